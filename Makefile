@@ -1,0 +1,47 @@
+# make demo     the main job on real data
+# make test     lint, types and the test suite
+# make test-all the same with the exhaustive sweeps
+# make format   let ruff fix what it can
+#
+# Each makes the virtual environment first, if it is not there. PYTHON chooses the interpreter.
+
+PYTHON ?= python3
+VENV   ?= .venv
+JOBS   ?= auto
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# The arrays of the tests are small: BLAS threads would only fight with the test processes.
+TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+.PHONY: demo test test-all lint types format clean
+
+demo: $(STAMP)
+	$(BIN)/python examples/digits.py
+
+test: lint types
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) -m "not exhaustive"
+
+test-all: lint types
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# An editable installation only changes with pyproject.toml.
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) .hypothesis .pytest_cache .ruff_cache build dist

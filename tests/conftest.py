@@ -1,0 +1,26 @@
+"""The climate of the suite: types checked after every trace and pass, no settings from outside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+for _name in [n for n in os.environ if n.startswith("TRACEJIT_")]:
+    del os.environ[_name]
+
+from tracejit.config import config  # noqa: E402  (after the environment is clean)
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=_QUIET, max_examples=50)
+settings.register_profile("wild", deadline=None, suppress_health_check=_QUIET, max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(autouse=True)
+def _climate() -> Iterator[None]:
+    """Types are checked, and no test's settings reach the next one."""
+    with config.override(debug=0, disable_jit=False, check_types=True):
+        yield

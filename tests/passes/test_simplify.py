@@ -1,0 +1,48 @@
+import pytest
+
+from tests.passes.toy import B, add, agree, cond, f64, mul, names, neg, op, sin
+from tracejit.config import config
+from tracejit.errors import InternalTypeError
+from tracejit.ir.kernel import Pointwise
+from tracejit.passes.simplify import simplify
+
+
+def test_identities():
+    b = B(f64(3))
+    x = b(add, b[0], 0.0)
+    y = b(neg, b(neg, x))
+    j = b.done(b(mul, y, y))
+    out = simplify(j)
+    assert names(out) == ["neg", "square"]  # the neg is dead now
+    agree(j, out, [1.0, 2.0, 3.0])
+
+
+def test_a_branch_known_now():
+    one, two = B(f64()), B(f64())
+    branches = (one.done(one(sin, one[0])), two.done(two(neg, two[0])))
+    b = B(f64())
+    (x,) = b(cond, 1, b[0], branches=branches)
+    j = b.done(b(sin, x))
+    out = simplify(j)
+    assert names(out) == ["neg", "sin"]
+    agree(j, out, 3.0)
+
+
+def test_rules_that_never_settle_end():
+    def flip(eqn):
+        return "op", spin, eqn.invars[::-1], {}
+
+    spin = op("spin", lambda a, b: a, lambda a, b: a + b, Pointwise(None), simplify=(flip,))
+    b = B(f64(), f64())
+    j = b.done(b(spin, b[0], b[1]))
+    agree(j, simplify(j), 1.0, 2.0)
+
+
+def test_an_identity_of_the_wrong_type():
+    bad = op("bad", lambda a: a, lambda a: a, Pointwise(None), simplify=(lambda eqn: 1.0,))
+    b = B(f64(3))
+    j = b.done(b(bad, b[0]))
+    with config.override(check_types=True), pytest.raises(InternalTypeError, match="identity"):
+        simplify(j)
+    with config.override(check_types=False):
+        assert simplify(j) is j

@@ -1,0 +1,73 @@
+"""Every error has a page, and an example that really raises it."""
+
+from __future__ import annotations
+
+import pickle
+import textwrap
+
+import pytest
+
+import tracejit as tj
+from tracejit import errors
+from tracejit.errors import CODES, TracejitError
+
+assert tj  # importing the package registers every error
+
+CLASSES = [CODES[code] for code in sorted(CODES)]
+# No program of a user raises these.
+WITHOUT_EXAMPLE = {"TJ007"}
+
+
+def _ids(cls):
+    return f"{cls.code}-{cls.__name__}"
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=_ids)
+def test_the_page_is_complete(cls):
+    assert cls.code.startswith("TJ") and cls.code[2:].isdigit() and len(cls.code) == 5
+    assert cls.__doc__ and cls.cause and 1 <= len(cls.remedies) <= 3
+    assert cls.cause[0].islower() or not cls.cause[0].isalpha(), "a cause reads on after the code"
+    page = cls.page()
+    assert cls.code in page and cls.remedies[0] in page
+    assert cls.example or cls.code in WITHOUT_EXAMPLE
+
+
+@pytest.mark.parametrize("cls", [c for c in CLASSES if c.example], ids=_ids)
+def test_the_example_raises_it(cls):
+    program = compile(textwrap.dedent(cls.example).strip() + "\n", "example.py", "exec")
+    with pytest.raises(TracejitError) as caught:
+        exec(program, {"__name__": "example"})
+    assert type(caught.value) is cls, f"raised {caught.value}"
+    message = str(caught.value)
+    assert message.startswith(f"[{cls.code}] ") and f"help {cls.code}" in message
+    assert "example.py:" in message, "the message names the user's line"
+    assert "{" not in message.splitlines()[0] or "{" in repr(caught.value.details)
+
+
+@pytest.mark.parametrize("cls", [c for c in CLASSES if c.example], ids=_ids)
+def test_the_next_call_is_not_affected(cls):
+    """An exception in the middle of a trace leaves nothing half done."""
+    with pytest.raises(TracejitError):
+        exec(compile(textwrap.dedent(cls.example), "example.py", "exec"), {"__name__": "example"})
+    assert tj.jit(tj.grad(lambda x: x * x))(3.0) == 6.0
+
+
+def test_errors_are_the_exceptions_python_would_raise():
+    assert issubclass(errors.AxisError, (ValueError, IndexError))
+    assert issubclass(errors.IndexOutOfRangeError, IndexError)
+    assert issubclass(errors.UnknownDtypeError, TypeError)
+
+
+def test_errors_cross_processes():
+    e = errors.ShapeError(op="add", problem="shapes (3,) and (4,)")
+    copy = pickle.loads(pickle.dumps(e))
+    assert type(copy) is errors.ShapeError and str(copy) == str(e)
+
+
+def test_the_line_is_the_user_s():
+    assert "test_errors.py:" in str(errors.ShapeError(op="add", problem="…"))
+
+
+def test_codes_are_unique():
+    with pytest.raises(TypeError, match="reuses TJ003"):
+        type("Again", (TracejitError,), {"code": "TJ003"})

@@ -1,0 +1,21 @@
+"""Every ```python block of README.md runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("n", range(len(BLOCKS)))
+def test_block(n):
+    # A file name of its own, so that tracebacks and recorded lines mean something.
+    exec(compile(BLOCKS[n], f"README.md[{n}]", "exec"), {"__name__": f"readme_{n}"})
+
+
+def test_there_are_blocks():
+    assert len(BLOCKS) >= 5

@@ -1,0 +1,114 @@
+"""python -m tracejit: the rule matrix, help on an error, a check-up, the demo."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import tracejit
+from tracejit import doctor, errors
+from tracejit.ir.primitive import Op, Sentinel, all_ops
+
+SLOTS = ("type", "eval", "inplace", "jvp", "linearize", "transpose", "batch", "simplify", "effects", "bounds", "kernel")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one subcommand; the exit status."""
+    args = _parser().parse_args(argv)
+    return args.run(args)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tracejit", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"tracejit {doctor.version('tracejit')}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    ops = commands.add_parser("ops", help="the rule matrix: what each primitive's record says")
+    ops.add_argument("--doc", action="store_true", help="one line on each primitive instead")
+    ops.set_defaults(run=_ops)
+    page = commands.add_parser("help", help="the page of an error code, or the list of all")
+    page.add_argument("code", nargs="?", help="such as TJ012")
+    page.set_defaults(run=_help)
+    commands.add_parser("doctor", help="versions, processor, libraries, threads").set_defaults(run=_doctor)
+    commands.add_parser("demo", help="train a network on real data").set_defaults(run=_demo)
+    return parser
+
+
+# ---- ops ------------------------------------------------------------------------------------------
+
+
+def _ops(args: Any) -> int:
+    """Print the matrix; fail if a record has a hole."""
+    ops = list(all_ops())
+    if args.doc:
+        width = max(len(op.name) for op in ops)
+        print("\n".join(f"{op.name:{width}}  {op.doc}" for op in ops))
+        return 0
+    rows = [("op", *SLOTS)] + [(op.name, *(cell(op, slot) for slot in SLOTS)) for op in ops]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip())
+    holes = [f"{op.name}.{slot}" for op in ops for slot in SLOTS if getattr(op, slot) is None]
+    print(f"\n{len(ops)} primitives, {len(holes)} holes{': ' + ' '.join(holes) if holes else ''}")
+    return 1 if holes else 0
+
+
+def cell(op: Op, slot: str) -> str:
+    """A slot in a word: the sentinel's name, the kernel's form, `yes`, a count, or HOLE."""
+    value = getattr(op, slot)
+    if value is None:
+        return "HOLE"
+    if isinstance(value, Sentinel):
+        return value.name
+    if slot == "kernel":
+        return type(value).__name__
+    return f"{len(value)} rules" if slot == "simplify" else "yes"
+
+
+# ---- help -----------------------------------------------------------------------------------------
+
+
+def _help(args: Any) -> int:
+    if args.code is None:
+        print("\n".join(f"{code}  {cls.__name__}" for code, cls in sorted(errors.CODES.items())))
+        return 0
+    cls = errors.CODES.get(args.code.upper())
+    if cls is None:
+        print(f"{args.code} is no error code; `python -m tracejit help` lists them", file=sys.stderr)
+        return 1
+    print(cls.page())
+    return 0
+
+
+# ---- doctor, demo -----------------------------------------------------------------------------------
+
+
+def _doctor(args: Any) -> int:
+    problems = 0
+    for name, value, ok in doctor.report():
+        print(f"{'  ' if ok else '! '}{name:12} {value}")
+        problems += not ok
+    return 1 if problems else 0
+
+
+def demo_file() -> Path | None:
+    """examples/digits.py of the source tree, or as the wheel installed it."""
+    roots = (Path(tracejit.__file__).parents[1], Path(sysconfig.get_path("data")) / "share" / "tracejit")
+    found = [root / "examples" / "digits.py" for root in roots]
+    return next((f for f in found if f.is_file()), None)
+
+
+def _demo(args: Any) -> int:
+    path = demo_file()
+    if path is None:
+        print("the demo is examples/digits.py of the source tree", file=sys.stderr)
+        return 1
+    runpy.run_path(str(path), run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The public transformations, one file a family."""

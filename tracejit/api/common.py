@@ -1,0 +1,107 @@
+"""What the public transformations share: calling the user's function, naming arguments, checking dtypes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit import dtypes, tree
+from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
+from tracejit.api.running import run_user
+from tracejit.ir.avals import aval_of
+from tracejit.tracing import Box, box, to_raw, wrap
+
+
+def name_of(f: Any) -> str:
+    """How messages call the function."""
+    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+
+
+def argument_names(f: Any, count: int) -> list[str]:
+    """The names of the first `count` positional parameters, `argument 3` where there are none."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [f"`{positional[n]}`" if n < len(positional) else f"argument {n}" for n in range(count)]
+
+
+def normalize_argnums(transformation: str, f: Any, argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """Argument positions as non-negative ints. Raises ArgumentCountError."""
+    nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for n in nums:
+        if not -count <= n < count:
+            raise ArgumentCountError(transformation=transformation, argnums=argnums, function=name_of(f), count=count)
+    return tuple(n % count for n in nums)
+
+
+class FlatFunction:
+    """A user's function as `raw leaves -> raw leaves`: unflattens into fresh boxes (the function's own
+    copies), calls, flattens. After a call `out_tree` and `aux` hold the structure and auxiliary result."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        in_tree: Any,
+        kwargs: dict[str, Any],
+        weak: Sequence[bool],
+        has_aux: bool = False,
+    ) -> None:
+        self.f = f
+        self.in_tree = in_tree
+        self.kwargs = kwargs
+        self.weak = weak
+        self.has_aux = has_aux
+        self.out_tree: Any = None
+        self.aux: Any = None
+
+    def __call__(self, *raw: Any) -> list[Any]:
+        args = tree.unflatten(self.in_tree, [box(x, w) for x, w in zip(raw, self.weak, strict=True)])
+        out = run_user(self.f, args, self.kwargs)
+        if self.has_aux:
+            out, self.aux = self._split_aux(out)
+        leaves, self.out_tree = tree.flatten(out)
+        return [to_raw(x, f"the result of {name_of(self.f)}") for x in leaves]
+
+    def _split_aux(self, out: Any) -> tuple[Any, Any]:
+        if not isinstance(out, tuple) or len(out) != 2:
+            raise TypeError(f"has_aux=True: {name_of(self.f)} must return a pair (result, aux), not {type(out).__name__}")
+        return out
+
+
+def is_weak(x: Any) -> bool:
+    """Does the leaf stand for a Python scalar (NEP 50)?"""
+    return x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
+
+
+def flatten_args(args: tuple[Any, ...]) -> tuple[list[Any], Any, list[bool]]:
+    """(raw leaves, structure, weak flags) of positional arguments."""
+    leaves, structure = tree.flatten(args)
+    return [to_raw(x, "an argument") for x in leaves], structure, [is_weak(x) for x in leaves]
+
+
+def plain(raw: Any) -> Any:
+    """A raw result for the user: arrays and NumPy scalars when evaluating, boxes while tracing."""
+    return wrap(raw[()] if getattr(raw, "shape", None) == () and not hasattr(raw, "aval") else raw)
+
+
+def check_input(transformation: str, name: str, x: Any, holomorphic: bool = False, allow_int: bool = False) -> None:
+    """Raises NonFloatInputError for inputs without a derivative."""
+    d = aval_of(x).dtype
+    if holomorphic:
+        if not dtypes.is_complex(d):
+            raise NonFloatInputError(transformation=transformation, needed="complex", argument=name, dtype=d)
+    elif dtypes.is_complex(d):
+        pass
+    elif not dtypes.is_inexact(d) and not allow_int:
+        raise NonFloatInputError(transformation=transformation, needed="float", argument=name, dtype=d)
+
+
+def check_output(transformation: str, f: Any, x: Any, holomorphic: bool) -> None:
+    """Raises NonFloatOutputError for outputs without a gradient."""
+    d = aval_of(x).dtype
+    needed = "complex" if holomorphic else "float"
+    if (not dtypes.is_complex(d)) if holomorphic else not dtypes.is_float(d):
+        raise NonFloatOutputError(transformation=transformation, needed=needed, function=name_of(f), dtype=d)

@@ -1,0 +1,126 @@
+"""Looking at programs without running them: make_jaxpr, eval_shape, ShapeDtypeStruct; and running without jit."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, tree
+from tracejit.api.common import is_weak, name_of
+from tracejit.api.running import run_user
+from tracejit.config import config
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.stage import stage_fun
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import ClosedJaxpr
+from tracejit.tracing import Box, to_raw
+
+
+class ShapeDtypeStruct:
+    """The shape and dtype of an array that need not exist. Hashable; usable wherever only types matter.
+
+    Raises UnknownDtypeError for a dtype that is not numeric.
+    """
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        self.shape = tuple(int(n) for n in shape)
+        self.dtype = dtypes.canonical(dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+
+
+def leaf_aval(x: Any, what: str = "an argument") -> Aval:
+    """The aval of an array, a number or a ShapeDtypeStruct."""
+    if isinstance(x, ShapeDtypeStruct):
+        return Aval(x.shape, x.dtype)
+    return aval_of(to_raw(x, what))
+
+
+def make_jaxpr(
+    f: Callable[..., Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
+) -> Callable[..., Any]:
+    """A function that gives `f`'s program (a ClosedJaxpr) for given arguments (arrays or ShapeDtypeStructs).
+
+    With `return_shape`, a pair of it and the tree of `ShapeDtypeStruct`s of the result.
+    """
+    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    @functools.wraps(f)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        closed, out_tree = trace_to_jaxpr(f, args, kwargs, static)
+        if not return_shape:
+            return closed
+        return closed, tree.unflatten(out_tree, [ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals])
+
+    return make
+
+
+def trace_to_jaxpr(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: tuple[int, ...] = ()
+) -> tuple[ClosedJaxpr, Any]:
+    """(program, output structure) of `f` at the types of the arguments."""
+    fixed = {n % len(args): args[n] for n in static}
+    dynamic = tuple(a for n, a in enumerate(args) if n not in fixed)
+    leaves, structure = tree.flatten((dynamic, kwargs))
+
+    def call(rest: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        it = iter(rest)
+        return run_user(f, tuple(fixed[n] if n in fixed else next(it) for n in range(len(args))), named)
+
+    avals = [leaf_aval(x) for x in leaves]
+    weak = [is_weak(x) for x in leaves]
+    jaxpr, consts, out_tree, _ = stage_fun(call, structure, avals, name_of(f), weak=weak)
+    return ClosedJaxpr(jaxpr, tuple(consts)), out_tree
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """A program as a function of flat arrays that returns a list."""
+
+    def fun(*args: Any) -> list[Any]:
+        return eval_jaxpr(closed.jaxpr, [*closed.consts, *(to_raw(a) for a in args)])
+
+    return fun
+
+
+def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The structure, shapes and dtypes of `f(*args, **kwargs)` as ShapeDtypeStructs, computing nothing."""
+    closed, out_tree = trace_to_jaxpr(f, args, kwargs)
+    return tree.unflatten(out_tree, [ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals])
+
+
+@contextlib.contextmanager
+def disable_jit(disable: bool = True) -> Iterator[None]:
+    """Inside the block `jit` calls the function itself and loops run in Python, op by op: for debugging."""
+    with config.override(disable_jit=disable):
+        yield
+
+
+def block_until_ready(x: Any) -> Any:
+    """`x` itself: results are ready when a function returns. For programs written for JAX."""
+    return x
+
+
+def typeof(x: Any) -> Aval:
+    """The aval (shape and dtype) of an array, box or number."""
+    return x.aval if type(x) is Box else leaf_aval(x)

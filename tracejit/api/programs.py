@@ -1,0 +1,207 @@
+"""Traced programs of a jitted function: what one trace gave, and how to run it again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.api.common import name_of, plain
+from tracejit.control.call import call
+from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
+from tracejit.interpreters import jit as native
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Jaxpr, Var
+from tracejit.ir.values import Value
+from tracejit.tracing import Box, Storage, to_raw
+
+
+class JitCapture:
+    """Captured arrays of a jit trace: boxes over constants of the program, read anew at every call."""
+
+    guarded = True
+
+    def __init__(self) -> None:
+        self.boxes: list[tuple[Any, Box]] = []  # (path, box)
+        self.snapshots: list[Any] = []
+
+    def array(self, path: Any, value: Any) -> Any:
+        raw = to_raw(value)
+        held = self.trace.lift(raw) if isinstance(raw, (np.ndarray, Value)) else raw
+        b = Box(Storage(held, self.trace, path), (), aval_of(held))
+        self.boxes.append((path, b))
+        return b
+
+    def scalar(self, path: Any, value: Any) -> Any:
+        return NotImplemented
+
+    def snapshot(self, snapshot: Any) -> None:
+        self.snapshots.append(snapshot)
+
+    trace: Any = None
+
+
+class Program:
+    """One trace of a function: the jaxpr, where its constants come from, what its outputs mean.
+
+    jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
+    `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
+    `results`: for each leaf of the result ('out', n), ('arg', n) for an argument handed back as it is,
+    or ('value', x) for a Python scalar. `written`: inputs (constant or argument position) whose new
+    values are the last outputs.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        jaxpr: Jaxpr,
+        const_sources: list[Any],
+        guards: Any,
+        out_tree: Any,
+        results: list[tuple[str, Any]],
+        written: list[int],
+        arg_names: list[str],
+        donated: tuple[int, ...],
+        snapshots: list[Any],
+    ) -> None:
+        self.function = function
+        self.jaxpr = jaxpr
+        self.const_sources = const_sources
+        self.guards = guards
+        self.out_tree = out_tree
+        self.results = results
+        self.written = written
+        self.arg_names = arg_names
+        self.donated = donated
+        self.snapshots = snapshots
+        self.num_outs = len(jaxpr.outs) - len(written)
+        self.layouts: dict[Any, native.Compiled] = {}
+        self.lock = threading.RLock()
+        self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
+        self.simple = not written and not donated
+
+    def constants(self) -> list[Any] | None:
+        """The constants as they are now; None if a guard fails and the function must be traced again."""
+        arrays = self.guards.arrays()
+        if arrays is None:
+            return None
+        return [arrays[s] if type(s) is int else s.value for s in self.const_sources]
+
+    # -- running
+
+    def run(self, consts: list[Any], leaves: Sequence[Any]) -> Any:
+        """The function's result on concrete values: natively compiled for their layout."""
+        inputs = [*consts, *leaves]
+        arrays = [native.operand(x) for x in inputs]
+        compiled = self.compiled(tuple([native.element_strides(a) for a in arrays]))
+        if not self.simple:
+            self._check_written(inputs)
+            self._check_donated(inputs)
+        outs = compiled.run(*arrays)
+        for n in self.written:
+            if arrays[n] is not inputs[n]:
+                np.copyto(inputs[n], arrays[n])
+        if self.single:
+            return native.scalar(outs[0])
+        return self._assemble([native.scalar(o) for o in outs], leaves)
+
+    def compiled(self, strides: Any) -> native.Compiled:
+        found = self.layouts.get(strides)
+        if found is None:
+            with self.lock:
+                if strides not in self.layouts:
+                    self.layouts[strides] = native.Compiled(self.jaxpr, strides, self._aliases())
+                found = self.layouts[strides]
+        return found
+
+    def _aliases(self) -> dict[int, int]:
+        """Output -> input whose memory it takes: written inputs, then donated ones that fit."""
+        out = {self.num_outs + k: n for k, n in enumerate(self.written)}
+        free = [n for n in self.donated if n not in self.written]
+        for k in range(self.num_outs):
+            fit = next((n for n in free if self._fits(k, n)), None)
+            if fit is not None:
+                out[k] = fit
+                free.remove(fit)
+        return out
+
+    def _fits(self, out: int, n: int) -> bool:
+        a = self.jaxpr.outs[out]
+        return type(a) is Var and a not in self.jaxpr.invars and a.aval == self.jaxpr.invars[n].aval
+
+    def _assemble(self, outs: list[Any], leaves: Sequence[Any]) -> Any:
+        picked = [outs[x] if kind == "out" else leaves[x] if kind == "arg" else x for kind, x in self.results]
+        return tree.unflatten(self.out_tree, picked)
+
+    def _name(self, n: int) -> str:
+        n -= len(self.const_sources)
+        return self.arg_names[n] if n >= 0 else "a captured array"
+
+    def _check_written(self, inputs: list[Any]) -> None:
+        for n in self.written:
+            x = inputs[n]
+            if isinstance(x, np.ndarray) and not x.flags.writeable:
+                raise ReadOnlyArgumentError(function=name_of(self.function), argument=self._name(n))
+
+    def _check_donated(self, inputs: list[Any]) -> None:
+        for n in self.donated:
+            x = inputs[n]
+            if not isinstance(x, np.ndarray):
+                continue
+            problem = None if x.flags.writeable else "its array is read-only"
+            for m, y in enumerate(inputs):
+                if m != n and isinstance(y, np.ndarray) and np.may_share_memory(x, y):
+                    problem = f"its memory is also passed as {self._name(m)}"
+            if problem:
+                raise DonatedArgumentError(function=name_of(self.function), argument=self._name(n), problem=problem)
+
+    def overlaps(self, inputs: list[Any]) -> bool:
+        """Whether an array that is written shares memory with another input."""
+        arrays = [x if isinstance(x, np.ndarray) else None for x in inputs]
+        for n in self.written:
+            for m, y in enumerate(arrays):
+                if m != n and y is not None and arrays[n] is not None and np.may_share_memory(arrays[n], y):
+                    return True
+        return False
+
+    # -- inside another transformation
+
+    def bind(self, consts: list[Any], leaves: Sequence[Any], boxes: Sequence[Any], inline: bool) -> Any:
+        """One `call` equation in the current trace; writes reach the caller's boxes."""
+        inputs = [*(to_raw(c) for c in consts), *leaves]
+        outs = call(*inputs, jaxpr=self.jaxpr, name=self.jaxpr.name, inline=inline)
+        holders = [*consts, *boxes]
+        for k, n in enumerate(self.written):
+            write_back(holders[n], outs[self.num_outs + k])
+        results = [plain(o) for o in outs[: self.num_outs]]
+        return self._assemble(results, boxes)
+
+
+def write_back(target: Any, raw: Any) -> None:
+    """Replace the contents of the caller's array or box by `raw`."""
+    target[...] = plain(raw)
+
+
+class Constant:
+    """A value that the program closes over and that no guard reads anew."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def const_sources(consts: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """For each constant its position among the captured arrays (by identity), or the value itself."""
+    position = {id(to_raw(a)): n for n, a in enumerate(arrays)}
+    return [position[id(c)] if id(c) in position else Constant(c) for c in consts]
+
+
+_LEAF = tree.structure(0)
+
+
+def avals_of(leaves: Sequence[Any]) -> tuple[Aval, ...]:
+    return tuple([aval_of(x) for x in leaves])

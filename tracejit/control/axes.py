@@ -1,0 +1,30 @@
+"""Which vmap axis a region's batch rule is being applied for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tracejit.interpreters import vmap
+from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
+
+
+def processing_axis() -> Any:
+    """The axis name of the BatchTrace whose equation is being batched, or None."""
+    return getattr(vmap, "processing_axis", lambda: None)()
+
+
+def uses_axis(jaxprs: Iterable[Jaxpr], name: Any) -> bool:
+    """Whether a collective over axis `name` is in one of `jaxprs` or their regions."""
+    return name is not None and any(name in axis_names(j) for j in jaxprs)
+
+
+def axis_names(jaxpr: Jaxpr) -> set[Any]:
+    """The axis names of the collectives in `jaxpr`."""
+    out: set[Any] = set()
+    for eqn in jaxpr.eqns:
+        if "axis_name" in eqn.params:
+            out.add(eqn.params["axis_name"])
+        for sub in sub_jaxprs(eqn.params):
+            out |= axis_names(sub)
+    return out

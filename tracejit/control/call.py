@@ -1,0 +1,118 @@
+"""The call op: a jaxpr applied to operands. Passes inline it; evaluated, it is one native program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tracejit.control.axes import processing_axis
+from tracejit.control.regions import (
+    flags,
+    pick,
+    region_avals,
+    spread,
+    union_effects,
+    zero_tangents,
+)
+from tracejit.control.residuals import close, local_axes
+from tracejit.interpreters import jit
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.eval import ROOT
+from tracejit.interpreters.jvp import jvp_jaxpr
+from tracejit.interpreters.linearize import linearize_jaxpr
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.transpose import transpose_jaxpr
+from tracejit.interpreters.vmap import batch_jaxpr
+from tracejit.ir.avals import Aval
+from tracejit.ir.jaxpr import Jaxpr
+from tracejit.ir.kernel import CallRegion
+from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
+from tracejit.ir.values import Zero, is_linear
+from tracejit.ops import helpers
+from tracejit.tracing import bind, use_trace
+
+
+def call(jaxpr: Jaxpr, args: Sequence[Any], *, name: str = "", inline: bool = False) -> list[Any]:
+    """The outputs of `jaxpr` on raw values, as one equation; its equations one by one if it cannot be
+    one (an output whose extent is computed inside)."""
+    if has_local_extents(jaxpr):
+        return eval_jaxpr(jaxpr, args)
+    return list(bind(call_op, *args, jaxpr=jaxpr, name=name, inline=inline))
+
+
+def has_local_extents(jaxpr: Jaxpr) -> bool:
+    """Whether an output has an extent that is computed inside of `jaxpr`."""
+    return any(local_axes(a.aval, jaxpr.invars) for a in jaxpr.outs)
+
+
+def _type(*avals: Aval, jaxpr: Jaxpr, name: str, inline: bool) -> list[Aval]:
+    return region_avals(jaxpr, range(len(avals)), name or "call")
+
+
+def _eval(*args: Any, jaxpr: Jaxpr, name: str, inline: bool) -> list[Any]:
+    with use_trace(ROOT):
+        return list(jit.execute(jaxpr, args))
+
+
+def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, inline: bool) -> tuple[list[Any], list[Any]]:
+    nonzero = flags(tangents)
+    new, out_nz = jvp_jaxpr(jaxpr, nonzero)
+    outs = call(new, [*primals, *pick(tangents, nonzero)], name=name, inline=inline)
+    values = outs[: len(out_nz)]
+    return values, spread(outs[len(out_nz) :], out_nz, zero_tangents(values))
+
+
+@memoize_by_jaxpr
+def closed_linearization(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...]]:
+    """(forward, linear, out_nonzero); residuals have no extents that are computed inside."""
+    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, nonzero)
+    forward, linear, _ = close(forward, linear, len(jaxpr.outs), nonzero)
+    return forward, linear, out_nz
+
+
+def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    nonzero = flags(tangents)
+    forward, linear, out_nz = closed_linearization(params["jaxpr"], nonzero)
+    outs = call(forward, primals, name=params["name"], inline=params["inline"])
+    values, residuals = outs[: len(out_nz)], outs[len(out_nz) :]
+    ts: list[Any] = []
+    if any(out_nz):
+        operands = (*residuals, *pick(tangents, nonzero))
+        ts = tape.bind_linear(call_op, operands, {**params, "jaxpr": linear})
+    return values, spread(ts, out_nz, zero_tangents(values))
+
+
+def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str, inline: bool) -> list[Any]:
+    linear = tuple(is_linear(a) for a in args)
+    ct_nz = flags(cts)
+    back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
+    known = [a for a in args if not is_linear(a)]
+    outs = call(back, [*known, *pick(cts, ct_nz)], name=name, inline=inline)
+    full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
+    return spread(full, linear, [None] * len(args))
+
+
+def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str, inline: bool) -> tuple[Any, Any]:
+    from_front = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    batched = tuple(d is not None for d in dims)
+    new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
+    outs = call(new, from_front, name=name, inline=inline)
+    return outs, [0 if b else None for b in out_b]
+
+
+call_op = Op(
+    name="call",
+    doc="a jaxpr applied to operands",
+    multi=True,
+    type=_type,
+    eval=_eval,
+    inplace=NO_INPLACE,
+    jvp=_jvp,
+    linearize=_linearize,
+    transpose=_transpose,
+    batch=_batch,
+    simplify=NO_IDENTITIES,
+    effects=lambda params: union_effects(params["jaxpr"]),
+    bounds=NO_BOUNDS,
+    kernel=CallRegion(),
+)

@@ -1,0 +1,107 @@
+"""Residuals of a linearized region: what leaves the forward region for the linear one.
+
+A region's outputs cannot have extents that are computed inside of it. Residuals
+that do are padded to their bound and sliced back in the linear region; if
+nothing bounds them, the linear region recomputes them from the region's inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.ir.avals import Aval, Dim, aval_of
+from tracejit.ir.jaxpr import Jaxpr, Literal
+from tracejit.control.regions import Typed, build, pick, prune, rename_dims, with_outputs
+
+
+def local_axes(aval: Aval, fixed: Collection[Any]) -> tuple[int, ...]:
+    """The axes whose extents are not among the variables `fixed`."""
+    return tuple(
+        n
+        for n, d in enumerate(aval.shape)
+        if isinstance(d, Dim) and type(d.var) is not Literal and d.var not in fixed
+    )
+
+
+def unbounded(atoms: Sequence[Any], fixed: Collection[Any]) -> bool:
+    """Whether some atom has a local extent without a bound."""
+    return any(a.aval.shape[n].bound is None for a in atoms for n in local_axes(a.aval, fixed))
+
+
+def rematerialize(forward: Jaxpr, linear: Jaxpr, num_outs: int, nonzero: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, int]:
+    """(forward, linear, number of residuals) with the inputs of `forward` as the only residuals."""
+    tangents = [Typed(v.aval.tangent()) for v in pick(forward.invars, nonzero)]
+    n = len(forward.invars)
+    again = prune(forward, [k >= num_outs for k in range(len(forward.outs))])
+
+    def fn(*args: Any) -> list[Any]:
+        return eval_jaxpr(linear, [*eval_jaxpr(again, args[:n]), *args[n:]])
+
+    new = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *forward.invars), forward.name)
+    return prune(new, [True] * len(new.outs)), build(fn, [*forward.invars, *tangents], linear.name), n
+
+
+def pad_residuals(
+    forward: Jaxpr, linear: Jaxpr, num_outs: int, fixed: Collection[Any], which: Sequence[bool]
+) -> tuple[Jaxpr, Jaxpr]:
+    """(forward, linear) where the residuals marked by `which` have no local extents any more."""
+    residuals = forward.outs[num_outs:]
+    axes = [local_axes(a.aval, fixed) if w else () for a, w in zip(residuals, which, strict=True)]
+    if not any(axes):
+        return forward, linear
+
+    def pad_outs(env: dict[Any, Any], outs: list[Any]) -> list[Any]:
+        return [*outs[:num_outs], *(pad_axes(x, a) for x, a in zip(outs[num_outs:], axes, strict=True))]
+
+    inputs = list(linear.invars)
+    for n, a in enumerate(axes):
+        if a:
+            inputs[n] = Typed(_padded_aval(inputs[n].aval, a))
+
+    def sliced(*args: Any) -> list[Any]:
+        env = dict(zip(linear.invars, args, strict=True))
+        values = list(args)
+        for n, a in enumerate(axes):
+            if a:
+                values[n] = slice_to(args[n], rename_dims(linear.invars[n].aval, env))
+        return eval_jaxpr(linear, values)
+
+    return with_outputs(forward, pad_outs), build(sliced, inputs, linear.name)
+
+
+def _padded_aval(aval: Aval, axes: Sequence[int]) -> Aval:
+    return aval.with_shape(tuple(d.bound if n in axes else d for n, d in enumerate(aval.shape)))  # type: ignore[union-attr]
+
+
+def pad_axes(x: Any, axes: Sequence[int]) -> Any:
+    """`x` in an array whose `axes` are as large as their bounds, zeros behind it."""
+    if not axes:
+        return x
+    full = ops.shape.broadcast_to(aval_of(x).dtype.type(0), _padded_aval(aval_of(x), axes).shape)
+    return ops.index.dynamic_update_slice(full, x, *_origin(x))
+
+
+def slice_to(x: Any, aval: Aval) -> Any:
+    """The leading part of `x` that has the (dynamic) shape of `aval`."""
+    dyn, sizes, bounds = ops.dims.split_dynamic(aval.shape)
+    return ops.index.dynamic_slice(x, *_origin(x), *dyn, sizes=sizes, bounds=bounds)
+
+
+def _origin(x: Any) -> list[Any]:
+    return [np.int64(0)] * len(aval_of(x).shape)
+
+
+def close(
+    forward: Jaxpr, linear: Jaxpr, num_outs: int, nonzero: Sequence[bool]
+) -> tuple[Jaxpr, Jaxpr, int]:
+    """(forward, linear, number of residuals) without extents computed inside among the residuals."""
+    residuals = forward.outs[num_outs:]
+    if unbounded(residuals, forward.invars):
+        return rematerialize(forward, linear, num_outs, nonzero)
+    new = pad_residuals(forward, linear, num_outs, set(forward.invars), [True] * len(residuals))
+    return *new, len(residuals)

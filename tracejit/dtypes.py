@@ -1,0 +1,84 @@
+"""Dtypes: NumPy's promotion, bfloat16, and the dtype of integer tangents.
+
+Shapes and dtypes follow NumPy 2 (NEP 50): Python scalars are weak, arrays and
+NumPy scalars are not, float64 is the default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tracejit.errors import UnknownDtypeError
+
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+# The tangent dtype of integers and booleans, as in JAX: zero bytes an element.
+float0 = np.dtype([("float0", np.void, 0)])
+
+bool_ = np.dtype(np.bool_)
+int64 = np.dtype(np.int64)
+float64 = np.dtype(np.float64)
+complex128 = np.dtype(np.complex128)
+
+_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+_SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c"}
+
+
+def canonical(dtype: Any) -> np.dtype:
+    """`dtype` as an `np.dtype` in native byte order.
+
+    Raises:
+        UnknownDtypeError: NumPy does not know it, or it holds no numbers.
+    """
+    try:
+        d = np.dtype(_PYTHON.get(dtype, dtype)) if isinstance(dtype, type) else np.dtype(dtype)
+    except TypeError as e:
+        raise UnknownDtypeError(dtype=dtype) from e
+    if d.kind in "biufc" or d in (bfloat16, float0):
+        return d if d.isnative else d.newbyteorder("=")
+    raise UnknownDtypeError(dtype=dtype)
+
+
+def of_python_scalar(x: Any) -> np.dtype | None:
+    """The default dtype of a Python scalar, or None for anything else."""
+    return _PYTHON.get(type(x))
+
+
+def is_float(d: np.dtype) -> bool:
+    return d.kind == "f" or d == bfloat16
+
+
+def is_complex(d: np.dtype) -> bool:
+    return d.kind == "c"
+
+
+def is_inexact(d: np.dtype) -> bool:
+    return d.kind in "fc" or d == bfloat16
+
+
+def is_integer(d: np.dtype) -> bool:
+    return d.kind in "iu"
+
+
+def tangent_dtype(d: np.dtype) -> np.dtype:
+    """The dtype of a tangent: the same for inexact dtypes, float0 otherwise."""
+    return d if is_inexact(d) else float0
+
+
+def real_part_dtype(d: np.dtype) -> np.dtype:
+    """float32 for complex64, float64 for complex128, otherwise `d`."""
+    return np.dtype(f"f{d.itemsize // 2}") if d.kind == "c" else d
+
+
+def short_name(d: np.dtype) -> str:
+    """`f64`, `i32`, `bool`, `bf16` … as the printer writes it."""
+    if d == bfloat16:
+        return "bf16"
+    if d == float0:
+        return "float0"
+    if d.kind == "b":
+        return "bool"
+    base = d.name.rstrip("0123456789")
+    return f"{_SHORT.get(base, base)}{d.itemsize * 8}"

@@ -1,0 +1,17 @@
+"""Running a user's plain-NumPy function under tracing, without its source and without
+touching its modules: copies of functions over guarded names.
+
+    out, guards = prepare(f).run(capture, args, kwargs)
+    guards.arrays()     # later: the captured arrays as they are now, or None to retrace
+    guards.why()        # "global `scale` changed from 2.0 to 3.0"
+"""
+
+from __future__ import annotations
+
+from tracejit.frontend.capture import Capture, EagerCapture, Snapshot
+from tracejit.frontend.guards import GuardSet
+from tracejit.frontend.prepare import Prepared, call, prepare
+from tracejit.frontend.session import Session, current, use
+
+__all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Snapshot"]
+__all__ += ["call", "current", "prepare", "use"]

@@ -1,0 +1,90 @@
+"""Builtins that traced code gets instead of Python's: `type`, `super` and `__import__`."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tracejit.frontend import objects
+from tracejit.frontend.modules import ndarray
+from tracejit.tracing import Box
+
+if TYPE_CHECKING:
+    from tracejit.frontend.scopes import GuardedGlobals
+    from tracejit.frontend.session import Session
+
+
+class _TypeMeta(type):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is TracedType and len(args) == 1 and not kwargs:
+            return _type_of(args[0])
+        return type.__call__(type if cls is TracedType else cls, *args, **kwargs)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, type) if cls is TracedType else type.__instancecheck__(cls, x)
+
+    def __subclasscheck__(cls, c: type) -> bool:
+        return issubclass(c, type) if cls is TracedType else type.__subclasscheck__(cls, c)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or (cls is TracedType and other is type)
+
+    def __hash__(cls) -> int:
+        return hash(type) if cls is TracedType else type.__hash__(cls)
+
+
+class TracedType(type, metaclass=_TypeMeta):
+    """`type`, which tells the user's class of a shadow and `np.ndarray` of a traced array."""
+
+
+def _type_of(x: Any) -> Any:
+    if type(x) is Box:
+        return ndarray
+    return type(objects.state_of(x).original) if objects.is_shadow(x) else type(x)
+
+
+class _Super:
+    """`super()` of a shadow: the next classes' methods, as copies bound to the shadow."""
+
+    def __init__(self, cls: type, shadow: Any) -> None:
+        self._tj = (cls, shadow)
+
+    def __getattr__(self, name: str) -> Any:
+        cls, shadow = self._tj
+        state = objects.state_of(shadow)
+        mro = type(state.original).__mro__
+        owner, raw = objects.find(mro[mro.index(cls) + 1 :], name)
+        if owner is None or owner is object:
+            return getattr(super(cls, shadow), name)
+        rule = objects.data_descriptor if isinstance(raw, property) else objects.bind
+        return rule(shadow, state, owner, raw, name)
+
+
+def traced_super(*args: Any) -> Any:
+    """`super` with zero or two arguments, called from a method's frame."""
+    if not args:
+        frame = sys._getframe(1)
+        names = frame.f_locals
+        args = (names["__class__"], names[frame.f_code.co_varnames[0]])
+    if len(args) == 2 and objects.is_shadow(args[1]):
+        return _Super(*args)
+    return super(*args)
+
+
+#: Name -> what traced code gets for the builtin.
+STAND_INS: dict[str, Any] = {"type": TracedType, "super": traced_super}
+
+
+def importer(session: Session, scope: GuardedGlobals) -> Callable[..., Any]:
+    """`__import__` for one module's functions: imports as usual, gives stand-ins."""
+
+    def guarded_import(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        find_module = scope.builtins["__import__"]
+        module = find_module(name, scope.real, None, fromlist, level)
+        return session.stand_in(module, name) if isinstance(module, types.ModuleType) else module
+
+    return guarded_import

@@ -1,0 +1,64 @@
+"""What the frontend needs from whoever traces: the `Capture` protocol.
+
+A `Capture` decides what stands for a captured array. Under `jit` that is a box over an
+extra argument of the compiled program; in eager transformations it is the array itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from tracejit.frontend.paths import Node
+
+
+class Snapshot(NamedTuple):
+    """A value that could not be followed: it is as it was when the function was traced."""
+
+    path: str
+    value: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} = {self.value}: {self.reason}"
+
+
+class Capture(Protocol):
+    """How a traced run sees the arrays and values its function reads through names.
+
+    `guarded` is True where the result of tracing is kept for later calls (jit): reads are
+    recorded as guards and side effects on captured things are refused. It is False for
+    eager transformations: everything is read afresh at each call, effects happen.
+    """
+
+    guarded: bool
+
+    def array(self, path: Node, value: Any) -> Any:
+        """The stand-in for a captured array (or a box of an enclosing trace).
+
+        Called once an array and run, in the order of `GuardSet.arrays()`.
+        """
+        ...
+
+    def scalar(self, path: Node, value: Any) -> Any:
+        """A stand-in for a captured Python float, int or complex that shall be read at every
+        call, like an array; NotImplemented to guard its value instead."""
+        ...
+
+    def snapshot(self, snapshot: Snapshot) -> None:
+        """Called for what can't be followed, for the function's report."""
+        ...
+
+
+class EagerCapture:
+    """The capture of transformations that run at every call: values are used as they are."""
+
+    guarded = False
+
+    def array(self, path: Node, value: Any) -> Any:
+        return value
+
+    def scalar(self, path: Node, value: Any) -> Any:
+        return NotImplemented
+
+    def snapshot(self, snapshot: Snapshot) -> None:
+        return None

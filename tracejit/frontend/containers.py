@@ -1,0 +1,112 @@
+"""Captured lists, tuples, dicts and sets: structure and entries are guarded.
+
+Traced code gets a copy of the same class with the entries' stand-ins, so that anything
+that knows lists and dicts (pytrees too) takes it. A captured container may not be changed
+while tracing; that is checked when the run ends.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy as copying
+from typing import TYPE_CHECKING, Any
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend.paths import Node
+
+if TYPE_CHECKING:
+    from tracejit.frontend.session import Session
+
+SCALARS = (int, float, str, bool, complex, bytes, type(None))
+_LISTS = (list, collections.deque)
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+_SETS = (set, frozenset)
+
+
+def is_container(value: Any) -> bool:
+    """Whether `value` is a container whose entries are followed."""
+    cls = type(value)
+    return cls in _LISTS or cls in _DICTS or cls in _SETS or cls is tuple or is_namedtuple(cls)
+
+
+def is_namedtuple(cls: type) -> bool:
+    return issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
+
+
+def wrap_container(session: Session, node: Node, value: Any) -> Any:
+    """The copy of a container with stand-ins for what it holds."""
+    if not session.guarded:
+        return value
+    known = session.known(value)
+    if known is not None:
+        session.alias(node, value)
+        return known
+    cls = type(value)
+    session.check(node, "type", cls)
+    if cls in _DICTS:
+        return wrap_dict(session, node, value)
+    if cls in _SETS:
+        return _wrap_set(session, node, value)
+    return _wrap_sequence(session, node, value)
+
+
+def _wrap_sequence(session: Session, node: Node, value: Any) -> Any:
+    if all(type(x) in SCALARS for x in value):
+        session.check(node, "scalars", tuple(value))
+        copy = value if isinstance(value, tuple) else copying.copy(value)
+        return _watched(session, node, value, copy)
+    session.check(node, "len", len(value))
+    if isinstance(value, tuple):
+        items = [session.wrap(node.item(i), x) for i, x in enumerate(value)]
+        return session.remember(value, tuple.__new__(type(value), items), node)
+    copy = copying.copy(value)
+    session.remember(value, copy, node)  # before its entries: it may hold itself
+    for i, x in enumerate(value):
+        copy[i] = session.wrap(node.item(i), x)
+    return _watched(session, node, value, copy)
+
+
+def wrap_dict(session: Session, node: Node, value: Any) -> Any:
+    """Keys and their order are guarded together, values one by one."""
+    session.check(node, "keys", tuple(value))
+    copy = copying.copy(value)
+    session.remember(value, copy, node)
+    if isinstance(value, collections.defaultdict):
+        session.check(node.attr("default_factory"), "is", value.default_factory)
+    for key, x in value.items():
+        copy[key] = session.wrap(node.item(key), x)
+    return _watched(session, node, value, copy)
+
+
+def _wrap_set(session: Session, node: Node, value: Any) -> Any:
+    session.check(node, "set", frozenset(value))
+    copy = value if isinstance(value, frozenset) else set(value)
+    return _watched(session, node, value, copy)
+
+
+def _watched(session: Session, node: Node, value: Any, copy: Any) -> Any:
+    session.remember(value, copy, node)
+    if copy is not value:
+        session.containers.append((node, copy, contents(copy)))
+    return copy
+
+
+def contents(copy: Any) -> list[Any]:
+    """What a mutable container holds, in order: two lists of the same objects if unchanged."""
+    if isinstance(copy, dict):
+        return [x for pair in copy.items() for x in pair]
+    return list(copy)
+
+
+def finish_containers(session: Session) -> None:
+    """Refuses changes to captured containers."""
+    for node, copy, before in session.containers:
+        now = contents(copy)
+        if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+            raise CapturedWriteError(what=f"{node} ({_change(before, now)})", where=session.call_site)
+
+
+def _change(before: list[Any], now: list[Any]) -> str:
+    if len(now) != len(before):
+        return f"a captured container of {len(before)} entries that now has {len(now)}"
+    return "an entry of a captured container"

@@ -1,0 +1,188 @@
+"""Copies of the user's functions: the same code object over guarded globals and cells."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend.guards import FunctionState
+from tracejit.frontend.library import is_library_function
+from tracejit.frontend.paths import Node, root
+from tracejit.frontend.scopes import GuardedGlobals
+
+if TYPE_CHECKING:
+    from tracejit.frontend.session import Session
+
+EMPTY = object()
+LRU = type(functools.lru_cache(len))
+
+
+def wrap_function(session: Session, node: Node, fn: types.FunctionType) -> Any:
+    """The copy of a user's function; a library's function as it is."""
+    scope = fn.__globals__
+    if isinstance(scope, GuardedGlobals):
+        if scope.session is session:
+            return fn  # made inside this traced run: it has guarded globals already
+        scope = scope.real
+    if is_library_function(fn) and not _wraps_users_function(fn):
+        session.check(node, "is", fn)
+        session.library(node, fn)
+        return fn
+    session.check(node, "function", FunctionState(fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+    return copy_function(session, node, fn, scope)
+
+
+def _wraps_users_function(fn: types.FunctionType) -> bool:
+    """For decorators of the standard library (contextmanager, wraps) around a user's function."""
+    inner = vars(fn).get("__wrapped__")
+    return isinstance(inner, types.FunctionType) and not is_library_function(inner)
+
+
+def copy_function(
+    session: Session, node: Node, fn: types.FunctionType, real: dict[str, Any]
+) -> types.FunctionType:
+    """The copy of `fn` in this run. Known before its cells are filled: functions may be recursive."""
+    known = session.known(fn)
+    if known is not None:
+        return known
+    here = node.named(fn)
+    cells = tuple(_copy_cell(session, cell) for cell in fn.__closure__ or ())
+    scope = session.scope(real, fn.__module__)
+    copy = types.FunctionType(fn.__code__, scope, fn.__name__, None, cells or None)
+    session.remember(fn, copy)
+    session.codes.append((fn.__code__, scope))
+    functools.update_wrapper(copy, fn, ("__module__", "__qualname__", "__doc__", "__annotations__"), ())
+    del copy.__wrapped__
+    if hasattr(fn, "__type_params__"):
+        copy.__type_params__ = fn.__type_params__  # type: ignore[attr-defined]
+    for name, cell, original in zip(fn.__code__.co_freevars, cells, fn.__closure__ or (), strict=True):
+        _fill_cell(session, name, cell, original, fn.__code__)
+    _copy_defaults(session, here, copy, fn)
+    if fn.__dict__:
+        names = session.wrap_dict(here.attr("__dict__"), fn.__dict__)
+        copy.__dict__.update(names)
+    return copy
+
+
+def _copy_cell(session: Session, cell: types.CellType) -> types.CellType:
+    known = session.known(cell)
+    return session.remember(cell, types.CellType()) if known is None else known
+
+
+def _fill_cell(
+    session: Session, name: str, copy: types.CellType, cell: types.CellType, code: types.CodeType
+) -> None:
+    """Puts the stand-in of the cell's contents into its copy, once a run."""
+    if any(original is cell for original, *_ in session.cells):
+        return
+    node = root(cell, "closure variable", name)
+    try:
+        contents = cell.cell_contents
+    except ValueError:
+        session.check(node, "empty", None)
+        session.cells.append((cell, copy, EMPTY, node, code))
+        return
+    entry = [cell, copy, EMPTY, node, code]
+    session.cells.append(entry)
+    copy.cell_contents = entry[2] = session.wrap(node.cell(), contents)
+
+
+def _copy_defaults(session: Session, node: Node, copy: types.FunctionType, fn: types.FunctionType) -> None:
+    """Default arguments: the tuple is guarded with the function, its entries as captured values."""
+    names = fn.__code__.co_varnames[: fn.__code__.co_argcount]
+    if fn.__defaults__:
+        offset = len(names) - len(fn.__defaults__)
+        copy.__defaults__ = tuple(
+            session.wrap(_default(fn, fn.__defaults__, i, names[offset + i]), value)
+            for i, value in enumerate(fn.__defaults__)
+        )
+    if fn.__kwdefaults__:
+        copy.__kwdefaults__ = {
+            name: session.wrap(_default(fn, fn.__kwdefaults__, name, name), value)
+            for name, value in fn.__kwdefaults__.items()
+        }
+
+
+def _default(fn: types.FunctionType, owner: Any, key: Any, name: str) -> Node:
+    return root(owner, "default argument", f"{fn.__name__}({name}=)").item(key, f"{name} of {fn.__name__}()")
+
+
+def finish_cells(session: Session) -> None:
+    """Refuses `nonlocal` assignments to captured cells, or carries them out."""
+    for cell, copy, before, node, code in session.cells:
+        now = contents(copy)
+        if now is before:
+            continue
+        if session.guarded:
+            where = find_store(code, ("STORE_DEREF", "DELETE_DEREF"), node.text)
+            raise CapturedWriteError(what=str(node), where=where)
+        if now is not EMPTY:
+            cell.cell_contents = session.original(now)
+
+
+def contents(cell: types.CellType) -> Any:
+    """What the cell holds, or EMPTY."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY
+
+
+def find_store(code: types.CodeType, ops: tuple[str, ...], name: str) -> str | None:
+    """`file:line` of an instruction in `code`, or in code nested in it, that assigns `name`."""
+    for part in codes_in(code):
+        line = None
+        for instruction in dis.get_instructions(part):
+            line = _line(instruction) or line
+            if instruction.opname in ops and instruction.argval == name:
+                return f"{part.co_filename}:{line}"
+    return None
+
+
+def _line(instruction: dis.Instruction) -> int | None:
+    start = instruction.starts_line
+    if isinstance(start, bool):  # from 3.13 on it says whether a line starts here
+        return getattr(instruction, "line_number", None)
+    return start
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """`code` and the code objects of functions and classes defined in it."""
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from codes_in(const)
+
+
+def wrap_method(session: Session, node: Node, method: types.MethodType) -> Any:
+    """A bound method: its function and its `self`, each by its own rule."""
+    fn, owner = method.__func__, method.__self__
+    new_fn = session.wrap(node.named(method).attr("__func__"), fn)
+    new_self = session.wrap(node.named(method).attr("__self__"), owner)
+    session.check(node.attr("__func__"), "is", fn)
+    session.check(node.attr("__self__"), "is", owner)
+    if new_fn is fn and new_self is owner:
+        return method
+    return types.MethodType(new_fn, new_self)
+
+
+def wrap_partial(session: Session, node: Node, value: functools.partial[Any]) -> Any:
+    """`functools.partial`: the function and the arguments it holds."""
+    session.check(node, "is", value)
+    here = node.named(value)
+    fn = session.wrap(here.attr("func"), value.func)
+    args = session.wrap(here.attr("args"), value.args)
+    keywords = session.wrap(here.attr("keywords"), value.keywords)
+    return type(value)(fn, *args, **keywords)
+
+
+def wrap_cached(session: Session, node: Node, value: Any) -> Any:
+    """`functools.cache`: the function without its cache, which must not keep traced values."""
+    session.check(node, "is", value)
+    inner = value.__wrapped__
+    copy = session.wrap(node.named(value).attr("__wrapped__"), inner)
+    return value if copy is inner else copy

@@ -1,0 +1,162 @@
+"""Modules as traced code sees them: NumPy rebound to tracejit.numpy, the user's guarded."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend.library import impure_origin
+from tracejit.tracing import Box
+
+if TYPE_CHECKING:
+    from tracejit.frontend.scopes import GuardedGlobals
+    from tracejit.frontend.session import Session
+
+#: Module name -> the namespace that traced code gets for it: {'numpy': tracejit.numpy, ...}.
+REBIND: dict[str, Any] = {}
+#: Callables of NumPy and others -> those of tracejit, for `from numpy import sin`.
+CALLABLES: dict[Any, Any] = {}
+#: Classes of arrays that are captured by reference.
+ARRAYS: set[type] = {np.ndarray, Box}
+
+_stand_ins: dict[str, RebindModule] = {}
+_missing = object()
+
+
+class _ArrayMeta(type):
+    """`isinstance(x, np.ndarray)` holds for traced arrays too; all else is ndarray's."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, (np.ndarray, Box))
+
+    def __subclasscheck__(cls, c: type) -> bool:
+        return issubclass(c, (np.ndarray, Box))
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return np.ndarray(*args, **kwargs)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(np.ndarray, name)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is np.ndarray or other is Box
+
+    def __hash__(cls) -> int:
+        return hash(np.ndarray)
+
+
+class ndarray(metaclass=_ArrayMeta):
+    """What `np.ndarray` is to traced code."""
+
+
+def stand_in_for(value: Any) -> Any:
+    """The tracejit callable that replaces `value`, or None."""
+    if value is np.ndarray:
+        return ndarray
+    try:
+        return CALLABLES.get(value)
+    except TypeError:  # unhashable
+        return None
+
+
+class RebindModule(types.ModuleType):
+    """NumPy (or a part of it) as traced code sees it: first the namespace in `REBIND`, then
+    `CALLABLES`, then the module itself."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__["_tj_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__dict__["_tj_module"]
+        real = getattr(module, name, _missing)
+        if isinstance(real, types.ModuleType):
+            return rebound(real) or _library_module(self, name, real)
+        if real is np.ndarray:
+            return ndarray
+        ours = getattr(REBIND.get(module.__name__), name, _missing)
+        if ours is _missing:
+            ours = _missing if real is _missing else stand_in_for(real)
+        if ours is _missing or ours is None:
+            return _library_value(self, name, getattr(module, name))
+        return ours
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_tj_module"])
+
+
+def _library_module(owner: RebindModule, name: str, module: types.ModuleType) -> Any:
+    """A part of NumPy without a counterpart, such as `np.random`, used as it is."""
+    return _library_value(owner, name, module)
+
+
+def _library_value(owner: RebindModule, name: str, value: Any) -> Any:
+    if impure_origin(value):
+        _note(f"{owner.__name__}.{name}", value, "it runs once, while tracing; its result is kept")
+    return value
+
+
+_notes: list[Any] = []
+
+
+def set_note(note: Any) -> None:
+    """Install the function that lists a snapshot in the current session (by session)."""
+    _notes[:] = [note]
+
+
+def _note(path: str, value: Any, reason: str) -> None:
+    for note in _notes:
+        note(path, value, reason)
+
+
+def rebound(module: types.ModuleType) -> RebindModule | None:
+    """The stand-in of a module named in `REBIND`, or None."""
+    name = getattr(module, "__name__", None)
+    if name not in REBIND:
+        return None
+    if name not in _stand_ins:
+        _stand_ins[name] = RebindModule(module)
+    return _stand_ins[name]
+
+
+class GuardedModule(types.ModuleType):
+    """A user's module in a traced run: reading an attribute is guarded like reading a global."""
+
+    def __init__(self, session: Session, module: types.ModuleType, scope: GuardedGlobals) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__.update(_tj_module=module, _tj_scope=scope, _tj_session=session)
+        for name in ("__file__", "__path__", "__package__", "__spec__", "__loader__"):
+            if hasattr(module, name):
+                self.__dict__[name] = getattr(module, name)
+
+    def __getattr__(self, name: str) -> Any:
+        module, scope = self.__dict__["_tj_module"], self.__dict__["_tj_scope"]
+        if name in vars(module):
+            return scope.lookup(name)
+        value = getattr(module, name)  # a module's __getattr__, or a submodule that was just imported
+        session = self.__dict__["_tj_session"]
+        session.note(f"{self.__name__}.{name}", value, "it comes from the module's __getattr__")
+        return session.stand_in(value, f"{self.__name__}.{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.__dict__["_tj_session"].guarded:
+            raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
+        setattr(self.__dict__["_tj_module"], name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_tj_module"])
+
+
+def loaded(name: str) -> types.ModuleType | None:
+    """The module `name` if it has been imported."""
+    return sys.modules.get(name)

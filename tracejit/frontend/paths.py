@@ -1,0 +1,64 @@
+"""Paths to captured values: a tree of nodes, each one step from its parent.
+
+A root is an object that can't be replaced (a function's globals, a cell). Steps are
+items, attributes and cell contents. `node.read()` walks from the root, so it gives the
+value as it is now; guards compile the same walk into straight-line code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CONST, ITEM, ATTR, CELL = "const", "item", "attr", "cell"
+
+
+class Node:
+    """One step on the way to a captured value. `word` and `text` name it: global `cfg.lr`."""
+
+    __slots__ = ("key", "kind", "parent", "text", "word")
+
+    def __init__(self, parent: Node | None, kind: str, key: Any, word: str, text: str) -> None:
+        self.parent = parent
+        self.kind = kind
+        self.key = key
+        self.word = word
+        self.text = text
+
+    def item(self, key: Any, text: str | None = None) -> Node:
+        return Node(self, ITEM, key, self.word, text or f"{self.text}[{key!r}]")
+
+    def attr(self, name: str) -> Node:
+        return Node(self, ATTR, name, self.word, f"{self.text}.{name}")
+
+    def cell(self) -> Node:
+        return Node(self, CELL, None, self.word, self.text)
+
+    def named(self, obj: Any) -> Node:
+        """A root at `obj`, called as this node is. For parts of an object guarded by identity."""
+        return Node(None, CONST, obj, self.word, self.text)
+
+    def read(self) -> Any:
+        """The value at the path now; raises what the access raises."""
+        if self.parent is None:
+            return self.key
+        owner = self.parent.read()
+        if self.kind == ITEM:
+            return owner[self.key]
+        return owner.cell_contents if self.kind == CELL else getattr(owner, self.key)
+
+    def steps(self) -> tuple[Any, ...]:
+        """The path as a tuple: the root object, then `(kind, key)` for each step."""
+        if self.parent is None:
+            return (self.key,)
+        return (*self.parent.steps(), (self.kind, self.key))
+
+    def __str__(self) -> str:
+        return f"{self.word} `{self.text}`"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+def root(obj: Any, word: str, text: str) -> Node:
+    """A path that begins at `obj`, which is held strongly."""
+    return Node(None, CONST, obj, word, text)

@@ -1,0 +1,57 @@
+"""The door of the frontend: `prepare(f).run(capture, args, kwargs)` and `call`."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from typing import Any
+
+from tracejit.frontend.capture import Capture, EagerCapture
+from tracejit.frontend.guards import GuardSet
+from tracejit.frontend.session import Session, current
+
+
+class Prepared:
+    """A callable that can be run under tracing: a function, method, partial or any callable."""
+
+    def __init__(self, f: Any) -> None:
+        self._f = _reference(f)
+
+    @property
+    def function(self) -> Any:
+        """The user's callable. ReferenceError if it is gone."""
+        f = self._f()
+        if f is None:
+            raise ReferenceError("the prepared function no longer exists")
+        return f
+
+    def run(self, capture: Capture, args: Any = (), kwargs: Any = None) -> tuple[Any, GuardSet]:
+        """Runs a copy of the function that sees stand-ins; gives its result and the guards."""
+        session = Session(capture)
+        out = session.run(self.function, args, kwargs)
+        return out, session.guards()
+
+
+_prepared: weakref.WeakKeyDictionary[types.FunctionType, Prepared] = weakref.WeakKeyDictionary()
+
+
+def _reference(f: Any) -> Any:
+    """Functions are held weakly, as keys of the cache; other callables by their Prepared."""
+    return weakref.ref(f) if type(f) is types.FunctionType else lambda: f
+
+
+def prepare(f: Any) -> Prepared:
+    """How to run `f` under tracing; one for a function, which the caller must keep alive."""
+    if type(f) is not types.FunctionType:
+        return Prepared(f)
+    known = _prepared.get(f)
+    if known is None:
+        known = _prepared[f] = Prepared(f)
+    return known
+
+
+def call(f: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Runs `f` for a transformation that keeps nothing (eager grad, vmap, scan bodies): inside
+    the traced run that is under way, or in an eager one."""
+    session = current() or Session(EagerCapture())
+    return session.run(f, args, kwargs)

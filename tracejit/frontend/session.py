@@ -1,0 +1,288 @@
+"""One traced run of a user's function: stand-ins, guards and what must be checked at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+import threading
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import user_location
+from tracejit.frontend import builtins_, containers, functions, modules, objects, watch
+from tracejit.frontend.capture import Capture, Snapshot
+from tracejit.frontend.guards import Check, GuardSet, array_type
+from tracejit.frontend.library import impure_origin, is_library_module
+from tracejit.frontend.paths import Node, root
+from tracejit.frontend.scopes import GuardedGlobals
+from tracejit.tracing import Box
+
+
+class _Current(threading.local):
+    session: Session | None = None
+
+
+_current = _Current()
+
+
+def current() -> Session | None:
+    """The session whose traced code runs in this thread."""
+    return _current.session
+
+
+@contextlib.contextmanager
+def use(session: Session | None) -> Iterator[None]:
+    """Make `session` current in this thread for the block; None for code that is not traced."""
+    previous = _current.session
+    _current.session = session
+    try:
+        yield
+    finally:
+        _current.session = previous
+
+
+class Session:
+    """Turns what the function reads into stand-ins and records guards, for one run."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.guarded = capture.guarded
+        self.checks: list[Check] = []
+        self.array_nodes: list[Node] = []
+        self.cells: list[Any] = []
+        self.containers: list[Any] = []
+        self.codes: list[tuple[types.CodeType, GuardedGlobals]] = []
+        self.call_site: str | None = None
+        self._seen: dict[int, tuple[Any, Any, Node | None]] = {}  # id -> object, stand-in, first path
+        self._originals: dict[int, Any] = {}
+        self._scopes: dict[int, GuardedGlobals] = {}
+        self._main: str | None = None
+        self._noted: set[str] = set()
+        self.watched: dict[int, Any] = {}
+
+    # ---- running -------------------------------------------------------------------------------
+
+    def run(self, f: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Runs the stand-in of `f`, and checks for side effects on captured things when the
+        outermost run of the session ends. May be called again inside, by nested transformations."""
+        name = getattr(f, "__name__", "the function")
+        if _current.session is self:
+            return self.stand_in(f, name)(*args, **(kwargs or {}))
+        self.call_site = self.call_site or user_location()
+        with use(self):
+            args = [watch.argument(self, x) for x in args]
+            kwargs = {k: watch.argument(self, x) for k, x in (kwargs or {}).items()}
+            try:
+                out = self.stand_in(f, name)(*args, **kwargs)
+            except BaseException:
+                if not self.guarded:
+                    self.finish()  # effects before the exception have happened
+                raise
+            self.finish()
+        return self.original(out)
+
+    def finish(self) -> None:
+        """Refuses (or carries out, in eager runs) assignments to captured names."""
+        for scope in self._scopes.values():
+            scope.finish()
+        functions.finish_cells(self)
+        containers.finish_containers(self)
+
+    def guards(self) -> GuardSet:
+        """The guards of what was read so far."""
+        return GuardSet(list(self.checks), list(self.array_nodes))
+
+    # ---- stand-ins -----------------------------------------------------------------------------
+
+    def stand_in(self, value: Any, name: str = "value") -> Any:
+        """The stand-in of an object that is held by identity: the function itself, an import."""
+        return self.wrap(root(value, "function" if callable(value) else "global", name), value)
+
+    def wrap(self, node: Node, value: Any) -> Any:
+        """The stand-in of `value`, read at `node`; records guards."""
+        cls = type(value)
+        if cls in containers.SCALARS or isinstance(value, np.generic):
+            return self._scalar(node, value)
+        if cls in modules.ARRAYS:
+            return self._array(node, value)
+        ours = modules.stand_in_for(value)
+        if ours is not None:
+            self.check(node, "is", value)
+            return ours
+        handler = _HANDLERS.get(cls)
+        if handler is not None:
+            return handler(self, node, value)
+        if containers.is_container(value):
+            return containers.wrap_container(self, node, value)
+        if isinstance(value, type):
+            return self._class(node, value)
+        return objects.wrap_object(self, node, value)
+
+    def wrap_dict(self, node: Node, value: dict[str, Any]) -> dict[str, Any]:
+        """A copy of a function's attributes."""
+        return containers.wrap_dict(self, node, value) if self.guarded else value
+
+    def _scalar(self, node: Node, value: Any) -> Any:
+        if isinstance(value, (float, complex)) or type(value) is int:
+            ours = self.capture.scalar(node, value)
+            if ours is not NotImplemented:
+                self.check(node, "type", type(value))
+                self.array_nodes.append(node)
+                return ours
+        kind = "is" if value is None or isinstance(value, bool) or _is_long(value) else "value"
+        self.check(node, kind, value)
+        return value
+
+    def _array(self, node: Node, value: Any) -> Any:
+        if not self.guarded:
+            return value if type(value) is Box else self.capture.array(node, value)
+        known = self.known(value)
+        if known is not None:
+            self.alias(node, value)
+            return known
+        if type(value) is not Box and value.dtype.kind not in "biufcV":
+            self.check(node, "is", value)
+            self.note(str(node), value, "an array that does not hold numbers")
+            return value
+        self.check(node, "box" if type(value) is Box else "array", array_type(value))
+        self.array_nodes.append(node)
+        return self.remember(value, self.capture.array(node, value), node)
+
+    def _module(self, node: Node, value: types.ModuleType) -> Any:
+        if isinstance(value, (modules.RebindModule, modules.GuardedModule)):
+            return value
+        self.check(node, "is", value)
+        ours = modules.rebound(value)
+        if ours is not None:
+            return ours
+        if is_library_module(value):
+            if impure_origin(value):
+                self.note(str(node), value, "its functions run once, while tracing; their results are kept")
+            return value
+        known = self.known(value)
+        if known is None:
+            scope = self.scope(vars(value), value.__name__)
+            known = self.remember(value, modules.GuardedModule(self, value, scope))
+        return known
+
+    def _class(self, node: Node, value: type) -> Any:
+        self.check(node, "is", value)
+        watch.watch_class(self, value)
+        return value
+
+    def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:
+        """What a name found in builtins gives."""
+        return builtins_.STAND_INS.get(name, value)
+
+    def importer(self, scope: GuardedGlobals) -> Any:
+        return builtins_.importer(self, scope)
+
+    def scope(self, real: dict[str, Any], module: str | None) -> GuardedGlobals:
+        """The guarded globals over `real`, one a run."""
+        known = self._scopes.get(id(real))
+        if known is None:
+            self._main = self._main or module
+            prefix = "" if module == self._main or not module else f"{module}."
+            known = self._scopes[id(real)] = GuardedGlobals(self, real, prefix)
+        return known
+
+    # ---- memory --------------------------------------------------------------------------------
+
+    def known(self, value: Any) -> Any:
+        """The stand-in that `value` already has, or None."""
+        entry = self._seen.get(id(value))
+        return None if entry is None else entry[1]
+
+    def remember(self, value: Any, stand_in: Any, node: Node | None = None) -> Any:
+        self._seen[id(value)] = (value, stand_in, node)
+        self._originals[id(stand_in)] = value
+        return stand_in
+
+    def alias(self, node: Node, value: Any) -> None:
+        """`value` was met before at another path: both must stay the same object."""
+        first = self._seen[id(value)][2]
+        if first is not None and first is not node:
+            self.check(node, "alias", first)
+
+    def original(self, value: Any) -> Any:
+        """The user's own function or object behind a stand-in, also inside lists, tuples and dicts.
+
+        Containers stay copies and shadows of pytrees stay shadows: they hold traced arrays."""
+        if type(value) is list:
+            new: Any = [self.original(x) for x in value]
+            return value if all(map(operator.is_, new, value)) else new
+        if type(value) is tuple:
+            new = tuple([self.original(x) for x in value])
+            return value if all(map(operator.is_, new, value)) else new
+        if type(value) is dict:
+            new = {k: self.original(x) for k, x in value.items()}
+            return value if all(map(operator.is_, new.values(), value.values())) else new
+        if type(value) is types.FunctionType or (objects.is_shadow(value) and not objects.is_node(value)):
+            return self._originals.get(id(value), value)
+        return value
+
+    # ---- records -------------------------------------------------------------------------------
+
+    def check(self, node: Node, kind: str, expected: Any) -> None:
+        """Record a guard (a root is what it is; nothing to check)."""
+        if self.guarded and (node.parent is not None or kind in ("absent", "missing", "empty", "keys")):
+            self.checks.append(Check(node, kind, expected))
+
+    def note(self, path: str, value: Any, reason: str) -> None:
+        """List a snapshot."""
+        if path not in self._noted:
+            self._noted.add(path)
+            self.capture.snapshot(Snapshot(path, _describe(value), reason))
+
+    def library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
+        """List something of a library that may keep state of its own."""
+        if impure_origin(value):
+            self.note(str(node), value, "it runs once, while tracing; its result is kept")
+        elif not (callable(value) or _is_ours(value)):
+            self.note(str(node), value, reason)
+
+    def where(self, scope: GuardedGlobals, name: str) -> str | None:
+        """The line that assigns a global."""
+        for code, owner in self.codes:
+            found = functions.find_store(code, ("STORE_GLOBAL", "DELETE_GLOBAL"), name)
+            if found and owner is scope:
+                return found
+        return None
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, (str, bytes)) and len(value) > 1000
+
+
+def _is_ours(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] in ("tracejit", "numpy")
+
+
+def _describe(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:
+        text = object.__repr__(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _note_current(path: str, value: Any, reason: str) -> None:
+    if _current.session is not None:
+        _current.session.note(path, value, reason)
+
+
+modules.set_note(_note_current)
+
+_HANDLERS: dict[type, Any] = {
+    types.FunctionType: functions.wrap_function,
+    types.MethodType: functions.wrap_method,
+    functools.partial: functions.wrap_partial,
+    functions.LRU: functions.wrap_cached,
+    types.ModuleType: Session._module,
+    modules.GuardedModule: Session._module,
+    modules.RebindModule: Session._module,
+}

@@ -1,0 +1,105 @@
+"""Guards for code that runs as it is: methods of objects that traced code makes or is given.
+
+Such objects must keep their class (pytrees know them by it), so their methods can't be
+copies. What the methods name is guarded instead, read or not; arrays and objects among it
+are guarded by identity and listed as snapshots.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+from tracejit import tree
+from tracejit.frontend import containers, functions, objects
+from tracejit.frontend.library import is_generated, is_library_class, is_library_function
+from tracejit.frontend.paths import Node, root
+from tracejit.frontend.scopes import GuardedGlobals
+from tracejit.tracing import Box
+
+if TYPE_CHECKING:
+    from tracejit.frontend.session import Session
+
+_REASON = "a method of a class that is not followed reads it; changes inside it are not seen"
+
+
+def argument(session: Session, value: Any) -> Any:
+    """An argument of the outermost function: an object of the user's that is no pytree (such as
+    `self`) becomes a shadow; of pytrees the classes are watched."""
+    if objects.why_not(type(value)) or tree.is_node(value):
+        watch_argument(session, value)
+        return value
+    return session.stand_in(value, "self")
+
+
+def watch_argument(session: Session, value: Any) -> None:
+    """Watch the classes of the user's objects in a pytree."""
+    if type(value) is Box or not session.guarded:
+        return
+    if isinstance(value, (list, tuple)):
+        for x in value:
+            watch_argument(session, x)
+    elif isinstance(value, dict):
+        for x in value.values():
+            watch_argument(session, x)
+    elif not is_library_class(type(value)) and not objects.is_shadow(value):
+        watch_class(session, type(value))
+        for x in getattr(value, "__dict__", {}).values():
+            if type(x) is not Box and id(type(x)) not in session.watched:
+                watch_argument(session, x)
+
+
+def watch_class(session: Session, cls: type) -> None:
+    """Guard what the methods of the user's class `cls` may read."""
+    if not session.guarded or is_library_class(cls) or not _first_time(session, cls):
+        return
+    for base in cls.__mro__:
+        if not is_library_class(base):
+            for name, raw in list(vars(base).items()):
+                fn = getattr(raw, "__func__", None) or getattr(raw, "fget", None) or raw
+                if isinstance(fn, types.FunctionType):
+                    _watch_method(session, base, name, raw, fn)
+
+
+def _watch_method(session: Session, cls: type, name: str, raw: Any, fn: types.FunctionType) -> None:
+    if is_generated(fn):
+        return
+    node = root(vars(cls), "class attribute", cls.__name__).item(name, f"{cls.__name__}.{name}")
+    session.check(node, "is", raw)
+    watch_function(session, node, fn)
+
+
+def watch_function(session: Session, node: Node, fn: types.FunctionType) -> None:
+    """Guard every global and closure variable that `fn` names."""
+    if isinstance(fn.__globals__, GuardedGlobals) or is_library_function(fn) or not _first_time(session, fn):
+        return
+    # The owner's item is guarded by identity; the code may still be replaced.
+    session.check(node.named(fn).attr("__code__"), "is", fn.__code__)
+    session.check(node.named(fn).attr("__defaults__"), "is", fn.__defaults__)
+    scope = session.scope(fn.__globals__, fn.__module__)
+    for code in functions.codes_in(fn.__code__):
+        for name in code.co_names:
+            if name in scope.real:
+                _watch_value(session, scope.node(name), scope.real[name])
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        if name != "__class__" and functions.contents(cell) is not functions.EMPTY:
+            _watch_value(session, root(cell, "closure variable", name).cell(), cell.cell_contents)
+
+
+def _watch_value(session: Session, node: Node, value: Any) -> None:
+    if type(value) in containers.SCALARS:
+        session.check(node, "value", value)
+        return
+    session.check(node, "is", value)
+    if isinstance(value, types.FunctionType):
+        watch_function(session, node, value)
+    elif isinstance(value, type):
+        watch_class(session, value)
+    elif not callable(value) and not isinstance(value, types.ModuleType):
+        session.note(str(node), value, _REASON)
+
+
+def _first_time(session: Session, obj: Any) -> bool:
+    new = id(obj) not in session.watched
+    session.watched[id(obj)] = obj  # held, so that its id stays taken
+    return new

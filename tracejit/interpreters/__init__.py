@@ -1,0 +1,1 @@
+"""One interpreter a file: eval, stage, jvp, linearize, transpose, vmap, jit."""

@@ -1,0 +1,131 @@
+"""The jit interpreter: the only door to passes and lowering. jaxpr -> machine code -> results."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.config import config
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.eval import ROOT
+from tracejit.ir.jaxpr import Jaxpr
+from tracejit.lowering import compile as machine
+from tracejit.lowering import cpu, fuse, loopprint, runtime
+from tracejit.passes import pipeline
+from tracejit.tracing import use_trace
+
+#: Layouts of one eagerly executed jaxpr that are compiled before others are copied to C order.
+MAX_LAYOUTS = 8
+
+Strides = tuple[tuple[int, ...], ...]
+
+
+class Compiled:
+    """A jaxpr compiled for given input strides: call it with ndarrays of exactly the right types.
+
+    `aliases` maps outputs to inputs whose memory they take. `stages` has the texts of what was compiled.
+    """
+
+    def __init__(self, jaxpr: Jaxpr, in_strides: Strides, aliases: dict[int, int] | None = None) -> None:
+        start = time.perf_counter()
+        with use_trace(ROOT):
+            self.source_jaxpr = jaxpr
+            self.jaxpr = pipeline.run(jaxpr)
+            _debug(2, self.jaxpr)
+            self.lowered = fuse.lower(self.jaxpr, list(in_strides), dict(aliases or {}))
+            self.llvm = cpu.emit(self.lowered.program)
+            _debug(4, self.llvm)
+            self.code = machine.compile_llvm(self.llvm)
+            self.run = runtime.Executable(self.lowered, self.code)
+        self.compile_seconds = time.perf_counter() - start
+        _debug(1, f"tracejit: compiled {jaxpr.name or 'a region'} in {self.compile_seconds * 1e3:.1f} ms")
+
+    def as_text(self, stage: str) -> str:
+        """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised) or 'asm'.
+
+        Raises ValueError for another stage.
+        """
+        texts = {
+            "jaxpr": lambda: str(self.jaxpr),
+            "loops": lambda: loopprint.format_program(self.lowered.program),
+            "source": lambda: self.llvm,
+            "llvm": self.code.optimized_llvm,
+            "asm": self.code.asm,
+        }
+        if stage not in texts:
+            raise ValueError(f"no stage {stage!r}: choose one of {', '.join(texts)}")
+        return texts[stage]()
+
+
+def _debug(level: int, text: Any) -> None:
+    if config.debug >= level:
+        print(text, file=sys.stderr)
+
+
+def operand(x: Any) -> np.ndarray:
+    """A raw concrete value as an array that native code can read: native, aligned, whole-element strides."""
+    a = x if type(x) is np.ndarray else np.asarray(x)
+    flags = a.flags
+    if flags.c_contiguous and flags.aligned and a.dtype.isnative:
+        return a
+    size = a.itemsize
+    if flags.aligned and a.dtype.isnative and all(s % size == 0 for s in a.strides):
+        return a
+    return np.array(a, dtype=a.dtype.newbyteorder("="), order="C")
+
+
+def element_strides(a: np.ndarray) -> tuple[int, ...]:
+    """Strides in elements; those of dimensions that are never stepped along are C order's."""
+    if a.flags.c_contiguous:
+        return c_strides(a.shape)
+    return tuple(s // a.itemsize for s in a.strides)
+
+
+def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    out = [1] * len(shape)
+    for n in range(len(shape) - 2, -1, -1):
+        out[n] = out[n + 1] * shape[n + 1]
+    return tuple(out)
+
+
+_layouts: weakref.WeakKeyDictionary[Jaxpr, dict[Strides, Compiled]] = weakref.WeakKeyDictionary()
+_lock = threading.RLock()
+
+
+def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
+    """Run `jaxpr` natively on concrete raw values; 0-d results are NumPy scalars.
+
+    Compiled once a layout; with `config.disable_jit` every equation is evaluated instead.
+    """
+    if config.disable_jit:
+        with use_trace(ROOT):
+            return eval_jaxpr(jaxpr, args)
+    arrays = [operand(x) for x in args]
+    strides = tuple([element_strides(a) for a in arrays])
+    table = _layouts.get(jaxpr)
+    compiled = table.get(strides) if table is not None else None
+    if compiled is None:
+        compiled, arrays = _compile_layout(jaxpr, strides, arrays)
+    return [scalar(a) for a in compiled.run(*arrays)]
+
+
+def _compile_layout(jaxpr: Jaxpr, strides: Strides, arrays: list[np.ndarray]) -> tuple[Compiled, list[np.ndarray]]:
+    with _lock:
+        table = _layouts.setdefault(jaxpr, {})
+        if strides not in table and len(table) >= MAX_LAYOUTS:
+            arrays = [np.ascontiguousarray(a).reshape(a.shape) for a in arrays]
+            strides = tuple([element_strides(a) for a in arrays])
+        if strides not in table:
+            table[strides] = Compiled(jaxpr, strides)
+        return table[strides], arrays
+
+
+def scalar(a: np.ndarray) -> Any:
+    """0-d arrays as NumPy scalars, as NumPy's functions return them."""
+    return a[()] if a.ndim == 0 else a

@@ -1,0 +1,260 @@
+"""Linearization: primals run in the parent trace, tangents are recorded as a linear program (the tape).
+
+One path serves eager gradients, staged ones and jaxprs: an op's jvp rule (or its
+`linearize` slot) runs with tangent variables; what it computes from primals
+happens in the parent at once, what touches a tangent is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import LeakedTracerError
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.jvp import apply_jvp, concrete, instantiate_some, linear_operands, split_outputs
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import StageTrace, jaxpr_arg_avals, make_args
+from tracejit.ir.avals import Aval, Dim, aval_of
+from tracejit.ir.check import check_jaxpr
+from tracejit.config import config
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
+from tracejit.ir.primitive import FROM_JVP, LINEAR, Op
+from tracejit.ir.values import Value, Zero
+from tracejit.tracing import Trace, check_live, current_trace, new_trace, use_trace
+
+
+class Residual:
+    """A value of the parent trace in a linear equation."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.aval = aval_of(value)
+
+
+class TangentTrace(StageTrace):
+    """Records what depends on tangents; everything else runs in the parent."""
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        for a in args:
+            if type(a) is Var and a.trace is self:
+                return self.record(op, args, params)
+        parent = self.parent
+        assert parent is not None
+        with use_trace(parent):
+            return parent.process(op, args, params)
+
+    bind_linear = StageTrace.record
+
+    def lift(self, x: Any) -> Any:
+        if type(x) is Var and x.trace is self:
+            return x
+        if isinstance(x, Value):
+            check_live(x)
+            if x.trace.level >= self.level:
+                raise LeakedTracerError(value=str(x.aval))
+            return Residual(x)
+        return Literal(np.asarray(x)[()]) if np.ndim(x) == 0 else Residual(x)
+
+    def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        out = super().record(op, args, params)
+        for v in self.eqns[-1].outvars:
+            if not v.aval.is_static:
+                v.aval = v.aval.with_shape(tuple(_plain_dim(d) for d in v.aval.shape))
+        return out
+
+
+def _plain_dim(d: Any) -> Any:
+    return Dim(d.var.value, d.bound) if isinstance(d, Dim) and type(d.var) is Residual else d
+
+
+class LinearizeTracer(Value):
+    """A primal of the parent trace and its tangent, a variable of the tape."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: LinearizeTrace, primal: Any, tangent: Var) -> None:
+        self.trace = trace
+        self.aval = aval_of(primal)
+        self.primal = primal
+        self.tangent = tangent
+
+    def concrete(self) -> Any:
+        return concrete(self.primal)
+
+
+class LinearizeTrace(Trace):
+    """Primals in the parent, tangents on the tape `self.tape`."""
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__(parent)
+        self.tape = TangentTrace(parent)
+        self.tape.level = self.level
+
+    def arg(self, primal: Any, aval: Aval) -> LinearizeTracer:
+        """A new linear input at `primal`; `aval` is the tangent's type."""
+        return LinearizeTracer(self, primal, Var(self.tape, aval))
+
+    def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], bool]:
+        primals, tangents, some = [], [], False
+        for a in args:
+            if type(a) is LinearizeTracer and a.trace is self:
+                primals.append(a.primal)
+                tangents.append(a.tangent)
+                some = True
+            else:
+                primals.append(a)
+                tangents.append(None)
+        return tuple(primals), tangents, some
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        primals, tangents, some = self._split(args)
+        parent = self.parent
+        assert parent is not None
+        if not some:
+            with use_trace(parent):
+                return parent.process(op, primals, params)
+        full = tuple(
+            [Zero(aval_of(p).tangent()) if t is None else t for p, t in zip(primals, tangents, strict=True)]
+        )
+        with use_trace(self.tape):
+            if op.linearize is FROM_JVP:
+                out, tangent = apply_jvp(op, primals, full, params)
+            else:
+                out, tangent = op.linearize(self.tape, primals, full, params)  # type: ignore[operator]
+        if op.multi:
+            return [self.tracer(o, t) for o, t in zip(out, tangent, strict=True)]
+        return self.tracer(out, tangent)
+
+    def update(self, op: Op, holder: list[Any], rest: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Linear updates only: the primal in place where nothing else refers to it, the tangent recorded."""
+        x = holder.pop()
+        primals, tangents, some = self._split(rest)
+        mine = type(x) is LinearizeTracer and x.trace is self
+        if op.jvp is not LINEAR or not (mine or some):
+            if not (mine or some):
+                back = [x]
+                del x
+                with use_trace(self.parent):  # type: ignore[arg-type]
+                    return self.parent.update(op, back, primals, params)  # type: ignore[union-attr]
+            return self.process(op, (x, *rest), params)
+        primal, tangent = (x.primal, x.tangent) if mine else (x, Zero(aval_of(x).tangent()))
+        del x  # a tracer that nothing else holds goes, and its primal becomes ours alone
+        back = [primal]
+        full = [Zero(aval_of(p).tangent()) if t is None else t for p, t in zip(primals, tangents, strict=True)]
+        with use_trace(self.tape):
+            operands = linear_operands((primal, *primals), (tangent, *full))
+            del primal
+            new_tangent = self.tape.record(op, operands, params)
+        with use_trace(self.parent):  # type: ignore[arg-type]
+            return self.tracer(self.parent.update(op, back, primals, params), new_tangent)  # type: ignore[union-attr]
+
+    def tracer(self, primal: Any, tangent: Any) -> Any:
+        return primal if type(tangent) is Zero else LinearizeTracer(self, primal, tangent)
+
+
+class Tape:
+    """A linear program: `invars` are the nonzero inputs' tangents, `outs` variables or Zeros."""
+
+    __slots__ = ("eqns", "invars", "outs")
+
+    def __init__(self, invars: list[Var], eqns: list[Eqn], outs: list[Any]) -> None:
+        self.invars = invars
+        self.eqns = eqns
+        self.outs = outs
+
+    def freeze(self, name: str = "") -> tuple[Jaxpr, list[Any]]:
+        """(jaxpr, residuals): a jaxpr over (*residuals, *tangents) that gives the nonzero outputs."""
+        renamer = _Renamer()
+        eqns = [renamer.eqn(e) for e in self.eqns]
+        ins = [renamer.var(v) for v in self.invars]
+        outs = tuple(renamer.atom(o) for o in self.outs if type(o) is not Zero)
+        jaxpr = Jaxpr((*renamer.vars, *ins), tuple(eqns), outs, name)
+        if config.check_types:
+            check_jaxpr(jaxpr)
+        return jaxpr, renamer.values
+
+
+class _Renamer:
+    """Turns a tape's equations into a jaxpr's: residuals become inputs, extents follow."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.vars: list[Var] = []
+        self._of_value: dict[int, Var] = {}
+        self._of_var: dict[Var, Var] = {}
+
+    def residual(self, value: Any) -> Any:
+        found = self._of_value.get(id(value))
+        if found is None:
+            bounds = value.bounds if type(value) is Var else None
+            found = Var(None, self.aval(aval_of(value)), bounds)
+            self._of_value[id(value)] = found
+            self.values.append(value)
+            self.vars.append(found)
+        return found
+
+    def aval(self, aval: Aval) -> Aval:
+        if aval.is_static:
+            return aval
+        return aval.with_shape(
+            tuple(Dim(self.residual(d.var), d.bound) if isinstance(d, Dim) else d for d in aval.shape)
+        )
+
+    def var(self, v: Var) -> Var:
+        if v not in self._of_var:
+            self._of_var[v] = Var(None, self.aval(v.aval), v.bounds)
+        return self._of_var[v]
+
+    def atom(self, a: Any) -> Any:
+        if type(a) is Residual:
+            return self.residual(a.value)
+        return self.var(a) if type(a) is Var else a
+
+    def eqn(self, e: Eqn) -> Eqn:
+        invars = tuple([self.atom(a) for a in e.invars])
+        return e.replace(invars=invars, outvars=tuple([self.var(v) for v in e.outvars]))
+
+
+def linearize_flat(
+    fn: Callable[..., Sequence[Any]], primals: Sequence[Any], nonzero: Sequence[bool]
+) -> tuple[list[Any], Tape]:
+    """Outputs of `fn(*raw) -> list of raw` at `primals` and the tape of its derivative there."""
+    trace = LinearizeTrace(current_trace())
+    ins = [trace.arg(p, aval_of(p).tangent()) if nz else p for p, nz in zip(primals, nonzero, strict=True)]
+    invars = [t.tangent for t, nz in zip(ins, nonzero, strict=True) if nz]
+    with new_trace(trace):
+        outs = fn(*ins)
+    trace.tape.live = False
+    values, tangents = split_outputs(trace, outs)
+    return values, Tape(invars, trace.tape.eqns, tangents)
+
+
+@memoize_by_jaxpr
+def linearize_jaxpr(
+    jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: bool | tuple[bool, ...] = False
+) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...], int]:
+    """(forward, linear, out_nonzero, num_residuals) of a jaxpr.
+
+    forward: primals -> (*outs, *residuals); linear: (*residuals, *nonzero tangents) -> nonzero
+    out tangents (those selected by `instantiate` included, as zeros if need be).
+    """
+    stage = StageTrace(current_trace(), jaxpr.name)
+    args = make_args(stage, jaxpr_arg_avals(jaxpr), [v.bounds for v in jaxpr.invars])
+    with new_trace(stage):
+        outs, tape = linearize_flat(lambda *xs: eval_jaxpr(jaxpr, xs), args, nonzero)
+        tape = _instantiate_outs(tape, instantiate)
+        linear, residuals = tape.freeze(jaxpr.name)
+        forward, consts = stage.freeze(args, [*outs, *residuals])
+    if consts:  # arrays that a rule made: constants of the program, kept as residuals of the forward part
+        raise AssertionError("a jaxpr closes over nothing")
+    return forward, linear, tuple(type(t) is not Zero for t in tape.outs), len(residuals)
+
+
+def _instantiate_outs(tape: Tape, which: bool | Sequence[bool]) -> Tape:
+    outs = instantiate_some(tape.outs, which)
+    return Tape(tape.invars, tape.eqns, [o if type(o) in (Var, Zero) else Residual(o) for o in outs])

@@ -1,0 +1,233 @@
+"""Staging: run a function on variables and record the equations as a jaxpr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.config import config
+from tracejit.errors import ConcreteValueError, LeakedTracerError
+from tracejit.ir.avals import Aval, Dim, aval_of
+from tracejit.ir.check import apply_type_rule, check_jaxpr
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
+from tracejit.ir.kernel import Pointwise, Pull
+from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
+from tracejit.ir.source import user_source
+from tracejit.ir.values import Value
+from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, to_raw
+
+# Constants up to this many elements are computed while tracing, so that Python may branch on
+# them and index with them; larger ones are computed by the compiled program.
+SMALL_CONSTANT = 4096
+
+
+class StageTrace(Trace):
+    """Records equations. Values that are not its own become constants: leading invars."""
+
+    def __init__(self, parent: Trace | None, name: str = "", eager_constants: bool = False) -> None:
+        super().__init__(parent)
+        self.name = name
+        self.eager_constants = eager_constants
+        self.eqns: list[Eqn] = []
+        self.const_vars: list[Var] = []
+        self.consts: list[Any] = []
+        self._const_of: dict[int, Var] = {}
+
+    def arg(self, aval: Aval, bounds: tuple[int, int] | None = None) -> Var:
+        """A new input. The Dims of `aval` must be this trace's variables already."""
+        return Var(self, aval, bounds)
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if self.eager_constants and _is_small_constant(op, args, params):
+            return op.eval(*args, **params)
+        return self.record(op, args, params)
+
+    def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Append an equation; gives its variables."""
+        atoms = tuple([a if type(a) is Var and a.trace is self else self.lift(a) for a in args])
+        types = apply_type_rule(op, atoms, params)
+        outs = tuple([Var(self, t, _result_bounds(op, atoms, params, t)) for t in types])
+        self.eqns.append(Eqn(op, atoms, outs, params, user_source(), effects_of(op, params)))
+        return list(outs) if op.multi else outs[0]
+
+    def lift(self, x: Any) -> Var | Literal:
+        """A constant as an atom: NumPy scalars as literals, arrays and outer tracers as constant inputs."""
+        if type(x) is Var and x.trace is self:
+            return x
+        if isinstance(x, np.generic):
+            return Literal(x)
+        if isinstance(x, (bool, int, float, complex)):
+            return Literal(np.asarray(x)[()])
+        var = self._const_of.get(id(x))
+        if var is None:
+            var = self._new_const(x)
+        return var
+
+    def _new_const(self, x: Any) -> Var:
+        if isinstance(x, Value):
+            check_live(x)
+            if x.trace.level >= self.level:
+                raise LeakedTracerError(value=str(x.aval))
+        aval = aval_of(x)
+        if not aval.is_static:
+            aval = aval.with_shape(tuple(self._lift_dim(d) for d in aval.shape))
+        var = Var(self, aval, bounds_of(x))
+        self._const_of[id(x)] = var
+        self.const_vars.append(var)
+        self.consts.append(x)
+        return var
+
+    def _lift_dim(self, d: Any) -> Any:
+        return Dim(self.lift(d.var), d.bound) if isinstance(d, Dim) else d
+
+    def freeze(self, invars: Sequence[Var], outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
+        """(jaxpr, consts): the constants' variables come first among the jaxpr's invars."""
+        atoms = tuple([self.lift(x) for x in outs])
+        jaxpr = Jaxpr((*self.const_vars, *invars), tuple(self.eqns), atoms, self.name)
+        if config.check_types:
+            check_jaxpr(jaxpr)
+        return jaxpr, list(self.consts)
+
+
+def _is_small_constant(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    if op.effects is not NO_EFFECTS or op.multi or any(isinstance(a, Value) for a in args):
+        return False
+    if not isinstance(op.kernel, (Pointwise, Pull)) and any(np.size(a) > SMALL_CONSTANT for a in args):
+        return False
+    out = op.type(*(aval_of(a) for a in args), **params)
+    return out.is_static and out.size <= SMALL_CONSTANT
+
+
+def _result_bounds(op: Op, atoms: Any, params: dict[str, Any], t: Aval) -> tuple[int, int] | None:
+    if t.shape != () or t.dtype.kind not in "iu" or isinstance(op.bounds, Sentinel):
+        return None
+    ranges = [bounds_of(a) for a in atoms]
+    return op.bounds(ranges, **params)
+
+
+def bounds_of(x: Any) -> tuple[int, int] | None:
+    """(lo, hi) of a 0-d integer raw value when its range is known, else None."""
+    if type(x) is Var:
+        return x.bounds
+    if type(x) is Literal:
+        x = x.value
+    if isinstance(x, Value):
+        inner = getattr(x, "primal", None)
+        return None if inner is None else bounds_of(inner)
+    if np.ndim(x) == 0 and np.asarray(x).dtype.kind in "iu":
+        return int(x), int(x)
+    return None
+
+
+def _refuse(self: Var) -> Any:
+    raise ConcreteValueError(aval=str(self.aval))
+
+
+Var.concrete = _refuse  # type: ignore[attr-defined]
+
+
+def stage(
+    fn: Callable[..., Sequence[Any]],
+    avals: Sequence[Aval],
+    name: str = "",
+    bounds: Sequence[tuple[int, int] | None] | None = None,
+    eager_constants: bool = False,
+) -> tuple[Jaxpr, list[Any]]:
+    """Trace `fn(*raw) -> list of raw` at `avals` into (jaxpr, consts).
+
+    jaxpr.invars = constants' variables + arguments. Static avals only, or avals whose Dims
+    are given as `Dim(ArgRef(n), bound)`: the value of argument n. With `eager_constants`
+    small computations on constants happen while tracing (user code may branch on them).
+    """
+    trace = StageTrace(current_trace(), name, eager_constants)
+    args = make_args(trace, avals, bounds)
+    with new_trace(trace):
+        outs = fn(*args)
+        return trace.freeze(args, outs)
+
+
+def make_args(trace: StageTrace, avals: Sequence[Aval], bounds: Any = None) -> list[Var]:
+    """Fresh inputs of `trace`, one an aval; Dims that refer to arguments (`ArgRef`) are resolved."""
+    args: list[Any] = [None] * len(avals)
+    order = sorted(range(len(avals)), key=lambda n: not avals[n].is_static)
+    for n in order:
+        aval = avals[n]
+        if not aval.is_static:
+            aval = aval.with_shape(tuple(_arg_dim(d, args, trace) for d in aval.shape))
+        args[n] = trace.arg(aval, bounds[n] if bounds else None)
+    return args
+
+
+class ArgRef:
+    """In an input aval given to `stage`: the value of argument `index` as an extent."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArgRef) and other.index == self.index
+
+    def __hash__(self) -> int:
+        return hash(("ArgRef", self.index))
+
+
+def _arg_dim(d: Any, args: list[Any], trace: StageTrace) -> Any:
+    if not isinstance(d, Dim):
+        return d
+    if isinstance(d.var, ArgRef):
+        return Dim(args[d.var.index], d.bound)
+    return Dim(trace.lift(d.var), d.bound)
+
+
+def arg_avals(values: Sequence[Any]) -> list[Aval]:
+    """The avals of raw values as inputs for `stage`: extents that are among the values become ArgRefs."""
+    position = {id(v): n for n, v in enumerate(values)}
+    return [_with_arg_refs(aval_of(v), position) for v in values]
+
+
+def _with_arg_refs(aval: Aval, position: dict[int, int]) -> Aval:
+    if aval.is_static:
+        return aval
+    return aval.with_shape(
+        tuple(
+            Dim(ArgRef(position[id(d.var)]), d.bound) if isinstance(d, Dim) and id(d.var) in position else d
+            for d in aval.shape
+        )
+    )
+
+
+def jaxpr_arg_avals(jaxpr: Jaxpr) -> list[Aval]:
+    """The input avals of `jaxpr` in the form `stage` takes."""
+    return arg_avals(jaxpr.invars)
+
+
+def stage_fun(
+    fn: Callable[..., Any],
+    in_tree: Any,
+    avals: Sequence[Aval],
+    name: str = "",
+    bounds: Sequence[tuple[int, int] | None] | None = None,
+    weak: Sequence[bool] | None = None,
+) -> tuple[Jaxpr, list[Any], Any, list[Any]]:
+    """Trace a user's function of boxes: (jaxpr, consts, out_tree, argument boxes).
+
+    `fn(*args)` is called with the unflattened tuple `in_tree` of fresh boxes (its own copies).
+    """
+    out_tree: list[Any] = []
+    boxes: list[Any] = []
+
+    def flat(*raw: Any) -> list[Any]:
+        flags = weak or [False] * len(raw)
+        boxes.extend(box(r, w) for r, w in zip(raw, flags, strict=True))
+        out = fn(*tree.unflatten(in_tree, boxes))
+        leaves, structure = tree.flatten(out)
+        out_tree.append(structure)
+        return [to_raw(x) for x in leaves]
+
+    jaxpr, consts = stage(flat, avals, name, bounds, eager_constants=True)
+    return jaxpr, consts, out_tree[0], boxes

@@ -1,0 +1,173 @@
+"""Transposition: running a linear program backwards, with cotangents accumulated in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes
+from tracejit.errors import InternalTypeError
+from tracejit.interpreters.linearize import Residual, Tape
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import arg_avals, stage
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
+from tracejit.ir.primitive import NONLINEAR
+from tracejit.ir.source import replay
+from tracejit.ir.values import AddInto, Linear, Zero
+from tracejit.ops import arithmetic, helpers
+from tracejit.tracing import bind, bind_update
+
+
+class Accumulators:
+    """The cotangents so far: variable -> [value, do we own the array]."""
+
+    def __init__(self) -> None:
+        self._table: dict[Any, list[Any]] = {}
+
+    def add(self, var: Any, ct: Any) -> None:
+        """Add a cotangent: an array or tracer, Zero, AddInto or None."""
+        if ct is None or type(ct) is Zero or not dtypes.is_inexact(ct.aval.dtype if hasattr(ct, "aval") else ct.dtype):
+            return
+        if type(ct) is AddInto:
+            self._add_into(var, ct)
+            return
+        entry = self._table.get(var)
+        if entry is None:
+            self._table[var] = [ct, False]
+        elif entry[1] and type(entry[0]) is np.ndarray and type(ct) is np.ndarray:
+            np.add(entry[0], ct, out=entry[0])
+        else:
+            entry[0] = arithmetic.add(entry[0], ct)
+            entry[1] = True
+
+    def _add_into(self, var: Any, ct: AddInto) -> None:
+        entry = self._table.get(var)
+        if entry is None:
+            entry = self._table[var] = [helpers.instantiate(Zero(ct.aval)), True]
+        holder = [entry[0]]
+        if entry[1]:
+            entry[0] = None
+            entry[0] = bind_update(ct.op, holder, *ct.rest, **ct.params)
+        else:
+            entry[0] = bind(ct.op, holder.pop(), *ct.rest, **ct.params)
+            entry[1] = True
+
+    def pop(self, var: Any) -> Any:
+        """The cotangent of `var`, which is complete: Zero if nothing was added."""
+        entry = self._table.pop(var, None)
+        return Zero(var.aval) if entry is None else entry[0]
+
+
+def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> None:
+    """Transpose linear equations in reverse. Variables not in `env` are linear."""
+    before = replay.source
+    try:
+        for eqn in reversed(eqns):
+            out = [cts.pop(v) for v in eqn.outvars]
+            if all(type(c) is Zero for c in out):
+                continue
+            replay.source = eqn.source
+            args = [_operand(a, env) for a in eqn.invars]
+            if eqn.op.transpose is NONLINEAR:
+                raise InternalTypeError(problem=f"`{eqn.op}` is in a linear program but has no transpose rule")
+            ins = eqn.op.transpose(out if eqn.op.multi else out[0], *args, **eqn.params)  # type: ignore[operator]
+            del out
+            for a, ct in zip(eqn.invars, ins, strict=True):
+                if ct is not None and type(a) is not Literal:
+                    cts.add(a, ct)
+    finally:
+        replay.source = before
+
+
+def _operand(a: Any, env: dict[Any, Any]) -> Any:
+    if type(a) is Literal or type(a) is Residual:
+        return a.value
+    return env[a] if a in env else Linear(a.aval)
+
+
+def pull_back(tape: Tape, out_cts: Sequence[Any]) -> list[Any]:
+    """Cotangents (or Zeros) of the tape's inputs for those of all its outputs."""
+    cts = Accumulators()
+    for o, ct in zip(tape.outs, out_cts, strict=True):
+        if type(o) is not Zero and type(o) is not Residual:
+            cts.add(o, ct)
+    backward(tape.eqns, {}, cts)
+    return [cts.pop(v) for v in tape.invars]
+
+
+def backward_pass(jaxpr: Jaxpr, linear: Sequence[bool], args: Sequence[Any], out_cts: Sequence[Any]) -> list[Any]:
+    """Transpose `jaxpr`, which is linear in the inputs marked by `linear`.
+
+    `args` has the values of the other inputs (anything where linear). Gives one entry an
+    input: None where it is not linear, otherwise its cotangent or a Zero.
+    """
+    env = {v: x for v, lin, x in zip(jaxpr.invars, linear, args, strict=True) if not lin}
+    known, unknown = _split(jaxpr, env)
+    _evaluate(known, env)
+    cts = Accumulators()
+    for o, ct in zip(jaxpr.outs, out_cts, strict=True):
+        if type(o) is not Literal and o not in env:
+            cts.add(o, ct)
+    backward(unknown, env, cts)
+    return [cts.pop(v) if lin else None for v, lin in zip(jaxpr.invars, linear, strict=True)]
+
+
+def _split(jaxpr: Jaxpr, env: dict[Any, Any]) -> tuple[list[Eqn], list[Eqn]]:
+    """Equations that need no linear input, and the rest."""
+    known_vars = set(env)
+    known, unknown = [], []
+    for eqn in jaxpr.eqns:
+        if all(type(a) is Literal or a in known_vars for a in eqn.invars):
+            known.append(eqn)
+            known_vars.update(eqn.outvars)
+        else:
+            unknown.append(eqn)
+    return known, unknown
+
+
+def _evaluate(eqns: list[Eqn], env: dict[Any, Any]) -> None:
+    for eqn in eqns:
+        args = [a.value if type(a) is Literal else env[a] for a in eqn.invars]
+        out = bind(eqn.op, *args, **eqn.params)
+        env.update(zip(eqn.outvars, out if eqn.op.multi else [out], strict=True))
+
+
+@memoize_by_jaxpr
+def transpose_jaxpr(
+    jaxpr: Jaxpr, linear: tuple[bool, ...], ct_nonzero: tuple[bool, ...]
+) -> tuple[Jaxpr, tuple[bool, ...]]:
+    """The transpose as a jaxpr: (*nonlinear inputs, *nonzero cotangents) -> nonzero cotangents of the
+    linear inputs; and which of the linear inputs those are."""
+    known = [v for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
+    out_ct_avals = [v.aval for v, nz in zip(jaxpr.outs, ct_nonzero, strict=True) if nz]
+    nonzero: list[bool] = []
+
+    def fn(*raw: Any) -> list[Any]:
+        values, given = iter(raw[: len(known)]), iter(raw[len(known) :])
+        args = [None if lin else next(values) for lin in linear]
+        cts = [next(given) if nz else Zero(v.aval) for v, nz in zip(jaxpr.outs, ct_nonzero, strict=True)]
+        ins = [ct for ct, lin in zip(backward_pass(jaxpr, linear, args, cts), linear, strict=True) if lin]
+        nonzero.extend(type(ct) is not Zero for ct in ins)
+        return [ct for ct in ins if type(ct) is not Zero]
+
+    avals = _with_known_dims(jaxpr, known, out_ct_avals)
+    new, consts = stage(fn, avals, jaxpr.name, [v.bounds for v in known] + [None] * len(out_ct_avals))
+    assert not consts, "a jaxpr closes over nothing"
+    return new, tuple(nonzero)
+
+
+def _with_known_dims(jaxpr: Jaxpr, known: list[Any], extra: list[Any]) -> list[Any]:
+    """Input avals for `stage`, extents given by the nonlinear inputs."""
+    return arg_avals([*known, *(_Typed(a) for a in extra)])
+
+
+class _Typed:
+    """Something with an aval only."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+

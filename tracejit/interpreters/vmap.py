@@ -1,0 +1,127 @@
+"""Batching: values carried with the position of their batch dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit.errors import ConcreteValueError
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import jaxpr_arg_avals, stage
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Jaxpr
+from tracejit.ir.primitive import Op
+from tracejit.ir.values import Value
+from tracejit.ops import helpers
+from tracejit.tracing import Trace, current_trace, new_trace, use_trace
+
+
+class BatchTracer(Value):
+    """`value` of the parent trace with a batch dimension at `dim`; `aval` is one element's type."""
+
+    __slots__ = ("dim", "value")
+
+    def __init__(self, trace: BatchTrace, value: Any, dim: int) -> None:
+        aval = aval_of(value)
+        self.trace = trace
+        self.aval = aval.with_shape(aval.shape[:dim] + aval.shape[dim + 1 :])
+        self.value = value
+        self.dim = dim
+
+    def concrete(self) -> Any:
+        raise ConcreteValueError(aval=f"{self.aval} (one lane of a vmap)")
+
+
+class BatchTrace(Trace):
+    """Applies batch rules under the parent trace. `size` is an int (or a raw 0-d integer)."""
+
+    def __init__(self, parent: Trace, size: Any, axis_name: Any = None) -> None:
+        super().__init__(parent)
+        self.size = size
+        self.axis_name = axis_name
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        values, dims, some = [], [], False
+        for a in args:
+            if type(a) is BatchTracer and a.trace is self:
+                values.append(a.value)
+                dims.append(a.dim)
+                some = True
+            else:
+                values.append(a)
+                dims.append(None)
+        named = self.axis_name is not None and params.get("axis_name") == self.axis_name
+        parent = self.parent
+        assert parent is not None
+        with use_trace(parent):
+            if not some and not named:
+                return parent.process(op, args, params)
+            if "axis_name" in params:
+                out, dim = op.batch(self.size, tuple(values), tuple(dims), matched=named, **params)
+            else:
+                out, dim = op.batch(self.size, tuple(values), tuple(dims), **params)
+        if op.multi:
+            return [self.tracer(o, d) for o, d in zip(out, dim, strict=True)]
+        return self.tracer(out, dim)
+
+    def tracer(self, value: Any, dim: int | None) -> Any:
+        return value if dim is None else BatchTracer(self, value, dim)
+
+
+def batch_flat(
+    fn: Callable[..., Sequence[Any]],
+    size: Any,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    axis_name: Any = None,
+) -> tuple[list[Any], list[int | None]]:
+    """Outputs of `fn(*raw) -> list of raw` mapped over `dims` of `args`, and their batch dims."""
+    trace = BatchTrace(current_trace(), size, axis_name)
+    ins = [trace.tracer(x, d) for x, d in zip(args, dims, strict=True)]
+    with new_trace(trace):
+        outs = fn(*ins)
+    values, out_dims = [], []
+    for o in outs:
+        mine = type(o) is BatchTracer and o.trace is trace
+        values.append(o.value if mine else o)
+        out_dims.append(o.dim if mine else None)
+    return values, out_dims
+
+
+@memoize_by_jaxpr
+def batch_jaxpr(
+    jaxpr: Jaxpr,
+    size: int,
+    batched: tuple[bool, ...],
+    force_out: bool | tuple[bool, ...] = False,
+    axis_name: Any = None,
+) -> tuple[Jaxpr, tuple[bool, ...]]:
+    """`jaxpr` with a batch dimension of `size` at axis 0 of the inputs marked by `batched`; and
+    which outputs have one (also at axis 0). `force_out` broadcasts outputs that would not."""
+    out_batched: list[bool] = []
+    forced = [force_out] * len(jaxpr.outs) if isinstance(force_out, bool) else force_out
+
+    def fn(*raw: Any) -> list[Any]:
+        dims = [0 if b else None for b in batched]
+        outs, out_dims = batch_flat(lambda *xs: eval_jaxpr(jaxpr, xs), size, raw, dims, axis_name)
+        outs = [batch_to_front(o, d, size, f) for o, d, f in zip(outs, out_dims, forced, strict=True)]
+        out_batched.extend(d is not None or f for d, f in zip(out_dims, forced, strict=True))
+        return outs
+
+    avals = [_batched(a, size) if b else a for a, b in zip(jaxpr_arg_avals(jaxpr), batched, strict=True)]
+    bounds = [None if b else v.bounds for v, b in zip(jaxpr.invars, batched, strict=True)]
+    new, consts = stage(fn, avals, jaxpr.name, bounds)
+    assert not consts, "a jaxpr closes over nothing"
+    return new, tuple(out_batched)
+
+
+def _batched(aval: Aval, size: int) -> Aval:
+    return aval.with_shape((size, *aval.shape))
+
+
+def batch_to_front(x: Any, dim: int | None, size: Any, force: bool = True) -> Any:
+    """`x` with its batch dimension at axis 0; unbatched values are broadcast if `force`."""
+    if dim is None and not force:
+        return x
+    return helpers.to_batch_axis(x, dim, 0, size)

@@ -1,0 +1,1 @@
+"""The intermediate representation: avals, op records, kernel forms, jaxprs."""

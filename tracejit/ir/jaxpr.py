@@ -1,0 +1,151 @@
+"""Jaxprs: frozen programs in administrative normal form.
+
+A `Jaxpr` takes `invars`, runs `eqns` in order, returns `outs`. It closes over
+nothing: captured arrays are leading invars (`ClosedJaxpr` pairs a jaxpr with
+their values). Sub-jaxprs live in equation params.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
+from tracejit.ir.source import Source
+from tracejit.ir.values import Value
+
+NO_PARAMS: dict[str, Any] = {}
+
+
+class Var(Value):
+    """A variable: at once the staging trace's tracer and the jaxpr's name for it.
+
+    `bounds` is (lo, hi) for 0-d integers whose range is known, else None.
+    """
+
+    __slots__ = ("bounds",)
+
+    def __init__(self, trace: Any, aval: Aval, bounds: tuple[int, int] | None = None) -> None:
+        self.trace = trace
+        self.aval = aval
+        self.bounds = bounds
+
+    def __repr__(self) -> str:
+        return f"v{id(self) % 0xFFFF:04x}"
+
+
+class Literal:
+    """A 0-d constant in an equation: a NumPy scalar."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, value: np.generic) -> None:
+        self.value = value
+        self.aval = aval_of(value)
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
+Atom = Var | Literal
+
+
+class Eqn:
+    """`outvars = op(invars; params)`, with the user's line and effects."""
+
+    __slots__ = ("effects", "invars", "op", "outvars", "params", "source")
+
+    def __init__(
+        self,
+        op: Op,
+        invars: tuple[Atom, ...],
+        outvars: tuple[Var, ...],
+        params: dict[str, Any] = NO_PARAMS,
+        source: Source | None = None,
+        effects: frozenset[str] = frozenset(),
+    ) -> None:
+        self.op = op
+        self.invars = invars
+        self.outvars = outvars
+        self.params = params
+        self.source = source
+        self.effects = effects
+
+    def replace(self, **changes: Any) -> Eqn:
+        """A copy with some slots changed."""
+        fields = {name: getattr(self, name) for name in Eqn.__slots__}
+        return Eqn(**{**fields, **changes})
+
+    def __repr__(self) -> str:
+        return f"{' '.join(map(repr, self.outvars))} = {self.op} {' '.join(map(repr, self.invars))}"
+
+
+def effects_of(op: Op, params: dict[str, Any]) -> frozenset[str]:
+    """The effects of one application of `op`, those of its sub-jaxprs included."""
+    if isinstance(op.effects, Sentinel):
+        assert op.effects is NO_EFFECTS
+        return frozenset()
+    return op.effects(params)
+
+
+class Jaxpr:
+    """invars, eqns, outs; `effects` is the union of the equations'. Frozen and hashed by identity."""
+
+    __slots__ = ("__weakref__", "effects", "eqns", "invars", "name", "outs")
+
+    def __init__(
+        self, invars: tuple[Var, ...], eqns: tuple[Eqn, ...], outs: tuple[Atom, ...], name: str = ""
+    ) -> None:
+        self.invars = tuple(invars)
+        self.eqns = tuple(eqns)
+        self.outs = tuple(outs)
+        self.name = name
+        self.effects = frozenset().union(*(e.effects for e in self.eqns if e.effects))
+
+    @property
+    def in_avals(self) -> list[Aval]:
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[Aval]:
+        return [v.aval for v in self.outs]
+
+    def __repr__(self) -> str:
+        return f"<Jaxpr {self.name or 'anonymous'}: {len(self.invars)} in, {len(self.eqns)} eqns, {len(self.outs)} out>"
+
+
+class ClosedJaxpr:
+    """A jaxpr with the values of its leading invars: `jaxpr.invars[:len(consts)]`."""
+
+    __slots__ = ("consts", "jaxpr")
+
+    def __init__(self, jaxpr: Jaxpr, consts: tuple[Any, ...]) -> None:
+        self.jaxpr = jaxpr
+        self.consts = tuple(consts)
+
+    @property
+    def in_avals(self) -> list[Aval]:
+        return self.jaxpr.in_avals[len(self.consts) :]
+
+    @property
+    def out_avals(self) -> list[Aval]:
+        return self.jaxpr.out_avals
+
+
+def sub_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """The jaxprs in an equation's params (directly, or in a tuple)."""
+    for p in params.values():
+        if isinstance(p, Jaxpr):
+            yield p
+        elif isinstance(p, tuple):
+            yield from (q for q in p if isinstance(q, Jaxpr))
+
+
+def used_vars(jaxpr: Jaxpr) -> set[Var]:
+    """Variables read by an equation or returned."""
+    used = {a for e in jaxpr.eqns for a in e.invars if type(a) is Var}
+    used.update(a for a in jaxpr.outs if type(a) is Var)
+    return used

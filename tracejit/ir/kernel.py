@@ -1,0 +1,156 @@
+"""Kernel forms: what an op looks like to the code generator.
+
+A record's `kernel` slot holds one of these. The lowering knows forms, never an
+op by name. Scalar code is written against the loop IR's builder `k`
+(`lowering.loopir.Builder`): its values carry a `.dtype`, and the same function
+serves the CPU, CUDA and the tests.
+
+Index arguments are int64 builder values; `idx` has one per output dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+class Kernel:
+    """Base of all kernel forms."""
+
+
+@dataclass(frozen=True)
+class Pointwise(Kernel):
+    """out[i] = fn(k, x0[i], x1[i], ..., **params). 0-d operands are read at ().
+
+    `fn` returns one scalar, or a tuple for an op with several outputs.
+    `cost` is a rough number of flops an element; `cheap` values may be recomputed.
+    """
+
+    fn: Callable[..., Any]
+    cost: int = 1
+
+
+@dataclass(frozen=True)
+class Pull(Kernel):
+    """out[idx] = fn(k, idx, operands, out, **params): views, broadcasts, gathers, iota.
+
+    `operands[n]` has `.aval`, `.extent(axis)` (an int or an int64 builder value)
+    and is read with `operands[n][i0, i1, ...]`, which inlines the producer.
+    `out` is the output aval with `.extent(axis)`.
+    `alias`: out is operand 0's elements in the same C order (reshape), so that
+    it needs no code where operand 0 is stored contiguously.
+    """
+
+    fn: Callable[..., Any]
+    alias: bool = False
+
+
+@dataclass(frozen=True)
+class Reduce(Kernel):
+    """Reduce operand 0 over `params['axes']` (a tuple of ints).
+
+    `init(k, dtype)` gives the state (tuple of scalars) before the first element
+    (`dtype`: the operand's), `step(k, state, x, index)` the next one, where
+    `index` is the int64 position in the flattened reduced axes in C order, and
+    `finish(k, state, dtype)` the output scalar (`dtype`: the output's).
+    `tree='sum'` asks for the blocked, vectorised, compensated summation tree;
+    'reassoc' says the step may be reordered freely (max, any, integer sum);
+    'ordered' that it may not.
+    """
+
+    init: Callable[..., tuple]
+    step: Callable[..., tuple]
+    finish: Callable[..., Any]
+    tree: str
+
+
+@dataclass(frozen=True)
+class Cumulative(Kernel):
+    """Running reduction of operand 0 along `params['axis']`, backwards if `params['reverse']`.
+
+    `init(k, dtype)` -> scalar, `step(k, acc, x)` -> scalar.
+    """
+
+    init: Callable[..., Any]
+    step: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Update(Kernel):
+    """Write (parts of) operands into a base: update-slice, scatter, concatenate, pad.
+
+    `base(params)` -> the operand number whose value the output starts from (it
+    is updated in place when it is dead), ('fill', n) to start from 0-d operand
+    n everywhere, or None when the segments cover the output.
+    `segments(params, avals, out)` -> a list of `Segment`s, applied in order.
+    """
+
+    base: Callable[[dict[str, Any]], Any]
+    segments: Callable[..., list[Segment]]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """For every idx of operand `source`'s shape: out[place(...)] (combine)= source[idx].
+
+    `place(k, idx, operands, out)` -> (out_idx, predicate or None); where the
+    predicate is false nothing is written. `combine`: None to overwrite, or a
+    function (k, old, new) -> scalar. Segments with a `combine`, or whose places
+    may repeat (`repeats`), run in order.
+    """
+
+    source: int
+    place: Callable[..., Any]
+    combine: Callable[..., Any] | None = None
+    repeats: bool = False
+
+
+@dataclass(frozen=True)
+class Contract(Kernel):
+    """A matrix product: params['dimension_numbers'] = ((lhs_c, rhs_c), (lhs_b, rhs_b)) as in JAX."""
+
+
+@dataclass(frozen=True)
+class Opaque(Kernel):
+    """Runs the record's `eval` from native code, holding the GIL, on views of the buffers.
+
+    Works anywhere (loops too); costs microseconds a call.
+    """
+
+
+@dataclass(frozen=True)
+class CallRegion(Kernel):
+    """Inlines `params['jaxpr']` over the operands."""
+
+
+@dataclass(frozen=True)
+class CondRegion(Kernel):
+    """`params['branches']` (jaxprs over operands[1:]); operand 0 is the int32/int64/bool branch index."""
+
+
+@dataclass(frozen=True)
+class WhileRegion(Kernel):
+    """operands = cond_consts + body_consts + carry.
+
+    params: `cond` and `body` (jaxprs over their consts + carry), `cond_consts`,
+    `body_consts` (counts).
+    """
+
+
+@dataclass(frozen=True)
+class ScanRegion(Kernel):
+    """operands = [length if params['length'] is None] + consts + carry + xs; outputs carry + ys.
+
+    params: `jaxpr` takes (i, *consts, *carry, *x_slices) and gives (*carry, *y_slices),
+    where i is the int64 position 0..length-1 of the slices (counted down when
+    `reverse`); `length` an int, or None when it is operand 0 (then the leading
+    dimension of ys is `Dim(operand 0, params['bound'])`); `consts`, `carry` counts; `reverse`.
+    """
+
+
+@dataclass(frozen=True)
+class NoKernel(Kernel):
+    """Never reaches the lowering; `reason` says which pass or interpreter removes it."""
+
+    reason: str

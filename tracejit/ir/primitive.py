@@ -1,0 +1,120 @@
+"""The op record: everything about a primitive, stated once, with no slot left open.
+
+Every slot is keyword-only and has no default. Absence is a named sentinel, so a
+forgotten rule is an error at import and "not differentiable" never looks like
+"forgotten".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tracejit.ir.kernel import Kernel
+
+
+class Sentinel:
+    """A named absence in a record slot."""
+
+    __slots__ = ("name", "reason")
+
+    def __init__(self, name: str, reason: str = "") -> None:
+        self.name = name
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.reason})" if self.reason else self.name
+
+
+#: jvp slot: the op is linear in all its operands jointly; its jvp is itself on the tangents.
+LINEAR = Sentinel("LINEAR")
+#: jvp slot: the outputs do not vary (integers, comparisons, floor): the tangent is a known zero.
+ZERO_TANGENT = Sentinel("ZERO_TANGENT")
+#: linearize slot: derived from the jvp rule (primal part evaluated, tangent part recorded).
+FROM_JVP = Sentinel("FROM_JVP")
+#: transpose slot: the op never appears in a linear program with a linear operand.
+NONLINEAR = Sentinel("NONLINEAR")
+#: simplify slot: no identities.
+NO_IDENTITIES = Sentinel("NO_IDENTITIES")
+#: effects slot: pure.
+NO_EFFECTS = Sentinel("NO_EFFECTS")
+#: inplace slot: the op has no in-place form.
+NO_INPLACE = Sentinel("NO_INPLACE")
+#: bounds slot: nothing is known about the range of the result.
+NO_BOUNDS = Sentinel("NO_BOUNDS")
+
+
+def not_differentiable(reason: str) -> Sentinel:
+    """jvp slot: differentiating raises NotDifferentiableError with `reason`."""
+    return Sentinel("NOT_DIFFERENTIABLE", reason)
+
+
+Rule = Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Op:
+    """A primitive.
+
+    Slots (raw values are tracers, ndarrays or NumPy scalars; params are static):
+
+    name: unique, as printed.
+    doc: one line for `python -m tracejit ops`.
+    multi: False: one output; True: rules and bind give a list/tuple of outputs.
+    type: `(*avals, **params) -> Aval` (a list if multi); raises ShapeError and the like.
+    eval: `(*arrays, **params) -> array`, through NumPy; never mutates.
+    inplace: `(x, *rest, **params) -> x`, like eval but overwriting operand 0, or NO_INPLACE.
+    jvp: `(primals, tangents, **params) -> (out, tangent_out)`; tangents may be `Zero`;
+        or LINEAR, ZERO_TANGENT, not_differentiable(reason).
+    linearize: FROM_JVP, or `(trace, primals, tangents, params) -> (out, tangent_out)`, where
+        `trace` is the TangentTrace whose `bind_linear` records tangent equations.
+    transpose: `(ct, *args, **params) -> list` with one entry an operand: a cotangent, Zero,
+        AddInto, or None for operands that are not `Linear`. NONLINEAR if never transposed.
+        `ct` is a list (entries may be Zero) if multi.
+    batch: `(size, args, dims, **params) -> (out, out_dim)` (lists if multi); dims are ints or
+        None for unbatched operands.
+    simplify: tuple of functions `(eqn_view) -> replacement or None` (see passes.simplify).
+    effects: NO_EFFECTS or `(params) -> frozenset of effect names`.
+    bounds: `(lo_hi_of_operands, **params) -> (lo, hi)` for 0-d integer results, or NO_BOUNDS.
+    kernel: a kernel form (ir.kernel).
+    """
+
+    name: str
+    doc: str
+    multi: bool
+    type: Rule
+    eval: Rule
+    inplace: Rule | Sentinel
+    jvp: Rule | Sentinel
+    linearize: Rule | Sentinel
+    transpose: Rule | Sentinel
+    batch: Rule
+    simplify: tuple[Rule, ...] | Sentinel
+    effects: Rule | Sentinel
+    bounds: Rule | Sentinel
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        if self.name in REGISTRY:
+            raise TypeError(f"op {self.name!r} is already registered")
+        REGISTRY[self.name] = self
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> Any:
+        return _lookup, (self.name,)
+
+
+REGISTRY: dict[str, Op] = {}
+
+
+def _lookup(name: str) -> Op:
+    return REGISTRY[name]
+
+
+def all_ops() -> Iterator[Op]:
+    """Every registered primitive, by name."""
+    for name in sorted(REGISTRY):
+        yield REGISTRY[name]

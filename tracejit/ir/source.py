@@ -1,0 +1,75 @@
+"""Where in the user's program an equation came from.
+
+Recorded for every equation, eager gradients included, so it must be cheap: a
+code object and an instruction offset, turned into a line only when printed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from types import CodeType
+
+from tracejit.errors import is_internal
+
+_internal: dict[str, bool] = {}  # file name -> is it a file of this package or of NumPy
+
+
+class Source:
+    """A place in a user's function: code object and instruction offset."""
+
+    __slots__ = ("code", "lasti")
+
+    def __init__(self, code: CodeType, lasti: int) -> None:
+        self.code = code
+        self.lasti = lasti
+
+    @property
+    def filename(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def line(self) -> int:
+        for start, end, line in self.code.co_lines():
+            if start <= self.lasti < end and line is not None:
+                return line
+        return self.code.co_firstlineno
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.filename)}:{self.line}"
+
+    def full(self) -> str:
+        return f"{self.filename}:{self.line}"
+
+
+def _classify(name: str) -> bool:
+    hidden = is_internal(name) or f"{os.sep}numpy{os.sep}" in name or name.startswith("<frozen")
+    _internal[name] = hidden
+    return hidden
+
+
+class _Replay(threading.local):
+    source: Source | None = None
+
+
+#: While a jaxpr is run again by an interpreter, `replay.source` is the line of the equation at hand.
+replay = _Replay()
+
+
+def user_source() -> Source | None:
+    """The innermost frame outside of this package and NumPy (or the replayed equation's), or None."""
+    if replay.source is not None:
+        return replay.source
+    frame = sys._getframe(1)
+    known = _internal
+    while frame is not None:
+        code = frame.f_code
+        name = code.co_filename
+        hidden = known.get(name)
+        if hidden is None:
+            hidden = _classify(name)
+        if not hidden:
+            return Source(code, frame.f_lasti)
+        frame = frame.f_back
+    return None

@@ -1,0 +1,75 @@
+"""Values that interpreters pass around besides arrays.
+
+`Value` is the root of every trace's tracers and of the jaxpr's variables;
+`Zero` is a known-zero tangent or cotangent; `Linear` stands for an operand
+whose value does not exist while a linear program is transposed; `AddInto` is a
+cotangent given as "add this into a part of the accumulator".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.ir.avals import Aval
+
+
+class Value:
+    """An immutable (SSA) value of one trace. `trace` owns it; `aval` is its type."""
+
+    __slots__ = ("aval", "trace")
+
+    trace: Any
+    aval: Aval
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.aval}>"
+
+
+class Zero:
+    """A tangent or cotangent known to be zero, never materialised. `aval` is the tangent type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval})"
+
+
+class Linear:
+    """Placeholder for a linear operand in a transpose rule: only its type is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Linear({self.aval})"
+
+
+class AddInto:
+    """A cotangent that touches a part of the operand only.
+
+    Stands for `op(zeros, *rest, **params)` where `op` (scatter_add and its like)
+    adds into its first operand. The transposer applies it to the accumulator
+    that is already there, in place when it owns it, so that n reads of an
+    n-array cost O(n) in reverse, not O(n²).
+    """
+
+    __slots__ = ("aval", "op", "params", "rest")
+
+    def __init__(self, op: Any, aval: Aval, rest: tuple, params: dict[str, Any]) -> None:
+        self.op = op
+        self.aval = aval
+        self.rest = rest
+        self.params = params
+
+
+def is_zero(x: Any) -> bool:
+    return type(x) is Zero
+
+
+def is_linear(x: Any) -> bool:
+    return type(x) is Linear

@@ -1,0 +1,68 @@
+"""Loop IR -> LLVM IR text for the host CPU.
+
+The entry is `i32 @entry(ptr args, ptr params, ptr table, ptr arena, ptr status)`; see ARCHITECTURE.md.
+"""
+
+from __future__ import annotations
+
+from tracejit.lowering.llvmbody import Target, Translator
+from tracejit.lowering.llvmtext import Function, Module
+from tracejit.lowering.loopir import Buffer, External, Program
+
+_ATTRIBUTES = 'nounwind "prefer-vector-width"="512"'
+
+
+class Host(Target):
+    """Pointers come from the arrays that the entry is called with. Those of buffers and the params are
+    read once in the entry block, where they dominate every use."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def _read(self, f: Function, type_: str, array: str, index: int) -> str:
+        where, name = f.fresh(), f.fresh()
+        f.entry.append(f"  {where} = getelementptr inbounds {type_}, ptr {array}, i64 {index}")
+        f.entry.append(f"  {name} = load {type_}, ptr {where}, !invariant.load {f.module.empty()}")
+        return name
+
+    def arg(self, f: Function, buffer: Buffer) -> str:
+        return self._read(f, "ptr", "%args", buffer.slot)
+
+    def arena(self, f: Function, buffer: Buffer) -> str:
+        name = f.fresh()
+        f.entry.append(f"  {name} = getelementptr inbounds i8, ptr %arena, i64 {buffer.slot}")
+        return name
+
+    def param(self, f: Function, index: int) -> str:
+        return self._read(f, "i64", "%params", index)
+
+    def external(self, f: Function, external: External) -> str:
+        index = self.program.externals.index(external)
+        where = f.let(f"getelementptr inbounds ptr, ptr %table, i64 {index}")
+        return f.let(f"load ptr, ptr {where}, !invariant.load {f.module.empty()}")
+
+    def detail(self, f: Function, index: int, operand: str) -> None:
+        f.add(f"store i64 {operand}, ptr {f.let(f'getelementptr inbounds i64, ptr %status, i64 {index}')}")
+
+
+def emit(program: Program) -> str:
+    """The module of a program as LLVM IR text.
+
+    `c:malloc` and `c:free` are appended to `program.externals` where heap buffers need them, so the
+    pointer table must be built after this. Raises loopir.Unsupported for dtypes without a native type.
+    """
+    module = Module()
+    f = Function(module)
+    body = Translator(f, program, Host(program))
+    body.run()
+    body.finish()
+    f.add(f"ret i32 {f.let('load i32, ptr %status.code')}")
+    head = [
+        f"define i32 @entry(ptr noalias readonly %args, ptr noalias readonly %params, "
+        f"ptr noalias readonly %table, ptr align 64 %arena, ptr noalias %status) {_ATTRIBUTES} {{",
+        "entry:",
+        "  %status.code = alloca i32",
+        "  store i32 0, ptr %status.code",
+    ]
+    module.functions["entry"] = "\n".join([*head, *f.entry, "  br label %start", "start:", *f.lines, "}"])
+    return module.render()

@@ -1,0 +1,155 @@
+"""The builder that the lowering records with: shared, hoisted and memoised scalar code.
+
+Equal instructions are recorded once, and each goes to the outermost loop in
+which its operands are known. Kernel functions can therefore be run for every
+element they are read at without regard to what is loop-invariant, and two
+indices are the same number exactly if they are the same register.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tracejit.lowering.loopir import I64, Block, Buffer, Builder, Const, For, Inst, Pair, Reg
+
+_TRAPPING = frozenset({"sdiv", "srem", "udiv", "urem"})
+_UNSHARED = frozenset({"load", "get"})
+
+
+@dataclass
+class Frame:
+    """One open block. `movable`: invariant code may leave it; `runs`: its body runs at least once."""
+
+    block: Block
+    movable: bool
+    runs: bool
+    keys: list[Any] = field(default_factory=list)
+
+
+def _key(x: Any) -> Any:
+    """An operand as a dictionary key: equal keys are the same bits."""
+    if type(x) is Const and type(x.value) is float and (x.value == 0.0 or x.value != x.value):
+        return ("nan" if x.value != x.value else math.copysign(1.0, x.value), x.dtype)
+    return x
+
+
+class Recorder(Builder):
+    """A `Builder` with common-subexpression elimination and loop-invariant code motion."""
+
+    def __init__(self, name: str = "main") -> None:
+        super().__init__(name)
+        self.fail_code = 0
+        self.frames = [Frame(self.block, False, True)]
+        self.depths: dict[Reg, int] = {}
+        self.known: dict[Any, Any] = {}
+
+    @property
+    def depth(self) -> int:
+        """The number of the innermost open block."""
+        return len(self.frames) - 1
+
+    # -- blocks
+
+    @contextlib.contextmanager
+    def into(self, block: Block) -> Iterator[Block]:
+        """Record into `block` for the duration; nothing is hoisted out of it."""
+        with self._open(Frame(block, False, True)):
+            yield block
+
+    @contextlib.contextmanager
+    def _open(self, frame: Frame) -> Iterator[None]:
+        previous, self.block = self.block, frame.block
+        self.frames.append(frame)
+        try:
+            yield
+        finally:
+            self.frames.pop()
+            self.block = previous
+            for key in frame.keys:
+                self.known.pop(key, None)
+
+    @contextlib.contextmanager
+    def loop(
+        self, start: Any, stop: Any, *, vector: bool = False, down: bool = False, movable: bool = True
+    ) -> Iterator[Reg]:
+        """`with k.loop(0, n) as i:` a For loop over int64. Invariant code leaves it if `movable`."""
+        var = self.reg(I64)
+        start, stop = self.lift(start, I64), self.lift(stop, I64)
+        node = For(var, start, stop, Block(), vector, down)
+        self.emit(node)
+        runs = isinstance(start, Const) and isinstance(stop, Const) and start.value < stop.value
+        with self._open(Frame(node.body, movable, runs)):
+            self.depths[var] = self.depth
+            yield var
+
+    # -- values
+
+    def depth_of(self, x: Any) -> int:
+        """The number of the outermost open block in which operand `x` is known."""
+        if isinstance(x, Pair):
+            return max(self.depth_of(x.re), self.depth_of(x.im))
+        return self.depths.get(x, 0) if type(x) is Reg else 0
+
+    def home(self, depth: int, trapping: bool = False) -> int:
+        """The outermost block, from `depth` inwards, to which code of the current place may move."""
+        n = self.depth
+        while n > depth and self.frames[n].movable and (self.frames[n].runs or not trapping):
+            n -= 1
+        return n
+
+    def place(self, depth: int, stmt: Any) -> None:
+        """Record a statement in block `depth`, before the block of it that is open now."""
+        stmts = self.frames[depth].block.stmts
+        if depth == self.depth:
+            stmts.append(stmt)
+        else:
+            stmts.insert(len(stmts) - 1, stmt)
+
+    def remember(self, depth: int, key: Any, value: Any) -> None:
+        """`known[key] = value` as long as block `depth` is open."""
+        self.known[key] = value
+        self.frames[depth].keys.append(key)
+
+    def _inst(self, op: str, dtype: np.dtype, args: tuple[Any, ...], attr: Any = None) -> Reg:
+        if op in _UNSHARED:
+            out = super()._inst(op, dtype, args, attr)
+            self.depths[out] = self.depth
+            return out
+        key = (op, dtype, attr, *map(_key, args))
+        out = self.known.get(key)
+        if out is not None:
+            return out
+        trapping = op in _TRAPPING and not (isinstance(args[1], Const) and args[1].value not in (0, -1))
+        depth = self.home(max(map(self.depth_of, args), default=0), trapping)
+        out = self.reg(dtype)
+        self.place(depth, Inst(op, out, args, attr))
+        self.depths[out] = depth
+        self.remember(depth, key, out)
+        return out
+
+    def load_at(self, buffer: Buffer, index: Any, since: int) -> Any:
+        """`load`, hoisted as far as `since`, the block in which the element got its value."""
+        depth = self.home(max(since, self.depth_of(index)), trapping=True)
+        if depth == self.depth:
+            return self.load(buffer, index)
+        stmts = self.frames[depth].block.stmts
+        tail = stmts.pop()
+        frames, self.frames = self.frames, self.frames[: depth + 1]
+        block, self.block = self.block, self.frames[-1].block
+        try:
+            return self.load(buffer, index)
+        finally:
+            stmts.append(tail)
+            self.frames, self.block = frames, block
+
+    def call(self, target: Any, args: tuple[Any, ...], out: Any = None, checked: bool = False) -> Any:
+        reg = super().call(target, args, out, checked)
+        if reg is not None:
+            self.depths[reg] = self.depth
+        return reg

@@ -1,0 +1,122 @@
+"""Which buffers cannot overlap, told to LLVM as alias scopes.
+
+Each buffer has one scope. An access carries its buffer's scope and, as `noalias`, the scopes of the
+other buffers of the same region (an outermost loop nest, or the straight-line code between nests) that
+it cannot overlap. Loops then vectorise without run-time checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tracejit.lowering.llvmtext import Module
+from tracejit.lowering.loopir import (
+    Block, Buffer, Copy, For, If, Inst, Program, SetPointer, Store, While,
+)  # fmt: skip
+
+# Lists are quadratic in the buffers of a region; beyond this size the text costs more than it gives.
+_MAX_BUFFERS = 160
+
+
+def blocks_of(stmt: Any) -> tuple[Block, ...]:
+    """The blocks nested directly in a statement."""
+    if isinstance(stmt, For):
+        return (stmt.body,)
+    if isinstance(stmt, While):
+        return (stmt.head, stmt.body)
+    return (stmt.then, stmt.orelse) if isinstance(stmt, If) else ()
+
+
+def walk(stmts: Iterable[Any]) -> Iterator[Any]:
+    """Every statement, outer ones first."""
+    for stmt in stmts:
+        yield stmt
+        for block in blocks_of(stmt):
+            yield from walk(block.stmts)
+
+
+def accessed(stmts: Iterable[Any]) -> list[Buffer]:
+    """The buffers that statements load, store or copy, each once, in order of first use."""
+    found: dict[Buffer, None] = {}
+    for stmt in walk(stmts):
+        if isinstance(stmt, Inst) and stmt.op == "load":
+            found[stmt.attr] = None
+        elif isinstance(stmt, Store):
+            found[stmt.buffer] = None
+        elif isinstance(stmt, Copy):
+            found[stmt.target] = found[stmt.source] = None
+    return list(found)
+
+
+def pointees(program: Program) -> dict[Buffer, set[Buffer]]:
+    """What each 'pointer' buffer may point at, following swaps and pointers set to pointers."""
+    sets = [s for s in walk(program.body.stmts) if isinstance(s, SetPointer)]
+    targets: dict[Buffer, set[Buffer]] = {}
+    for s in sets:
+        targets.setdefault(s.buffer, set())
+        if s.target.kind == "pointer":
+            targets.setdefault(s.target, set())
+        else:
+            targets[s.buffer].add(s.target)
+    changed = True
+    while changed:
+        changed = False
+        for s in sets:
+            if s.target.kind != "pointer":
+                continue
+            a, b = targets[s.buffer], targets[s.target]
+            if not b <= a or (s.swap and not a <= b):
+                a |= b
+                b |= a if s.swap else set()
+                changed = True
+    return targets
+
+
+class Scopes:
+    """The alias metadata of one function."""
+
+    def __init__(self, module: Module, program: Program) -> None:
+        self.module = module
+        self.pointees = pointees(program)
+        self.related = {frozenset(map(id, pair)) for pair in program.may_alias}
+        self.domain = module.node("distinct !{{self}}")
+        self.scopes: dict[Buffer, str] = {}
+        self.region: dict[Buffer, str] = {}
+
+    def scope(self, buffer: Buffer) -> str:
+        if buffer not in self.scopes:
+            self.scopes[buffer] = self.module.node(f"distinct !{{{{self}}, {self.domain}}}")
+        return self.scopes[buffer]
+
+    def may_overlap(self, a: Buffer, b: Buffer) -> bool:
+        """True where nothing rules it out."""
+        if frozenset((id(a), id(b))) in self.related:
+            return True
+        if a.kind == "pointer" or b.kind == "pointer":
+            here, there = self.pointees.get(a, {a}), self.pointees.get(b, {b})
+            return any(x is y or self.may_overlap(x, y) for x in here for y in there)
+        if a.kind == b.kind == "arena":
+            return a.slot < b.slot + b.size * b.dtype.itemsize and b.slot < a.slot + a.size * a.dtype.itemsize
+        if a.kind == b.kind == "arg":
+            return a.slot == b.slot
+        return False
+
+    def enter(self, stmts: list[Any]) -> None:
+        """Start a region that consists of `stmts`."""
+        buffers = accessed(stmts)
+        self.region = {}
+        if not 1 < len(buffers) <= _MAX_BUFFERS:
+            return
+        lists: dict[str, str] = {}
+        for b in buffers:
+            apart = [self.scope(x) for x in buffers if x is not b and not self.may_overlap(x, b)]
+            if apart:
+                text = f"!{{{', '.join(apart)}}}"
+                lists[text] = lists.get(text) or self.module.node(text)
+                own = self.module.node(f"!{{{self.scope(b)}}}")
+                self.region[b] = f", !alias.scope {own}, !noalias {lists[text]}"
+
+    def tags(self, buffer: Buffer) -> str:
+        """The metadata to append to an access of `buffer`."""
+        return self.region.get(buffer, "")

@@ -1,0 +1,139 @@
+"""Writing LLVM IR as text: types, constants, functions and module metadata.
+
+Registers and memory differ for booleans only (i1 and i8). bfloat16 is an i16 that the emitter
+widens and rounds itself, since LLVM's own conversion flushes subnormals on some hosts.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tracejit import dtypes
+from tracejit.lowering import loopir
+from tracejit.lowering.loopir import Const
+
+_FLOATS = {2: "half", 4: "float", 8: "double"}
+_SIGNATURE = {"f64": "double", "f32": "float", "ptr": "ptr", "void": "void"}
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def reg_type(dtype: np.dtype) -> str:
+    """The LLVM type of a register of `dtype`. Raises loopir.Unsupported for long double, complex, others."""
+    if dtype.kind == "b":
+        return "i1"
+    if dtype.kind in "iu":
+        return f"i{dtype.itemsize * 8}"
+    if dtype.kind == "f" and dtype.itemsize in _FLOATS:
+        return _FLOATS[dtype.itemsize]
+    if dtype == dtypes.bfloat16:
+        return "i16"
+    raise loopir.Unsupported(f"{dtype} has no native scalar type")
+
+
+def mem_type(dtype: np.dtype) -> str:
+    """The LLVM type of an element of `dtype` in memory; complex elements are arrays of bytes."""
+    if dtype.kind == "b":
+        return "i8"
+    return f"[{dtype.itemsize} x i8]" if dtype.kind == "c" else reg_type(dtype)
+
+
+def alignment(dtype: np.dtype) -> int:
+    """The alignment in bytes that an element of `dtype` has in every array."""
+    return dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+
+
+def float_bits(value: float, dtype: np.dtype) -> str:
+    """A float literal. LLVM writes f32 as the f64 it widens to; f16 by its own bits."""
+    with np.errstate(over="ignore"):
+        if dtype.itemsize == 2:
+            return f"0xH{int(np.float16(value).view(np.uint16)):04X}"
+        wide = float(np.float32(value)) if dtype.itemsize == 4 else float(value)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', wide))[0]:016X}"
+
+
+def literal(const: Const) -> str:
+    """A constant operand without its type. Integers wrap to their width."""
+    dtype = const.dtype
+    if dtype.kind == "b":
+        return "true" if const.value else "false"
+    if dtype.kind in "iu":
+        wrapped = int(const.value) % (1 << dtype.itemsize * 8)
+        return str(wrapped - (1 << dtype.itemsize * 8) if const.value < 0 else wrapped)
+    if dtype == dtypes.bfloat16:
+        return str(int(np.asarray(const.value).astype(dtype).view(np.uint16)))
+    return float_bits(const.value, dtype)
+
+
+def signature(text: str) -> tuple[str, list[str]]:
+    """'i32(ptr,i64,f64)' as LLVM types: ('i32', ['ptr', 'i64', 'double'])."""
+    result, _, rest = text.partition("(")
+    names = [a.strip() for a in rest.rstrip(")").split(",") if a.strip()]
+    return _SIGNATURE.get(result.strip(), result.strip()), [_SIGNATURE.get(a, a) for a in names]
+
+
+@dataclass
+class Module:
+    """The text of one LLVM module: definitions in order, then numbered metadata."""
+
+    header: list[str] = field(default_factory=list)
+    functions: dict[str, str] = field(default_factory=dict)
+    metadata: list[str] = field(default_factory=list)
+    _empty: str = ""
+
+    def node(self, text: str) -> str:
+        """Add a metadata node and return its name. `{self}` in `text` is the node's own name."""
+        name = f"!{len(self.metadata)}"
+        self.metadata.append(f"{name} = {text.replace('{self}', name)}")
+        return name
+
+    def empty(self) -> str:
+        """The empty node, which flags such as `!invariant.load` take."""
+        if not self._empty:
+            self._empty = self.node("!{}")
+        return self._empty
+
+    def render(self) -> str:
+        return "\n".join([*self.header, *self.functions.values(), *self.metadata, ""])
+
+
+@dataclass
+class Function:
+    """A function body being written: lines, names, and allocas that go to its entry block."""
+
+    module: Module
+    lines: list[str] = field(default_factory=list)
+    entry: list[str] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)  # of registers, by id
+    label: str = "start"
+    _count: int = 0
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"%t{self._count}"
+
+    def labels(self, *names: str) -> list[str]:
+        self._count += 1
+        return [f"{n}{self._count}" for n in names]
+
+    def add(self, line: str) -> None:
+        self.lines.append("  " + line)
+
+    def let(self, text: str) -> str:
+        """Add `%fresh = text` and return the name."""
+        name = self.fresh()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def begin(self, label: str) -> None:
+        """Start the basic block `label`."""
+        self.lines.append(f"{label}:")
+        self.label = label
+
+    def jump(self, label: str) -> None:
+        self.lines.append(f"  br label %{label}")
+
+    def branch(self, cond: str, then: str, orelse: str, hint: str = "") -> None:
+        self.lines.append(f"  br i1 {cond}, label %{then}, label %{orelse}{hint}")

@@ -1,0 +1,53 @@
+"""What the lowering hands to the emitters and the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.avals import Aval
+from tracejit.lowering.loopir import Buffer, Program
+
+Spec = tuple[Buffer, tuple[Any, ...], np.dtype]
+Failure = Callable[[tuple[int, ...]], Exception]
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A call out of native code: external 'callback:N' is number N of `Lowered.callbacks`.
+
+    The external takes the pointers of the operands and of the results (C-ordered blocks), then as
+    int64 the extents that are dynamic, in order. `fn(*arrays)` gives the result arrays (a list).
+    A spec is (buffer, shape, dtype); a shape's entry is None where the extent is dynamic: the array
+    is then the leading part of a block whose strides are those of `bounds` (see `in_bounds`).
+    """
+
+    fn: Callable[..., list[Any]]
+    in_specs: list[Spec]
+    out_specs: list[Spec]
+    in_bounds: list[tuple[int, ...]] = field(default_factory=list)
+    out_bounds: list[tuple[int, ...]] = field(default_factory=list)
+
+
+@dataclass
+class Lowered:
+    """A jaxpr as one program of structured loops, with what is needed to call it.
+
+    `in_strides`: per input, in elements. `out_dims`: per output a tuple of ints, ('input', n) or
+    ('output', n): the extent is the integer value of that input or output. `aliases`: output ->
+    the input whose buffer holds it after the call. `failures`: status code -> exception factory.
+    `small`: the work is so little that a call need not release the GIL.
+    """
+
+    program: Program
+    in_avals: list[Aval]
+    in_strides: list[tuple[int, ...]]
+    out_avals: list[Aval]
+    out_dims: list[tuple[Any, ...]]
+    aliases: dict[int, int]
+    callbacks: list[Callback] = field(default_factory=list)
+    failures: dict[int, Failure] = field(default_factory=dict)
+    small: bool = False

@@ -1,0 +1,166 @@
+"""Building blocks of the vector functions: formats, exact sums and products, polynomials.
+
+Everything is branch-free code on the loop IR builder `k`, written once for float32 and float64. Fused
+multiply-adds are explicit (`fma`), so a function has the same bits in vector bodies, tails and on every
+host. Integers have the width of the floats, and conversions between the two go through the bits of a
+float near 1.5 * 2**mantissa ("magic"), because 64-bit conversions need AVX-512.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tracejit.lowering.loopir import Const
+from tracejit.lowering.vecmath.tables import CONSTANTS, POLYNOMIALS
+
+
+@dataclass(frozen=True)
+class Format:
+    """The layout of a binary float format."""
+
+    dtype: np.dtype
+    int_dtype: np.dtype
+    mantissa: int  # stored bits
+    bias: int
+
+    @property
+    def magic(self) -> float:
+        """Adding this rounds to an integer, which then stands in the low bits."""
+        return 1.5 * 2.0**self.mantissa
+
+    @property
+    def magic_bits(self) -> int:
+        return ((self.bias + self.mantissa) << self.mantissa) | (1 << (self.mantissa - 1))
+
+    @property
+    def min_normal(self) -> float:
+        return 2.0 ** (1 - self.bias)
+
+    @property
+    def size(self) -> int:
+        return self.dtype.itemsize
+
+
+FORMATS = {
+    4: Format(np.dtype(np.float32), np.dtype(np.int32), 23, 127),
+    8: Format(np.dtype(np.float64), np.dtype(np.int64), 52, 1023),
+}
+INF, NAN = float("inf"), float("nan")
+
+
+def fmt(x: Any) -> Format:
+    return FORMATS[x.dtype.itemsize]
+
+
+def as_float(value: Fraction, size: int) -> float:
+    """`value` rounded to the format of `size` bytes."""
+    return float(np.float32(float(value))) if size == 4 else float(value)
+
+
+def split(name: str, size: int, parts: int, trim: int = 0) -> list[float]:
+    """A constant as a sum of `parts` floats; the first has `trim` trailing zero bits, so that its
+    product with a small integer is exact."""
+    rest, out = Fraction(CONSTANTS[name]), []
+    for i in range(parts):
+        part = as_float(rest, size)
+        if trim and i == 0:
+            m, e = np.frexp(part)
+            digits = FORMATS[size].mantissa + 1 - trim
+            part = float(np.ldexp(np.floor(np.ldexp(m, digits)), e - digits))
+        out.append(part)
+        rest -= Fraction(part)
+    return out
+
+
+def constant(k: Any, x: Any, name: str) -> Const:
+    """A named constant in x's format."""
+    return k.const(split(name, x.dtype.itemsize, 1)[0], x.dtype)
+
+
+def fma(k: Any, a: Any, b: Any, c: Any) -> Any:
+    """a*b + c with one rounding."""
+    return k.float_op("fma", a, b, c)
+
+
+def two_sum(k: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """(s, e) with s = fl(a + b) and s + e = a + b exactly (Knuth)."""
+    s = a + b
+    bb = s - a
+    return s, (a - (s - bb)) + (b - bb)
+
+
+def fast_two_sum(k: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """As `two_sum`, for |a| >= |b| or a == 0 (Dekker)."""
+    s = a + b
+    return s, b - (s - a)
+
+
+def two_prod(k: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """(p, e) with p = fl(a * b) and p + e = a * b exactly."""
+    p = k.mul(a, b)
+    return p, fma(k, a, b, k.neg(p))
+
+
+def horner(k: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
+    """The polynomial with these coefficients, lowest power first."""
+    y = k.const(coefficients[-1], x.dtype)
+    for c in coefficients[-2::-1]:
+        y = fma(k, y, x, c)
+    return y
+
+
+def polynomial(k: Any, x: Any, name: str) -> Any:
+    """A table of `tables.POLYNOMIALS` at x: even and odd powers apart, to shorten the chain."""
+    c = POLYNOMIALS[name][x.dtype.itemsize]
+    square = x * x
+    return fma(k, horner(k, square, c[1::2]), x, horner(k, square, c[0::2]))
+
+
+def bits(k: Any, x: Any) -> Any:
+    return k.bitcast(x, fmt(x).int_dtype)
+
+
+def floats(k: Any, i: Any) -> Any:
+    return k.bitcast(i, FORMATS[i.dtype.itemsize].dtype)
+
+
+def round_product(k: Any, x: Any, c: float) -> tuple[Any, Any]:
+    """(n, i): x*c rounded to an integer, as a float and as an integer; |x*c| < 2**(mantissa - 1)."""
+    form = fmt(x)
+    t = fma(k, x, c, form.magic)
+    return t - form.magic, bits(k, t) - form.magic_bits
+
+
+def power_of_two(k: Any, i: Any) -> Any:
+    """2.0**i for an integer in the range of normal exponents."""
+    form = FORMATS[i.dtype.itemsize]
+    return floats(k, k.int_op("shl", i + form.bias, form.mantissa))
+
+
+def halves(k: Any, i: Any) -> tuple[Any, Any]:
+    """(a, b) with a + b = i and |a - b| <= 1: two scalings reach every exponent. |i| < 2*bias + 100."""
+    bias = 4 * (FORMATS[i.dtype.itemsize].bias + 1)
+    a = k.int_op("lshr", i + bias, 1) - bias // 2
+    return a, i - a
+
+
+def fabs(k: Any, x: Any) -> Any:
+    return k.float_op("fabs", x)
+
+
+def copysign(k: Any, x: Any, sign: Any) -> Any:
+    return k.float_op("copysign", x, sign)
+
+
+def clamp(k: Any, x: Any, lo: float, hi: float) -> Any:
+    """x within [lo, hi]; NaN stays."""
+    return k.select(k.gt(x, hi), k.const(hi, x.dtype), k.select(k.lt(x, lo), k.const(lo, x.dtype), x))
+
+
+def at_most(k: Any, x: Any, hi: float) -> Any:
+    """min(x, hi); NaN stays."""
+    return k.select(k.gt(x, hi), k.const(hi, x.dtype), x)

@@ -1,0 +1,251 @@
+"""How a NumPy name becomes a traced one: the table, the plain-input path, promotion.
+
+`@implements(np.f)` registers a function of boxes, arrays and scalars under
+NumPy's own function. When no argument is traced it is not even called: NumPy is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import OutputCastError, ShapeError, TracerArrayError
+from tracejit.ir.avals import Shape, aval_of
+from tracejit.ir.values import Value
+from tracejit.tracing import Box, box, is_tracing, to_raw, wrap
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: NumPy's function or ufunc -> ours. `__array_function__` and the rebinding of user code read it.
+NUMPY_TO_TRACEJIT: dict[Any, Callable[..., Any]] = {}
+#: Public name -> function, for `tracejit.numpy`'s namespace.
+NAMES: dict[str, Any] = {}
+
+
+def has_box(xs: Iterable[Any]) -> bool:
+    """Whether a box is among the values, or in lists and tuples among them."""
+    for x in xs:
+        t = type(x)
+        if t is Box or ((t is list or t is tuple) and has_box(x)):
+            return True
+    return False
+
+
+def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[[F], F]:
+    """Register a traced implementation of `np_function`, also under other `names`.
+
+    The result calls NumPy when no argument holds a box. `out=` is handled here.
+    """
+
+    def register(fn: F) -> F:
+        @functools.wraps(fn)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
+                return plain(np_function, args, kwargs) if np_function is not None else fn(*args, **kwargs)
+            out = kwargs.pop("out", None)
+            result = fn(*args, **kwargs)
+            return result if out is None else store(out, result, fn.__name__)
+
+        return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
+
+    return register
+
+
+def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
+    """Like `implements`, for functions whose results are boxes whenever something is traced."""
+
+    def register(fn: F) -> F:
+        @functools.wraps(fn)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not is_tracing():
+                return np_function(*args, **kwargs)
+            kwargs.pop("like", None)
+            kwargs.pop("device", None)
+            return fn(*args, **kwargs)
+
+        return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
+
+    return register
+
+
+def publish(np_function: Any, fn: Any, *names: str) -> Any:
+    """Enter `fn` into the tables."""
+    if np_function is not None:
+        NUMPY_TO_TRACEJIT[np_function] = fn
+    for name in names:
+        NAMES[name] = fn
+    return fn
+
+
+def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """NumPy's own function. While tracing, a new array it makes is boxed, so that it can be assigned into."""
+    result = np_function(*args, **kwargs)
+    if not is_tracing() or "out" in kwargs or type(result) is not np.ndarray:
+        return result
+    fresh = result.flags.owndata and result.dtype.kind in "biufc" and not any(result is a for a in args)
+    return new_array(result) if fresh else result
+
+
+def new_array(raw: Any) -> Box:
+    """A box that user code may write into, even if it is 0-d."""
+    b = box(raw)
+    b.scalar = False
+    return b
+
+
+# ---------------------------------------------------------------- operands
+
+
+def raw(x: Any) -> Any:
+    """The raw value of an operand: box, array, scalar, or nested sequence of these."""
+    t = type(x)
+    if t is Box:
+        return x.read()
+    if t is np.ndarray or isinstance(x, np.generic):
+        return to_raw(x)
+    if t is list or t is tuple:
+        return nested(x)
+    return to_raw(x)
+
+
+def nested(xs: Any) -> Any:
+    """A sequence of operands stacked along a new leading axis, with NumPy's promotion."""
+    if not has_box(xs):
+        return to_raw(np.asarray(xs))
+    parts = [x if type(x) is Box or not isinstance(x, (list, tuple)) else wrap(nested(x)) for x in xs]
+    dtype = result_type(*parts)
+    raws = [convert(p, dtype) for p in parts]
+    shapes = {shape_of(r) for r in raws}
+    if len(shapes) > 1:
+        raise ShapeError(op="array", problem=f"elements of different shapes, {', '.join(map(str, shapes))}")
+    raws = [ops.shape.expand_dims(r, dimensions=(0,)) for r in raws]
+    return ops.shape.concatenate(*raws, dimension=0) if len(raws) > 1 else raws[0]
+
+
+def shape_of(x: Any) -> Shape:
+    """The shape of a box or raw value; dynamic dimensions are Dims."""
+    if type(x) is Box or isinstance(x, Value):
+        return x.aval.shape
+    return x.shape if isinstance(x, (np.ndarray, np.generic)) else np.shape(x)
+
+
+def dtype_of(x: Any) -> np.dtype:
+    """The dtype of a box, raw value or Python scalar."""
+    if type(x) is Box or isinstance(x, Value):
+        return x.aval.dtype
+    return x.dtype if isinstance(x, (np.ndarray, np.generic)) else aval_of(x).dtype
+
+
+_WEAK: dict[str, type] = {"i": int, "f": float, "c": complex}
+_EXAMPLE: dict[type, Any] = {int: 0, float: 0.0, complex: 0j}
+
+
+def kind_of(x: Any) -> Any:
+    """What promotion sees: an np.dtype, or int, float, complex for Python scalars and their boxes."""
+    t = type(x)
+    if t is Box:
+        return _WEAK.get(x.aval.dtype.kind, x.aval.dtype) if x.weak else x.aval.dtype
+    if t is int or t is float or t is complex:
+        return t
+    return dtype_of(x) if isinstance(x, (Value, np.ndarray, np.generic)) else dtype_of(raw(x))
+
+
+@functools.lru_cache(maxsize=4096)
+def promote(*kinds: Any) -> np.dtype:
+    """NumPy's result type of dtypes and Python scalar types."""
+    return np.dtype(np.result_type(*(_EXAMPLE.get(k, k) if isinstance(k, type) else k for k in kinds)))
+
+
+def result_type(*xs: Any) -> np.dtype:
+    """The dtype that operands promote to, weak scalars as NumPy has them (NEP 50)."""
+    return promote(*map(kind_of, xs))
+
+
+def convert(x: Any, dtype: np.dtype) -> Any:
+    """The raw value of `x` as `dtype`. A Python integer that does not fit raises OverflowError."""
+    t = type(x)
+    if t is int or t is float or t is complex or t is bool:
+        return np.asarray(x, dtype)[()]
+    return cast(raw(x), dtype)
+
+
+def cast(r: Any, dtype: np.dtype) -> Any:
+    """A raw value as `dtype`."""
+    return r if dtype_of(r) == dtype else ops.create.convert_element_type(r, dtype=dtype)
+
+
+def inexact(x: Any) -> Any:
+    """The raw value of `x`, integers and booleans as float64 (as NumPy's mean, var … do)."""
+    r = raw(x)
+    return r if dtypes.is_inexact(dtype_of(r)) else cast(r, dtypes.float64)
+
+
+def broadcast_shapes(name: str, shapes: Iterable[Shape]) -> Shape:
+    """The common shape. Raises ShapeError in NumPy's words."""
+    shapes = list(shapes)
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    out: list[Any] = [1] * max(map(len, shapes))
+    for s in shapes:
+        for n, d in enumerate(s, len(out) - len(s)):
+            if out[n] == 1:
+                out[n] = d
+            elif d != 1 and d != out[n]:
+                text = " ".join(str(t).replace(" ", "") for t in shapes)
+                raise ShapeError(op=name, problem=f"operands could not be broadcast together with shapes {text}")
+    return tuple(out)
+
+
+def broadcast_operands(name: str, raws: list[Any], full: bool = False) -> list[Any]:
+    """Operands of a pointwise op: of one shape, or 0-d (not if `full`)."""
+    shapes = [shape_of(r) for r in raws]
+    shape = broadcast_shapes(name, shapes)
+    return [
+        r if s == shape or (not s and not full) else ops.shape.broadcast_to(r, shape)
+        for r, s in zip(raws, shapes, strict=True)
+    ]
+
+
+# ---------------------------------------------------------------- results
+
+
+def store(out: Any, result: Any, name: str, casting: str = "same_kind", where: Any = None) -> Any:
+    """Write `result` (a box or raw value) into `out=`; gives `out`."""
+    if type(out) is tuple:
+        (out,) = out
+    if type(out) is not Box:
+        raise TracerArrayError(aval=str(aval_of(raw(result))))
+    check_output(name, dtype_of(result), out.aval.dtype, casting)
+    if shape_of(result) != out.aval.shape:
+        if broadcast_shapes(name, [shape_of(result), out.aval.shape]) != out.aval.shape:
+            raise ShapeError(
+                op=name,
+                problem=f"non-broadcastable output operand with shape {out.aval.shape} doesn't match the "
+                f"broadcast shape {shape_of(result)}",
+            )
+    out[...] = result if where is None else select_where(where, raw(result), out.read())
+    return out
+
+
+def select_where(where: Any, new: Any, old: Any) -> Any:
+    """`new` where the mask holds, else `old` (raw values), broadcast to `old`'s shape."""
+    shape = shape_of(old)
+    mask = convert(where, dtypes.bool_)
+    new = ops.shape.broadcast_to(cast(new, dtype_of(old)), shape)
+    return ops.compare.select(ops.shape.broadcast_to(mask, shape) if shape_of(mask) else mask, new, old)
+
+
+def check_output(name: str, source: np.dtype, target: np.dtype, casting: str = "same_kind") -> None:
+    """Raises OutputCastError unless NumPy's casting rule allows the result in the output's dtype."""
+    if source != target and not np.can_cast(source, target, casting):  # type: ignore[arg-type]
+        raise OutputCastError(name=name, source=source, target=target, rule=casting)
+
+
+def wraps_all(raws: Iterable[Any]) -> tuple[Any, ...]:
+    """Raw results as user code sees them."""
+    return tuple(map(wrap, raws))

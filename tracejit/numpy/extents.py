@@ -1,0 +1,213 @@
+"""Integers that may be traced: starts and extents of slices.
+
+A number here is a Python int or a raw 0-d int64 value of the trace. The same
+sum of the same operands gives the same raw value again, so that `A[i, j + 1:]`
+and `B[j + 1:]` have equal extents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import ConcreteValueError, IndexOutOfRangeError
+from tracejit.interpreters.stage import StageTrace, bounds_of
+from tracejit.ir.avals import Dim, DimSize
+from tracejit.ir.values import Value
+from tracejit.tracing import Box, current_trace, wrap
+
+Number = Any  # int, or a raw 0-d int64 value
+
+_I64 = np.dtype(np.int64)
+
+
+def known(raw: Any) -> Any:
+    """The ndarray or NumPy scalar that a raw value stands for, or None while it is being recorded."""
+    if not isinstance(raw, Value):
+        return raw
+    try:
+        return raw.concrete()  # type: ignore[attr-defined]
+    except (ConcreteValueError, AttributeError):
+        return None
+
+
+def number(x: Any) -> Number:
+    """A Python int where the integer `x` (box, raw value, anything with `__index__`) is known, else raw int64."""
+    raw = x.read() if type(x) is Box else x
+    if not isinstance(raw, Value):
+        return raw.__index__()
+    value = known(raw)
+    if value is not None:
+        return int(value)
+    raw = here(raw)
+    if raw.aval.dtype == _I64:
+        return raw
+    return memo("convert", ops.create.convert_element_type, raw, dtype=_I64)
+
+
+def here(raw: Any) -> Any:
+    """A value of an outer trace as the constant it is in the program being recorded, so that extents compare."""
+    trace = current_trace()
+    while trace is not None and not isinstance(trace, StageTrace):
+        trace = trace.parent
+    return raw if trace is None or raw.trace is None or raw.trace.level >= trace.level else trace.lift(raw)
+
+
+def memo(name: str, fn: Callable[..., Any], *args: Any, **params: Any) -> Any:
+    """`fn(*args, **params)`, or its earlier result for the same operands in this trace."""
+    trace = current_trace()
+    table = trace.__dict__.setdefault("_extents", {})
+    key = (name, *(id(a) if isinstance(a, Value) else a for a in args), *params.values())
+    found = table.get(key)
+    if found is None:
+        found = table[key] = (fn(*args, **params), args)  # the operands are kept, so that ids stay theirs
+    return found[0]
+
+
+def _raw(a: Number) -> Any:
+    return np.int64(a) if type(a) is int else a
+
+
+def add(a: Number, b: Number) -> Number:
+    """a + b."""
+    if type(a) is int and type(b) is int:
+        return a + b
+    if type(a) is int:
+        a, b = b, a
+    if type(b) is int and b == 0:
+        return a
+    return memo("add", ops.arithmetic.add, _raw(a), _raw(b))
+
+
+def sub(a: Number, b: Number) -> Number:
+    """a - b."""
+    if type(a) is int and type(b) is int:
+        return a - b
+    if a is b:
+        return 0
+    if type(b) is int:
+        return add(a, -b)
+    return memo("sub", ops.arithmetic.sub, _raw(a), _raw(b))
+
+
+def mul(a: Number, k: int) -> Number:
+    """a * k for a static k."""
+    if type(a) is int or k == 1:
+        return a if k == 1 else a * k
+    return memo("mul", ops.arithmetic.mul, a, np.int64(k))
+
+
+def floordiv(a: Number, k: int) -> Number:
+    """a // k for a static positive k."""
+    if type(a) is int or k == 1:
+        return a if k == 1 else a // k
+    return memo("floor_divide", ops.arithmetic.floor_divide, a, np.int64(k))
+
+
+def maximum(a: Number, b: Number) -> Number:
+    if type(a) is int and type(b) is int:
+        return max(a, b)
+    if least(a) is not None and greatest(b) is not None and least(a) >= greatest(b):
+        return a
+    if greatest(a) is not None and least(b) is not None and greatest(a) <= least(b):
+        return b
+    return memo("maximum", ops.arithmetic.maximum, _raw(a), _raw(b))
+
+
+def minimum(a: Number, b: Number) -> Number:
+    if type(a) is int and type(b) is int:
+        return min(a, b)
+    if a is b or (greatest(a) is not None and least(b) is not None and greatest(a) <= least(b)):
+        return a
+    if least(a) is not None and greatest(b) is not None and least(a) >= greatest(b):
+        return b
+    return memo("minimum", ops.arithmetic.minimum, _raw(a), _raw(b))
+
+
+def least(a: Number) -> int | None:
+    """The smallest value `a` can have, if known."""
+    b = bounds_of(a)
+    return None if b is None else b[0]
+
+
+def greatest(a: Number) -> int | None:
+    """The largest value `a` can have, if known."""
+    b = bounds_of(a)
+    return None if b is None else b[1]
+
+
+def of_dim(d: DimSize) -> Number:
+    """A dimension as a number."""
+    return d if type(d) is int else d.var  # type: ignore[union-attr]
+
+
+def to_dim(size: Number, bound: int | None) -> DimSize:
+    """A number as a dimension of at most `bound`."""
+    if type(size) is int:
+        return size
+    high = greatest(size)
+    return Dim(size, high if bound is None else bound if high is None else min(high, bound))
+
+
+def capacity(d: DimSize) -> int | None:
+    """The largest value of a dimension, if known."""
+    return d if type(d) is int else d.bound  # type: ignore[union-attr]
+
+
+def user_size(d: DimSize) -> Any:
+    """A dimension as user code sees it in `x.shape`: an int, or a box of a traced integer."""
+    return d if type(d) is int else wrap(d.var, weak=True)  # type: ignore[union-attr]
+
+
+def position(x: Any, size: DimSize, axis: int) -> Number:
+    """The integer index `x` into an axis of `size` made non-negative.
+
+    Raises IndexOutOfRangeError at once when it is known, when the program runs otherwise.
+    """
+    i, n = number(x), of_dim(size)
+    if type(i) is int and type(n) is int:
+        if not -n <= i < n:
+            raise IndexOutOfRangeError(index=i, axis=axis, size=n)
+        return i + n if i < 0 else i
+    if type(n) is int and least(i) is not None and greatest(i) is not None:
+        if least(i) >= 0 and greatest(i) < n:
+            return i
+    return memo("check_index", ops.index_check.check_index, _raw(i), size=n, axis=axis)
+
+
+def _dynamic(i: Number, n: Number) -> Number:
+    """An index into an axis of traced size: wrapped if negative, not checked against the size."""
+    if type(i) is int:
+        return i if i >= 0 else add(n, i)
+    if least(i) is not None and least(i) >= 0:
+        return i
+    wrapped = add(i, n)
+    return memo("select", ops.compare.select, memo("lt", ops.compare.lt, i, np.int64(0)), wrapped, i)
+
+
+def slice_bounds(s: slice, size: DimSize, axis: int) -> tuple[Number, Number, int]:
+    """(start, extent, step) of a slice over an axis of `size`, clamped as Python does. Steps are static."""
+    step = 1 if s.step is None else number(s.step)
+    if type(step) is not int:
+        raise ConcreteValueError(aval=str(step.aval))
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    n = of_dim(size)
+    start = None if s.start is None else number(s.start)
+    stop = None if s.stop is None else number(s.stop)
+    if type(n) is int and all(v is None or type(v) is int for v in (start, stop)):
+        r = range(*slice(start, stop, step).indices(n))
+        return r.start, len(r), step
+    low, high = (0, n) if step > 0 else (-1, add(n, -1))
+    first = (low if step > 0 else high) if start is None else _clamp(start, n, low, high)
+    last = (high if step > 0 else low) if stop is None else _clamp(stop, n, low, high)
+    span = sub(last, first) if step > 0 else sub(first, last)
+    extent = maximum(floordiv(add(span, abs(step) - 1), abs(step)), 0)
+    return first, extent, step
+
+
+def _clamp(v: Number, n: Number, low: Number, high: Number) -> Number:
+    return maximum(minimum(_dynamic(v, n), high), low)

@@ -1,0 +1,397 @@
+"""x[...] and x[...] = v: everything NumPy's indexing has, integers and slice bounds possibly traced.
+
+An index is parsed into a basic part, which is a `Region` view, and arrays of
+integers, which gather from (and scatter into) that view.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import CapturedWriteError, IndexingError, ReadOnlyViewError, ShapeError
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.avals import Aval, Shape, aval_of
+from tracejit.ir.values import Value
+from tracejit.numpy import extents
+from tracejit.numpy.dispatch import broadcast_shapes, cast, dtype_of, nested, raw, shape_of
+from tracejit.numpy.masked import MaskedArray, masked_write
+from tracejit.numpy.views import Item, Region
+from tracejit.tracing import Box, Storage, View, bind_update, box, check_live, current_trace, wrap
+
+
+class Selection:
+    """A parsed index. `items`: the basic part. `arrays`: (dimension of the basic part's result,
+    integer indices). `front`: the arrays' dimensions come first in the result. `mask`: (first
+    dimension, traced boolean raw value)."""
+
+    __slots__ = ("arrays", "front", "items", "mask", "trivial")
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.arrays: list[tuple[int, Any]] = []
+        self.front = False
+        self.mask: tuple[int, Any] | None = None
+        self.trivial = True  # the basic part selects everything
+
+
+def parse(shape: Shape, index: Any) -> Selection:
+    """The meaning of `x[index]` for an array of `shape`. Raises IndexingError, IndexOutOfRangeError."""
+    entries = [_entry(e) for e in (index if type(index) is tuple else (index,))]
+    entries = _fill(entries, shape)
+    advanced = any(kind in ("array", "mask", "flag") for kind, _ in entries)
+    out = Selection()
+    axis = dim = 0
+    spots: list[int] = []  # positions among the entries of what counts as an array
+    for n, (kind, value) in enumerate(entries):
+        if kind == "new" or kind == "flag":
+            out.items.append(("new",))
+            out.trivial = False
+            if kind == "flag":
+                out.arrays.append((dim, np.zeros(int(value), np.int64)))
+                spots.append(n)
+            dim += 1
+        elif kind == "int" and not advanced:
+            out.items.append(("at", extents.position(value, shape[axis], axis)))
+            out.trivial = False
+            axis += 1
+        elif kind == "int":
+            position = extents.position(value, shape[axis], axis)
+            out.items.append(("all",))
+            out.arrays.append((dim, np.int64(position) if type(position) is int else position))
+            spots.append(n)
+            axis, dim = axis + 1, dim + 1
+        elif kind == "slice":
+            out.items.append(_slice_item(value, shape[axis], axis))
+            out.trivial = out.trivial and out.items[-1][0] == "all"
+            axis, dim = axis + 1, dim + 1
+        elif kind == "array":
+            out.items.append(("all",))
+            out.arrays.append((dim, _checked(value, shape[axis], axis)))
+            spots.append(n)
+            axis, dim = axis + 1, dim + 1
+        else:
+            rank = len(shape_of(value))
+            _check_mask(shape_of(value), shape[axis : axis + rank], axis)
+            out.mask = (dim, value)
+            out.items += [("all",)] * rank
+            axis, dim = axis + rank, dim + rank
+    if out.mask and out.arrays:
+        raise IndexingError(problem="a traced mask cannot be combined with integers or integer arrays in one index")
+    out.front = bool(spots) and spots != list(range(spots[0], spots[0] + len(spots)))
+    return out
+
+
+def _entry(e: Any) -> tuple[str, Any]:
+    """(kind, value) of one entry of an index."""
+    if e is None:
+        return "new", None
+    if e is Ellipsis:
+        return "rest", None
+    if isinstance(e, slice):
+        return "slice", e
+    if isinstance(e, (bool, np.bool_)):
+        return "flag", bool(e)
+    if type(e) is int or isinstance(e, np.integer):
+        return "int", e
+    value = e.read() if type(e) is Box else e
+    if not isinstance(value, (Value, np.ndarray, np.generic)):
+        value = _sequence(e)
+    kind = dtype_of(value).kind
+    if kind == "b":
+        known = extents.known(value)
+        return ("mask", value) if known is None else ("nonzero", known) if np.ndim(known) else ("flag", bool(known))
+    if kind not in "iu":
+        raise IndexingError(problem=f"arrays used as indices must be integers or booleans, not {dtype_of(value)}")
+    return ("array" if shape_of(value) else "int"), value
+
+
+def _sequence(e: Any) -> Any:
+    if isinstance(e, (list, tuple)):
+        return nested(e) if len(e) else np.zeros(0, np.int64)
+    if isinstance(e, range):
+        return np.asarray(e)
+    if hasattr(e, "__index__"):
+        return np.int64(e.__index__())
+    raise IndexingError(problem=f"{type(e).__name__!r} objects are not valid indices")
+
+
+def _fill(entries: list[tuple[str, Any]], shape: Shape) -> list[tuple[str, Any]]:
+    """The entries with masks as integer arrays, and `...` and what is missing as slices."""
+    out: list[tuple[str, Any]] = []
+    for kind, value in entries:
+        out += [("nonzero", value)] if kind == "nonzero" else [(kind, value)]
+    used = sum(_consumed(k, v) for k, v in out)
+    if used > len(shape):
+        problem = f"too many indices: the array has {len(shape)} dimensions, but {used} were indexed"
+        raise IndexingError(problem=problem)
+    rests = [n for n, (k, _) in enumerate(out) if k == "rest"]
+    if len(rests) > 1:
+        raise IndexingError(problem="an index can only have a single ellipsis ('...')")
+    at = rests[0] if rests else len(out)
+    # an explicit `...` separates array indices even where it stands for no dimension
+    out[at : at + len(rests)] = [("slice", slice(None))] * (len(shape) - used)
+    return _masks_to_arrays(out, shape)
+
+
+def _consumed(kind: str, value: Any) -> int:
+    if kind in ("mask", "nonzero"):
+        return len(shape_of(value))
+    return 1 if kind in ("int", "slice", "array") else 0
+
+
+def _masks_to_arrays(entries: list[tuple[str, Any]], shape: Shape) -> list[tuple[str, Any]]:
+    out: list[tuple[str, Any]] = []
+    axis = 0
+    for kind, value in entries:
+        if kind == "nonzero":
+            _check_mask(value.shape, shape[axis : axis + value.ndim], axis)
+            out += [("array", i) for i in value.nonzero()]
+        else:
+            out.append((kind, value))
+        axis += _consumed(kind, value)
+    return out
+
+
+def _check_mask(mask: Shape, shape: Shape, axis: int) -> None:
+    for n, (m, d) in enumerate(zip(mask, shape, strict=True)):
+        if m != d:
+            raise IndexingError(
+                problem=f"boolean index did not match indexed array along axis {axis + n}; "
+                f"size of axis is {d} but size of corresponding boolean axis is {m}"
+            )
+
+
+def _slice_item(s: slice, size: Any, axis: int) -> Item:
+    start, extent, step = extents.slice_bounds(s, size, axis)
+    n = extents.of_dim(size)
+    if step == 1 and type(start) is int and start == 0 and (extent is n or (type(n) is int and type(extent) is int and extent == n)):
+        return ("all",)
+    return ("slice", start, extent, step)
+
+
+def _checked(index: Any, size: Any, axis: int) -> Any:
+    """An array of indices, non-negative and in range (checked now if known, else when the program runs)."""
+    if 0 in shape_of(index):
+        return cast(index, dtypes.int64)
+    n = extents.of_dim(size)
+    return ops.index_check.check_index(index, size=n, axis=axis)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def extend(chain: tuple[View, ...], shape: Shape, items: list[Item]) -> tuple[View, ...]:
+    """The chain of the view `x[items]` of a view with `chain` and `shape`."""
+    if chain and type(chain[-1]) is Region:
+        region = chain[-1].indexed(items)
+        if region is not None:
+            return (*chain[:-1], region)
+    region = Region.whole(shape).indexed(items)
+    assert region is not None
+    return (*chain, region)
+
+
+def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
+    """A box on the storage of `x`, seen through `chain` (of `shape`, if it is known and static)."""
+    if shape is None or not all(type(d) is int for d in shape):
+        return Box(x.storage, chain, aval_of(x.storage.read(chain)))
+    return Box(x.storage, chain, Aval(shape, x.aval.dtype))
+
+
+def getitem(x: Box, index: Any) -> Any:
+    """`x[index]`: a view for basic indices, a NumPy-like scalar for integers only, else a new array."""
+    shape = x.aval.shape
+    sel = parse(shape, index)
+    if not sel.arrays and sel.mask is None:
+        chain = extend(x.chain, shape, sel.items)
+        last: Region = chain[-1]  # type: ignore[assignment]
+        if not last.axes and not _has_ellipsis(index):
+            return wrap(_read_once(x.storage, chain))
+        return view_of(x, chain, last.shape)
+    part = x.read() if sel.trivial else x.storage.read(extend(x.chain, shape, sel.items))
+    if sel.mask is not None:
+        return MaskedArray(part, *sel.mask)
+    return box(gather(part, sel))
+
+
+def _has_ellipsis(index: Any) -> bool:
+    return index is Ellipsis or (type(index) is tuple and any(e is Ellipsis for e in index))
+
+
+def _read_once(storage: Storage, chain: tuple[View, ...]) -> Any:
+    """The value of a view that will not be read again, so that the storage need not remember it."""
+    value = storage.value
+    for view in chain:
+        value = view.read(value)
+    return value
+
+
+class Layout:
+    """Where the dimensions of `part[arrays]` come from."""
+
+    __slots__ = ("axes", "batch", "indices", "offset", "shape")
+
+    def __init__(self, part: Any, sel: Selection) -> None:
+        shape = shape_of(part)
+        self.axes = tuple(d for d, _ in sel.arrays)
+        arrays = [i for _, i in sel.arrays]
+        self.batch = broadcast_shapes("index", [shape_of(i) for i in arrays])
+        self.indices = stack_indices(arrays, self.batch)
+        rest = [d for d in range(len(shape)) if d not in self.axes]
+        first = 0 if sel.front else sum(d < self.axes[0] for d in rest)
+        n = len(self.batch)
+        self.offset = tuple(k if k < first else k + n for k in range(len(rest)))
+        kept = tuple(shape[d] for d in rest)
+        self.shape: Shape = (*kept[:first], *self.batch, *kept[first:])
+
+
+def stack_indices(arrays: list[Any], batch: Shape) -> Any:
+    """Index arrays as one int64 array with the coordinates along the last axis."""
+    if not any(isinstance(a, Value) for a in arrays):
+        return np.stack([np.broadcast_to(a, batch) for a in arrays], -1).astype(np.int64, copy=False)  # type: ignore[arg-type]
+    n = len(batch)
+    columns = [ops.shape.expand_dims(ops.shape.broadcast_to(cast(a, dtypes.int64), batch), (n,)) for a in arrays]
+    return ops.concat.concatenate(*columns, dimension=n)
+
+
+def gather(part: Any, sel: Selection) -> Any:
+    """The elements at integer arrays, already checked."""
+    at = Layout(part, sel)
+    numbers = ops.gather.GatherDimensionNumbers(
+        offset_dims=at.offset, collapsed_slice_dims=at.axes, start_index_map=at.axes
+    )
+    sizes = tuple(1 if d in at.axes else s if type(s) is int else None for d, s in enumerate(shape_of(part)))
+    return ops.gather.gather(
+        part, at.indices, dimension_numbers=numbers, slice_sizes=sizes, mode="promise_in_bounds"
+    )
+
+
+# ---------------------------------------------------------------- writing
+
+
+class Scattered(View):
+    """The elements of the parent at integer arrays: a write-only step."""
+
+    __slots__ = ("at", "sel")
+
+    def __init__(self, sel: Selection, at: Layout) -> None:
+        self.sel = sel
+        self.at = at
+
+    def read(self, part: Any) -> Any:
+        return gather(part, self.sel)
+
+    def write(self, holder: list[Any], new: Any) -> Any:
+        numbers = ops.scatter.ScatterDimensionNumbers(
+            update_window_dims=self.at.offset,
+            inserted_window_dims=self.at.axes,
+            scatter_dims_to_operand_dims=self.at.axes,
+        )
+        return bind_update(
+            ops.scatter.scatter_op,
+            holder,
+            self.at.indices,
+            new,
+            dimension_numbers=numbers,
+            mode="promise_in_bounds",
+            unique_indices=False,
+        )
+
+
+def setitem(x: Box, index: Any, value: Any) -> None:
+    """`x[index] = value`, with NumPy's casting and broadcasting, seen by every view of the same storage."""
+    shape = x.aval.shape
+    sel = parse(shape, index)
+    chain = x.chain if sel.trivial else extend(x.chain, shape, sel.items)
+    if type(value) is Box and value.storage is x.storage and _same_chain(value.chain, chain) and not sel.arrays:
+        return  # x[i:j] += v has already written
+    if sel.mask is not None:
+        part = x.storage.read(chain)
+        assign(x.storage, chain, masked_write(part, *sel.mask, value))
+        return
+    new = cast(_value(value), x.aval.dtype)
+    if sel.arrays:
+        at = Layout(x.storage.read(chain), sel)
+        chain, target = (*chain, Scattered(sel, at)), at.shape
+    else:
+        target = chain[-1].shape if chain and not sel.trivial else shape  # type: ignore[attr-defined]
+    assign(x.storage, chain, fit(new, target))
+
+
+def _value(value: Any) -> Any:
+    if type(value) is MaskedArray:
+        value.refuse("this assignment")
+    r = raw(value)
+    return r.copy() if type(r) is np.ndarray and type(value) is not Box else r
+
+
+def _same_chain(a: tuple[View, ...], b: tuple[View, ...]) -> bool:
+    return len(a) == len(b) and all(
+        v is w or (isinstance(v, Region) and v.same(w)) for v, w in zip(a, b, strict=True)
+    )
+
+
+def fit(value: Any, shape: Shape) -> Any:
+    """A raw value broadcast to the shape of what it is assigned to."""
+    have = shape_of(value)
+    if have == shape:
+        return value
+    extra = len(have) - len(shape)
+    if extra > 0 and all(d == 1 for d in have[:extra]):  # NumPy drops leading ones here
+        value = ops.shape.squeeze(value, dimensions=tuple(range(extra)))
+        have = have[extra:]
+    ok = len(have) <= len(shape) and all(
+        a == 1 or a == b for a, b in zip(have, shape[len(shape) - len(have) :], strict=True)
+    )
+    if not ok:
+        raise ShapeError(
+            op="setitem", problem=f"could not broadcast input array from shape {have} into shape {shape}"
+        )
+    return ops.shape.broadcast_to(value, shape)
+
+
+def assign(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
+    """Replace what `chain` shows of the storage by `new` (of its shape and dtype)."""
+    if not all(v.writable for v in chain):
+        raise ReadOnlyViewError()
+    check_depth(storage, new)
+    storage.cache.clear()
+    holder, storage.value = [storage.value], None
+    kept = holder[0] if isinstance(holder[0], Value) and isinstance(current_trace(), StageTrace) else None
+    try:
+        storage.value = _write(chain, holder, new)
+    except BaseException:
+        storage.value = holder[0] if holder else kept
+        raise
+    storage.version += 1
+
+
+def _write(chain: tuple[View, ...], holder: list[Any], new: Any) -> Any:
+    if not chain:
+        holder.pop()
+        return new
+    parents = [holder]
+    for view in chain[:-1]:
+        parents.append([view.read(parents[-1][0])])
+    for view, parent in zip(reversed(chain), reversed(parents), strict=True):
+        new = view.write(parent, new)
+    return new
+
+
+def check_depth(storage: Storage, *values: Any) -> None:
+    """Raises CapturedWriteError if a write now would put an inner trace's value into the storage."""
+    owner, trace = storage.trace, current_trace()
+    if trace is owner:
+        for v in values:
+            if isinstance(v, Value):
+                check_live(v)
+        return
+    inner = any(isinstance(v, Value) and v.trace is not None and v.trace.level > owner.level for v in values)
+    while trace is not None and trace is not owner and not inner:
+        inner = isinstance(trace, StageTrace)
+        trace = trace.parent
+    if inner:
+        raise CapturedWriteError(aval=str(aval_of(storage.value)))

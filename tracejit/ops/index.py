@@ -1,0 +1,276 @@
+"""Indexing with traced integers: dynamic slices (read, write, add into) and bounds checks."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
+from tracejit.ir.avals import Aval, Dim, Shape
+from tracejit.ir.kernel import Pull, Segment, Update
+from tracejit.ir.primitive import (
+    FROM_JVP,
+    LINEAR,
+    NO_BOUNDS,
+    NO_EFFECTS,
+    NO_IDENTITIES,
+    NO_INPLACE,
+    Op,
+)
+from tracejit.ir.values import AddInto, Value, is_linear
+from tracejit.ops import concat, gather, scatter
+from tracejit.ops.dims import dims_of, dynamic_shape, split_dynamic
+from tracejit.ops.helpers import lift, to_batch_axis
+from tracejit.ops.slices import add_values, check_update
+from tracejit.ops.windows import clamp_start, index_value
+from tracejit.tracing import bind
+
+_I64 = np.dtype(np.int64)
+
+# ---------------------------------------------------------------- starts
+
+
+def check_starts(name: str, x: Aval, starts: Sequence[Aval]) -> None:
+    """Raises unless there is one 0-d integer for each axis of `x`."""
+    if len(starts) != x.ndim:
+        raise ShapeError(op=name, problem=f"{len(starts)} start indices for {x}")
+    for s in starts:
+        if s.shape != () or not dtypes.is_integer(s.dtype):
+            raise TypeRuleError(op=name, problem=f"start indices are integers of shape (), not {s}")
+
+
+def _check_fits(name: str, x: Aval, shape: Shape) -> None:
+    if len(shape) != x.ndim or any(
+        type(a) is int and type(b) is int and a > b for a, b in zip(shape, x.shape, strict=False)
+    ):
+        raise ShapeError(op=name, problem=f"a slice of shape {shape} does not fit into {x}")
+
+
+def _window(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -> tuple[builtins.slice, ...]:
+    """The clamped slices, on concrete values."""
+    at = [min(max(int(i), 0), d - s) for i, d, s in zip(starts, shape, sizes, strict=True)]
+    return tuple(builtins.slice(b, b + s) for b, s in zip(at, sizes, strict=True))
+
+
+def _clamped(k: Any, idx: Any, x: Any, starts: Any, window: Any) -> tuple[Any, ...]:
+    at = []
+    for n, i in enumerate(idx):
+        start = clamp_start(k, index_value(k, starts[n][()]), x.extent(n), window.extent(n))
+        at.append(k.add(start, i))
+    return tuple(at)
+
+
+def _lift_starts(starts: Sequence[Any]) -> list[Any]:
+    return [lift(s, _I64) for s in starts]
+
+
+def _batched_starts(size: int, starts: Sequence[Any], dims: Sequence[Any], axes: Sequence[int]) -> Any:
+    """The starts of `axes` as one (size, len(axes)) array of int64."""
+    columns = []
+    for n in axes:
+        s = ops.create.convert_element_type(starts[n], dtype=_I64)
+        s = to_batch_axis(s, dims[n], 0, size)
+        columns.append(ops.shape.expand_dims(s, (1,)))
+    return concat.concatenate(*columns, dimension=1)
+
+
+# ---------------------------------------------------------------- dynamic_slice
+
+
+def _split(x: Any, rest: Any) -> tuple[Any, Any]:
+    ndim = len(dims_of(x))
+    return rest[:ndim], rest[ndim:]
+
+
+def _slice_type(x: Aval, *rest: Aval, sizes: Any, bounds: Any) -> Aval:
+    starts, dyn = rest[: x.ndim], rest[x.ndim :]
+    check_starts("dynamic_slice", x, starts)
+    shape = dynamic_shape("dynamic_slice", sizes, bounds, len(dyn), 1 + x.ndim)
+    _check_fits("dynamic_slice", x, shape)
+    return Aval(shape, x.dtype)
+
+
+def _slice_eval(x: Any, *rest: Any, sizes: Any, bounds: Any) -> Any:
+    x = np.asarray(x)
+    dyn = iter(rest[x.ndim :])
+    full = [int(next(dyn)) if s is None else s for s in sizes]
+    return x[_window(x.shape, rest[: x.ndim], full)]
+
+
+def _slice_transpose(ct: Any, x: Any, *rest: Any, sizes: Any, bounds: Any) -> list[Any]:
+    starts = rest[: x.aval.ndim]
+    return [AddInto(dynamic_slice_add_op, x.aval, (ct, *starts), {}), *(None for _ in rest)]
+
+
+def _slice_batch(size: int, args: Any, dims: Any, *, sizes: Any, bounds: Any) -> tuple[Any, int]:
+    x, n = args[0], len(sizes)
+    starts, dyn = args[1 : n + 1], args[n + 1 :]
+    if any(d is not None for d in dims[n + 1 :]):
+        raise DynamicExtentError(
+            op="dynamic_slice", problem="the size differs between the examples of a vmap"
+        )
+    if dims[0] is not None:
+        x = to_batch_axis(x, dims[0], 0, size)
+    if all(d is None for d in dims[1:]):
+        zero = np.int64(0)
+        return bind(dynamic_slice_op, x, zero, *starts, *dyn, sizes=(size, *sizes), bounds=bounds), 0
+    return _slice_examples(size, x, starts, dims, dyn, sizes), 0
+
+
+def _concrete(extent: Any) -> Any:
+    return extent if isinstance(extent, Value) else int(extent)
+
+
+def _slice_examples(size: int, x: Any, starts: Any, dims: Any, dyn: Any, sizes: Any) -> Any:
+    """Each example starts elsewhere: a gather."""
+    batched = dims[0] is not None
+    shape = dims_of(x)[1:] if batched else dims_of(x)
+    extents = iter(dyn)
+    full = tuple(_concrete(next(extents)) if s is None else s for s in sizes)
+    whole = [d == s or (isinstance(d, Dim) and d.var is s) for d, s in zip(shape, full, strict=True)]
+    if any(type(s) is not int and not w for s, w in zip(full, whole, strict=True)):
+        raise DynamicExtentError(
+            op="dynamic_slice", problem="start and traced size both vary where vmap batches the start"
+        )
+    axes = tuple(n for n, w in enumerate(whole) if not w)
+    if not axes:
+        return x if batched else ops.helpers.broadcast_batch(x, 0, size)
+    lead = int(batched)
+    dn = gather.GatherDimensionNumbers(
+        offset_dims=tuple(range(1, len(sizes) + 1)),
+        collapsed_slice_dims=(),
+        start_index_map=tuple(a + lead for a in axes),
+        operand_batching_dims=(0,) * lead,
+        start_indices_batching_dims=(0,) * lead,
+    )
+    window = (1,) * lead + tuple(s if type(s) is int else None for s in full)
+    indices = _batched_starts(size, starts, dims[1:], axes)
+    return gather.gather(x, indices, dimension_numbers=dn, slice_sizes=window, mode="clip")
+
+
+def _slice_pull(k: Any, idx: Any, operands: Any, out: Any, *, sizes: Any, bounds: Any) -> Any:
+    x = operands[0]
+    return x[_clamped(k, idx, x, operands[1 : 1 + len(sizes)], out)]
+
+
+dynamic_slice_op = Op(
+    name="dynamic_slice",
+    doc="a window of x at traced starts, clamped into x",
+    multi=False,
+    type=_slice_type,
+    eval=_slice_eval,
+    inplace=NO_INPLACE,
+    jvp=LINEAR,
+    linearize=FROM_JVP,
+    transpose=_slice_transpose,
+    batch=_slice_batch,
+    simplify=NO_IDENTITIES,
+    effects=NO_EFFECTS,
+    bounds=NO_BOUNDS,
+    kernel=Pull(_slice_pull),
+)
+
+
+def dynamic_slice(
+    x: Any, *starts_and_dyn: Any, sizes: Sequence[int | None], bounds: Sequence[int | None] = ()
+) -> Any:
+    """The window of `x` of shape `sizes` at `starts` (0-d integers, one an axis), clamped into `x`.
+
+    Entries None of `sizes` take their sizes from the operands after the starts, bounded by `bounds`.
+    """
+    return bind(dynamic_slice_op, x, *_lift_starts(starts_and_dyn), sizes=tuple(sizes), bounds=tuple(bounds))
+
+
+def _window_like(x: Any, starts: Any, u_shape: Shape) -> Any:
+    dyn, sizes, bounds = split_dynamic(u_shape)
+    return bind(dynamic_slice_op, x, *starts, *dyn, sizes=sizes, bounds=bounds)
+
+
+# ---------------------------------------------------------------- dynamic_update_slice, dynamic_slice_add
+
+
+def _dynamic_updater(name: str, doc: str, add: bool) -> Op:
+    def type_rule(x: Aval, u: Aval, *starts: Aval) -> Aval:
+        check_starts(name, x, starts)
+        _check_fits(name, x, u.shape)
+        check_update(name, x, u, u.shape)
+        return x
+
+    def inplace(x: Any, u: Any, *starts: Any) -> Any:
+        part = _window(x.shape, starts, np.shape(u))
+        if add:
+            x[part] += u
+        else:
+            x[part] = u
+        return x
+
+    def transpose(ct: Any, x: Any, u: Any, *starts: Any) -> list[Any]:
+        ct_x = ct_u = None
+        if is_linear(u):
+            ct_u = _window_like(ct, starts, u.aval.shape)
+        if is_linear(x):
+            ct_x = ct if add else bind(op, ct, ops.broadcast.zeros(Aval(dims_of(u), x.aval.dtype)), *starts)
+        return [ct_x, ct_u, *(None for _ in starts)]
+
+    def batch(size: int, args: Any, dims: Any) -> tuple[Any, int]:
+        x, u = (to_batch_axis(a, d, 0, size) for a, d in zip(args[:2], dims, strict=False))
+        if all(d is None for d in dims[2:]):
+            return bind(op, x, u, np.int64(0), *args[2:]), 0
+        ndim = len(args) - 2
+        axes = tuple(range(ndim))
+        dn = scatter.ScatterDimensionNumbers(
+            update_window_dims=tuple(range(1, ndim + 1)),
+            inserted_window_dims=(),
+            scatter_dims_to_operand_dims=tuple(a + 1 for a in axes),
+            operand_batching_dims=(0,),
+            scatter_indices_batching_dims=(0,),
+        )
+        write = scatter.scatter_add if add else scatter.scatter
+        indices = _batched_starts(size, args[2:], dims[2:], axes)
+        return write(x, indices, u, dimension_numbers=dn, mode="clip", unique_indices=True), 0
+
+    def segments(params: Any, avals: Any, out: Any) -> list[Segment]:
+        def place(k: Any, idx: Any, operands: Any, out: Any) -> Any:
+            return _clamped(k, idx, out, operands[2:], operands[1]), None
+
+        return [Segment(1, place, add_values if add else None)]
+
+    op = Op(
+        name=name,
+        doc=doc,
+        multi=False,
+        type=type_rule,
+        eval=lambda x, u, *starts: inplace(np.array(x), u, *starts),
+        inplace=inplace,
+        jvp=LINEAR,
+        linearize=FROM_JVP,
+        transpose=transpose,
+        batch=batch,
+        simplify=NO_IDENTITIES,
+        effects=NO_EFFECTS,
+        bounds=NO_BOUNDS,
+        kernel=Update(lambda params: 0, segments),
+    )
+    return op
+
+
+dynamic_update_slice_op = _dynamic_updater(
+    "dynamic_update_slice", "x with a window at traced starts replaced", False
+)
+dynamic_slice_add_op = _dynamic_updater(
+    "dynamic_slice_add", "x with values added into a window at traced starts", True
+)
+
+
+def dynamic_update_slice(x: Any, u: Any, *starts: Any) -> Any:
+    """`x` with `u` written at `starts` (0-d integers, one an axis), clamped so that `u` fits."""
+    return bind(dynamic_update_slice_op, x, u, *_lift_starts(starts))
+
+
+def dynamic_slice_add(x: Any, u: Any, *starts: Any) -> Any:
+    """`x` with `u` added in at `starts`, clamped as in `dynamic_update_slice`."""
+    return bind(dynamic_slice_add_op, x, u, *_lift_starts(starts))

@@ -1,0 +1,143 @@
+"""Sorting: several operands by some of them, and the sorting permutation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import ShapeError, TypeRuleError
+from tracejit.ir.avals import Aval, Dim
+from tracejit.ir.kernel import Opaque
+from tracejit.ir.primitive import (
+    FROM_JVP,
+    NO_BOUNDS,
+    NO_EFFECTS,
+    NO_IDENTITIES,
+    NO_INPLACE,
+    NONLINEAR,
+    ZERO_TANGENT,
+    Op,
+)
+from tracejit.ir.values import Zero, is_zero
+from tracejit.ops.dims import check_axes, dims_of, normalize_axis
+from tracejit.ops.helpers import shift_axes, to_batch_axis
+from tracejit.tracing import bind
+
+_I64 = np.dtype(np.int64)
+
+# ---------------------------------------------------------------- sort
+
+
+def _sort_type(*xs: Aval, axis: int, num_keys: int, stable: bool) -> list[Aval]:
+    if not 1 <= num_keys <= len(xs):
+        raise TypeRuleError(op="sort", problem=f"{num_keys} keys among {len(xs)} operands")
+    check_axes("sort", (axis,), xs[0].ndim)
+    for x in xs[1:]:
+        if x.shape != xs[0].shape:
+            raise ShapeError(op="sort", problem=f"operands of different shapes, {xs[0]} and {x}")
+    return list(xs)
+
+
+def _sort_eval(*xs: Any, axis: int, num_keys: int, stable: bool) -> list[Any]:
+    if len(xs) == 1:
+        return [np.sort(xs[0], axis, stable=stable)]
+    if num_keys == 1:
+        order = np.argsort(xs[0], axis, stable=stable)
+    else:
+        order = np.lexsort(xs[num_keys - 1 :: -1], axis)
+    return [np.take_along_axis(x, order, axis) for x in xs]
+
+
+def _sort_jvp(primals: Any, tangents: Any, *, axis: int, num_keys: int, stable: bool) -> tuple[Any, Any]:
+    if all(is_zero(t) for t in tangents):
+        outs = bind(sort_op, *primals, axis=axis, num_keys=num_keys, stable=stable)
+        return outs, [Zero(t.aval) for t in tangents]
+    places = _positions(dims_of(primals[0]), axis)
+    *outs, order = bind(sort_op, *primals, places, axis=axis, num_keys=num_keys, stable=True)
+    return outs, [
+        t
+        if is_zero(t)
+        else ops.gather.take_along_axis(t, order, axis, mode="promise_in_bounds", unique_indices=True)
+        for t in tangents
+    ]
+
+
+def _positions(shape: Any, axis: int) -> Any:
+    """An int64 array of `shape` with the position along `axis`."""
+    d = shape[axis]
+    dyn, size, bounds = ([d.var], None, (d.bound,)) if isinstance(d, Dim) else ([], d, ())
+    line = ops.create.iota(*dyn, shape=(size,), dtype=_I64, dimension=0, bounds=bounds)
+    line = ops.shape.expand_dims(line, tuple(range(1, len(shape) - axis)))
+    return ops.broadcast.broadcast_to(line, shape)
+
+
+def _sort_batch(size: int, args: Any, dims: Any, *, axis: int, **params: Any) -> tuple[list[Any], list[int]]:
+    dim = next(d for d in dims if d is not None)
+    xs = [to_batch_axis(x, d, dim, size) for x, d in zip(args, dims, strict=True)]
+    (axis,) = shift_axes((axis,), dim)
+    return bind(sort_op, *xs, axis=axis, **params), [dim] * len(xs)
+
+
+sort_op = Op(
+    name="sort",
+    doc="operands put in the order of the first ones; NaN last",
+    multi=True,
+    type=_sort_type,
+    eval=_sort_eval,
+    inplace=NO_INPLACE,
+    jvp=_sort_jvp,
+    linearize=FROM_JVP,
+    transpose=NONLINEAR,
+    batch=_sort_batch,
+    simplify=NO_IDENTITIES,
+    effects=NO_EFFECTS,
+    bounds=NO_BOUNDS,
+    kernel=Opaque(),
+)
+
+
+def sort(*xs: Any, axis: int = -1, num_keys: int = 1, stable: bool = True) -> list[Any]:
+    """`xs` (of one shape) sorted together along `axis` by the first `num_keys` of them, the first first.
+
+    NaN comes last, -0 equals 0. The derivative follows the stable order.
+    """
+    axis = normalize_axis("sort", axis, len(dims_of(xs[0])))
+    return bind(sort_op, *xs, axis=axis, num_keys=num_keys, stable=stable)
+
+
+# ---------------------------------------------------------------- argsort
+
+
+def _argsort_type(x: Aval, *, axis: int, stable: bool) -> Aval:
+    check_axes("argsort", (axis,), x.ndim)
+    return x.with_dtype(_I64)
+
+
+def _argsort_batch(size: int, args: Any, dims: Any, *, axis: int, stable: bool) -> tuple[Any, int]:
+    (axis,) = shift_axes((axis,), dims[0])
+    return bind(argsort_op, args[0], axis=axis, stable=stable), dims[0]
+
+
+argsort_op = Op(
+    name="argsort",
+    doc="the positions that sort x along an axis; NaN last",
+    multi=False,
+    type=_argsort_type,
+    eval=lambda x, *, axis, stable: np.argsort(x, axis, stable=stable),
+    inplace=NO_INPLACE,
+    jvp=ZERO_TANGENT,
+    linearize=FROM_JVP,
+    transpose=NONLINEAR,
+    batch=_argsort_batch,
+    simplify=NO_IDENTITIES,
+    effects=NO_EFFECTS,
+    bounds=NO_BOUNDS,
+    kernel=Opaque(),
+)
+
+
+def argsort(x: Any, *, axis: int = -1, stable: bool = True) -> Any:
+    """The positions that sort `x` along `axis`, as `np.argsort`."""
+    return bind(argsort_op, x, axis=normalize_axis("argsort", axis, len(dims_of(x))), stable=stable)

@@ -1,0 +1,41 @@
+"""The one ordered list of passes, and the loop that runs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from tracejit.config import config
+from tracejit.ir.check import check_jaxpr
+from tracejit.ir.jaxpr import Jaxpr
+from tracejit.passes.cse import cse
+from tracejit.passes.dce import dce
+from tracejit.passes.fold import fold
+from tracejit.passes.hoist import hoist
+from tracejit.passes.inline import inline
+from tracejit.passes.loops import loops
+from tracejit.passes.rewrite import Pass
+from tracejit.passes.simplify import simplify
+
+Watch = Callable[[str, Jaxpr], None]
+
+#: Calls first, so that every later pass sees one flat program; dead code early, since
+#: derivatives leave much of it; loops before folding, since it hands constants to bodies;
+#: hoist after cse, so that each invariant leaves once; dce sweeps up behind them.
+PASSES: tuple[Pass, ...] = (inline, dce, loops, fold, simplify, fold, cse, hoist, dce)
+
+
+def run(jaxpr: Jaxpr, watch: Watch | None = None) -> Jaxpr:
+    """`jaxpr` through all passes. `watch(name, jaxpr)` is called after each that changed it."""
+    for p in PASSES:
+        new = p(jaxpr)
+        if new is jaxpr:
+            continue
+        jaxpr = new
+        if config.check_types:
+            check_jaxpr(jaxpr)
+        if config.debug >= 3:
+            print(f"-- after {p.name}\n{jaxpr}", file=sys.stderr)
+        if watch is not None:
+            watch(p.name, jaxpr)
+    return jaxpr

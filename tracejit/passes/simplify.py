@@ -1,0 +1,116 @@
+"""simplify: each op's own identities (`x * 1` is `x`), to a fixpoint.
+
+An op's `simplify` slot holds rules `rule(view) -> replacement or None`. The
+view shows the equation and the equations that made its operands; the
+replacement is an Atom (or a NumPy scalar), a list of them for an op with
+several outputs, or `('op', op, invars, params)` for another equation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit.config import config
+from tracejit.errors import InternalTypeError
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, effects_of
+from tracejit.ir.kernel import CondRegion
+from tracejit.ir.primitive import Sentinel
+from tracejit.passes.rewrite import Env, Pass, alias, everywhere, splice
+
+_MAX_STEPS = 16  # rules that undo each other must not hang a compile
+
+
+class View:
+    """An equation as a simplification rule sees it."""
+
+    __slots__ = ("_makers", "effects", "invars", "op", "outvars", "params")
+
+    def __init__(self, eqn: Eqn, makers: dict[Any, Eqn]) -> None:
+        self.op = eqn.op
+        self.invars = eqn.invars
+        self.outvars = eqn.outvars
+        self.params = eqn.params
+        self.effects = eqn.effects
+        self._makers = makers
+
+    @property
+    def aval(self) -> Any:
+        """The type of the (first) result."""
+        return self.outvars[0].aval
+
+    def maker(self, n: int) -> View | None:
+        """The equation that made operand `n`, or None (an argument, a literal)."""
+        eqn = self._makers.get(self.invars[n])
+        return None if eqn is None else View(eqn, self._makers)
+
+    def literal(self, n: int) -> np.generic | None:
+        """The value of operand `n` if it is a literal."""
+        a = self.invars[n]
+        return a.value if isinstance(a, Literal) else None
+
+
+def _simplify(jaxpr: Jaxpr) -> Jaxpr:
+    env, eqns, makers = Env(), list[Eqn](), dict[Any, Eqn]()
+    for old in jaxpr.eqns:
+        eqn = env.eqn(old)
+        if isinstance(eqn.op.kernel, CondRegion) and isinstance(eqn.invars[0], Literal):
+            first = len(eqns)
+            alias(env, old.outvars, splice(chosen_branch(eqn), eqn.invars[1:], eqns))
+            makers.update((v, e) for e in eqns[first:] for v in e.outvars)
+            continue
+        done = _rewrite(eqn, makers)
+        if isinstance(done, Eqn):
+            eqns.append(done)
+            makers.update((v, done) for v in done.outvars)
+        else:
+            alias(env, old.outvars, done)
+    return env.jaxpr(jaxpr, eqns)
+
+
+def chosen_branch(eqn: Eqn) -> Jaxpr:
+    """The branch that a cond with a literal index takes (out of range: the nearest)."""
+    branches = eqn.params["branches"]
+    return branches[min(max(int(eqn.invars[0].value), 0), len(branches) - 1)]  # type: ignore[union-attr]
+
+
+def _rewrite(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn | tuple[Atom, ...]:
+    for _ in range(_MAX_STEPS):
+        if isinstance(eqn.op.simplify, Sentinel):
+            return eqn
+        new = _first_match(eqn, makers)
+        if new is None or isinstance(new, tuple):
+            return eqn if new is None else new
+        eqn = new
+    return eqn
+
+
+def _first_match(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn | tuple[Atom, ...] | None:
+    view = View(eqn, makers)
+    for rule in eqn.op.simplify:  # type: ignore[union-attr]
+        new = rule(view)
+        if new is not None:
+            new = _replacement(eqn, new)
+            if new is not None:
+                return new
+    return None
+
+
+def _replacement(eqn: Eqn, new: Any) -> Eqn | tuple[Atom, ...] | None:
+    if isinstance(new, tuple) and len(new) == 4 and new[0] == "op":
+        _, op, invars, params = new
+        return Eqn(op, tuple(map(_atom, invars)), eqn.outvars, params, eqn.source, effects_of(op, params))
+    atoms = tuple(_atom(a) for a in (new if isinstance(new, list) else [new]))
+    if all(a.aval == v.aval for a, v in zip(atoms, eqn.outvars, strict=True)):
+        return atoms
+    if config.check_types:
+        raise InternalTypeError(problem=f"an identity of {eqn.op} gave {atoms}, not {eqn.outvars[0].aval}")
+    return None
+
+
+def _atom(a: Any) -> Atom:
+    return a if isinstance(a, (Var, Literal)) else Literal(np.asarray(a)[()])
+
+
+simplify = Pass("simplify", everywhere(_simplify))

@@ -1,0 +1,144 @@
+"""Checks for users' own functions: derivatives against finite differences, counts of traces."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, tree
+from tracejit.api.derivatives import jvp, vjp
+from tracejit.ir.avals import aval_of
+
+_EPS = {4: 1e-2, 8: 1e-5, 2: 1e-1}
+
+
+def _random_like(x: Any, rng: np.random.Generator) -> Any:
+    a = np.asarray(x)
+    d = dtypes.tangent_dtype(aval_of(x).dtype)
+    if d == dtypes.float0:
+        return np.zeros(a.shape, dtypes.float0)
+    v = rng.standard_normal(a.shape)
+    if d.kind == "c":
+        v = v + 1j * rng.standard_normal(a.shape)
+    return np.asarray(v).astype(d)[()]
+
+
+def numerical_jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], eps: float) -> Any:
+    """The central difference quotient of `f` along `tangents` (step `eps`)."""
+
+    def shifted(sign: float) -> Any:
+        return f(*tree.map(lambda x, t: _step(x, t, sign * eps), tuple(primals), tuple(tangents)))
+
+    return tree.map(lambda a, b: (np.asarray(a) - np.asarray(b)) / (2 * eps), shifted(1.0), shifted(-1.0))
+
+
+def _step(x: Any, t: Any, eps: float) -> Any:
+    if np.asarray(t).dtype == dtypes.float0:
+        return x
+    return np.add(x, np.multiply(t, eps)).astype(np.asarray(x).dtype)[()]
+
+
+def _inner(xs: Any, ys: Any) -> float:
+    total = 0.0
+    for x, y in zip(tree.leaves(xs), tree.leaves(ys), strict=True):
+        if np.asarray(y).dtype != dtypes.float0 and np.asarray(x).dtype != dtypes.float0:
+            total += float(np.real(np.sum(np.asarray(x) * np.asarray(y))))
+    return total
+
+
+def _close(a: Any, b: Any, atol: float, rtol: float, what: str) -> None:
+    for x, y in zip(tree.leaves(a), tree.leaves(b), strict=True):
+        if np.asarray(x).dtype != dtypes.float0 and np.asarray(y).dtype != dtypes.float0:
+            np.testing.assert_allclose(x, y, atol=atol, rtol=rtol, err_msg=what)
+
+
+def check_jvp(
+    f: Callable[..., Any], args: Sequence[Any], *, atol: float = 1e-5, rtol: float = 1e-5, eps: float | None = None
+) -> None:
+    """Compare `jvp` of `f` at `args` with central differences along a random direction.
+
+    Raises AssertionError when they differ by more than the tolerances.
+    """
+    rng = np.random.default_rng(0)
+    tangents = tree.map(lambda x: _random_like(x, rng), tuple(args))
+    out, out_t = jvp(f, tuple(args), tangents)
+    _close(out, f(*args), 1e-9, 1e-6, "the value under jvp")
+    _close(out_t, numerical_jvp(f, args, tangents, eps or _default_eps(args)), atol, rtol, "jvp")
+
+
+def check_vjp(
+    f: Callable[..., Any], args: Sequence[Any], *, atol: float = 1e-5, rtol: float = 1e-5, eps: float | None = None
+) -> None:
+    """Compare `vjp` of `f` at `args` with central differences: <ct, J t> == <J^T ct, t>.
+
+    Raises AssertionError when they differ by more than the tolerances.
+    """
+    rng = np.random.default_rng(1)
+    tangents = tree.map(lambda x: _random_like(x, rng), tuple(args))
+    out, pullback = vjp(f, *args)
+    cts = tree.map(lambda x: _random_like(x, rng), out)
+    numeric = numerical_jvp(f, args, tangents, eps or _default_eps(args))
+    left, right = _inner(numeric, cts), _inner(tangents, pullback(cts))
+    np.testing.assert_allclose(left, right, atol=atol, rtol=rtol, err_msg="vjp")
+
+
+def _default_eps(args: Sequence[Any]) -> float:
+    sizes = [dtypes.real_part_dtype(np.asarray(x).dtype).itemsize for x in tree.leaves(tuple(args))]
+    return _EPS[min((s for s in sizes if s in _EPS), default=8)]
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int,
+    modes: Sequence[str] = ("fwd", "rev"),
+    atol: float = 1e-5,
+    rtol: float = 1e-5,
+    eps: float | None = None,
+) -> None:
+    """Check derivatives of `f` at `args` against finite differences, up to `order`, in every mix of `modes`.
+
+    `args` is a sequence of (trees of) arrays; integers count as constants.
+    Raises AssertionError when a derivative is wrong.
+    """
+    args = tuple(args)
+    if "fwd" in modes:
+        check_jvp(f, args, atol=atol, rtol=rtol, eps=eps)
+        if order > 1:
+            check_grads(_forward(f, args), args, order - 1, modes, atol, rtol, eps)
+    if "rev" in modes:
+        check_vjp(f, args, atol=atol, rtol=rtol, eps=eps)
+        if order > 1:
+            check_grads(_reverse(f, args), args, order - 1, modes, atol, rtol, eps)
+
+
+def _forward(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
+    rng = np.random.default_rng(2)
+    tangents = tree.map(lambda x: _random_like(x, rng), args)
+    return lambda *xs: jvp(f, xs, tangents)[1]
+
+
+def _reverse(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
+    rng = np.random.default_rng(3)
+    cts = tree.map(lambda x: _random_like(x, rng), f(*args))
+
+    def pulled(*xs: Any) -> Any:
+        cotangents = vjp(f, *xs)[1](cts)
+        return [c for c in tree.leaves(cotangents) if c.dtype != dtypes.float0]
+
+    return pulled
+
+
+@contextlib.contextmanager
+def assert_max_traces(jitted: Any, count: int) -> Iterator[None]:
+    """Inside the block, `jitted` (made by `jit`) may be traced at most `count` times.
+
+    Raises AssertionError at the end of the block otherwise.
+    """
+    before = jitted.trace_count
+    yield
+    traced = jitted.trace_count - before
+    assert traced <= count, f"{jitted!r} was traced {traced} times, at most {count} were expected"

@@ -1,0 +1,232 @@
+"""Traces, the current trace, `bind`, and boxes.
+
+One trace is current per thread. Each interpreter's trace holds its parent; its
+`process` handles one op application on raw values (its own tracers, anything
+else being a constant) by applying rules under the parent. What user code holds
+is a `Box`: a mutable array over a storage of raw values, with NumPy's views.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes
+from tracejit.errors import LeakedTracerError, NotAnArrayError
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.primitive import Op
+from tracejit.ir.values import Value
+
+
+class Trace:
+    """An interpreter at work. `parent` is the trace that was current when it began."""
+
+    parent: Trace | None
+    live: bool
+
+    def __init__(self, parent: Trace | None) -> None:
+        self.parent = parent
+        self.live = True
+        self.level: int = 0 if parent is None else parent.level + 1
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply `op` to raw values; a list of results if `op.multi`."""
+        raise NotImplementedError
+
+    def update(self, op: Op, holder: list[Any], rest: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """`op(holder.pop(), *rest)` where `op` has an in-place form and the popped value may
+        be overwritten if nothing else refers to it. The default copies."""
+        return self.process(op, (holder.pop(), *rest), params)
+
+
+def _count_of_popped(holder: list[Any]) -> int:
+    x = holder.pop()
+    return sys.getrefcount(x)
+
+
+#: What `sys.getrefcount` says of an object that only the asking function's local variable holds.
+#: Measured rather than assumed: it differs between Python versions.
+ONLY_LOCAL = _count_of_popped([np.zeros(2)])
+
+
+class _State(threading.local):
+    trace: Any = None  # set to the root by interpreters.eval, per thread on first use
+
+
+_state = _State()
+_root: list[Trace] = []
+
+
+def set_root(trace: Trace) -> None:
+    """Install the trace that evaluates (called once, by interpreters.eval)."""
+    _root.append(trace)
+    _State.trace = trace
+
+
+def current_trace() -> Any:
+    return _state.trace
+
+
+def is_tracing() -> bool:
+    """True while a transformation is running the user's function in this thread."""
+    return _state.trace is not _root[0]
+
+
+@contextlib.contextmanager
+def use_trace(trace: Trace) -> Iterator[None]:
+    """Make `trace` current in this thread for the block."""
+    previous = _state.trace
+    _state.trace = trace
+    try:
+        yield
+    finally:
+        _state.trace = previous
+
+
+@contextlib.contextmanager
+def new_trace(trace: Trace) -> Iterator[None]:
+    """`use_trace` for a trace that ends with the block: its tracers are leaked afterwards."""
+    previous = _state.trace
+    _state.trace = trace
+    try:
+        yield
+    finally:
+        _state.trace = previous
+        trace.live = False
+
+
+def bind(op: Op, *args: Any, **params: Any) -> Any:
+    """Apply `op` to raw values in the current trace. The only interception point."""
+    return _state.trace.process(op, args, params)
+
+
+def bind_update(op: Op, holder: list[Any], *rest: Any, **params: Any) -> Any:
+    """Like `bind(op, holder.pop(), *rest)`, in place where the popped value is uniquely owned."""
+    return _state.trace.update(op, holder, rest, params)
+
+
+def check_live(x: Value) -> None:
+    """Raises LeakedTracerError if the trace of `x` has ended."""
+    if x.trace is None or not x.trace.live:
+        raise LeakedTracerError(value=str(x.aval))
+
+
+#: Views of one storage whose values are remembered until the next write, at most.
+VIEW_CACHE = 16
+
+
+class Storage:
+    """What boxes that share memory share: one raw value, replaced by every write.
+
+    `trace` is the trace under which the storage was made; values of deeper
+    traces may not be written into it. `origin` names an argument or captured
+    array whose caller must see writes, else None. `version` counts the writes.
+    `cache` remembers the values of a few views (chain -> value) until the next write.
+    """
+
+    __slots__ = ("cache", "origin", "trace", "value", "version")
+
+    def __init__(self, value: Any, trace: Trace, origin: Any = None) -> None:
+        self.value = value
+        self.trace = trace
+        self.version = 0
+        self.origin = origin
+        self.cache: dict[tuple[View, ...], Any] = {}
+
+    def read(self, chain: tuple[View, ...]) -> Any:
+        """The value seen through `chain`; remembered while nothing is written."""
+        value = self.value
+        if not chain:
+            return value
+        cached = self.cache.get(chain)
+        if cached is not None:
+            return cached
+        for view in chain:
+            value = view.read(value)
+        if _state.trace is self.trace:  # a deeper trace's value must not be seen by others
+            if len(self.cache) >= VIEW_CACHE:
+                self.cache.clear()
+            self.cache[chain] = value
+        return value
+
+
+class View:
+    """One step from a parent's value to a view's. `writable` is False for broadcast views."""
+
+    __slots__ = ()
+    writable = True
+
+    def read(self, raw: Any) -> Any:
+        """The view's raw value, from the parent's."""
+        raise NotImplementedError
+
+    def write(self, holder: list[Any], new: Any) -> Any:
+        """The parent's raw value with the view replaced by `new` (of its shape and dtype).
+
+        `holder` is a one-element list with the parent's value, to be popped (see `bind_update`)."""
+        raise NotImplementedError
+
+
+class Box:
+    """A traced array as user code sees it: shape, dtype, operators, methods, indexing,
+    in-place writes and NumPy's protocols (added by tracejit.numpy). `weak` marks values that
+    stand for Python scalars (NEP 50); `scalar` those that stand for NumPy scalars, which
+    `+=` rebinds, where it writes into 0-d arrays."""
+
+    __slots__ = ("__weakref__", "aval", "chain", "scalar", "storage", "weak")
+
+    def __init__(
+        self, storage: Storage, chain: tuple[View, ...], aval: Aval, weak: bool = False, scalar: bool = False
+    ) -> None:
+        self.storage = storage
+        self.chain = chain
+        self.aval = aval
+        self.weak = weak
+        self.scalar = scalar
+
+    def read(self) -> Any:
+        """The raw value now: the storage's, seen through the chain of views."""
+        return self.storage.read(self.chain) if self.chain else self.storage.value
+
+
+def box(value: Any, weak: bool = False, origin: Any = None) -> Box:
+    """A new box over its own storage, holding the raw `value`."""
+    aval = aval_of(value)
+    return Box(Storage(value, _state.trace, origin), (), aval, weak, not aval.shape and origin is None)
+
+
+def unbox(x: Any) -> Any:
+    """The raw value of a box; anything else unchanged."""
+    return x.read() if type(x) is Box else x
+
+
+def wrap(value: Any, weak: bool = False) -> Any:
+    """A raw result as user code should see it: an array when evaluating, a box while tracing."""
+    return box(value, weak) if _state.trace is not _root[0] else value
+
+
+def to_raw(x: Any, what: str = "a value") -> Any:
+    """The raw value of a leaf: a box's, an array as it is, a Python scalar as a NumPy scalar.
+
+    Raises:
+        NotAnArrayError: it is none of these; `what` names it.
+        UnknownDtypeError: an array of objects, strings or the like.
+    """
+    if type(x) is Box:
+        return x.read()
+    if isinstance(x, (np.ndarray, np.generic)):
+        dtypes.canonical(x.dtype)
+        return x if type(x) is np.ndarray or isinstance(x, np.generic) else np.asarray(x)
+    if isinstance(x, Value):
+        return x
+    d = dtypes.of_python_scalar(x)
+    if d is not None:
+        return d.type(x)
+    if isinstance(x, (bool, int, float, complex)) or hasattr(x, "__array__"):
+        return to_raw(np.asarray(x)[()], what)
+    raise NotAnArrayError(what=what, type=type(x).__name__, value=x)

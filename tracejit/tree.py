@@ -1,0 +1,276 @@
+"""Pytrees: nested containers of arrays, over optree.
+
+Nodes are tuples, lists, dicts (leaves in sorted key order), namedtuples,
+OrderedDict, defaultdict, deque, None (an empty node), dataclasses (registered
+when first seen; fields with `metadata={"static": True}` belong to the
+structure) and classes given to `register`. Everything else is a leaf.
+
+    leaves, treedef = tree.flatten({"w": w, "b": b})
+    tree.unflatten(treedef, leaves)
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import functools
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import optree
+import optree._C as _C
+
+from tracejit.errors import PytreeMismatchError
+
+NAMESPACE = "tracejit"
+# The same nodes, but dicts keep insertion order and treedefs compare it: what a
+# function sees when it iterates over a dict, so what guards must compare.
+_ORDERED = "tracejit.ordered"
+_C.set_dict_insertion_ordered(True, _ORDERED)
+
+TreeDef = optree.PyTreeSpec
+IsLeaf = Callable[[Any], bool]
+
+_lock = threading.Lock()
+_registered: set[type] = set()
+_leaf_classes: set[type] = set()
+# Leaf types of the fast path: a flat tuple of these needs no optree.
+_PLAIN: set[type] = {np.ndarray, float, int, bool, complex, np.float64, np.float32, np.int64, np.int32, np.bool_}
+_FLAT = [optree.tree_structure((0,) * n, namespace=NAMESPACE) for n in range(17)]
+
+
+def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], TreeDef]:
+    """The leaves of `tree`, and its structure (hashable, comparable)."""
+    if is_leaf is None and type(tree) is tuple and len(tree) < 17 and _PLAIN.issuperset(map_types(tree)):
+        return list(tree), _FLAT[len(tree)]
+    return _flatten(tree, is_leaf, NAMESPACE)
+
+
+def flatten_ordered(tree: Any) -> tuple[list[Any], TreeDef]:
+    """Like `flatten`, but dicts are taken in insertion order and treedefs of dicts with
+    another order are unequal. For guards: a traced function may have seen the order."""
+    if type(tree) is tuple and len(tree) < 17 and _PLAIN.issuperset(map_types(tree)):
+        return list(tree), _FLAT[len(tree)]
+    return _flatten(tree, None, _ORDERED)
+
+
+def map_types(xs: Iterable[Any]) -> Iterable[type]:
+    return builtins.map(type, xs)
+
+
+def _flatten(tree: Any, is_leaf: IsLeaf | None, namespace: str) -> tuple[list[Any], TreeDef]:
+    leaves, treedef = _C.flatten(tree, is_leaf, False, namespace)
+    while _register_seen(leaves, is_leaf):
+        leaves, treedef = _C.flatten(tree, is_leaf, False, namespace)
+    return leaves, treedef
+
+
+def _register_seen(leaves: list[Any], is_leaf: IsLeaf | None) -> bool:
+    """Register the dataclasses among `leaves`; True if there was one."""
+    new = False
+    for x in leaves:
+        cls = type(x)
+        if hasattr(cls, "__dataclass_fields__") and cls not in _leaf_classes and not (is_leaf and is_leaf(x)):
+            register_dataclass(cls)
+            new = True
+    return new
+
+
+def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree with structure `treedef` and these leaves."""
+    return treedef.unflatten(leaves)
+
+
+def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves of `tree`, in order."""
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree: Any, is_leaf: IsLeaf | None = None) -> TreeDef:
+    """The structure of `tree`."""
+    return flatten(tree, is_leaf)[1]
+
+
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """Apply `f` to the leaves of `tree` and the matching parts of `rest`.
+
+    Raises:
+        PytreeMismatchError: a tree of `rest` does not have the structure of `tree`.
+    """
+    first, treedef = flatten(tree, is_leaf)
+    columns = [flatten_up_to(treedef, r) for r in rest]
+    return treedef.unflatten([f(*xs) for xs in zip(first, *columns, strict=True)])
+
+
+def all(tree: Any, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether every leaf is true."""
+    return builtins.all(leaves(tree, is_leaf))
+
+
+_MISSING: Any = object()
+
+
+def reduce(
+    f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _MISSING, is_leaf: IsLeaf | None = None
+) -> Any:
+    """`f(f(initializer, leaf0), leaf1)` and so on."""
+    xs = leaves(tree, is_leaf)
+    return functools.reduce(f, xs) if initializer is _MISSING else functools.reduce(f, xs, initializer)
+
+
+def transpose(outer: TreeDef, inner: TreeDef, tree: Any) -> Any:
+    """A tree of trees turned inside out: structure outer∘inner becomes inner∘outer.
+
+    Raises:
+        PytreeMismatchError: `tree` is not made of `inner` trees in an `outer` tree.
+    """
+    rows = [flatten_up_to(inner, sub) for sub in flatten_up_to(outer, tree)]
+    return inner.unflatten([outer.unflatten(column) for column in zip(*rows, strict=True)])
+
+
+def flatten_with_paths(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[tuple[str, Any]], TreeDef]:
+    """`([(path, leaf), ...], treedef)` with paths as Python writes them: `['w'][0].scale`."""
+    xs, treedef = flatten(tree, is_leaf)
+    return list(zip(paths(treedef), xs, strict=True)), treedef
+
+
+def paths(treedef: TreeDef, root: str = "") -> list[str]:
+    """How each leaf is reached from `root`."""
+    return [accessor.codify(root) for accessor in treedef.accessors()]
+
+
+def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """Like `map`, with the path of each leaf as the first argument of `f`."""
+    first, treedef = flatten(tree, is_leaf)
+    columns = [flatten_up_to(treedef, r) for r in rest]
+    return treedef.unflatten([f(*xs) for xs in zip(paths(treedef), first, *columns, strict=True)])
+
+
+# ---- registration -----------------------------------------------------------------------------
+
+
+def register(cls: type, to_iter: Callable[[Any], tuple[Iterable[Any], Any]], from_iter: Callable[..., Any]) -> type:
+    """Make `cls` a node: `to_iter(obj) -> (children, aux)`, `from_iter(aux, children) -> obj`.
+
+    `aux` is part of the structure: it must be hashable and comparable. Returns `cls`.
+    """
+    _register(cls, to_iter, from_iter, optree.AutoEntry)
+    return cls
+
+
+def register_leaf(cls: type) -> type:
+    """Make the dataclass (or any class) `cls` a leaf. Returns `cls`."""
+    _leaf_classes.add(cls)
+    _PLAIN.add(cls)
+    return cls
+
+
+def register_dataclass(
+    cls: type, data_fields: Iterable[str] | None = None, meta_fields: Iterable[str] | None = None
+) -> type:
+    """Make the dataclass `cls` a node. Returns `cls`.
+
+    Without lists of fields, those with `metadata={"static": True}` belong to
+    the structure and all others are children. Objects are rebuilt without
+    calling `__init__`, since their fields may then hold anything.
+    """
+    fields = dataclasses.fields(cls)
+    if meta_fields is None:
+        given = None if data_fields is None else set(data_fields)
+        meta = [f.name for f in fields if (f.metadata.get("static") if given is None else f.name not in given)]
+    else:
+        meta = list(meta_fields)
+    data = tuple(f.name for f in fields if f.name not in meta) if data_fields is None else tuple(data_fields)
+
+    def to_iter(obj: Any) -> tuple[Any, Any, Any]:
+        static = tuple(getattr(obj, name) for name in meta)
+        # The types too: 1, 1.0 and True are equal, and different programs.
+        return [getattr(obj, name) for name in data], (static, tuple(map_types(static))), data
+
+    def from_iter(aux: Any, children: Iterable[Any]) -> Any:
+        obj = object.__new__(cls)
+        for name, value in (*zip(data, children, strict=True), *zip(meta, aux[0], strict=True)):
+            object.__setattr__(obj, name, value)
+        return obj
+
+    _register(cls, to_iter, from_iter, optree.DataclassEntry)
+    return cls
+
+
+def _register(cls: type, to_iter: Any, from_iter: Any, entry: Any) -> None:
+    with _lock:
+        if cls in _registered:
+            return
+        for namespace in (NAMESPACE, _ORDERED):
+            optree.register_pytree_node(cls, to_iter, from_iter, path_entry_type=entry, namespace=namespace)
+        _registered.add(cls)
+
+
+# ---- matching a tree against a structure --------------------------------------------------------
+
+
+def flatten_up_to(treedef: TreeDef, tree: Any, what: str = "the tree") -> list[Any]:
+    """The subtrees of `tree` at the leaves of `treedef`.
+
+    Raises:
+        PytreeMismatchError: `tree` does not begin with that structure.
+    """
+    try:
+        return treedef.flatten_up_to(tree)
+    except ValueError as e:
+        found = structure(tree)
+        raise PytreeMismatchError(what=what, path="", problem=f"expected {_show(treedef)}, got {_show(found)}") from e
+
+
+def broadcast_prefix(prefix: Any, full_tree: Any, what: str = "the prefix") -> list[Any]:
+    """One entry of `prefix` for each leaf of `full_tree`. None in `prefix` is an entry.
+
+    Raises:
+        PytreeMismatchError: `prefix` is not a prefix of `full_tree`; names the path.
+    """
+    return flatten_axes(what, structure(full_tree), prefix)
+
+
+def flatten_axes(what: str, treedef: TreeDef, axes: Any) -> list[Any]:
+    """One entry of `axes`, a prefix tree such as `in_axes`, for each leaf of `treedef`.
+
+    Raises:
+        PytreeMismatchError: it is not a prefix; the message starts with `what` and the path.
+    """
+    out: list[Any] = []
+    _spread(what, "", treedef, axes, out)
+    return out
+
+
+def _spread(what: str, path: str, treedef: TreeDef, axes: Any, out: list[Any]) -> None:
+    if axes is None or _C.is_leaf(axes, None, True, NAMESPACE):
+        out.extend([axes] * treedef.num_leaves)
+        return
+    children, entries = _one_level(axes)
+    if treedef.type is not type(axes) or builtins.set(entries) != builtins.set(treedef.entries()):
+        problem = f"it is {_kind(axes, len(children))} where the value is {_kind_of(treedef)}"
+        raise PytreeMismatchError(what=what, path=path, problem=problem)
+    by_entry = dict(zip(entries, children, strict=True))
+    for entry, child, accessor in zip(
+        treedef.entries(), treedef.children(), treedef.one_level().accessors(), strict=True
+    ):
+        _spread(what, accessor.codify(path), child, by_entry[entry], out)
+
+
+def _one_level(tree: Any) -> tuple[list[Any], tuple[Any, ...]]:
+    children, _, entries, _ = optree.tree_flatten_one_level(tree, none_is_leaf=True, namespace=NAMESPACE)
+    return list(children), tuple(entries)
+
+
+def _kind(tree: Any, n: int) -> str:
+    return f"a {type(tree).__name__} of {n}"
+
+
+def _kind_of(treedef: TreeDef) -> str:
+    return "a leaf" if treedef.is_leaf() else f"a {treedef.type.__name__} of {treedef.num_children}"
+
+
+def _show(treedef: TreeDef) -> str:
+    return str(treedef).removeprefix("PyTreeSpec(").removesuffix(")").replace(f", namespace='{NAMESPACE}'", "")
