@@ -14,7 +14,9 @@ for _name in [n for n in os.environ if n.startswith("TRACEJIT_")]:
 from tracejit.config import config  # noqa: E402  (after the environment is clean)
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=_QUIET, max_examples=50)
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, suppress_health_check=_QUIET, max_examples=50
+)
 settings.register_profile("wild", deadline=None, suppress_health_check=_QUIET, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
@@ -78,74 +76,86 @@ def _allowed(room: str, other: str) -> bool:
     return room == other or (room, other) in NEIGHBOURS or (room, "*") in NEIGHBOURS
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_imports_go_down_only(path):
-    room = room_of(path)
-    assert room in LEVEL, f"{_name(path)} is on no floor: add it to ARCHITECTURE.md and to FLOORS"
-    wrong = {other for other in imported_rooms(path) if not _allowed(room, other)}
-    assert not wrong, f"{_name(path)} ({room}) imports {wrong}"
+def test_every_file_is_on_a_floor():
+    lost = {room_of(p) for p in FILES} - LEVEL.keys()
+    assert not lost, f"{lost} are on no floor: add them to ARCHITECTURE.md and to FLOORS"
+
+
+def test_imports_go_down_only():
+    wrong = [
+        f"{_name(p)} imports {other}"
+        for p in FILES
+        for other in sorted(imported_rooms(p))
+        if not _allowed(room_of(p), other)
+    ]
+    assert wrong == []
 
 
 def test_jit_is_the_only_door_to_passes_and_lowering():
     rooms = {"passes", "lowering"}
-    doors = {_name(p) for p in FILES if imported_rooms(p) & rooms and room_of(p) not in rooms}
-    assert {d for d in doors if not d.startswith("tracejit/interpreters/jit")} == set()
+    doors = [_name(p) for p in FILES if imported_rooms(p) & rooms and room_of(p) not in rooms]
+    assert [d for d in doors if not d.startswith("tracejit/interpreters/jit")] == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) in ("passes", "lowering")], ids=_name)
-def test_passes_and_lowering_know_records_not_names(path):
-    assert "ops" not in imported_rooms(path)
+def test_passes_and_lowering_know_records_not_names():
+    assert [
+        _name(p) for p in FILES if room_of(p) in ("passes", "lowering") and "ops" in imported_rooms(p)
+    ] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_no_function_local_imports(path):
-    bad = [n.lineno for f in _functions(path) for n in ast.walk(f) if isinstance(n, (ast.Import, ast.ImportFrom))]
-    assert not bad, f"{_name(path)}: imports inside functions at lines {bad}"
+def test_no_function_local_imports():
+    bad = {
+        f"{_name(p)}:{n.lineno}"
+        for p in FILES
+        for f in _functions(p)
+        for n in ast.walk(f)
+        if isinstance(n, (ast.Import, ast.ImportFrom))
+    }
+    assert bad == set()
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_files_are_short(path):
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= MAX_LINES, f"{_name(path)} has {lines} lines"
+def test_files_are_short():
+    lines = {_name(p): len(p.read_text(encoding="utf-8").splitlines()) for p in FILES}
+    assert {name: n for name, n in lines.items() if n > MAX_LINES} == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_no_stubs(path):
-    abstract = {"Trace.process"}
-    stubs = [f"{owner}{f.name}" for owner, f in _methods(path) if _is_stub(f)]
-    assert set(stubs) <= abstract, f"{_name(path)}: {stubs} only raise NotImplementedError"
+def test_no_stubs():
+    """A method that only raises NotImplementedError is abstract: a subclass defines it."""
+    classes = [c for p in FILES for c in ast.walk(_tree(p)) if isinstance(c, ast.ClassDef)]
+    defined = {(ast.unparse(b).split(".")[-1], m) for c in classes for b in c.bases for m in _methods(c)}
+    stubs = [(c.name, name) for c in classes for name, f in _methods(c).items() if _is_stub(f)]
+    assert [s for s in stubs if s not in defined] == []
+    assert [f"{_name(p)}:{f.lineno}" for p in FILES for f in _tree(p).body if _is_stub(f)] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_modules_say_what_they_are(path):
-    assert ast.get_docstring(_tree(path)), f"{_name(path)} has no docstring"
+def test_modules_say_what_they_are():
+    assert [_name(p) for p in FILES if not ast.get_docstring(_tree(p))] == []
 
 
-@pytest.mark.parametrize("path", TESTS, ids=_name)
-def test_tests_mirror_files(path):
+def test_tests_mirror_files():
     """tests/ops/test_reduce.py tests tracejit/ops/reduce.py, or a part of it: test_reduce_axes.py."""
+    assert [_name(t) for t in TESTS if not _mirrors(t)] == []
+
+
+def _mirrors(path: Path) -> bool:
     folder = PACKAGE / path.relative_to(ROOT / "tests").parent
     stem = path.stem.removeprefix("test_")
     if path.parent == ROOT / "tests" and stem.split("_")[0] in WHOLE:
-        return
+        return True
     candidates = [stem, f"__{stem}__", *(stem.rsplit("_", n)[0] for n in range(1, stem.count("_") + 1))]
-    assert any((folder / f"{c}.py").exists() or (folder / c).is_dir() for c in candidates), (
-        f"{_name(path)} tests no file of {_name(folder)}"
-    )
+    return any((folder / f"{c}.py").exists() or (folder / c).is_dir() for c in candidates)
 
 
-def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+def _functions(path: Path) -> Iterator[ast.AST]:
     return (n for n in ast.walk(_tree(path)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
-def _methods(path: Path) -> Iterator[tuple[str, ast.FunctionDef]]:
-    for node in ast.walk(_tree(path)):
-        owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-        body = node.body if isinstance(node, (ast.ClassDef, ast.Module)) else []
-        yield from ((owner, f) for f in body if isinstance(f, ast.FunctionDef))
+def _methods(c: ast.ClassDef) -> dict[str, ast.FunctionDef]:
+    return {f.name: f for f in c.body if isinstance(f, ast.FunctionDef)}
 
 
-def _is_stub(f: ast.FunctionDef) -> bool:
-    last = f.body[-1]
-    documented = len(f.body) == 1 or (len(f.body) == 2 and isinstance(f.body[0], ast.Expr))
-    return documented and isinstance(last, ast.Raise) and "NotImplementedError" in ast.unparse(last)
+def _is_stub(f: ast.AST) -> bool:
+    if not isinstance(f, ast.FunctionDef):
+        return False
+    alone = len(f.body) == 1 or (len(f.body) == 2 and isinstance(f.body[0], ast.Expr))
+    return alone and isinstance(f.body[-1], ast.Raise) and "NotImplementedError" in ast.unparse(f.body[-1])

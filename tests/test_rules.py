@@ -20,7 +20,9 @@ from tracejit.ir.primitive import REGISTRY, Sentinel
 from tracejit.test_util import check_grads
 from tracejit.tracing import to_raw, wrap
 
-ALL = [pytest.param(c, id=f"{name}-{n}") for name, cases in sorted(CASES.items()) for n, c in enumerate(cases)]
+ALL = [
+    pytest.param(c, id=f"{name}-{n}") for name, cases in sorted(CASES.items()) for n, c in enumerate(cases)
+]
 
 
 def lifted(case: Case) -> Any:

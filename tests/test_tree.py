@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracejit import tree
-from tracejit.errors import PytreeMismatchError
+from tracejit.errors import PytreeMismatchError, UnhashableStaticError
 
 Pair = namedtuple("Pair", "x y")
 
@@ -200,9 +200,12 @@ def test_mismatch():
         tree.map(lambda *xs: xs, (1, 2), (1, 2, 3))
 
 
-def test_unhashable_static_field():
-    with pytest.raises(TypeError):
-        hash(tree.structure(Frozen(1, [])))
+def test_what_guards_compare_must_be_hashable():
+    tree.structure(Frozen(1, []))
+    with pytest.raises(UnhashableStaticError, match="Frozen"):
+        tree.flatten_ordered([Frozen(1, [])])
+    with pytest.raises(UnhashableStaticError, match="Box"):
+        tree.flatten_ordered(Box(1, {}))
 
 
 def test_treedefs_survive_pickling():

@@ -13,7 +13,19 @@ import tracejit
 from tracejit import doctor, errors
 from tracejit.ir.primitive import Op, Sentinel, all_ops
 
-SLOTS = ("type", "eval", "inplace", "jvp", "linearize", "transpose", "batch", "simplify", "effects", "bounds", "kernel")
+SLOTS = (
+    "type",
+    "eval",
+    "inplace",
+    "jvp",
+    "linearize",
+    "transpose",
+    "batch",
+    "simplify",
+    "effects",
+    "bounds",
+    "kernel",
+)
 
 
 def main(argv: list[str] | None = None) -> int:

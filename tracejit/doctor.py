@@ -33,7 +33,11 @@ def version(package: str) -> str | None:
 def report() -> Iterator[Row]:
     """(name, value, is it all right) for everything worth knowing."""
     yield "tracejit", version("tracejit") or "not installed (running from a source tree)", True
-    yield "python", f"{platform.python_version()} {platform.python_implementation()}", sys.version_info >= (3, 11)
+    yield (
+        "python",
+        f"{platform.python_version()} {platform.python_implementation()}",
+        sys.version_info >= (3, 11),
+    )
     yield "platform", platform.platform(), True
     for package in REQUIRED:
         found = version(package)

@@ -22,7 +22,7 @@ import numpy as np
 import optree
 import optree._C as _C
 
-from tracejit.errors import PytreeMismatchError
+from tracejit.errors import PytreeMismatchError, UnhashableStaticError
 
 NAMESPACE = "tracejit"
 # The same nodes, but dicts keep insertion order and treedefs compare it: what a
@@ -37,7 +37,18 @@ _lock = threading.Lock()
 _registered: set[type] = set()
 _leaf_classes: set[type] = set()
 # Leaf types of the fast path: a flat tuple of these needs no optree.
-_PLAIN: set[type] = {np.ndarray, float, int, bool, complex, np.float64, np.float32, np.int64, np.int32, np.bool_}
+_PLAIN: set[type] = {
+    np.ndarray,
+    float,
+    int,
+    bool,
+    complex,
+    np.float64,
+    np.float32,
+    np.int64,
+    np.int32,
+    np.bool_,
+}
 _FLAT = [optree.tree_structure((0,) * n, namespace=NAMESPACE) for n in range(17)]
 
 
@@ -49,8 +60,14 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], TreeDe
 
 
 def flatten_ordered(tree: Any) -> tuple[list[Any], TreeDef]:
-    """Like `flatten`, but dicts are taken in insertion order and treedefs of dicts with
-    another order are unequal. For guards: a traced function may have seen the order."""
+    """Like `flatten`, for guards: treedefs that are equal mean the same program.
+
+    Dicts are taken in insertion order, which a traced function may have seen, and
+    what belongs to the structure must be hashable: an equal list may have changed.
+
+    Raises:
+        UnhashableStaticError: a static field or `aux` value is not hashable.
+    """
     if type(tree) is tuple and len(tree) < 17 and _PLAIN.issuperset(map_types(tree)):
         return list(tree), _FLAT[len(tree)]
     return _flatten(tree, None, _ORDERED)
@@ -151,7 +168,9 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
 # ---- registration -----------------------------------------------------------------------------
 
 
-def register(cls: type, to_iter: Callable[[Any], tuple[Iterable[Any], Any]], from_iter: Callable[..., Any]) -> type:
+def register(
+    cls: type, to_iter: Callable[[Any], tuple[Iterable[Any], Any]], from_iter: Callable[..., Any]
+) -> type:
     """Make `cls` a node: `to_iter(obj) -> (children, aux)`, `from_iter(aux, children) -> obj`.
 
     `aux` is part of the structure: it must be hashable and comparable. Returns `cls`.
@@ -179,7 +198,9 @@ def register_dataclass(
     fields = dataclasses.fields(cls)
     if meta_fields is None:
         given = None if data_fields is None else set(data_fields)
-        meta = [f.name for f in fields if (f.metadata.get("static") if given is None else f.name not in given)]
+        meta = [
+            f.name for f in fields if (f.metadata.get("static") if given is None else f.name not in given)
+        ]
     else:
         meta = list(meta_fields)
     data = tuple(f.name for f in fields if f.name not in meta) if data_fields is None else tuple(data_fields)
@@ -203,9 +224,25 @@ def _register(cls: type, to_iter: Any, from_iter: Any, entry: Any) -> None:
     with _lock:
         if cls in _registered:
             return
-        for namespace in (NAMESPACE, _ORDERED):
-            optree.register_pytree_node(cls, to_iter, from_iter, path_entry_type=entry, namespace=namespace)
+        for namespace, flat in ((NAMESPACE, to_iter), (_ORDERED, _hashed(cls, to_iter))):
+            optree.register_pytree_node(cls, flat, from_iter, path_entry_type=entry, namespace=namespace)
         _registered.add(cls)
+
+
+def _hashed(cls: type, to_iter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`to_iter` that insists on a hashable structure."""
+
+    def checked(obj: Any) -> Any:
+        out = to_iter(obj)
+        try:
+            hash(out[1])
+        except TypeError as e:
+            raise UnhashableStaticError(
+                argument="data", function=f"the pytree class {cls.__qualname__}", type=str(e)
+            ) from e
+        return out
+
+    return checked
 
 
 # ---- matching a tree against a structure --------------------------------------------------------
@@ -221,7 +258,9 @@ def flatten_up_to(treedef: TreeDef, tree: Any, what: str = "the tree") -> list[A
         return treedef.flatten_up_to(tree)
     except ValueError as e:
         found = structure(tree)
-        raise PytreeMismatchError(what=what, path="", problem=f"expected {_show(treedef)}, got {_show(found)}") from e
+        raise PytreeMismatchError(
+            what=what, path="", problem=f"expected {_show(treedef)}, got {_show(found)}"
+        ) from e
 
 
 def broadcast_prefix(prefix: Any, full_tree: Any, what: str = "the prefix") -> list[Any]:
@@ -273,4 +312,6 @@ def _kind_of(treedef: TreeDef) -> str:
 
 
 def _show(treedef: TreeDef) -> str:
-    return str(treedef).removeprefix("PyTreeSpec(").removesuffix(")").replace(f", namespace='{NAMESPACE}'", "")
+    return (
+        str(treedef).removeprefix("PyTreeSpec(").removesuffix(")").replace(f", namespace='{NAMESPACE}'", "")
+    )

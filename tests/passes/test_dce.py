@@ -1,7 +1,23 @@
 import numpy as np
 
 from tests.passes import toy
-from tests.passes.toy import B, add, agree, cond, f64, i64, lt, mul, names, neg, ranged, say, scan, sin, while_
+from tests.passes.toy import (
+    B,
+    add,
+    agree,
+    cond,
+    f64,
+    i64,
+    lt,
+    mul,
+    names,
+    neg,
+    ranged,
+    say,
+    scan,
+    sin,
+    while_,
+)
 from tracejit.passes.dce import dce
 
 
@@ -111,7 +127,12 @@ def test_while_keeps_what_its_condition_reads():
 
 def test_unknown_params_are_left_alone():
     custom = toy.op(
-        "custom", lambda i, x, *, branches, extra: f64(), None, toy.CondRegion(), multi=False, effects=toy._sub_effects
+        "custom",
+        lambda i, x, *, branches, extra: f64(),
+        None,
+        toy.CondRegion(),
+        multi=False,
+        effects=toy._sub_effects,
     )
     one = B(f64())
     b = B(f64())

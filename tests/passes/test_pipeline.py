@@ -5,7 +5,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.passes import toy
-from tests.passes.toy import B, add, call, cond, f64, i64, mul, names, neg, say, scan, sin, square, sub, total, while_
+from tests.passes.toy import (
+    B,
+    add,
+    call,
+    cond,
+    f64,
+    i64,
+    mul,
+    names,
+    neg,
+    say,
+    scan,
+    sin,
+    square,
+    sub,
+    total,
+    while_,
+)
 from tracejit.config import config
 from tracejit.passes.pipeline import PASSES, run
 

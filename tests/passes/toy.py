@@ -141,7 +141,9 @@ def _eval_while(*args: Any, cond: Jaxpr, body: Jaxpr, cond_consts: int, body_con
     return carry
 
 
-def _eval_scan(*args: Any, jaxpr: Jaxpr, length: int | None, bound: Any, consts: int, carry: int, reverse: bool):
+def _eval_scan(
+    *args: Any, jaxpr: Jaxpr, length: int | None, bound: Any, consts: int, carry: int, reverse: bool
+):
     n = int(args[0]) if length is None else length
     args = args[1:] if length is None else args
     fixed, state, xs = args[:consts], list(args[consts : consts + carry]), args[consts + carry :]

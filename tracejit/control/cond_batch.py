@@ -48,7 +48,7 @@ def batch_select(size: Any, args: Any, dims: Any, branches: Branches) -> tuple[l
     ]
     outs = rows[-1]
     for n in range(len(branches) - 2, -1, -1):
-        outs = [_where(_is(index, n), x, y) for x, y in zip(rows[n], outs, strict=True)]
+        outs = [select_lanes(_is(index, n), x, y) for x, y in zip(rows[n], outs, strict=True)]
     return outs, [0] * len(outs)
 
 
@@ -59,7 +59,8 @@ def _is(index: Any, n: int) -> Any:
     return ops.compare.eq(index, n)
 
 
-def _where(pred: Any, x: Any, y: Any) -> Any:
+def select_lanes(pred: Any, x: Any, y: Any) -> Any:
+    """`x` in the lanes (axis 0) where `pred` holds, `y` elsewhere."""
     shape = aval_of(x).shape
     if len(shape) > 1:
         pred = ops.shape.expand_dims(pred, dimensions=tuple(range(1, len(shape))))

@@ -108,6 +108,7 @@ _TEMPLATES = {
     "box": "type({v}) is not {e0} or {v}.aval != {e1}",
     "alias": "{v} is not {o}",
 }
+_LITERAL = ("len", "absent", "missing")
 
 
 def is_empty(cell: Any) -> bool:
@@ -129,13 +130,15 @@ class _Writer:
         self.known: dict[int, str] = {}
 
     def const(self, obj: Any) -> str:
-        """An expression for `obj`: a literal for plain names and integers, else a global."""
-        if obj is None or (type(obj) in (str, int) and len(repr(obj)) < 80):
-            return repr(obj)
+        """The name of a global that holds `obj`."""
         if id(obj) not in self.known:
             self.known[id(obj)] = name = f"c{len(self.known)}"
             self.names[name] = obj
         return self.known[id(obj)]
+
+    def literal(self, key: Any) -> str:
+        """A key or length as it is written in source where it is short."""
+        return repr(key) if type(key) in (str, int) and len(repr(key)) < 80 else self.const(key)
 
     def var(self, node: Node) -> str:
         """The local variable with the value at `node`; reads it where it is first needed."""
@@ -149,7 +152,7 @@ class _Writer:
 
     def _access(self, owner: str, node: Node) -> str:
         if node.kind == ITEM:
-            return f"{owner}[{self.const(node.key)}]"
+            return f"{owner}[{self.literal(node.key)}]"
         if node.kind == CELL:
             return f"{owner}.cell_contents"
         if node.kind == ATTR and node.key.isidentifier():
@@ -164,7 +167,7 @@ class _Writer:
         elif check.kind in ("array", "box", "function"):
             fields.update((f"e{i}", self.const(part)) for i, part in enumerate(e))
         else:
-            fields["e"] = self.const(e)
+            fields["e"] = self.literal(e) if check.kind in _LITERAL else self.const(e)
         self.lines.append(f"if {template.format(**fields)}: return None")
 
 
@@ -235,7 +238,7 @@ def explain(check: Check) -> str | None:
     if kind == "alias":
         return f"{node} is no longer the same object as {old}"
     if kind == "absent":
-        return f"{node} now defines {old!r}, which did not exist when tracing"
+        return f"{node.item(old, _member(node, old))} was defined; it was not when the function was traced"
     if kind == "missing":
         return f"{node} now has an attribute {old!r}"
     if kind == "empty":
@@ -243,6 +246,13 @@ def explain(check: Check) -> str | None:
     if kind == "len":
         return f"{node} changed its length from {old} to {len(new)}"
     return f"{node} changed from {_show(kind, old)} to {_show_value(kind, new)}"
+
+
+def _member(node: Node, name: str) -> str:
+    """How a name that was absent from a namespace is called."""
+    if node.kind == ATTR and node.key == "__dict__" and node.parent is not None:
+        return f"{node.parent.text}.{name}"
+    return name if node.text == "globals" else f"{node.text}.{name}"
 
 
 def _holds(kind: str, new: Any, old: Any) -> bool:

@@ -143,16 +143,22 @@ def _make_class(cls: type) -> type:
 
 def _register_node(cls: type, shadow: type) -> None:
     """Shadows of pytree classes are nodes too; they are rebuilt as plain objects."""
-    if dataclasses.is_dataclass(cls):
+    if dataclasses.is_dataclass(cls) and not _is_leaf(cls):
         tree.register_dataclass(cls)
     handler = optree.register_pytree_node.get(cls, namespace=tree.NAMESPACE)  # type: ignore[attr-defined]
     if handler is not None:
         tree.register(shadow, lambda s: handler.flatten_func(s)[:2], handler.unflatten_func)
 
 
-def is_node(shadow: Any) -> bool:
-    """Whether a shadow is of a pytree class."""
-    return optree.register_pytree_node.get(type(shadow), namespace=tree.NAMESPACE) is not None  # type: ignore[attr-defined]
+def is_node(cls: type) -> bool:
+    """Whether objects of `cls` are pytree nodes."""
+    if dataclasses.is_dataclass(cls) and not _is_leaf(cls):
+        return True
+    return optree.register_pytree_node.get(cls, namespace=tree.NAMESPACE) is not None  # type: ignore[attr-defined]
+
+
+def _is_leaf(cls: type) -> bool:
+    return cls in tree._leaf_classes
 
 
 def _forward(name: str) -> Callable[..., Any]:

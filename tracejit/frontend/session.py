@@ -221,7 +221,7 @@ class Session:
         if type(value) is dict:
             new = {k: self.original(x) for k, x in value.items()}
             return value if all(map(operator.is_, new.values(), value.values())) else new
-        if type(value) is types.FunctionType or (objects.is_shadow(value) and not objects.is_node(value)):
+        if type(value) is types.FunctionType or (objects.is_shadow(value) and not objects.is_node(type(value))):
             return self._originals.get(id(value), value)
         return value
 

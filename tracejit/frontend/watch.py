@@ -10,7 +10,6 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any
 
-from tracejit import tree
 from tracejit.frontend import containers, functions, objects
 from tracejit.frontend.library import is_generated, is_library_class, is_library_function
 from tracejit.frontend.paths import Node, root
@@ -26,7 +25,7 @@ _REASON = "a method of a class that is not followed reads it; changes inside it 
 def argument(session: Session, value: Any) -> Any:
     """An argument of the outermost function: an object of the user's that is no pytree (such as
     `self`) becomes a shadow; of pytrees the classes are watched."""
-    if objects.why_not(type(value)) or tree.is_node(value):
+    if objects.why_not(type(value)) or objects.is_node(type(value)):
         watch_argument(session, value)
         return value
     return session.stand_in(value, "self")

@@ -60,8 +60,6 @@ def _machine() -> Any:
 @functools.cache
 def _jit() -> Any:
     """The linker of this process. Objects may refer to symbols of the process (memcpy, memset)."""
-    llvm.load_library_permanently(None)
-    _machine()
     return llvm.create_lljit_compiler(_machine())
 
 

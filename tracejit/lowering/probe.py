@@ -49,6 +49,12 @@ class Symbols(Recorder):
             out |= self.mask(i)
         return out
 
+    def _inst(self, op: str, dtype: np.dtype, args: tuple[Any, ...], attr: Any = None) -> Reg:
+        out = super()._inst(op, dtype, args, attr)
+        if op in ("load", "get"):
+            self.masks[out] = -1
+        return out
+
     def place(self, depth: int, stmt: Any) -> None:
         self.masks[stmt.out] = self.mask_of(stmt.args)
         self.made[stmt.out] = stmt

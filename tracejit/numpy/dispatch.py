@@ -123,7 +123,7 @@ def nested(xs: Any) -> Any:
     if len(shapes) > 1:
         raise ShapeError(op="array", problem=f"elements of different shapes, {', '.join(map(str, shapes))}")
     raws = [ops.shape.expand_dims(r, dimensions=(0,)) for r in raws]
-    return ops.shape.concatenate(*raws, dimension=0) if len(raws) > 1 else raws[0]
+    return ops.concat.concatenate(*raws, dimension=0) if len(raws) > 1 else raws[0]
 
 
 def shape_of(x: Any) -> Shape:
@@ -175,7 +175,15 @@ def convert(x: Any, dtype: np.dtype) -> Any:
 
 def cast(r: Any, dtype: np.dtype) -> Any:
     """A raw value as `dtype`."""
-    return r if dtype_of(r) == dtype else ops.create.convert_element_type(r, dtype=dtype)
+    return r if dtype_of(r) == dtype else ops.create.convert(r, dtype)
+
+
+def filled(value: Any, dtype: np.dtype, shape: Shape) -> Any:
+    """A raw array with one value everywhere; dimensions may be Dims."""
+    fill = dtype.type(value)
+    if all(type(d) is int for d in shape):
+        return ops.create.full(fill, shape=shape)
+    return ops.shape.broadcast_to(fill, shape)
 
 
 def inexact(x: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.numpy.dispatch import cast, dtype_of
+from tracejit.numpy.dispatch import cast, dtype_of, filled, shape_of
 from tracejit.ops import arithmetic as ar
 from tracejit.ops import compare as co
 from tracejit.ops import transcendental as tr
@@ -82,38 +82,6 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 def _invert(x: Any) -> Any:
     return co.not_(x)
-
-
-def _shift(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """x << s and x >> s as multiplication and floor division by 2**s; NumPy's results for s >= bits."""
-
-    def fn(x: Any, s: Any) -> Any:
-        d = dtype_of(x)
-        top = 8 * d.itemsize - (d.kind == "i")
-        far = co.ge(s, _const(s, top))
-        factor = ar.pow(_const(s, 2), co.select(far, _const(s, 0), s))
-        return power(x, factor, far) if not _known_small(s, top) else power(x, factor, None)
-
-    return fn
-
-
-def _known_small(s: Any, top: int) -> bool:
-    return isinstance(s, np.generic) and 0 <= int(s) < top
-
-
-def _left(x: Any, factor: Any, far: Any) -> Any:
-    y = ar.mul(x, factor)
-    return y if far is None else co.select(far, ops.create.full_like(y, 0), y)
-
-
-def _right(x: Any, factor: Any, far: Any) -> Any:
-    y = ar.floor_divide(x, factor)
-    if far is None:
-        return y
-    sign = ar.floor_divide(x, _const(x, 2)) if dtype_of(x).kind == "u" else x
-    gone = co.select(co.lt(sign, _const(x, 0)), _const(x, -1), _const(x, 0)) if dtype_of(x).kind == "i" else None
-    gone = ops.create.full_like(y, 0) if gone is None else gone
-    return co.select(far, gone, y)
 
 
 def _hypot(x: Any, y: Any) -> Any:
@@ -190,7 +158,7 @@ def _test_inexact(op: Callable[..., Any], otherwise: bool) -> Callable[..., Any]
 
     def fn(x: Any) -> Any:
         if dtype_of(x).kind in "biu":
-            return ops.create.full_like(co.eq(x, x), otherwise)
+            return filled(otherwise, _BOOL, shape_of(x))
         return op(x)
 
     return fn
@@ -323,10 +291,10 @@ TABLE: dict[str, Callable[..., Any]] = {
     "invert": _invert,
     "bitwise_not": _invert,
     "bitwise_invert": _invert,
-    "left_shift": _shift(_left),
-    "bitwise_left_shift": _shift(_left),
-    "right_shift": _shift(_right),
-    "bitwise_right_shift": _shift(_right),
+    "left_shift": co.shift_left,
+    "bitwise_left_shift": co.shift_left,
+    "right_shift": co.shift_right,
+    "bitwise_right_shift": co.shift_right,
     "isnan": _test_inexact(co.isnan, False),
     "isinf": _test_inexact(co.isinf, False),
     "isfinite": _test_inexact(co.isfinite, True),

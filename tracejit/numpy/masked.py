@@ -13,7 +13,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import TracedMaskError
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtype_of, raw, shape_of
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtype_of, filled, raw, shape_of
 from tracejit.tracing import Box, wrap
 
 
@@ -36,7 +36,7 @@ class MaskedArray:
         self.mask = mask
         if full is None:
             wide = ops.shape.broadcast_to(spread(mask, first, len(shape_of(part))), shape_of(part))
-            one = ops.create.full(dtype_of(part).type(1), shape=shape_of(part))
+            one = filled(1, dtype_of(part), shape_of(part))
             full = ops.compare.select(wide, part, one)
         self.full = full
 
@@ -108,7 +108,7 @@ class MaskedArray:
         wide = ops.shape.broadcast_to(spread(self.mask, self.first, len(shape)), shape)
         fn = NUMPY_TO_TRACEJIT[func]
         if func in (np.max, np.min) and "initial" not in kwargs:
-            bad = ops.create.full(_worst(self.dtype, func is np.max), shape=shape)
+            bad = filled(worst(self.dtype, func is np.max), self.dtype, shape)
             return fn(wrap(ops.compare.select(wide, self.full, bad)), **kwargs)
         return fn(wrap(self.full), where=wrap(wide), **kwargs)
 
@@ -136,7 +136,7 @@ class MaskedArray:
         return f"Traced<{dtypes.short_name(self.dtype)}[?] of {wrap(self.full)!r}>"
 
 
-def _worst(dtype: np.dtype, least: bool) -> Any:
+def worst(dtype: np.dtype, least: bool) -> Any:
     if dtypes.is_inexact(dtype):
         return dtype.type(-np.inf if least else np.inf)
     if dtype.kind == "b":

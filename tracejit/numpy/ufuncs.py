@@ -19,6 +19,7 @@ from tracejit.numpy.dispatch import (
     check_output,
     convert,
     dtype_of,
+    filled,
     has_box,
     kind_of,
     plain,
@@ -88,7 +89,7 @@ class Ufunc:
             return store(out, result, self.__name__, casting, mask)
         if mask is None:
             return wrap(result)
-        old = ops.create.full(dtype_of(result).type(0), shape=shape_of(result))  # NumPy leaves garbage there
+        old = filled(0, dtype_of(result), shape_of(result))  # NumPy leaves garbage there
         return wrap(select_where(mask, result, old))
 
     def _wrap(self, result: Any) -> Any:

@@ -10,12 +10,12 @@ import numpy as np
 from tracejit.errors import AxisError, ShapeError
 from tracejit.ir.avals import Dim, DimSize, Shape
 from tracejit.ir.check import OperandRef
-from tracejit.ir.values import Value
 
 
 def dims_of(x: Any) -> Shape:
-    """The shape of a raw value, without making its aval."""
-    return x.aval.shape if isinstance(x, Value) else np.shape(x)
+    """The shape of a raw value, Linear or Zero, without making an aval."""
+    aval = getattr(x, "aval", None)
+    return np.shape(x) if aval is None else aval.shape
 
 
 def normalize_axis(name: str, axis: int, ndim: int) -> int:

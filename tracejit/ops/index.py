@@ -25,9 +25,15 @@ from tracejit.ir.values import AddInto, Value, is_linear
 from tracejit.ops import concat, gather, scatter
 from tracejit.ops.dims import dims_of, dynamic_shape, split_dynamic
 from tracejit.ops.helpers import lift, to_batch_axis
+from tracejit.ops.index_check import check_index
 from tracejit.ops.slices import add_values, check_update
 from tracejit.ops.windows import clamp_start, index_value
 from tracejit.tracing import bind
+
+__all__ = [
+    "check_index", "dynamic_slice", "dynamic_slice_add", "dynamic_slice_add_op", "dynamic_slice_op",
+    "dynamic_update_slice", "dynamic_update_slice_op",
+]  # fmt: skip
 
 _I64 = np.dtype(np.int64)
 

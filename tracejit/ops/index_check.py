@@ -74,8 +74,8 @@ def _kernel(k: Any, i: Any, *sizes: Any, size: int | None, axis: int, failure: A
     return wrapped
 
 
-def _batch(size: int, args: Any, dims: Any, **params: Any) -> tuple[Any, int]:
-    out, dim = align_pointwise(size, args, dims)
+def _batch(count: int, args: Any, dims: Any, /, **params: Any) -> tuple[Any, int]:
+    out, dim = align_pointwise(count, args, dims)
     return bind(check_index_op, *out, **params), dim
 
 

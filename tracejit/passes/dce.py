@@ -91,7 +91,9 @@ def _prune_cond(run: _Dce, eqn: Eqn, used: Mask) -> Eqn:
     swept = [run.sweep(b, used) for b in eqn.params["branches"]]
     reads = tuple(any(column) for column in zip(*(r for _, r in swept), strict=True))
     branches = tuple(_with_invars(b, reads) for b, _ in swept)
-    return _changed(eqn, (eqn.invars[0], *_keep(eqn.invars[1:], reads)), _keep(eqn.outvars, used), branches=branches)
+    return _changed(
+        eqn, (eqn.invars[0], *_keep(eqn.invars[1:], reads)), _keep(eqn.outvars, used), branches=branches
+    )
 
 
 def _prune_while(run: _Dce, eqn: Eqn, used: Mask) -> Eqn:
@@ -135,9 +137,7 @@ def _prune_scan(run: _Dce, eqn: Eqn, used: Mask) -> Eqn:
     )
 
 
-def _live_carry(
-    run: _Dce, body: Jaxpr, carry: Mask, rest: Mask, where: slice
-) -> tuple[Jaxpr, Mask, Mask]:
+def _live_carry(run: _Dce, body: Jaxpr, carry: Mask, rest: Mask, where: slice) -> tuple[Jaxpr, Mask, Mask]:
     """The carries that are needed when those of `carry` are: (swept body, its reads, all needed)."""
     while True:
         swept, reads = run.sweep(body, carry + rest)

@@ -12,7 +12,6 @@ from tracejit.ir.kernel import CallRegion, CondRegion, ScanRegion, WhileRegion
 from tracejit.passes.rewrite import Env, Pass, map_bodies, with_params
 
 
-
 def _loops(jaxpr: Jaxpr, done: dict[Jaxpr, Jaxpr]) -> Jaxpr:
     """Outermost first: what enters a body may enter the bodies in it."""
     if jaxpr in done:

@@ -1,0 +1,229 @@
+"""Helpers are followed: copies of the user's functions, whatever they are wrapped in."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os.path
+
+import numpy as np
+import pytest
+
+from tests.frontend.fake import Marked, module, traced
+from tracejit import frontend
+
+W = np.ones(3)
+
+
+def helper(x):
+    return x + W.sum()
+
+
+def even(n):
+    return True if n == 0 else odd(n - 1)
+
+
+def odd(n):
+    return False if n == 0 else even(n - 1)
+
+
+def kind():
+    return type(W).__name__, isinstance(W, Marked)
+
+
+def test_helper_is_followed_and_redefinition_retraces(monkeypatch):
+    out, guards, capture = traced(lambda x: helper(x), 1.0)
+    assert out == 4.0 and capture.paths == ["W"]
+    monkeypatch.setitem(globals(), "helper", lambda x: x)
+    assert guards.why() == "global `helper` was redefined"
+
+
+def test_new_code_of_a_helper_retraces():
+    m = module("m", "def g(x): return x\ndef f(x): return g(x)")
+    _, guards, _ = traced(m.f, 1.0)
+    m.g.__code__ = (lambda x: x + 1).__code__
+    assert guards.why() == "global `g` was redefined"
+
+
+def test_new_code_of_the_function_itself_retraces():
+    m = module("m", "def f(x): return x")
+    _, guards, _ = traced(m.f, 1.0)
+    m.f.__code__ = (lambda x: x + 1).__code__
+    assert not guards.check()
+    m = module("m", "def f(x, a=1): return x")
+    _, guards, _ = traced(m.f, 1.0)
+    m.f.__defaults__ = (2,)
+    assert not guards.check()
+
+
+def test_recursion():
+    assert traced(lambda: (even(4), odd(4)))[0] == (True, False)
+
+    def fact(n):
+        return 1 if n == 0 else n * fact(n - 1)
+
+    assert traced(fact, 5)[0] == 120
+
+    def ping(n):
+        return n if n == 0 else pong(n - 1)
+
+    def pong(n):
+        return n if n == 0 else ping(n - 1)
+
+    assert traced(ping, 5)[0] == 0
+
+
+def test_functions_in_containers_and_partials():
+    table = {"k": [kind]}
+    assert traced(lambda: table["k"][0]())[0] == ("Marked", True)
+    p = functools.partial(lambda a, b, c=0: (type(a).__name__, b, type(c).__name__), W, c=W)
+    assert traced(lambda: p(2))[0] == ("Marked", 2, "Marked")
+    assert traced(p, 2)[0] == ("Marked", 2, "Marked")
+
+
+def test_lru_cache_is_seen_through():
+    @functools.lru_cache
+    def cached(n):
+        return n, isinstance(W, Marked)
+
+    assert traced(lambda: cached(1))[0] == (1, True)
+    assert cached.cache_info().currsize == 0
+
+
+def test_decorators():
+    def twice(g):
+        @functools.wraps(g)
+        def wrapper(*args):
+            return g(*args), g(*args)
+
+        return wrapper
+
+    decorated = twice(kind)
+    assert traced(lambda: decorated())[0] == (("Marked", True),) * 2
+    assert traced(decorated)[0] == (("Marked", True),) * 2
+
+
+def test_context_managers_of_the_standard_library():
+    @contextlib.contextmanager
+    def scope():
+        yield isinstance(W, Marked)
+
+    def f():
+        with scope() as seen:
+            return seen
+
+    assert traced(f)[0] is True
+
+
+def test_library_functions_are_not_followed():
+    def f():
+        return os.path.join("a", "b"), os.path
+
+    (joined, mod), _, capture = traced(f)
+    assert joined == os.path.join("a", "b") and mod is os.path
+    assert not [s for s in capture.snapshots if "W" in s.path]
+
+
+def test_shared_cells_are_shared():
+    def make():
+        state = [0]
+
+        def a():
+            return state
+
+        def b():
+            return state
+
+        return a, b
+
+    a, b = make()
+    assert traced(lambda: a() is b())[0]
+
+
+def test_callables_that_are_no_functions():
+    class Model:
+        def __init__(self):
+            self.w = np.ones(2)
+
+        def __call__(self, x):
+            return x, isinstance(self.w, Marked)
+
+        def method(self, x):
+            return x, isinstance(self.w, Marked)
+
+    model = Model()
+    out, guards, capture = traced(model, 1)
+    assert out == (1, True) and capture.paths == ["the function.w"]
+    model.w = np.zeros(2)
+    assert guards.arrays()[0] is model.w
+    assert traced(model.method, 1)[0] == (1, True)
+    assert traced(abs, -1)[0] == 1
+    assert traced(Model)[0].__class__ is Model
+
+
+def test_result_that_is_a_function_or_object_is_the_users():
+    class Thing:
+        pass
+
+    thing = Thing()
+    (f, (t,)), _, _ = traced(lambda: (helper, [thing]))
+    assert f is helper and t is thing
+
+
+def test_function_attributes():
+    def f():
+        return f.k * 2
+
+    f.k = 3
+    out, guards, _ = traced(f)
+    assert out == 6
+    f.k = 4
+    assert not guards.check()
+
+
+def test_prepare_is_cached():
+    assert frontend.prepare(helper) is frontend.prepare(helper)
+    out, guards = frontend.prepare(helper).run(frontend.EagerCapture(), (1.0,))
+    assert out == 4.0 and guards.check() and len(guards) == 0
+
+
+def test_effects_happen_in_eager_runs():
+    m = module("m", "n = 0\nlog = []\ndef f(x):\n    global n\n    n += 1\n    log.append(n)\n    n += x\n    return n")
+    assert frontend.call(m.f, (2,)) == 3
+    assert m.n == 3 and m.log == [1]
+    count = 0
+
+    def g():
+        nonlocal count
+        count += 1
+        if count > 1:
+            raise ValueError
+        return count
+
+    assert frontend.call(g) == 1 and count == 1
+    with pytest.raises(ValueError):
+        frontend.call(g)
+    assert count == 2
+
+
+def test_nested_run_joins_the_session():
+    def inner(x):
+        return x, isinstance(W, Marked)
+
+    def f(x):
+        return frontend.call(inner, (x,))
+
+    out, _, capture = traced(f, 1)
+    assert out == (1, True) and capture.paths == ["W"]
+    assert frontend.current() is None
+
+
+def test_annotations_and_identity_of_copies():
+    def f(x: int, *, y: float = 1.0) -> int:
+        """Doc."""
+        return f
+
+    out = traced(f, 1)[0]
+    assert out is f
+    names = traced(lambda: (f.__name__, f.__qualname__, f.__module__, f.__doc__, f.__annotations__))[0]
+    assert names == (f.__name__, f.__qualname__, f.__module__, f.__doc__, f.__annotations__)

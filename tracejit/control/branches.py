@@ -1,0 +1,133 @@
+"""`cond` and `switch` for users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops, tree
+from tracejit.control.cond import cond_op
+from tracejit.control.regions import permute
+from tracejit.control.staging import Staged, convert, flatten, own_copy, stage_user, with_output_dtypes
+from tracejit.errors import BranchTypeError, PredicateError
+from tracejit.interpreters.stage import arg_avals
+from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Jaxpr, Var
+from tracejit.ir.values import Value
+from tracejit.tracing import bind, to_raw, wrap
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, as one operation.
+
+    A predicate whose value is known chooses at once, as Python's `if` does.
+
+    Raises:
+        PredicateError: `pred` is not a boolean or number of no dimensions.
+        BranchTypeError: the branches give different structures or types.
+    """
+    raw = to_raw(pred, "the predicate of cond")
+    aval = aval_of(raw)
+    if aval.shape != () or dtypes.is_complex(aval.dtype):
+        raise PredicateError(op="cond", aval=str(aval), wanted="a boolean of no dimensions")
+    known = _known(raw)
+    if known is not None:
+        return (true_fun if known else false_fun)(*(tree.map(own_copy, x) for x in operands))
+    if aval.dtype != dtypes.bool_:
+        raw = ops.compare.ne(raw, aval.dtype.type(0))
+    return _choose(raw, (false_fun, true_fun), operands, "cond", ("false_fun", "true_fun"))
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """`branches[index](*operands)`; an index out of range is clamped.
+
+    Raises:
+        PredicateError: `index` is not an integer of no dimensions.
+        BranchTypeError: the branches give different structures or types.
+    """
+    raw = to_raw(index, "the index of switch")
+    aval = aval_of(raw)
+    if aval.shape != () or not dtypes.is_integer(aval.dtype):
+        raise PredicateError(op="switch", aval=str(aval), wanted="an integer of no dimensions")
+    if not branches:
+        raise ValueError("switch needs at least one branch")
+    last = len(branches) - 1
+    known = 0 if last == 0 else _known(raw)
+    if known is not None:
+        return branches[min(max(int(known), 0), last)](*(tree.map(own_copy, x) for x in operands))
+    wide = convert(raw, dtypes.int64)
+    chosen = ops.arithmetic.minimum(ops.arithmetic.maximum(wide, np.int64(0)), np.int64(last))
+    return _choose(chosen, tuple(branches), operands, "switch", tuple(f"branch {n}" for n in range(len(branches))))
+
+
+def _known(raw: Any) -> Any:
+    """The value if it is known now, else None."""
+    if not isinstance(raw, Value):
+        return np.asarray(raw)[()]
+    if type(raw) is Var or not hasattr(raw, "primal"):
+        return None
+    return _known(raw.primal)
+
+
+def _choose(
+    index: Any, functions: Sequence[Callable[..., Any]], operands: Any, op: str, names: Sequence[str]
+) -> Any:
+    given = flatten(operands)
+    avals = arg_avals(given.raw)
+    trees = [tree.structure(x) for x in operands]
+    bounds = [getattr(x, "bounds", None) for x in given.raw]
+    staged = [stage_user(f, trees, avals, given.weak, op, bounds) for f in functions]
+    staged = _agree(staged, op, names)
+    consts, jaxprs = _common_consts(staged, len(given.raw))
+    outs = bind(cond_op, index, *consts, *given.raw, branches=tuple(jaxprs))
+    weak = [all(s.weak[n] for s in staged) for n in range(len(outs))]
+    return tree.unflatten(staged[0].out_tree, [wrap(x, w) for x, w in zip(outs, weak, strict=True)])
+
+
+def _agree(staged: list[Staged], op: str, names: Sequence[str]) -> list[Staged]:
+    """The branches with common output types: Python scalars adopt what the others give."""
+    first = staged[0]
+    for s, name in zip(staged[1:], names[1:], strict=True):
+        if s.out_tree != first.out_tree:
+            raise BranchTypeError(
+                op=op, first=names[0], second=name, path="output", a=str(first.out_tree), b=str(s.out_tree)
+            )
+    targets = [_common(staged, n, op, names) for n in range(len(first.weak))]
+    return [with_output_dtypes(s, targets) for s in staged]
+
+
+def _common(staged: list[Staged], n: int, op: str, names: Sequence[str]) -> np.dtype:
+    avals = [s.out_avals[n] for s in staged]
+    strong = [a.dtype for a, s in zip(avals, staged, strict=True) if not s.weak[n]]
+    target = strong[0] if strong else np.result_type(*(a.dtype for a in avals))
+    for k, (a, s) in enumerate(zip(avals, staged, strict=True)):
+        fits = a.dtype == target or (s.weak[n] and np.result_type(a.dtype.type(0).item(), target) == target)
+        if len(a.shape) != len(avals[0].shape) or not fits or (a.is_static and a.shape != avals[0].shape):
+            raise BranchTypeError(
+                op=op, first=names[0], second=names[k], path=s.paths[n], a=str(avals[0]), b=str(a)
+            )
+    return target
+
+
+def _common_consts(staged: Sequence[Staged], num_args: int) -> tuple[list[Any], list[Jaxpr]]:
+    """All branches over the same leading constants."""
+    consts: list[Any] = []
+    position: dict[int, int] = {}
+    for s in staged:
+        for c in s.consts:
+            if id(c) not in position:
+                position[id(c)] = len(consts)
+                consts.append(c)
+    out = []
+    for s in staged:
+        own = dict(zip((position[id(c)] for c in s.consts), s.jaxpr.invars, strict=False))
+        out.append(_widened(s.jaxpr, own, consts, num_args))
+    return consts, out
+
+
+def _widened(jaxpr: Jaxpr, own: dict[int, Any], consts: Sequence[Any], num_args: int) -> Jaxpr:
+    if len(own) == len(consts):
+        return permute(jaxpr, [*_order(jaxpr, own, len(consts)), *range(len(own), len(jaxpr.invars))])
+    return _with_ignored_inputs(jaxpr, own, consts, num_args)

@@ -1,0 +1,116 @@
+"""Staging the functions that users give to loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops, tree
+from tracejit.control.intern import intern_jaxpr
+from tracejit.control.regions import with_outputs
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import stage
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Jaxpr
+from tracejit.ir.values import Value
+from tracejit.tracing import Box, box, to_raw
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A user's function as a jaxpr over (*consts, *arguments).
+
+    `consts` are the raw values it closes over; `weak` says which outputs stand for Python scalars.
+    """
+
+    jaxpr: Jaxpr
+    consts: list[Any]
+    out_tree: Any
+    weak: tuple[bool, ...]
+
+    @property
+    def out_avals(self) -> list[Aval]:
+        return self.jaxpr.out_avals
+
+    @property
+    def paths(self) -> list[str]:
+        return tree.paths(self.out_tree, "output")
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """A pytree of arguments as raw values; `weak` ones are Python scalars."""
+
+    raw: list[Any]
+    weak: list[bool]
+    tree: Any
+
+    def paths(self, root: str) -> list[str]:
+        return tree.paths(self.tree, root)
+
+
+def is_weak(x: Any) -> bool:
+    """Whether a leaf stands for a Python scalar."""
+    return x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
+
+
+def flatten(what: Any) -> Leaves:
+    """The leaves of a user's tree as raw values."""
+    leaves, treedef = tree.flatten(what)
+    return Leaves([to_raw(x) for x in leaves], [is_weak(x) for x in leaves], treedef)
+
+
+def stage_user(
+    fn: Callable[..., Any],
+    trees: Sequence[Any],
+    avals: Sequence[Aval],
+    weak: Sequence[bool],
+    name: str,
+    bounds: Sequence[Any] | None = None,
+) -> Staged:
+    """Stage `fn(*args)`, the arguments being trees of fresh boxes: the function's own copies.
+
+    `avals` are as `stage` takes them, one a leaf of all `trees` in order.
+    """
+    out: list[Any] = []
+
+    def flat(*raw: Any) -> list[Any]:
+        boxes = iter([box(r, w) for r, w in zip(raw, weak, strict=True)])
+        args = [tree.unflatten(t, [next(boxes) for _ in range(t.num_leaves)]) for t in trees]
+        leaves, treedef = tree.flatten(fn(*args))
+        out.extend((treedef, tuple(is_weak(x) for x in leaves)))
+        return [to_raw(x, "an output") for x in leaves]
+
+    jaxpr, consts = stage(flat, avals, name, bounds)
+    return Staged(intern_jaxpr(jaxpr), consts, *out)
+
+
+def with_output_dtypes(staged: Staged, dtypes: Sequence[np.dtype]) -> Staged:
+    """The same with outputs converted to `dtypes`."""
+    if all(a.dtype == d for a, d in zip(staged.out_avals, dtypes, strict=True)):
+        return staged
+    return Staged(_converted(staged.jaxpr, tuple(dtypes)), staged.consts, staged.out_tree, staged.weak)
+
+
+@memoize_by_jaxpr
+def _converted(jaxpr: Jaxpr, dtypes: tuple[np.dtype, ...]) -> Jaxpr:
+    return with_outputs(jaxpr, lambda _env, outs: [convert(x, d) for x, d in zip(outs, dtypes, strict=True)])
+
+
+def convert(x: Any, dtype: np.dtype) -> Any:
+    """A raw value with another dtype."""
+    if aval_of(x).dtype == dtype:
+        return x
+    if not isinstance(x, Value) and np.ndim(x) == 0:
+        return dtype.type(x)
+    return ops.create.convert_element_type(x, dtype=dtype)
+
+
+def own_copy(x: Any) -> Any:
+    """A leaf that a user's function may write to without its owner seeing it."""
+    if type(x) is Box:
+        return box(x.read(), x.weak)
+    return x.copy() if isinstance(x, np.ndarray) else x

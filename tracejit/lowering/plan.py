@@ -1,0 +1,65 @@
+"""The plan of one jaxpr: which values are stored where, and which are computed in one nest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracejit.ir.avals import Shape
+from tracejit.ir.jaxpr import Eqn, Var
+from tracejit.lowering.access import Index, Stored
+
+#: Instead of an index: every element is needed in a buffer (WHOLE), or through an affine view of one
+#: (VIEW); the element at the nest's own position in C order (FLAT).
+WHOLE, VIEW, FLAT = "whole", "view", "flat"
+Site = Index | str
+
+
+@dataclass(eq=False)
+class Storage:
+    """A place for one value at a time. `stored` is known before the emission for targets, which are
+    given from outside; `owner` is the argument whose value a target holds at the start."""
+
+    stored: Stored | None = None
+    owner: Var | None = None
+
+
+@dataclass(eq=False)
+class Group:
+    """Equations that are computed together. `position` counts from the end of the program.
+
+    kind: 'scalars' straight-line code; 'map' a nest over `domain`; 'rows' one outer nest over the
+    first `rows` axes of `domain` with reductions over the others inside; 'columns' reductions over
+    `axes` that accumulate into rows; 'single' one equation of its own; 'end' the outputs.
+    """
+
+    kind: str
+    position: int
+    domain: Shape = ()
+    rows: int = 0
+    axes: tuple[int, ...] = ()
+    members: list[Eqn] = field(default_factory=list)
+    #: Arguments and values that are copied away before the group overwrites their storage.
+    preserve: list[Var] = field(default_factory=list)
+    #: Where the group writes, if it overwrites a value that it may read at the same index; 'any' if
+    #: everything is read before anything is written.
+    writes: Index | str | None = None
+    #: Values whose storage the group overwrites while it reads them.
+    overwritten: list[Var] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Plan:
+    """Groups in the order of execution. `storage`: stored values (0-d ones have none)."""
+
+    groups: list[Group]
+    storage: dict[Var, Storage]
+    #: Equations whose result is operand 0's storage under another shape.
+    relabelled: dict[Eqn, Storage]
+    #: Equations (updates, regions) -> operands to copy into the result's storage first: {operand: output}.
+    copies: dict[Eqn, dict[int, int]]
+    #: Equations that run as callbacks.
+    opaque: set[Eqn]
+    #: (output number, variable) for outputs that must be moved to their target at the end.
+    moves: list[int]
+    cost: dict[Eqn, float]

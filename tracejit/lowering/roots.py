@@ -1,0 +1,297 @@
+"""Planning of the equations that are not inlined: reductions, updates, products, regions, callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tracejit.ir.avals import Dim, Shape
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
+from tracejit.ir.kernel import (
+    CondRegion, Contract, Cumulative, Kernel, Reduce, ScanRegion, Update, WhileRegion,
+)  # fmt: skip
+from tracejit.lowering.access import ZERO, Index, is_contiguous
+from tracejit.lowering.plan import VIEW, WHOLE, Group, Site, Storage
+from tracejit.lowering.probe import probe_place
+
+if TYPE_CHECKING:
+    from tracejit.lowering.schedule import Planner
+
+SHORT_ROW = 8  # rows below this length are not worth a loop of their own
+
+
+def plan_root(p: Planner, eqn: Eqn) -> Group:
+    """Put an equation that is not inlined into a group, and demand its operands."""
+    plan = _PLANS.get(type(eqn.op.kernel)) if eqn not in p.opaque else None
+    return (plan or _opaque)(p, eqn)
+
+
+def is_plain(storage: Storage, shape: Shape) -> bool:
+    """Whether a storage is C-ordered (those of our own making are)."""
+    return storage.stored is None or is_contiguous(storage.stored, shape)
+
+
+def _single(p: Planner, eqn: Eqn) -> Group:
+    group = p.new_group("single")
+    group.members.append(eqn)
+    for v in (*eqn.outvars, *eqn.invars):
+        for d in v.aval.shape:
+            if isinstance(d, Dim):
+                p.demand(d.var, group, ())
+    return group
+
+
+def _demand_all(p: Planner, atoms: Any, group: Group, site: Site) -> None:
+    for a in atoms:
+        p.demand(a, group, site if a.aval.shape else ())
+        if site == WHOLE and type(a) is Var and a.aval.shape:
+            p.forced.add(a)
+
+
+def _claim_all(p: Planner, eqn: Eqn, group: Group) -> None:
+    for v in eqn.outvars:
+        p.claim(v, group)
+
+
+def _opaque(p: Planner, eqn: Eqn) -> Group:
+    group = _single(p, eqn)
+    _demand_all(p, eqn.invars, group, WHOLE)
+    _claim_all(p, eqn, group)
+    return group
+
+
+def _contract(p: Planner, eqn: Eqn) -> Group:
+    group = _single(p, eqn)
+    _demand_all(p, eqn.invars, group, VIEW)
+    _claim_all(p, eqn, group)
+    return group
+
+
+# ---------------------------------------------------------------- reductions
+
+
+def reduced_last(shape: Shape, axes: tuple[int, ...]) -> bool:
+    """Whether a reduction runs along the innermost axis (or nothing but units is kept)."""
+    long = [n for n, d in enumerate(shape) if d != 1]
+    return not long or long[-1] in axes or not any(n not in axes for n in long)
+
+
+def loop_order(shape: Shape, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The operand's axes from the outermost loop to the innermost one."""
+    if not reduced_last(shape, axes):
+        return tuple(range(len(shape)))
+    return (*(n for n in range(len(shape)) if n not in axes), *(n for n in range(len(shape)) if n in axes))
+
+
+def operand_index(idx: Index, order: tuple[int, ...]) -> Index:
+    """The operand's index of a nest whose loops run over its axes in `order`."""
+    out = list(idx)
+    for position, axis in enumerate(order):
+        out[axis] = idx[position]
+    return tuple(out)
+
+
+def _reduce(p: Planner, eqn: Eqn) -> Group:
+    shape, axes = eqn.invars[0].aval.shape, tuple(eqn.params["axes"])
+    order = loop_order(shape, axes)
+    domain = tuple(shape[n] for n in order)
+    rows = len(shape) - len(axes)
+    at = operand_index(p.k.identity(domain), order)
+    if reduced_last(shape, axes):
+        group = _row_nest(p, eqn, domain, rows, at) or _new_nest(p, "rows", domain, domain)
+        group.kind, group.rows = "rows", rows
+    else:
+        group = _column_nest(p, eqn, domain, axes, at) or _new_nest(p, "columns", domain, ("columns", domain, axes))
+        group.axes = axes
+    group.members.append(eqn)
+    _finish(p, eqn, group, at)
+    return group
+
+
+def _finish(p: Planner, eqn: Eqn, group: Group, at: Index) -> None:
+    """Claim storage for what other groups read, and demand the operand."""
+    for v in eqn.outvars:
+        if set(p.demands.get(v, ())) - {group}:
+            p.claim(v, group)
+    p.demand(eqn.invars[0], group, at)
+    for d in (*eqn.invars[0].aval.shape, *eqn.outvars[0].aval.shape):
+        if isinstance(d, Dim):
+            p.demand(d.var, group, ())
+
+
+def _new_nest(p: Planner, kind: str, domain: Shape, key: Any) -> Group:
+    group = p.new_group(kind, domain, key)
+    group.writes = p.k.identity(domain)
+    return group
+
+
+def _is_late(p: Planner, eqn: Eqn, group: Group, at: Index) -> bool:
+    a = eqn.invars[0]
+    return type(a) is Var and p.is_late(a, group, at)
+
+
+def _row_nest(p: Planner, eqn: Eqn, domain: Shape, rows: int, at: Index) -> Group | None:
+    """A nest over `domain` that can take the reduction in, or the first reader's nest over its rows."""
+    bound, g = p.bound(eqn), p.latest.get(domain)
+    row = p.k.identity(domain[:rows])
+    in_rows = rows > 0 and p.sites_in(eqn, bound) == {row} and not _is_short(domain[rows:])
+    if g is not None and g.position >= bound.position and g.kind in ("map", "rows"):
+        fits = g.kind == "map" or g.rows == rows
+        if fits and (g is not bound or in_rows) and not g.overwritten and not _is_late(p, eqn, g, at):
+            return g
+    is_epilogue = bound.kind == "map" and bound.domain == domain[:rows] and not bound.overwritten
+    if in_rows and is_epilogue and not any(e.effects for e in bound.members) and not _is_late(p, eqn, bound, at):
+        return _widen(p, bound, domain)
+    return None
+
+
+def _is_short(columns: Shape) -> bool:
+    size = 1
+    for d in columns:
+        size *= d if type(d) is int else SHORT_ROW
+    return size < SHORT_ROW
+
+
+def _widen(p: Planner, group: Group, domain: Shape) -> Group:
+    """Make a nest over rows one over rows and columns; what it computes stays per row."""
+    if p.latest.get(group.domain) is group:
+        del p.latest[group.domain]
+    group.domain = domain
+    group.writes = p.k.identity(domain)
+    p.latest[domain] = group
+    return group
+
+
+def _column_nest(p: Planner, eqn: Eqn, domain: Shape, axes: tuple[int, ...], at: Index) -> Group | None:
+    g, bound = p.latest.get(("columns", domain, axes)), p.bound(eqn)
+    fits = g is not None and g.position > bound.position and not _is_late(p, eqn, g, at)
+    return g if fits else None
+
+
+def _cumulative(p: Planner, eqn: Eqn) -> Group:
+    group = _single(p, eqn)
+    group.domain = eqn.invars[0].aval.shape
+    _claim_all(p, eqn, group)
+    p.demand(eqn.invars[0], group, p.k.identity(group.domain))
+    return group
+
+
+# ---------------------------------------------------------------- updates
+
+
+def _update(p: Planner, eqn: Eqn) -> Group:
+    group, out = _single(p, eqn), eqn.outvars[0]
+    form: Update = eqn.op.kernel  # type: ignore[assignment]
+    segments = form.segments(eqn.params, [a.aval for a in eqn.invars], out.aval)
+    for s in segments:
+        shape = eqn.invars[s.source].aval.shape
+        own = p.k.identity(shape)
+        reads, at = probe_place(p.k, s.place, eqn, own)
+        p.demand(eqn.invars[s.source], group, own)
+        for a, idx in reads:
+            p.demand(a, group, idx)
+        if len(segments) == 1:
+            group.domain = shape
+            group.writes = "any" if all(d == 1 for d in shape) else None if s.repeats or s.combine else at
+    base = form.base(eqn.params)
+    p.claim_over(eqn, group, base)
+    return group
+
+
+# ---------------------------------------------------------------- regions
+
+
+def _demand_carries(p: Planner, eqn: Eqn, group: Group, pairs: dict[int, int]) -> None:
+    """`pairs`: operand -> output that starts as that operand. Others have been demanded before."""
+    copies = p.plan.copies.setdefault(eqn, {})
+    for operand, output in pairs.items():
+        a, v = eqn.invars[operand], eqn.outvars[output]
+        if not a.aval.shape:
+            p.demand(a, group, ())
+            continue
+        storage = p.plan.storage.setdefault(v, Storage())
+        if not p.inherit(a, storage, group):
+            copies[operand] = output
+            p.claim(v, group)
+
+
+def _scan(p: Planner, eqn: Eqn) -> Group:
+    group, params = _single(p, eqn), eqn.params
+    first = int(params["length"] is None)
+    carry = first + params["consts"]
+    xs = carry + params["carry"]
+    _demand_all(p, eqn.invars[:carry] + eqn.invars[xs:], group, VIEW)
+    passed = passed_through(params["jaxpr"], 1 + params["consts"], params["carry"])
+    _demand_all(p, [eqn.invars[carry + n] for n in passed], group, WHOLE)
+    _demand_carries(p, eqn, group, {carry + n: n for n in range(params["carry"]) if n not in passed})
+    for n in (*passed, *range(params["carry"], len(eqn.outvars))):
+        if n in passed or eqn.outvars[n] in p.demands:
+            p.claim(eqn.outvars[n], group)
+    return group
+
+
+def passed_through(body: Jaxpr, first: int, count: int) -> list[int]:
+    """The carries that a loop's body returns as they are."""
+    return [n for n in range(count) if body.outs[n] is body.invars[first + n]]
+
+
+def _while(p: Planner, eqn: Eqn) -> Group:
+    group, params = _single(p, eqn), eqn.params
+    consts = params["cond_consts"] + params["body_consts"]
+    _demand_all(p, eqn.invars[:consts], group, VIEW)
+    _demand_carries(p, eqn, group, {consts + n: n for n in range(len(eqn.outvars))})
+    return group
+
+
+def _cond(p: Planner, eqn: Eqn) -> Group:
+    group, branches = _single(p, eqn), eqn.params["branches"]
+    starts = {}
+    for n, v in enumerate(eqn.outvars):
+        if v.aval.shape and v in p.demands:
+            found = [b.invars.index(o) for b in branches if (o := started_from(b, n)) is not None]
+            operand = next((m for m in found if _could_start(eqn, m + 1, v) and m + 1 not in starts), None)
+            if operand is not None:
+                starts[operand + 1] = n
+    rest = [a for n, a in enumerate(eqn.invars) if n not in starts]
+    _demand_all(p, rest, group, VIEW)
+    for operand in list(starts):
+        if not _dies_here(p, eqn.invars[operand], group):
+            _demand_all(p, [eqn.invars[operand]], group, VIEW)
+            del starts[operand]
+    _demand_carries(p, eqn, group, starts)
+    for n, v in enumerate(eqn.outvars):
+        if v in p.demands and n not in starts.values():
+            p.claim(v, group)
+    p.plan.starts[eqn] = starts
+    return group
+
+
+def _dies_here(p: Planner, atom: Any, group: Group) -> bool:
+    """Whether nothing reads `atom` in or after `group`."""
+    return type(atom) is Var and all(g.position > group.position for g in p.demands.get(atom, {}))
+
+
+def _could_start(eqn: Eqn, operand: int, out: Var) -> bool:
+    return eqn.invars[operand].aval == out.aval
+
+
+def started_from(jaxpr: Jaxpr, n: int) -> Var | None:
+    """The argument that output `n` is, or is an update of."""
+    producers = {v: e for e in jaxpr.eqns for v in e.outvars}
+    a = jaxpr.outs[n]
+    while type(a) is Var and a in producers:
+        eqn = producers[a]
+        base = eqn.op.kernel.base(eqn.params) if isinstance(eqn.op.kernel, Update) else None
+        a = eqn.invars[base] if type(base) is int else None
+    return a if type(a) is Var and a in jaxpr.invars else None
+
+
+_PLANS: dict[type[Kernel], Callable[[Planner, Eqn], Group]] = {
+    Contract: _contract,
+    Reduce: _reduce,
+    Cumulative: _cumulative,
+    Update: _update,
+    ScanRegion: _scan,
+    WhileRegion: _while,
+    CondRegion: _cond,
+}

@@ -1,0 +1,354 @@
+"""From equations to a plan: what is inlined, what is stored, what shares a nest.
+
+Equations are visited from the last to the first, so every reader of a value is
+placed before the value is. A value that is read in one nest only is inlined
+there; a value that several nests read is inlined if that is cheap, and stored
+otherwise. What is stored joins the earliest nest over the same domain that
+comes before all its readers, or the nest of its first reader if that reads it
+at the nest's own index. A storage that is overwritten puts a limit on the old
+value: later readers have to be computed earlier, or the old value is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from tracejit.ir.avals import Dim
+from tracejit.ir.kernel import (
+    CondRegion, Contract, Cumulative, Opaque, Pointwise, Pull, Reduce, ScanRegion, Update, WhileRegion,
+)  # fmt: skip
+from tracejit.lowering import roots
+from tracejit.lowering.access import Index
+from tracejit.lowering.plan import FLAT, VIEW, WHOLE, Group, Plan, Site, Storage
+from tracejit.lowering.probe import Access, Symbols, affine, is_native, probe_pull
+
+_CHEAP = 8  # work an element that may be repeated rather than stored
+_MAX_SITES = 16  # indices at which one nest may read a value and inline it
+_MAX_MEMBERS = 16  # stored values of one nest
+_SHORT_ROW = 8  # rows below this length are not worth a loop of their own
+_INLINED = (Pointwise, Pull)
+
+
+class Planner:
+    """Plans one jaxpr without calls. `owned`: arguments whose storage may be overwritten;
+    `targets`: for every output the storage it must end in, None for 0-d ones."""
+
+    def __init__(self, jaxpr: Jaxpr, owned: dict[Var, Storage], targets: list[Storage | None]) -> None:
+        self.jaxpr = jaxpr
+        self.k = Symbols()
+        self.owned = owned
+        self.targets = targets
+        self.demands: dict[Var, dict[Group, list[Site]]] = {}
+        self.forced: set[Var] = set()
+        self.limits: dict[Var, Group] = {}
+        self.groups: list[Group] = []
+        self.latest: dict[Any, Group] = {}
+        self.end = Group("end", -1)
+        self.last_effect = self.end
+        self.producers: dict[Var, Eqn] = {v: e for e in jaxpr.eqns for v in e.outvars}
+        self.accesses: dict[Eqn, Access] = {}
+        self.opaque = {e for e in jaxpr.eqns if _runs_opaquely(e)}
+        self.plan = Plan(self.groups, {}, {}, {}, self.opaque, [], {})
+
+    def run(self) -> Plan:
+        self._estimate()
+        self._outputs()
+        for eqn in reversed(self.jaxpr.eqns):
+            if eqn.effects or any(v in self.demands for v in eqn.outvars):
+                self._visit(eqn)
+        self.groups.reverse()
+        for g in self.groups:
+            g.members.reverse()
+        return self.plan
+
+    # -- forward: what a value costs when everything it is made of is inlined
+
+    def _estimate(self) -> None:
+        stored = {a for a in self.jaxpr.outs if type(a) is Var}
+        for eqn in self.jaxpr.eqns:
+            if eqn in self.opaque or not isinstance(eqn.op.kernel, _INLINED):
+                stored.update(eqn.outvars)
+                stored.update(a for a in eqn.invars if _is_whole(eqn) and type(a) is Var)
+                continue
+            self.plan.cost[eqn] = self._own_cost(eqn) + sum(
+                self.plan.cost.get(self.producers.get(a), 0.0)
+                for a in self._read_atoms(eqn)
+                if a.aval.shape and a not in stored
+            )
+
+    def _own_cost(self, eqn: Eqn) -> float:
+        form = eqn.op.kernel
+        return float(form.cost) if isinstance(form, Pointwise) else 0.25 * self._access(eqn).work
+
+    def _read_atoms(self, eqn: Eqn) -> Iterable[Var]:
+        if isinstance(eqn.op.kernel, Pointwise):
+            return [a for a in eqn.invars if type(a) is Var]
+        return [a for a, _ in self._access(eqn).reads]
+
+    def _access(self, eqn: Eqn, idx: Index | None = None) -> Access:
+        """What a Pull equation does at `idx`, or at the identity."""
+        own = self.k.identity(eqn.outvars[0].aval.shape)
+        if idx is not None and idx != own:
+            return probe_pull(self.k, eqn, idx)
+        if eqn not in self.accesses:
+            self.accesses[eqn] = probe_pull(self.k, eqn, own)
+        return self.accesses[eqn]
+
+    # -- demands
+
+    def demand(self, atom: Atom, group: Group, site: Site) -> None:
+        """`group` reads `atom` at `site`."""
+        if type(atom) is not Var:
+            return
+        sites = self.demands.setdefault(atom, {}).setdefault(group, [])
+        site = site if len(sites) < _MAX_SITES else WHOLE
+        if site not in sites:
+            sites.append(site)
+            for d in atom.aval.shape:
+                if isinstance(d, Dim):
+                    self.demand(d.var, group, ())
+
+    def _outputs(self) -> None:
+        storage = self.plan.storage
+        for n, (a, target) in enumerate(zip(self.jaxpr.outs, self.targets, strict=True)):
+            self.demand(a, self.end, WHOLE if a.aval.shape else ())
+            if target is None:
+                continue
+            if type(a) is Var and a in self.producers and a not in storage:
+                storage[a] = target
+                self.forced.add(a)
+            elif self.owned.get(a) is not target:
+                self.plan.moves.append(n)
+                if type(a) is Var and a in self.producers:
+                    self.forced.add(a)
+
+    def reads(self, eqn: Eqn, site: Site) -> list[tuple[Var, Site]] | None:
+        """What an inlined equation reads directly when it is read at `site`; None if that is unknown."""
+        if isinstance(eqn.op.kernel, Pointwise):
+            if site in (WHOLE, VIEW):
+                return None
+            return [(a, site if a.aval.shape else ()) for a in eqn.invars if type(a) is Var]
+        if site == VIEW:
+            return [(a, VIEW if a.aval.shape else ()) for a, _ in self._access(eqn).reads] if self.is_view(eqn) else None
+        if site == FLAT:
+            return self._flat_reads(eqn)
+        if site == WHOLE:
+            return None
+        if eqn.op.kernel.alias and site == self.k.identity(eqn.outvars[0].aval.shape):
+            return [(a, FLAT if a.aval.shape else ()) for a, _ in self._access(eqn).reads]
+        return self._access(eqn, site).reads
+
+    def _flat_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
+        access = self._access(eqn)
+        if eqn.op.kernel.alias:
+            return [(a, FLAT if a.aval.shape else ()) for a, _ in access.reads]
+        return list(access.reads) if access.mask == 0 and not any(a.aval.shape for a, _ in access.reads) else None
+
+    def is_view(self, eqn: Eqn) -> bool:
+        """Whether a value is an affine view of another one, or of nothing (iota)."""
+        if eqn in self.opaque or not isinstance(eqn.op.kernel, Pull):
+            return False
+        reads = [(a, idx) for a, idx in self._access(eqn).reads if a.aval.shape]
+        return len(reads) <= 1 and all(affine(self.k, i) is not None for _, idx in reads for i in idx)
+
+    # -- limits: storage that is overwritten
+
+    def is_late(self, var: Var, group: Group, site: Site) -> bool:
+        """Whether the storage of `var` has been overwritten when `group` reads it."""
+        limit = self.limits.get(var)
+        if limit is None or group.position > limit.position:
+            return False
+        return group is not limit or not _allows(limit, site)
+
+    def retire(self, var: Var, group: Group) -> None:
+        """`group` overwrites the storage of `var`."""
+        self.limits[var] = group
+        group.overwritten.append(var)
+        demands = self.demands.get(var, {})
+        if any(self.is_late(var, g, s) for g, sites in demands.items() for s in sites):
+            self.keep(var)
+
+    def keep(self, var: Var) -> None:
+        """Copy `var` away before its storage is overwritten; then nothing limits its readers."""
+        self.limits.pop(var).preserve.append(var)
+
+    def claim(self, var: Var, group: Group) -> None:
+        """`group` writes `var` into its storage, whatever was there before."""
+        if not var.aval.shape:
+            return
+        storage = self.plan.storage.setdefault(var, Storage())
+        owner, storage.owner = storage.owner, None
+        if owner is not None:
+            self.retire(owner, group)
+
+    def inherit(self, atom: Atom, storage: Storage, group: Group) -> bool:
+        """Let `atom`'s value be in `storage`, which `group` then overwrites. False: it has to be copied."""
+        if type(atom) is Var and self.owned.get(atom) is storage and storage.owner is atom:
+            storage.owner = None
+            self.retire(atom, group)
+            return True
+        local = type(atom) is Var and atom in self.producers and atom not in self.plan.storage
+        if local and all(g.position > group.position for g in self.demands.get(atom, {})):
+            self.plan.storage[atom] = storage
+            self.forced.add(atom)
+            self.demand(atom, group, WHOLE)
+            self.limits[atom] = group
+            return True
+        self.demand(atom, group, WHOLE)
+        return False
+
+    # -- groups
+
+    def new_group(self, kind: str, domain: Any = (), key: Any = None) -> Group:
+        """A group that runs before all others so far."""
+        g = Group(kind, len(self.groups), domain)
+        self.groups.append(g)
+        if key is not None:
+            self.latest[key] = g
+        return g
+
+    def bound(self, eqn: Eqn) -> Group:
+        """The first of the groups that `eqn` must not come after."""
+        groups = [g for v in eqn.outvars for g in self.demands.get(v, ())]
+        groups += [self.last_effect] if eqn.effects else []
+        return max(groups, key=lambda g: g.position)
+
+    def sites_in(self, eqn: Eqn, group: Group) -> set[Site]:
+        return {s for v in eqn.outvars for s in self.demands.get(v, {}).get(group, ())}
+
+    # -- backward: one equation after the other
+
+    def _visit(self, eqn: Eqn) -> None:
+        if eqn in self.opaque or not isinstance(eqn.op.kernel, _INLINED):
+            group = roots.plan_root(self, eqn)
+        elif self._inline(eqn):
+            return
+        elif self._relabel(eqn):
+            return
+        else:
+            group = self._store(eqn)
+        if eqn.effects:
+            self.last_effect = group
+
+    def _inline(self, eqn: Eqn) -> bool:
+        """Decide whether `eqn` is computed by its readers; if so, pass their demands on."""
+        out = eqn.outvars[0]
+        if eqn.effects or not out.aval.shape or any(v in self.forced for v in eqn.outvars):
+            return False
+        sites = {(g, s) for v in eqn.outvars for g, ss in self.demands.get(v, {}).items() for s in ss}
+        reads: list[tuple[Group, Var, Site]] = []
+        for g, s in sites:
+            got = self.reads(eqn, s)
+            if got is None:
+                return False
+            reads += [(g, a, at) for a, at in got]
+        if not self._worth_repeating(eqn, sites) or self._comes_too_late(eqn, reads):
+            return False
+        for g, a, at in reads:
+            self.demand(a, g, at)
+        self._prefer_stored(eqn, sites)
+        return True
+
+    def _prefer_stored(self, eqn: Eqn, sites: Any) -> None:
+        """Where a reshape would cost divisions, its operand is stored: then it costs nothing."""
+        a = eqn.invars[0] if eqn.invars else None
+        if isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias and type(a) is Var:
+            flat = self.k.identity(eqn.outvars[0].aval.shape)
+            if any(s not in (flat, FLAT) or g.kind != "map" for g, s in sites):
+                self.forced.add(a)
+
+    def _worth_repeating(self, eqn: Eqn, sites: Any) -> bool:
+        cost = self.plan.cost[eqn]
+        if cost * (len(sites) - 1) > _CHEAP:
+            return False
+        return cost <= _CHEAP / 2 or not any(self._revisits(g, s) for g, s in sites)
+
+    def _revisits(self, group: Group, site: Site) -> bool:
+        """Whether a nest reads the same element again for other positions of an outer loop."""
+        if isinstance(site, str):
+            return False
+        loops = [1 << n for n, d in enumerate(group.domain) if d != 1]
+        mask = self.k.mask_of(site)
+        used = [bool(mask & b) for b in loops]
+        return used != sorted(used, reverse=True)
+
+    def _comes_too_late(self, eqn: Eqn, reads: list[tuple[Group, Var, Site]]) -> bool:
+        """Whether `eqn` has to be computed before something that it reads is overwritten."""
+        late = {a for g, a, at in reads if self.is_late(a, g, at)}
+        size = eqn.outvars[0].aval.size
+        if any(2 * size <= a.aval.size for a in late):
+            return True
+        for a in late:
+            self.keep(a)
+        return False
+
+    def _relabel(self, eqn: Eqn) -> bool:
+        """A reshape whose operand can be computed in the result's storage needs no code."""
+        (a, *_), out = eqn.invars or (None,), eqn.outvars[0]
+        storage = self.plan.storage.get(out)
+        fits = isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias and storage is not None
+        if not fits or type(a) is not Var or a not in self.producers or a in self.plan.storage or a in self.demands:
+            return False
+        if not (a.aval.is_static and out.aval.is_static and roots.is_plain(storage, out.aval.shape)):
+            return False
+        self.plan.storage[a] = storage
+        self.plan.relabelled[eqn] = storage
+        self.forced.add(a)
+        for g in self.demands[out]:
+            self.demand(a, g, WHOLE)
+        if out in self.limits:
+            self.limits[a] = self.limits[out]
+        return True
+
+    def _store(self, eqn: Eqn) -> Group:
+        """Put a Pointwise or Pull equation into a nest."""
+        shape = eqn.outvars[0].aval.shape
+        own = self.k.identity(shape)
+        reads = self.reads(eqn, own) or []
+        group = self._nest_for(eqn, shape, own, reads)
+        if group is None:
+            group = self.new_group("map" if shape else "scalars", shape, shape)
+            group.writes = own
+        group.members.append(eqn)
+        for v in eqn.outvars:
+            if set(self.demands.get(v, ())) - {group}:
+                self.claim(v, group)
+        for a, at in reads:
+            self.demand(a, group, at)
+        for v in (*eqn.outvars, *eqn.invars):
+            for d in v.aval.shape:
+                if isinstance(d, Dim):
+                    self.demand(d.var, group, ())
+        return group
+
+    def _nest_for(self, eqn: Eqn, shape: Any, own: Index, reads: Any) -> Group | None:
+        """An existing nest that can compute `eqn`."""
+        bound = self.bound(eqn)
+        if eqn.effects and shape:
+            return None
+        for g in (self.latest.get(shape), bound):
+            if g is None or g.position < bound.position or len(g.members) >= _MAX_MEMBERS and shape:
+                continue
+            level = g.domain if g is self.latest.get(shape) else g.domain[: g.rows] if g.kind == "rows" else None
+            if level != shape or (g is bound and self.sites_in(eqn, g) - {own}):
+                continue
+            if not any(self.is_late(a, g, at) for a, at in reads):
+                return g
+        return None
+
+
+def _allows(group: Group, site: Site) -> bool:
+    return group.writes == "any" or (group.writes is not None and site == group.writes)
+
+
+def _runs_opaquely(eqn: Eqn) -> bool:
+    form = eqn.op.kernel
+    if isinstance(form, (Pointwise, Pull, Reduce, Cumulative)):
+        return not is_native(eqn)
+    return isinstance(form, Opaque)
+
+
+def _is_whole(eqn: Eqn) -> bool:
+    return isinstance(eqn.op.kernel, (Contract, Opaque, CondRegion, WhileRegion, ScanRegion))

@@ -1,0 +1,492 @@
+"""Boxes as arrays: attributes, operators, Python's conversions, NumPy's protocols.
+
+Importing this file gives `tracing.Box` its members. Methods that are NumPy
+functions of the array (sum, reshape, sort …) are looked up in the table.
+"""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import (
+    ArgumentTypeError,
+    ShapeError,
+    TracerArrayError,
+    TracerBoolError,
+    TracerFloatError,
+    TracerIntegerError,
+    UnsupportedFunctionError,
+)
+from tracejit.ir.avals import capacity
+from tracejit.ir.values import Value
+from tracejit.numpy import extents, indexing, views
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, kind_of, raw, shape_of
+from tracejit.numpy.masked import MaskedArray
+from tracejit.numpy.ufuncs import TABLE, Ufunc, loop_dtypes
+from tracejit.tracing import Box, box, is_tracing, wrap
+
+_OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
+
+
+def _member(name: str) -> Any:
+    """Decorator: the function becomes `Box.<name>`."""
+
+    def add(fn: Any) -> Any:
+        setattr(Box, name, fn)
+        return fn
+
+    return add
+
+
+def _attribute(name: str) -> Any:
+    """Decorator: the function becomes the property `Box.<name>`."""
+
+    def add(fn: Any) -> Any:
+        setattr(Box, name, property(fn))
+        return fn
+
+    return add
+
+
+# ---------------------------------------------------------------- attributes
+
+
+@_attribute("shape")
+def shape(x: Box) -> tuple[Any, ...]:
+    """The shape: ints, and boxes of traced integers for dynamic dimensions."""
+    s = x.aval.shape
+    return s if all(type(d) is int for d in s) else tuple(map(extents.user_size, s))
+
+
+@_attribute("size")
+def size(x: Box) -> Any:
+    total: Any = 1
+    for d in shape(x):
+        total = total * d
+    return total
+
+
+_attribute("dtype")(lambda x: x.aval.dtype)
+_attribute("ndim")(lambda x: len(x.aval.shape))
+_attribute("itemsize")(lambda x: x.aval.dtype.itemsize)
+_attribute("nbytes")(lambda x: size(x) * x.aval.dtype.itemsize)
+_attribute("T")(lambda x: transposed(x, tuple(reversed(range(len(x.aval.shape))))))
+_attribute("flags")(lambda x: _FLAGS)
+_attribute("base")(lambda x: None)
+_attribute("strides")(lambda x: np.lib.stride_tricks.as_strided(np.empty(1, x.aval.dtype), x.aval.shape).strides)
+
+
+class _Flags:
+    """What code that asks for memory layout sees: arrays are C-ordered and writable."""
+
+    c_contiguous = writeable = owndata = aligned = True
+    f_contiguous = False
+
+    def __getitem__(self, name: str) -> bool:
+        return getattr(self, {"C": "c", "F": "f"}.get(name[0], name) + "_contiguous" if "CONT" in name else name.lower())
+
+
+_FLAGS = _Flags()
+
+
+@_attribute("mT")
+def matrix_transpose(x: Box) -> Box:
+    """The last two axes swapped."""
+    n = len(x.aval.shape)
+    if n < 2:
+        raise ShapeError(op="mT", problem="matrix transpose needs at least two dimensions")
+    return transposed(x, (*range(n - 2), n - 1, n - 2))
+
+
+@_attribute("real")
+def real_part(x: Box) -> Any:
+    return _part(x, views.RealPart()) if x.aval.dtype.kind == "c" else x
+
+
+@_attribute("imag")
+def imag_part(x: Box) -> Any:
+    if x.aval.dtype.kind == "c":
+        return _part(x, views.ImagPart())
+    return NUMPY_TO_TRACEJIT[np.zeros_like](x)
+
+
+def _part(x: Box, view: Any) -> Box:
+    """A view of the real or imaginary parts; a value of its own for scalars."""
+    out = Box(x.storage, (*x.chain, view), x.aval.with_dtype(dtypes.real_part_dtype(x.aval.dtype)), x.weak)
+    return wrap(out.read(), x.weak) if x.scalar else out
+
+
+class _Flat:
+    """`x.flat`: reading and writing by flat position, iteration."""
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Box) -> None:
+        self._x = x
+
+    def __getitem__(self, index: Any) -> Any:
+        return reshaped(self._x, (-1,))[index].copy()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        x = self._x
+        flat = box(raw(reshaped(x, (-1,))))
+        flat[index] = value
+        x[...] = reshaped(flat, x.aval.shape)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(reshaped(self._x, (-1,)))
+
+    def __len__(self) -> int:
+        return size(self._x)
+
+
+_attribute("flat")(_Flat)
+
+
+# ---------------------------------------------------------------- views
+
+
+def transposed(x: Box, order: tuple[int, ...]) -> Box:
+    """A view with the axes in another order."""
+    if order == tuple(range(len(order))):
+        return x
+    region = x.chain[-1] if x.chain and type(x.chain[-1]) is views.Region else None
+    head = x.chain[:-1] if region else x.chain
+    region = (region or views.Region.whole(x.aval.shape)).permuted(order)
+    return indexing.view_of(x, (*head, region), tuple(x.aval.shape[n] for n in order))
+
+
+def reshaped(x: Box, new: Any) -> Box:
+    """A view in another shape where NumPy gives one, else a copy. One size may be -1."""
+    old = x.aval.shape
+    target = reshape_target(old, new)
+    if target == old:
+        return Box(x.storage, x.chain, x.aval)
+    if not all(type(d) is int for d in (*old, *target)):
+        return _insert_ones(x, target)
+    base = x.storage.value
+    if views.reshape_is_view(shape_of(base), x.chain, target):  # type: ignore[arg-type]
+        view = views.Reshaped(old, target)  # type: ignore[arg-type]
+        return indexing.view_of(x, (*x.chain, view), target)
+    return indexed_copy(ops.shape.reshape(x.read(), shape=target))
+
+
+def indexed_copy(value: Any) -> Box:
+    """A new array (never a NumPy-like scalar) with a raw value."""
+    out = box(value)
+    out.scalar = False
+    return out
+
+
+def _insert_ones(x: Box, target: tuple[Any, ...]) -> Box:
+    """Reshape with dynamic dimensions: sizes 1 may come and go."""
+    old = x.aval.shape
+    if [d for d in old if d != 1] != [d for d in target if d != 1]:
+        raise ShapeError(op="reshape", problem=f"cannot reshape {x.aval} with its traced size into {target}")
+    items: list[Any] = [("at", 0) if d == 1 and type(d) is int else ("all",) for d in old]
+    chain = indexing.extend(x.chain, old, items)
+    kept = indexing.view_of(x, chain)
+    items = [("new",) if type(d) is int and d == 1 else ("all",) for d in target]
+    return indexing.view_of(kept, indexing.extend(chain, kept.aval.shape, items))
+
+
+def reshape_target(old: Any, new: Any) -> tuple[Any, ...]:
+    """The new shape with -1 replaced. Raises ShapeError if the sizes differ."""
+    dims = tuple(new) if isinstance(new, (tuple, list)) else (new,)
+    numbers = [extents.number(d) for d in dims]
+    by_var = {id(d.var): d for d in old if type(d) is not int}
+    out = [n if type(n) is int else by_var.get(id(n), n) for n in numbers]
+    if by_var and -1 in out:
+        rest = [d for d in old if d not in out or d == 1]
+        return tuple(rest[0] if d == -1 and type(d) is int and rest else d for d in out)
+    if not by_var and all(type(n) is int for n in out):
+        total = int(np.prod(old, dtype=int))
+        known = int(np.prod([n for n in out if n != -1], dtype=int))
+        if -1 in out and known and total % known == 0 and out.count(-1) == 1:
+            out[out.index(-1)] = total // known
+        if int(np.prod(out, dtype=int)) != total or any(n < 0 for n in out):
+            raise ShapeError(op="reshape", problem=f"cannot reshape array of size {total} into shape {tuple(dims)}")
+    return tuple(out)
+
+
+Box.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
+Box.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
+
+
+@_member("__iter__")
+def iterate(x: Box) -> Iterator[Any]:
+    n = len_of(x)
+    return (indexing.getitem(x, i) for i in range(n))
+
+
+@_member("__len__")
+def len_of(x: Box) -> int:
+    if not x.aval.shape:
+        raise ArgumentTypeError(name="len()", problem="of unsized object: the array is 0-d")
+    n = x.aval.shape[0]
+    if type(n) is not int:
+        raise TracerIntegerError(aval=str(n.var.aval))  # type: ignore[union-attr]
+    return n
+
+
+@_member("__contains__")
+def contains(x: Box, value: Any) -> bool:
+    return bool(NUMPY_TO_TRACEJIT[np.any](TABLE["equal"](x, value)))
+
+
+# ---------------------------------------------------------------- operators
+
+
+def _binary(name: str, ufunc: Ufunc) -> None:
+    def forward(x: Box, y: Any) -> Any:
+        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
+            return NotImplemented
+        return ufunc.operator(x, y)
+
+    def reflected(x: Box, y: Any) -> Any:
+        return ufunc.operator(y, x) if isinstance(y, _OPERANDS) else NotImplemented
+
+    def inplace(x: Box, y: Any) -> Any:
+        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
+            return NotImplemented
+        return forward(x, y) if x.scalar else update(x, ufunc, y)
+
+    setattr(Box, f"__{name}__", forward)
+    setattr(Box, f"__r{name}__", reflected)
+    setattr(Box, f"__i{name}__", inplace)
+
+
+def update(x: Box, ufunc: Ufunc, *operands: Any) -> Box:
+    """x = ufunc(x, *operands) in place, with NumPy's casting and shape rules."""
+    check_output(ufunc.__name__, loop_dtypes(ufunc.np, tuple(map(kind_of, (x, *operands))))[-1], x.aval.dtype)
+    result = ufunc.apply((x, *operands))
+    if shape_of(result) != x.aval.shape:
+        raise ShapeError(
+            op=ufunc.__name__,
+            problem=f"non-broadcastable output operand with shape {x.aval.shape} doesn't match the "
+            f"broadcast shape {shape_of(result)}",
+        )
+    indexing.assign(x.storage, x.chain, cast(result, x.aval.dtype))
+    return x
+
+
+for _name, _ufunc in {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "left_shift", "rshift": "right_shift", "divmod": "divmod",
+}.items():  # fmt: skip
+    _binary(_name, TABLE[_ufunc])
+
+
+def _comparison(ufunc: Ufunc) -> Any:
+    def compare(x: Box, y: Any) -> Any:
+        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
+            return NotImplemented
+        return ufunc.operator(x, y)
+
+    return compare
+
+
+for _name, _ufunc in {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+}.items():  # fmt: skip
+    setattr(Box, f"__{_name}__", _comparison(TABLE[_ufunc]))
+for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
+    setattr(Box, f"__{_name}__", lambda x, _u=TABLE[_ufunc]: _u.operator(x))
+
+
+def power(x: Any, y: Any) -> Any:
+    """`x ** y`: small constant exponents as products and roots, as NumPy has its fast paths."""
+    if type(y) in (int, float) and type(x) is Box:
+        fast = _small_power(x, y)
+        if fast is not None:
+            return fast
+    return TABLE["power"].operator(x, y)
+
+
+def _small_power(x: Box, y: Any) -> Any:
+    d = loop_dtypes(np.power, (kind_of(x), type(y)))[-1]
+    if type(y) is float and (x.aval.dtype.kind in "biu" or (y != int(y) if abs(y) < 100 else True)):
+        return TABLE["sqrt"].operator(x) if y == 0.5 and dtypes.is_inexact(x.aval.dtype) else None
+    n = int(y)
+    if d.kind in "iu" and n < 0:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    if abs(n) > 64 or d.kind == "b":
+        return None
+    value = cast(x.read(), d)
+    return wrap(ops.arithmetic.square(value) if n == 2 else ops.arithmetic.integer_pow(value, n=n), x.weak)
+
+
+@_member("__pow__")
+def _pow(x: Box, y: Any, modulus: Any = None) -> Any:
+    if type(y) is MaskedArray or not isinstance(y, _OPERANDS) or modulus is not None:
+        return NotImplemented
+    return power(x, y)
+
+
+@_member("__rpow__")
+def _rpow(x: Box, y: Any) -> Any:
+    return TABLE["power"].operator(y, x) if isinstance(y, _OPERANDS) else NotImplemented
+
+
+@_member("__ipow__")
+def _ipow(x: Box, y: Any) -> Any:
+    if x.scalar:
+        return _pow(x, y)
+    result = _pow(x, y)
+    check_output("power", result.aval.dtype, x.aval.dtype)
+    x[...] = result
+    return x
+
+
+@_member("__matmul__")
+def _matmul(x: Box, y: Any) -> Any:
+    return NUMPY_TO_TRACEJIT[np.matmul](x, y) if isinstance(y, _OPERANDS) else NotImplemented
+
+
+@_member("__rmatmul__")
+def _rmatmul(x: Box, y: Any) -> Any:
+    return NUMPY_TO_TRACEJIT[np.matmul](y, x) if isinstance(y, _OPERANDS) else NotImplemented
+
+
+@_member("__imatmul__")
+def _imatmul(x: Box, y: Any) -> Any:
+    x[...] = _matmul(x, y)
+    return x
+
+
+@_member("__round__")
+def _round(x: Box, ndigits: int | None = None) -> Any:
+    return NUMPY_TO_TRACEJIT[np.round](x, ndigits or 0)
+
+
+# ---------------------------------------------------------------- Python's conversions
+
+
+def known_value(x: Box, error: Any) -> Any:
+    """The NumPy array behind a box if it is known while tracing; raises `error` otherwise."""
+    value = extents.known(x.read())
+    if value is None:
+        raise error(aval=str(x.aval))
+    return value
+
+
+@_member("__bool__")
+def _bool(x: Box) -> bool:
+    if x.aval.is_static and x.aval.size > 1:
+        raise ShapeError(
+            op="bool", problem="the truth value of an array with more than one element is ambiguous; "
+            "use a.any() or a.all()"
+        )  # fmt: skip
+    return bool(known_value(x, TracerBoolError))
+
+
+_STORES = {opcode.opmap[n] for n in ("STORE_SUBSCR", "STORE_SLICE") if n in opcode.opmap}
+
+
+def _refuse_store(x: Box) -> None:
+    """`ndarray[i] = x` converts x to a number silently, losing its derivative: found by the opcode at work."""
+    frame = sys._getframe(2)
+    if frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] in _STORES and isinstance(x.read(), Value):
+        raise TracerArrayError(aval=str(x.aval))
+
+
+@_member("__float__")
+def _float(x: Box) -> float:
+    _refuse_store(x)
+    return float(known_value(x, TracerFloatError))
+
+
+@_member("__complex__")
+def _complex(x: Box) -> complex:
+    _refuse_store(x)
+    return complex(known_value(x, TracerFloatError))
+
+
+@_member("__int__")
+def _int(x: Box) -> int:
+    _refuse_store(x)
+    return int(known_value(x, TracerIntegerError))
+
+
+@_member("__index__")
+def _index(x: Box) -> int:
+    if x.aval.dtype.kind not in "iub" or x.aval.shape:
+        raise ArgumentTypeError(name="index", problem=f"a traced {x.aval} cannot be interpreted as an integer")
+    return int(known_value(x, TracerIntegerError))
+
+
+@_member("item")
+def item(x: Box, *index: Any) -> Any:
+    """The one element (or the one at `index`) as a Python number."""
+    return known_value(x, TracerFloatError).item(*index)
+
+
+@_member("tolist")
+def tolist(x: Box) -> Any:
+    """Nested Python lists of numbers; needs known values."""
+    return known_value(x, TracerFloatError).tolist()
+
+
+@_member("__hash__")
+def _hash(x: Box) -> int:
+    raise ArgumentTypeError(name="hash", problem=f"a traced {x.aval} is not hashable, as arrays are not")
+
+
+@_member("__repr__")
+def _repr(x: Box) -> str:
+    return f"Traced<{x.aval}>"
+
+
+@_member("__format__")
+def _format(x: Box, spec: str) -> str:
+    value = extents.known(x.read()) if spec else None
+    return format(value.item() if np.ndim(value) == 0 else value, spec) if value is not None else _repr(x)
+
+
+@_member("__copy__")
+def _copy(x: Box) -> Box:
+    out = box(x.read(), x.weak)
+    out.scalar = x.scalar
+    return out
+
+
+Box.__deepcopy__ = lambda x, memo: _copy(x)  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------- NumPy's protocols
+
+
+@_member("__array__")
+def _array(x: Box, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    value = x.read()
+    if isinstance(value, Value) or is_tracing() is None:
+        raise TracerArrayError(aval=str(x.aval))
+    return np.array(value, dtype)
+
+
+@_member("__array_ufunc__")
+def _array_ufunc(x: Box, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if any(type(i) is MaskedArray for i in inputs):
+        return NotImplemented
+    fn = NUMPY_TO_TRACEJIT.get(ufunc)
+    if fn is None:
+        raise UnsupportedFunctionError(name=f"{ufunc.__name__}")
+    return fn(*inputs, **kwargs) if method == "__call__" else getattr(fn, method)(*inputs, **kwargs)
+
+
+@_member("__array_function__")
+def _array_function(x: Box, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    fn = NUMPY_TO_TRACEJIT.get(func)
+    if fn is None:
+        raise UnsupportedFunctionError(name=f"{func.__module__}.{func.__name__}".replace("._core", ""))
+    return fn(*args, **kwargs)
+
+
+Box.__array_priority__ = 100  # type: ignore[attr-defined]
