@@ -122,10 +122,9 @@ _WIDE = {"f64": mp.mpf("5.9375"), "f32": mp.mpf("3.9375")}
 
 
 def erfc_table(precision: str) -> Table:
-    """-log(erfc(x)) in u = x - centre for 1 <= x <= the point where erf rounds to 1."""
-    centre = (1 + _WIDE[precision]) / 2
-    half = (_WIDE[precision] - 1) / 2
-    return Table("ERFC", lambda u: -mp.log(mp.erfc(u + centre)), lambda u: mp.erfc(u + centre), -half, half, 1, 9)
+    """-log(erfc(x)) in u = x - 1, for x from 1 to the point where erf rounds to 1."""
+    span = _WIDE[precision] - 1
+    return Table("ERFC", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), mp.mpf(0), span, 1, 9)
 
 
 def _rounded(c: list[mp.mpf], precision: str) -> str:
@@ -158,10 +157,6 @@ def main() -> None:
     print("CONSTANTS: dict[str, str] = {")
     for name, constant in CONSTANTS.items():
         print(f'    "{name}": "{mp.nstr(constant, 55)}",')
-    print("}")
-    print("ERFC_CENTRE: dict[int, float] = {")
-    for precision, size in (("f64", 8), ("f32", 4)):
-        print(f"    {size}: {float((1 + _WIDE[precision]) / 2)!r},")
     print("}")
     print("# 2/pi as a stream of bits, most significant first, after 64 zeros")
     print("TWO_OVER_PI_WORDS: tuple[int, ...] = (")

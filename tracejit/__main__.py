@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tracejit", description=__doc__)
-    parser.add_argument("--version", action="version", version=f"tracejit {doctor.version('tracejit')}")
+    parser.add_argument("--version", action="version", version=f"tracejit {tracejit.__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
     ops = commands.add_parser("ops", help="the rule matrix: what each primitive's record says")
     ops.add_argument("--doc", action="store_true", help="one line on each primitive instead")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import tracejit
 from tracejit.config import config
 
 REQUIRED = ("numpy", "numba", "llvmlite", "scipy", "optree", "ml_dtypes", "typing-extensions")
@@ -32,7 +33,7 @@ def version(package: str) -> str | None:
 
 def report() -> Iterator[Row]:
     """(name, value, is it all right) for everything worth knowing."""
-    yield "tracejit", version("tracejit") or "not installed (running from a source tree)", True
+    yield "tracejit", tracejit.__version__, True
     yield (
         "python",
         f"{platform.python_version()} {platform.python_implementation()}",

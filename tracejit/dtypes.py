@@ -32,6 +32,8 @@ def canonical(dtype: Any) -> np.dtype:
     Raises:
         UnknownDtypeError: NumPy does not know it, or it holds no numbers.
     """
+    if isinstance(dtype, np.dtype) and dtype.isnative and dtype.kind in "biufc":
+        return dtype
     try:
         d = np.dtype(_PYTHON.get(dtype, dtype)) if isinstance(dtype, type) else np.dtype(dtype)
     except TypeError as e:

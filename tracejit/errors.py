@@ -8,19 +8,27 @@ are added when the error is raised.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from typing import Any, ClassVar
 
+import numpy as np
+
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_NUMPY = os.path.join(os.sep, "numpy", "")
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 CODES: dict[str, type[TracejitError]] = {}
 
 
 def is_internal(filename: str) -> bool:
     """True for files of this package (frames that no user wrote)."""
-    return filename.startswith(_PACKAGE) or filename.startswith("<tracejit")
+    return filename.startswith((_PACKAGE, "<tracejit"))
+
+
+def is_library(filename: str) -> bool:
+    """True for files of this package, of NumPy, and of the import system."""
+    return filename.startswith((_PACKAGE, "<tracejit", _NUMPY, "<frozen"))
 
 
 def user_location() -> str | None:
@@ -28,7 +36,7 @@ def user_location() -> str | None:
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not is_internal(name) and _NUMPY not in name and not name.startswith("<frozen"):
+        if not is_library(name):
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return None
@@ -70,11 +78,17 @@ class TracejitError(Exception):
     @classmethod
     def page(cls) -> str:
         """The help page: cause, remedies, an example that raises it."""
-        out = [f"{cls.code}  {cls.__name__}", "", textwrap.dedent(cls.__doc__ or "").strip(), "", "Remedies:"]
-        out += [f"  - {r}" for r in cls.remedies]
+        out = [f"{cls.code}  {cls.__name__}", "", textwrap.dedent(cls.__doc__ or "").strip(), ""]
+        out += ["Message:", f"  {_blanks(cls.cause)}", "", "Remedies:"]
+        out += [f"  - {_blanks(r)}" for r in cls.remedies]
         if cls.example:
             out += ["", "Example:", textwrap.indent(textwrap.dedent(cls.example).strip(), "    ")]
         return "\n".join(out)
+
+
+def _blanks(text: str) -> str:
+    """A format string for reading: `{shape!r}` as `<shape>`."""
+    return re.sub(r"\{(\w+)[^}]*\}", r"<\1>", text)
 
 
 def _rebuild(cls: type[TracejitError], where: str | None, details: dict[str, str]) -> TracejitError:
@@ -246,24 +260,6 @@ class NonFloatOutputError(TracejitError, TypeError):
     example = """
         import numpy as np, tracejit as tj
         tj.grad(lambda x: (x > 0).sum())(np.ones(3))
-    """
-
-
-class CustomRuleError(TracejitError, TypeError):
-    """A custom_jvp or custom_vjp rule returned another tree, shape or dtype than its function implies."""
-
-    code = "TJ024"
-    cause = "the {rule} rule of {function} must return {expected}; it returned {got}."
-    remedies = ("make the rule's result mirror the function's own arguments and results",)
-    example = """
-        import tracejit as tj
-
-        @tj.custom_vjp
-        def f(x, y):
-            return x * y
-
-        f.defvjp(lambda x, y: (x * y, (x, y)), lambda saved, ct: ct)
-        tj.grad(f)(1.0, 2.0)
     """
 
 
@@ -503,7 +499,7 @@ class TracedMaskError(TracejitError, IndexError):
     """
 
 
-class CapturedWriteError(TracejitError, RuntimeError):
+class OuterWriteError(TracejitError, RuntimeError):
     """An inner transformation wrote into an array that it had captured from outside."""
 
     code = "TJ106"
@@ -629,4 +625,141 @@ class CapturedWriteError(TracejitError, RuntimeError):
             counter += 1
             return x * counter
         tj.jit(f)(np.ones(3))
+    """
+
+
+class CarryTypeError(TracejitError, TypeError):
+    """A loop's body gave back a carry of another type than it was given.
+
+    Loops are compiled once, so that types can't change from step to step.
+    Python scalars at the start take the type that the body gives.
+    """
+
+    code = "TJ140"
+    cause = "{op}: {path} goes into the body as {before} and comes out as {after}."
+    remedies = ("start the loop with the type that the body returns", "convert in the body: x.astype(...)")
+    example = """
+        import numpy as np, tracejit as tj
+        tj.lax.fori_loop(0, 3, lambda i, x: x * 1j, np.ones(2))
+    """
+
+
+class CarryStructureError(TracejitError, TypeError):
+    """A loop's body gave back a carry of another pytree structure than it was given."""
+
+    code = "TJ141"
+    cause = "{op}: the carry goes into the body as {before} and comes out as {after}."
+    remedies = ("return the same containers with the same keys as the body gets",)
+    example = """
+        import tracejit as tj
+        tj.lax.while_loop(lambda c: c[0] < 3, lambda c: c[0] + 1, (0,))
+    """
+
+
+class BranchTypeError(TracejitError, TypeError):
+    """The branches of a cond or switch give different types or structures."""
+
+    code = "TJ142"
+    cause = "{op}: at {path}, {first} gives {a} and {second} gives {b}."
+    remedies = ("make all branches return the same structure, shapes and dtypes",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: tj.lax.cond(x[0] > 0, lambda: x, lambda: x[:2]))(np.ones(3))
+    """
+
+
+class PredicateError(TracejitError, TypeError):
+    """A condition or branch index that is no single boolean or integer."""
+
+    code = "TJ143"
+    cause = "{op}: the condition is {aval}, not {wanted}."
+    remedies = ("reduce it with .all() or .any()", "use where or select to choose element by element")
+    example = """
+        import numpy as np, tracejit as tj
+        tj.lax.cond(np.array([True, False]), lambda: 1, lambda: 2)
+    """
+
+
+class LoopLengthError(TracejitError, ValueError, TypeError):
+    """The number of steps of a loop is missing, contradictory or not an integer."""
+
+    code = "TJ144"
+    cause = "the number of steps of the loop is not clear: {problem}."
+    remedies = ("give arrays of equal length, or length=", "use fori_loop for a traced number of steps")
+    example = """
+        import numpy as np, tracejit as tj
+        tj.lax.scan(lambda c, x: (c, x), 0.0, (np.ones(3), np.ones(4)))
+    """
+
+
+class ScanResultError(TracejitError, TypeError):
+    """The function given to scan did not return a pair."""
+
+    code = "TJ145"
+    cause = "scan: the function must return a pair (carry, y), not a {found}."
+    remedies = ("return carry, None if there is nothing to stack",)
+    example = """
+        import tracejit as tj
+        tj.lax.scan(lambda c, x: c, 0.0, length=3)
+    """
+
+
+class CustomRuleError(TracejitError, TypeError):
+    """A rule given to custom_jvp or custom_vjp returned something of the wrong structure or type."""
+
+    code = "TJ146"
+    cause = "{rule}: {problem}."
+    remedies = (
+        "a jvp rule returns (out, tangent_out), both like the function's result",
+        "a bwd rule returns one cotangent an argument, each like the argument (or None for zero)",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        f = tj.custom_vjp(lambda x, y: x * y)
+        f.defvjp(lambda x, y: (x * y, (x, y)), lambda res, g: (g,))
+        tj.grad(f)(1.0, 2.0)
+    """
+
+
+class MissingRuleError(TracejitError, AttributeError):
+    """A function with custom rules was called before its rules were given."""
+
+    code = "TJ147"
+    cause = "{name} has no rule yet: {missing} was not called."
+    remedies = ("call {missing} right after the definition",)
+    example = """
+        import tracejit as tj
+        f = tj.custom_jvp(lambda x: x)
+        tj.grad(f)(1.0)
+    """
+
+
+class ClosureDerivativeError(TracejitError, TypeError):
+    """A derivative with respect to something that a function with custom rules closes over was asked for.
+
+    The rule knows the function's arguments only.
+    """
+
+    code = "TJ148"
+    cause = "{name} has custom rules and closes over a value that is being differentiated."
+    remedies = ("pass the value as an argument", "wrap it in tracejit.lax.stop_gradient")
+    example = """
+        import tracejit as tj
+        def outer(y):
+            f = tj.custom_jvp(lambda x: x * y)
+            f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
+            return f(2.0)
+        tj.grad(outer)(3.0)
+    """
+
+
+class UnboundAxisError(TracejitError, NameError):
+    """A collective names an axis that no surrounding vmap has."""
+
+    code = "TJ149"
+    cause = "{op}: no vmap around this call has the axis name {name!r}."
+    remedies = ("give the name to the vmap: vmap(f, axis_name={name!r})",)
+    example = """
+        import tracejit as tj
+        tj.lax.psum(1.0, "batch")
     """

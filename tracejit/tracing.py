@@ -8,10 +8,9 @@ is a `Box`: a mutable array over a storage of raw values, with NumPy's views.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,27 +76,30 @@ def is_tracing() -> bool:
     return _state.trace is not _root[0]
 
 
-@contextlib.contextmanager
-def use_trace(trace: Trace) -> Iterator[None]:
-    """Make `trace` current in this thread for the block."""
-    previous = _state.trace
-    _state.trace = trace
-    try:
-        yield
-    finally:
-        _state.trace = previous
+class use_trace:
+    """Make `trace` current in this thread for a `with` block."""
+
+    __slots__ = ("previous", "trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def __enter__(self) -> None:
+        self.previous = _state.trace
+        _state.trace = self.trace
+
+    def __exit__(self, *_: object) -> None:
+        _state.trace = self.previous
 
 
-@contextlib.contextmanager
-def new_trace(trace: Trace) -> Iterator[None]:
+class new_trace(use_trace):
     """`use_trace` for a trace that ends with the block: its tracers are leaked afterwards."""
-    previous = _state.trace
-    _state.trace = trace
-    try:
-        yield
-    finally:
-        _state.trace = previous
-        trace.live = False
+
+    __slots__ = ()
+
+    def __exit__(self, *_: object) -> None:
+        _state.trace = self.previous
+        self.trace.live = False
 
 
 def bind(op: Op, *args: Any, **params: Any) -> Any:
@@ -160,6 +162,10 @@ class View:
 
     __slots__ = ()
     writable = True
+
+    def same(self, other: View) -> bool:
+        """Whether both are known to show the same part of a parent."""
+        return self is other
 
     def read(self, raw: Any) -> Any:
         """The view's raw value, from the parent's."""

@@ -37,19 +37,10 @@ _lock = threading.Lock()
 _registered: set[type] = set()
 _leaf_classes: set[type] = set()
 # Leaf types of the fast path: a flat tuple of these needs no optree.
-_PLAIN: set[type] = {
-    np.ndarray,
-    float,
-    int,
-    bool,
-    complex,
-    np.float64,
-    np.float32,
-    np.int64,
-    np.int32,
-    np.bool_,
-}
-_FLAT = [optree.tree_structure((0,) * n, namespace=NAMESPACE) for n in range(17)]
+_PLAIN: set[type] = {np.ndarray, float, int, bool, complex}
+_PLAIN |= {np.float64, np.float32, np.int64, np.int32, np.bool_}
+_zeros: list[Any] = [(0,) * n for n in range(17)]
+_FLAT: list[TreeDef] = [_C.flatten(t, None, False, NAMESPACE)[1] for t in _zeros]
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], TreeDef]:
@@ -293,9 +284,15 @@ def _spread(what: str, path: str, treedef: TreeDef, axes: Any, out: list[Any]) -
         raise PytreeMismatchError(what=what, path=path, problem=problem)
     by_entry = dict(zip(entries, children, strict=True))
     for entry, child, accessor in zip(
-        treedef.entries(), treedef.children(), treedef.one_level().accessors(), strict=True
+        treedef.entries(), treedef.children(), _accessors(treedef), strict=True
     ):
         _spread(what, accessor.codify(path), child, by_entry[entry], out)
+
+
+def _accessors(treedef: TreeDef) -> list[Any]:
+    """How each child is reached from its node."""
+    node = treedef.one_level()
+    return [] if node is None else node.accessors()
 
 
 def _one_level(tree: Any) -> tuple[list[Any], tuple[Any, ...]]:
@@ -308,7 +305,7 @@ def _kind(tree: Any, n: int) -> str:
 
 
 def _kind_of(treedef: TreeDef) -> str:
-    return "a leaf" if treedef.is_leaf() else f"a {treedef.type.__name__} of {treedef.num_children}"
+    return "a leaf" if treedef.type is None else f"a {treedef.type.__name__} of {treedef.num_children}"
 
 
 def _show(treedef: TreeDef) -> str:

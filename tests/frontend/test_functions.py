@@ -188,7 +188,10 @@ def test_prepare_is_cached():
 
 
 def test_effects_happen_in_eager_runs():
-    m = module("m", "n = 0\nlog = []\ndef f(x):\n    global n\n    n += 1\n    log.append(n)\n    n += x\n    return n")
+    m = module(
+        "m",
+        "n = 0\nlog = []\ndef f(x):\n    global n\n    n += 1\n    log.append(n)\n    n += x\n    return n",
+    )
     assert frontend.call(m.f, (2,)) == 3
     assert m.n == 3 and m.log == [1]
     count = 0
@@ -215,7 +218,7 @@ def test_nested_run_joins_the_session():
 
     out, _, capture = traced(f, 1)
     assert out == (1, True) and capture.paths == ["W"]
-    assert frontend.current() is None
+    assert frontend.current_session() is None
 
 
 def test_annotations_and_identity_of_copies():

@@ -30,7 +30,7 @@ def test_numpy_is_rebound():
     assert traced(lambda: np.linalg.norm(1))[0] == ("our norm", 1)
     assert traced(lambda: np.float64(2.0))[0] == 2.0
     assert traced(lambda: np.pi)[0] == np.pi
-    with pytest.raises(AttributeError, match="module 'numpy' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=r"module 'numpy' has no attribute 'nothing'"):
         traced(lambda: np.nothing)
 
 
@@ -45,9 +45,13 @@ def test_imports_inside_functions():
         import numpy.linalg as la
         from numpy import linalg, sin
 
-        return xp.sin(1), la.norm(2), linalg.norm(3), sin(4)
+        again = __import__("numpy")
+        return xp.sin(1), la.norm(2), linalg.norm(3), sin(4), again.sin(5)
 
-    assert traced(f)[0] == (("our sin", 1), ("our norm", 2), ("our norm", 3), ("our sin", 4))
+    assert traced(f)[0] == (
+        *(("our sin", 1), ("our norm", 2), ("our norm", 3)),
+        *(("our sin", 4), ("our sin", 5)),
+    )
 
 
 def test_numpy_in_a_cell():
@@ -61,7 +65,7 @@ def test_numpy_in_a_cell():
 
 def test_isinstance_of_ndarray_holds_for_boxes():
     b = Box(Storage(np.ones(2), None), (), Aval((2,), np.dtype(float)))
-    f = lambda x: (isinstance(x, np.ndarray), type(x) is np.ndarray, type(x) == np.ndarray)  # noqa: E731, E721
+    f = lambda x: (isinstance(x, np.ndarray), type(x) is np.ndarray, type(x) == np.ndarray)  # noqa: E721
     assert traced(f, b)[0] == (True, True, True)
     assert traced(f, 1.0)[0] == (False, False, False)
     assert traced(lambda: np.ndarray((2, 3)).shape)[0] == (2, 3)
@@ -88,7 +92,7 @@ def test_users_modules_are_guarded():
 def test_writing_to_a_module_is_refused():
     helpers = module("helpers", "n = 0")
     m = module("m", "def g(x): helpers.n = x", helpers=helpers)
-    with pytest.raises(CapturedWriteError, match="attribute `helpers.n`"):
+    with pytest.raises(CapturedWriteError, match=r"attribute `helpers\.n`"):
         traced(m.g, 2.0)
 
 
@@ -97,7 +101,9 @@ def test_relative_and_user_imports(tmp_path, monkeypatch):
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "conf.py").write_text("LR = 0.5\n")
-    (package / "main.py").write_text("def f(x):\n    from .conf import LR\n    from . import conf\n    return LR, conf.LR\n")
+    (package / "main.py").write_text(
+        "def f(x):\n    from .conf import LR\n    from . import conf\n    return LR, conf.LR\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     import pkg_of_test.main as main
 

@@ -182,7 +182,9 @@ def test_defaults():
 
 
 def test_global_assignment_is_refused():
-    source = "n = 0\ndef f(x):\n    global n\n    n = x\ndef g(x):\n    global n\n    n += 1\n    return n * x"
+    source = (
+        "n = 0\ndef f(x):\n    global n\n    n = x\ndef g(x):\n    global n\n    n += 1\n    return n * x"
+    )
     m = module("m", source)
     with pytest.raises(CapturedWriteError, match=r"global `n`.*\n  at /home/user/m.py:4"):
         traced(m.f, 1)

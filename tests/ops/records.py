@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from tests.ops.kernels import Machine
+from tracejit import dtypes
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.jaxpr import Literal
 from tracejit.ir.check import apply_type_rule
+from tracejit.ir.jaxpr import Literal
 from tracejit.ir.kernel import Pull, Update
 from tracejit.ir.primitive import NO_INPLACE
 
@@ -85,6 +86,8 @@ def same(a: Any, b: Any, exact: bool = True) -> None:
     a, b = np.asarray(a), np.asarray(b)
     assert a.dtype == b.dtype, (a.dtype, b.dtype)
     assert a.shape == b.shape, (a.shape, b.shape)
+    if a.dtype == dtypes.bfloat16:
+        a, b = a.astype(np.float32), b.astype(np.float32)
     if exact:
         np.testing.assert_array_equal(a, b)
     else:
@@ -131,14 +134,18 @@ def check_batch(op: Any, args: Any, params: dict[str, Any], fixed: Any = (), exa
     args = [np.asarray(a) for a in args]
     free = [n for n in range(len(args)) if n not in fixed]
     size = 3
-    for chosen in itertools.chain.from_iterable(itertools.combinations(free, r) for r in range(1, len(free) + 1)):
+    for chosen in itertools.chain.from_iterable(
+        itertools.combinations(free, r) for r in range(1, len(free) + 1)
+    ):
         for last in (False, True):
             _check_batch_at(op, args, params, chosen, last, size, exact)
 
 
 def _check_batch_at(op: Any, args: Any, params: Any, chosen: Any, last: bool, size: int, exact: bool) -> None:
     dims = [(a.ndim if last else min(n % 2, a.ndim)) if n in chosen else None for n, a in enumerate(args)]
-    lanes = [[vary(a, i) if d is not None else a for a, d in zip(args, dims, strict=True)] for i in range(size)]
+    lanes = [
+        [vary(a, i) if d is not None else a for a, d in zip(args, dims, strict=True)] for i in range(size)
+    ]
     stacked = [
         a if d is None else np.stack([lane[n] for lane in lanes], d)
         for n, (a, d) in enumerate(zip(args, dims, strict=True))

@@ -66,7 +66,9 @@ CONFIGS = [
 @pytest.mark.parametrize("config", CONFIGS)
 def test_pad(config: tuple[tuple[int, int, int], ...]) -> None:
     x = RNG.standard_normal((3, 4))
-    out = check_record(concat.pad_op, [x, np.float64(-5)], {"padding_config": config}, pad_slowly(x, -5.0, config))
+    out = check_record(
+        concat.pad_op, [x, np.float64(-5)], {"padding_config": config}, pad_slowly(x, -5.0, config)
+    )
     check_batch(concat.pad_op, [x, np.float64(-5)], {"padding_config": config})
     if out.size:
         check_derivatives(lambda x, f: concat.pad(x, f, padding_config=config), [x, np.float64(2)], RNG)

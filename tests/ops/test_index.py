@@ -62,7 +62,9 @@ def test_updates(starts: tuple[int, int]) -> None:
 
 def test_reading_transposes_into_an_update() -> None:
     x = Linear(Aval((4, 5), F64))
-    ct, *rest = index.dynamic_slice_op.transpose(np.ones((2, 2)), x, np.int64(1), np.int64(1), sizes=(2, 2), bounds=())
+    ct, *rest = index.dynamic_slice_op.transpose(
+        np.ones((2, 2)), x, np.int64(1), np.int64(1), sizes=(2, 2), bounds=()
+    )
     assert isinstance(ct, AddInto) and ct.op is index.dynamic_slice_add_op and rest == [None, None]
 
 
@@ -101,7 +103,9 @@ def test_slice_types() -> None:
 PARAMS: dict[str, Any] = {"size": 5, "axis": 1, "failure": index_check.IndexFailure(1, 5)}
 
 
-@pytest.mark.parametrize("i", [0, 4, -1, -5, np.array([[0, -5], [4, -2]]), np.array([3, 1], np.uint8), np.int8(-2)])
+@pytest.mark.parametrize(
+    "i", [0, 4, -1, -5, np.array([[0, -5], [4, -2]]), np.array([3, 1], np.uint8), np.int8(-2)]
+)
 def test_check_index(i: Any) -> None:
     i = np.asarray(i)
     out = index.check_index(i, size=5, axis=0)
@@ -120,7 +124,9 @@ def run_check(i: Any, params: Any, *sizes: Any) -> Any:
         bad = np.broadcast_to(machine.value(cond), np.shape(i))
         if bad.any():
             n = np.argmax(bad)
-            failed.append(tuple(int(np.broadcast_to(machine.value(d), bad.shape).ravel()[n]) for d in details))
+            failed.append(
+                tuple(int(np.broadcast_to(machine.value(d), bad.shape).ravel()[n]) for d in details)
+            )
 
     machine.k.fail_if = fail_if  # type: ignore[method-assign]
     out = index_check.check_index_op.kernel.fn(
@@ -146,7 +152,7 @@ def test_check_index_dynamic() -> None:
     same(index_check.check_index_op.eval(i, np.int64(4), **params), np.array([1, 3]))
     same(run_check(i, params, np.int64(4)), np.array([1, 3]))
     for run in (index_check.check_index_op.eval, lambda *a, **k: run_check(a[0], k, a[1])):
-        with pytest.raises(errors.IndexOutOfRangeError, match="index -3 .* size 2"):
+        with pytest.raises(errors.IndexOutOfRangeError, match=r"index -3 .* size 2"):
             run(np.array([0, -3]), np.int64(2), **params)
     check_batch(index_check.check_index_op, [np.array([0, 1, 2]), np.int64(4)], params)
     check_batch(index_check.check_index_op, [np.int64(1), np.int64(4)], params)

@@ -62,7 +62,13 @@ def test_transpose_conveniences() -> None:
 
 @pytest.mark.parametrize(
     "start, to, axes",
-    [((3,), (2, 3), (1,)), ((2,), (2, 3), (0,)), ((2, 1), (2, 3), (0, 1)), ((), (2, 3), ()), ((1,), (40, 50), (1,))],
+    [
+        ((3,), (2, 3), (1,)),
+        ((2,), (2, 3), (0,)),
+        ((2, 1), (2, 3), (0, 1)),
+        ((), (2, 3), ()),
+        ((1,), (40, 50), (1,)),
+    ],
 )
 def test_broadcast_in_dim(start: tuple[int, ...], to: tuple[int, ...], axes: tuple[int, ...]) -> None:
     x = RNG.standard_normal(start)

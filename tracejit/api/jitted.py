@@ -16,7 +16,7 @@ from tracejit import frontend, tree
 from tracejit.api.common import argument_names, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
 from tracejit.api.programs import JitCapture, Program, const_sources
-from tracejit.api.running import current_session, run_user, use_session
+from tracejit.api.running import jit_session, our_errors, run_user
 from tracejit.config import config
 from tracejit.errors import StaticArgumentError, UnhashableStaticError
 from tracejit.interpreters import jit as native
@@ -80,7 +80,7 @@ class Jitted:
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if config.disable_jit or current_session() is not None:
+        if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
         call = Call(self, args, kwargs)
         program, consts = self._program(call)
@@ -296,11 +296,12 @@ def trace_program(jitted: Jitted, call: Call) -> tuple[Program, list[Any]]:
     session = frontend.Session(capture)
     args = make_args(trace, call.avals())
     boxes: list[Any] = []
-    with new_trace(trace), use_session(session):
+    with new_trace(trace):
         for n, (v, w) in enumerate(zip(args, call.weak, strict=True)):
             boxes.append(box(v, w, origin=n))
         positional, kwargs = call.rebuild(boxes)
-        out = session.run(fun, positional, kwargs)
+        with our_errors():
+            out = session.run(fun, positional, kwargs)
         leaves, out_tree = tree.flatten(out)
         results, outs = _sort_results(leaves, boxes, name_of(fun))
         guards = session.guards()

@@ -172,7 +172,7 @@ class Program:
     def bind(self, consts: list[Any], leaves: Sequence[Any], boxes: Sequence[Any], inline: bool) -> Any:
         """One `call` equation in the current trace; writes reach the caller's boxes."""
         inputs = [*(to_raw(c) for c in consts), *leaves]
-        outs = call(*inputs, jaxpr=self.jaxpr, name=self.jaxpr.name, inline=inline)
+        outs = call(self.jaxpr, inputs, name=self.jaxpr.name, inline=inline)
         holders = [*consts, *boxes]
         for k, n in enumerate(self.written):
             write_back(holders[n], outs[self.num_outs + k])

@@ -1,43 +1,39 @@
-"""Running the user's function over guarded names, under whichever capture is in force."""
+"""Running the user's function over guarded names, in the session that is in force."""
 
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from tracejit import frontend
-from tracejit.frontend.capture import EagerCapture
+from tracejit import frontend, numpy
+from tracejit.errors import TracejitError
+from tracejit.frontend import modules
+
+# What `np` and `from numpy import sin` mean to traced code.
+modules.REBIND.update({"numpy": numpy, "numpy.linalg": numpy.linalg})
+modules.CALLABLES.update(numpy.NUMPY_TO_TRACEJIT)
 
 
-class _State(threading.local):
-    session: Any = None  # the session of the jit trace that is being made in this thread
-
-
-_state = _State()
-_EAGER = EagerCapture()
-
-
-def current_session() -> Any:
-    """The guarded session of the enclosing jit trace, or None."""
-    return _state.session
+def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:
+    """Call `f(*args, **kwargs)` with `np` meaning tracejit.numpy; names it reads are guarded inside a jit trace."""
+    with our_errors():
+        return frontend.call(f, args, kwargs)
 
 
 @contextlib.contextmanager
-def use_session(session: Any) -> Iterator[None]:
-    """Make `session` the one that user functions run in."""
-    previous = _state.session
-    _state.session = session
+def our_errors() -> Iterator[None]:
+    """Lets errors of ours through that NumPy's C code wrapped: `array[0] = traced` becomes "setting an array
+    element with a sequence", with our explanation hidden as its cause."""
     try:
         yield
-    finally:
-        _state.session = previous
+    except ValueError as e:
+        if isinstance(e.__cause__, TracejitError):
+            raise e.__cause__ from None
+        raise
 
 
-def run_user(f: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-    """Call `f` with `np` meaning tracejit.numpy; names it reads are guarded inside a jit trace."""
-    session = _state.session
-    if session is None:
-        session = frontend.Session(_EAGER)
-    return session.run(f, tuple(args), kwargs)
+def jit_session() -> Any:
+    """The session of the jit trace that is being made in this thread, or None."""
+    session = frontend.current_session()
+    return session if session is not None and session.guarded else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from tracejit.interpreters import vmap
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
+from tracejit.tracing import current_trace
 
 
 def processing_axis() -> Any:
@@ -28,3 +29,13 @@ def axis_names(jaxpr: Jaxpr) -> set[Any]:
         for sub in sub_jaxprs(eqn.params):
             out |= axis_names(sub)
     return out
+
+
+def bound_axis(name: Any) -> Any:
+    """The innermost surrounding BatchTrace with that axis name, or None."""
+    trace = current_trace()
+    while trace is not None:
+        if name is not None and getattr(trace, "axis_name", None) == name:
+            return trace
+        trace = trace.parent
+    return None

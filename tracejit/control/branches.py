@@ -9,11 +9,11 @@ import numpy as np
 
 from tracejit import dtypes, ops, tree
 from tracejit.control.cond import cond_op
-from tracejit.control.regions import permute
+from tracejit.control.intern import intern_jaxpr
 from tracejit.control.staging import Staged, convert, flatten, own_copy, stage_user, with_output_dtypes
 from tracejit.errors import BranchTypeError, PredicateError
 from tracejit.interpreters.stage import arg_avals
-from tracejit.ir.avals import aval_of
+from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
 from tracejit.tracing import bind, to_raw, wrap
@@ -80,7 +80,7 @@ def _choose(
     bounds = [getattr(x, "bounds", None) for x in given.raw]
     staged = [stage_user(f, trees, avals, given.weak, op, bounds) for f in functions]
     staged = _agree(staged, op, names)
-    consts, jaxprs = _common_consts(staged, len(given.raw))
+    consts, jaxprs = _common_consts(staged)
     outs = bind(cond_op, index, *consts, *given.raw, branches=tuple(jaxprs))
     weak = [all(s.weak[n] for s in staged) for n in range(len(outs))]
     return tree.unflatten(staged[0].out_tree, [wrap(x, w) for x, w in zip(outs, weak, strict=True)])
@@ -111,7 +111,7 @@ def _common(staged: list[Staged], n: int, op: str, names: Sequence[str]) -> np.d
     return target
 
 
-def _common_consts(staged: Sequence[Staged], num_args: int) -> tuple[list[Any], list[Jaxpr]]:
+def _common_consts(staged: Sequence[Staged]) -> tuple[list[Any], list[Jaxpr]]:
     """All branches over the same leading constants."""
     consts: list[Any] = []
     position: dict[int, int] = {}
@@ -120,14 +120,18 @@ def _common_consts(staged: Sequence[Staged], num_args: int) -> tuple[list[Any], 
             if id(c) not in position:
                 position[id(c)] = len(consts)
                 consts.append(c)
-    out = []
-    for s in staged:
-        own = dict(zip((position[id(c)] for c in s.consts), s.jaxpr.invars, strict=False))
-        out.append(_widened(s.jaxpr, own, consts, num_args))
-    return consts, out
+    return consts, [_widened(s, consts, position) for s in staged]
 
 
-def _widened(jaxpr: Jaxpr, own: dict[int, Any], consts: Sequence[Any], num_args: int) -> Jaxpr:
-    if len(own) == len(consts):
-        return permute(jaxpr, [*_order(jaxpr, own, len(consts)), *range(len(own), len(jaxpr.invars))])
-    return _with_ignored_inputs(jaxpr, own, consts, num_args)
+def _widened(staged: Staged, consts: Sequence[Any], position: dict[int, int]) -> Jaxpr:
+    """The branch with inputs for all `consts`, its own ones among them."""
+    jaxpr, count = staged.jaxpr, len(staged.consts)
+    own = {position[id(c)]: v for c, v in zip(staged.consts, jaxpr.invars, strict=False)}
+    invars: list[Var] = []
+    for n, c in enumerate(consts):
+        aval = aval_of(c)
+        if n not in own and not aval.is_static:
+            dims = (Dim(invars[position[id(d.var)]], d.bound) if isinstance(d, Dim) else d for d in aval.shape)
+            aval = aval.with_shape(tuple(dims))
+        invars.append(own[n] if n in own else Var(None, aval))
+    return intern_jaxpr(Jaxpr((*invars, *jaxpr.invars[count:]), jaxpr.eqns, jaxpr.outs, jaxpr.name))

@@ -17,9 +17,9 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import OperandRef
-from tracejit.ir.jaxpr import Jaxpr, Literal, Var
+from tracejit.ir.jaxpr import Jaxpr, Literal
 from tracejit.ir.primitive import Op
-from tracejit.ir.values import Zero
+from tracejit.ir.values import Value, Zero
 from tracejit.ops import helpers
 from tracejit.tracing import new_trace
 
@@ -165,7 +165,7 @@ def _renamed(d: Any, env: dict[Any, Any]) -> Any:
     if not isinstance(d, Dim) or d.var not in env:
         return d
     value = env[d.var]
-    return Dim(value, d.bound) if isinstance(value, (Var, Literal)) else int(value)
+    return Dim(value, d.bound) if isinstance(value, (Value, Literal)) else int(value)
 
 
 def union_effects(*jaxprs: Jaxpr) -> frozenset[str]:

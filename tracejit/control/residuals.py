@@ -7,12 +7,13 @@ nothing bounds them, the linear region recomputes them from the region's inputs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit import ops
+from tracejit.errors import DynamicExtentError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal
@@ -33,14 +34,23 @@ def unbounded(atoms: Sequence[Any], fixed: Collection[Any]) -> bool:
     return any(a.aval.shape[n].bound is None for a in atoms for n in local_axes(a.aval, fixed))
 
 
-def rematerialize(forward: Jaxpr, linear: Jaxpr, num_outs: int, nonzero: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, int]:
-    """(forward, linear, number of residuals) with the inputs of `forward` as the only residuals."""
+def rematerialize(
+    forward: Jaxpr,
+    linear: Jaxpr,
+    num_outs: int,
+    nonzero: Sequence[bool],
+    guard: Callable[[Any], Any] = lambda x: x,
+) -> tuple[Jaxpr, Jaxpr, int]:
+    """(forward, linear, number of residuals) with the inputs of `forward` as the only residuals.
+
+    `guard` is applied to them before residuals are computed again.
+    """
     tangents = [Typed(v.aval.tangent()) for v in pick(forward.invars, nonzero)]
     n = len(forward.invars)
     again = prune(forward, [k >= num_outs for k in range(len(forward.outs))])
 
     def fn(*args: Any) -> list[Any]:
-        return eval_jaxpr(linear, [*eval_jaxpr(again, args[:n]), *args[n:]])
+        return eval_jaxpr(linear, [*eval_jaxpr(again, [guard(x) for x in args[:n]]), *args[n:]])
 
     new = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *forward.invars), forward.name)
     return prune(new, [True] * len(new.outs)), build(fn, [*forward.invars, *tangents], linear.name), n
@@ -105,3 +115,10 @@ def close(
         return rematerialize(forward, linear, num_outs, nonzero)
     new = pad_residuals(forward, linear, num_outs, set(forward.invars), [True] * len(residuals))
     return *new, len(residuals)
+
+
+def refuse_dynamic(op: str, avals: Sequence[Aval]) -> None:
+    """Raises DynamicExtentError if one of `avals` has a dynamic dimension."""
+    for a in avals:
+        if not a.is_static:
+            raise DynamicExtentError(op=op, problem=f"{a} has a traced size, which its rules can't take")

@@ -18,6 +18,7 @@ from tracejit.control.regions import (
     outer_aval,
     permute,
     pick,
+    rename_dims,
     spread,
     union,
     union_effects,
@@ -65,14 +66,17 @@ def _python(*args: Any, **params: Any) -> list[Any]:
         kept.append(outs[len(carry) :])
     if params["reverse"]:
         kept.reverse()
-    return carry + [_stack(n, a.aval, kept) for n, a in enumerate(jaxpr.outs[len(carry) :])]
+    sizes = dict(zip(jaxpr.invars[1:], parts.consts, strict=False))
+    avals = [rename_dims(a.aval, sizes) for a in jaxpr.outs[len(carry) :]]
+    return carry + [_stack(n, aval, kept) for n, aval in enumerate(avals)]
 
 
 def _stack(n: int, aval: Aval, rows: list[Any]) -> Any:
     """Output `n` of all steps as one array."""
-    if not rows:
-        return np.zeros((0, *capacity(aval.shape)), aval.dtype)
-    return np.stack([row[n] for row in rows])
+    out = np.zeros((len(rows), *capacity(aval.shape)), aval.dtype)
+    for k, row in enumerate(rows):
+        out[k] = row[n]
+    return out
 
 
 def _eval(*args: Any, **params: Any) -> list[Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops, tree
-from tracejit.control.intern import intern_jaxpr
 from tracejit.control.regions import with_outputs
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import stage
@@ -85,7 +84,7 @@ def stage_user(
         return [to_raw(x, "an output") for x in leaves]
 
     jaxpr, consts = stage(flat, avals, name, bounds)
-    return Staged(intern_jaxpr(jaxpr), consts, *out)
+    return Staged(jaxpr, consts, *out)
 
 
 def with_output_dtypes(staged: Staged, dtypes: Sequence[np.dtype]) -> Staged:

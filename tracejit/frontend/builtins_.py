@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tracejit.frontend import objects
+from tracejit.frontend import active, classes, shadows
 from tracejit.frontend.modules import ndarray
 from tracejit.tracing import Box
 
@@ -42,23 +42,28 @@ class TracedType(type, metaclass=_TypeMeta):
 def _type_of(x: Any) -> Any:
     if type(x) is Box:
         return ndarray
-    return type(objects.state_of(x).original) if objects.is_shadow(x) else type(x)
+    cls = type(shadows.original(x))
+    if cls is type or classes.users_class(x) is not x:
+        return TracedType
+    session = active.session()
+    ours = classes.traced_class(cls) if session is not None else None
+    return ours or cls
 
 
 class _Super:
     """`super()` of a shadow: the next classes' methods, as copies bound to the shadow."""
 
     def __init__(self, cls: type, shadow: Any) -> None:
-        self._tj = (cls, shadow)
+        self._tj = (classes.users_class(cls), shadow)
 
     def __getattr__(self, name: str) -> Any:
         cls, shadow = self._tj
-        state = objects.state_of(shadow)
+        state = shadows.state_of(shadow)
         mro = type(state.original).__mro__
-        owner, raw = objects.find(mro[mro.index(cls) + 1 :], name)
+        owner, raw = shadows.find(mro[mro.index(cls) + 1 :], name)
         if owner is None or owner is object:
             return getattr(super(cls, shadow), name)
-        rule = objects.data_descriptor if isinstance(raw, property) else objects.bind
+        rule = shadows.data_descriptor if isinstance(raw, property) else shadows.bind
         return rule(shadow, state, owner, raw, name)
 
 
@@ -68,9 +73,15 @@ def traced_super(*args: Any) -> Any:
         frame = sys._getframe(1)
         names = frame.f_locals
         args = (names["__class__"], names[frame.f_code.co_varnames[0]])
-    if len(args) == 2 and objects.is_shadow(args[1]):
+    if len(args) == 2 and shadows.is_shadow(args[1]):
         return _Super(*args)
-    return super(*args)
+    if len(args) == 2:
+        cls, obj = args
+        mro = (obj if isinstance(obj, type) else type(obj)).__mro__
+        if not any(base is cls for base in mro):  # an object of the user's own class
+            cls = classes.users_class(cls)
+        return super(cls, obj)
+    return super(*args)  # type: ignore[misc]
 
 
 #: Name -> what traced code gets for the builtin.

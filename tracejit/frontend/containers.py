@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import collections
 import copy as copying
+import types
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
-from tracejit.frontend.paths import Node
+from tracejit.frontend.paths import ITEM, Node
 
 if TYPE_CHECKING:
     from tracejit.frontend.session import Session
@@ -73,14 +74,41 @@ def wrap_dict(session: Session, node: Node, value: Any) -> Any:
     session.remember(value, copy, node)
     if isinstance(value, collections.defaultdict):
         session.check(node.attr("default_factory"), "is", value.default_factory)
+    if any(type(key) not in SCALARS for key in value):
+        copy.clear()  # functions are met as their stand-ins, also when something is looked up by them
     for key, x in value.items():
-        copy[key] = session.wrap(node.item(key), x)
+        copy[wrap_key(session, key)] = session.wrap(node.item(key), x)
     return _watched(session, node, value, copy)
+
+
+def wrap_key(session: Session, key: Any) -> Any:
+    """What stands for a key or an element of a set: functions and objects have stand-ins."""
+    if type(key) in SCALARS or type(key) is tuple:
+        return key
+    return session.stand_in(key, "a key")
+
+
+def wrap_namespace(session: Session, node: Node, value: types.SimpleNamespace) -> Any:
+    """`types.SimpleNamespace`: a dict with dots."""
+    if not session.guarded:
+        return value
+    known = session.known(value)
+    if known is not None:
+        session.alias(node, value)
+        return known
+    session.check(node, "type", types.SimpleNamespace)
+    copy = session.remember(value, types.SimpleNamespace(), node)
+    inner = node.attr("__dict__")
+    session.check(inner, "keys", tuple(vars(value)))
+    for key, x in vars(value).items():
+        setattr(copy, key, session.wrap(Node(inner, ITEM, key, node.word, f"{node.text}.{key}"), x))
+    session.containers.append((node, vars(copy), contents(vars(copy))))
+    return copy
 
 
 def _wrap_set(session: Session, node: Node, value: Any) -> Any:
     session.check(node, "set", frozenset(value))
-    copy = value if isinstance(value, frozenset) else set(value)
+    copy = type(value)(wrap_key(session, x) for x in value)
     return _watched(session, node, value, copy)
 
 
@@ -103,10 +131,5 @@ def finish_containers(session: Session) -> None:
     for node, copy, before in session.containers:
         now = contents(copy)
         if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
-            raise CapturedWriteError(what=f"{node} ({_change(before, now)})", where=session.call_site)
-
-
-def _change(before: list[Any], now: list[Any]) -> str:
-    if len(now) != len(before):
-        return f"a captured container of {len(before)} entries that now has {len(now)}"
-    return "an entry of a captured container"
+            what = f"an entry of the {type(copy).__name__} {node}"
+            raise CapturedWriteError(what=what, where=session.call_site)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
-from tracejit.frontend.guards import FunctionState
+from tracejit.frontend.checks import FunctionState
 from tracejit.frontend.library import is_library_function
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.scopes import GuardedGlobals

@@ -18,76 +18,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
+from tracejit.frontend.checks import (
+    Check,
+    FunctionState,
+    explain,
+    is_empty,
+    same_scalars,
+    same_set,
+    same_value,
+)
 from tracejit.frontend.paths import ATTR, CELL, CONST, ITEM, Node
-from tracejit.tracing import Box
 
 Arrays = Callable[[], "tuple[Any, ...] | None"]
 _serial = count()
-
-
-class Check(NamedTuple):
-    """One condition on the value at `node`; `kind` is a key of `_TEMPLATES`."""
-
-    node: Node
-    kind: str
-    expected: Any
-
-
-class FunctionState(NamedTuple):
-    """What of a Python function must stay: itself, its code and its default arguments."""
-
-    function: Any
-    code: Any
-    defaults: Any
-    kwdefaults: Any
-
-
-def same_value(new: Any, old: Any) -> bool:
-    """Equal in type and value; NaN equals NaN, 0.0 differs from -0.0."""
-    if new is old:
-        return True
-    if type(new) is not type(old):
-        return False
-    if isinstance(old, (float, complex)):
-        return repr(new) == repr(old)
-    if isinstance(old, np.generic):
-        return new.dtype == old.dtype and new.tobytes() == old.tobytes()
-    if isinstance(old, (tuple, frozenset)):
-        return len(new) == len(old) and _same_items(new, old)
-    return bool(new == old)
-
-
-def _same_items(new: Any, old: Any) -> bool:
-    if isinstance(old, frozenset):
-        return new == old and set(map(_typed, new)) == set(map(_typed, old))
-    return all(map(same_value, new, old))
-
-
-def _typed(x: Any) -> tuple[type, Any]:
-    return type(x), x
-
-
-def same_scalars(new: Any, old: tuple[Any, ...]) -> bool:
-    """Whether the list or tuple `new` has the scalars `old`."""
-    return len(new) == len(old) and all(map(same_value, new, old))
-
-
-def same_set(new: Any, old: frozenset[Any]) -> bool:
-    """Whether the set has these elements, types included."""
-    return new == old and (set(map(_typed, new)) == set(map(_typed, old)))
-
-
-def same_type_of_array(new: Any, old: tuple[Any, ...]) -> bool:
-    return array_type(new) == old
-
-
-def array_type(value: Any) -> tuple[Any, ...]:
-    """What a captured array is guarded by: its class, shape and dtype (a box's aval)."""
-    return (Box, value.aval) if type(value) is Box else (type(value), value.shape, value.dtype)
 
 
 # {v} the value, {e} the expected value, {e0}.. its parts; the text is the failing condition.
@@ -102,22 +47,12 @@ _TEMPLATES = {
     "absent": "{e} in {v}",
     "missing": "hasattr({v}, {e})",
     "empty": "not is_empty({v})",
-    "function": "{v} is not {e0} or {v}.__code__ is not {e1} or {v}.__defaults__ is not {e2} "
-    "or {v}.__kwdefaults__ is not {e3}",
+    "function": "{v} is not {e0} or {v}.__code__ is not {e1}",
     "array": "type({v}) is not {e0} or {v}.shape != {e1} or {v}.dtype is not {e2} and {v}.dtype != {e2}",
     "box": "type({v}) is not {e0} or {v}.aval != {e1}",
     "alias": "{v} is not {o}",
 }
 _LITERAL = ("len", "absent", "missing")
-
-
-def is_empty(cell: Any) -> bool:
-    """Whether the closure cell is unset."""
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return True
-    return False
 
 
 class _Writer:
@@ -168,7 +103,19 @@ class _Writer:
             fields.update((f"e{i}", self.const(part)) for i, part in enumerate(e))
         else:
             fields["e"] = self.literal(e) if check.kind in _LITERAL else self.const(e)
-        self.lines.append(f"if {template.format(**fields)}: return None")
+        text = template.format(**fields)
+        if check.kind == "function":
+            text += self._defaults(fields, e)
+        self.lines.append(f"if {text}: return None")
+
+    def _defaults(self, fields: dict[str, str], state: FunctionState) -> str:
+        """The rest of a function's check: its defaults, where it has parameters that take some."""
+        text = ""
+        if state.code.co_argcount:
+            text += f" or {fields['v']}.__defaults__ is not {fields['e2']}"
+        if state.code.co_kwonlyargcount:
+            text += f" or {fields['v']}.__kwdefaults__ is not {fields['e3']}"
+        return text
 
 
 def generate(checks: list[Check], arrays: list[Node]) -> tuple[str, dict[str, Any]]:
@@ -177,9 +124,11 @@ def generate(checks: list[Check], arrays: list[Node]) -> tuple[str, dict[str, An
     for check in checks:
         w.check(check)
     out = [w.var(node) for node in arrays]
-    if len(out) > 1:
-        ids = ", ".join(f"id({v})" for v in out)
-        w.lines.append(f"if len({{{ids}}}) != {len(out)}: return None")
+    scalars = {id(check.node) for check in checks if check.kind == "type"}  # read anew, no arrays
+    distinct = [v for v, node in zip(out, arrays, strict=True) if id(node) not in scalars]
+    if len(distinct) > 1:
+        ids = ", ".join(f"id({v})" for v in distinct)
+        w.lines.append(f"if len({{{ids}}}) != {len(distinct)}: return None")
     body = "\n".join(f"        {line}" for line in w.lines)
     result = "(" + "".join(f"{v}, " for v in out) + ")"
     head, tail = "def arrays():\n    try:\n", "\n    except Exception: return None\n    return "
@@ -222,82 +171,3 @@ class GuardSet:
         if self.arrays() is None:
             return "two captured arrays that were different objects are now the same one"
         return None
-
-
-def explain(check: Check) -> str | None:
-    """What changed at `check.node`, or None."""
-    node, kind, old = check
-    try:
-        new = node.read()
-    except Exception:
-        return f"{node} no longer exists (it was {_show(kind, old)})"
-    if _holds(kind, new, old):
-        return None
-    if kind == "function":
-        return f"{node} was redefined"
-    if kind == "alias":
-        return f"{node} is no longer the same object as {old}"
-    if kind == "absent":
-        return f"{node.item(old, _member(node, old))} was defined; it was not when the function was traced"
-    if kind == "missing":
-        return f"{node} now has an attribute {old!r}"
-    if kind == "empty":
-        return f"{node} was assigned"
-    if kind == "len":
-        return f"{node} changed its length from {old} to {len(new)}"
-    return f"{node} changed from {_show(kind, old)} to {_show_value(kind, new)}"
-
-
-def _member(node: Node, name: str) -> str:
-    """How a name that was absent from a namespace is called."""
-    if node.kind == ATTR and node.key == "__dict__" and node.parent is not None:
-        return f"{node.parent.text}.{name}"
-    return name if node.text == "globals" else f"{node.text}.{name}"
-
-
-def _holds(kind: str, new: Any, old: Any) -> bool:
-    try:
-        return _TESTS[kind](new, old)
-    except Exception:
-        return False
-
-
-_TESTS: dict[str, Callable[[Any, Any], bool]] = {
-    "is": lambda v, e: v is e,
-    "type": lambda v, e: type(v) is e,
-    "value": same_value,
-    "scalars": same_scalars,
-    "set": same_set,
-    "len": lambda v, e: len(v) == e,
-    "keys": lambda v, e: tuple(v) == e,
-    "absent": lambda v, e: e not in v,
-    "missing": lambda v, e: not hasattr(v, e),
-    "empty": lambda v, e: is_empty(v),
-    "function": lambda v, e: v is e[0] and (v.__code__, v.__defaults__, v.__kwdefaults__) == tuple(e[1:]),
-    "array": same_type_of_array,
-    "box": same_type_of_array,
-    "alias": lambda v, e: v is e.read(),
-}
-
-
-def _show(kind: str, old: Any) -> str:
-    if kind == "array":
-        return f"{old[2]}{list(old[1])}"
-    if kind == "box":
-        return str(old[1])
-    if kind == "function":
-        return repr(old.function)
-    return old.__name__ if kind == "type" else _short(old)
-
-
-def _show_value(kind: str, new: Any) -> str:
-    if kind in ("array", "box") and isinstance(new, (np.ndarray, Box)):
-        return _show(("array", "box")[type(new) is Box], array_type(new))
-    if kind == "keys":
-        return _short(tuple(new))
-    return type(new).__name__ if kind == "type" else _short(new)
-
-
-def _short(x: Any) -> str:
-    text = repr(x)
-    return text if len(text) <= 60 else text[:57] + "..."

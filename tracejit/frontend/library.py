@@ -25,6 +25,12 @@ _PATHS = tuple(
 )
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 # A different answer at each call: what they give while tracing is kept.
+_PLAIN_CLASSES = {
+    "argparse.Namespace",
+    "collections.UserDict",
+    "collections.UserList",
+    "collections.ChainMap",
+}
 _IMPURE = frozenset({"random", "time", "datetime", "secrets", "uuid", "os", "numpy.random"})
 
 
@@ -32,8 +38,10 @@ _IMPURE = frozenset({"random", "time", "datetime", "secrets", "uuid", "os", "num
 def _is_library_file(filename: str) -> bool:
     if is_internal(filename) or filename.startswith("<frozen"):
         return True
+    if filename.startswith("<"):  # typed in, or generated
+        return False
     path = os.path.abspath(filename)
-    return any(site in path for site in _SITE) or (path.startswith(_PATHS) and filename[:1] != "<")
+    return any(site in path for site in _SITE) or path.startswith(_PATHS)
 
 
 def _top(module: str | None) -> str:
@@ -58,12 +66,18 @@ def is_library_function(fn: types.FunctionType) -> bool:
     """Whether the Python function `fn` was written in a library."""
     if _top(fn.__module__) in FOLLOW:
         return False
-    return _is_library_file(fn.__code__.co_filename)
+    filename = fn.__code__.co_filename
+    if filename.startswith("<") and filename[:7] not in ("<frozen", "<tracej"):
+        module = sys.modules.get(fn.__globals__.get("__name__", ""))
+        return isinstance(module, types.ModuleType) and is_library_module(module)
+    return _is_library_file(filename)
 
 
 @functools.lru_cache(maxsize=4096)
 def is_library_class(cls: type) -> bool:
-    """Whether `cls` comes from C or from a library."""
+    """Whether `cls` comes from C or from a library (but for a few that only hold values)."""
+    if f"{cls.__module__}.{cls.__qualname__}" in _PLAIN_CLASSES:
+        return False
     if not cls.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE: not made by a class statement
         return True
     top = _top(cls.__module__)
@@ -83,8 +97,8 @@ def is_generated(fn: types.FunctionType) -> bool:
 def impure_origin(value: Any) -> str | None:
     """The impure module that the callable or module `value` belongs to, or None."""
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    if name is None:  # a bound method of a C object, such as numpy.random.rand
-        name = type(getattr(value, "__self__", None)).__module__
+    if name is None:  # a C object such as a numpy.random.Generator, or a method bound to one
+        name = type(getattr(value, "__self__", value)).__module__
     if name in ("numpy.random.mtrand", "numpy.random._generator"):
         return "numpy.random"
     return name if isinstance(name, str) and name in _IMPURE else None

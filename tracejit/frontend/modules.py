@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit.errors import CapturedWriteError
-from tracejit.frontend.library import impure_origin
+from tracejit.frontend.library import impure_origin, is_library_class
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
@@ -57,10 +57,8 @@ def stand_in_for(value: Any) -> Any:
     """The tracejit callable that replaces `value`, or None."""
     if value is np.ndarray:
         return ndarray
-    try:
-        return CALLABLES.get(value)
-    except TypeError:  # unhashable
-        return None
+    # Only what is hashed by identity: a user's object may do anything when it is hashed.
+    return CALLABLES.get(value) if callable(value) and is_library_class(type(value)) else None
 
 
 class RebindModule(types.ModuleType):
@@ -140,8 +138,9 @@ class GuardedModule(types.ModuleType):
         module, scope = self.__dict__["_tj_module"], self.__dict__["_tj_scope"]
         if name in vars(module):
             return scope.lookup(name)
-        value = getattr(module, name)  # a module's __getattr__, or a submodule that was just imported
         session = self.__dict__["_tj_session"]
+        session.check(scope.path, "absent", name)
+        value = getattr(module, name)  # a module's __getattr__, or Python's own AttributeError
         session.note(f"{self.__name__}.{name}", value, "it comes from the module's __getattr__")
         return session.stand_in(value, f"{self.__name__}.{name}")
 

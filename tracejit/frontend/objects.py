@@ -11,26 +11,23 @@ import abc
 import dataclasses
 import enum
 import functools
+import re
 import types
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import optree
 
 from tracejit import tree
-from tracejit.errors import CapturedWriteError
-from tracejit.frontend.functions import LRU
+from tracejit.frontend import shadows
 from tracejit.frontend.library import is_library_class
-from tracejit.frontend.paths import Node, root
+from tracejit.frontend.paths import Node
 
 if TYPE_CHECKING:
     from tracejit.frontend.session import Session
 
-_MISSING = object()
-_classes: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
 # Never forwarded: making, destroying and describing objects is the class's own business.
-_OWN = {
+OWN = {
     *("__init__", "__new__", "__del__", "__post_init__", "__init_subclass__", "__class_getitem__"),
     *("__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__subclasshook__", "__set_name__"),
     *("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__get__", "__set__", "__delete__"),
@@ -38,31 +35,10 @@ _OWN = {
 }
 
 
-class State:
-    """Behind a shadow: the object, the path to it, and the attributes read so far."""
-
-    __slots__ = ("cache", "node", "original", "session")
-
-    def __init__(self, session: Session, node: Node, original: Any) -> None:
-        self.session = session
-        self.node = node
-        self.original = original
-        self.cache: dict[str, Any] = {}
-
-
-def is_shadow(x: Any) -> bool:
-    return "_tj_state" in vars(type(x)) and type(x) in _shadow_classes
-
-
-_shadow_classes: weakref.WeakSet[type] = weakref.WeakSet()
-
-
-def state_of(shadow: Any) -> State:
-    return vars(type(shadow))["_tj_state"].__get__(shadow)
-
-
 def why_not(cls: type) -> str | None:
     """Why objects of `cls` can't be followed, or None."""
+    if issubclass(cls, enum.Enum):
+        return "it is a member of an enumeration"
     if is_library_class(cls):
         return "its class comes from a library or is written in C"
     for base in cls.__mro__[:-1]:
@@ -75,12 +51,15 @@ def why_not(cls: type) -> str | None:
 
 def is_quiet(cls: type) -> bool:
     """Objects without state to speak of: nothing to report when they are used as they are."""
-    quiet = ("builtins", "typing", "types", "re")
-    return issubclass(cls, (enum.Enum, BaseException)) or cls.__module__ in quiet
+    constant = (enum.Enum, BaseException, slice, range, type(...), type(NotImplemented), re.Pattern)
+    return issubclass(cls, constant) or cls.__module__ in ("typing", "types")
 
 
 def wrap_object(session: Session, node: Node, value: Any) -> Any:
     """The shadow of a user's object; anything else as it is, reported."""
+    outer = shadows.is_shadow(value)
+    if outer:
+        value = _of_this_session(session, node, value)
     reason = why_not(type(value))
     if reason:
         session.check(node, "is", value)
@@ -93,16 +72,23 @@ def wrap_object(session: Session, node: Node, value: Any) -> Any:
         return known
     cls = type(value)
     params = getattr(cls, "__dataclass_params__", None)
-    by_value = params is not None and params.frozen and params.eq  # identity means nothing then
-    session.check(node, "type" if by_value else "is", cls if by_value else value)
-    state = State(session, node if by_value else node.named(value), value)
+    by_value = params is not None and params.frozen and params.eq and not outer  # identity means nothing then
+    if not outer:
+        session.check(node, "type" if by_value else "is", cls if by_value else value)
+    state = shadows.State(session, node if by_value else node.named(value), value)
     made = shadow_class(cls)
     shadow = object.__new__(made)
     vars(made)["_tj_state"].__set__(shadow, state)
     return session.remember(value, shadow, node)
 
 
-class _Quiet:
+def _of_this_session(session: Session, node: Node, shadow: Any) -> Any:
+    """The object of a shadow that an enclosing run left in a closure."""
+    session.check(node, "is", shadow)
+    return shadows.state_of(shadow).original
+
+
+class Quiet:
     """Keeps `__init_subclass__` of the user's classes from seeing shadow classes."""
 
     __slots__ = ()
@@ -111,14 +97,13 @@ class _Quiet:
         return None
 
 
+@functools.lru_cache(maxsize=512)
 def shadow_class(cls: type) -> type:
     """The dynamic subclass for shadows of `cls`, made once a class."""
-    known = _classes.get(cls)
-    if known is None:
-        known = _classes[cls] = _make_class(cls)
-        _shadow_classes.add(known)
-        _register_node(cls, known)
-    return known
+    made = _make_class(cls)
+    shadows.classes.add(made)
+    _register_node(cls, made)
+    return made
 
 
 def _make_class(cls: type) -> type:
@@ -126,9 +111,13 @@ def _make_class(cls: type) -> type:
     body: dict[str, Any] = {
         n: _forward(n)
         for n, f in names.items()
-        if n[:2] == "__" == n[-2:] and n not in _OWN and isinstance(f, types.FunctionType)
+        if n[:2] == "__" == n[-2:] and n not in OWN and isinstance(f, types.FunctionType)
     }
-    body.update(_PROTOCOL, __slots__=("_tj_state",), __module__=cls.__module__, __qualname__=cls.__qualname__)
+    body.update(
+        shadows.PROTOCOL, __slots__=("_tj_state",), __module__=cls.__module__, __qualname__=cls.__qualname__
+    )
+    body.setdefault("__copy__", shadows.copy_of)
+    body.setdefault("__deepcopy__", shadows.deep_copy_of)
     if cls.__eq__ is object.__eq__:
         body["__eq__"] = _same_object
     if cls.__hash__ is object.__hash__:
@@ -137,7 +126,7 @@ def _make_class(cls: type) -> type:
         body["__hash__"] = None
     meta = type(cls)
     new = abc.ABCMeta.__new__ if issubclass(meta, abc.ABCMeta) else type.__new__
-    bases = (cls,) if "__init_subclass__" not in names else (_Quiet, cls)
+    bases = (cls,) if "__init_subclass__" not in names else (Quiet, cls)
     return new(meta, cls.__name__, bases, body)
 
 
@@ -165,127 +154,15 @@ def _forward(name: str) -> Callable[..., Any]:
     """A special method that runs the copy of the class's own."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return read(self, name)(*args, **kwargs)
+        return shadows.read(self, name)(*args, **kwargs)
 
     method.__name__ = name
     return method
 
 
 def _same_object(self: Any, other: Any) -> Any:
-    return _original(self) is _original(other) or NotImplemented
+    return shadows.original(self) is shadows.original(other) or NotImplemented
 
 
 def _hash_of_original(self: Any) -> int:
-    return hash(_original(self))
-
-
-def _original(x: Any) -> Any:
-    return state_of(x).original if is_shadow(x) else x
-
-
-def read(self: Any, name: str) -> Any:
-    """`shadow.name`, as Python looks it up on the object."""
-    state = state_of(self)
-    if name in state.cache:
-        return state.cache[name]
-    original = state.original
-    if name == "__class__":
-        return type(original)
-    owner, raw = find(type(original).__mro__, name)
-    values = _instance_dict(original)
-    if name == "__dict__":
-        return {key: read(self, key) for key in values}
-    if owner is object:
-        return object.__getattribute__(self, name)
-    if raw is not _MISSING and hasattr(type(raw), "__set__"):
-        return data_descriptor(self, state, owner, raw, name)
-    if name in values:
-        return _value(state, name, values[name])
-    if hasattr(original, "__dict__"):
-        state.session.check(state.node.attr("__dict__"), "absent", name)
-    if raw is _MISSING:
-        return _missing(self, state, name)
-    return bind(self, state, owner, raw, name)
-
-
-def find(mro: tuple[type, ...], name: str) -> tuple[Any, Any]:
-    """The first class of `mro` that has `name`, and what it has."""
-    for base in mro:
-        if name in vars(base):
-            return base, vars(base)[name]
-    return None, _MISSING
-
-
-def _instance_dict(obj: Any) -> dict[str, Any]:
-    try:
-        return object.__getattribute__(obj, "__dict__")
-    except AttributeError:
-        return {}
-
-
-def _value(state: State, name: str, value: Any) -> Any:
-    result = state.cache[name] = state.session.wrap(state.node.attr(name), value)
-    return result
-
-
-def data_descriptor(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
-    """A property, slot or other data descriptor of the class."""
-    if isinstance(raw, property):
-        here = _class_node(owner, name)
-        state.session.check(here, "is", raw)
-        if raw.fget is None:
-            return getattr(state.original, name)
-        return state.session.wrap(here.named(raw).attr("fget"), raw.fget)(self)
-    return _value(state, name, getattr(state.original, name))
-
-
-def bind(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
-    """A class attribute as seen from the shadow: methods bound to it, constants guarded."""
-    session, here = state.session, _class_node(owner, name)
-    if isinstance(raw, (types.FunctionType, LRU)):
-        return _bound(session.wrap(here, raw), self)
-    if isinstance(raw, staticmethod):
-        return session.wrap(here.attr("__func__"), raw.__func__)
-    if isinstance(raw, classmethod):
-        return _bound(session.wrap(here.attr("__func__"), raw.__func__), type(state.original))
-    if isinstance(raw, functools.cached_property):
-        fn = session.wrap(here.attr("func"), raw.func)
-        result = state.cache[name] = fn(self)
-        return result
-    return _value(state, name, getattr(state.original, name))
-
-
-def _bound(fn: Any, owner: Any) -> Any:
-    get = getattr(type(fn), "__get__", None)
-    return fn if get is None else get(fn, owner, type(owner))
-
-
-def _class_node(owner: type, name: str) -> Node:
-    return root(vars(owner), "class attribute", owner.__name__).item(name, f"{owner.__name__}.{name}")
-
-
-def _missing(self: Any, state: State, name: str) -> Any:
-    owner, fallback = find(type(state.original).__mro__, "__getattr__")
-    if owner is None:
-        state.session.check(state.node, "missing", name)
-        return getattr(state.original, name)  # raises Python's own message
-    return _bound(state.session.wrap(_class_node(owner, "__getattr__"), fallback), self)(name)
-
-
-def _write(self: Any, name: str, value: Any) -> None:
-    state = state_of(self)
-    if state.session.guarded:
-        raise CapturedWriteError(what=f"attribute `{state.node.text}.{name}`")
-    state.cache.pop(name, None)
-    setattr(state.original, name, state.session.original(value))
-
-
-def _delete(self: Any, name: str) -> None:
-    state = state_of(self)
-    if state.session.guarded:
-        raise CapturedWriteError(what=f"attribute `{state.node.text}.{name}`")
-    state.cache.pop(name, None)
-    delattr(state.original, name)
-
-
-_PROTOCOL = {"__getattribute__": read, "__setattr__": _write, "__delattr__": _delete}
+    return hash(shadows.original(self))

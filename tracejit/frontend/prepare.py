@@ -6,9 +6,10 @@ import types
 import weakref
 from typing import Any
 
+from tracejit.frontend import active
 from tracejit.frontend.capture import Capture, EagerCapture
 from tracejit.frontend.guards import GuardSet
-from tracejit.frontend.session import Session, current
+from tracejit.frontend.session import Session
 
 
 class Prepared:
@@ -53,5 +54,5 @@ def prepare(f: Any) -> Prepared:
 def call(f: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Runs `f` for a transformation that keeps nothing (eager grad, vmap, scan bodies): inside
     the traced run that is under way, or in an eager one."""
-    session = current() or Session(EagerCapture())
+    session = active.session() or Session(EagerCapture())
     return session.run(f, args, kwargs)

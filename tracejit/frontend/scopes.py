@@ -140,7 +140,9 @@ class GuardedBuiltins(dict):
     def __init__(self, scope: GuardedGlobals) -> None:
         super().__init__(scope.builtins)
         self.scope = scope
-        dict.__setitem__(self, "__import__", scope.session.importer(scope))
+        dict.__setitem__(self, "__import__", scope.session.builtin(scope, "__import__", None))
 
     def __getitem__(self, name: str) -> Any:
+        if name == "__import__":  # from 3.13 on, import statements ask here
+            return dict.__getitem__(self, name)
         return self.scope.resolve(name)

@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import operator
-import threading
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tracejit.errors import user_location
-from tracejit.frontend import builtins_, containers, functions, modules, objects, watch
+from tracejit.frontend import (
+    active,
+    builtins_,
+    classes,
+    containers,
+    functions,
+    modules,
+    objects,
+    shadows,
+    watch,
+)
 from tracejit.frontend.capture import Capture, Snapshot
-from tracejit.frontend.guards import Check, GuardSet, array_type
+from tracejit.frontend.checks import Check, array_type
+from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.library import impure_origin, is_library_module
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.scopes import GuardedGlobals
 from tracejit.tracing import Box
-
-
-class _Current(threading.local):
-    session: Session | None = None
-
-
-_current = _Current()
-
-
-def current() -> Session | None:
-    """The session whose traced code runs in this thread."""
-    return _current.session
-
-
-@contextlib.contextmanager
-def use(session: Session | None) -> Iterator[None]:
-    """Make `session` current in this thread for the block; None for code that is not traced."""
-    previous = _current.session
-    _current.session = session
-    try:
-        yield
-    finally:
-        _current.session = previous
 
 
 class Session:
@@ -70,10 +55,10 @@ class Session:
         """Runs the stand-in of `f`, and checks for side effects on captured things when the
         outermost run of the session ends. May be called again inside, by nested transformations."""
         name = getattr(f, "__name__", "the function")
-        if _current.session is self:
+        if active.session() is self:
             return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
-        with use(self):
+        with active.use(self):
             args = [watch.argument(self, x) for x in args]
             kwargs = {k: watch.argument(self, x) for k, x in (kwargs or {}).items()}
             try:
@@ -153,9 +138,13 @@ class Session:
         return self.remember(value, self.capture.array(node, value), node)
 
     def _module(self, node: Node, value: types.ModuleType) -> Any:
-        if isinstance(value, (modules.RebindModule, modules.GuardedModule)):
+        if isinstance(value, modules.RebindModule):
             return value
         self.check(node, "is", value)
+        if isinstance(value, modules.GuardedModule):
+            if vars(value)["_tj_session"] is self:
+                return value
+            value = vars(value)["_tj_module"]  # left in a closure by an enclosing run
         ours = modules.rebound(value)
         if ours is not None:
             return ours
@@ -171,15 +160,21 @@ class Session:
 
     def _class(self, node: Node, value: type) -> Any:
         self.check(node, "is", value)
-        watch.watch_class(self, value)
-        return value
+        if classes.users_class(value) is not value:
+            return value
+        ours = classes.traced_class(value)
+        if ours is None:
+            self.library(node, value)
+            watch.watch_class(self, value)
+        return ours or value
 
     def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:
         """What a name found in builtins gives."""
+        if name in ("print", "open", "input"):
+            self.note(f"builtin `{name}`", value, "it runs once, while tracing")
+        if name == "__import__":
+            return builtins_.importer(self, scope)
         return builtins_.STAND_INS.get(name, value)
-
-    def importer(self, scope: GuardedGlobals) -> Any:
-        return builtins_.importer(self, scope)
 
     def scope(self, real: dict[str, Any], module: str | None) -> GuardedGlobals:
         """The guarded globals over `real`, one a run."""
@@ -221,15 +216,18 @@ class Session:
         if type(value) is dict:
             new = {k: self.original(x) for k, x in value.items()}
             return value if all(map(operator.is_, new.values(), value.values())) else new
-        if type(value) is types.FunctionType or (objects.is_shadow(value) and not objects.is_node(type(value))):
+        if type(value) is types.FunctionType or (
+            shadows.is_shadow(value) and not objects.is_node(type(value))
+        ):
             return self._originals.get(id(value), value)
-        return value
+        classes.demote(value)
+        return classes.users_class(value)
 
     # ---- records -------------------------------------------------------------------------------
 
     def check(self, node: Node, kind: str, expected: Any) -> None:
-        """Record a guard (a root is what it is; nothing to check)."""
-        if self.guarded and (node.parent is not None or kind in ("absent", "missing", "empty", "keys")):
+        """Record a guard. A root is held: there is no doubt which object it is."""
+        if self.guarded and (node.parent is not None or kind not in ("is", "type", "value")):
             self.checks.append(Check(node, kind, expected))
 
     def note(self, path: str, value: Any, reason: str) -> None:
@@ -242,7 +240,7 @@ class Session:
         """List something of a library that may keep state of its own."""
         if impure_origin(value):
             self.note(str(node), value, "it runs once, while tracing; its result is kept")
-        elif not (callable(value) or _is_ours(value)):
+        elif isinstance(value, np.ndarray) or not (callable(value) or _is_ours(value)):
             self.note(str(node), value, reason)
 
     def where(self, scope: GuardedGlobals, name: str) -> str | None:
@@ -271,8 +269,9 @@ def _describe(value: Any) -> str:
 
 
 def _note_current(path: str, value: Any, reason: str) -> None:
-    if _current.session is not None:
-        _current.session.note(path, value, reason)
+    session = active.session()
+    if session is not None:
+        session.note(path, value, reason)
 
 
 modules.set_note(_note_current)
@@ -281,6 +280,7 @@ _HANDLERS: dict[type, Any] = {
     types.FunctionType: functions.wrap_function,
     types.MethodType: functions.wrap_method,
     functools.partial: functions.wrap_partial,
+    types.SimpleNamespace: containers.wrap_namespace,
     functions.LRU: functions.wrap_cached,
     types.ModuleType: Session._module,
     modules.GuardedModule: Session._module,

@@ -7,10 +7,11 @@ are guarded by identity and listed as snapshots.
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import TYPE_CHECKING, Any
 
-from tracejit.frontend import containers, functions, objects
+from tracejit.frontend import containers, functions, objects, shadows
 from tracejit.frontend.library import is_generated, is_library_class, is_library_function
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.scopes import GuardedGlobals
@@ -19,12 +20,17 @@ from tracejit.tracing import Box
 if TYPE_CHECKING:
     from tracejit.frontend.session import Session
 
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _REASON = "a method of a class that is not followed reads it; changes inside it are not seen"
 
 
 def argument(session: Session, value: Any) -> Any:
     """An argument of the outermost function: an object of the user's that is no pytree (such as
     `self`) becomes a shadow; of pytrees the classes are watched."""
+    if type(value) in _FUNCTIONS:
+        return session.stand_in(value, value.__name__ if hasattr(value, "__name__") else "argument")
+    if type(value) in (list, tuple) and any(type(x) in _FUNCTIONS for x in value):
+        return type(value)(argument(session, x) for x in value)
     if objects.why_not(type(value)) or objects.is_node(type(value)):
         watch_argument(session, value)
         return value
@@ -41,7 +47,7 @@ def watch_argument(session: Session, value: Any) -> None:
     elif isinstance(value, dict):
         for x in value.values():
             watch_argument(session, x)
-    elif not is_library_class(type(value)) and not objects.is_shadow(value):
+    elif not is_library_class(type(value)) and not shadows.is_shadow(value):
         watch_class(session, type(value))
         for x in getattr(value, "__dict__", {}).values():
             if type(x) is not Box and id(type(x)) not in session.watched:

@@ -16,7 +16,8 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.lowering import compile as machine
-from tracejit.lowering import cpu, fuse, loopprint, runtime
+from tracejit.lowering import cpu, cuda, fuse, loopprint, runtime
+from tracejit.lowering.loopir import Unsupported
 from tracejit.passes import pipeline
 from tracejit.tracing import use_trace
 
@@ -47,9 +48,10 @@ class Compiled:
         _debug(1, f"tracejit: compiled {jaxpr.name or 'a region'} in {self.compile_seconds * 1e3:.1f} ms")
 
     def as_text(self, stage: str) -> str:
-        """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised) or 'asm'.
+        """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or
+        'ptx' (the same loop IR as a CUDA kernel for sm_90, which needs no GPU).
 
-        Raises ValueError for another stage.
+        Raises ValueError for another stage, or for 'ptx' of a program that is not one parallel loop.
         """
         texts = {
             "jaxpr": lambda: str(self.jaxpr),
@@ -57,10 +59,17 @@ class Compiled:
             "source": lambda: self.llvm,
             "llvm": self.code.optimized_llvm,
             "asm": self.code.asm,
+            "ptx": self._ptx,
         }
         if stage not in texts:
             raise ValueError(f"no stage {stage!r}: choose one of {', '.join(texts)}")
         return texts[stage]()
+
+    def _ptx(self) -> str:
+        try:
+            return cuda.assemble(cuda.emit_kernel(self.lowered.program))
+        except Unsupported as e:
+            raise ValueError(f"this program is not one CUDA kernel: {e}") from e
 
 
 def _debug(level: int, text: Any) -> None:

@@ -62,7 +62,10 @@ class Aval:
 
     @property
     def is_static(self) -> bool:
-        return all(type(d) is int for d in self.shape)
+        for d in self.shape:  # not all(...): this is asked for every equation of an eager gradient
+            if type(d) is not int:
+                return False
+        return True
 
     def tangent(self) -> Aval:
         """The type of this value's tangents (float0 for integers and booleans)."""
@@ -92,12 +95,23 @@ def capacity(shape: Shape) -> tuple[int, ...]:
     return tuple(d if isinstance(d, int) else 1 if d.bound is None else d.bound for d in shape)
 
 
+#: NumPy scalar type -> its aval, made once; eager code asks very often.
+_scalars: dict[type, Aval] = {}
+
+
 def aval_of(x: Any) -> Aval:
     """The aval of a raw value: a tracer's own, or an array's or Python scalar's."""
+    found = _scalars.get(type(x))
+    if found is not None:
+        return found
+    if type(x) is np.ndarray:
+        return Aval(x.shape, dtypes.canonical(x.dtype))
     aval = getattr(x, "aval", None)
     if aval is not None:
         return aval
-    if isinstance(x, (np.ndarray, np.generic)):
+    if isinstance(x, np.generic):
+        return _scalars.setdefault(type(x), Aval((), dtypes.canonical(x.dtype)))
+    if isinstance(x, np.ndarray):
         return Aval(x.shape, dtypes.canonical(x.dtype))
     py = dtypes.of_python_scalar(x)
     if py is not None:

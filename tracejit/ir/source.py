@@ -11,7 +11,7 @@ import sys
 import threading
 from types import CodeType
 
-from tracejit.errors import is_internal
+from tracejit.errors import is_library
 
 _internal: dict[str, bool] = {}  # file name -> is it a file of this package or of NumPy
 
@@ -44,7 +44,7 @@ class Source:
 
 
 def _classify(name: str) -> bool:
-    hidden = is_internal(name) or f"{os.sep}numpy{os.sep}" in name or name.startswith("<frozen")
+    hidden = is_library(name)
     _internal[name] = hidden
     return hidden
 

@@ -16,7 +16,8 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__"):  # inspection (copy, pickle, doctest) must not import anything
+        # Inspection (copy, pickle, doctest) must not import anything.
+        if attribute.startswith("__") and attribute != "__pyx_capi__":
             raise AttributeError(attribute)
         value = getattr(importlib.import_module(self._name), attribute)
         setattr(self, attribute, value)

@@ -60,6 +60,11 @@ class Stored:
 
 
 @dataclass(frozen=True, eq=False)
+class Local:
+    """A value that only the nest which computes it reads, at indices where it has been computed."""
+
+
+@dataclass(frozen=True, eq=False)
 class Inline:
     """Output `number` of `eqn`, computed wherever it is read, from the values of `scope`."""
 
@@ -170,7 +175,7 @@ def read(k: Recorder, value: Any, idx: Index) -> Any:
         return read(k, value.value, (value.i, *idx))
     if type(value) is Scalar:
         return value.operand
-    key = (value, idx) if type(value) is Stored else (value.scope, value.eqn, idx)
+    key = (value.scope, value.eqn, idx) if type(value) is Inline else (value, idx)
     got = k.known.get(key)
     if got is None:
         got = _compute(k, value, idx)
@@ -180,6 +185,7 @@ def read(k: Recorder, value: Any, idx: Index) -> Any:
 
 
 def _compute(k: Recorder, value: Any, idx: Index) -> Any:
+    assert type(value) is not Local, "a value was read where it had not been computed"
     if type(value) is Stored:
         return k.load_at(value.buffer, value.at(k, idx), value.since)
     return value.scope.element(value.eqn, idx)

@@ -45,6 +45,11 @@ class Target:
         raise NotImplementedError
 
 
+    def share(self, f: Function) -> tuple[str, str] | None:
+        """(first, step) of the iterations of an outermost loop that run here; None for all of them."""
+        return None
+
+
 class Translator:
     """Writes a program's statements into `f`; `finish` ends it with the common exit block."""
 
@@ -59,6 +64,7 @@ class Translator:
         self.heap: list[Buffer] = []
         self.capacities: dict[Buffer, str] = {}
         self.unlikely = ""
+        self.outermost: Any = None
 
     # -- structure
 
@@ -69,6 +75,7 @@ class Translator:
             if isinstance(stmt, (For, While, If)):
                 self.flush(straight)
                 self.scopes.enter([stmt])
+                self.outermost = stmt
                 self.stmt(stmt)
             else:
                 straight.append(stmt)
@@ -90,7 +97,9 @@ class Translator:
     def loop(self, node: For) -> None:
         f, i = self.f, self.f.fresh()
         start, stop = value(f, node.start), value(f, node.stop)
-        first = f.let(f"sub nsw i64 {stop}, 1") if node.down else start
+        first, by = f.let(f"sub nsw i64 {stop}, 1") if node.down else start, "1"
+        if share := self.target.share(f) if node is self.outermost else None:
+            first, by = f.let(f"add nsw i64 {start}, {share[0]}"), share[1]
         head, body, latch, done = f.labels("loop", "body", "next", "done")
         f.names[node.var.id] = i
         before, step = f.label, f.fresh()
@@ -103,7 +112,7 @@ class Translator:
         self.block(node.body)
         f.jump(latch)
         f.begin(latch)
-        f.add(f"{step} = {'sub' if node.down else 'add'} nsw i64 {i}, 1")
+        f.add(f"{step} = {'sub' if node.down else 'add'} nsw i64 {i}, {by}")
         f.add(f"br label %{head}{self.loop_hint(node)}")
         f.begin(done)
 

@@ -81,6 +81,7 @@ class Module:
     header: list[str] = field(default_factory=list)
     functions: dict[str, str] = field(default_factory=dict)
     metadata: list[str] = field(default_factory=list)
+    vector_variants: bool = True  # whether loops are vectorised, so that functions need such variants
     _empty: str = ""
 
     def node(self, text: str) -> str:

@@ -18,10 +18,12 @@ Site = Index | str
 @dataclass(eq=False)
 class Storage:
     """A place for one value at a time. `stored` is known before the emission for targets, which are
-    given from outside; `owner` is the argument whose value a target holds at the start."""
+    given from outside; `owner` is the argument whose value a target holds at the start. `plain`: in
+    C order, so that a reshaped value can use it."""
 
     stored: Stored | None = None
     owner: Var | None = None
+    plain: bool = True
 
 
 @dataclass(eq=False)
@@ -54,12 +56,16 @@ class Plan:
 
     groups: list[Group]
     storage: dict[Var, Storage]
-    #: Equations whose result is operand 0's storage under another shape.
-    relabelled: dict[Eqn, Storage]
+    #: Stored values -> the result of a reshape that is the same storage under another shape.
+    relabelled: dict[Var, Var]
     #: Equations (updates, regions) -> operands to copy into the result's storage first: {operand: output}.
     copies: dict[Eqn, dict[int, int]]
     #: Equations that run as callbacks.
     opaque: set[Eqn]
-    #: (output number, variable) for outputs that must be moved to their target at the end.
+    #: Numbers of the outputs that must be moved to their target at the end.
     moves: list[int]
     cost: dict[Eqn, float]
+    #: Conditionals -> {operand: output} for outputs that start as that operand.
+    starts: dict[Eqn, dict[int, int]] = field(default_factory=dict)
+    #: Pull equations whose value does not depend on the index.
+    constant: set[Eqn] = field(default_factory=set)

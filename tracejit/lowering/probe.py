@@ -93,14 +93,16 @@ class Probe:
 
 
 class Access:
-    """What a Pull equation does at an index: its reads, the axes its value depends on, its work."""
+    """What a Pull equation does at an index: its reads, the axes its value depends on, its work.
+    `is_copy`: the value is what it reads of its only operand that is not 0-d, or it reads none."""
 
-    __slots__ = ("mask", "reads", "work")
+    __slots__ = ("is_copy", "mask", "reads", "work")
 
-    def __init__(self, reads: list[tuple[Any, Index]], mask: int, work: int) -> None:
+    def __init__(self, reads: list[tuple[Any, Index]], mask: int, work: int, is_copy: bool) -> None:
         self.reads = reads
         self.mask = mask
         self.work = work
+        self.is_copy = is_copy
 
 
 def probe_pull(k: Symbols, eqn: Eqn, idx: Index) -> Access:
@@ -108,7 +110,9 @@ def probe_pull(k: Symbols, eqn: Eqn, idx: Index) -> Access:
     scope, before = Probe(k), k.work
     operands = [Operand(scope, a) for a in eqn.invars]
     got = eqn.op.kernel.fn(k, idx, operands, Operand(scope, eqn.outvars[0]), **eqn.params)
-    return Access(scope.reads, k.mask(got), k.work - before)
+    arrays = [r for r in scope.reads if r[0].aval.shape]
+    is_copy = not arrays or (len(arrays) == 1 and got is k.known.get(arrays[0]))
+    return Access(scope.reads, k.mask(got), k.work - before, is_copy)
 
 
 def probe_place(k: Symbols, place: Any, eqn: Eqn, idx: Index) -> tuple[list[tuple[Any, Index]], Index]:

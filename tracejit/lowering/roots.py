@@ -6,29 +6,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.avals import Dim, Shape
-from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Var
 from tracejit.ir.kernel import (
     CondRegion, Contract, Cumulative, Kernel, Reduce, ScanRegion, Update, WhileRegion,
 )  # fmt: skip
-from tracejit.lowering.access import ZERO, Index, is_contiguous
+from tracejit.lowering.access import Index
 from tracejit.lowering.plan import VIEW, WHOLE, Group, Site, Storage
 from tracejit.lowering.probe import probe_place
 
 if TYPE_CHECKING:
     from tracejit.lowering.schedule import Planner
 
-SHORT_ROW = 8  # rows below this length are not worth a loop of their own
+_SHORT_ROW = 8  # rows below this length are not worth a loop of their own
 
 
 def plan_root(p: Planner, eqn: Eqn) -> Group:
     """Put an equation that is not inlined into a group, and demand its operands."""
     plan = _PLANS.get(type(eqn.op.kernel)) if eqn not in p.opaque else None
     return (plan or _opaque)(p, eqn)
-
-
-def is_plain(storage: Storage, shape: Shape) -> bool:
-    """Whether a storage is C-ordered (those of our own making are)."""
-    return storage.stored is None or is_contiguous(storage.stored, shape)
 
 
 def _single(p: Planner, eqn: Eqn) -> Group:
@@ -73,7 +68,7 @@ def _contract(p: Planner, eqn: Eqn) -> Group:
 def reduced_last(shape: Shape, axes: tuple[int, ...]) -> bool:
     """Whether a reduction runs along the innermost axis (or nothing but units is kept)."""
     long = [n for n, d in enumerate(shape) if d != 1]
-    return not long or long[-1] in axes or not any(n not in axes for n in long)
+    return not axes or not long or long[-1] in axes or not any(n not in axes for n in long)
 
 
 def loop_order(shape: Shape, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -98,7 +93,7 @@ def _reduce(p: Planner, eqn: Eqn) -> Group:
     rows = len(shape) - len(axes)
     at = operand_index(p.k.identity(domain), order)
     if reduced_last(shape, axes):
-        group = _row_nest(p, eqn, domain, rows, at) or _new_nest(p, "rows", domain, domain)
+        group = _row_nest(p, eqn, domain, rows, at) or _new_nest(p, "rows", domain, domain or None)
         group.kind, group.rows = "rows", rows
     else:
         group = _column_nest(p, eqn, domain, axes, at) or _new_nest(p, "columns", domain, ("columns", domain, axes))
@@ -137,6 +132,7 @@ def _row_nest(p: Planner, eqn: Eqn, domain: Shape, rows: int, at: Index) -> Grou
     in_rows = rows > 0 and p.sites_in(eqn, bound) == {row} and not _is_short(domain[rows:])
     if g is not None and g.position >= bound.position and g.kind in ("map", "rows"):
         fits = g.kind == "map" or g.rows == rows
+        fits = fits and not any(e.effects for e in g.members)
         if fits and (g is not bound or in_rows) and not g.overwritten and not _is_late(p, eqn, g, at):
             return g
     is_epilogue = bound.kind == "map" and bound.domain == domain[:rows] and not bound.overwritten
@@ -148,8 +144,8 @@ def _row_nest(p: Planner, eqn: Eqn, domain: Shape, rows: int, at: Index) -> Grou
 def _is_short(columns: Shape) -> bool:
     size = 1
     for d in columns:
-        size *= d if type(d) is int else SHORT_ROW
-    return size < SHORT_ROW
+        size *= d if type(d) is int else _SHORT_ROW
+    return size < _SHORT_ROW
 
 
 def _widen(p: Planner, group: Group, domain: Shape) -> Group:
@@ -194,6 +190,8 @@ def _update(p: Planner, eqn: Eqn) -> Group:
             group.domain = shape
             group.writes = "any" if all(d == 1 for d in shape) else None if s.repeats or s.combine else at
     base = form.base(eqn.params)
+    if type(base) is tuple:
+        p.demand(eqn.invars[base[1]], group, ())
     p.claim_over(eqn, group, base)
     return group
 
@@ -222,12 +220,25 @@ def _scan(p: Planner, eqn: Eqn) -> Group:
     xs = carry + params["carry"]
     _demand_all(p, eqn.invars[:carry] + eqn.invars[xs:], group, VIEW)
     passed = passed_through(params["jaxpr"], 1 + params["consts"], params["carry"])
-    _demand_all(p, [eqn.invars[carry + n] for n in passed], group, WHOLE)
+    _pass_on(p, eqn, group, [(carry + n, n) for n in passed])
     _demand_carries(p, eqn, group, {carry + n: n for n in range(params["carry"]) if n not in passed})
-    for n in (*passed, *range(params["carry"], len(eqn.outvars))):
-        if n in passed or eqn.outvars[n] in p.demands:
-            p.claim(eqn.outvars[n], group)
+    for v in eqn.outvars[params["carry"] :]:
+        if v in p.demands:
+            p.claim(v, group)
     return group
+
+
+def _pass_on(p: Planner, eqn: Eqn, group: Group, pairs: list[tuple[int, int]]) -> None:
+    """Outputs that are operands: whoever reads the output reads the operand, unless it has a place to be in."""
+    for operand, output in pairs:
+        a, v = eqn.invars[operand], eqn.outvars[output]
+        _demand_all(p, [a], group, WHOLE)
+        if v in p.plan.storage:
+            p.claim(v, group)
+            continue
+        for g, sites in p.demands.get(v, {}).items():
+            for s in sites:
+                p.demand(a, g, s)
 
 
 def passed_through(body: Jaxpr, first: int, count: int) -> list[int]:
@@ -239,7 +250,9 @@ def _while(p: Planner, eqn: Eqn) -> Group:
     group, params = _single(p, eqn), eqn.params
     consts = params["cond_consts"] + params["body_consts"]
     _demand_all(p, eqn.invars[:consts], group, VIEW)
-    _demand_carries(p, eqn, group, {consts + n: n for n in range(len(eqn.outvars))})
+    passed = passed_through(params["body"], params["body_consts"], len(eqn.outvars))
+    _pass_on(p, eqn, group, [(consts + n, n) for n in passed])
+    _demand_carries(p, eqn, group, {consts + n: n for n in range(len(eqn.outvars)) if n not in passed})
     return group
 
 
@@ -268,7 +281,8 @@ def _cond(p: Planner, eqn: Eqn) -> Group:
 
 def _dies_here(p: Planner, atom: Any, group: Group) -> bool:
     """Whether nothing reads `atom` in or after `group`."""
-    return type(atom) is Var and all(g.position > group.position for g in p.demands.get(atom, {}))
+    ours = type(atom) is Var and (atom in p.producers or atom in p.owned)
+    return ours and all(g.position > group.position for g in p.demands.get(atom, {}))
 
 
 def _could_start(eqn: Eqn, operand: int, out: Var) -> bool:

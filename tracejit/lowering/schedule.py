@@ -27,7 +27,7 @@ from tracejit.lowering.probe import Access, Symbols, affine, is_native, probe_pu
 _CHEAP = 8  # work an element that may be repeated rather than stored
 _MAX_SITES = 16  # indices at which one nest may read a value and inline it
 _MAX_MEMBERS = 16  # stored values of one nest
-_SHORT_ROW = 8  # rows below this length are not worth a loop of their own
+_MAX_WORK, _MAX_LEVELS = 400, 48  # of what is inlined into one nest
 _INLINED = (Pointwise, Pull)
 
 
@@ -67,16 +67,17 @@ class Planner:
 
     def _estimate(self) -> None:
         stored = {a for a in self.jaxpr.outs if type(a) is Var}
+        cost, levels = self.plan.cost, dict[Eqn | None, int]()
         for eqn in self.jaxpr.eqns:
             if eqn in self.opaque or not isinstance(eqn.op.kernel, _INLINED):
-                stored.update(eqn.outvars)
                 stored.update(a for a in eqn.invars if _is_whole(eqn) and type(a) is Var)
                 continue
-            self.plan.cost[eqn] = self._own_cost(eqn) + sum(
-                self.plan.cost.get(self.producers.get(a), 0.0)
-                for a in self._read_atoms(eqn)
-                if a.aval.shape and a not in stored
-            )
+            inner = [self.producers.get(a) for a in self._read_atoms(eqn) if a.aval.shape and a not in stored]
+            cost[eqn] = self._own_cost(eqn) + sum(cost.get(e, 0.0) for e in inner)
+            levels[eqn] = 1 + max((levels.get(e, 0) for e in inner), default=0)
+            if cost[eqn] > _MAX_WORK or levels[eqn] > _MAX_LEVELS:
+                self.forced.update(eqn.outvars)
+                stored.update(eqn.outvars)
 
     def _own_cost(self, eqn: Eqn) -> float:
         form = eqn.op.kernel
@@ -93,7 +94,9 @@ class Planner:
         if idx is not None and idx != own:
             return probe_pull(self.k, eqn, idx)
         if eqn not in self.accesses:
-            self.accesses[eqn] = probe_pull(self.k, eqn, own)
+            got = self.accesses[eqn] = probe_pull(self.k, eqn, own)
+            if got.mask == 0 and not any(a.aval.shape for a, _ in got.reads):
+                self.plan.constant.add(eqn)
         return self.accesses[eqn]
 
     # -- demands
@@ -144,14 +147,15 @@ class Planner:
         access = self._access(eqn)
         if eqn.op.kernel.alias:
             return [(a, FLAT if a.aval.shape else ()) for a, _ in access.reads]
-        return list(access.reads) if access.mask == 0 and not any(a.aval.shape for a, _ in access.reads) else None
+        return list(access.reads) if eqn in self.plan.constant else None
 
     def is_view(self, eqn: Eqn) -> bool:
         """Whether a value is an affine view of another one, or of nothing (iota)."""
         if eqn in self.opaque or not isinstance(eqn.op.kernel, Pull):
             return False
-        reads = [(a, idx) for a, idx in self._access(eqn).reads if a.aval.shape]
-        return len(reads) <= 1 and all(affine(self.k, i) is not None for _, idx in reads for i in idx)
+        access = self._access(eqn)
+        indices = [i for a, idx in access.reads if a.aval.shape for i in idx]
+        return access.is_copy and all(affine(self.k, i) is not None for i in indices)
 
     # -- limits: storage that is overwritten
 
@@ -198,6 +202,17 @@ class Planner:
             return True
         self.demand(atom, group, WHOLE)
         return False
+
+    def claim_over(self, eqn: Eqn, group: Group, base: Any) -> None:
+        """Claim storage for an update: its base's, if that is free."""
+        out = eqn.outvars[0]
+        if not out.aval.shape:
+            self.demand(eqn.invars[base], group, ())
+        elif type(base) is not int:
+            self.claim(out, group)
+        elif not self.inherit(eqn.invars[base], self.plan.storage.setdefault(out, Storage()), group):
+            self.plan.copies[eqn] = {base: 0}
+            self.claim(out, group)
 
     # -- groups
 
@@ -291,10 +306,10 @@ class Planner:
         fits = isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias and storage is not None
         if not fits or type(a) is not Var or a not in self.producers or a in self.plan.storage or a in self.demands:
             return False
-        if not (a.aval.is_static and out.aval.is_static and roots.is_plain(storage, out.aval.shape)):
+        if not (a.aval.is_static and out.aval.is_static and storage.plain):
             return False
         self.plan.storage[a] = storage
-        self.plan.relabelled[eqn] = storage
+        self.plan.relabelled[a] = out
         self.forced.add(a)
         for g in self.demands[out]:
             self.demand(a, g, WHOLE)

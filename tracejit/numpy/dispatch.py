@@ -174,7 +174,9 @@ def convert(x: Any, dtype: np.dtype) -> Any:
 
 
 def cast(r: Any, dtype: np.dtype) -> Any:
-    """A raw value as `dtype`."""
+    """A raw value as `dtype`; of complex numbers the real part."""
+    if isinstance(r, np.generic) and r.dtype.kind != "c":
+        return r.astype(dtype)
     return r if dtype_of(r) == dtype else ops.create.convert(r, dtype)
 
 
@@ -244,7 +246,8 @@ def select_where(where: Any, new: Any, old: Any) -> Any:
     """`new` where the mask holds, else `old` (raw values), broadcast to `old`'s shape."""
     shape = shape_of(old)
     mask = convert(where, dtypes.bool_)
-    new = ops.shape.broadcast_to(cast(new, dtype_of(old)), shape)
+    new = cast(new, dtype_of(old))
+    new = ops.shape.broadcast_to(new, shape) if shape_of(new) else new
     return ops.compare.select(ops.shape.broadcast_to(mask, shape) if shape_of(mask) else mask, new, old)
 
 

@@ -26,13 +26,13 @@ def _by_kind(boolean: Callable[..., Any], other: Callable[..., Any]) -> Callable
     return lambda x, *rest: boolean(x, *rest) if dtype_of(x) == _BOOL else other(x, *rest)
 
 
-def _truth(x: Any) -> Any:
+def truth(x: Any) -> Any:
     d = dtype_of(x)
     return x if d == _BOOL else co.ne(x, d.type(0))
 
 
 def _logical(op: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *xs: op(*map(_truth, xs))
+    return lambda *xs: op(*map(truth, xs))
 
 
 def _is_complex(x: Any) -> bool:

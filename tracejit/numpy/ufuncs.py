@@ -11,7 +11,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.numpy import elementwise as ew
-from tracejit.numpy import extents
+from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
     broadcast_operands,
@@ -40,14 +40,14 @@ _EXTENT_OPS = {"add", "subtract", "multiply", "floor_divide", "minimum", "maximu
 def loop_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: Any = None) -> tuple[np.dtype, ...]:
     """The dtypes of the loop NumPy would run, operands then results."""
     kinds = tuple(dtypes.bool_ if k is bool else k for k in kinds)
-    signature = None if dtype is None else (None,) * ufunc.nin + (dtype,) * ufunc.nout
-    return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), signature=signature)
+    options = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout}
+    return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **options)  # type: ignore[arg-type]
 
 
 class Ufunc:
     """A traced ufunc. `np` is NumPy's; `fn` takes raw operands of the loop's dtypes, of one shape or 0-d."""
 
-    __slots__ = ("__doc__", "__name__", "fn", "nin", "nout", "np")
+    __slots__ = ("__dict__", "fn", "nin", "nout", "np")
 
     def __init__(self, np_ufunc: np.ufunc, fn: Callable[..., Any]) -> None:
         self.np = np_ufunc
@@ -92,8 +92,8 @@ class Ufunc:
         old = filled(0, dtype_of(result), shape_of(result))  # NumPy leaves garbage there
         return wrap(select_where(mask, result, old))
 
-    def _wrap(self, result: Any) -> Any:
-        return tuple(map(wrap, result)) if self.nout > 1 else wrap(result)
+    def _wrap(self, result: Any, weak: bool = False) -> Any:
+        return tuple(wrap(r, weak) for r in result) if self.nout > 1 else wrap(result, weak)
 
     def apply(self, args: tuple[Any, ...], dtype: Any = None) -> Any:
         """The raw result(s) on operands of any kind."""
@@ -112,8 +112,8 @@ class Ufunc:
         """The result of a Python operator: weak if all operands are."""
         if all(type(a) is not Box or a.weak for a in args) and not has_arrays(args):
             args = tuple(int_like(a) for a in args) if self.__name__ not in _BOOLEAN else args
-            return wrap(self.apply(args), weak=True)
-        return wrap(self.apply(args))
+            return self._wrap(self.apply(args), weak=True)
+        return self._wrap(self.apply(args))
 
     # ------------------------------------------------------------ methods
 

@@ -2,8 +2,8 @@
 
 Derivatives follow JAX: holomorphic functions have their complex derivative, and
 transposing never conjugates. Coefficients come from primals only and multiply
-the tangent, so that linear programs hold products and little else. Coefficients
-that may be infinite multiply through `scale`: a zero tangent stays zero.
+the tangent, so that linear programs hold products and little else. Those that
+can be infinite multiply through `scale`, in which zero times infinity is zero.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ neg = pointwise(
 def _abs_tangent(t: Any, ans: Any, x: Any) -> Any:
     """sign(x) t, and Re(conj(x / |x|) t) of complex numbers; 0 at 0."""
     s = sign(x)
-    return real(mul(conj(s), t)) if kind(dtype_of(x)) == "c" else mul(s, t)
+    return real(mul(conj(s), t)) if kind(dtype_of(x)) == "c" else scale(s, t)
 
 
 def _sign_tangent(t: Any, ans: Any, x: Any) -> Any:
@@ -149,7 +149,7 @@ square = pointwise(
     np.square,
     kinds="iufc",
     kernel=lambda k, x: k.mul(x, x),
-    derivatives=(lambda t, ans, x: mul(mul(x, 2), t),),
+    derivatives=(lambda t, ans, x: scale(mul(x, 2), t),),
 )
 
 reciprocal = pointwise(
@@ -237,8 +237,8 @@ def _extremum(name: str, doc: str, fn: Any, kinds: str, kernel: Any, share: Any,
         kinds=kinds,
         kernel=kernel,
         derivatives=(
-            lambda t, ans, x, y: mul(share(wins, x, y), t),
-            lambda t, ans, x, y: mul(share(wins, y, x), t),
+            lambda t, ans, x, y: scale(share(wins, x, y), t),
+            lambda t, ans, x, y: scale(share(wins, y, x), t),
         ),
         simplify=(ids.same_operands,),
         bounds=bounds,

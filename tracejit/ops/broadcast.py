@@ -13,6 +13,7 @@ from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ops.dims import check_axes, dims_of, dynamic_shape, split_dynamic
 from tracejit.ops.helpers import move_batch_axis, view
+from tracejit.ops.moves import broadcast_of_expanded, broadcast_twice, same_type
 from tracejit.tracing import bind
 
 _I64 = np.dtype(np.int64)
@@ -94,6 +95,7 @@ broadcast_in_dim_op = view(
     eval=_broadcast_eval,
     transpose=_broadcast_transpose,
     batch=_broadcast_batch,
+    simplify=(same_type, broadcast_of_expanded, broadcast_twice),
     pull=_broadcast_pull,
 )
 

@@ -56,6 +56,7 @@ and_ = pointwise(
     derivatives=ZERO_TANGENT,
     arity=2,
     simplify=(*ids.both_sides(True, "b"), ids.same_operands),
+    bounds=ids.and_bounds,
 )
 
 or_ = pointwise(

@@ -16,7 +16,7 @@ from tracejit.ops.scalar import real_dtype
 _COMPLEX = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
 
 
-def _complex_dtype(d: np.dtype, _: Any) -> np.dtype:
+def _complex_dtype(d: np.dtype) -> np.dtype:
     if d not in _COMPLEX:
         raise TypeRuleError(op="complex", problem=f"takes float32 or float64, not {d}")
     return _COMPLEX[d]

@@ -12,7 +12,7 @@ from tracejit import ops
 from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim, DimSize
 from tracejit.ir.kernel import Segment, Update
-from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, NO_INPLACE, Op
+from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_BOUNDS, NO_EFFECTS, NO_INPLACE, Op
 from tracejit.ir.values import is_linear
 from tracejit.ops.dims import check_axes, dims_of
 from tracejit.ops.helpers import common_dtype, dtype_of, lift, ndim_of, to_batch_axis
@@ -34,7 +34,7 @@ def _concatenate_type(*xs: Aval, dimension: int) -> Aval:
             raise ShapeError(
                 op="concatenate", problem=f"{xs[0]} and {x} differ in other axes than {dimension}"
             )
-    sizes = [x.shape[dimension] for x in xs]
+    sizes: list[Any] = [x.shape[dimension] for x in xs]
     if len(xs) > 1:
         if any(isinstance(s, Dim) for s in sizes):
             raise DynamicExtentError(
@@ -47,10 +47,13 @@ def _concatenate_type(*xs: Aval, dimension: int) -> Aval:
 def _concatenate_transpose(ct: Any, *xs: Any, dimension: int) -> list[Any]:
     if len(xs) == 1:
         return [ct]
-    out, start, shape = [], 0, dims_of(ct)
+    out: list[Any] = []
+    start: Any = 0
+    shape = dims_of(ct)
     for x in xs:
         stop = start + dims_of(x)[dimension]
-        starts, limits = [0] * len(shape), [None] * len(shape)
+        starts: list[Any] = [0] * len(shape)
+        limits: list[Any] = [None] * len(shape)
         starts[dimension], limits[dimension] = start, stop
         out.append(ops.slices.slice(ct, start_indices=starts, limit_indices=limits) if is_linear(x) else None)
         start = stop
@@ -77,6 +80,10 @@ def _concatenate_segments(params: Any, avals: Any, out: Any) -> list[Segment]:
     return segments
 
 
+def _only_one(eqn: Any) -> Any:
+    return eqn.invars[0] if len(eqn.invars) == 1 else None
+
+
 concatenate_op = Op(
     name="concatenate",
     doc="arrays joined along an axis",
@@ -88,7 +95,7 @@ concatenate_op = Op(
     linearize=FROM_JVP,
     transpose=_concatenate_transpose,
     batch=_concatenate_batch,
-    simplify=NO_IDENTITIES,
+    simplify=(_only_one,),
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
     kernel=Update(lambda params: None, _concatenate_segments),
@@ -106,7 +113,7 @@ Config = tuple[tuple[int, int, int], ...]
 
 
 def _padded_size(axis: int, size: DimSize, lo: int, hi: int, interior: int) -> DimSize:
-    if (lo, hi, interior) == (0, 0, 0):
+    if lo + hi == interior == 0:  # a shift keeps the size
         return size
     if isinstance(size, Dim):
         raise DynamicExtentError(op="pad", problem=f"the size of axis {axis} is a traced integer")
@@ -137,7 +144,7 @@ def _kept(size: int, out_size: int, lo: int, interior: int) -> tuple[builtins.sl
 
 def _pad_eval(x: Any, fill: Any, *, padding_config: Config) -> Any:
     x = np.asarray(x)
-    shape = [_padded_size(0, s, *c) for s, c in zip(x.shape, padding_config, strict=True)]
+    shape: list[Any] = [_padded_size(0, s, *c) for s, c in zip(x.shape, padding_config, strict=True)]
     out = np.full(shape, fill, x.dtype)
     rows = zip(x.shape, shape, padding_config, strict=True)
     parts = [_kept(size, n, lo, interior) for size, n, (lo, _, interior) in rows]
@@ -199,6 +206,10 @@ def _pad_segments(params: Any, avals: Any, out: Any) -> list[Segment]:
     return [Segment(0, place)]
 
 
+def _nothing_added(eqn: Any) -> Any:
+    return eqn.invars[0] if all(c == (0, 0, 0) for c in eqn.params["padding_config"]) else None
+
+
 pad_op = Op(
     name="pad",
     doc="padding at both ends and between elements; negative padding crops",
@@ -210,7 +221,7 @@ pad_op = Op(
     linearize=FROM_JVP,
     transpose=_pad_transpose,
     batch=_pad_batch,
-    simplify=NO_IDENTITIES,
+    simplify=(_nothing_added,),
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
     kernel=Update(lambda params: ("fill", 1), _pad_segments),

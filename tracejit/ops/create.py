@@ -148,7 +148,7 @@ def convert(x: Any, dtype: np.dtype) -> Any:
 def _convert_jvp(primals: Any, tangents: Any, *, dtype: np.dtype) -> tuple[Any, Any]:
     out = convert_element_type(primals[0], dtype=dtype)
     (t,) = tangents
-    varies = not is_zero(t) and dtypes.is_inexact(dtype)
+    varies = not is_zero(t) and dtypes.is_inexact(dtype) and dtypes.is_inexact(dtype_of(primals[0]))
     return out, convert(t, dtype) if varies else Zero(aval_of(out).tangent())
 
 

@@ -89,7 +89,7 @@ def shift(x: Any, axis: int, by: int, fill: Any) -> Any:
     """Elements moved `by` places along `axis` (towards its end if positive), `fill` coming in."""
     config = [(0, 0, 0)] * len(shape_of(x))
     config[axis] = (by, -by, 0)
-    return ops.shape.pad(x, lift(fill, x), padding_config=tuple(config))
+    return ops.concat.pad(x, lift(fill, x), padding_config=tuple(config))
 
 
 def _strides(x: Any, axis: int, reverse: bool) -> list[int]:

@@ -80,43 +80,36 @@ def _eval(
     fill_value: Any,
     unique_indices: bool,
 ) -> Any:
-    x, dn = np.asarray(x), dimension_numbers
+    x, indices, dn = np.asarray(x), np.asarray(indices), dimension_numbers
     sizes = tuple(d if s is None else s for s, d in zip(slice_sizes, x.shape, strict=True))
+    axis = _only_axis(x, indices, dn, sizes)
+    if axis is not None and mode != "fill":
+        return np.take(x, indices[..., 0], axis, mode="clip")
     plan = Plan(x.shape, indices, dn, sizes, mode)
+    batch_shape, order = plan.batch_shape, plan.window_order
     if 0 in (plan.count, x.size):
-        out = _type_of(x, indices, dn, slice_sizes)
-        return np.full(out, fill_of(x.dtype, fill_value), x.dtype)
-    if plan.count == 1:
-        out = x[plan.single()]
-        order: Any = dn.window_dims(x.ndim)
+        out = np.full((*batch_shape, *(sizes[d] for d in order)), fill_of(x.dtype, fill_value), x.dtype)
+    elif plan.count == 1:
+        order = tuple(sorted(order))
+        out = x[plan.single()].reshape(*batch_shape, *(sizes[d] for d in order))
     else:
-        out = x.transpose(plan.order)[plan.index()] if plan.indexed else _repeat(x, plan)
-        order = plan.window_order
+        out = x.transpose(plan.order)[plan.index()]
+        out = np.broadcast_to(out, (*batch_shape, *out.shape)) if not plan.indexed else out
     if plan.valid is not None:
-        mask = plan.valid.reshape((-1,) + (1,) * len(order))
-        out = np.where(
-            mask, out.reshape(plan.count, *(sizes[d] for d in order)), fill_of(x.dtype, fill_value)
-        )
-    out = np.reshape(out, (*plan.batch_shape, *(sizes[d] for d in order)))
-    return np.transpose(out, _result_order(dn, order, len(plan.batch_shape)))
+        mask = plan.valid.reshape(batch_shape + (1,) * len(order))
+        out = np.where(mask, out, fill_of(x.dtype, fill_value))
+    return np.transpose(out, _result_order(dn, order, len(batch_shape)))
 
 
-def _type_of(x: Any, indices: Any, dn: Any, slice_sizes: Any) -> Any:
-    a, i = Aval(x.shape, x.dtype), Aval(np.shape(indices), np.asarray(indices).dtype)
-    return _type(
-        a,
-        i,
-        dimension_numbers=dn,
-        slice_sizes=slice_sizes,
-        mode="clip",
-        fill_value=None,
-        unique_indices=False,
-    ).shape
-
-
-def _repeat(x: Any, plan: Plan) -> Any:
-    part = x.transpose(plan.order)[plan.index()]
-    return np.broadcast_to(part, (plan.count, *part.shape))
+def _only_axis(x: Any, indices: Any, dn: GatherDimensionNumbers, sizes: Any) -> int | None:
+    """The axis of `np.take`, where the gather is one."""
+    if len(dn.start_index_map) != 1 or dn.collapsed_slice_dims != dn.start_index_map or not x.size:
+        return None
+    (axis,) = dn.start_index_map
+    n = indices.ndim - 1
+    plain = dn.offset_dims == (*range(axis), *range(axis + n, x.ndim + n - 1)) and indices.dtype.kind == "i"
+    whole = plain and all(s == d or a == axis for a, (s, d) in enumerate(zip(sizes, x.shape, strict=True)))
+    return axis if whole else None
 
 
 def _result_order(dn: GatherDimensionNumbers, order: Sequence[int], batch_ndim: int) -> list[int]:

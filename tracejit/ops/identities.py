@@ -135,7 +135,6 @@ neg_bounds = bounds(lambda x: (-x[1], -x[0]))
 max_bounds = bounds(lambda x, y: (max(x[0], y[0]), max(x[1], y[1])))
 min_bounds = bounds(lambda x, y: (min(x[0], y[0]), min(x[1], y[1])))
 same_bounds = bounds(lambda x, **params: x)
-select_bounds = bounds(lambda pred, x, y: (min(x[0], y[0]), max(x[1], y[1])))
 clamp_bounds = bounds(
     lambda x, lo, hi: (min(max(x[0], lo[0]), hi[0]), min(max(x[1], lo[1]), hi[1]))
 )
@@ -145,6 +144,18 @@ clamp_bounds = bounds(
 def mul_bounds(x: tuple[int, int], y: tuple[int, int]) -> tuple[int, int]:
     ends = [a * b for a in x for b in y]
     return min(ends), max(ends)
+
+
+def select_bounds(operands: Any) -> Range:
+    """Either branch; nothing is known about the predicate."""
+    _, x, y = operands
+    return None if x is None or y is None else (min(x[0], y[0]), max(x[1], y[1]))
+
+
+def and_bounds(operands: Any) -> Range:
+    """x & y is in 0 … y if y is not negative."""
+    highs = [r[1] for r in operands if r is not None and r[0] >= 0]
+    return (0, min(highs)) if highs else None
 
 
 @bounds

@@ -10,23 +10,31 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
-from tracejit.ir.avals import Aval, Dim, Shape
+from tracejit.ir.avals import Aval, Dim, DimSize, Shape
 from tracejit.ir.kernel import Pull, Segment, Update
 from tracejit.ir.primitive import (
     FROM_JVP,
     LINEAR,
     NO_BOUNDS,
     NO_EFFECTS,
-    NO_IDENTITIES,
     NO_INPLACE,
     Op,
 )
 from tracejit.ir.values import AddInto, Value, is_linear
-from tracejit.ops import concat, gather, scatter
+from tracejit.ops import arithmetic, gather, scalar, scatter
 from tracejit.ops.dims import dims_of, dynamic_shape, split_dynamic
 from tracejit.ops.helpers import lift, to_batch_axis
+from tracejit.ops.index_batch import Examples
 from tracejit.ops.index_check import check_index
-from tracejit.ops.slices import add_values, check_update
+from tracejit.ops.moves import (
+    constant_update,
+    constant_window,
+    read_what_was_written,
+    same_type,
+    write_everything,
+    write_twice,
+)
+from tracejit.ops.slices import check_update
 from tracejit.ops.windows import clamp_start, index_value
 from tracejit.tracing import bind
 
@@ -74,16 +82,6 @@ def _lift_starts(starts: Sequence[Any]) -> list[Any]:
     return [lift(s, _I64) for s in starts]
 
 
-def _batched_starts(size: int, starts: Sequence[Any], dims: Sequence[Any], axes: Sequence[int]) -> Any:
-    """The starts of `axes` as one (size, len(axes)) array of int64."""
-    columns = []
-    for n in axes:
-        s = ops.create.convert_element_type(starts[n], dtype=_I64)
-        s = to_batch_axis(s, dims[n], 0, size)
-        columns.append(ops.shape.expand_dims(s, (1,)))
-    return concat.concatenate(*columns, dimension=1)
-
-
 # ---------------------------------------------------------------- dynamic_slice
 
 
@@ -124,38 +122,33 @@ def _slice_batch(size: int, args: Any, dims: Any, *, sizes: Any, bounds: Any) ->
     if all(d is None for d in dims[1:]):
         zero = np.int64(0)
         return bind(dynamic_slice_op, x, zero, *starts, *dyn, sizes=(size, *sizes), bounds=bounds), 0
-    return _slice_examples(size, x, starts, dims, dyn, sizes), 0
+    return _slice_examples(size, x, starts, dims, _full_sizes(sizes, dyn, bounds)), 0
 
 
-def _concrete(extent: Any) -> Any:
-    return extent if isinstance(extent, Value) else int(extent)
+def _full_sizes(sizes: Any, dyn: Any, bounds: Any) -> Shape:
+    """`sizes` with the traced ones as Dims, those that are known by now as ints."""
+    extents = iter(zip(dyn, bounds, strict=True))
+    return tuple(_known(*next(extents)) if s is None else s for s in sizes)
 
 
-def _slice_examples(size: int, x: Any, starts: Any, dims: Any, dyn: Any, sizes: Any) -> Any:
-    """Each example starts elsewhere: a gather."""
+def _known(extent: Any, bound: int | None) -> DimSize:
+    return Dim(extent, bound) if isinstance(extent, Value) else int(extent)
+
+
+def _slice_examples(size: int, x: Any, starts: Any, dims: Any, full: Shape) -> Any:
+    """Each example starts elsewhere: a gather. `full` is the window's shape."""
     batched = dims[0] is not None
     shape = dims_of(x)[1:] if batched else dims_of(x)
-    extents = iter(dyn)
-    full = tuple(_concrete(next(extents)) if s is None else s for s in sizes)
-    whole = [d == s or (isinstance(d, Dim) and d.var is s) for d, s in zip(shape, full, strict=True)]
-    if any(type(s) is not int and not w for s, w in zip(full, whole, strict=True)):
-        raise DynamicExtentError(
-            op="dynamic_slice", problem="start and traced size both vary where vmap batches the start"
-        )
-    axes = tuple(n for n, w in enumerate(whole) if not w)
-    if not axes:
-        return x if batched else ops.helpers.broadcast_batch(x, 0, size)
-    lead = int(batched)
-    dn = gather.GatherDimensionNumbers(
-        offset_dims=tuple(range(1, len(sizes) + 1)),
-        collapsed_slice_dims=(),
-        start_index_map=tuple(a + lead for a in axes),
-        operand_batching_dims=(0,) * lead,
-        start_indices_batching_dims=(0,) * lead,
+    examples = Examples.of(shape, full)
+    if not examples.moving:
+        return x if batched else to_batch_axis(x, None, 0, size)
+    return gather.gather(
+        x,
+        examples.positions(size, shape, starts, dims[1:]),
+        dimension_numbers=examples.numbers(batched),
+        slice_sizes=examples.window(batched),
+        mode="clip",
     )
-    window = (1,) * lead + tuple(s if type(s) is int else None for s in full)
-    indices = _batched_starts(size, starts, dims[1:], axes)
-    return gather.gather(x, indices, dimension_numbers=dn, slice_sizes=window, mode="clip")
 
 
 def _slice_pull(k: Any, idx: Any, operands: Any, out: Any, *, sizes: Any, bounds: Any) -> Any:
@@ -174,7 +167,7 @@ dynamic_slice_op = Op(
     linearize=FROM_JVP,
     transpose=_slice_transpose,
     batch=_slice_batch,
-    simplify=NO_IDENTITIES,
+    simplify=(same_type, read_what_was_written, constant_window),
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
     kernel=Pull(_slice_pull),
@@ -226,24 +219,20 @@ def _dynamic_updater(name: str, doc: str, add: bool) -> Op:
         x, u = (to_batch_axis(a, d, 0, size) for a, d in zip(args[:2], dims, strict=False))
         if all(d is None for d in dims[2:]):
             return bind(op, x, u, np.int64(0), *args[2:]), 0
-        ndim = len(args) - 2
-        axes = tuple(range(ndim))
-        dn = scatter.ScatterDimensionNumbers(
-            update_window_dims=tuple(range(1, ndim + 1)),
-            inserted_window_dims=(),
-            scatter_dims_to_operand_dims=tuple(a + 1 for a in axes),
-            operand_batching_dims=(0,),
-            scatter_indices_batching_dims=(0,),
-        )
+        shape = dims_of(x)[1:]
+        examples = Examples.of(shape, dims_of(u)[1:])
+        if not examples.moving:
+            return (arithmetic.add(x, u) if add else u), 0
         write = scatter.scatter_add if add else scatter.scatter
-        indices = _batched_starts(size, args[2:], dims[2:], axes)
+        indices = examples.positions(size, shape, args[2:], dims[2:])
+        dn = scatter.ScatterDimensionNumbers.of_gather(examples.numbers(True))
         return write(x, indices, u, dimension_numbers=dn, mode="clip", unique_indices=True), 0
 
     def segments(params: Any, avals: Any, out: Any) -> list[Segment]:
         def place(k: Any, idx: Any, operands: Any, out: Any) -> Any:
             return _clamped(k, idx, out, operands[2:], operands[1]), None
 
-        return [Segment(1, place, add_values if add else None)]
+        return [Segment(1, place, scalar.add if add else None)]
 
     op = Op(
         name=name,
@@ -256,7 +245,7 @@ def _dynamic_updater(name: str, doc: str, add: bool) -> Op:
         linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=NO_IDENTITIES,
+        simplify=(constant_update,) if add else (write_everything, write_twice, constant_update),
         effects=NO_EFFECTS,
         bounds=NO_BOUNDS,
         kernel=Update(lambda params: 0, segments),

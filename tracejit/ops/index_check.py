@@ -12,8 +12,9 @@ from tracejit import dtypes
 from tracejit.errors import IndexOutOfRangeError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Pointwise
-from tracejit.ir.primitive import FROM_JVP, NO_IDENTITIES, NO_INPLACE, NONLINEAR, ZERO_TANGENT, Op
+from tracejit.ir.primitive import FROM_JVP, NO_INPLACE, NONLINEAR, ZERO_TANGENT, Op
 from tracejit.ops.helpers import align_pointwise, lift
+from tracejit.ops.moves import index_known_inside
 from tracejit.tracing import bind
 
 _I64 = np.dtype(np.int64)
@@ -98,7 +99,7 @@ check_index_op = Op(
     linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_batch,
-    simplify=NO_IDENTITIES,
+    simplify=(index_known_inside,),
     effects=lambda params: frozenset({"error"}),
     bounds=_bounds,
     kernel=Pointwise(_kernel),

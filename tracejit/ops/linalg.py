@@ -12,10 +12,11 @@ from tracejit import ops
 from tracejit.errors import ShapeError
 from tracejit.ir.avals import Aval
 from tracejit.ir.kernel import Contract
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, NO_INPLACE, Op
+from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear, is_zero
 from tracejit.ops.dims import check_axes
 from tracejit.ops.helpers import common_dtype, shift_axes
+from tracejit.ops.moves import product_of_transposed
 from tracejit.ops.shape import inverse
 from tracejit.tracing import bind
 
@@ -46,6 +47,9 @@ def _type(x: Aval, y: Aval, *, dimension_numbers: Numbers) -> Aval:
 def _eval(x: Any, y: Any, *, dimension_numbers: Numbers) -> Any:
     (xc, yc), (xb, yb) = dimension_numbers
     x, y = np.asarray(x), np.asarray(y)
+    if x.ndim <= 2 and y.ndim <= 2 and len(xc) == 1 and not xb:
+        left, right = (x if xc[0] == x.ndim - 1 else x.T), (y if yc[0] == 0 else y.T)
+        return np.matmul(left, right).astype(x.dtype, copy=False)
     xf, yf = free_axes(x.ndim, xc, xb), free_axes(y.ndim, yc, yb)
     shape = [x.shape[a] for a in (*xb, *xf)] + [y.shape[b] for b in yf]
     if not xc:
@@ -61,7 +65,7 @@ def _eval(x: Any, y: Any, *, dimension_numbers: Numbers) -> Any:
         left = left[0]
     if not yb and not yf:
         right = right[:, 0]
-    return np.reshape(np.matmul(left, right), shape)
+    return np.reshape(np.matmul(left, right), shape).astype(x.dtype, copy=False)  # bfloat16 gives float32
 
 
 def _merged(a: Any, batch: int, rows: int) -> Any:
@@ -139,7 +143,7 @@ dot_general_op = Op(
     linearize=FROM_JVP,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
+    simplify=(product_of_transposed,),
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
     kernel=Contract(),

@@ -64,8 +64,7 @@ def _integer_pow_tangent(t: Any, ans: Any, x: Any, *, n: int) -> Any:
     """n x**(n-1) t."""
     if n in (0, 1):
         return Zero(aval_of(x).tangent()) if n == 0 else t
-    slope = ops.arithmetic.mul(x if n == 2 else integer_pow(x, n=n - 1), n)
-    return scale(slope, t) if n < 0 else ops.arithmetic.mul(slope, t)
+    return scale(ops.arithmetic.mul(x if n == 2 else integer_pow(x, n=n - 1), n), t)
 
 
 integer_pow = pointwise(

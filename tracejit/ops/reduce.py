@@ -26,7 +26,7 @@ from tracejit.ir.primitive import (
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import identities as ids
 from tracejit.ops import scalar
-from tracejit.ops.arithmetic import mul, unscale
+from tracejit.ops.arithmetic import mul, scale, unscale
 from tracejit.ops.compare import eq, select
 from tracejit.ops.helpers import check_axis, check_kind, dtype_of, lift, ndim_of, shape_of, shift_axes
 from tracejit.tracing import bind
@@ -199,7 +199,7 @@ def _extremum_jvp(get_op: Callable[[], Any]) -> Rule:
         here = eq(x, spread(out, axes, shape_of(x)))
         weight = select(here, lift(1.0, x), lift(0.0, x))
         count = spread(reduce_sum(weight, axes=axes), axes, shape_of(x))
-        return out, reduce_sum(mul(unscale(weight, count), t), axes=axes)
+        return out, reduce_sum(scale(unscale(weight, count), t), axes=axes)
 
     return jvp
 

@@ -127,7 +127,14 @@ def sign(k: Any, x: Any) -> Any:
 
 def reciprocal(k: Any, x: Any) -> Any:
     needs(x, "fc", "reciprocal")
-    return div(k, k.const(1, x.dtype), x)
+    if not isinstance(x, Pair):
+        return 1.0 / x
+    wide = k.le(fabs(k, x.im), fabs(k, x.re))
+    big, small = k.select(wide, x.re, x.im), k.select(wide, x.im, x.re)
+    ratio = small / big
+    scale = big + small * ratio
+    one = k.const(1.0, ratio.dtype)
+    return k.pair(k.select(wide, one, ratio) / scale, k.neg(k.select(wide, ratio, one)) / scale)
 
 
 def rounding(name: str) -> Any:
@@ -209,7 +216,7 @@ def fmod(k: Any, x: Any, y: Any) -> Any:
 def integer_pow(k: Any, x: Any, *, n: int) -> Any:
     """x**n. Integers by squaring, as NumPy. Floats: exact products for n <= 2, otherwise
     double-word products (n up to 32 in size), within 1 ulp; larger ones through pow."""
-    needs(x, "iuf", "integer_pow")
+    needs(x, "iuf" if n >= 0 else "f", "integer_pow")  # eval raises for negative powers of integers
     if n == 0:
         return k.const(1, x.dtype)
     if kind(x) in "iu":

@@ -1,9 +1,10 @@
-"""Products in which a zero tangent stays zero: derivative coefficients may be infinite or NaN.
+"""Products in which zero wins: what derivative rules multiply with.
 
 `where(x > 0, sqrt(x), 0)` sends a zero cotangent to sqrt's derivative at 0,
-which is infinite, and 0 * inf is NaN. In a linear map zero goes to zero, so
-these two products say so. They are what derivative rules multiply with; for
-finite coefficients they are * and /.
+which is infinite, and 0 * inf is NaN. A linear map takes zero to zero, and a
+coefficient of zero means "does not depend on", so here zero times anything is
+zero. Such products do not depend on their order, so forward and reverse mode
+agree. For finite numbers they are * and /, but for the sign of a zero.
 """
 
 from __future__ import annotations
@@ -18,38 +19,47 @@ from tracejit.ops import scalar
 from tracejit.ops.helpers import each_linear, linear_in, pointwise
 
 
-def _keep_zeros(t: Any, out: Any) -> Any:
-    return np.where(t == 0, t, out)[()] if (out != out).any() else out
+def _quietly(ufunc: np.ufunc, zero: Any) -> Any:
+    """`ufunc` without warnings, 0 instead of NaN where `zero(x, y)`."""
+
+    def evaluate(x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            out = ufunc(x, y)
+        bad = out != out
+        if bad.any() if out.ndim else bad:
+            return np.where(bad & zero(x, y), out.dtype.type(0), out)[()]
+        return out
+
+    return evaluate
 
 
-def _scale_eval(c: Any, t: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return _keep_zeros(t, np.multiply(c, t))
+def _scale_kernel(k: Any, c: Any, t: Any) -> Any:
+    out = k.mul(c, t)
+    return k.select(k.or_(k.eq(c, 0), k.eq(t, 0)), k.const(0, out.dtype), out)
 
 
-def _unscale_eval(t: Any, d: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return _keep_zeros(t, np.divide(t, d))
+def _unscale_kernel(k: Any, t: Any, d: Any) -> Any:
+    return k.select(k.eq(t, 0), t, scalar.div(k, t, d))
 
 
 scale = pointwise(
     "scale",
-    "c * t, and t where t is zero, whatever c is",
-    _scale_eval,
+    "c * t, and 0 where one of them is 0",
+    _quietly(np.multiply, lambda c, t: (c == 0) | (t == 0)),
     kinds="fc",
-    kernel=lambda k, c, t: k.select(k.eq(t, 0), t, k.mul(c, t)),
+    kernel=_scale_kernel,
     derivatives=(lambda dc, ans, c, t: scale(dc, t), lambda dt, ans, c, t: scale(c, dt)),
     transpose=each_linear(lambda ct, c, t: scale(ct, t), lambda ct, c, t: scale(c, ct)),
-    simplify=(ids.neutral(0, 1, "f"),),
+    simplify=ids.both_sides(1, "f"),
     cost=2,
 )
 
 unscale = pointwise(
     "unscale",
-    "t / d, and t where t is zero, whatever d is",
-    _unscale_eval,
+    "t / d, and 0 where t is 0",
+    _quietly(np.divide, lambda t, d: t == 0),
     kinds="fc",
-    kernel=lambda k, t, d: k.select(k.eq(t, 0), t, scalar.div(k, t, d)),
+    kernel=_unscale_kernel,
     derivatives=(
         lambda dt, ans, t, d: unscale(dt, d),
         lambda dd, ans, t, d: ops.arithmetic.neg(scale(unscale(ans, d), dd)),

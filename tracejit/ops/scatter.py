@@ -23,11 +23,11 @@ from tracejit.ir.primitive import (
     Rule,
     Sentinel,
 )
+from tracejit.ops import scalar
 from tracejit.ops import scatter_rules as rules
 from tracejit.ops.gather import batched_numbers
 from tracejit.ops.helpers import move_batch_axis, to_batch_axis
-from tracejit.ops.slices import add_values
-from tracejit.ops.windows import GatherDimensionNumbers, Plan, check_numbers, locate
+from tracejit.ops.windows import GatherDimensionNumbers, Plan, along, check_numbers, locate
 from tracejit.tracing import bind
 
 
@@ -94,12 +94,13 @@ def _write_all(x: Any, indices: Any, updates: Any, dn: Any, mode: str, ufunc: An
     rows = _rows(updates, plan, dn)
     if plan.valid is not None:
         rows = rows[plan.valid]
-        plan.keep(plan.valid)
+        plan.keep_valid()
     if plan.count == 1:
-        order = np.argsort(plan.window_order)
-        _combine(x, plan.single(), np.transpose(rows[0], order), ufunc)
+        window = sorted(plan.window_order)
+        row = rows.reshape(rows.shape[len(plan.batch_shape) :])
+        _combine(x, plan.single(), row.transpose([plan.window_order.index(d) for d in window]), ufunc)
     elif not plan.indexed:
-        for row in rows:
+        for row in rows.reshape(plan.count, *rows.shape[len(plan.batch_shape) :]):
             _combine(x.transpose(plan.order), plan.index(), row, ufunc)
     elif ufunc is None or unique:
         _combine(x.transpose(plan.order), _c_ordered(plan.index(), len(plan.indexed)), rows, ufunc)
@@ -109,24 +110,18 @@ def _write_all(x: Any, indices: Any, updates: Any, dn: Any, mode: str, ufunc: An
 
 
 def _rows(updates: Any, plan: Plan, dn: GatherDimensionNumbers) -> Any:
-    """The updates with axes (positions, windows in the plan's order)."""
+    """The updates with axes (positions…, windows in the plan's order)."""
     window = sorted(plan.window_order)
     axes = [dn.offset_dims[window.index(d)] for d in plan.window_order]
-    u = np.transpose(updates, (*dn.batch_positions(np.ndim(updates)), *axes))
-    return u.reshape(plan.count, *(plan.sizes[d] for d in plan.window_order))
+    return np.transpose(updates, (*dn.batch_positions(np.ndim(updates)), *axes))
 
 
 def _combine(x: Any, index: Any, u: Any, ufunc: Any) -> None:
-    if ufunc is None:
-        x[index] = u
-    else:
-        x[index] = ufunc(x[index], u)
+    x[index] = u if ufunc is None else ufunc(x[index], u)
 
 
 def _c_ordered(index: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     """Index arrays in full and in C order, so that NumPy writes duplicates in order."""
-    if count == 1:
-        return index
     full = np.broadcast_arrays(*index[:count])
     return (*map(np.ascontiguousarray, full), *index[count:])
 
@@ -138,16 +133,15 @@ def _accumulate(x: Any, plan: Plan, rows: Any, ufunc: Any) -> None:
         ufunc.at(x.transpose(plan.order), index, rows)
         return
     strides = [s // x.itemsize for s in x.strides]
-    ndim = rows.ndim
-    flat: Any = 0
+    batch, ndim = len(plan.batch_shape), rows.ndim
+    flat: Any = None
     for d, at in zip(plan.indexed, index, strict=False):
-        flat = flat + at.reshape(at.shape + (1,) * (ndim - at.ndim)) * strides[d]
-    for d in plan.window_order[len(plan.windowed) :]:
-        own = [1] * ndim
-        own[1 + plan.window_order.index(d)] = plan.sizes[d]
-        flat = flat + (np.arange(plan.sizes[d]) * strides[d]).reshape(own)
-    flat = np.broadcast_to(flat, rows.shape)
-    ufunc.at(x.reshape(-1), np.ravel(flat), np.ravel(rows))
+        at = at.reshape(at.shape + (1,) * (ndim - at.ndim))
+        at = at if strides[d] == 1 else at * strides[d]
+        flat = at if flat is None else flat + at
+    for n, d in enumerate(plan.window_order[len(plan.windowed) :], batch + len(plan.windowed)):
+        flat = flat + along(np.arange(plan.sizes[d]) * strides[d], n, ndim)
+    ufunc.at(x.reshape(-1), np.broadcast_to(flat, rows.shape).reshape(-1), rows.reshape(-1))
 
 
 # ---------------------------------------------------------------- the family
@@ -249,21 +243,13 @@ def _scatter(
     return call
 
 
-def _multiply(k: Any, old: Any, new: Any) -> Any:
-    return k.and_(old, new) if old.dtype.kind == "b" else k.mul(old, new)
-
-
-def _extremum(least: bool) -> Callable[..., Any]:
-    suffix = "min" if least else "max"
+def _extremum(of_reals: Callable[..., Any], predicate: str) -> Callable[..., Any]:
+    before = scalar.order(predicate)
 
     def combine(k: Any, old: Any, new: Any) -> Any:
-        if dtypes.is_complex(old.dtype):
-            return k.lt(old, new)  # refused by the builder: it then runs through NumPy
-        if old.dtype.kind == "b":
-            return k.and_(old, new) if least else k.or_(old, new)
-        if dtypes.is_float(old.dtype):
-            return k.float_op(f"f{suffix}imum", old, new)
-        return k.int_op(("s" if old.dtype.kind == "i" else "u") + suffix, old, new)
+        if not dtypes.is_complex(old.dtype):
+            return of_reals(k, old, new)
+        return k.select(k.or_(k.isnan(old), before(k, old, new)), old, new)
 
     return combine
 
@@ -273,17 +259,17 @@ scatter = _scatter(
     None, None, LINEAR, rules.set_transpose,
 )  # fmt: skip
 scatter_add = _scatter(
-    "scatter_add", "x with updates added in", np.add, add_values, LINEAR, rules.add_transpose
+    "scatter_add", "x with updates added in", np.add, scalar.add, LINEAR, rules.add_transpose
 )
 scatter_mul = _scatter(
-    "scatter_mul", "x with updates multiplied in", np.multiply, _multiply, rules.mul_jvp, rules.mul_transpose
+    "scatter_mul", "x with updates multiplied in", np.multiply, scalar.mul, rules.mul_jvp, rules.mul_transpose
 )
 scatter_min = _scatter(
-    "scatter_min", "the minimum of x and updates", np.minimum, _extremum(True),
+    "scatter_min", "the minimum of x and updates", np.minimum, _extremum(scalar.minimum, "le"),
     rules.extremum_jvp("scatter_min"), NONLINEAR,
 )  # fmt: skip
 scatter_max = _scatter(
-    "scatter_max", "the maximum of x and updates", np.maximum, _extremum(False),
+    "scatter_max", "the maximum of x and updates", np.maximum, _extremum(scalar.maximum, "ge"),
     rules.extremum_jvp("scatter_max"), NONLINEAR,
 )  # fmt: skip
 

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import DynamicExtentError, ShapeError
-from tracejit.ir.avals import Aval, Shape
+from tracejit.ir.avals import Aval
+from tracejit.ir.kernel import Pull
+from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_EFFECTS, NO_INPLACE, Op, Rule
 from tracejit.ops.broadcast import broadcast_in_dim, broadcast_to
 from tracejit.ops.dims import broadcast_shapes, check_axes, dims_of, normalize_axis
 from tracejit.ops.helpers import move_batch_axis, shift_axes, view
+from tracejit.ops.identities import same_bounds
+from tracejit.ops.moves import no_permutation, permute_twice, relabel_twice, reverse_twice, same_type
 from tracejit.ops.slices import slice
 from tracejit.tracing import bind
 
@@ -23,10 +27,31 @@ __all__ = [
 
 _I64 = np.dtype(np.int64)
 
+
+def _relabel(name: str, doc: str, *, type: Rule, eval: Rule, transpose: Rule, batch: Rule, pull: Rule) -> Op:
+    """Register a view that keeps the elements in their C order."""
+    return Op(
+        name=name,
+        doc=doc,
+        multi=False,
+        type=type,
+        eval=eval,
+        inplace=NO_INPLACE,
+        jvp=LINEAR,
+        linearize=FROM_JVP,
+        transpose=transpose,
+        batch=batch,
+        simplify=(same_type, relabel_twice),
+        effects=NO_EFFECTS,
+        bounds=same_bounds,
+        kernel=Pull(pull, alias=True),
+    )
+
+
 # ---------------------------------------------------------------- reshape
 
 
-def _reshape_type(x: Aval, *, shape: Shape) -> Aval:
+def _reshape_type(x: Aval, *, shape: tuple[int, ...]) -> Aval:
     if not x.is_static or not all(type(d) is int for d in shape):
         raise DynamicExtentError(op="reshape", problem=f"{x} has a dimension whose size is a traced integer")
     if math.prod(shape) != x.size or any(d < 0 for d in shape):
@@ -34,11 +59,11 @@ def _reshape_type(x: Aval, *, shape: Shape) -> Aval:
     return Aval(shape, x.dtype)
 
 
-def _reshape_transpose(ct: Any, x: Any, *, shape: Shape) -> list[Any]:
+def _reshape_transpose(ct: Any, x: Any, *, shape: tuple[int, ...]) -> list[Any]:
     return [reshape(ct, shape=x.aval.shape)]
 
 
-def _reshape_batch(size: int, args: Any, dims: Any, *, shape: Shape) -> tuple[Any, int]:
+def _reshape_batch(size: int, args: Any, dims: Any, *, shape: tuple[int, ...]) -> tuple[Any, int]:
     return reshape(move_batch_axis(args[0], dims[0], 0), shape=(size, *shape)), 0
 
 
@@ -59,7 +84,7 @@ def _equal_blocks(a: Sequence[int], b: Sequence[int]) -> list[tuple[range, range
     return out
 
 
-def _reshape_pull(k: Any, idx: Any, operands: Any, out: Any, *, shape: Shape) -> Any:
+def _reshape_pull(k: Any, idx: Any, operands: Any, out: Any, *, shape: tuple[int, ...]) -> Any:
     source = operands[0].aval.shape
     index = [k.const(0, _I64)] * len(source)
     for axes, out_axes in _equal_blocks(source, shape) if 0 not in source else ():
@@ -74,7 +99,7 @@ def _reshape_pull(k: Any, idx: Any, operands: Any, out: Any, *, shape: Shape) ->
     return operands[0][tuple(index)]
 
 
-reshape_op = view(
+reshape_op = _relabel(
     "reshape",
     "the same elements in C order, in another shape",
     type=_reshape_type,
@@ -119,6 +144,7 @@ transpose_op = view(
     "axes in another order",
     type=_transpose_type,
     eval=lambda x, *, permutation: np.transpose(x, permutation),
+    simplify=(no_permutation, permute_twice),
     transpose=lambda ct, x, *, permutation: [transpose(ct, permutation=inverse(permutation))],
     batch=_transpose_batch,
     pull=lambda k, idx, operands, out, *, permutation: operands[0][
@@ -173,7 +199,7 @@ def _squeeze_pull(k: Any, idx: Any, operands: Any, out: Any, *, dimensions: tupl
     return operands[0][tuple(k.const(0, _I64) if n in dimensions else next(left) for n in range(ndim))]
 
 
-squeeze_op = view(
+squeeze_op = _relabel(
     "squeeze",
     "without some axes of size 1",
     type=_squeeze_type,
@@ -206,7 +232,7 @@ def _expand_pull(k: Any, idx: Any, operands: Any, out: Any, *, dimensions: tuple
     return operands[0][tuple(i for n, i in enumerate(idx) if n not in dimensions)]
 
 
-expand_dims_op = view(
+expand_dims_op = _relabel(
     "expand_dims",
     "with new axes of size 1",
     type=_expand_type,
@@ -245,6 +271,7 @@ rev_op = view(
     "some axes backwards",
     type=_rev_type,
     eval=lambda x, *, dimensions: np.flip(x, dimensions),
+    simplify=(reverse_twice,),
     transpose=lambda ct, x, *, dimensions: [rev(ct, dimensions=dimensions)],
     batch=_rev_batch,
     pull=_rev_pull,

@@ -14,8 +14,11 @@ from tracejit.ir.avals import Aval, Dim, DimSize
 from tracejit.ir.kernel import Segment, Update
 from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, Op
 from tracejit.ir.values import AddInto, is_linear
+from tracejit.ops import scalar
 from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import to_batch_axis, view
+from tracejit.ops.identities import unchanged
+from tracejit.ops.moves import read_what_was_written, write_everything, write_twice
 from tracejit.tracing import bind
 
 Ints = tuple[Any, ...]
@@ -91,6 +94,8 @@ def _slice_pull(
     return operands[0][_position(k, idx, start_indices, strides)]
 
 
+_whole = unchanged(lambda e: all(s == 1 for s in e.params["strides"]))
+
 slice_op = view(
     "slice",
     "x[start:limit:stride, ...] with constant bounds",
@@ -98,6 +103,7 @@ slice_op = view(
     eval=lambda x, **params: np.asarray(x)[_as_index(**params)],
     transpose=lambda ct, x, **params: [AddInto(slice_add_op, x.aval, (ct,), params)],
     batch=_slice_batch,
+    simplify=(_whole, read_what_was_written),
     pull=_slice_pull,
 )
 
@@ -131,11 +137,6 @@ def check_update(name: str, x: Aval, u: Aval, shape: tuple[DimSize, ...]) -> Non
         raise ShapeError(op=name, problem=f"a part of shape {shape} of {x} cannot be filled from {u}")
 
 
-def add_values(k: Any, old: Any, new: Any) -> Any:
-    """The combine function of everything that adds into its operand 0."""
-    return k.or_(old, new) if old.dtype.kind == "b" else k.add(old, new)
-
-
 def _slice_updater(name: str, doc: str, add: bool) -> Op:
     def type_rule(x: Aval, u: Aval, **params: Any) -> Aval:
         check_update(name, x, u, sliced_shape(name, x, **params))
@@ -163,7 +164,7 @@ def _slice_updater(name: str, doc: str, add: bool) -> Op:
         def place(k: Any, idx: Any, operands: Any, out: Any) -> Any:
             return _position(k, idx, params["start_indices"], params["strides"]), None
 
-        return [Segment(1, place, add_values if add else None)]
+        return [Segment(1, place, scalar.add if add else None)]
 
     op = Op(
         name=name,
@@ -176,7 +177,7 @@ def _slice_updater(name: str, doc: str, add: bool) -> Op:
         linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=NO_IDENTITIES,
+        simplify=NO_IDENTITIES if add else (write_everything, write_twice),
         effects=NO_EFFECTS,
         bounds=NO_BOUNDS,
         kernel=Update(lambda params: 0, segments),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import dtypes, ops
 from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Opaque
@@ -40,13 +40,18 @@ def _sort_type(*xs: Aval, axis: int, num_keys: int, stable: bool) -> list[Aval]:
     return list(xs)
 
 
+def _key(x: Any) -> Any:
+    """What NumPy sorts with NaN last: bfloat16 has no such order of its own."""
+    return x.astype(np.float32) if x.dtype == dtypes.bfloat16 else x
+
+
 def _sort_eval(*xs: Any, axis: int, num_keys: int, stable: bool) -> list[Any]:
     if len(xs) == 1:
-        return [np.sort(xs[0], axis, stable=stable)]
+        return [np.sort(_key(xs[0]), axis, stable=stable).astype(xs[0].dtype, copy=False)]
     if num_keys == 1:
-        order = np.argsort(xs[0], axis, stable=stable)
+        order = np.argsort(_key(xs[0]), axis, stable=stable)
     else:
-        order = np.lexsort(xs[num_keys - 1 :: -1], axis)
+        order = np.lexsort([_key(x) for x in xs[num_keys - 1 :: -1]], axis)
     return [np.take_along_axis(x, order, axis) for x in xs]
 
 
@@ -125,7 +130,7 @@ argsort_op = Op(
     doc="the positions that sort x along an axis; NaN last",
     multi=False,
     type=_argsort_type,
-    eval=lambda x, *, axis, stable: np.argsort(x, axis, stable=stable),
+    eval=lambda x, *, axis, stable: np.argsort(_key(x), axis, stable=stable),
     inplace=NO_INPLACE,
     jvp=ZERO_TANGENT,
     linearize=FROM_JVP,

@@ -73,82 +73,76 @@ def check_numbers(
 
 
 class Plan:
-    """NumPy advanced indexing for windows: `view[index]` has the axes (positions, windows…).
+    """NumPy advanced indexing for windows: `view[index]` has the axes (positions…, windows…).
 
-    The operand's batched and indexed axes come first (`order`); all positions are
-    flattened into one axis. `valid` says which positions lie inside (mode 'fill' only).
+    The operand's batched and indexed axes come first (`order`). `starts` are arrays that
+    together broadcast to the positions, `valid` says which lie inside (None: all, or nobody asks).
     """
 
-    def __init__(
-        self, shape: Sequence[int], indices: Any, dn: GatherDimensionNumbers, sizes: Sequence[int], mode: str
-    ):
+    def __init__(self, shape: Sequence[int], indices: Any, dn: GatherDimensionNumbers, sizes: Any, mode: str):
         indices = np.asarray(indices)
-        self.batch_shape = indices.shape[:-1]
-        self.count = math.prod(self.batch_shape)
         window = dn.window_dims(len(shape))
-        self.indexed = (*dn.operand_batching_dims, *(d for d in dn.start_index_map))
+        self.batch_shape = indices.shape[:-1]
+        self.sizes = sizes
+        self.indexed = (*dn.operand_batching_dims, *dn.start_index_map)
         self.rest = tuple(d for d in range(len(shape)) if d not in self.indexed)
         self.order = (*self.indexed, *self.rest)
         self.windowed = tuple(d for d in self.indexed if d in window)
-        self.sizes = sizes
         self.window_order = (*self.windowed, *(d for d in self.rest if d in window))
-        self.dropped = tuple(n for n, d in enumerate(self.rest) if d not in window)
-        columns = np.reshape(indices, (self.count, indices.shape[-1]))
-        self.starts, self.valid = _starts(shape, columns, dn, sizes, mode)
+        self.starts, self.valid = _starts(shape, indices, dn, sizes, mode)
         for d, axis in zip(dn.operand_batching_dims, dn.start_indices_batching_dims, strict=True):
-            self.starts[d] = _walk(self.batch_shape, axis)
+            line = along(np.arange(shape[d]), axis, len(self.batch_shape))
+            self.starts[d] = line if dn.start_index_map else np.broadcast_to(line, self.batch_shape)
 
-    def keep(self, mask: Any) -> None:
-        """Only the positions where `mask` is true."""
-        self.starts = {d: s[mask] for d, s in self.starts.items()}
-        self.count = int(np.count_nonzero(mask))
+    @property
+    def count(self) -> int:
+        return math.prod(self.batch_shape)
+
+    def keep_valid(self) -> None:
+        """Only the positions that lie inside, in one axis."""
+        self.starts = {d: np.broadcast_to(s, self.batch_shape)[self.valid] for d, s in self.starts.items()}
+        self.batch_shape = (int(np.sum(self.valid)),)
+        self.valid = None
 
     def index(self) -> tuple[Any, ...]:
         """The index into the operand transposed to `order`."""
-        ndim = 1 + len(self.windowed)
+        extra = len(self.windowed)
         out: list[Any] = []
         for d in self.indexed:
-            at = self.starts[d].reshape((-1,) + (1,) * (ndim - 1))
+            at = self.starts[d]
+            at = at.reshape(at.shape + (1,) * extra) if extra else at
             if d in self.windowed and self.sizes[d] != 1:
-                own = [1] * ndim
-                own[1 + self.windowed.index(d)] = self.sizes[d]
-                at = at + np.arange(self.sizes[d]).reshape(own)
+                at = at + along(np.arange(self.sizes[d]), self.windowed.index(d), extra)
             out.append(at)
-        return (
-            *out,
-            *(0 if n in self.dropped else builtins.slice(0, self.sizes[d]) for n, d in enumerate(self.rest)),
-        )
+        return (*out, *(builtins.slice(0, self.sizes[d]) if d in self.window_order else 0 for d in self.rest))
 
     def single(self) -> tuple[Any, ...]:
         """The basic index of the only window (count == 1), in the operand's own order of axes."""
-        window = (*self.windowed, *(d for n, d in enumerate(self.rest) if n not in self.dropped))
-        at = {d: int(s[0]) for d, s in self.starts.items()}
+        at = [int(self.starts[d].reshape(-1)[0]) if d in self.starts else 0 for d in range(len(self.order))]
+        sizes = zip(at, self.sizes, strict=True)
         return tuple(
-            builtins.slice(at.get(d, 0), at.get(d, 0) + self.sizes[d]) if d in window else at.get(d, 0)
-            for d in range(len(self.order))
+            builtins.slice(b, b + n) if d in self.window_order else b for d, (b, n) in enumerate(sizes)
         )
 
 
-def _starts(shape: Any, columns: Any, dn: Any, sizes: Any, mode: str) -> tuple[dict[int, Any], Any]:
+def along(line: Any, axis: int, ndim: int) -> Any:
+    """A 1-d array along `axis` of `ndim`."""
+    return line.reshape((1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
+
+
+def _starts(shape: Any, indices: Any, dn: Any, sizes: Any, mode: str) -> tuple[dict[int, Any], Any]:
     starts, valid = {}, None
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(2**63 - 1))
+    indices = indices.astype(_I64, copy=False)
     for n, d in enumerate(dn.start_index_map):
-        at = columns[:, n]
-        if at.dtype == np.uint64:
-            at = np.minimum(at, np.uint64(2**63 - 1))
-        at = at.astype(_I64)
-        last = shape[d] - sizes[d]
+        at, last = indices[..., n], shape[d] - sizes[d]
         if mode == "fill":
             inside = (at >= 0) & (at <= last)
             valid = inside if valid is None else valid & inside
-        starts[d] = at if mode == "promise_in_bounds" else np.clip(at, 0, max(last, 0))
+        outside = mode != "promise_in_bounds" and at.size and (at.min() < 0 or at.max() > last)
+        starts[d] = np.minimum(np.maximum(at, 0), max(last, 0)) if outside else at
     return starts, None if valid is None or valid.all() else valid
-
-
-def _walk(batch_shape: Any, axis: int) -> Any:
-    """The position along `axis` of every element of a flattened array of `batch_shape`."""
-    shape = [1] * len(batch_shape)
-    shape[axis] = batch_shape[axis]
-    return np.ravel(np.broadcast_to(np.arange(batch_shape[axis]).reshape(shape), batch_shape))
 
 
 # ---------------------------------------------------------------- kernels

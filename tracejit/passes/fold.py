@@ -44,7 +44,7 @@ def _literals(eqn: Eqn) -> tuple[Literal, ...] | None:
             out: Any = eqn.op.eval(*(a.value for a in eqn.invars), **eqn.params)  # type: ignore[union-attr]
     except (ArithmeticError, ValueError, IndexError, TypeError):
         return None  # the compiled program raises it, if it gets there
-    scalars = [np.asarray(x)[()] for x in (out if eqn.op.multi else (out,))]
+    scalars: list[Any] = [np.asarray(x)[()] for x in (out if eqn.op.multi else (out,))]
     same = all(s.dtype == v.aval.dtype for s, v in zip(scalars, eqn.outvars, strict=True))
     return tuple(Literal(s) for s in scalars) if same else None
 

@@ -110,7 +110,7 @@ def _replacement(eqn: Eqn, new: Any) -> Eqn | tuple[Atom, ...] | None:
 
 
 def _atom(a: Any) -> Atom:
-    return a if isinstance(a, (Var, Literal)) else Literal(np.asarray(a)[()])
+    return a if isinstance(a, (Var, Literal)) else Literal(np.asarray(a)[()])  # pyright: ignore[reportArgumentType]
 
 
 simplify = Pass("simplify", everywhere(_simplify))

@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 
 
 @functools.cache
-def _function_text(name: str, size: int) -> tuple[str, bool]:
+def _function_text(name: str, size: int, variants: bool) -> tuple[str, bool]:
     """The definition of a function, and whether it needs `huge`."""
     if name not in FUNCTIONS:
         raise Unsupported(f"no vector function {name!r}")
@@ -38,7 +38,7 @@ def _function_text(name: str, size: int) -> tuple[str, bool]:
     k, dtype = Builder(name), np.dtype(f"f{size}")
     args = [k.reg(dtype) for _ in range(arity)]
     out = fn(k, *args)
-    f, t = Function(Module()), reg_type(dtype)
+    f, t = Function(Module(vector_variants=variants)), reg_type(dtype)
     f.names |= {a.id: f"%x{n}" for n, a in enumerate(args)}
     needs_huge = False
     for inst in k.block.stmts:
@@ -58,7 +58,8 @@ def _emit_rare(f: Function, inst: Inst) -> str:
     before = f.label
     f.branch(value(f, condition), slow, join)
     f.begin(slow)
-    got = f.let(f"call {t} @tj.{inst.attr[1]}.f{size * 8}({typed(f, x)}) {huge.call_attributes(inst.attr[1], size)}")
+    attributes = huge.call_attributes(inst.attr[1], size) if f.module.vector_variants else ""
+    got = f.let(f"call {t} @tj.{inst.attr[1]}.f{size * 8}({typed(f, x)}) {attributes}")
     f.jump(join)
     f.begin(join)
     return f.let(f"phi {t} [ {value(f, usual)}, %{before} ], [ {got}, %{slow} ]")
@@ -66,11 +67,11 @@ def _emit_rare(f: Function, inst: Inst) -> str:
 
 def emit_call(f: Function, inst: Inst) -> str:
     """Call the function `inst.attr`, adding its definition to the module. Raises loopir.Unsupported."""
-    size, functions = inst.out.dtype.itemsize, f.module.functions
+    size, functions, variants = inst.out.dtype.itemsize, f.module.functions, f.module.vector_variants
     name = f"tj.{inst.attr}.f{size * 8}"
     if name not in functions:
-        functions[name], needs_huge = _function_text(inst.attr, size)
+        functions[name], needs_huge = _function_text(inst.attr, size, variants)
         for n in ((8, 4) if size == 4 else (8,)) if needs_huge else ():
-            functions.setdefault(f"huge.{n}", huge.definitions(n))
+            functions.setdefault(f"huge.{n}", huge.definitions(n, variants))
     t = reg_type(inst.out.dtype)
     return f.let(f"call {t} @{name}({', '.join(typed(f, a) for a in inst.args)})")

@@ -14,7 +14,6 @@ from tracejit.lowering.vecmath.core import (
     INF, NAN, at_most, bits, clamp, copysign, fabs, fast_two_sum, floats, fma, fmt, halves,
     polynomial, power_of_two, round_product, split, two_prod, two_sum,
 )  # fmt: skip
-from tracejit.lowering.vecmath.tables import ERFC_CENTRE
 
 # Beyond these exp is inf or 0 (expm1: -1, tanh and erf: 1) in the format of 8 or 4 bytes.
 _EXP_RANGE = {8: (-746.0, 711.0), 4: (-104.0, 90.0)}
@@ -81,7 +80,7 @@ def tanh(k: Any, x: Any) -> Any:
     """E/(E + 2) with E = expm1(2|x|) as a pair; the quotient is corrected by its remainder."""
     a = at_most(k, fabs(k, x), _TANH_ONE[x.dtype.itemsize])
     hi, lo, s = _expm1_pair(k, a + a)
-    hi, lo = hi * s, lo * s
+    hi, lo = fast_two_sum(k, hi * s, lo * s)
     d, e = two_sum(k, hi, k.const(2.0, x.dtype))
     inverse = 1.0 / d
     q = hi * inverse
@@ -93,7 +92,8 @@ def sinh(k: Any, x: Any) -> Any:
     """H + H/(2H + 1) with H = expm1(|x|)/2."""
     hi, lo, s = _expm1_pair(k, at_most(k, fabs(k, x), _EXP_RANGE[x.dtype.itemsize][1]))
     h = (hi + lo) * 0.5 * s
-    return copysign(k, h + h / fma(k, h, 2.0, 1.0), x)
+    finite = at_most(k, h, 2.0 ** (fmt(x).bias - 8))
+    return copysign(k, h + finite / fma(k, finite, 2.0, 1.0), x)
 
 
 def cosh(k: Any, x: Any) -> Any:
@@ -191,9 +191,9 @@ def log1p(k: Any, x: Any) -> Any:
     one = k.const(1.0, x.dtype)
     u, lost = two_sum(k, one, x)
     e, m = _decompose(k, u)
-    scale = power_of_two(k, bits(k, form.magic - e) - form.magic_bits)
-    f = fma(k, lost, scale, m - 1.0)
-    y = _log_edges(k, u, _log_sum(k, e, f, _log1p_tail(k, f)))
+    scale = power_of_two(k, bits(k, form.magic - at_most(k, e, 100.0)) - form.magic_bits)
+    f, rest = fast_two_sum(k, m - 1.0, lost * scale)
+    y = _log_edges(k, u, _log_sum(k, e, f, _log1p_tail(k, f) + fma(k, rest, k.neg(f), rest)))
     return k.select(k.lt(fabs(k, x), form.min_normal), x, y)  # also keeps -0.0
 
 
@@ -207,8 +207,7 @@ def erf(k: Any, x: Any) -> Any:
     z = x * x
     hi, lo = split("TWO_OVER_SQRT_PI", size, 2)
     near = fma(k, x, hi, x * fma(k, z, polynomial(k, k.select(k.lt(a, 1.0), z, k.const(0.0, x.dtype)), "ERF"), lo))
-    q = polynomial(k, at_most(k, a, _ERF_ONE[size]) - ERFC_CENTRE[size], "ERFC")
-    far = copysign(k, 1.0 - _scaled_exp(k, k.neg(q)), x)
-    return k.select(k.lt(a, 1.0), near, far)
+    q = polynomial(k, at_most(k, a, _ERF_ONE[size]) - 1.0, "ERFC")
+    return copysign(k, k.select(k.lt(a, 1.0), near, 1.0 - _scaled_exp(k, k.neg(q))), x)
 
 

@@ -2,7 +2,8 @@
 
 |x| = m * 2**e with a 53-bit integer m. Bits of 2/pi that contribute multiples of 4 to the product are
 skipped; the next 192 give |x|*2/pi modulo 4 to 137 fraction bits, more than the worst cancellation (61)
-needs. Functions are out of line. For vector loops each has masked variants (LLVM's vector function ABI)
+needs. `huge_rest` is the remainder, `huge_tail` what rounding it lost, with the quarter (0 to 3) in its two
+lowest bits. Functions are out of line. For vector loops each has masked variants (LLVM's vector function ABI)
 that test once whether any lane is concerned and otherwise return at once.
 """
 
@@ -10,12 +11,12 @@ from __future__ import annotations
 
 from tracejit.lowering.vecmath.tables import TWO_OVER_PI_WORDS
 
-_WIDTHS = {"double": (2, 4, 8, 16), "float": (4, 8, 16, 32)}
+_WIDTHS = {"double": (2, 4, 8), "float": (4, 8, 16)}
 _PURE = "nounwind willreturn memory(none)"
-_NAMES = ("huge_rest", "huge_quarter")
+_NAMES = ("huge_rest", "huge_tail")
 
 _REDUCE = """
-define internal i192 @tj.huge.product(double %x) noinline nounwind willreturn memory(none) {{
+define internal {{double, double}} @tj.huge.pair(double %x) noinline {pure} {{
   %bits = bitcast double %x to i64
   %mantissa = and i64 %bits, 4503599627370495
   %m = or i64 %mantissa, 4503599627370496
@@ -47,28 +48,11 @@ define internal i192 @tj.huge.product(double %x) noinline nounwind willreturn me
   %o2 = or i256 %s2, %v3
   %o3 = or i256 %o1, %o2
   %aligned = shl i256 %o3, %bit.wide
-  %top = lshr i256 %aligned, 64
-  %window = trunc i256 %top to i192
+  %wanted = lshr i256 %aligned, 64
+  %window = trunc i256 %wanted to i192
   %m.wide = zext i64 %m to i192
   %product = mul i192 %window, %m.wide
-  ret i192 %product
-}}
-
-define internal double @tj.huge_quarter.f64(double %x) noinline {pure} {{
-  %p = call i192 @tj.huge.product(double %x)
-  %round = add i192 %p, {half}
-  %q.wide = lshr i192 %round, 190
-  %q = trunc i192 %q.wide to i32
-  %f = uitofp i32 %q to double
-  %neg = fneg double %f
-  %minus = fcmp olt double %x, 0.0
-  %r = select i1 %minus, double %neg, double %f
-  ret double %r
-}}
-
-define internal double @tj.huge_rest.f64(double %x) noinline {pure} {{
-  %p = call i192 @tj.huge.product(double %x)
-  %fraction = shl i192 %p, 2
+  %fraction = shl i192 %product, 2
   %below = icmp slt i192 %fraction, 0
   %negated = sub i192 0, %fraction
   %size = select i1 %below, i192 %negated, i192 %fraction
@@ -89,72 +73,120 @@ define internal double @tj.huge_rest.f64(double %x) noinline {pure} {{
   %h.more = call double @llvm.fma.f64(double %high.f, double 0x3C91A62633145C07, double %h.lost)
   %h.rest = call double @llvm.fma.f64(double %low.s, double 0x3FF921FB54442D18, double %h.more)
   %r = fadd double %h, %h.rest
+  %r.moved = fsub double %r, %h
+  %c = fsub double %h.rest, %r.moved
   %zeros.small = trunc i192 %zeros to i64
-  %exponent = sub i64 969, %zeros.small
+  %exponent = sub i64 970, %zeros.small
   %scale.bits = shl i64 %exponent, 52
   %scale = bitcast i64 %scale.bits to double
-  %scaled = fmul double %r, %scale
-  %negated.r = fneg double %scaled
   %x.minus = fcmp olt double %x, 0.0
   %flip = xor i1 %below, %x.minus
-  %y = select i1 %flip, double %negated.r, double %scaled
+  %minus = fneg double %scale
+  %signed = select i1 %flip, double %minus, double %scale
   %size.x = call double @llvm.fabs.f64(double %x)
   %finite = fcmp olt double %size.x, 0x7FF0000000000000
-  %result = select i1 %finite, double %y, double 0x7FF8000000000000
-  ret double %result
+  %factor = select i1 %finite, double %signed, double 0x7FF8000000000000
+  %y = fmul double %r, %factor
+  %y.tail = fmul double %c, %factor
+  %round = add i192 %product, {half}
+  %q.wide = lshr i192 %round, 190
+  %q.abs = trunc i192 %q.wide to i64
+  %q.neg = sub i64 0, %q.abs
+  %q = select i1 %x.minus, i64 %q.neg, i64 %q.abs
+  %q.low = and i64 %q, 3
+  %tail.bits = bitcast double %y.tail to i64
+  %tail.clear = and i64 %tail.bits, -4
+  %tail.marked = or i64 %tail.clear, %q.low
+  %tail = bitcast i64 %tail.marked to double
+  %first = insertvalue {{double, double}} poison, double %y, 0
+  %both = insertvalue {{double, double}} %first, double %tail, 1
+  ret {{double, double}} %both
+}}
+
+define internal double @tj.huge_rest.f64(double %x) noinline {pure} {{
+  %p = call {{double, double}} @tj.huge.pair(double %x)
+  %r = extractvalue {{double, double}} %p, 0
+  ret double %r
+}}
+
+define internal double @tj.huge_tail.f64(double %x) noinline {pure} {{
+  %p = call {{double, double}} @tj.huge.pair(double %x)
+  %r = extractvalue {{double, double}} %p, 1
+  ret double %r
 }}
 """
 
 
-def _single(name: str) -> str:
-    return f"""
-define internal float @tj.{name}.f32(float %x) noinline {_PURE} {{
+_SINGLE = """
+define internal float @tj.huge_rest.f32(float %x) noinline {pure} {{
   %wide = fpext float %x to double
-  %y = call double @tj.{name}.f64(double %wide)
+  %y = call double @tj.huge_rest.f64(double %wide)
   %r = fptrunc double %y to float
   ret float %r
+}}
+
+define internal float @tj.huge_tail.f32(float %x) noinline {pure} {{
+  %wide = fpext float %x to double
+  %y = call double @tj.huge_rest.f64(double %wide)
+  %tail = call double @tj.huge_tail.f64(double %wide)
+  %rest = fptrunc double %y to float
+  %back = fpext float %rest to double
+  %lost = fsub double %y, %back
+  %r = fptrunc double %lost to float
+  %bits = bitcast float %r to i32
+  %clear = and i32 %bits, -4
+  %tail.bits = bitcast double %tail to i64
+  %tail.low = trunc i64 %tail.bits to i32
+  %q = and i32 %tail.low, 3
+  %marked = or i32 %clear, %q
+  %result = bitcast i32 %marked to float
+  ret float %result
+}}
+"""
+
+
+def _lanes(scalar: str, type_: str) -> str:
+    """The function at the elements of an array whose bit is set."""
+    return f"""
+define internal void @{scalar}.lanes(ptr noalias %xs, ptr noalias %ys, i64 %set) noinline minsize optsize nounwind {{
+  br label %next
+next:
+  %bits = phi i64 [ %set, %0 ], [ %rest, %next ]
+  %i = call i64 @llvm.cttz.i64(i64 %bits, i1 true)
+  %at = getelementptr inbounds {type_}, ptr %xs, i64 %i
+  %x = load {type_}, ptr %at
+  %y = call {type_} @{scalar}({type_} %x)
+  %to = getelementptr inbounds {type_}, ptr %ys, i64 %i
+  store {type_} %y, ptr %to
+  %less = sub i64 %bits, 1
+  %rest = and i64 %bits, %less
+  %more = icmp ne i64 %rest, 0
+  br i1 %more, label %next, label %end
+end:
+  ret void
 }}"""
 
 
-def _lanes(scalar: str, type_: str, n: int) -> str:
-    """The out-of-line variant: lane by lane where the mask is set."""
-    v = f"<{n} x {type_}>"
-    lines = [f"define internal {v} @{scalar}.v{n}.lanes({v} %x, <{n} x i1> %mask) noinline {_PURE} {{", "  br label %l0"]
-    for i in range(n):
-        prior = "poison" if i == 0 else f"%a{i - 1}"
-        before = "0" if i == 0 else f"l{i - 1}.done"
-        lines += [
-            f"l{i}:",
-            f"  %m{i} = extractelement <{n} x i1> %mask, i64 {i}",
-            f"  br i1 %m{i}, label %l{i}.do, label %l{i}.done",
-            f"l{i}.do:",
-            f"  %x{i} = extractelement {v} %x, i64 {i}",
-            f"  %y{i} = call {type_} @{scalar}({type_} %x{i})",
-            f"  %b{i} = insertelement {v} {prior}, {type_} %y{i}, i64 {i}",
-            f"  br label %l{i}.done",
-            f"l{i}.done:",
-            f"  %a{i} = phi {v} [ {prior}, %l{i} ], [ %b{i}, %l{i}.do ]",
-            f"  br label %{f'l{i + 1}' if i + 1 < n else 'end'}",
-        ]
-        del before
-    return "\n".join([*lines, "end:", f"  ret {v} %a{n - 1}", "}"])
-
-
 def _variant(scalar: str, type_: str, n: int) -> str:
-    """The masked variant that the vectoriser calls: any lane set?"""
+    """The masked variant that the vectoriser calls: is any lane set?"""
     v = f"<{n} x {type_}>"
     return f"""
-define hidden {v} @{scalar}.v{n}({v} %x, <{n} x i1> %mask) alwaysinline {_PURE} {{
-  %any = call i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1> %mask)
+define hidden {v} @{scalar}.v{n}({v} %x, <{n} x i1> %mask) alwaysinline minsize optsize {_PURE} {{
+  %xs = alloca {v}, align 64
+  %ys = alloca {v}, align 64
+  %set = bitcast <{n} x i1> %mask to i{n}
+  %bits = zext i{n} %set to i64
+  %any = icmp ne i{n} %set, 0
   br i1 %any, label %slow, label %done
 slow:
-  %y = call {v} @{scalar}.v{n}.lanes({v} %x, <{n} x i1> %mask)
+  store {v} %x, ptr %xs
+  call void @{scalar}.lanes(ptr %xs, ptr %ys, i64 %bits)
+  %y = load {v}, ptr %ys
   br label %done
 done:
   %r = phi {v} [ zeroinitializer, %0 ], [ %y, %slow ]
   ret {v} %r
-}}
-{_lanes(scalar, type_, n)}"""
+}}"""
 
 
 def call_attributes(name: str, size: int) -> str:
@@ -165,12 +197,14 @@ def call_attributes(name: str, size: int) -> str:
     return f'nounwind willreturn memory(none) "vector-function-abi-variant"="{variants}"'
 
 
-def definitions(size: int) -> str:
+def definitions(size: int, variants: bool = True) -> str:
     """Everything that calls in the format of `size` bytes need (float32 also needs size 8's)."""
     type_ = "double" if size == 8 else "float"
-    parts = [_variant(f"tj.{name}.f{size * 8}", type_, n) for name in _NAMES for n in _WIDTHS[type_]]
+    scalars = [f"tj.{name}.f{size * 8}" for name in _NAMES]
+    parts = [_variant(scalar, type_, n) for scalar in scalars for n in _WIDTHS[type_]] if variants else []
+    parts += [_lanes(scalar, type_) for scalar in scalars] if variants else []
     if size == 4:
-        return "\n".join([*map(_single, _NAMES), *parts])
+        return "\n".join([_SINGLE.format(pure=_PURE), *parts])
     words = ", ".join(f"i64 {w - 2**64 if w >= 2**63 else w}" for w in TWO_OVER_PI_WORDS)
     table = f"@tj.two_over_pi = internal constant [{len(TWO_OVER_PI_WORDS)} x i64] [{words}]"
     return "\n".join([table, _REDUCE.format(pure=_PURE, half=1 << 189), *parts])

@@ -26,8 +26,7 @@ def _log_pair(k: Any, x: Any) -> tuple[Any, Any]:
     """(hi, lo) of log(x), x > 0 finite: 2s + s**3*(2/3 + z*p(z)) with s, z = s**2 and the cubic term as pairs."""
     e, m = _normalised(k, x)
     f = m - 1.0
-    d = m + 1.0
-    lost = (m - d) + 1.0  # of m + 1
+    d, lost = two_sum(k, m, k.const(1.0, x.dtype))
     inverse = 1.0 / d
     s = f * inverse
     s_lo = fma(k, k.neg(s), lost, fma(k, k.neg(s), d, f)) * inverse

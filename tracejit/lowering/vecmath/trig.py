@@ -28,9 +28,8 @@ def _reduce(k: Any, x: Any) -> tuple[Any, Any, Any]:
     r, e = two_sum(k, exact, k.neg(h))
     r, c = fast_two_sum(k, r, fma(k, n, -p3, e - low))
     r = rare(k, huge, "huge_rest", x, r)
-    n = rare(k, huge, "huge_quarter", x, n)
-    c = k.select(k.or_(huge, k.eq(r, 0.0)), k.const(0.0, x.dtype), c)
-    return bits(k, n + form.magic), r, c
+    c = rare(k, huge, "huge_tail", x, c)
+    return k.select(huge, bits(k, c), bits(k, n + form.magic)), r, c
 
 
 def rare(k: Any, condition: Any, name: str, x: Any, usual: Any) -> Any:
@@ -92,7 +91,7 @@ def _atan_ratio(k: Any, y: Any, x: Any) -> tuple[Any, Any]:
     One of three ranges by which of y/x, (y - x)/(y + x), -x/y is within tan(pi/8).
     """
     size = x.dtype.itemsize
-    low = k.le(y, x * split("TAN_PI_8", size, 1)[0])
+    low = k.le(y, k.mul(x, split("TAN_PI_8", size, 1)[0]))
     high = k.gt(y * split("TAN_PI_8", size, 1)[0], x)
     num = k.select(low, y, k.select(high, k.neg(x), y - x))
     den = k.select(low, x, k.select(high, y, y + x))

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import CapturedWriteError, IndexingError, ReadOnlyViewError, ShapeError
+from tracejit.errors import OuterWriteError, IndexingError, ReadOnlyViewError, ShapeError
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy import extents
+from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import broadcast_shapes, cast, dtype_of, nested, raw, shape_of
-from tracejit.numpy.masked import MaskedArray, masked_write
-from tracejit.numpy.views import Item, Region
+from tracejit.numpy.boxes.masked import MaskedArray, masked_write
+from tracejit.numpy.boxes.views import Item, Region
 from tracejit.tracing import Box, Storage, View, bind_update, box, check_live, current_trace, wrap
 
 
@@ -177,7 +177,17 @@ def _checked(index: Any, size: Any, axis: int) -> Any:
     if 0 in shape_of(index):
         return cast(index, dtypes.int64)
     n = extents.of_dim(size)
+    if not isinstance(index, Value) and type(n) is int:
+        return _known_indices(np.asarray(index), n, axis)
     return ops.index_check.check_index(index, size=n, axis=axis)
+
+
+def _known_indices(index: np.ndarray, n: int, axis: int) -> np.ndarray:
+    bad = (index < -n) | (index >= n)
+    if bad.any():
+        raise IndexOutOfRangeError(index=int(index[bad][0]), axis=axis, size=n)
+    index = index.astype(np.int64)
+    return np.where(index < 0, index + n, index)
 
 
 # ---------------------------------------------------------------- reading
@@ -329,9 +339,7 @@ def _value(value: Any) -> Any:
 
 
 def _same_chain(a: tuple[View, ...], b: tuple[View, ...]) -> bool:
-    return len(a) == len(b) and all(
-        v is w or (isinstance(v, Region) and v.same(w)) for v, w in zip(a, b, strict=True)
-    )
+    return len(a) == len(b) and all(v is w or v.same(w) for v, w in zip(a, b, strict=True))
 
 
 def fit(value: Any, shape: Shape) -> Any:
@@ -382,7 +390,7 @@ def _write(chain: tuple[View, ...], holder: list[Any], new: Any) -> Any:
 
 
 def check_depth(storage: Storage, *values: Any) -> None:
-    """Raises CapturedWriteError if a write now would put an inner trace's value into the storage."""
+    """Raises OuterWriteError if a write now would put an inner trace's value into the storage."""
     owner, trace = storage.trace, current_trace()
     if trace is owner:
         for v in values:
@@ -394,4 +402,4 @@ def check_depth(storage: Storage, *values: Any) -> None:
         inner = isinstance(trace, StageTrace)
         trace = trace.parent
     if inner:
-        raise CapturedWriteError(aval=str(aval_of(storage.value)))
+        raise OuterWriteError(aval=str(aval_of(storage.value)))

@@ -25,9 +25,9 @@ from tracejit.errors import (
 )
 from tracejit.ir.avals import capacity
 from tracejit.ir.values import Value
-from tracejit.numpy import extents, indexing, views
+from tracejit.numpy.boxes import extents, indexing, views
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, kind_of, raw, shape_of
-from tracejit.numpy.masked import MaskedArray
+from tracejit.numpy.boxes.masked import MaskedArray
 from tracejit.numpy.ufuncs import TABLE, Ufunc, loop_dtypes
 from tracejit.tracing import Box, box, is_tracing, wrap
 
@@ -62,6 +62,17 @@ def shape(x: Box) -> tuple[Any, ...]:
     """The shape: ints, and boxes of traced integers for dynamic dimensions."""
     s = x.aval.shape
     return s if all(type(d) is int for d in s) else tuple(map(extents.user_size, s))
+
+
+def _set_shape(x: Box, new: Any) -> None:
+    """`x.shape = new`: the box becomes a reshaped view of itself."""
+    out = reshaped(x, new)
+    if out.storage is not x.storage:
+        raise ShapeError(op="shape", problem="the array's memory cannot take another shape without a copy")
+    x.chain, x.aval = out.chain, out.aval
+
+
+Box.shape = Box.shape.setter(_set_shape)  # type: ignore[attr-defined]
 
 
 @_attribute("size")
@@ -114,6 +125,17 @@ def imag_part(x: Box) -> Any:
     if x.aval.dtype.kind == "c":
         return _part(x, views.ImagPart())
     return NUMPY_TO_TRACEJIT[np.zeros_like](x)
+
+
+def _set_part(part: Any) -> Any:
+    def write(x: Box, value: Any) -> None:
+        part(x)[...] = value
+
+    return write
+
+
+Box.real = Box.real.setter(_set_part(real_part))  # type: ignore[attr-defined]
+Box.imag = Box.imag.setter(_set_part(imag_part))  # type: ignore[attr-defined]
 
 
 def _part(x: Box, view: Any) -> Box:

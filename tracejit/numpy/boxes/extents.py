@@ -204,9 +204,11 @@ def slice_bounds(s: slice, size: DimSize, axis: int) -> tuple[Number, Number, in
     low, high = (0, n) if step > 0 else (-1, add(n, -1))
     first = (low if step > 0 else high) if start is None else _clamp(start, n, low, high)
     last = (high if step > 0 else low) if stop is None else _clamp(stop, n, low, high)
-    span = sub(last, first) if step > 0 else sub(first, last)
-    extent = maximum(floordiv(add(span, abs(step) - 1), abs(step)), 0)
-    return first, extent, step
+    if step < 0:
+        return first, maximum(floordiv(add(sub(first, last), -step - 1), -step), 0), step
+    span = floordiv(add(sub(last, first), step - 1), step)
+    ordered = first is low or (type(first) is int and first == 0) or last is high
+    return first, span if ordered else maximum(span, 0), step
 
 
 def _clamp(v: Number, n: Number, low: Number, high: Number) -> Number:

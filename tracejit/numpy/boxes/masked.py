@@ -13,7 +13,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import TracedMaskError
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtype_of, filled, raw, shape_of
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtype_of, raw, shape_of
 from tracejit.tracing import Box, wrap
 
 
@@ -36,8 +36,7 @@ class MaskedArray:
         self.mask = mask
         if full is None:
             wide = ops.shape.broadcast_to(spread(mask, first, len(shape_of(part))), shape_of(part))
-            one = filled(1, dtype_of(part), shape_of(part))
-            full = ops.compare.select(wide, part, one)
+            full = ops.compare.select(wide, part, dtype_of(part).type(1))
         self.full = full
 
     def refuse(self, what: str) -> Any:
@@ -108,8 +107,7 @@ class MaskedArray:
         wide = ops.shape.broadcast_to(spread(self.mask, self.first, len(shape)), shape)
         fn = NUMPY_TO_TRACEJIT[func]
         if func in (np.max, np.min) and "initial" not in kwargs:
-            bad = filled(worst(self.dtype, func is np.max), self.dtype, shape)
-            return fn(wrap(ops.compare.select(wide, self.full, bad)), **kwargs)
+            return fn(wrap(ops.compare.select(wide, self.full, worst(self.dtype, func is np.max))), **kwargs)
         return fn(wrap(self.full), where=wrap(wide), **kwargs)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
@@ -202,4 +200,4 @@ def masked_write(part: Any, first: int, mask: Any, value: Any) -> Any:
     else:
         new = align(raw(value), first, mask, shape)
     new = cast(new, dtype)
-    return ops.compare.select(wide, ops.shape.broadcast_to(new, shape), part)
+    return ops.compare.select(wide, ops.shape.broadcast_to(new, shape) if shape_of(new) else new, part)

@@ -15,8 +15,8 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import ConcreteValueError, DynamicExtentError
 from tracejit.ir.avals import DimSize, Shape, aval_of
-from tracejit.numpy import extents
-from tracejit.numpy.extents import Number
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.extents import Number
 from tracejit.tracing import View, bind_update
 
 Shape_ = tuple[DimSize, ...]
@@ -223,6 +223,9 @@ class Reshaped(View):
         self.parent = parent
         self.shape = shape
 
+    def same(self, other: View) -> bool:
+        return isinstance(other, Reshaped) and other.parent == self.parent and other.shape == self.shape
+
     def read(self, raw: Any) -> Any:
         return ops.shape.reshape(raw, shape=self.shape)
 
@@ -231,7 +234,14 @@ class Reshaped(View):
         return ops.shape.reshape(new, shape=self.parent)
 
 
-class RealPart(View):
+class _Part(View):
+    __slots__ = ()
+
+    def same(self, other: View) -> bool:
+        return type(other) is type(self)
+
+
+class RealPart(_Part):
     """`x.real` of a complex parent."""
 
     __slots__ = ()
@@ -243,7 +253,7 @@ class RealPart(View):
         return ops.arithmetic.complex(new, ops.arithmetic.imag(holder.pop()))
 
 
-class ImagPart(View):
+class ImagPart(_Part):
     """`x.imag` of a complex parent."""
 
     __slots__ = ()

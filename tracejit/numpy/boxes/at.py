@@ -11,11 +11,11 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, IndexingError
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
-from tracejit.numpy import extents
+from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, convert, dtype_of, filled, implements, raw, result_type, shape_of
-from tracejit.numpy.indexing import Layout, Selection, _entry, _fill, _slice_item, fit, masked_write
-from tracejit.numpy.masked import MaskedArray
-from tracejit.numpy.views import Region
+from tracejit.numpy.boxes.indexing import Layout, Selection, _entry, _fill, _slice_item, fit, masked_write
+from tracejit.numpy.boxes.masked import MaskedArray
+from tracejit.numpy.boxes.views import Region
 from tracejit.tracing import Box, box
 
 _MODES = {
@@ -60,7 +60,7 @@ class AtIndex:
 
     def set(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
         """x with `values` there."""
-        return self._update(values, ops.scatter.scatter, lambda old, new: new, mode)
+        return self._update(values, ops.scatter.scatter, _replace, mode)
 
     def add(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
         """x with `values` added there; repeated indices add up."""
@@ -172,9 +172,13 @@ def parse_lenient(shape: Shape, index: Any) -> Selection:
     sel = Selection()
     axis = dim = 0
     spots: list[int] = []
+    arrays = any(kind in ("array", "mask") for kind, _ in entries)
     for n, (kind, value) in enumerate(entries):
         if kind == "new":
             sel.items.append(("new",))
+        elif kind == "int" and not arrays and _inside(value, shape[axis]):
+            sel.items.append(("at", extents.position(value, shape[axis], axis)))
+            dim -= 1
         elif kind == "slice":
             sel.items.append(_slice_item(value, shape[axis], axis))
         elif kind in ("int", "array"):
@@ -194,6 +198,11 @@ def parse_lenient(shape: Shape, index: Any) -> Selection:
         raise IndexingError(problem="a traced mask cannot be combined with integers or integer arrays in one index")
     sel.front = bool(spots) and spots != list(range(spots[0], spots[0] + len(spots)))
     return sel
+
+
+def _inside(index: Any, size: Any) -> bool:
+    i = extents.number(index)
+    return type(i) is int and type(size) is int and -size <= i < size
 
 
 def _wrapped(index: Any, size: Any) -> Any:

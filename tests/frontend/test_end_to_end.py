@@ -1,0 +1,189 @@
+"""Promise 2 through `jit`: what a function reads through names is current at every call."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.frontend.fake import FakeCapture, module
+from tracejit import frontend
+from tracejit.errors import CapturedWriteError
+
+SOURCE = """
+import numpy as np
+W = np.arange(3.0)
+scale = 2.0
+params = {"w": [np.ones(3), np.eye(3)]}
+def helper(x):
+    return np.sin(x) * scale + W
+def f(x):
+    h = helper(x)
+    for w in params["w"]:
+        h = h @ w if w.ndim == 2 else h * w
+    out = np.zeros(3)
+    for i in range(3):
+        out[i] = h[i] + len(params)
+    return out
+"""
+x = np.arange(1.0, 4.0)
+
+
+def same(jitted, fn, traces):
+    np.testing.assert_allclose(jitted(x), fn(x), rtol=1e-15)
+    assert jitted.trace_count == traces
+
+
+def test_everything_is_current():
+    m = module("m", SOURCE)
+    jitted = tj.jit(m.f)
+    same(jitted, m.f, 1)
+    m.W[0] = 10
+    same(jitted, m.f, 1)
+    m.W = np.ones(3)
+    same(jitted, m.f, 1)
+    m.params = {"w": [np.full(3, 2.0), np.ones((3, 3))]}
+    same(jitted, m.f, 1)
+    m.scale = 3.0
+    same(jitted, m.f, 2)
+    m.params["w"].append(np.ones(3))
+    same(jitted, m.f, 3)
+    m.helper = lambda x: x
+    same(jitted, m.f, 4)
+    m.params["w"].pop()
+    same(jitted, m.f, 5)
+    m.W = np.ones(4)  # no longer read
+    same(jitted, m.f, 5)
+
+
+def test_a_function_of_a_captured_array_alone():
+    m = module("m", "import numpy as np\nW = np.ones(3)\ndef f(): return W.sum() + np.max(W)")
+    jitted = tj.jit(m.f)
+    assert jitted() == 4
+    m.W[1] = 7
+    assert jitted() == 16 and jitted.trace_count == 1
+
+
+def test_writes_into_captured_arrays_happen_at_every_call():
+    m = module("m", "import numpy as np\nW = np.zeros(3)\ndef f(x):\n    W[0] += x\n    return W.sum()")
+    jitted = tj.jit(m.f)
+    assert [jitted(1.0), jitted(1.0), jitted(2.0)] == [1, 2, 4]
+    assert m.W[0] == 4 and jitted.trace_count == 1
+
+
+def test_nested_transformations_see_the_same_names():
+    m = module("m", SOURCE + "def loss(x): return f(x).sum()\n")
+    m.tj = tj
+    exec("def g(x): return tj.grad(loss)(x)", m.__dict__)
+    jitted = tj.jit(m.g)
+    same(jitted, m.g, 1)
+    m.W[0] = 5
+    m.params["w"][0][:] = 3
+    same(jitted, m.g, 1)
+    m.scale = 5.0
+    same(jitted, m.g, 2)
+
+
+class Layer:
+    def __init__(self):
+        self.w = np.ones(3)
+        self.gain = 2.0
+        self.calls = 0
+
+    def __call__(self, v):
+        out = np.empty(3)
+        out[:] = v * self.w * self.gain
+        return out
+
+    def count(self, v):
+        self.calls += 1
+        return v
+
+
+def test_objects():
+    layer = Layer()
+    jitted = tj.jit(lambda v: layer(v))
+    same(jitted, layer, 1)
+    layer.w[0] = 4
+    layer.w = layer.w * 2
+    same(jitted, layer, 1)
+    layer.gain = 3.0
+    same(jitted, layer, 2)
+    np.testing.assert_array_equal(tj.grad(lambda v: layer(v).sum())(x), layer.w * 3)
+    with pytest.raises(CapturedWriteError, match=r"layer.calls"):
+        tj.jit(lambda v: layer.count(v))(x)
+    assert layer.calls == 0
+
+
+def test_objects_made_inside():
+    def f(v):
+        layer = Layer()
+        layer.gain = v.sum()
+        return layer(v)
+
+    same(tj.jit(f), f, 1)
+
+
+@dataclasses.dataclass
+class State:
+    a: object
+    b: object
+
+    def total(self):
+        return (self.a * self.b).sum()
+
+
+def test_dataclasses_go_in_and_out():
+    def f(s):
+        return State(s.a * s.total(), s.b), dataclasses.replace(s, b=s.b + 1)
+
+    out = tj.jit(f)(State(x, x))
+    want = f(State(x, x))
+    assert type(out[0]) is State and type(out[1]) is State
+    np.testing.assert_array_equal(out[0].a, want[0].a)
+    np.testing.assert_array_equal(out[1].b, want[1].b)
+
+
+def test_threads_trace_side_by_side():
+    m = module("m", SOURCE)
+    jitted = [tj.jit(m.f) for _ in range(4)]
+    results = [None] * 4
+
+    def work(n):
+        results[n] = jitted[n](x)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for r in results:
+        np.testing.assert_allclose(r, m.f(x))
+
+
+def test_warnings_of_traced_code():
+    def f(v):
+        warnings.warn("mind this", UserWarning)
+        return v
+
+    with pytest.warns(UserWarning, match="mind this"):
+        tj.jit(f)(x)
+
+
+def test_scalars_by_reference():
+    """A capture may take scalars like arrays; equal ones don't count as the same array."""
+    capture = FakeCapture()
+    capture.scalar = lambda path, value: np.float64(value)
+    session = frontend.Session(capture)
+    m = module("m", "a = 1.5\nb = 1.5\ndef f(): return a + b", W=x)
+    m.b = m.a
+    assert session.run(m.f) == 3.0
+    guards = session.guards()
+    m.a = 2.0
+    assert guards.arrays() == (2.0, 1.5)
+    m.a = 2
+    assert guards.why() == "global `a` changed from float to int"

@@ -1,0 +1,118 @@
+"""Running jaxprs natively, and comparing with their evaluation through NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.config import config
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.eval import ROOT
+from tracejit.interpreters.stage import stage
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.check import check_jaxpr
+from tracejit.ir.jaxpr import Jaxpr
+from tracejit.lowering import cpu
+from tracejit.lowering.compile import compile_llvm
+from tracejit.lowering.fuse import lower
+from tracejit.lowering.loopir import Block, Copy, For, If, While
+from tracejit.lowering.lowered import Lowered
+from tracejit.lowering.runtime import Executable
+from tracejit.passes import pipeline
+from tracejit.tracing import use_trace
+
+
+def trace(fn: Callable[..., Any], *args: Any, passes: bool = False) -> Jaxpr:
+    """The jaxpr of `fn` on raw values of the types of `args`, without closed-over arrays."""
+    def flat(*raw: Any) -> list[Any]:
+        out = fn(*raw)
+        return list(out) if isinstance(out, (list, tuple)) else [out]
+
+    jaxpr, consts = stage(flat, [a if isinstance(a, Aval) else aval_of(a) for a in args])
+    assert not consts
+    check_jaxpr(jaxpr)
+    with use_trace(ROOT):
+        return pipeline.run(jaxpr) if passes else jaxpr
+
+
+def strides_of(a: np.ndarray) -> tuple[int, ...]:
+    return tuple(s // a.itemsize for s in a.strides)
+
+
+def native(jaxpr: Jaxpr, *args: np.ndarray, aliases: dict[int, int] | None = None) -> list[np.ndarray]:
+    """Lower, compile and run."""
+    lowered = lower(jaxpr, [strides_of(a) for a in args], aliases or {})
+    return run(lowered, *args)
+
+
+def run(lowered: Lowered, *args: np.ndarray) -> list[np.ndarray]:
+    out = Executable(lowered, compile_llvm(cpu.emit(lowered.program)))(*args)
+    return list(out)
+
+
+def reference(jaxpr: Jaxpr, *args: np.ndarray) -> list[Any]:
+    with use_trace(ROOT), config.override(disable_jit=True):
+        return eval_jaxpr(jaxpr, [np.array(a)[()] for a in args])
+
+
+def check(fn: Callable[..., Any], *args: Any, rtol: float = 1e-12, aliases: dict[int, int] | None = None) -> Lowered:
+    """`fn` run natively, without and with passes, equals its evaluation."""
+    arrays = [np.asarray(a) for a in args]
+    lowered = None
+    for passes in (False, True):
+        jaxpr = trace(fn, *arrays, passes=passes)
+        want = reference(jaxpr, *arrays)
+        inputs = [_like(a) for a in arrays]
+        lowered = lower(jaxpr, [strides_of(a) for a in inputs], aliases or {})
+        got = run(lowered, *inputs)
+        compare(got, want, rtol)
+        for n, (a, b) in enumerate(zip(arrays, inputs, strict=True)):
+            if n not in (aliases or {}).values():
+                np.testing.assert_array_equal(a, b)
+        for o, i in (aliases or {}).items():
+            np.testing.assert_allclose(inputs[i], want[o], rtol=rtol)
+    assert lowered is not None
+    return lowered
+
+
+def _like(a: np.ndarray) -> np.ndarray:
+    """A copy with the same strides."""
+    return np.copy(a, order="K")
+
+
+def compare(got: Sequence[Any], want: Sequence[Any], rtol: float = 1e-12) -> None:
+    assert len(got) == len(want)
+    for g, w in zip(got, want, strict=True):
+        g, w = np.asarray(g), np.asarray(w)
+        assert g.shape == w.shape, (g.shape, w.shape)
+        assert g.dtype == w.dtype, (g.dtype, w.dtype)
+        if w.dtype.kind in "fc":
+            scale = float(np.max(np.abs(np.where(np.isfinite(w), w, 0)), initial=0))
+            np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol * scale)
+        else:
+            np.testing.assert_array_equal(g, w)
+
+
+def nodes(block: Block) -> list[Any]:
+    """All statements of a block, nested ones too."""
+    out = []
+    for s in block.stmts:
+        out.append(s)
+        if isinstance(s, For):
+            out += nodes(s.body)
+        elif isinstance(s, While):
+            out += nodes(s.head) + nodes(s.body)
+        elif isinstance(s, If):
+            out += nodes(s.then) + nodes(s.orelse)
+    return out
+
+
+def outer_nests(lowered: Lowered) -> int:
+    """The number of loops on the outermost level."""
+    return sum(isinstance(s, For) for s in lowered.program.body.stmts)
+
+
+def copies(lowered: Lowered) -> int:
+    return sum(isinstance(s, Copy) for s in nodes(lowered.program.body))

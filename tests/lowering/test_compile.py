@@ -1,0 +1,119 @@
+"""Text to machine code: caching, errors, threads, self-contained objects."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from tests.lowering.native import call, pointwise
+from tracejit.errors import InternalTypeError
+from tracejit.lowering import compile as machine
+from tracejit.lowering import cpu
+from tracejit.lowering.compile import compile_llvm
+from tracejit.lowering.loopir import I64, Builder, Const, Copy
+from tracejit.lowering.vecmath import FUNCTIONS
+
+F8 = np.dtype(np.float64)
+
+
+def text_of(c: float) -> str:
+    return cpu.emit(pointwise(lambda k, x: x + c, [F8], F8))
+
+
+def test_identical_text_is_compiled_once():
+    assert compile_llvm(text_of(1.25)) is compile_llvm(text_of(1.25))
+    assert compile_llvm(text_of(1.25)) is not compile_llvm(text_of(1.5))
+
+
+def test_the_cache_is_bounded(monkeypatch):
+    monkeypatch.setattr(machine, "_CACHE_SIZE", 2)
+    first = compile_llvm(text_of(10.0))
+    for c in (11.0, 12.0):
+        compile_llvm(text_of(c))
+    assert len(machine._cache) <= 2
+    assert compile_llvm(text_of(10.0)) is not first
+    x, got = np.arange(3.0), np.empty(3)
+    call(first, [x, got], (3,))  # evicted code stays valid while it is held
+    np.testing.assert_array_equal(got, x + 10)
+
+
+def test_code_shows_what_ran():
+    code = compile_llvm(text_of(2.0))
+    assert code.address and code.object_bytes[:4] in (b"\x7fELF", b"\xcf\xfa\xed\xfe")
+    assert "define" in code.optimized_llvm() and "<8 x double>" in code.optimized_llvm() or "x double>" in code.optimized_llvm()
+    assert "entry:" in code.asm()
+
+
+def test_invalid_text_is_an_internal_error():
+    with pytest.raises(InternalTypeError, match="does not verify"):
+        compile_llvm("define i32 @entry() { ret i64 0 }")
+
+
+def test_threads_compile_at_once():
+    got: dict[int, float] = {}
+
+    def work(n: int) -> None:
+        out = np.empty(4)
+        call(compile_llvm(text_of(100.0 + n)), [np.zeros(4), out], (4,))
+        got[n] = out[0]
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert got == {n: 100.0 + n for n in range(8)}
+
+
+def undefined_symbols(object_bytes: bytes) -> set[str]:
+    """Names an ELF object needs from elsewhere, by way of its string table."""
+    names = {s.decode() for s in object_bytes.split(b"\0") if s.isascii() and s}
+    return {n for n in names if n.startswith("__") and "ti3" in n or n in ("fma", "sin", "exp", "pow", "log")}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_objects_need_nothing_from_outside(dtype):
+    d = np.dtype(dtype)
+
+    def everything(k, x):
+        total = x
+        for name, (_, arity) in FUNCTIONS.items():
+            total = total + k.math(name, *[x] * arity)
+        for op in ("floor", "ceil", "trunc", "rint", "sqrt"):
+            total = total + k.float_op(op, x)
+        half = k.cast(k.cast(total, np.float16), d)
+        return half + k.cast(k.cast(total, np.uint64), d)
+
+    code = compile_llvm(cpu.emit(pointwise(everything, [d], d)))
+    assert not undefined_symbols(code.object_bytes)
+
+
+def test_memcpy_and_memset_resolve():
+    k = Builder()
+    x, out, zero = (k.buffer(n, F8, 5000, "arg", s) for s, n in enumerate(("x", "out", "zero")))
+    k.emit(Copy(out, x, Const(5000, I64)))
+    with k.loop(0, 5000) as i:  # becomes a memset
+        k.store(zero, i, 0.0)
+    code = compile_llvm(cpu.emit(k.program))
+    assert "memset" in code.asm() and "memcpy" in code.asm()
+    x_, out_, zero_ = np.arange(5000.0), np.empty(5000), np.ones(5000)
+    call(code, [x_, out_, zero_])
+    assert (x_ == out_).all() and not zero_.any()
+
+
+def test_importing_the_package_loads_no_compiler():
+    program = (
+        "import sys, tracejit; "
+        "print([m for m in ('llvmlite', 'numba', 'scipy', 'cupy', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_target_is_this_host():
+    assert machine._machine().triple == llvm.get_process_triple() or "linux" in machine._machine().triple

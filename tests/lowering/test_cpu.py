@@ -1,0 +1,411 @@
+"""The CPU emitter, node by node, against NumPy."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.lowering.native import apply, call, pointwise
+from tracejit import dtypes
+from tracejit.lowering import cpu
+from tracejit.lowering.compile import compile_llvm
+from tracejit.lowering.loopir import (
+    I64, Alloc, Block, Builder, Const, Copy, Free, SetPointer, Unsupported, While,
+)  # fmt: skip
+
+F8 = np.dtype(np.float64)
+BF16 = dtypes.bfloat16
+rng = np.random.default_rng(0)
+
+
+def build(k: Builder):
+    return compile_llvm(cpu.emit(k.program))
+
+
+def output(k: Builder, size: int, dtype=F8, slot: int = 0):
+    return k.buffer("out", np.dtype(dtype), size, "arg", slot)
+
+
+# ---------------------------------------------------------------- scalar instructions
+
+
+FLOAT_OPS = {
+    "add": lambda k, x, y: x + y, "sub": lambda k, x, y: x - y, "mul": lambda k, x, y: x * y,
+    "div": lambda k, x, y: x / y,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, BF16])
+@pytest.mark.parametrize("op", FLOAT_OPS)
+def test_float_arithmetic_has_numpys_bits(op, dtype):
+    x, y = (rng.normal(size=300).astype(dtype) for _ in range(2))
+    np.testing.assert_array_equal(apply(FLOAT_OPS[op], x, y), getattr(np, {"sub": "subtract", "mul": "multiply", "div": "divide"}.get(op, op))(x, y))
+
+
+def test_products_are_not_contracted():
+    x, y = rng.normal(size=(2, 500))
+    assert not apply(lambda k, a, b: a * b - b * a, x, y).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_unary_float_operations(dtype):
+    x = np.concatenate([rng.normal(size=100) * 5, [0.0, -0.0, np.inf, -np.inf, np.nan, 0.5, 1.5, 2.5, -0.5]]).astype(dtype)
+    cases = {"fabs": np.abs, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint}
+    for op, fn in cases.items():
+        with np.errstate(invalid="ignore"):
+            expected = fn(x)
+        got = apply(lambda k, v, op=op: k.float_op(op, v), x)
+        np.testing.assert_array_equal(got, expected, err_msg=op)
+        numbers = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(expected)[numbers], err_msg=op)
+    np.testing.assert_array_equal(np.signbit(apply(lambda k, v: -v, x)), ~np.signbit(x))
+
+
+def test_maximum_and_minimum_keep_nan():
+    v = np.array([1.0, np.nan, -np.inf, 3.0, 0.0])
+    x, y = (a.ravel() for a in np.meshgrid(v, v))
+    np.testing.assert_array_equal(apply(lambda k, a, b: k.float_op("fmaximum", a, b), x, y), np.maximum(x, y))
+    np.testing.assert_array_equal(apply(lambda k, a, b: k.float_op("fminimum", a, b), x, y), np.minimum(x, y))
+    np.testing.assert_array_equal(apply(lambda k, a, b: k.float_op("copysign", a, b), x, y), np.copysign(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_integer_arithmetic_wraps(dtype):
+    info = np.iinfo(dtype)
+    x, y = (rng.integers(info.min, info.max, 200, dtype=dtype, endpoint=True) for _ in range(2))
+    y[y == 0] = 3
+    for fn, expected in [
+        (lambda k, a, b: a + b, x + y), (lambda k, a, b: a - b, x - y), (lambda k, a, b: a * b, x * y),
+        (lambda k, a, b: a & b, x & y), (lambda k, a, b: a ^ b, x ^ y), (lambda k, a, b: k.not_(a | b), ~(x | y)),
+        (lambda k, a, b: -a, 0 - x),
+        (lambda k, a, b: k.int_op(dtype[0].replace("i", "s") + "max", a, b), np.maximum(x, y)),
+    ]:  # fmt: skip
+        np.testing.assert_array_equal(apply(fn, x, y), expected)
+    if dtype[0] == "u":
+        np.testing.assert_array_equal(apply(lambda k, a, b: k.int_op("udiv", a, b), x, y), x // y)
+        np.testing.assert_array_equal(apply(lambda k, a, b: k.int_op("lshr", a, k.and_(b, 7)), x, y), x >> (y & 7))
+    else:
+        np.testing.assert_array_equal(apply(lambda k, a, b: k.int_op("ashr", a, k.and_(b, 7)), x, y), x >> (y & 7))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "u8", "?", BF16])
+def test_comparisons_and_select(dtype):
+    v = np.array([0, 1, 2, 0, 250]).astype(dtype)
+    v = np.append(v, np.array([np.nan]).astype(dtype)) if dtypes.is_float(v.dtype) else v
+    x, y = (a.ravel() for a in np.meshgrid(v, v))
+    with np.errstate(invalid="ignore"):
+        cases = {"eq": x == y, "ne": x != y, "lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y}
+    for p, expected in cases.items():
+        np.testing.assert_array_equal(apply(lambda k, a, b, p=p: k.compare(p, a, b), x, y, out=bool), expected, err_msg=p)
+    got, expected = apply(lambda k, a, b: k.select(k.lt(a, b), a, b), x, y), np.where(cases["lt"], x, y)
+    np.testing.assert_array_equal(got.astype("f8"), expected.astype("f8"))
+
+
+ALL = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", BF16]
+
+
+@pytest.mark.parametrize(("src", "dst"), list(itertools.product(ALL, ALL)), ids=str)
+def test_casts_are_astype(src, dst):
+    src, dst = np.dtype(src), np.dtype(dst)
+    values = np.concatenate([[0, 1, -1, 2, 100, -100, 127, -128, 3e4, -3e4], rng.normal(size=20) * 50])
+    if dtypes.is_float(src):
+        fractions = np.concatenate([rng.normal(size=100) * 1e-3, rng.normal(size=100) * 1e-6])
+        values = np.concatenate([values, fractions, [np.nan, np.inf, -np.inf] if dtypes.is_float(dst) else [0.5]])
+    with np.errstate(all="ignore"):
+        x = values.astype(src)
+        if dst.kind in "iu" and dtypes.is_float(src):  # what does not fit is the machine's own matter
+            info = np.iinfo(dst)
+            x = x[(x.astype("f8") > info.min - 1.0) & (x.astype("f8") < info.max + 1.0)]
+        if src.kind in "iu":
+            info = np.iinfo(src)
+            x = np.append(x, np.array([info.max, info.min], src))
+        expected = x.astype(dst)
+    got = apply(lambda k, v: k.cast(v, dst), x, out=dst)
+    if dst == BF16:  # NumPy's comparison does not know its NaN
+        got, expected = got.astype("f4"), expected.astype("f4")
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_float64_to_half_rounds_once():
+    x = np.array([1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11 - 2.0**-40, 2.0**-25 + 2.0**-60, 65519.999, 65520.0])
+    x = np.concatenate([x, -x])
+    with np.errstate(over="ignore"):
+        expected = x.astype(np.float16)
+    np.testing.assert_array_equal(apply(lambda k, v: k.cast(v, np.float16), x, out=np.float16), expected)
+
+
+def test_casts_of_what_does_not_fit_give_the_smallest_integer():
+    x = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 2.0**63])
+    low = np.iinfo(np.int64).min
+    assert (apply(lambda k, v: k.cast(v, np.int64), x, out=np.int64) == low).all()
+
+
+def test_bitcast():
+    x = rng.normal(size=20)
+    np.testing.assert_array_equal(apply(lambda k, v: k.bitcast(v, np.int64), x, out=np.int64), x.view(np.int64))
+
+
+def test_constants_of_every_kind():
+    specials = [np.inf, -np.inf, 0.1, -0.0, 1e-310, 65504.0]
+    for c, dtype in itertools.product(specials, [np.float64, np.float32, np.float16, BF16]):
+        with np.errstate(all="ignore"):
+            expected = np.array([c]).astype(dtype)
+        got = apply(lambda k, v, c=c, dtype=dtype: k.select(k.eq(v, v), k.const(c, dtype), k.const(0.0, dtype)), np.ones(1), out=dtype)
+        np.testing.assert_array_equal(got, expected)
+    for c, dtype in [(-1, "i1"), (-128, "i1"), (2**64 - 1, "u8"), (-(2**63), "i8"), (True, "?")]:
+        got = apply(lambda k, v, c=c, dtype=dtype: k.select(k.eq(v, v), k.const(c, dtype), k.const(0, dtype)), np.ones(1), out=dtype)
+        assert got[0] == c
+
+
+def test_complex_values_are_pairs():
+    k = Builder()
+    x = k.buffer("x", np.dtype(np.complex128), 10, "arg", 0)
+    out = output(k, 10, np.complex128, 1)
+    with k.loop(0, 10) as i:
+        v = k.load(x, i)
+        k.store(out, i, v * v + 1.0)
+    z, got = rng.normal(size=10) + 1j * rng.normal(size=10), np.empty(10, complex)
+    call(build(k), [z, got])
+    np.testing.assert_allclose(got, z * z + 1, rtol=1e-14)
+
+
+def test_long_double_is_refused():
+    with pytest.raises(Unsupported, match="no native scalar type"):
+        cpu.emit(pointwise(lambda k, x: x, [np.longdouble], np.longdouble))
+
+
+# ---------------------------------------------------------------- structure
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 5), (2, 5), (5, 5), (7, 3), (-3, 2)])
+@pytest.mark.parametrize("down", [False, True])
+def test_loops_run_over_their_range(start, stop, down):
+    k = Builder()
+    out, count = output(k, 20), k.slot(k.const(0, I64))
+    k.program.params.extend([start, stop])
+    a, b = (k._inst("param", I64, (), n) for n in (0, 1))
+    with k.loop(a, b, down=down) as i:
+        k.store(out, k.get(count), k.cast(i, F8))
+        k.set(count, k.get(count) + 1)
+    k.store(out, 19, k.cast(k.get(count), F8))
+    got = np.zeros(20)
+    call(build(k), [got], (start, stop))
+    seen = list(range(start, stop))[:: -1 if down else 1]
+    assert got[: len(seen)].tolist() == seen and got[19] == len(seen)
+
+
+def test_while_if_and_slots():
+    """Collatz: number of steps from each start."""
+    k = Builder()
+    x, out = k.buffer("x", I64, 10, "arg", 0), output(k, 10, I64, 1)
+    with k.loop(0, 10) as i:
+        n, steps = k.slot(k.load(x, i)), k.slot(k.const(0, I64))
+        node = While(Block(), None, Block())
+        k.emit(node)
+        with k.into(node.head):
+            node.cond = k.gt(k.get(n), 1)
+        with k.into(node.body):
+            v = k.get(n)
+            with k.when(k.eq(k.and_(v, 1), 0)) as branch:
+                k.set(n, k.int_op("ashr", v, 1))
+            with k.into(branch.orelse):
+                k.set(n, v * 3 + 1)
+            k.set(steps, k.get(steps) + 1)
+        k.store(out, i, k.get(steps))
+    starts, got = np.arange(1, 11), np.empty(10, np.int64)
+    call(build(k), [starts, got])
+    assert got.tolist() == [0, 1, 7, 2, 5, 8, 16, 3, 19, 6]
+
+
+def test_boolean_slots_and_buffers():
+    k = Builder()
+    x, out = k.buffer("x", np.dtype(bool), 6, "arg", 0), output(k, 1, bool, 1)
+    s = k.slot(k.const(False, bool))
+    with k.loop(0, 6) as i:
+        k.set(s, k.xor(k.get(s), k.load(x, i)))
+    k.store(out, 0, k.get(s))
+    x_, got = np.array([1, 0, 1, 1, 0, 0], bool), np.empty(1, bool)
+    call(build(k), [x_, got])
+    assert got[0]
+
+
+def test_pointers_swap():
+    """Double buffering: b[i] = a[i] * 2, five times."""
+    k = Builder()
+    out = output(k, 4)
+    a, b = (k.buffer(n, F8, 4, "arena", 32 * s) for s, n in enumerate("ab"))
+    p, q = (k.buffer(n, F8, 4, "pointer") for n in "pq")
+    with k.loop(0, 4) as i:
+        k.store(a, i, k.cast(i, F8) + 1.0)
+    k.emit(SetPointer(p, a))
+    k.emit(SetPointer(q, b))
+    with k.loop(0, 5), k.loop(0, 4, vector=True) as i:
+        k.store(q, i, k.load(p, i) * 2.0)
+        with k.when(k.eq(i, 3)):
+            k.emit(SetPointer(p, q, swap=True))
+    k.emit(Copy(out, p, Const(4, I64)))
+    got = np.empty(4)
+    call(build(k), [got])
+    assert got.tolist() == [32.0, 64.0, 96.0, 128.0]
+
+
+def test_failures_leave_details():
+    k = Builder()
+    x = k.buffer("x", I64, 8, "arg", 0)
+    with k.loop(0, 8) as i:
+        v = k.load(x, i)
+        k.fail_if(k.ge(v, 100), 7, (v, i, 8))
+    code = build(k)
+    assert call(code, [np.arange(8)])[0] == 0
+    status, details = call(code, [np.array([0, 0, 0, 123, 500, 0, 0, 0])])
+    assert status == 7 and details[:3] == [123, 3, 8]
+
+
+def heap_program(fails: bool):
+    k = Builder()
+    out = output(k, 4)
+    t = k.buffer("t", F8, None, "heap")
+    with k.loop(1, 5) as n:
+        k.emit(Alloc(t, n))
+        k.fail_if(k.gt(n, 2 if fails else 9), 3)
+        with k.loop(0, n) as i:
+            k.store(t, i, k.cast(i, F8) * 10.0)
+        k.store(out, n - 1, k.load(t, n - 1))
+    k.emit(Free(t))
+    return k
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_heap_blocks_grow_and_are_freed_on_every_exit(fails):
+    live: dict[int, object] = {}
+    asked: list[int] = []
+
+    def malloc(n: int) -> int:
+        asked.append(n)
+        block = ctypes.create_string_buffer(n)
+        live[ctypes.addressof(block)] = block
+        return ctypes.addressof(block)
+
+    def free(p: int | None) -> None:
+        if p:
+            del live[p]
+
+    c_malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(malloc)
+    c_free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(free)
+    k, got = heap_program(fails), np.zeros(4)
+    code = build(k)
+    functions = {"c:malloc": c_malloc, "c:free": c_free}
+    table = [ctypes.cast(functions[e.name], ctypes.c_void_p).value for e in k.program.externals]
+    status, _ = call(code, [got], table=table)
+    assert status == (3 if fails else 0)
+    assert not live
+    assert asked == ([8, 16, 24] if fails else [8, 16, 24, 32])
+    assert got.tolist() == ([0, 10, 0, 0] if fails else [0, 10, 20, 30])
+
+
+def test_allocation_failure_ends_the_program():
+    c_malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(lambda n: None)
+    c_free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda p: None)
+    k = heap_program(False)
+    code = build(k)
+    functions = {"c:malloc": c_malloc, "c:free": c_free}
+    table = [ctypes.cast(functions[e.name], ctypes.c_void_p).value for e in k.program.externals]
+    assert call(code, [np.zeros(4)], table=table)[0] == -2
+
+
+def test_calls_pass_every_kind_of_argument():
+    seen = []
+
+    def target(buffer, element, slot, number, x) -> int:
+        seen.append((buffer, element - buffer, ctypes.c_double.from_address(slot).value, number, x))
+        ctypes.c_double.from_address(slot).value = 5.0
+        return 0 if number < 2 else 42
+
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_double)
+    native = kind(target)
+    k = Builder()
+    out = output(k, 8)
+    ext = k.external("c:test", "i32(ptr,ptr,ptr,i64,f64)")
+    s = k.slot(k.const(1.5, F8))
+    with k.loop(0, 3) as i:
+        k.call(ext, (out, (out, i), s, i, k.const(0.25, F8)), np.dtype(np.int32), checked=True)
+    got = np.zeros(8)
+    status, _ = call(build(k), [got], table=[ctypes.cast(native, ctypes.c_void_p).value])
+    assert status == 42
+    assert seen == [(got.ctypes.data, 8 * n, 1.5 if n == 0 else 5.0, n, 0.25) for n in range(3)]
+
+
+def test_comments_are_in_the_text():
+    k = Builder()
+    k.comment("c = add a b  # line 3\nof the user")
+    assert "; c = add a b  # line 3 of the user" in cpu.emit(k.program)
+
+
+# ---------------------------------------------------------------- vectorisation and aliasing
+
+
+def reduction(attr):
+    k = Builder()
+    x, out = k.buffer("x", F8, 1000, "arg", 0), output(k, 1, F8, 1)
+    s = k.slot(k.const(0.0, F8))
+    with k.loop(0, 1000, vector=True) as i:
+        k.set(s, k.add(k.get(s), k.load(x, i), attr))
+    k.store(out, 0, k.get(s))
+    return k
+
+
+def test_only_reassociable_sums_vectorise():
+    assert "zmm" in build(reduction("reassoc")).asm() or "ymm" in build(reduction("reassoc")).asm()
+    strict = build(reduction(None))
+    x, got = rng.normal(size=1000), np.empty(1)
+    call(strict, [x, got])
+    assert got[0] == np.cumsum(x)[-1]
+
+
+def matrix_program(kind: str):
+    """out[i, j] = a[i, j] * b[j] + c[i] over a 64 x 64 nest, through an arena temporary."""
+    k = Builder()
+    n = 64
+    a, b, c, out = (k.buffer(x, F8, n * n, "arg", s) for s, x in enumerate(("a", "b", "c", "out")))
+    t = k.buffer("t", F8, n, kind, 0)
+    with k.loop(0, n) as i:
+        with k.loop(0, n, vector=True) as j:
+            k.store(t, j, k.load(a, i * n + j) * k.load(b, j))
+        with k.loop(0, n, vector=True) as j:
+            k.store(out, i * n + j, k.load(t, j) + k.load(c, i))
+    k.program.arena_bytes = n * 8
+    return k
+
+
+@pytest.mark.parametrize("kind", ["arena", "stack"])
+def test_nests_vectorise_without_runtime_checks(kind):
+    code = build(matrix_program(kind))
+    text = code.optimized_llvm()
+    assert "x double>" in text and "vector.memcheck" not in text
+    a, b, c = rng.normal(size=(64, 64)), rng.normal(size=64), rng.normal(size=64)
+    got = np.empty((64, 64))
+    call(code, [a, b, c, got], arena=512)
+    np.testing.assert_array_equal(got, a * b + c[:, None])
+
+
+def test_buffers_that_share_memory_are_not_declared_apart():
+    k = Builder()
+    one, two = (k.buffer(n, F8, 8, "arena", s) for n, s in (("one", 0), ("two", 32)))
+    out = output(k, 8)
+    k.program.may_alias.append((one, out))
+    with k.loop(0, 8) as i:
+        k.store(one, i, 1.0)
+        k.store(two, i, 2.0)
+        k.store(out, i, k.load(one, i))
+    text = cpu.emit(k.program)
+    tagged = [line for line in text.splitlines() if "store double 0x3FF0" in line]
+    assert tagged and "noalias" not in tagged[0]  # `one` overlaps `two` and may be `out`
+    assert any("!noalias" in line for line in text.splitlines() if "store double 0x4000" in line)
+
+
+def test_elementwise_kernels_use_wide_vectors():
+    code = compile_llvm(cpu.emit(pointwise(lambda k, x, y: x * y + 1.0, [F8, F8], F8)))
+    assert "zmm" in code.asm() or "ymm" in code.asm()

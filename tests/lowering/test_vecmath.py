@@ -1,0 +1,173 @@
+"""Accuracy and edge values of the vector functions, against mpmath and NumPy."""
+
+from __future__ import annotations
+
+import warnings
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special
+
+from tests.lowering.native import apply, pointwise, ulp_errors
+from tracejit.lowering import cpu
+from tracejit.lowering.compile import compile_llvm
+from tracejit.lowering.loopir import Unsupported
+from tracejit.lowering.vecmath import FUNCTIONS
+
+POINTS = 400
+
+# name -> (mpmath function, ranges for f64, ranges for f32 or None for the same, bound in ULP)
+UNARY = {
+    "exp": (mp.exp, [(-745, 709.7), (-1, 1), (-1e-5, 1e-5)], [(-103, 88.7), (-1, 1)], 1.0),
+    "exp2": (lambda x: mp.mpf(2) ** x, [(-1074, 1023.9), (-1, 1)], [(-149, 127.9), (-1, 1)], 1.0),
+    "expm1": (mp.expm1, [(-40, 709.7), (-1, 1), (-1e-5, 1e-5), (-1e-300, 1e-300)], [(-20, 88.7), (-1, 1), (-1e-30, 1e-30)], 1.0),
+    "log": (mp.log, [(1e-310, 1e-300), (0, 10), (0.7, 1.5), (0.999, 1.001), (1e200, 1e308)], [(1e-44, 1e-38), (0, 10), (0.7, 1.5), (1e20, 3e38)], 1.0),
+    "log2": (lambda x: mp.log(x) / mp.log(2), [(0, 10), (0.7, 1.5), (0.999, 1.001), (1e200, 1e308)], [(0, 10), (0.7, 1.5), (1e20, 3e38)], 1.0),
+    "log10": (mp.log10, [(0, 10), (0.7, 1.5), (0.999, 1.001), (1e200, 1e308)], [(0, 10), (0.7, 1.5), (1e20, 3e38)], 1.0),
+    "log1p": (mp.log1p, [(-1, 1), (-0.3, 0.5), (-1e-5, 1e-5), (1, 1e6), (1e200, 1e308)], [(-1, 1), (-1e-5, 1e-5), (1, 3e38)], 1.0),
+    "sin": (mp.sin, [(-4, 4), (-1e-3, 1e-3), (-1e6, 1e6), (-6e10, 6e10), (-1e20, 1e20), (1e300, 1.7e308)], [(-4, 4), (-4096, 4096), (-1e8, 1e8), (-3e38, 3e38)], 1.0),
+    "cos": (mp.cos, [(-4, 4), (-1e-3, 1e-3), (-1e6, 1e6), (-6e10, 6e10), (-1e20, 1e20), (1e300, 1.7e308)], [(-4, 4), (-4096, 4096), (-1e8, 1e8), (-3e38, 3e38)], 1.0),
+    "tan": (mp.tan, [(-4, 4), (-1e-3, 1e-3), (-1e6, 1e6), (-1e20, 1e20)], [(-4, 4), (-4096, 4096), (-3e38, 3e38)], 2.5),
+    "tanh": (mp.tanh, [(-22, 22), (-1, 1), (-1e-3, 1e-3), (-1e-300, 1e-300)], [(-10, 10), (-1, 1), (-1e-30, 1e-30)], 1.0),
+    "sinh": (mp.sinh, [(-710, 710), (-1, 1), (-1e-3, 1e-3)], [(-89, 89), (-1, 1)], 2.0),
+    "cosh": (mp.cosh, [(-710, 710), (-1, 1)], [(-89, 89), (-1, 1)], 2.0),
+    "arcsin": (mp.asin, [(-1, 1), (-0.5, 0.5), (0.99, 1), (-1e-5, 1e-5)], None, 1.5),
+    "arccos": (mp.acos, [(-1, 1), (-0.5, 0.5), (0.99, 1), (-1, -0.99)], None, 1.5),
+    "arctan": (mp.atan, [(-10, 10), (-1, 1), (-1e-5, 1e-5), (1, 1e30)], None, 1.5),
+    "cbrt": (mp.cbrt, [(0, 100), (0.5, 8.5), (1e-310, 1e-300), (1e300, 1e308)], [(0, 100), (0.5, 8.5), (1e-44, 1e-38), (1e30, 3e38)], 1.0),
+    "erf": (mp.erf, [(-6, 6), (-1, 1), (-1e-5, 1e-5)], [(-4, 4), (-1, 1)], 1.5),
+    "logistic": (lambda x: 1 / (1 + mp.exp(-x)), [(-740, 40), (-1, 1)], [(-100, 20), (-1, 1)], 2.0),
+}  # fmt: skip
+REFERENCE = {
+    "logistic": lambda x: scipy.special.expit(x.astype(np.float64)).astype(x.dtype),
+    "erf": scipy.special.erf,
+    "pow": np.power,
+}
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e-40, -1e-40]
+
+
+def sample(ranges: list, dtype: np.dtype, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.uniform(a, b, POINTS).astype(dtype) for a, b in ranges])
+
+
+def edges(dtype: np.dtype) -> np.ndarray:
+    info = np.finfo(dtype)
+    extreme = [info.max, -info.max, info.tiny, -info.tiny, info.smallest_subnormal, -info.smallest_subnormal]
+    with np.errstate(all="ignore"):
+        return np.array([*SPECIAL, 100.0, -100.0, 1000.0, -1000.0, 1e5, 1e300, -1e300, *extreme]).astype(dtype)
+
+
+def numpy_of(name: str, *xs: np.ndarray) -> np.ndarray:
+    fn = REFERENCE.get(name) or getattr(np, name)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fn(*xs)
+
+
+def assert_same_edges(got: np.ndarray, expected: np.ndarray, xs: list) -> None:
+    """NaN, infinities, zeros and their signs agree; finite values to a few units."""
+    plain = np.isfinite(expected) & (expected != 0)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected), err_msg=str(xs))
+    keep = ~np.isnan(expected) & ~plain
+    np.testing.assert_array_equal(got[keep], expected[keep], err_msg=str([x[keep] for x in xs]))
+    np.testing.assert_array_equal(np.signbit(got[keep]), np.signbit(expected[keep]), err_msg=str([x[keep] for x in xs]))
+    tiny = np.finfo(got.dtype).smallest_subnormal
+    np.testing.assert_allclose(got[plain], expected[plain], rtol=8 * np.finfo(got.dtype).eps, atol=tiny)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", UNARY)
+def test_accuracy(name, dtype):
+    exact_fn, wide, narrow, bound = UNARY[name]
+    x = sample(wide if dtype == np.float64 else narrow or wide, np.dtype(dtype))
+    got = apply(lambda k, v: k.math(name, v), x)
+    with mp.workprec(1200 if np.abs(x).max() > 1e30 and name in ("sin", "cos", "tan") else 160):
+        exact = [exact_fn(mp.mpf(v)) for v in x.tolist()]
+        errors = ulp_errors(got, exact)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= bound, f"{name}({x[worst]!r}) = {got[worst]!r}: {errors[worst]:.2f} ULP"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", UNARY)
+def test_edge_values(name, dtype):
+    x = edges(np.dtype(dtype))
+    assert_same_edges(apply(lambda k, v: k.math(name, v), x), numpy_of(name, x), [x])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["pow", "arctan2"])
+def test_edge_values_of_two_arguments(name, dtype):
+    e = edges(np.dtype(dtype))
+    e = np.concatenate([e, np.array([0.25, 1 / 3, -1.5, 2.5, 9007199254740993.0, 4.0, 1 + 1e-7], dtype)])
+    x, y = (a.ravel() for a in np.meshgrid(e, e))
+    assert_same_edges(apply(lambda k, a, b: k.math(name, a, b), x, y), numpy_of(name, x, y), [x, y])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pow_accuracy(dtype):
+    rng = np.random.default_rng(1)
+    x = np.exp(rng.uniform(-30, 30, 1500)).astype(dtype)
+    limit = 700 if dtype == np.float64 else 85
+    y = (rng.uniform(-limit, limit, 1500) / np.log(x)).astype(dtype)
+    x[:500], y[:500] = rng.uniform(0.9, 1.1, 500), rng.uniform(-300, 300, 500)
+    got = apply(lambda k, a, b: k.math("pow", a, b), x, y)
+    with mp.workprec(200):
+        errors = ulp_errors(got, [mp.mpf(a) ** mp.mpf(b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
+    assert errors.max() <= 1.0
+
+
+def test_pow_with_integer_exponents_is_exact():
+    x = np.repeat(np.arange(-20.0, 21.0), 12)
+    y = np.tile(np.arange(12.0), 41)
+    np.testing.assert_array_equal(apply(lambda k, a, b: k.math("pow", a, b), x, y), x**y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_arctan2_accuracy(dtype):
+    rng = np.random.default_rng(2)
+    y, x = (np.exp(rng.uniform(-40, 40, 800)) * rng.choice([-1, 1], 800) for _ in range(2))
+    y[:400], x[:400] = rng.uniform(-1, 1, 400), rng.uniform(-1, 1, 400)
+    y, x = y.astype(dtype), x.astype(dtype)
+    got = apply(lambda k, a, b: k.math("arctan2", a, b), y, x)
+    with mp.workprec(160):
+        errors = ulp_errors(got, [mp.atan2(mp.mpf(a), mp.mpf(b)) for a, b in zip(y.tolist(), x.tolist(), strict=True)])
+    assert errors.max() <= 1.5
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_multiples_of_half_pi_keep_their_relative_accuracy(name):
+    n = np.arange(1, 400.0)
+    x = np.concatenate([n * (np.pi / 2), [6381956970095103 * 2.0**797]])  # the worst double for cancellation
+    got = apply(lambda k, v: k.math(name, v), x)
+    with mp.workprec(1400):
+        errors = ulp_errors(got, [getattr(mp, name)(mp.mpf(v)) for v in x.tolist()])
+    assert errors.max() <= 1.0
+
+
+def test_same_bits_at_every_position():
+    x = np.random.default_rng(3).uniform(-20, 20, 67)
+    whole = apply(lambda k, v: k.math("tanh", v), x)
+    single = np.concatenate([apply(lambda k, v: k.math("tanh", v), x[i : i + 1]) for i in range(len(x))])
+    np.testing.assert_array_equal(whole, single)
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "tanh", "erf"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_loops_vectorise(name, dtype):
+    code = compile_llvm(cpu.emit(pointwise(lambda k, x: k.math(name, x), [dtype], dtype)))
+    scalar, vector = ("sd", "pd") if dtype == np.float64 else ("ss", "ps")
+    assert any(f"vfmadd213{vector}\t%{r}mm" in code.asm() or f"vfmadd231{vector}" in code.asm() for r in "zy"), scalar
+
+
+def test_unknown_functions_and_dtypes_are_refused():
+    with pytest.raises(Unsupported, match="no vector function"):
+        cpu.emit(pointwise(lambda k, x: k.math("zeta", x), [np.float64], np.float64))
+    with pytest.raises(Unsupported, match="exp of int64"):
+        pointwise(lambda k, x: k.math("exp", x), [np.int64], np.int64)
+
+
+def test_every_function_is_tested():
+    assert set(FUNCTIONS) == {*UNARY, "pow", "arctan2"}

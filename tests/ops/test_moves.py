@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ops.records import same
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.stage import stage
+from tracejit.ir.avals import aval_of
+from tracejit.ir.check import check_jaxpr
+from tracejit.ops import arithmetic, broadcast, concat, index, linalg, shape, slices
+from tracejit.passes.dce import dce
+from tracejit.passes.simplify import simplify
+
+RNG = np.random.default_rng(7)
+X = RNG.standard_normal((3, 4))
+U = RNG.standard_normal((1, 4))
+J = np.int64(2)
+
+
+def names(fn: Callable[..., Any], *args: Any, bounds: Any = None) -> list[str]:
+    """The ops that are left of `fn`, whose values must not change."""
+    jaxpr, consts = stage(lambda *xs: [fn(*xs)], [aval_of(a) for a in args], bounds=bounds)
+    new = dce(simplify(jaxpr))
+    check_jaxpr(new)
+    same(eval_jaxpr(new, [*consts, *args])[0], fn(*args))
+    return [e.op.name for e in new.eqns]
+
+
+def test_relabels() -> None:
+    assert names(lambda x: shape.reshape(shape.reshape(x, shape=(12,)), shape=(3, 4)), X) == []
+    assert names(lambda x: shape.reshape(shape.reshape(x, shape=(12,)), shape=(4, 3)), X) == ["reshape"]
+    assert names(lambda x: shape.squeeze(shape.expand_dims(x, (1,)), dimensions=(1,)), X) == []
+    assert names(lambda x: shape.reshape(shape.expand_dims(x, (1,)), shape=(12,)), X) == ["reshape"]
+    assert names(lambda x: shape.squeeze(shape.expand_dims(x, (0, 1)), dimensions=(1,)), X) == [
+        "expand_dims",
+        "squeeze",
+    ]
+
+
+def test_permutations() -> None:
+    swap = lambda x: shape.transpose(x, permutation=(1, 0))
+    assert names(lambda x: swap(swap(x)), X) == []
+    turn = lambda x: shape.transpose(x, permutation=(1, 2, 0))
+    assert names(lambda x: turn(turn(x)), X.reshape(3, 2, 2)) == ["transpose"]
+    assert names(lambda x: shape.rev(shape.rev(x, dimensions=(1,)), dimensions=(1,)), X) == []
+    assert names(lambda x: shape.rev(shape.rev(x, dimensions=(0,)), dimensions=(1,)), X) == ["rev", "rev"]
+
+
+def test_broadcasts() -> None:
+    grow = lambda x: shape.broadcast_to(shape.expand_dims(x, (0, 2)), (5, 3, 6, 4))
+    assert names(grow, X) == ["broadcast_in_dim"]
+    assert names(lambda x: broadcast.broadcast_to(broadcast.broadcast_to(x, (2, 1, 4)), (6, 2, 3, 4)), U) == [
+        "broadcast_in_dim"
+    ]
+
+
+def test_reads_of_writes() -> None:
+    write = lambda x, u, i: index.dynamic_update_slice(x, u, i, 0)
+    read = lambda x, i: index.dynamic_slice(x, i, 0, sizes=(1, 4))
+    assert names(lambda x, u, i: read(write(x, u, i), i), X, U, J) == []
+    assert names(lambda x, u, i, j: read(write(x, u, i), j), X, U, J, J) == [
+        "dynamic_update_slice",
+        "dynamic_slice",
+    ]
+    assert names(lambda x, u, i: write(write(x, arithmetic.neg(u), i), u, i), X, U, J) == [
+        "dynamic_update_slice"
+    ]
+    assert names(lambda x, u: write(x, u, 5), X, U) == ["slice_update"]
+    assert names(lambda x, u: index.dynamic_slice_add(x, u, 1, 0), X, U) == ["slice_add"]
+    assert names(lambda x: read(x, -9), X) == ["slice"]
+    assert names(lambda x, i: index.dynamic_slice(x, i, i, sizes=(3, 4)), X, J) == []
+    assert names(lambda x, u, i: index.dynamic_update_slice(x, u, i, i), X, X, J) == []
+
+
+def test_constant_reads_of_writes() -> None:
+    part: dict[str, Any] = {"start_indices": (1, 0), "limit_indices": (2, 4), "strides": (1, 1)}
+    write = lambda x, u: slices.slice_update(x, u, **part)
+    assert names(lambda x, u: slices.slice(write(x, u), **part), X, U) == []
+    assert names(lambda x, u: write(write(x, arithmetic.neg(u)), u), X, U) == ["slice_update"]
+    other = {**part, "start_indices": (0, 0)}
+    assert len(names(lambda x, u: slices.slice(write(x, u), **other), X, U)) == 2
+
+
+@pytest.mark.parametrize(
+    "bounds, left",
+    [((0, 2), []), ((0, 3), ["check_index"]), ((-1, 2), ["check_index"]), (None, ["check_index"])],
+)
+def test_checks_that_cannot_fail(bounds: Any, left: list[str]) -> None:
+    assert names(lambda i: index.check_index(i, size=3, axis=0), J, bounds=[bounds]) == left
+
+
+def test_narrow_index() -> None:
+    i = np.int32(1)
+    assert names(lambda i: index.check_index(i, size=3, axis=0), i, bounds=[(0, 2)]) == [
+        "convert_element_type"
+    ]
+
+
+def test_products() -> None:
+    y = RNG.standard_normal((3, 5))
+    numbers = (((1,), (0,)), ((), ()))
+    swap = lambda x: shape.transpose(x, permutation=(1, 0))
+    assert names(lambda x, y: linalg.dot_general(swap(x), y, dimension_numbers=numbers), X, y) == [
+        "dot_general"
+    ]
+    assert names(
+        lambda x, y: linalg.dot_general(swap(x), swap(y), dimension_numbers=numbers), X, y.T.copy()
+    ) == ["dot_general"]
+    a = RNG.standard_normal((2, 3, 4))
+    turn = lambda x: shape.transpose(x, permutation=(2, 1, 0))
+    outer = (((), ()), ((), ()))
+    assert names(lambda a: linalg.dot_general(turn(a), a, dimension_numbers=outer), a) == [
+        "transpose",
+        "dot_general",
+    ]
+
+
+def test_trivial_joins() -> None:
+    assert names(lambda x: concat.concatenate(x, dimension=0), X) == []

@@ -1,0 +1,224 @@
+"""`checkpoint`: a function whose derivative keeps its inputs only and computes the rest again."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit import tree
+from tracejit.control.axes import processing_axis
+from tracejit.control.intern import intern_jaxpr
+from tracejit.control.regions import (
+    differentiable,
+    flags,
+    pick,
+    prune,
+    region_avals,
+    spread,
+    union_effects,
+    zero_tangents,
+)
+from tracejit.control.residuals import rematerialize
+from tracejit.control.staging import flatten, stage_user
+from tracejit.interpreters import jit
+from tracejit.interpreters.eval import ROOT
+from tracejit.interpreters.jvp import jvp_jaxpr
+from tracejit.interpreters.linearize import linearize_jaxpr
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import arg_avals
+from tracejit.interpreters.transpose import transpose_jaxpr
+from tracejit.interpreters.vmap import batch_jaxpr
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Jaxpr, Literal
+from tracejit.ir.kernel import CallRegion
+from tracejit.ir.primitive import LINEAR, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
+from tracejit.ir.values import Zero, is_linear
+from tracejit.ops import helpers
+from tracejit.tracing import bind, is_tracing, use_trace, wrap
+
+Policy = Callable[..., bool]
+
+_tags = itertools.count()
+
+# What is computed from a barrier's result is never merged with what is computed from its operand:
+# `tag` differs.
+optimization_barrier = helpers.pointwise(
+    "optimization_barrier",
+    "the operand, but not the same expression",
+    lambda x, tag: x,
+    kernel=lambda k, x, tag: x,
+    derivatives=LINEAR,
+    kinds="biufc",
+    transpose=lambda ct, x, tag: [ct],
+)
+
+
+def checkpoint(
+    fun: Callable[..., Any] | None = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Any:
+    """`fun`, differentiated in less memory: its intermediate values are computed again in reverse.
+
+    `policy(op, *avals, **params) -> bool` says which results are kept all the same
+    (see `checkpoint_policies`). Arguments in `static_argnums` are not traced. Usable as a decorator.
+    """
+    if fun is None:
+        return functools.partial(
+            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
+        )
+    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if not is_tracing():
+            return fun(*args, **kwargs)
+        fixed = {n % len(args) for n in static}
+        given = flatten(([a for n, a in enumerate(args) if n not in fixed], kwargs))
+
+        def call(traced: tuple[list[Any], dict[str, Any]]) -> Any:
+            it = iter(traced[0])
+            full = [a if n in fixed else next(it) for n, a in enumerate(args)]
+            return fun(*full, **traced[1])
+
+        name = getattr(fun, "__name__", "checkpoint")
+        bounds = [getattr(x, "bounds", None) for x in given.raw]
+        staged = stage_user(call, [given.tree], arg_avals(given.raw), given.weak, name, bounds)
+        jaxpr = intern_jaxpr(staged.jaxpr)
+        outs = bind(checkpoint_op, *staged.consts, *given.raw, jaxpr=jaxpr, policy=policy, prevent_cse=prevent_cse)
+        return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
+
+    return wrapped
+
+
+remat = checkpoint
+
+
+class checkpoint_policies:
+    """Ready-made policies for `checkpoint`."""
+
+    @staticmethod
+    def everything_saveable(op: Op, *_: Any, **__: Any) -> bool:
+        """Keep every value, as without checkpoint."""
+        return True
+
+    @staticmethod
+    def nothing_saveable(op: Op, *_: Any, **__: Any) -> bool:
+        """Keep inputs only; the default."""
+        return False
+
+    @staticmethod
+    def dots_saveable(op: Op, *_: Any, **__: Any) -> bool:
+        """Keep matrix products."""
+        return op.name == "dot_general"
+
+    @staticmethod
+    def dots_with_no_batch_dims_saveable(op: Op, *_: Any, **params: Any) -> bool:
+        """Keep matrix products without batch axes: those with weights."""
+        return op.name == "dot_general" and not params["dimension_numbers"][1][0]
+
+
+def _type(*avals: Aval, jaxpr: Jaxpr, policy: Any, prevent_cse: bool) -> list[Aval]:
+    return region_avals(jaxpr, range(len(avals)), "checkpoint")
+
+
+def _eval(*args: Any, jaxpr: Jaxpr, policy: Any, prevent_cse: bool) -> list[Any]:
+    with use_trace(ROOT):
+        return list(jit.execute(jaxpr, args))
+
+
+def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[list[Any], list[Any]]:
+    nonzero = flags(tangents)
+    new, out_nz = jvp_jaxpr(jaxpr, nonzero)
+    outs = bind(checkpoint_op, *primals, *pick(tangents, nonzero), jaxpr=new, **params)
+    values = outs[: len(out_nz)]
+    return values, spread(outs[len(out_nz) :], out_nz, zero_tangents(values))
+
+
+def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    nonzero = flags(tangents)
+    forward, linear, out_nz = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
+    outs = bind(checkpoint_op, *primals, **{**params, "jaxpr": forward})
+    values, saved = outs[: len(out_nz)], outs[len(out_nz) :]
+    ts: list[Any] = []
+    if any(out_nz):
+        operands = (*primals, *saved, *pick(tangents, nonzero))
+        ts = tape.bind_linear(checkpoint_op, operands, {**params, "jaxpr": linear})
+    return values, spread(ts, out_nz, zero_tangents(values))
+
+
+@memoize_by_jaxpr
+def _recomputing(
+    jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | None, prevent_cse: bool
+) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...]]:
+    """(forward, linear, out_nonzero): forward gives (*outs, *saved values), linear takes
+    (*primals, *saved values, *tangents) and computes its residuals itself."""
+    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, nonzero)
+    num_outs = len(jaxpr.outs)
+    saved = [] if policy is None else _saved(forward, policy)
+    first = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *saved), forward.name)
+    # What is saved becomes an input of what computes the residuals.
+    again = Jaxpr((*forward.invars, *saved), _without(forward, saved), forward.outs, forward.name)
+    tag = next(_tags)
+
+    def guard(x: Any) -> Any:
+        return optimization_barrier(x, tag=tag) if prevent_cse and differentiable(x) else x
+
+    linear = rematerialize(again, linear, num_outs, (*nonzero, *(False,) * len(saved)), guard)[1]
+    return prune(first, [True] * len(first.outs)), linear, out_nz
+
+
+def _saved(forward: Jaxpr, policy: Policy) -> list[Any]:
+    outs = {a for a in forward.outs if type(a) is not Literal}
+    used = outs | {a for e in forward.eqns for a in e.invars if type(a) is not Literal}
+    return [
+        v
+        for e in forward.eqns
+        if policy(e.op, *(aval_of(a) for a in e.invars), **e.params)
+        for v in e.outvars
+        if v in used and v.aval.is_static
+    ]
+
+
+def _without(jaxpr: Jaxpr, known: list[Any]) -> tuple[Any, ...]:
+    return tuple(e for e in jaxpr.eqns if not (e.outvars and all(v in known for v in e.outvars)))
+
+
+def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    linear = tuple(is_linear(a) for a in args)
+    ct_nz = flags(cts)
+    back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
+    known = [a for a in args if not is_linear(a)]
+    outs = bind(checkpoint_op, *known, *pick(cts, ct_nz), jaxpr=back, **params)
+    full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
+    return spread(full, linear, [None] * len(args))
+
+
+def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[Any, Any]:
+    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    batched = tuple(d is not None for d in dims)
+    new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
+    outs = bind(checkpoint_op, *moved, jaxpr=new, **params)
+    return outs, [0 if b else None for b in out_b]
+
+
+checkpoint_op = Op(
+    name="checkpoint",
+    doc="a jaxpr applied to operands, computed again in reverse",
+    multi=True,
+    type=_type,
+    eval=_eval,
+    inplace=NO_INPLACE,
+    jvp=_jvp,
+    linearize=_linearize,
+    transpose=_transpose,
+    batch=_batch,
+    simplify=NO_IDENTITIES,
+    effects=lambda params: union_effects(params["jaxpr"]),
+    bounds=NO_BOUNDS,
+    kernel=CallRegion(),
+)

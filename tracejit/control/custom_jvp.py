@@ -1,0 +1,203 @@
+"""`custom_jvp`: a function with a forward derivative of its own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit import ops, tree
+from tracejit.control.axes import processing_axis
+from tracejit.control.custom_rules import Call, boxed, make_call, matching_leaves, stage_call, tangent_value
+from tracejit.control.regions import region_avals, union_effects, zero_tangents
+from tracejit.errors import ClosureDerivativeError, CustomRuleError, MissingRuleError
+from tracejit.interpreters import jit
+from tracejit.interpreters.eval import ROOT
+from tracejit.interpreters.vmap import batch_flat, batch_jaxpr, batch_to_front
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Jaxpr
+from tracejit.ir.kernel import CallRegion
+from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, NONLINEAR, Op
+from tracejit.ir.values import Zero
+from tracejit.ops import helpers
+from tracejit.tracing import bind, is_tracing, to_raw, use_trace, wrap
+
+# (primals, tangents) -> (outs, out tangents), all raw; tangents may be Zeros.
+RawRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
+
+
+class custom_jvp:
+    """A function whose derivative is given by `defjvp` or `defjvps`.
+
+    Arguments in `nondiff_argnums` are passed to the rule first, as they are.
+    """
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        self.jvp: Callable[..., Any] | None = None
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Set the rule `jvp(*nondiff, primals, tangents) -> (out, tangent_out)`."""
+        self.jvp = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Set one rule an argument, `(tangent, ans, *primals) -> tangent_out`; None for a zero derivative."""
+
+        def jvp(primals: Any, tangents: Any) -> Any:
+            ans = self(*primals)
+            terms = [f(t, ans, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]
+            if not terms:
+                return ans, tree.map(_zeros_like, ans)
+            return ans, functools.reduce(_tree_add, terms)
+
+        self.jvp = jvp
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = getattr(self.fun, "__name__", "custom_jvp")
+        if self.jvp is None:
+            raise MissingRuleError(name=name, missing="defjvp")
+        if not is_tracing():
+            return self.fun(*args, **kwargs)
+        call = make_call(self.fun, self.nondiff_argnums, args, kwargs)
+        staged = stage_call(call)
+        rule = UserRule(self.jvp, call)
+        if staged is None:
+            outs = bind(custom_jvp_op, *call.raw, jaxpr=None, fun=rule.primal, consts=0, rule=rule)
+            return tree.unflatten(rule.out_tree, [wrap(x) for x in outs])
+        rule.out_tree, rule.out_avals = staged.out_tree, staged.out_avals
+        consts = len(staged.consts)
+        outs = bind(custom_jvp_op, *staged.consts, *call.raw, jaxpr=staged.jaxpr, fun=None, consts=consts, rule=rule)
+        return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
+
+
+def _zeros_like(x: Any) -> Any:
+    return wrap(helpers.instantiate(Zero(aval_of(to_raw(x)).tangent())))
+
+
+def _tree_add(a: Any, b: Any) -> Any:
+    return tree.map(lambda x, y: wrap(ops.arithmetic.add(to_raw(x), to_raw(y))), a, b)
+
+
+class UserRule:
+    """A user's jvp rule as a `RawRule`."""
+
+    def __init__(self, jvp: Callable[..., Any], call: Call) -> None:
+        self.jvp = jvp
+        self.call = call
+        self.out_tree: Any = None
+        self.out_avals: Sequence[Aval] | None = None  # of the staged function; None if it was not staged
+
+    def primal(self, *raw: Any) -> list[Any]:
+        """The function itself on raw values."""
+        args = boxed(self.call.in_tree, raw, self.call.weak)
+        leaves, self.out_tree = tree.flatten(self.call.fun(*self.call.with_nondiff(args)))
+        return [to_raw(x) for x in leaves]
+
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        call = self.call
+        ps = boxed(call.in_tree, primals, call.weak)
+        ts = boxed(call.in_tree, [tangent_value(t) for t in tangents])
+        result = self.jvp(*call.nondiff_args(), ps, ts)
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise CustomRuleError(rule=f"the jvp rule of {call.name}", problem="it did not return a pair")
+        out, out_t = result
+        name = f"the jvp rule of {call.name}"
+        if self.out_avals is None:
+            leaves, self.out_tree = tree.flatten(out)
+            outs = [to_raw(x) for x in leaves]
+        else:
+            outs = matching_leaves(name, "the primal output", out, self.out_tree, self.out_avals)
+        avals = [aval_of(x).tangent() for x in outs]
+        return outs, matching_leaves(name, "the tangent output", out_t, self.out_tree, avals)
+
+
+class BatchedRule:
+    """A rule mapped over a batch axis; all outputs are batched at axis 0."""
+
+    def __init__(self, rule: RawRule, size: Any, dims: Sequence[int | None], axis: Any) -> None:
+        self.rule = rule
+        self.size = size
+        self.dims = dims
+        self.axis = axis
+
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        n = len(primals)
+        zero = [type(t) is Zero for t in tangents]
+        kept: list[Any] = []
+
+        def fn(*raw: Any) -> list[Any]:
+            given = iter(raw[n:])
+            ps = raw[:n]
+            ts = [Zero(aval_of(p).tangent()) if z else next(given) for p, z in zip(ps, zero, strict=True)]
+            outs, out_ts = self.rule(ps, ts)
+            kept.extend(type(t) is Zero for t in out_ts)
+            return [*outs, *(t for t in out_ts if type(t) is not Zero)]
+
+        some = [t for t in tangents if type(t) is not Zero]
+        dims = [*self.dims, *(d for d, z in zip(self.dims, zero, strict=True) if not z)]
+        values, out_dims = batch_flat(fn, self.size, [*primals, *some], dims, self.axis)
+        values = [batch_to_front(x, d, self.size) for x, d in zip(values, out_dims, strict=True)]
+        count = len(kept)
+        given = iter(values[count:])
+        outs = values[:count]
+        return outs, [Zero(aval_of(o).tangent()) if z else next(given) for o, z in zip(outs, kept, strict=True)]
+
+
+def _type(*avals: Aval, jaxpr: Jaxpr, fun: Any, consts: int, rule: Any) -> list[Aval]:
+    return region_avals(jaxpr, range(len(avals)), "custom_jvp")
+
+
+def _eval(*args: Any, jaxpr: Jaxpr | None, fun: Any, consts: int, rule: Any) -> list[Any]:
+    with use_trace(ROOT):
+        return list(fun(*args) if jaxpr is None else jit.execute(jaxpr, args))
+
+
+def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    consts, rule = params["consts"], params["rule"]
+    if all(type(t) is Zero for t in tangents):
+        outs = bind(custom_jvp_op, *primals, **params)
+        return outs, zero_tangents(outs)
+    if any(type(t) is not Zero for t in tangents[:consts]):
+        raise ClosureDerivativeError(name=name_of_rule(rule))
+    return rule(primals[consts:], tangents[consts:])
+
+
+def name_of_rule(rule: Any) -> str:
+    """The user's function that a rule belongs to."""
+    while hasattr(rule, "rule"):
+        rule = rule.rule
+    return rule.call.name
+
+
+def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    batched = tuple(d is not None for d in dims)
+    new, _ = batch_jaxpr(params["jaxpr"], size, batched, True, processing_axis())
+    front = [0 if b else None for b in batched[params["consts"] :]]
+    rule = BatchedRule(params["rule"], size, front, processing_axis())
+    outs = bind(custom_jvp_op, *moved, **{**params, "jaxpr": new, "rule": rule})
+    return list(outs), [0] * len(outs)
+
+
+custom_jvp_op = Op(
+    name="custom_jvp",
+    doc="a function with a forward derivative of its own",
+    multi=True,
+    type=_type,
+    eval=_eval,
+    inplace=NO_INPLACE,
+    jvp=_jvp,
+    linearize=FROM_JVP,
+    transpose=NONLINEAR,
+    batch=_batch,
+    simplify=NO_IDENTITIES,
+    effects=lambda params: frozenset() if params["jaxpr"] is None else union_effects(params["jaxpr"]),
+    bounds=NO_BOUNDS,
+    kernel=CallRegion(),
+)

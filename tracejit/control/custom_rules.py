@@ -1,0 +1,120 @@
+"""What custom_jvp and custom_vjp share: calling users' rules on raw values, checking what they return."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tracejit import dtypes, tree
+from tracejit.control.intern import intern_jaxpr
+from tracejit.control.staging import Staged, convert, flatten, stage_user
+from tracejit.errors import ConcreteValueError, CustomRuleError
+from tracejit.interpreters.stage import StageTrace, arg_avals
+from tracejit.interpreters.vmap import BatchTrace
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.values import Zero
+from tracejit.ops import helpers
+from tracejit.tracing import Box, box, current_trace, to_raw
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a function with custom rules: its differentiable arguments as leaves."""
+
+    fun: Callable[..., Any]
+    nondiff: dict[int, Any]  # position -> argument
+    raw: list[Any]
+    weak: list[bool]
+    in_tree: Any
+    name: str
+
+    def with_nondiff(self, args: Sequence[Any]) -> list[Any]:
+        """All arguments of the function, in order."""
+        it = iter(args)
+        count = len(args) + len(self.nondiff)
+        return [self.nondiff[n] if n in self.nondiff else next(it) for n in range(count)]
+
+    def nondiff_args(self) -> list[Any]:
+        return [self.nondiff[n] for n in sorted(self.nondiff)]
+
+
+def make_call(fun: Callable[..., Any], nondiff_argnums: Sequence[int], args: Any, kwargs: Any) -> Call:
+    """Arguments by position, keywords and defaults filled in."""
+    name = getattr(fun, "__name__", type(fun).__name__)
+    if kwargs:
+        bound = inspect.signature(fun).bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(f"{name}: keyword-only arguments can't be given to a function with custom rules")
+        args = bound.args
+    fixed = {n % len(args) for n in nondiff_argnums}
+    given = flatten(tuple(a for n, a in enumerate(args) if n not in fixed))
+    return Call(fun, {n: args[n] for n in fixed}, given.raw, given.weak, given.tree, name)
+
+
+def stage_call(call: Call) -> Staged | None:
+    """The function as a jaxpr, or None if it branches on values that are known here."""
+
+    def run(args: tuple[Any, ...]) -> Any:
+        return call.fun(*call.with_nondiff(args))
+
+    try:
+        bounds = [getattr(x, "bounds", None) for x in call.raw]
+        staged = stage_user(run, [call.in_tree], arg_avals(call.raw), call.weak, call.name, bounds)
+    except ConcreteValueError:
+        if _all_concrete(current_trace()):
+            return None
+        raise
+    return Staged(intern_jaxpr(staged.jaxpr), staged.consts, staged.out_tree, staged.weak)
+
+
+def _all_concrete(trace: Any) -> bool:
+    while trace is not None:
+        if isinstance(trace, (StageTrace, BatchTrace)):
+            return False
+        trace = trace.parent
+    return True
+
+
+def boxed(treedef: Any, raw: Sequence[Any], weak: Sequence[bool] | None = None) -> Any:
+    """A tree of fresh boxes."""
+    flags = weak or [False] * len(raw)
+    return tree.unflatten(treedef, [box(x, w) for x, w in zip(raw, flags, strict=True)])
+
+
+def tangent_value(t: Any) -> Any:
+    """A tangent or cotangent as users' rules see it: zeros for a known zero."""
+    return helpers.instantiate(t) if type(t) is Zero else t
+
+
+def matching_leaves(rule: str, what: str, got: Any, treedef: Any, avals: Sequence[Aval]) -> list[Any]:
+    """The raw leaves of `got`, which must have structure `treedef` and types `avals`; None stands for zero.
+
+    Raises:
+        CustomRuleError: it has not.
+    """
+    leaves, structure = tree.flatten(got)
+    if structure != treedef:
+        raise CustomRuleError(rule=rule, problem=f"{what} has the structure {structure} instead of {treedef}")
+    rows = zip(leaves, avals, tree.paths(treedef, what), strict=True)
+    return [matching_leaf(rule, path, x, aval) for x, aval, path in rows]
+
+
+def matching_leaf(rule: str, path: str, x: Any, aval: Aval) -> Any:
+    """`x` as a raw value of type `aval`; a Zero for integers."""
+    if aval.dtype == dtypes.float0:
+        return Zero(aval)
+    raw = to_raw(x, path)
+    found = aval_of(raw)
+    if found.dtype == dtypes.float0:
+        return Zero(aval)
+    weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
+    if len(found.shape) != len(aval.shape) or (found.is_static and aval.is_static and found.shape != aval.shape):
+        raise CustomRuleError(rule=rule, problem=f"{path} is {found} instead of {aval}")
+    if found.dtype != aval.dtype:
+        if not weak:
+            raise CustomRuleError(rule=rule, problem=f"{path} is {found} instead of {aval}")
+        raw = convert(raw, aval.dtype)
+    return raw

@@ -1,0 +1,163 @@
+"""What a guard compares: checks, and when values count as the same."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.frontend.paths import ATTR, Node
+from tracejit.tracing import Box
+
+
+class Check(NamedTuple):
+    """One condition on the value at `node`; `kind` is a key of `_TEMPLATES`."""
+
+    node: Node
+    kind: str
+    expected: Any
+
+
+class FunctionState(NamedTuple):
+    """What of a Python function must stay: itself, its code and its default arguments."""
+
+    function: Any
+    code: Any
+    defaults: Any
+    kwdefaults: Any
+
+
+def same_value(new: Any, old: Any) -> bool:
+    """Equal in type and value; NaN equals NaN, 0.0 differs from -0.0."""
+    if new is old:
+        return True
+    if type(new) is not type(old):
+        return False
+    if isinstance(old, (float, complex)):
+        return repr(new) == repr(old)
+    if isinstance(old, np.generic):
+        return new.dtype == old.dtype and new.tobytes() == old.tobytes()
+    if isinstance(old, (tuple, frozenset)):
+        return len(new) == len(old) and _same_items(new, old)
+    return bool(new == old)
+
+
+def _same_items(new: Any, old: Any) -> bool:
+    if isinstance(old, frozenset):
+        return new == old and set(map(_typed, new)) == set(map(_typed, old))
+    return all(map(same_value, new, old))
+
+
+def _typed(x: Any) -> tuple[type, Any]:
+    return type(x), x
+
+
+def same_scalars(new: Any, old: tuple[Any, ...]) -> bool:
+    """Whether the list or tuple `new` has the scalars `old`."""
+    if len(new) != len(old):
+        return False
+    return all(map(operator.is_, new, old)) or all(map(same_value, new, old))
+
+
+def same_set(new: Any, old: frozenset[Any]) -> bool:
+    """Whether the set has these elements, types included."""
+    return new == old and (set(map(_typed, new)) == set(map(_typed, old)))
+
+
+def same_type_of_array(new: Any, old: tuple[Any, ...]) -> bool:
+    return array_type(new) == old
+
+
+def array_type(value: Any) -> tuple[Any, ...]:
+    """What a captured array is guarded by: its class, shape and dtype (a box's aval)."""
+    return (Box, value.aval) if type(value) is Box else (type(value), value.shape, value.dtype)
+
+
+def is_empty(cell: Any) -> bool:
+    """Whether the closure cell is unset."""
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
+
+
+def explain(check: Check) -> str | None:
+    """What changed at `check.node`, or None."""
+    node, kind, old = check
+    try:
+        new = node.read()
+    except Exception:
+        return f"{node} no longer exists (it was {_show(kind, old)})"
+    if _holds(kind, new, old):
+        return None
+    if kind == "function":
+        return f"{node} was redefined"
+    if kind == "alias":
+        return f"{node} is no longer the same object as {old}"
+    if kind == "absent":
+        return f"{node.item(old, _member(node, old))} was defined; it was not when the function was traced"
+    if kind == "missing":
+        return f"{node} now has an attribute {old!r}"
+    if kind == "empty":
+        return f"{node} was assigned"
+    if kind == "len":
+        return f"{node} changed its length from {old} to {len(new)}"
+    return f"{node} changed from {_show(kind, old)} to {_show_value(kind, new)}"
+
+
+def _member(node: Node, name: str) -> str:
+    """How a name that was absent from a namespace is called."""
+    if node.kind == ATTR and node.key == "__dict__" and node.parent is not None:
+        return f"{node.parent.text}.{name}"
+    return name if node.text == "globals" else f"{node.text}.{name}"
+
+
+def _holds(kind: str, new: Any, old: Any) -> bool:
+    try:
+        return _TESTS[kind](new, old)
+    except Exception:
+        return False
+
+
+_TESTS: dict[str, Callable[[Any, Any], bool]] = {
+    "is": lambda v, e: v is e,
+    "type": lambda v, e: type(v) is e,
+    "value": same_value,
+    "scalars": same_scalars,
+    "set": same_set,
+    "len": lambda v, e: len(v) == e,
+    "keys": lambda v, e: tuple(v) == e,
+    "absent": lambda v, e: e not in v,
+    "missing": lambda v, e: not hasattr(v, e),
+    "empty": lambda v, e: is_empty(v),
+    "function": lambda v, e: v is e[0] and (v.__code__, v.__defaults__, v.__kwdefaults__) == tuple(e[1:]),
+    "array": same_type_of_array,
+    "box": same_type_of_array,
+    "alias": lambda v, e: v is e.read(),
+}
+
+
+def _show(kind: str, old: Any) -> str:
+    if kind == "array":
+        return f"{old[2]}{list(old[1])}"
+    if kind == "box":
+        return str(old[1])
+    if kind == "function":
+        return repr(old.function)
+    return old.__name__ if kind == "type" else _short(old)
+
+
+def _show_value(kind: str, new: Any) -> str:
+    if kind in ("array", "box") and isinstance(new, (np.ndarray, Box)):
+        return _show(("array", "box")[type(new) is Box], array_type(new))
+    if kind == "keys":
+        return _short(tuple(new))
+    return type(new).__name__ if kind == "type" else _short(new)
+
+
+def _short(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."

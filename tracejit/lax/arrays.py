@@ -1,0 +1,226 @@
+"""JAX's names for creating, reshaping, reducing, sorting and multiplying arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.ir.avals import aval_of
+from tracejit.lax.wrapping import raw
+from tracejit.ops import cumulative as cum
+from tracejit.ops import linalg, shape
+from tracejit.ops import reduce as red
+from tracejit.ops import sort as sorting
+from tracejit.tracing import to_raw, wrap
+
+# ---------------------------------------------------------------- creation and shape
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """0, 1, …, size - 1."""
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+    """The index along `dimension`, at every element of an array of `shape`."""
+    return wrap(ops.create.iota(shape=tuple(shape), dtype=dtypes.canonical(dtype), dimension=dimension))
+
+
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
+    """An array of `shape` filled with one value."""
+    value = to_raw(fill_value)
+    value = value if dtype is None else ops.create.convert(value, dtypes.canonical(dtype))
+    return wrap(ops.shape.broadcast_to(value, tuple(shape)))
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """An array like `x` filled with one value."""
+    aval = aval_of(to_raw(x))
+    return full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
+
+
+def zeros_like_array(x: Any) -> Any:
+    """Zeros of the shape and dtype of `x`."""
+    return full_like(x, 0)
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+    """`operand` with new leading axes of `sizes`."""
+    x = to_raw(operand)
+    return wrap(shape.broadcast_to(x, (*sizes, *aval_of(x).shape)))
+
+
+def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
+    """`operand` repeated to `shape`; its axis n becomes axis `broadcast_dimensions[n]`."""
+    return wrap(
+        ops.shape.broadcast_in_dim(
+            to_raw(operand), shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions)
+        )
+    )
+
+
+def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
+    """The elements in C order (of the transpose by `dimensions`) in a new shape."""
+    x = to_raw(operand)
+    if dimensions is not None:
+        x = shape.transpose(x, permutation=tuple(dimensions))
+    return wrap(shape.reshape(x, shape=tuple(new_sizes)))
+
+
+def transpose(operand: Any, permutation: Sequence[int]) -> Any:
+    """Axes in another order."""
+    return wrap(shape.transpose(to_raw(operand), permutation=tuple(permutation)))
+
+
+def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+    """Without the given axes of size 1."""
+    return wrap(shape.squeeze(to_raw(array), dimensions=_axes(array, dimensions)))
+
+
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+    """With new axes of size 1 at `dimensions` of the result."""
+    x = to_raw(array)
+    ndim = len(aval_of(x).shape) + len(dimensions)
+    return wrap(shape.expand_dims(x, tuple(sorted(d % ndim for d in dimensions))))
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+    """Reversed along `dimensions`."""
+    return wrap(shape.rev(to_raw(operand), dimensions=tuple(dimensions)))
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+    """Arrays joined along an axis."""
+    return wrap(ops.concat.concatenate(*[to_raw(x) for x in operands], dimension=dimension))
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+    """Padded by (low, high, interior) for each axis."""
+    return wrap(ops.concat.pad(to_raw(operand), raw(padding_value), padding_config=tuple(map(tuple, padding_config))))
+
+
+def slice(  # noqa: A001
+    operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+) -> Any:
+    """`operand[start:limit:stride]` for all axes, with static bounds."""
+    return wrap(
+        shape.slice(
+            to_raw(operand),
+            start_indices=tuple(start_indices),
+            limit_indices=tuple(limit_indices),
+            strides=None if strides is None else tuple(strides),
+        )
+    )
+
+
+def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
+    """`operand[start:limit:stride]` along one axis."""
+    x = to_raw(operand)
+    sizes = aval_of(x).shape
+    axis %= len(sizes)
+    lo, hi, _ = np.s_[start_index:limit_index].indices(int(sizes[axis]))  # type: ignore[arg-type]
+    start, limit, step = [0] * len(sizes), list(sizes), [1] * len(sizes)
+    start[axis], limit[axis], step[axis] = lo, hi, stride
+    return wrap(shape.slice(x, start_indices=tuple(start), limit_indices=tuple(limit), strides=tuple(step)))
+
+
+def _axes(x: Any, axes: Sequence[int]) -> tuple[int, ...]:
+    ndim = len(aval_of(to_raw(x)).shape)
+    return tuple(sorted(d % ndim if ndim else d for d in axes))
+
+
+# ---------------------------------------------------------------- reductions
+
+
+def _reduction(fn: Any, name: str, doc: str) -> Any:
+    def call(operand: Any, axes: Sequence[int]) -> Any:
+        return wrap(fn(to_raw(operand), axes=_axes(operand, axes)))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+reduce_sum = _reduction(red.reduce_sum, "reduce_sum", "The sum over `axes`.")
+reduce_prod = _reduction(red.reduce_prod, "reduce_prod", "The product over `axes`.")
+reduce_max = _reduction(red.reduce_max, "reduce_max", "The maximum over `axes`.")
+reduce_min = _reduction(red.reduce_min, "reduce_min", "The minimum over `axes`.")
+reduce_and = _reduction(red.reduce_and, "reduce_and", "Whether all over `axes` hold.")
+reduce_or = _reduction(red.reduce_or, "reduce_or", "Whether some over `axes` holds.")
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
+    """The position of the first maximum along `axis`."""
+    return wrap(ops.create.convert(red.argmax(to_raw(operand), axes=_axes(operand, (axis,))), np.dtype(index_dtype)))
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
+    """The position of the first minimum along `axis`."""
+    return wrap(ops.create.convert(red.argmin(to_raw(operand), axes=_axes(operand, (axis,))), np.dtype(index_dtype)))
+
+
+def _cumulative(fn: Any, name: str, doc: str) -> Any:
+    def call(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+        return wrap(fn(to_raw(operand), axis=_axes(operand, (axis,))[0], reverse=bool(reverse)))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+cumsum = _cumulative(cum.cumsum, "cumsum", "Running sums along `axis`.")
+cumprod = _cumulative(cum.cumprod, "cumprod", "Running products along `axis`.")
+cummax = _cumulative(cum.cummax, "cummax", "Running maxima along `axis`.")
+cummin = _cumulative(cum.cummin, "cummin", "Running minima along `axis`.")
+
+
+# ---------------------------------------------------------------- sorting, products
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Sorted along `dimension`; a tuple of arrays is sorted together by the first `num_keys`."""
+    many = isinstance(operand, (tuple, list))
+    xs = [to_raw(x) for x in operand] if many else [to_raw(operand)]
+    out = [wrap(o) for o in sorting.sort(*xs, axis=dimension, num_keys=num_keys, stable=is_stable)]
+    return tuple(out) if many else out[0]
+
+
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> Any:
+    """Both sorted by the keys."""
+    return sort((keys, values), dimension, is_stable, 1)
+
+
+def top_k(operand: Any, k: int) -> tuple[Any, Any]:
+    """The `k` largest along the last axis, and their positions."""
+    x = to_raw(operand)
+    last = len(aval_of(x).shape) - 1
+    index = sorting.argsort(ops.arithmetic.neg(x), axis=last)
+    index = ops.shape.slice(
+        index,
+        start_indices=(0,) * (last + 1),
+        limit_indices=(*aval_of(x).shape[:-1], k),
+    )
+    return wrap(ops.gather.take_along_axis(x, index, last)), wrap(index)
+
+
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None) -> Any:
+    """A product contracting and batching the given axes: ((lhs_c, rhs_c), (lhs_b, rhs_b))."""
+    (lc, rc), (lb, rb) = dimension_numbers
+    numbers = (tuple(lc), tuple(rc)), (tuple(lb), tuple(rb))
+    return wrap(linalg.dot_general(to_raw(lhs), to_raw(rhs), dimension_numbers=numbers))
+
+
+def dot(lhs: Any, rhs: Any) -> Any:
+    """Vector or matrix product, contracting the last axis of `lhs` with the first of `rhs`."""
+    ndim = len(aval_of(to_raw(lhs)).shape)
+    return dot_general(lhs, rhs, (((ndim - 1,), (0,)), ((), ())))
+
+
+def batch_matmul(lhs: Any, rhs: Any) -> Any:
+    """Matrix products over equal leading axes."""
+    n = len(aval_of(to_raw(lhs)).shape)
+    lead = tuple(range(n - 2))
+    return dot_general(lhs, rhs, (((n - 1,), (n - 2,)), (lead, lead)))

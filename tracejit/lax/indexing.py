@@ -1,0 +1,173 @@
+"""JAX's names for reading and writing at traced positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.ir.avals import aval_of
+from tracejit.ops.gather import GatherDimensionNumbers
+from tracejit.tracing import to_raw, wrap
+
+_ZERO = np.int64(0)
+
+
+def _start(i: Any, size: Any) -> Any:
+    """A start as a raw int64; negative ones count from the end, as in JAX."""
+    value = to_raw(i, "a start index")
+    if aval_of(value).dtype != dtypes.int64:
+        value = ops.create.convert(value, dtypes.int64)
+    if isinstance(value, np.integer):
+        return np.int64(value + size) if value < 0 and isinstance(size, int) else value
+    if not isinstance(size, int):
+        return value
+    wrapped = ops.arithmetic.add(value, np.int64(size))
+    return ops.compare.select(ops.compare.lt(value, _ZERO), wrapped, value)
+
+
+def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
+    """The window of `slice_sizes` at `start_indices`, clamped into the array."""
+    x = to_raw(operand)
+    starts = [_start(i, n) for i, n in zip(_items(start_indices), aval_of(x).shape, strict=True)]
+    return wrap(ops.index.dynamic_slice(x, *starts, sizes=tuple(slice_sizes)))
+
+
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
+    """`operand` with `update` written at `start_indices`, clamped so that it fits."""
+    x = to_raw(operand)
+    starts = [_start(i, n) for i, n in zip(_items(start_indices), aval_of(x).shape, strict=True)]
+    return wrap(ops.index.dynamic_update_slice(x, to_raw(update), *starts))
+
+
+def _items(starts: Any) -> list[Any]:
+    if isinstance(starts, (tuple, list)):
+        return list(starts)
+    if aval_of(to_raw(starts)).shape == ():
+        return [starts]
+    return [starts[n] for n in range(aval_of(to_raw(starts)).shape[0])]  # type: ignore[arg-type]
+
+
+def _along(operand: Any, start: Any, size: Any, axis: int) -> tuple[Any, list[Any], list[Any]]:
+    x = to_raw(operand)
+    shape = aval_of(x).shape
+    axis %= len(shape)
+    starts: list[Any] = [_ZERO] * len(shape)
+    starts[axis] = _start(start, shape[axis])
+    sizes = list(shape)
+    sizes[axis] = size
+    return x, starts, sizes
+
+
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
+    """`slice_size` entries from `start_index` along one axis."""
+    x, starts, sizes = _along(operand, start_index, slice_size, axis)
+    dyn, static, bounds = ops.dims.split_dynamic(tuple(sizes))
+    return wrap(ops.index.dynamic_slice(x, *starts, *dyn, sizes=static, bounds=bounds))
+
+
+def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
+    """One entry along an axis; the axis stays with size 1 if `keepdims`."""
+    axis %= len(aval_of(to_raw(operand)).shape)
+    out = dynamic_slice_in_dim(operand, index, 1, axis)
+    return out if keepdims else wrap(ops.shape.squeeze(to_raw(out), dimensions=(axis,)))
+
+
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
+    """`operand` with `update` written from `start_index` along one axis."""
+    x, starts, _ = _along(operand, start_index, 1, axis)
+    return wrap(ops.index.dynamic_update_slice(x, to_raw(update), *starts))
+
+
+def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Any:
+    """`operand` with one entry along an axis replaced; `update` may lack the axis."""
+    u = to_raw(update)
+    ndim = len(aval_of(to_raw(operand)).shape)
+    axis %= ndim
+    if len(aval_of(u).shape) != ndim:
+        u = ops.shape.expand_dims(u, (axis,))
+    return dynamic_update_slice_in_dim(operand, wrap(u), index, axis)
+
+
+def _mode(mode: Any) -> str:
+    """JAX's modes: None and the promise of validity clip on reading."""
+    name = str(mode or "clip").rsplit(".", 1)[-1].lower()
+    return {"promise_in_bounds": "clip", "fill_or_drop": "fill"}.get(name, name)
+
+
+def gather(
+    operand: Any,
+    start_indices: Any,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Sequence[int],
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: Any = None,
+    fill_value: Any = None,
+) -> Any:
+    """Windows of `operand` at an array of positions."""
+    return wrap(
+        ops.gather.gather(
+            to_raw(operand),
+            to_raw(start_indices),
+            dimension_numbers=dimension_numbers,
+            slice_sizes=tuple(slice_sizes),
+            mode=_mode(mode or "fill"),
+            fill_value=fill_value,
+            unique_indices=unique_indices,
+        )
+    )
+
+
+@dataclass(frozen=True)
+class ScatterDimensionNumbers:
+    """JAX's names for the axes of a scatter; see GatherDimensionNumbers."""
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+
+    def as_gather(self) -> GatherDimensionNumbers:
+        """The numbers of the gather that reads what the scatter writes."""
+        return GatherDimensionNumbers(
+            tuple(self.update_window_dims),
+            tuple(self.inserted_window_dims),
+            tuple(self.scatter_dims_to_operand_dims),
+            tuple(self.operand_batching_dims),
+            tuple(self.scatter_indices_batching_dims),
+        )
+
+
+def _scatter(fn: Any, name: str, doc: str) -> Any:
+    def call(
+        operand: Any,
+        scatter_indices: Any,
+        updates: Any,
+        dimension_numbers: ScatterDimensionNumbers | GatherDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+    ) -> Any:
+        dn = dimension_numbers
+        numbers = dn.as_gather() if isinstance(dn, ScatterDimensionNumbers) else dn
+        args = to_raw(operand), to_raw(scatter_indices), to_raw(updates)
+        out = fn(*args, dimension_numbers=numbers, mode=_mode(mode or "fill"), unique_indices=unique_indices)
+        return wrap(out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+scatter = _scatter(ops.scatter.scatter, "scatter", "`operand` with updates written at an array of positions.")
+scatter_add = _scatter(ops.scatter.scatter_add, "scatter_add", "`operand` with updates added at positions.")
+scatter_mul = _scatter(ops.scatter.scatter_mul, "scatter_mul", "`operand` multiplied by updates at positions.")
+scatter_min = _scatter(ops.scatter.scatter_min, "scatter_min", "The minimum of `operand` and updates at positions.")
+scatter_max = _scatter(ops.scatter.scatter_max, "scatter_max", "The maximum of `operand` and updates at positions.")

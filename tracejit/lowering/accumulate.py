@@ -1,0 +1,112 @@
+"""Accumulators of reductions: what a pass keeps in registers while it runs.
+
+Sums of floats add up blocks in any order (so that they vectorise) and the
+blocks' sums with a compensated addition: as accurate as pairwise summation or
+better, and the same bits whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit import dtypes
+from tracejit.ir.jaxpr import Eqn
+from tracejit.lowering.hoist import Recorder
+from tracejit.lowering.loopir import Pair
+
+
+class Accumulator:
+    """The state of one reduction in slots."""
+
+    blocked = False
+
+    def __init__(self, k: Recorder, eqn: Eqn) -> None:
+        self.k = k
+        self.form = eqn.op.kernel
+        self.dtype = eqn.outvars[0].aval.dtype
+        self.initial = self.form.init(k, eqn.invars[0].aval.dtype)
+        self.slots = [k.slot(x, "acc") for x in self.initial]
+        self.vector = self.form.tree != "ordered"
+
+    def add(self, x: Any, position: Any) -> None:
+        """Take in one element."""
+        k = self.k
+        state = self.form.step(k, tuple(k.get(s) for s in self.slots), x, position)
+        for s, new in zip(self.slots, state, strict=True):
+            k.set(s, new)
+
+    def open_block(self) -> None:
+        """A block of elements begins."""
+
+    def close_block(self) -> None:
+        """A block of elements ends."""
+
+    def prepare(self) -> None:
+        """There will be blocks; called outside of all loops over them."""
+
+    def result(self) -> Any:
+        """The output's scalar."""
+        return self.finish(tuple(self.k.get(s) for s in self.slots))
+
+    def finish(self, state: tuple[Any, ...]) -> Any:
+        return self.k.cast(self.form.finish(self.k, state, self.dtype), self.dtype)
+
+
+class Sum(Accumulator):
+    """A sum of floating-point numbers, in blocks. Without blocks it is one block."""
+
+    blocked = True
+
+    def __init__(self, k: Recorder, eqn: Eqn) -> None:
+        super().__init__(k, eqn)
+        self.totals: list[Any] = []
+
+    def add(self, x: Any, position: Any) -> None:
+        k, (slot,), (start,) = self.k, self.slots, self.initial
+        k.set(slot, k.add(k.get(slot), k.cast(x, start.dtype), attr="reassoc"))
+
+    def open_block(self) -> None:
+        self.k.set(self.slots[0], self.initial[0])
+
+    def close_block(self) -> None:
+        """total += block, with the rounding errors summed on the side."""
+        k, (total, error) = self.k, self.totals
+        t, x = k.get(total), k.get(self.slots[0])
+        s, e = _two_sum(k, t, x)
+        k.set(total, s)
+        k.set(error, k.add(k.get(error), e))
+
+    def prepare(self) -> None:
+        start = self.initial[0]
+        self.totals = [self.k.slot(start, "sum"), self.k.slot(self.k.const(0, start.dtype), "err")]
+
+    def result(self) -> Any:
+        k = self.k
+        if not self.totals:
+            return super().result()
+        return self.finish((_corrected(k, k.get(self.totals[0]), k.get(self.totals[1])),))
+
+
+def _two_sum(k: Recorder, a: Any, b: Any) -> tuple[Any, Any]:
+    """fl(a + b) and its rounding error (Knuth)."""
+    if isinstance(a, Pair):
+        re, im = _two_sum(k, a.re, b.re), _two_sum(k, a.im, b.im)
+        return k.pair(re[0], im[0]), k.pair(re[1], im[1])
+    s = k.add(a, b)
+    t = k.sub(s, a)
+    return s, k.add(k.sub(a, k.sub(s, t)), k.sub(b, t))
+
+
+def _corrected(k: Recorder, total: Any, error: Any) -> Any:
+    """total + error; the error of infinite sums is not a number, and not meant."""
+    if isinstance(total, Pair):
+        return k.pair(_corrected(k, total.re, error.re), _corrected(k, total.im, error.im))
+    return k.select(k.eq(k.sub(error, error), 0), k.add(total, error), total)
+
+
+def accumulator(k: Recorder, eqn: Eqn) -> Accumulator:
+    """A fresh accumulator for a reduction."""
+    form = eqn.op.kernel
+    dtype = form.init(k, eqn.invars[0].aval.dtype)[0].dtype
+    is_inexact = dtypes.is_float(dtype) or dtypes.is_complex(dtype)
+    return Sum(k, eqn) if form.tree == "sum" and is_inexact else Accumulator(k, eqn)

@@ -1,0 +1,88 @@
+"""The lowering: a jaxpr as one program of structured loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracejit.ir.avals import Aval, Dim
+from tracejit.ir.jaxpr import Jaxpr, Literal, Var
+from tracejit.lowering.access import Stored, c_strides, is_contiguous
+from tracejit.lowering.context import Context, work_of
+from tracejit.lowering.emit import Body
+from tracejit.lowering.lowered import Lowered
+from tracejit.lowering.memory import plan_memory
+from tracejit.lowering.plan import Storage
+
+_SMALL = 20_000  # instructions below which a call does not release the GIL
+
+
+def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: Mapping[int, int]) -> Lowered:
+    """Lower a jaxpr after the passes.
+
+    Args:
+        jaxpr: the program; calls in it are inlined.
+        in_strides: per input its strides in elements, or None for C order.
+        aliases: output -> the input in whose buffer it has to end; that input is overwritten.
+    """
+    ctx = Context(jaxpr.name or "main")
+    values, strides = {}, []
+    places: list[Stored] = []
+    for n, v in enumerate(jaxpr.invars):
+        given = in_strides[n] if n < len(in_strides) else None
+        strides.append(c_strides(v.aval.shape) if given is None else tuple(given))
+        buffer = ctx.k.buffer(f"in{n}", v.aval.dtype, v.aval.size, "arg", n)
+        places.append(Stored(buffer, strides[-1]))
+        values[v] = places[-1]
+    targets, owned = _outputs(ctx, jaxpr, places, aliases)
+    body = Body(ctx, jaxpr, values, owned, targets)
+    scalars = body.run()
+    for target, a, x in zip(targets, jaxpr.outs, scalars, strict=True):
+        if not a.aval.shape:
+            ctx.k.store(target.stored.buffer, target.stored.offset, x)
+    program = ctx.k.program
+    plan_memory(program, ctx.homes)
+    return Lowered(
+        program=program,
+        in_avals=jaxpr.in_avals,
+        in_strides=strides,
+        out_avals=jaxpr.out_avals,
+        out_dims=[_dims(jaxpr, a.aval) for a in jaxpr.outs],
+        aliases=dict(aliases),
+        callbacks=ctx.callbacks,
+        failures=ctx.failures,
+        small=work_of(program.body) < _SMALL,
+    )
+
+
+def _outputs(
+    ctx: Context, jaxpr: Jaxpr, places: list[Stored], aliases: Mapping[int, int]
+) -> tuple[list[Storage], dict[Var, Storage]]:
+    """Where the outputs go: buffers of their own, or those of the inputs they replace."""
+    targets, owned = [], {}
+    for n, a in enumerate(jaxpr.outs):
+        shape = a.aval.shape
+        buffer = ctx.k.buffer(f"out{n}", a.aval.dtype, a.aval.size, "arg", len(places) + n)
+        if n in aliases:
+            v, place = jaxpr.invars[aliases[n]], places[aliases[n]]
+            target = Storage(place, v if shape else None, is_contiguous(place, shape))
+            if shape:
+                owned[v] = target
+        else:
+            target = Storage(Stored(buffer, c_strides(shape)), None, True)
+        targets.append(target)
+    return targets, owned
+
+
+def _dims(jaxpr: Jaxpr, aval: Aval) -> tuple[Any, ...]:
+    return tuple(_dim(jaxpr, d) for d in aval.shape)
+
+
+def _dim(jaxpr: Jaxpr, d: Any) -> Any:
+    if not isinstance(d, Dim):
+        return d
+    if isinstance(d.var, Literal):
+        return int(d.var.value)
+    if d.var in jaxpr.invars:
+        return ("input", jaxpr.invars.index(d.var))
+    return ("output", jaxpr.outs.index(d.var))

@@ -1,0 +1,243 @@
+"""Executables: machine code with what it takes to call it on ndarrays.
+
+`Executable(lowered, code)(*arrays)` allocates the outputs, calls the entry through the native shell and
+returns the outputs. It may be called from many threads, and recursively through callbacks. The GIL is
+released during the call, except for programs that are `small` and have no callbacks: there the release
+would cost more than the work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import InternalTypeError
+from tracejit.ir.avals import Dim, capacity
+from tracejit.lowering import shell
+from tracejit.lowering._lazy import cython_blas
+from tracejit.lowering.compile import Code
+from tracejit.lowering.llvmalias import walk
+from tracejit.lowering.llvmbody import OUT_OF_MEMORY
+from tracejit.lowering.loopir import External, Fail
+from tracejit.lowering.lowered import Callback, Lowered
+
+CALLBACK_RAISED = -1
+_STACK_ARENA = 32 * 1024  # bytes; larger arenas are blocks of the free-list
+_KEPT_BLOCKS = 4
+_BIG_BLOCK = 1 << 26  # of these only one is kept
+
+_PyCapsule_GetName = ctypes.pythonapi.PyCapsule_GetName
+_PyCapsule_GetName.restype, _PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_PyCapsule_GetPointer = ctypes.pythonapi.PyCapsule_GetPointer
+_PyCapsule_GetPointer.restype = ctypes.c_void_p
+_PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_libc = ctypes.CDLL(None)
+
+
+class Executable:
+    """A compiled program that is called with ndarrays of exactly the types it was lowered for.
+
+    `call` is the function itself, for the fastest path. Raises what callbacks raise, the exceptions of
+    `lowered.failures`, and MemoryError when a heap buffer cannot be allocated.
+    """
+
+    def __init__(self, lowered: Lowered, code: Code) -> None:
+        self.lowered = lowered
+        self.code = code
+        self._raised = threading.local()
+        self._thunks = [_thunk(c, self._keep_exception) for c in lowered.callbacks]
+        program = lowered.program
+        self._params = (ctypes.c_int64 * max(len(program.params), 1))(*program.params)
+        addresses = [self._address(e) for e in program.externals]
+        self._table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        self._blocks: list[np.ndarray] = []
+        self.call = self._make_call()
+
+    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        return self.call(*arrays)
+
+    # -- external functions
+
+    def _address(self, external: External) -> int:
+        kind, _, name = external.name.partition(":")
+        if kind == "callback":
+            return ctypes.cast(self._thunks[int(name)], ctypes.c_void_p).value or 0
+        if kind == "blas":
+            return capsule_pointer(cython_blas.__pyx_capi__, name)
+        if kind == "c":
+            return ctypes.cast(getattr(_libc, name), ctypes.c_void_p).value or 0
+        raise InternalTypeError(problem=f"no address for the external function {external.name!r}")
+
+    def _keep_exception(self, e: BaseException) -> None:
+        self._raised.exception = e
+
+    # -- the call
+
+    def _make_call(self) -> Callable[..., list[np.ndarray]]:
+        low = self.lowered
+        on_stack = low.program.arena_bytes <= _STACK_ARENA
+        count = len(low.in_avals) + len(low.out_avals) + (not on_stack)
+        scratch = max(low.program.arena_bytes, 64) if on_stack else 0
+        release = not low.small or bool(low.callbacks)
+        native = shell.make(self.code.address, ctypes.addressof(self._params), ctypes.addressof(self._table),
+                            count, scratch, release)  # fmt: skip
+        if not on_stack:
+            native = self._with_block(native)
+        if low.aliases or any(not a.is_static for a in low.out_avals):
+            return self._general_call(native)
+        return self._static_call(native, [(a.shape, a.dtype) for a in low.out_avals])
+
+    def _with_block(self, native: Callable[..., bytes | None]) -> Callable[..., bytes | None]:
+        """`native` with an arena block of the free-list as its last array."""
+        blocks, size = self._blocks, self.lowered.program.arena_bytes + 64
+        kept = 1 if size > _BIG_BLOCK else _KEPT_BLOCKS
+
+        def call(*arrays: np.ndarray) -> bytes | None:
+            try:
+                block = blocks.pop()
+            except IndexError:
+                block = np.empty(size, np.uint8)
+            try:
+                return native(*arrays, block)
+            finally:
+                if len(blocks) < kept:
+                    blocks.append(block)
+
+        return call
+
+    def _static_call(self, native: Callable[..., Any], specs: list[Any]) -> Callable[..., list[np.ndarray]]:
+        empty, fail = np.empty, self._fail
+        if len(specs) == 1:
+            ((shape, dtype),) = specs
+
+            def call_one(*arrays: np.ndarray) -> list[np.ndarray]:
+                out = empty(shape, dtype)
+                status = native(*arrays, out)
+                if status is not None:
+                    fail(status)
+                return [out]
+
+            return call_one
+
+        def call(*arrays: np.ndarray) -> list[np.ndarray]:
+            outs = [empty(shape, dtype) for shape, dtype in specs]
+            status = native(*arrays, *outs)
+            if status is not None:
+                fail(status)
+            return outs
+
+        return call
+
+    def _general_call(self, native: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
+        """With aliased outputs (the input array is returned) and extents known only at run time."""
+        low = self.lowered
+
+        def call(*arrays: np.ndarray) -> list[np.ndarray]:
+            outs = [arrays[low.aliases[n]] if n in low.aliases else self._allocate(n, arrays)
+                    for n in range(len(low.out_avals))]  # fmt: skip
+            status = native(*arrays, *outs)
+            if status is not None:
+                self._fail(status)
+            return [self._trimmed(n, out, arrays, outs) for n, out in enumerate(outs)]
+
+        return call
+
+    def _allocate(self, n: int, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Output n at the bounds of its extents; unbounded ones are integers among the inputs."""
+        aval, dims = self.lowered.out_avals[n], self.lowered.out_dims[n]
+        shape = list(capacity(aval.shape))
+        for axis, d in enumerate(aval.shape):
+            if isinstance(d, Dim) and d.bound is None:
+                shape[axis] = _extent(dims[axis], arrays, ())
+        return np.empty(shape, aval.dtype)
+
+    def _trimmed(self, n: int, out: np.ndarray, arrays: Any, outs: Any) -> np.ndarray:
+        if self.lowered.out_avals[n].is_static:
+            return out
+        return out[tuple(slice(_extent(d, arrays, outs)) for d in self.lowered.out_dims[n])]
+
+    # -- failures
+
+    def _fail(self, status: bytes) -> None:
+        """Raise the exception of a nonzero status."""
+        code, *details = struct.unpack(f"<{len(status) // 8}q", status)
+        if code == CALLBACK_RAISED:
+            e = self._raised.exception
+            del self._raised.exception
+            raise e
+        if code == OUT_OF_MEMORY:
+            raise MemoryError("a temporary array of a compiled function could not be allocated")
+        if code in self.lowered.failures:
+            raise self.lowered.failures[code](tuple(details[: self._detail_count(code)]))
+        if code == shell.WRONG_COUNT:
+            raise InternalTypeError(problem=f"an executable takes {len(self.lowered.in_avals)} arrays")
+        raise InternalTypeError(problem=f"a compiled function ended with the unknown status {code}")
+
+    def _detail_count(self, code: int) -> int:
+        """How many details the `Fail` statements of a code leave."""
+        fails = (s for s in walk(self.lowered.program.body.stmts) if isinstance(s, Fail) and s.code == code)
+        return max((len(s.details) for s in fails), default=0)
+
+
+def _extent(d: Any, arrays: Any, outs: Any) -> int:
+    """The size that an entry of `Lowered.out_dims` stands for."""
+    if isinstance(d, int):
+        return d
+    kind, n = d
+    return int((arrays if kind == "input" else outs)[n])
+
+
+def capsule_pointer(table: dict[str, Any], name: str) -> int:
+    """The C function behind a capsule of a Cython module's `__pyx_capi__`."""
+    capsule = table[name]
+    return _PyCapsule_GetPointer(capsule, _PyCapsule_GetName(capsule)) or 0
+
+
+# ---------------------------------------------------------------- callbacks
+
+
+def array_at(pointer: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array over memory that native code owns."""
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if not size:
+        return np.empty(shape, dtype)
+    block = (ctypes.c_char * size).from_address(pointer or 0)
+    return np.ndarray(shape, dtype, buffer=block)
+
+
+def _views(pointers: Any, specs: Any, bounds: Any, extents: Any) -> list[np.ndarray]:
+    """Arrays for the specs of a callback; `extents` yields the sizes of dynamic dimensions in order."""
+    out = []
+    for n, ((_, shape, dtype), pointer) in enumerate(zip(specs, pointers, strict=True)):
+        sizes = tuple(next(extents) if d is None else int(d) for d in shape)
+        whole = array_at(pointer, tuple(bounds[n]) if n < len(bounds) else sizes, dtype)
+        out.append(whole if whole.shape == sizes else whole[tuple(slice(s) for s in sizes)])
+    return out
+
+
+def _thunk(callback: Callback, keep: Callable[[BaseException], None]) -> Any:
+    """A C function `i32(pointers of operands, of results, dynamic extents)`; it takes the GIL itself."""
+    n_in, n_out = len(callback.in_specs), len(callback.out_specs)
+    dynamic = sum(d is None for _, shape, _ in [*callback.in_specs, *callback.out_specs] for d in shape)
+
+    def run(*raw: int) -> int:
+        try:
+            extents = iter(raw[n_in + n_out :])
+            ins = _views(raw[:n_in], callback.in_specs, callback.in_bounds, extents)
+            outs = _views(raw[n_in : n_in + n_out], callback.out_specs, callback.out_bounds, extents)
+            for a in ins:
+                a.flags.writeable = False
+            for out, result in zip(outs, callback.fn(*ins), strict=True):
+                out[...] = result
+        except BaseException as e:  # no exception may pass through native frames; the executable raises it
+            keep(e)
+            return CALLBACK_RAISED
+        return 0
+
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * (n_in + n_out), *[ctypes.c_int64] * dynamic)
+    return kind(run)

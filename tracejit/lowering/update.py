@@ -1,0 +1,59 @@
+"""Update forms: writing operands into a base (slices, scatters, concatenation, padding)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tracejit.ir.jaxpr import Eqn
+from tracejit.ir.kernel import Segment, Update
+from tracejit.lowering.access import Operand, Scalar, Stored
+from tracejit.lowering.context import loops
+from tracejit.lowering.loopir import I64
+
+if TYPE_CHECKING:
+    from tracejit.lowering.emit import Body
+
+
+def emit_update(body: Body, eqn: Eqn) -> None:
+    """Start from the base (in place where the plan says so), then write the segments in order."""
+    form: Update = eqn.op.kernel  # type: ignore[assignment]
+    out = eqn.outvars[0]
+    is_scalar = not out.aval.shape
+    target = body.ctx.allocate(body, (), out.aval.dtype, "t") if is_scalar else body.place(out)
+    _start(body, eqn, form.base(eqn.params), target)
+    for segment in form.segments(eqn.params, [a.aval for a in eqn.invars], out.aval):
+        _write(body, eqn, segment, target)
+    if is_scalar:
+        body.values[out] = Scalar(body.k.load(target.buffer, target.offset))
+    else:
+        body.define(out)
+
+
+def _start(body: Body, eqn: Eqn, base: Any, target: Stored) -> None:
+    if type(base) is tuple:
+        with loops(body, eqn.outvars[0].aval.shape) as idx:
+            body.put(target, idx, body.read(eqn.invars[base[1]], ()))
+    elif base is not None and (eqn in body.plan.copies or not target.strides):
+        body.fill(target, eqn.invars[base])
+
+
+def _write(body: Body, eqn: Eqn, segment: Segment, target: Stored) -> None:
+    k, source = body.k, eqn.invars[segment.source]
+    operands, out = [Operand(body, a) for a in eqn.invars], Operand(body, eqn.outvars[0])
+    with loops(body, source.aval.shape, vector=not segment.repeats) as idx:
+        x = body.read(source, idx)
+        at, inside = segment.place(k, idx, operands, out)
+        at = tuple(k.lift(i, I64) for i in at)
+        if inside is None:
+            _combine(body, segment, target, at, x)
+        else:
+            with k.when(inside):
+                _combine(body, segment, target, at, x)
+
+
+def _combine(body: Body, segment: Segment, target: Stored, at: Any, x: Any) -> None:
+    k = body.k
+    position = target.at(k, at)
+    if segment.combine is not None:
+        x = segment.combine(k, k.load(target.buffer, position), x)
+    k.store(target.buffer, position, x)

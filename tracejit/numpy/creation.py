@@ -1,0 +1,273 @@
+"""Making arrays: boxes while something is traced, plain arrays otherwise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import ShapeError
+from tracejit.interpreters.stage import SMALL_CONSTANT
+from tracejit.ir.avals import Shape
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import (
+    cast,
+    convert,
+    creates,
+    dtype_of,
+    filled,
+    has_box,
+    implements,
+    new_array,
+    raw,
+    result_type,
+    shape_of,
+)
+from tracejit.tracing import Box, is_tracing, wrap
+
+
+def shape_arg(shape: Any) -> Shape:
+    """A shape as given by users: an integer or a sequence of integers, possibly traced."""
+    if not isinstance(shape, (tuple, list)):
+        shape = tuple(shape) if np.ndim(shape) == 1 else (shape,)
+    out = tuple(extents.to_dim(extents.number(s), None) for s in shape)
+    if any(type(d) is int and d < 0 for d in out):
+        raise ShapeError(op="shape", problem="negative dimensions are not allowed")
+    return out
+
+
+def dtype_arg(dtype: Any) -> np.dtype:
+    return dtypes.float64 if dtype is None else dtypes.canonical(dtype)
+
+
+def _constant(value: int) -> Any:
+    def make(shape: Any, dtype: Any = None, order: str = "C") -> Any:
+        return new_array(filled(value, dtype_arg(dtype), shape_arg(shape)))
+
+    return make
+
+
+for _np, _value in ((np.zeros, 0), (np.ones, 1), (np.empty, 0)):
+    _make = _constant(_value)
+    _make.__name__ = _np.__name__
+    creates(_np, _np.__name__)(_make)
+
+
+@creates(np.full, "full")
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Any:
+    """An array of `shape` with `fill_value` everywhere (broadcast if it is an array)."""
+    value = raw(fill_value)
+    value = cast(value, dtypes.canonical(dtype)) if dtype is not None else value
+    return new_array(ops.shape.broadcast_to(value, shape_arg(shape)))
+
+
+def _constant_like(value: int) -> Any:
+    def make(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+        d = dtype_of(raw(a)) if dtype is None else dtypes.canonical(dtype)
+        return new_array(filled(value, d, shape_of(raw(a)) if shape is None else shape_arg(shape)))
+
+    return make
+
+
+for _np, _value in ((np.zeros_like, 0), (np.ones_like, 1), (np.empty_like, 0)):
+    _make = _constant_like(_value)
+    _make.__name__ = _np.__name__
+    creates(_np, _np.__name__)(_make)
+
+
+@creates(np.full_like, "full_like")
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> Any:
+    """Like `full`, with the shape and dtype of `a`."""
+    d = dtype_of(raw(a)) if dtype is None else dtypes.canonical(dtype)
+    value = convert(fill_value, d)
+    return new_array(ops.shape.broadcast_to(value, shape_of(raw(a)) if shape is None else shape_arg(shape)))
+
+
+def _statics(*xs: Any) -> list[Any] | None:
+    """Python or NumPy scalars where all values are known, else None."""
+    out = [extents.known(x.read()) if type(x) is Box else x for x in xs]
+    return None if any(type(x) is Box and v is None for x, v in zip(xs, out, strict=True)) else out
+
+
+@creates(np.eye, "eye")
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C") -> Any:
+    """Ones on the k-th diagonal, zeros elsewhere."""
+    n, m, k = (extents.number(v) for v in (N, N if M is None else M, k))
+    if n * m <= SMALL_CONSTANT:
+        return new_array(np.eye(n, m, k, dtypes.canonical(dtype)))
+    row = ops.create.iota(shape=(n, m), dtype=dtypes.int64, dimension=0)
+    column = ops.create.iota(shape=(n, m), dtype=dtypes.int64, dimension=1)
+    return new_array(cast(ops.compare.eq(ops.arithmetic.add(row, np.int64(k)), column), dtypes.canonical(dtype)))
+
+
+@creates(np.identity, "identity")
+def identity(n: Any, dtype: Any = None) -> Any:
+    """The n x n identity matrix."""
+    return eye(n, dtype=dtype_arg(dtype))
+
+
+@creates(np.tri, "tri")
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Any:
+    """Ones at and below the k-th diagonal."""
+    n, m, k = (extents.number(v) for v in (N, N if M is None else M, k))
+    return new_array(cast(lower_mask((n, m), k), dtypes.canonical(dtype)))
+
+
+def lower_mask(shape: Shape, k: int) -> Any:
+    """Boolean: on and below the k-th diagonal of a matrix."""
+    row = index_grid(shape, 0)
+    return ops.compare.ge(ops.arithmetic.add(row, np.int64(k)), index_grid(shape, 1))
+
+
+def index_grid(shape: Shape, axis: int) -> Any:
+    """An int64 array of `shape` holding the index along `axis`."""
+    line = iota(shape[axis], dtypes.int64)
+    line = ops.shape.expand_dims(line, tuple(n for n in range(len(shape)) if n != axis))
+    return ops.shape.broadcast_to(line, shape)
+
+
+def iota(size: Any, dtype: np.dtype) -> Any:
+    """0, 1, … along one axis of `size` (an int or a Dim)."""
+    if type(size) is int:
+        return ops.create.iota(shape=(size,), dtype=dtype, dimension=0)
+    return ops.create.iota(size.var, shape=(None,), dtype=dtype, dimension=0, bounds=(size.bound,))
+
+
+@creates(np.arange, "arange")
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
+    """start, start + step, … below stop. The number of elements may be a traced integer (step 1)."""
+    values = _statics(start, stop, step)
+    if values is not None:
+        return _arange_known(*values, dtype=dtype)
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    d = dtypes.canonical(dtype) if dtype is not None else result_type(start, stop, step)
+    low = extents.number(start)
+    size = extents.maximum(extents.sub(extents.number(stop), low), 0)
+    k = extents.number(step)
+    size = extents.floordiv(extents.add(size, k - 1), k)
+    out = iota(extents.to_dim(size, None), d)
+    out = out if k == 1 else ops.arithmetic.mul(out, d.type(k))
+    return new_array(out if type(low) is int and low == 0 else ops.arithmetic.add(out, convert(start, d)))
+
+
+def _arange_known(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    args = (start,) if stop is None else (start, stop) if step is None else (start, stop, step)
+    head = (0, start) if stop is None else (start, stop)
+    count = math.ceil((head[1] - head[0]) / (1 if step is None else step))
+    if count <= SMALL_CONSTANT:
+        return new_array(np.arange(*args, dtype=dtype))
+    d = np.arange(head[0], head[0], 1 if step is None else step, dtype).dtype if dtype is None else np.dtype(dtype)
+    first = d.type(head[0])
+    delta = d.type(head[0] + (1 if step is None else step)) - first  # as NumPy fills it
+    out = ops.create.iota(shape=(count,), dtype=d, dimension=0)
+    out = out if delta == 1 else ops.arithmetic.mul(out, delta)
+    return new_array(out if first == 0 else ops.arithmetic.add(out, first))
+
+
+@implements(np.linspace, "linspace")
+def linspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+) -> Any:
+    """`num` evenly spaced numbers from start to stop."""
+    n = int(num)
+    div = n - 1 if endpoint else n
+    d = result_type(start, stop, float(n))
+    lo, hi = (convert(v, d) for v in (start, stop))
+    lo, hi = (wrap(v) for v in (lo, hi))
+    delta = hi - lo
+    t = wrap(np.arange(n, dtype=dtypes.real_part_dtype(d))).reshape((-1,) + (1,) * delta.ndim)
+    step = delta / div if div > 0 else delta * np.nan
+    y = t * step + lo if div > 0 else t * delta + lo
+    if endpoint and n > 1:
+        y[-1] = hi
+    y = y if axis == 0 else y.swapaxes(0, axis)
+    out = y.astype(dtype) if dtype is not None else y
+    return (out, step) if retstep else out
+
+
+@implements(np.logspace, "logspace")
+def logspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+    """Numbers evenly spaced on a logarithmic scale."""
+    out = wrap(raw(base)) ** linspace(start, stop, num, endpoint, axis=axis)
+    return out.astype(dtype) if dtype is not None else out
+
+
+# ---------------------------------------------------------------- from values
+
+
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **_: Any) -> Any:
+    """A new array from an array, a number, or nested sequences of them (traced ones too)."""
+    value = raw(object)
+    if not isinstance(value, Value):
+        value = np.array(value)
+    weak = type(object) is Box and object.weak and dtype is None
+    value = cast(value, dtypes.canonical(dtype)) if dtype is not None else value
+    missing = ndmin - len(shape_of(value))
+    value = ops.shape.expand_dims(value, tuple(range(missing))) if missing > 0 else value
+    out = new_array(value)
+    out.weak = weak and not out.aval.shape
+    return out
+
+
+def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    kwargs.pop("like", None)
+    if not is_tracing() or (not has_box((object,)) and not _numeric(object, dtype)):
+        return np.array(object, dtype, **kwargs)
+    if type(object) is Box and not kwargs.get("copy", True) and (dtype is None or object.aval.dtype == dtype):
+        return object
+    return array(object, dtype, **kwargs)
+
+
+def _numeric(object: Any, dtype: Any) -> bool:
+    """Whether NumPy makes an array of numbers of it (and not of strings or objects)."""
+    return np.asarray(object, dtype).dtype.kind in "biufcV"
+
+
+def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+    if type(a) is Box:
+        if dtype is not None and a.aval.dtype != dtypes.canonical(dtype):
+            return a.astype(dtype)
+        return a
+    if isinstance(a, np.ndarray) or not is_tracing():
+        return np.asarray(a, dtype, order)
+    return _array(a, dtype)
+
+
+_array.__name__, _asarray.__name__ = "array", "asarray"
+array_ = creates(np.array, "array")(_array)
+for _np in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):
+    creates(_np, _np.__name__)(_asarray)
+
+
+@implements(np.copy, "copy")
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """A new array with the same values."""
+    return array(a)
+
+
+@creates(np.fromfunction, "fromfunction")
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """`function` of the index grids."""
+    grids = [new_array(cast(index_grid(shape_arg(shape), n), dtypes.canonical(dtype))) for n in range(len(shape))]
+    return function(*grids, **kwargs)
+
+
+@creates(np.indices, "indices")
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """Arrays of the indices along each axis."""
+    shape = shape_arg(dimensions)
+    d = dtypes.canonical(dtype)
+    if sparse:
+        return tuple(
+            wrap(ops.shape.expand_dims(iota(s, d), tuple(k for k in range(len(shape)) if k != n)))
+            for n, s in enumerate(shape)
+        )
+    grids = [ops.shape.expand_dims(cast(index_grid(shape, n), d), (0,)) for n in range(len(shape))]
+    return new_array(ops.concat.concatenate(*grids, dimension=0))

@@ -1,0 +1,24 @@
+"""`tracejit.numpy.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit.numpy.analysis import norm
+from tracejit.numpy.products import cross, matmul, outer, tensordot, vecdot
+from tracejit.numpy.shaping import diagonal, matrix_transpose, trace
+
+LinAlgError = np.linalg.LinAlgError
+
+__all__ = [
+    "LinAlgError", "cross", "diagonal", "matmul", "matrix_transpose", "norm", "outer", "tensordot", "trace", "vecdot",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"tracejit.numpy.linalg has no {name!r}; use numpy.linalg.{name} on values that are not traced, "
+        "or call it through tracejit.pure_callback"
+    )

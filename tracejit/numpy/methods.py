@@ -1,0 +1,124 @@
+"""Box methods that are functions of the namespace: one line a method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import ArgumentTypeError, UnsupportedFunctionError
+from tracejit.numpy.boxes.members import indexed_copy
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, raw
+from tracejit.tracing import Box, wrap
+
+#: Methods that take the function's own arguments: `x.sum(...)` is `np.sum(x, ...)`.
+_SAME = {
+    "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "max": np.max, "min": np.min,
+    "argmax": np.argmax, "argmin": np.argmin, "any": np.any, "all": np.all, "cumsum": np.cumsum,
+    "cumprod": np.cumprod, "ptp": np.ptp, "swapaxes": np.swapaxes, "squeeze": np.squeeze, "dot": np.dot,
+    "clip": np.clip, "round": np.round, "repeat": np.repeat, "take": np.take, "argsort": np.argsort,
+    "diagonal": np.diagonal, "trace": np.trace, "nonzero": np.nonzero, "ravel": np.ravel, "choose": np.choose,
+    "compress": np.compress, "searchsorted": np.searchsorted, "argpartition": np.argpartition,
+    "conj": np.conjugate, "conjugate": np.conjugate, "put": np.put,
+}  # fmt: skip
+
+
+def _method(function: Any) -> Any:
+    def method(x: Box, *args: Any, **kwargs: Any) -> Any:
+        return NUMPY_TO_TRACEJIT[function](x, *args, **kwargs)
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"`np.{function.__name__}` of this array."
+    return method
+
+
+for _name, _function in _SAME.items():
+    setattr(Box, _name, _method(_function))
+
+
+def _reshape(x: Box, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    """Another shape, given as one tuple or as integers."""
+    target = shape[0] if len(shape) == 1 else shape
+    return NUMPY_TO_TRACEJIT[np.reshape](x, target, order)
+
+
+def _transpose(x: Box, *axes: Any) -> Any:
+    """Another order of the axes, given as one tuple or as integers."""
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+    return NUMPY_TO_TRACEJIT[np.transpose](x, order)
+
+
+def _flatten(x: Box, order: str = "C") -> Any:
+    """A one-dimensional copy."""
+    return indexed_copy(raw(NUMPY_TO_TRACEJIT[np.ravel](x, order)))
+
+
+def _astype(x: Box, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    """A copy in another dtype (complex to real: the real part)."""
+    d = dtypes.canonical(dtype)
+    if not copy and d == x.aval.dtype:
+        return x
+    if not np.can_cast(x.aval.dtype, d, casting):  # type: ignore[arg-type]
+        raise ArgumentTypeError(name="astype", problem=f"cannot cast {x.aval.dtype} to {d} by the rule {casting!r}")
+    return _like(x, cast(x.read(), d))
+
+
+def _like(x: Box, value: Any) -> Any:
+    """A new box that is a scalar or an array as `x` is."""
+    out = wrap(value)
+    out.scalar = x.scalar
+    return out
+
+
+def _copy(x: Box, order: str = "C") -> Any:
+    """A new array with the same values."""
+    return _like(x, x.read())
+
+
+def _fill(x: Box, value: Any) -> None:
+    """Every element becomes `value`."""
+    x[...] = value
+
+
+def _sort(x: Box, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """Sorts in place."""
+    x[...] = NUMPY_TO_TRACEJIT[np.sort](x, axis)
+
+
+def _partition(x: Box, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+    """Sorts in place, which is a valid partition."""
+    _sort(x, axis)
+
+
+def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
+    """The same array, or its bits as another dtype of the same size (a copy)."""
+    if dtype is None or (isinstance(dtype, __builtins_type) and issubclass(dtype, np.ndarray)):
+        return x[...]
+    d = dtypes.canonical(dtype)
+    return x[...] if d == x.aval.dtype else wrap(ops.create.bitcast(x.read(), dtype=d))
+
+
+__builtins_type = type
+Box.reshape = _reshape  # type: ignore[attr-defined]
+Box.transpose = _transpose  # type: ignore[attr-defined]
+Box.flatten = _flatten  # type: ignore[attr-defined]
+Box.astype = _astype  # type: ignore[attr-defined]
+Box.copy = _copy  # type: ignore[attr-defined]
+Box.fill = _fill  # type: ignore[attr-defined]
+Box.sort = _sort  # type: ignore[attr-defined]
+Box.partition = _partition  # type: ignore[attr-defined]
+Box.view = _view  # type: ignore[attr-defined]
+
+
+def _unsupported(name: str) -> Any:
+    def method(x: Box, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedFunctionError(name=f"ndarray.{name}")
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("tobytes", "tofile", "dump", "dumps", "byteswap", "resize", "setflags", "getfield", "setfield"):
+    setattr(Box, _name, _unsupported(_name))
+

@@ -1,0 +1,358 @@
+"""Reductions and cumulative functions: NumPy's dtypes, axes, `where=`, `initial=`, `ddof=`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError
+from tracejit.ir.avals import Shape
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import cast, convert, dtype_of, filled, implements, raw, shape_of
+from tracejit.numpy.elementwise import TABLE, truth
+from tracejit.numpy.boxes.masked import worst
+from tracejit.tracing import wrap
+
+Axes = tuple[int, ...]
+
+
+def axes_of(name: str, axis: Any, ndim: int) -> Axes:
+    """`axis=` as a tuple of non-negative axes; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    out = tuple(axis_of(name, a, ndim) for a in given)
+    if len(set(out)) != len(out):
+        raise ArgumentError(name=name, problem="duplicate value in 'axis'")
+    return out
+
+
+def axis_of(name: str, axis: Any, ndim: int) -> int:
+    """One axis, non-negative. Raises AxisError."""
+    a = operator.index(axis)
+    if not -ndim <= a < ndim:
+        raise AxisError(op=name, axis=a, ndim=ndim)
+    return a % ndim
+
+
+def keep(result: Any, axes: Axes, keepdims: Any) -> Any:
+    """The reduced axes back with size 1, for `keepdims=True`."""
+    return ops.shape.expand_dims(result, tuple(sorted(axes))) if keepdims is True and axes else result
+
+
+def mask_with(x: Any, where: Any, value: Any) -> Any:
+    """`x` with `value` where the mask does not hold."""
+    if where is True or where is np._NoValue:  # type: ignore[attr-defined]
+        return x
+    mask = raw(where)
+    mask = ops.shape.broadcast_to(cast(mask, dtypes.bool_), shape_of(x))
+    return ops.compare.select(mask, x, dtype_of(x).type(value))
+
+
+def count_of(shape: Shape, axes: Axes, where: Any) -> Any:
+    """The number of elements reduced: an int, a traced integer, or an array (with `where=`)."""
+    if where is not True:
+        ones = ops.shape.broadcast_to(cast(raw(where), dtypes.int64), shape)
+        return ops.reduce.reduce_sum(ones, axes=axes)
+    total: Any = 1
+    for a in axes:
+        d = extents.of_dim(shape[a])
+        total = total * d if type(d) is int and type(total) is int else _times(total, d)
+    return total
+
+
+def _times(a: Any, b: Any) -> Any:
+    a = np.int64(a) if type(a) is int else a
+    return ops.arithmetic.mul(a, np.int64(b) if type(b) is int else b)
+
+
+def _sum_dtype(d: np.dtype) -> np.dtype:
+    """NumPy's accumulator: small integers and booleans grow to (unsigned) int64."""
+    if d.kind == "u":
+        return np.dtype(np.uint64)
+    return dtypes.int64 if d.kind in "bi" else d
+
+
+def _total(name: str, op: Callable[..., Any], neutral: int, merge: str) -> Callable[..., Any]:
+    def reduction(
+        a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        x = raw(a)
+        x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
+        axes = axes_of(name, axis, len(shape_of(x)))
+        x = mask_with(x, where, neutral)
+        out = keep(op(x, axes=axes) if axes else x, axes, keepdims)
+        if initial is not None and initial is not np._NoValue:  # type: ignore[attr-defined]
+            out = TABLE[merge](out, convert(initial, dtype_of(out)))
+        return wrap(out)
+
+    reduction.__name__ = name
+    return reduction
+
+
+sum_ = implements(np.sum, "sum")(_total("sum", ops.reduce.reduce_sum, 0, "add"))
+prod = implements(np.prod, "prod")(_total("prod", ops.reduce.reduce_prod, 1, "multiply"))
+
+
+def _extremum(name: str, op: Callable[..., Any], least: bool, merge: str) -> Callable[..., Any]:
+    def reduction(
+        a: Any, axis: Any = None, *, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        x = raw(a)
+        shape, axes = shape_of(x), axes_of(name, axis, len(shape_of(x)))
+        has_initial = initial is not None and initial is not np._NoValue  # type: ignore[attr-defined]
+        if where is not True and not has_initial:
+            problem = f"reduction operation '{name}imum' does not have an identity, so `where=` needs `initial=`"
+            raise ArgumentError(name=name, problem=problem)
+        if 0 in (shape[n] for n in axes) and not has_initial:
+            raise ArgumentError(name=name, problem="zero-size array to a reduction operation which has no identity")
+        x = mask_with(x, where, worst(dtype_of(x), not least))
+        out = op(x, axes=axes) if axes and 0 not in (shape[n] for n in axes) else _empty_extremum(x, axes, not least)
+        out = keep(out, axes, keepdims)
+        if has_initial:
+            out = TABLE[merge](out, convert(initial, dtype_of(out)))
+        return wrap(out)
+
+    reduction.__name__ = name
+    return reduction
+
+
+def _empty_extremum(x: Any, axes: Axes, greatest: bool) -> Any:
+    if not axes:
+        return x
+    kept = tuple(d for n, d in enumerate(shape_of(x)) if n not in axes)
+    return filled(worst(dtype_of(x), greatest), dtype_of(x), kept)
+
+
+max_ = implements(np.max, "max")(_extremum("max", ops.reduce.reduce_max, False, "maximum"))
+min_ = implements(np.min, "min")(_extremum("min", ops.reduce.reduce_min, True, "minimum"))
+implements(np.amax, "amax")(max_.__wrapped__)
+implements(np.amin, "amin")(min_.__wrapped__)
+
+
+def _logical(name: str, op: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
+    def reduction(a: Any, axis: Any = None, *, keepdims: Any = False, where: Any = True) -> Any:
+        x = truth(raw(a))
+        axes = axes_of(name, axis, len(shape_of(x)))
+        x = mask_with(x, where, neutral)
+        return wrap(keep(op(x, axes=axes) if axes else x, axes, keepdims))
+
+    reduction.__name__ = name
+    return reduction
+
+
+any_ = implements(np.any, "any")(_logical("any", ops.reduce.reduce_or, False))
+all_ = implements(np.all, "all")(_logical("all", ops.reduce.reduce_and, True))
+
+
+def _index_of(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
+    def reduction(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+        x = raw(a)
+        ndim = len(shape_of(x))
+        if axis is None:
+            flat = ops.shape.reshape(x, shape=(int(np.prod(shape_of(x), dtype=int)),)) if ndim != 1 else x
+            return wrap(keep(op(flat, axes=(0,)), tuple(range(ndim)), keepdims))
+        axes = (axis_of(name, axis, ndim),)
+        return wrap(keep(op(x, axes=axes), axes, keepdims))
+
+    reduction.__name__ = name
+    return reduction
+
+
+argmax = implements(np.argmax, "argmax")(_index_of("argmax", ops.reduce.argmax))
+argmin = implements(np.argmin, "argmin")(_index_of("argmin", ops.reduce.argmin))
+
+
+# ---------------------------------------------------------------- means
+
+
+def inexact_dtype(d: np.dtype) -> np.dtype:
+    return d if dtypes.is_inexact(d) else dtypes.float64
+
+
+def mean_of(x: Any, axes: Axes, where: Any) -> Any:
+    """The raw mean of an inexact raw value, the axes kept."""
+    total = keep(ops.reduce.reduce_sum(mask_with(x, where, 0), axes=axes) if axes else x, axes, True)
+    return divided(total, keep_count(count_of(shape_of(x), axes, where), axes))
+
+
+def keep_count(n: Any, axes: Axes) -> Any:
+    return keep(n, axes, True) if len(shape_of(n)) else n
+
+
+def divided(x: Any, n: Any) -> Any:
+    """x / n for a count (int, or a raw integer value that may have axes of size 1)."""
+    n = convert(n, dtype_of(x)) if type(n) is int else cast(n, dtype_of(x))
+    if shape_of(n) and shape_of(n) != shape_of(x):
+        n = ops.shape.broadcast_to(n, shape_of(x))
+    return ops.arithmetic.div(x, n)
+
+
+def _drop(x: Any, axes: Axes, keepdims: Any) -> Any:
+    return x if keepdims is True or not axes else ops.shape.squeeze(x, dimensions=axes)
+
+
+@implements(np.mean, "mean")
+def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, where: Any = True) -> Any:
+    """The arithmetic mean; float16 is summed in float32, integers in float64."""
+    x = raw(a)
+    d = dtypes.canonical(dtype) if dtype is not None else inexact_dtype(dtype_of(x))
+    half = d.itemsize == 2 and dtypes.is_float(d) and dtype is None
+    x = cast(x, np.dtype(np.float32) if half else d)
+    axes = axes_of("mean", axis, len(shape_of(x)))
+    return wrap(cast(_drop(mean_of(x, axes, where), axes, keepdims), d))
+
+
+def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any) -> Any:
+    x = raw(a)
+    x = cast(x, dtypes.canonical(dtype) if dtype is not None else inexact_dtype(dtype_of(x)))
+    shape = shape_of(x)
+    axes = axes_of("var", axis, len(shape))
+    center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
+    d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
+    square = ops.arithmetic.real(ops.arithmetic.mul(d, ops.arithmetic.conj(d))) if dtype_of(d).kind == "c" else ops.arithmetic.square(d)
+    total = ops.reduce.reduce_sum(mask_with(square, where, 0), axes=axes) if axes else square
+    n = count_of(shape, axes, where)
+    n = max(n - ddof, 0) if type(n) is int else ops.arithmetic.maximum(
+        ops.arithmetic.sub(cast(n, dtype_of(total)), dtype_of(total).type(ddof)), dtype_of(total).type(0)
+    )  # fmt: skip
+    n = dtype_of(total).type(n) if isinstance(n, (int, float)) else n
+    return keep(ops.arithmetic.div(total, n), axes, keepdims)
+
+
+@implements(np.var, "var")
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, *, keepdims: Any = False, where: Any = True,
+    mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """The variance, divided by N - ddof."""
+    return wrap(_variance(a, axis, dtype, ddof if correction is None else correction, keepdims, where, mean))
+
+
+@implements(np.std, "std")
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, *, keepdims: Any = False, where: Any = True,
+    mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """The standard deviation: the square root of `var`."""
+    ddof = ddof if correction is None else correction
+    return wrap(ops.transcendental.sqrt(_variance(a, axis, dtype, ddof, keepdims, where, mean)))
+
+
+@implements(np.average, "average")
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+    """The weighted mean."""
+    if weights is None:
+        out = mean(a, axis, keepdims=keepdims)
+        x = raw(a)
+        scale = convert(float(count_of(shape_of(x), axes_of("average", axis, len(shape_of(x))), True)), dtypes.float64)
+    else:
+        x, w = wrap(raw(a)), wrap(raw(weights))
+        if w.shape != x.shape:
+            if w.ndim != 1 or axis is None:
+                raise ArgumentTypeError(name="average", problem="axis must be given when shapes of a and weights differ")
+            n = axis_of("average", axis, x.ndim)
+            w = w.reshape(tuple(w.shape[0] if d == n else 1 for d in range(x.ndim)))
+            w = wrap(ops.shape.broadcast_to(raw(w), shape_of(x)))
+        scale = sum_(w, axis, keepdims=keepdims)
+        out = sum_(x * w, axis, keepdims=keepdims) / scale
+    return (out, wrap(ops.shape.broadcast_to(raw(scale), shape_of(out)))) if returned else out
+
+
+@implements(np.ptp, "ptp")
+def ptp(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    """Maximum minus minimum."""
+    return max_(a, axis, keepdims=keepdims) - min_(a, axis, keepdims=keepdims)
+
+
+@implements(np.count_nonzero, "count_nonzero")
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    """How many elements are not zero."""
+    return sum_(wrap(truth(raw(a))), axis, keepdims=keepdims)
+
+
+# ---------------------------------------------------------------- ignoring NaN
+
+
+def _without_nan(a: Any, value: Any) -> Any:
+    x = raw(a)
+    if not dtypes.is_inexact(dtype_of(x)):
+        return wrap(x), True
+    bad = ops.compare.isnan(x)
+    return wrap(ops.compare.select(bad, dtype_of(x).type(value), x)), wrap(ops.compare.not_(bad))
+
+
+@implements(np.nansum, "nansum")
+def nansum(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+    """The sum, NaN counting as 0."""
+    return sum_(_without_nan(a, 0)[0], axis, dtype, **kwargs)
+
+
+@implements(np.nanprod, "nanprod")
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+    """The product, NaN counting as 1."""
+    return prod(_without_nan(a, 1)[0], axis, dtype, **kwargs)
+
+
+@implements(np.nanmean, "nanmean")
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+    """The mean of what is not NaN."""
+    x, ok = _without_nan(a, 0)
+    return mean(x, axis, dtype, where=ok, **kwargs)
+
+
+@implements(np.nanvar, "nanvar")
+def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, **kwargs: Any) -> Any:
+    """The variance of what is not NaN."""
+    x, ok = _without_nan(a, 0)
+    return var(x, axis, dtype, ddof, where=ok, **kwargs)
+
+
+@implements(np.nanstd, "nanstd")
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, **kwargs: Any) -> Any:
+    """The standard deviation of what is not NaN."""
+    x, ok = _without_nan(a, 0)
+    return std(x, axis, dtype, ddof, where=ok, **kwargs)
+
+
+def _nan_extremum(name: str, best: Any, least: bool) -> Callable[..., Any]:
+    def reduction(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+        x, ok = _without_nan(a, np.inf if least else -np.inf)
+        out = best(x, axis, keepdims=keepdims)
+        if ok is True:
+            return out
+        none = wrap(ops.compare.not_(raw(any_(ok, axis, keepdims=keepdims))))
+        return wrap(ops.compare.select(raw(none), dtype_of(raw(out)).type(np.nan), raw(out)))
+
+    reduction.__name__ = name
+    return reduction
+
+
+nanmax = implements(np.nanmax, "nanmax")(_nan_extremum("nanmax", max_, False))
+nanmin = implements(np.nanmin, "nanmin")(_nan_extremum("nanmin", min_, True))
+
+
+# ---------------------------------------------------------------- cumulative
+
+
+def _cumulative(name: str, op: Callable[..., Any], neutral: Any = None) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+        x = raw(a) if neutral is None else raw(_without_nan(a, neutral)[0])
+        x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
+        if axis is None:
+            x = ops.shape.reshape(x, shape=(int(np.prod(shape_of(x), dtype=int)),)) if len(shape_of(x)) != 1 else x
+            axis = 0
+        return wrap(op(x, axis=axis_of(name, axis, len(shape_of(x))), reverse=False))
+
+    function.__name__ = name
+    return function
+
+
+cumsum = implements(np.cumsum, "cumsum")(_cumulative("cumsum", ops.cumulative.cumsum))
+cumprod = implements(np.cumprod, "cumprod")(_cumulative("cumprod", ops.cumulative.cumprod))
+implements(np.nancumsum, "nancumsum")(_cumulative("nancumsum", ops.cumulative.cumsum, 0))
+implements(np.nancumprod, "nancumprod")(_cumulative("nancumprod", ops.cumulative.cumprod, 1))

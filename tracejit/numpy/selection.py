@@ -1,0 +1,467 @@
+"""Choosing, sorting and searching elements, and writing them by function call (put, copyto, place …)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import ArgumentError, ArgumentTypeError, ConcreteValueError, UnsupportedFunctionError
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import (
+    NUMPY_TO_TRACEJIT,
+    broadcast_operands,
+    cast,
+    convert,
+    dtype_of,
+    filled,
+    implements,
+    kind_of,
+    promote,
+    raw,
+    result_type,
+    shape_of,
+    store,
+)
+from tracejit.numpy.elementwise import truth
+from tracejit.numpy.reductions import axes_of, axis_of, keep, mean
+from tracejit.numpy.shaping import box_of, expand_dims, moveaxis, ravel, reshape
+from tracejit.numpy.ufuncs import TABLE
+from tracejit.tracing import Box, wrap
+
+
+@implements(np.where, "where")
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """`x` where the condition holds, else `y`; derivatives see only the chosen one."""
+    if x is None and y is None:
+        return nonzero(condition)
+    d = result_type(x, y)
+    parts = broadcast_operands("where", [truth(raw(condition)), convert(x, d), convert(y, d)])
+    return wrap(ops.compare.select(*parts))
+
+
+@implements(np.select, "select")
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """The first choice whose condition holds."""
+    if len(condlist) != len(choicelist):
+        raise ArgumentError(name="select", problem="list of cases must be same length as list of conditions")
+    d = result_type(*choicelist, default)
+    out: Any = wrap(convert(default, d))
+    for c, x in reversed(list(zip(condlist, choicelist, strict=True))):
+        out = where(c, wrap(convert(x, d)), out)
+    return out
+
+
+@implements(np.choose, "choose")
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """`choices[a[i]][i]`."""
+    options = list(choices)
+    index, n = box_of(a), len(options)
+    index = index % n if mode == "wrap" else clip(index, 0, n - 1)
+    return select([index == k for k in range(n - 1)], options[:-1], options[-1])
+
+
+@implements(np.piecewise, "piecewise")
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Functions of all of x, chosen by conditions."""
+    x = box_of(x)
+    values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
+    default = values.pop() if len(values) == len(condlist) + 1 else 0
+    return select(list(condlist), values, default).astype(x.dtype)
+
+
+@implements(np.clip, "clip")
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+    """Values limited to [a_min, a_max]."""
+    lo, hi = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    out = a
+    out = TABLE["maximum"](out, lo) if lo is not None else out
+    out = TABLE["minimum"](out, hi) if hi is not None else out
+    return wrap(raw(out)) if out is a else out
+
+
+@implements(np.round, "round")
+def round_(a: Any, decimals: Any = 0) -> Any:
+    """To the given number of decimals, halves to even."""
+    x = box_of(a)
+    n = extents.number(decimals)
+    if x.dtype.kind in "bui":
+        if n >= 0:
+            return x.astype(np.float16) if x.dtype.kind == "b" else x.copy()
+        return (TABLE["rint"](x / 10**-n) * 10**-n).astype(x.dtype)
+    if n == 0:
+        return TABLE["rint"](x)
+    return TABLE["rint"](x * 10.0**n) / 10.0**n if n > 0 else TABLE["rint"](x / 10.0**-n) * 10.0**-n
+
+
+implements(np.around, "around")(round_.__wrapped__)
+
+
+@implements(np.fix, "fix")
+def fix(x: Any) -> Any:
+    """Rounded towards zero."""
+    return TABLE["trunc"](x)
+
+
+@implements(np.nan_to_num, "nan_to_num")
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and infinities replaced by numbers."""
+    b = box_of(x)
+    if not dtypes.is_inexact(b.dtype):
+        return b.copy()
+    if b.dtype.kind == "c":
+        parts = [nan_to_num(p, copy, nan, posinf, neginf) for p in (b.real, b.imag)]
+        return wrap(ops.arithmetic.complex(*map(raw, parts)))
+    info = np.finfo(b.dtype)
+    out = where(TABLE["isnan"](b), nan, b)
+    out = where(isposinf(b), info.max if posinf is None else posinf, out)
+    out = where(isneginf(b), info.min if neginf is None else neginf, out).astype(b.dtype)
+    if not copy:
+        b[...] = out
+    return b if not copy else out
+
+
+@implements(np.isposinf, "isposinf")
+def isposinf(x: Any) -> Any:
+    """Positive infinity."""
+    return TABLE["logical_and"](TABLE["isinf"](x), TABLE["greater"](x, 0))
+
+
+@implements(np.isneginf, "isneginf")
+def isneginf(x: Any) -> Any:
+    """Negative infinity."""
+    return TABLE["logical_and"](TABLE["isinf"](x), TABLE["less"](x, 0))
+
+
+@implements(np.isclose, "isclose")
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """|a - b| <= atol + rtol |b|, elementwise."""
+    x, y = box_of(a), box_of(b)
+    y = y if dtypes.is_inexact(y.dtype) else y.astype(float)
+    near = (TABLE["absolute"](x - y) <= atol + rtol * TABLE["absolute"](y)) & TABLE["isfinite"](y)
+    near = near | (x == y)
+    return near | (TABLE["isnan"](x) & TABLE["isnan"](y)) if equal_nan else near
+
+
+@implements(np.allclose, "allclose")
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether all elements are close; a traced boolean."""
+    return isclose(a, b, rtol, atol, equal_nan).all()
+
+
+@implements(np.array_equal, "array_equal")
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether shapes and all elements are equal."""
+    x, y = box_of(a1), box_of(a2)
+    if x.aval.shape != y.aval.shape:
+        return np.False_
+    same = x == y
+    return (same | (TABLE["isnan"](x) & TABLE["isnan"](y)) if equal_nan else same).all()
+
+
+# ---------------------------------------------------------------- taking
+
+
+@implements(np.take, "take")
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **_: Any) -> Any:
+    """Elements at integer indices along an axis; modes raise, wrap, clip."""
+    x = ravel(a) if axis is None else box_of(a)
+    n = axis_of("take", axis or 0, x.ndim)
+    index: Any = indices if isinstance(indices, (Box, np.ndarray)) else raw(indices)
+    if mode in ("wrap", "clip"):
+        i = wrap(raw(index))
+        index = i % x.shape[n] if mode == "wrap" else clip(i, 0, x.shape[n] - 1)
+    return x[(slice(None),) * n + (index if isinstance(index, Box) else wrap(index),)]
+
+
+@implements(np.take_along_axis, "take_along_axis")
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """`arr[..., indices[..., i, ...], ...]` along an axis."""
+    x, index, n = _along(arr, indices, axis)
+    return x[_grid(index, n)]
+
+
+@implements(np.put_along_axis, "put_along_axis")
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """The write that corresponds to `take_along_axis`."""
+    if type(arr) is not Box:
+        store(arr, raw(values), "put_along_axis")
+    x, index, n = _along(arr, indices, axis)
+    x[_grid(index, n)] = values
+
+
+def _along(arr: Any, indices: Any, axis: Any) -> tuple[Any, Any, int]:
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    return box_of(arr), box_of(indices), axis_of("take_along_axis", axis, len(shape_of(raw(arr))))
+
+
+def _grid(index: Any, n: int) -> tuple[Any, ...]:
+    """`index` on axis n, ranges (of its own extents) on the others."""
+    r = index.ndim
+    ranges = [np.arange(d).reshape((-1,) + (1,) * (r - k - 1)) for k, d in enumerate(index.shape)]
+    return tuple(index if k == n else ranges[k] for k in range(r))
+
+
+@implements(np.compress, "compress")
+def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    """Slices where a known condition holds."""
+    x = ravel(a) if axis is None else box_of(a)
+    n = axis_of("compress", axis or 0, x.ndim)
+    c = extents.known(raw(condition))
+    if c is None:
+        raise ConcreteValueError(aval=str(raw(condition).aval))
+    return x[(slice(None),) * n + (np.nonzero(np.asarray(c))[0],)]
+
+
+@implements(np.extract, "extract")
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements where a known condition holds."""
+    return compress(ravel(condition), ravel(arr))
+
+
+@implements(np.nonzero, "nonzero")
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """Indices of the elements that are not zero; they must be known."""
+    value = extents.known(raw(a))
+    if value is None:
+        raise ConcreteValueError(aval=str(raw(a).aval))
+    return np.nonzero(value)
+
+
+@implements(np.flatnonzero, "flatnonzero")
+def flatnonzero(a: Any) -> Any:
+    """`nonzero` of the flattened array."""
+    return nonzero(ravel(a))[0]
+
+
+@implements(np.argwhere, "argwhere")
+def argwhere(a: Any) -> Any:
+    """`nonzero`, one row an element."""
+    return np.transpose(nonzero(a))
+
+
+# ---------------------------------------------------------------- sorting and searching
+
+
+@implements(np.sort, "sort")
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """A sorted copy; NaN last."""
+    x = raw(ravel(a) if axis is None else a)
+    n = axis_of("sort", -1 if axis is None else axis, len(shape_of(x)))
+    return wrap(ops.sort.sort(x, axis=n, num_keys=1, stable=True)[0])
+
+
+@implements(np.argsort, "argsort")
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """The indices that sort; equal elements stay in order."""
+    x = raw(ravel(a) if axis is None else a)
+    n = axis_of("argsort", -1 if axis is None else axis, len(shape_of(x)))
+    return wrap(ops.sort.argsort(x, axis=n, stable=True))
+
+
+@implements(np.partition, "partition")
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """Sorted entirely, which is a valid partition."""
+    return sort(a, axis)
+
+
+@implements(np.argpartition, "argpartition")
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """The indices of a full sort, which is a valid partition."""
+    return argsort(a, axis)
+
+
+@implements(np.lexsort, "lexsort")
+def lexsort(keys: Any, axis: Any = -1) -> Any:
+    """The indices that sort by several keys, the last one first."""
+    xs = [raw(k) for k in keys]
+    n = axis_of("lexsort", axis, len(shape_of(xs[0])))
+    places = NUMPY_TO_TRACEJIT[np.indices](tuple(map(extents.user_size, shape_of(xs[0]))))[n]
+    return wrap(ops.sort.sort(*reversed(xs), raw(places), axis=n, num_keys=len(xs), stable=True)[-1])
+
+
+@implements(np.searchsorted, "searchsorted")
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Where to insert values into a sorted vector: a binary search of static length."""
+    x = box_of(a) if sorter is None else box_of(a)[sorter]
+    n = x.shape[0]
+    d = result_type(x, v)
+    xs, vs = wrap(convert(x, d)), wrap(convert(v, d))
+    lo = wrap(filled(0, dtypes.int64, vs.aval.shape))
+    hi = wrap(filled(n, dtypes.int64, vs.aval.shape))
+    for _ in range(int(n).bit_length()):
+        active = lo < hi
+        mid = (lo + hi) // 2
+        at = take(xs, clip(mid, 0, n - 1))
+        right = _before(at, vs, side == "right") & active
+        lo, hi = where(right, mid + 1, lo), where(active & ~right, mid, hi)
+    return lo
+
+
+def _before(x: Any, v: Any, equal: bool) -> Any:
+    """x < v (or <=) in NumPy's sort order, NaN last."""
+    out = x <= v if equal else x < v
+    if dtypes.is_inexact(x.dtype):
+        nan = TABLE["isnan"](v)
+        out = out | (nan if equal else nan & ~TABLE["isnan"](x))
+    return out
+
+
+@implements(np.digitize, "digitize")
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """The index of the bin of each value; the bins increase."""
+    return searchsorted(bins, x, side="left" if right else "right")
+
+
+@implements(np.bincount, "bincount")
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+    """How often each integer below `length` (or `minlength`) occurs. Traced values need one of them."""
+    known = extents.known(raw(x))
+    size = length if length is not None else max(int(known.max(initial=-1)) + 1, minlength) if known is not None else minlength
+    if not size and known is None:
+        raise UnsupportedFunctionError(name="numpy.bincount without minlength (its result has no known size)")
+    w = wrap(filled(1, dtypes.int64, shape_of(raw(x)))) if weights is None else box_of(weights).astype(float)
+    return NUMPY_TO_TRACEJIT[np.zeros](size, w.dtype).at[box_of(x)].add(w)
+
+
+@implements(np.interp, "interp")
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Piecewise linear interpolation in increasing `xp`."""
+    if period is not None:
+        raise ArgumentError(name="interp", problem="period is not implemented for traced arrays")
+    x, xp, fp = (wrap(cast(raw(v), dtypes.float64) if dtype_of(raw(v)).kind != "c" else raw(v)) for v in (x, xp, fp))
+    i = clip(searchsorted(xp, x, side="right"), 1, xp.shape[0] - 1)
+    x0, x1, f0, f1 = take(xp, i - 1), take(xp, i), take(fp, i - 1), take(fp, i)
+    slope = (f1 - f0) / where(x1 == x0, 1.0, x1 - x0)
+    out = where(x1 == x0, f1, f0 + (x - x0) * slope)
+    out = where(x < xp[0], fp[0] if left is None else left, out)
+    return where(x > xp[-1], fp[-1] if right is None else right, out)
+
+
+# ---------------------------------------------------------------- order statistics
+
+
+@implements(np.median, "median")
+def median(a: Any, axis: Any = None, *, keepdims: Any = False, **_: Any) -> Any:
+    """The middle value, or the mean of the middle two; NaN if there is one."""
+    x, axes = _gathered(a, axis)
+    n = x.shape[-1]
+    s = sort(x, -1)
+    mid = mean(s[..., (n - 1) // 2 : n // 2 + 1], -1)
+    return _restore(_nan_if(mid, s), axes, keepdims)
+
+
+def _gathered(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """The reduced axes flattened into a last one."""
+    x = box_of(a)
+    axes = axes_of("median", axis, x.ndim)
+    kept = tuple(n for n in range(x.ndim) if n not in axes)
+    x = NUMPY_TO_TRACEJIT[np.transpose](x, (*kept, *axes))
+    return reshape(x, (*x.shape[: len(kept)], -1)), axes
+
+
+def _nan_if(out: Any, s: Any) -> Any:
+    return where(TABLE["isnan"](s[..., -1]), np.nan, out) if dtypes.is_inexact(s.dtype) else out
+
+
+def _restore(out: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
+    return wrap(keep(raw(out), axes, keepdims))
+
+
+@implements(np.quantile, "quantile")
+def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: Any = False, **_: Any) -> Any:
+    """Quantiles by linear interpolation (also methods lower, higher, nearest, midpoint)."""
+    x, axes = _gathered(a, axis)
+    n = x.shape[-1]
+    x = x if dtypes.is_inexact(x.dtype) else x.astype(float)
+    s = sort(x, -1)
+    q = box_of(q).astype(promote(kind_of(x)))
+    at = q * (n - 1)
+    lo, hi = TABLE["floor"](at), TABLE["ceil"](at)
+    low, high = (moveaxis(take(s, v.astype(int), -1), tuple(range(x.ndim - 1, x.ndim - 1 + q.ndim)), tuple(range(q.ndim))) for v in (lo, hi))
+    t = expand_dims(at - lo, tuple(range(q.ndim, q.ndim + x.ndim - 1))) if x.ndim > 1 else at - lo
+    d = high - low
+    line = where(t >= 0.5, high - d * (1 - t), low + d * t)  # exact at both ends, as NumPy's
+    out = {"linear": line, "lower": low, "higher": high, "midpoint": (low + high) / 2}.get(method)
+    if method == "nearest":
+        i = TABLE["rint"](at).astype(int)
+        out = moveaxis(take(s, i, -1), tuple(range(x.ndim - 1, x.ndim - 1 + q.ndim)), tuple(range(q.ndim)))
+    if out is None:
+        raise ArgumentError(name="quantile", problem=f"method {method!r} is not implemented for traced arrays")
+    out = _nan_if(out, s)
+    return _restore(out, tuple(n + q.ndim for n in axes), keepdims)
+
+
+@implements(np.percentile, "percentile")
+def percentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
+    """Quantiles in percent."""
+    return quantile(a, box_of(q) / 100, axis, **kwargs)
+
+
+# ---------------------------------------------------------------- writing by call
+
+
+def _target(name: str, a: Any, value: Any) -> Box:
+    if type(a) is not Box:
+        store(a, raw(value), name)  # a real ndarray cannot hold it: raises
+    return a
+
+
+@implements(np.copyto, "copyto")
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """`dst[...] = src`, where the mask holds."""
+    dst = _target("copyto", dst, src)
+    value = wrap(raw(src)) if type(src) is Box else src
+    if not np.can_cast(np.result_type(kind_example(src)), dst.dtype, casting):  # type: ignore[arg-type]
+        raise ArgumentTypeError(name="copyto", problem=f"cannot cast from {dtype_of(raw(src))} to {dst.dtype}")
+    dst[...] = value if where is True else NUMPY_TO_TRACEJIT[np.where](where, value, dst)
+
+
+def kind_example(x: Any) -> Any:
+    k = kind_of(x)
+    return x if isinstance(k, type) else k
+
+
+@implements(np.put, "put")
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Elements at flat positions replaced; values are repeated as needed."""
+    a = _target("put", a, v)
+    index = ravel(box_of(ind))
+    index = clip(index, 0, a.size - 1) if mode == "clip" else index % a.size if mode == "wrap" else index
+    values = ravel(box_of(v)).astype(a.dtype)
+    values = NUMPY_TO_TRACEJIT[np.resize](values, index.shape) if values.shape != index.shape else values
+    a.flat[index] = values
+
+
+@implements(np.putmask, "putmask")
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Elements where the mask holds replaced by those at the same place of `values`."""
+    a = _target("putmask", a, values)
+    v = box_of(values)
+    if v.ndim and v.shape != a.shape:
+        v = NUMPY_TO_TRACEJIT[np.resize](v, a.shape)
+    a[...] = where(mask, v.astype(a.dtype), a)
+
+
+@implements(np.place, "place")
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Elements where the mask holds replaced by the first N of `vals`, in order."""
+    a = _target("place", arr, vals)
+    v, m = ravel(box_of(vals)).astype(a.dtype), box_of(mask).astype(bool)
+    order = NUMPY_TO_TRACEJIT[np.cumsum](ravel(m)) - 1
+    a[...] = where(m, reshape(take(v, order % v.shape[0]), a.shape), a)
+
+
+@implements(np.fill_diagonal, "fill_diagonal")
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """The main diagonal replaced."""
+    a = _target("fill_diagonal", a, val)
+    n = min(a.shape)
+    if wrap and a.ndim == 2 and a.shape[0] > a.shape[1] + 1:
+        raise ArgumentError(name="fill_diagonal", problem="wrap=True is not implemented for traced arrays")
+    values = val if np.ndim(raw(val)) == 0 else NUMPY_TO_TRACEJIT[np.resize](val, (n,))
+    a[(np.arange(n),) * a.ndim] = values
+
+
