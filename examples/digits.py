@@ -187,12 +187,13 @@ def look_inside() -> None:
     x = np.linspace(-3, 3, 1000)
     console.print("what was recorded:", style="bold")
     print(tj.make_jaxpr(gaussian)(x))
-    lowered = tj.jit(gaussian).lower(x)
+    compiled = tj.jit(gaussian).lower(x).compile()
     console.print("\nthe loops it became:", style="bold")
-    print(lowered.compile().as_text("loops"))
-    source = lowered.compile().as_text("source").splitlines()
-    console.print("\nthe generated kernel:", style="bold")
-    print("\n".join(source[:40] + ([f"… {len(source) - 40} more lines"] if len(source) > 40 else [])))
+    print(compiled.as_text("loops"))
+    console.print("\nthe generated kernel (LLVM; it calls a vector exp that stands before it):", style="bold")
+    lines = compiled.as_text("source").splitlines()
+    start = next(n for n, line in enumerate(lines) if "@entry(" in line)
+    print("\n".join(lines[start : lines.index("}", start) + 1]))
 
 
 # ---- measuring --------------------------------------------------------------------------------------

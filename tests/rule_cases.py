@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+import tracejit as tj
+from tracejit import lax, ops
 from tracejit.ir.primitive import REGISTRY
-from tracejit.tracing import bind
+from tracejit.tracing import bind, to_raw, wrap
 
 Maker = Callable[[np.random.Generator], Any]
 
@@ -25,7 +26,9 @@ class Case:
 
     fn: Callable[..., Any]
     makers: tuple[Maker, ...]
-    tolerance: float = 1e-5
+    tolerance: float = 1e-5  # against finite differences
+    precision: float = 1e-10  # jit against eager derivatives
+    smooth: bool = True  # finite differences apply
 
     def args(self, seed: int = 0) -> tuple[Any, ...]:
         rng = np.random.default_rng(seed)
@@ -63,8 +66,8 @@ def fixed(x: Any) -> Maker:
     return lambda rng: np.asarray(x)
 
 
-def case(fn: Callable[..., Any], *makers: Maker, tolerance: float = 1e-5) -> Case:
-    return Case(fn, makers, tolerance)
+def case(fn: Callable[..., Any], *makers: Maker, **options: Any) -> Case:
+    return Case(fn, makers, **options)
 
 
 def by_name(name: str, **params: Any) -> Callable[..., Any]:
@@ -78,7 +81,7 @@ def many(names: str, *rows: tuple[Maker, ...]) -> dict[str, list[Case]]:
 
 CASES: dict[str, list[Case]] = {
     **many(
-        "neg abs sign square exp exp2 sin cos tanh sinh cosh arctan expm1 erf logistic copy stop_gradient",
+        "neg abs sign square exp exp2 sin cos tanh sinh cosh arctan expm1 erf logistic copy",
         (normal(2, 3),),
         (normal(),),
     ),
@@ -132,7 +135,7 @@ CASES.update(
         "imag": [case(by_name("imag"), normal(3, dtype=complex))],
         "conj": [case(by_name("conj"), normal(3, dtype=complex))],
         "convert_element_type": [
-            case(lambda x: ops.create.convert_element_type(x, dtype=np.float32), normal(3), tolerance=2e-2),
+            case(lambda x: ops.create.convert_element_type(x, dtype=np.float32), normal(3), tolerance=2e-2, precision=1e-6),
             case(lambda x: ops.create.convert_element_type(x, dtype=np.float64), integers(3)),
             case(lambda x: ops.create.convert_element_type(x, dtype=np.int32), normal(3)),
             case(lambda x: ops.create.convert_element_type(x, dtype=np.bool_), integers(3)),
@@ -234,3 +237,68 @@ CASES.update(
         "argsort": [case(lambda x: ops.sort.argsort(x, axis=1), distinct(2, 4))],
     }
 )
+
+
+def public(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of user's arrays as one of raw values."""
+    return lambda *raw: [to_raw(x) for x in tj.tree.leaves(fn(*map(wrap, raw)))]
+
+
+def mapped(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn` over the named axis `i`."""
+    return public(tj.vmap(fn, axis_name="i"))
+
+
+@tj.custom_jvp
+def doubled_sine(x: Any) -> Any:
+    return 2.0 * np.sin(x)
+
+
+@doubled_sine.defjvp
+def _doubled_sine_jvp(primals: Any, tangents: Any) -> Any:
+    return doubled_sine(primals[0]), 2.0 * np.cos(primals[0]) * tangents[0]
+
+
+@tj.custom_vjp
+def product(x: Any, y: Any) -> Any:
+    return x * y
+
+
+product.defvjp(lambda x, y: (x * y, (x, y)), lambda saved, ct: (ct * saved[1], ct * saved[0]))
+
+
+def _steps(x: Any, w: Any) -> Any:
+    return lax.scan(lambda c, a: (np.sin(c * a) + w, c * c), w, x)
+
+
+def _while(x: Any, w: Any) -> Any:
+    return lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * w + np.sin(c[1])), (0, x))
+
+
+CASES.update(
+    {
+        "stop_gradient": [case(ops.create.stop_gradient, normal(3), smooth=False)],
+        "optimization_barrier": [case(by_name("optimization_barrier"), normal(3), normal(2))],
+        "call": [case(public(tj.jit(lambda x, y: np.sin(x) * y)), normal(3), normal(3))],
+        "checkpoint": [case(public(tj.checkpoint(lambda x, y: np.sin(x * y))), normal(3), normal(3))],
+        "custom_jvp": [case(public(doubled_sine), normal(3))],
+        "cond": [
+            case(public(lambda p, x: lax.cond(p > 0, np.sin, lambda v: v * v * 3.0, x)), fixed(p), normal(3))
+            for p in (1.0, -1.0)
+        ]
+        + [case(public(lambda i, x: lax.switch(i, [np.sin, np.exp, np.cos], x)), fixed(1), normal())],
+        "scan": [case(public(_steps), normal(4), normal()), case(public(_steps), normal(3, 2), normal(2))],
+        "while": [case(public(_while), normal(3), normal(3))],
+        "psum": [case(mapped(lambda x: x * lax.psum(x, "i")), normal(3))],
+        "pmax": [case(mapped(lambda x: x * lax.pmax(x, "i")), distinct(3))],
+        "pmin": [case(mapped(lambda x: x * lax.pmin(x, "i")), distinct(3))],
+        "all_gather": [case(mapped(lambda x: x * lax.all_gather(x, "i")), normal(3))],
+        "ppermute": [case(mapped(lambda x: x * lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)])), normal(3))],
+        "axis_index": [case(mapped(lambda x: x * lax.axis_index("i")), normal(3))],
+    }
+)
+
+#: Ops without a forward derivative: reverse mode only (as in JAX).
+REVERSE_ONLY = {
+    "custom_vjp": [case(public(product), normal(3), normal(3))],
+}

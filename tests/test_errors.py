@@ -28,7 +28,7 @@ def test_the_page_is_complete(cls):
     assert cls.__doc__ and cls.cause and 1 <= len(cls.remedies) <= 3
     assert cls.cause[0].islower() or not cls.cause[0].isalpha(), "a cause reads on after the code"
     page = cls.page()
-    assert cls.code in page and errors._blanks(cls.remedies[0]) in page
+    assert cls.code in page and errors.blanks(cls.remedies[0]) in page
     assert cls.example or cls.code in WITHOUT_EXAMPLE
 
 

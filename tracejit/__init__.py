@@ -9,6 +9,7 @@ compile it, in any nesting.
 from tracejit import lax, numpy, ops, tree
 from tracejit.api.batching import vmap
 from tracejit.api.derivatives import grad, jvp, linearize, value_and_grad, vjp
+from tracejit.api.explain import explain
 from tracejit.api.introspect import (
     ShapeDtypeStruct,
     block_until_ready,
@@ -35,6 +36,7 @@ __all__ = [
     "custom_vjp",
     "disable_jit",
     "eval_shape",
+    "explain",
     "grad",
     "hessian",
     "hvp",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
+import operator
 import os.path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 from tests.frontend.fake import Marked, module, traced
 from tracejit import frontend
+from tracejit.errors import CapturedWriteError
 
 W = np.ones(3)
 
@@ -230,3 +233,33 @@ def test_annotations_and_identity_of_copies():
     assert out is f
     names = traced(lambda: (f.__name__, f.__qualname__, f.__module__, f.__doc__, f.__annotations__))[0]
     assert names == (f.__name__, f.__qualname__, f.__module__, f.__doc__, f.__annotations__)
+
+
+def test_methods_of_captured_arrays_and_lists():
+    a, log = np.arange(3.0), []
+    m = module("m", "def f(): return total()\ndef g(): push(1)", total=a.sum, push=log.append)
+    out, guards, capture = traced(m.f)
+    assert out == 3.0 and capture.paths == ["total.__self__"]
+    m.total = np.ones(3).sum
+    assert not guards.check()
+    with pytest.raises(CapturedWriteError):
+        traced(m.g)
+    assert log == []
+
+
+def test_functions_compiled_by_numba():
+    numba = pytest.importorskip("numba")
+
+    @numba.njit
+    def compiled(v):
+        return v + W.sum()
+
+    out, _, capture = traced(lambda: compiled(1.0))
+    assert out == 4.0 and capture.paths == ["W"]
+
+
+def test_library_objects_with_state_are_reported():
+    p = np.poly1d([1.0, 2.0])
+    get = operator.itemgetter(0)
+    _, _, capture = traced(lambda: (p(1.0), get([1]), np.float64, np.sum, math.pi))
+    assert [s.path for s in capture.snapshots] == ["closure variable `p`"]

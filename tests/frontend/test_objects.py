@@ -490,3 +490,22 @@ def test_sessions_are_per_thread():
 
     here, there = traced(f)[0]
     assert here is not None and there is None
+
+
+def test_metaclasses_of_the_users():
+    class Odd(type):
+        def __eq__(cls, other):
+            return True
+
+        __hash__ = None
+
+    class Thing(metaclass=Odd):
+        k = 2
+
+        def get(self):
+            return self.k * RATE
+
+    thing = Thing()
+    out, _, capture = traced(lambda: (thing.get(), Thing().get(), type(thing) is Thing))
+    assert out == (1.0, 1.0, True)
+    assert [s.path for s in capture.snapshots] == ["closure variable `thing`"]

@@ -45,7 +45,7 @@ def test_the_cache_is_bounded(monkeypatch):
 def test_code_shows_what_ran():
     code = compile_llvm(text_of(2.0))
     assert code.address and code.object_bytes[:4] in (b"\x7fELF", b"\xcf\xfa\xed\xfe")
-    assert "define" in code.optimized_llvm() and "<8 x double>" in code.optimized_llvm() or "x double>" in code.optimized_llvm()
+    assert "define" in code.optimized_llvm() and "x double>" in code.optimized_llvm()
     assert "entry:" in code.asm()
 
 
@@ -73,7 +73,9 @@ def test_threads_compile_at_once():
 def undefined_symbols(object_bytes: bytes) -> set[str]:
     """Names an ELF object needs from elsewhere, by way of its string table."""
     names = {s.decode() for s in object_bytes.split(b"\0") if s.isascii() and s}
-    return {n for n in names if n.startswith("__") and "ti3" in n or n in ("fma", "sin", "exp", "pow", "log")}
+    return {
+        n for n in names if (n.startswith("__") and "ti3" in n) or n in ("fma", "sin", "exp", "pow", "log")
+    }
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

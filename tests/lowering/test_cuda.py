@@ -20,7 +20,7 @@ def fused():
 @pytest.mark.parametrize("cc", [(7, 5), (8, 0), (9, 0), (10, 0)])
 def test_a_fused_kernel_assembles(cc):
     ptx = cuda.assemble(cuda.emit_kernel(fused()), cc)
-    assert ".visible .entry main(" in ptx
+    assert ".visible .entry kernel_main(" in ptx
     assert f".target sm_{cc[0]}{cc[1]}" in ptx
     assert "%ctaid.x" in ptx and "%nctaid.x" in ptx  # a grid-stride loop
     assert "fma.rn.f64" in ptx
@@ -37,6 +37,11 @@ def test_every_function_assembles_without_calls_to_the_outside(dtype):
         k.store(out, i, total)
     ptx = cuda.assemble(cuda.emit_kernel(k.program))
     assert ".extern" not in ptx
+
+
+def test_kernel_names_are_made_of_what_ptx_allows():
+    k = Builder("<lambda> of größe")
+    assert cuda.kernel_name(k.program).replace("_", "").isalnum() and cuda.kernel_name(k.program).isascii()
 
 
 def test_pointers_are_global():
@@ -79,6 +84,9 @@ def test_params_and_arena_are_kernel_parameters():
         k.store(scratch, i, k.cast(i, F8))
         k.store(out, i, k.load(scratch, i) * 2.0)
     text = cuda.emit_kernel(k.program)
-    assert "define ptx_kernel void @scaled(ptr noalias %arg0, i64 %param0, ptr noalias align 16 %arena)" in text
-    assert ".entry scaled" in cuda.assemble(text)
+    assert (
+        "define ptx_kernel void @kernel_scaled(ptr noalias %arg0, i64 %param0, ptr noalias align 16 %arena)"
+        in text
+    )
+    assert ".entry kernel_scaled" in cuda.assemble(text)
     assert n.dtype == I64

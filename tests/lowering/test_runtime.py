@@ -221,7 +221,11 @@ def test_callbacks_with_dynamic_extents(shells):
     k.call(k.external("callback:0", "i32(ptr,ptr,i64,i64)"), (x, out, size, size), I4, checked=True)
     seen = []
     callback = Callback(
-        lambda a: seen.append(a.copy()) or [a + 1], [(x, (None, 2), F8)], [(out, (None, 2), F8)], [(3, 2)], [(3, 2)]
+        lambda a: seen.append(a.copy()) or [a + 1],
+        [(x, (None, 2), F8)],
+        [(out, (None, 2), F8)],
+        [(3, 2)],
+        [(3, 2)],
     )
     exe = executable(k, [((), I64), ((3, 2), F8)], [((3, 2), F8)], callbacks=[callback])
     a = np.arange(6.0).reshape(3, 2)
@@ -270,7 +274,12 @@ def test_blas_through_the_pointer_table(shells, routine):
     a, b, out = (k.buffer(n, d, 6, "arg", s) for s, n in enumerate(("a", "b", "out")))
     gemm = k.external(f"blas:{routine}", f"void({','.join(['ptr'] * 13)})")
     flag = k.slot(k.const(ord("N"), np.uint8))
-    n, m, one, zero = k.slot(k.const(2, I4)), k.slot(k.const(3, I4)), k.slot(k.const(1, d)), k.slot(k.const(0, d))
+    n, m, one, zero = (
+        k.slot(k.const(2, I4)),
+        k.slot(k.const(3, I4)),
+        k.slot(k.const(1, d)),
+        k.slot(k.const(0, d)),
+    )
     # C-ordered (2, 3) @ (3, 2) as Fortran's (2, 3)^T products: out^T = b^T a^T
     k.call(gemm, (flag, flag, n, n, m, one, b, n, a, m, zero, out, n))
     exe = executable(k, [((2, 3), d), ((3, 2), d)], [((2, 2), d)])

@@ -97,7 +97,9 @@ def advanced(x: Any) -> None:
     x[:, [1, 2]] = x[:, [2, 1]]
 
 
-@pytest.mark.parametrize("f", [rows, views, copies, swap, steps, masks, advanced, parts], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [rows, views, copies, swap, steps, masks, advanced, parts], ids=lambda f: f.__name__
+)
 def test_program_of_views_and_writes(f: Any) -> None:
     check(f, M)
 
@@ -133,7 +135,16 @@ def test_index_reads_and_writes_as_numpy(index: Any) -> None:
         check(f, A)
 
 
-BAD_INDICES = [3, (0, 3), (0, 0, 0, 0), 1.5, "a", ([0, 5],), np.array([True, False, True]), (Ellipsis, Ellipsis)]
+BAD_INDICES = [
+    3,
+    (0, 3),
+    (0, 0, 0, 0),
+    1.5,
+    "a",
+    ([0, 5],),
+    np.array([True, False, True]),
+    (Ellipsis, Ellipsis),
+]
 
 
 @pytest.mark.parametrize("index", BAD_INDICES, ids=str)
@@ -218,7 +229,9 @@ def mandelbrot(z: Any) -> Any:
 
 def test_masked_updates() -> None:
     check(mandelbrot, M / 6)
-    check(lambda x: (x[x > 3].sum(), x[x > 3].mean(), x[x > 3].max(), x[x > 90].size, (x[x > 3] * 2).sum()), M)
+    check(
+        lambda x: (x[x > 3].sum(), x[x > 3].mean(), x[x > 3].max(), x[x > 90].size, (x[x > 3] * 2).sum()), M
+    )
     check(lambda x: x.__setitem__((slice(None), x[0] > 1), 7.0), M)
     check(lambda x: x.__setitem__(x[:, 0] > 1, np.arange(4.0)), M)
 
@@ -302,7 +315,11 @@ def test_read_only_views() -> None:
 
 def test_inplace_casting() -> None:
     ints = np.arange(4)
-    for f in (lambda x: operator.iadd(x, 1.5), lambda x: np.add(x, 1.5, out=x), lambda x: operator.itruediv(x, 2)):
+    for f in (
+        lambda x: operator.iadd(x, 1.5),
+        lambda x: np.add(x, 1.5, out=x),
+        lambda x: operator.itruediv(x, 2),
+    ):
         for way in (eager, staged):
             with pytest.raises(TypeError, match="same_kind"):
                 way(f, ints)
@@ -332,7 +349,18 @@ def test_small_things() -> None:
         assert x.T.shape == (4, 3) and np.shape(x) == (3, 4) and np.ndim(x) == 2 and np.size(x, 1) == 4
         assert isinstance(copy.copy(x), type(x)) and isinstance(copy.deepcopy(x), type(x))
         assert x.flags.writeable
-        return +x, -x, abs(x), x.real, 2 // (x + 1), 2 % (x + 1), 1 - x, 2 / (x + 1), np.float64(3) * x, x.round(1)
+        return (
+            +x,
+            -x,
+            abs(x),
+            x.real,
+            2 // (x + 1),
+            2 % (x + 1),
+            1 - x,
+            2 / (x + 1),
+            np.float64(3) * x,
+            x.round(1),
+        )
 
     check(f, M)
     seen: list[str] = []
@@ -352,7 +380,18 @@ def test_creation_while_tracing_gives_boxes() -> None:
         s[0] = x[0] * 10
         o = tnp.ones(3)
         o += x[:3]
-        return z, e, a, b, s, o, tnp.full((2, 2), x[0]), tnp.eye(3) * x[0], tnp.asarray(x), tnp.linspace(0, 1, 3) * x[0]
+        return (
+            z,
+            e,
+            a,
+            b,
+            s,
+            o,
+            tnp.full((2, 2), x[0]),
+            tnp.eye(3) * x[0],
+            tnp.asarray(x),
+            tnp.linspace(0, 1, 3) * x[0],
+        )
 
     def real(x: Any) -> Any:
         z, e = np.zeros((2, 3)), x.copy()

@@ -24,7 +24,10 @@ def vjp(fn: Callable[..., Any], primals: Any, ct: Any) -> list[Any]:
     """The cotangents of all operands."""
     _, tape = linearize_flat(lambda *xs: [fn(*xs)], list(primals), [True] * len(primals))
     cts = pull_back(tape, [ct])
-    return [np.zeros(np.shape(x), np.asarray(x).dtype) if is_zero(c) else c for c, x in zip(cts, primals, strict=True)]
+    return [
+        np.zeros(np.shape(x), np.asarray(x).dtype) if is_zero(c) else c
+        for c, x in zip(cts, primals, strict=True)
+    ]
 
 
 def vmap(fn: Callable[..., Any], args: Any, dims: Any, size: int) -> Any:
@@ -66,13 +69,15 @@ def check_first(fn: Callable[..., Any], xs: Any, rng: np.random.Generator, toler
     np.testing.assert_allclose(total, pair(ct, tangent), rtol=1e-9, atol=1e-9)
 
 
-def check_derivatives(fn: Callable[..., Any], xs: Any, rng: np.random.Generator, tolerance: float = 1e-6) -> None:
+def check_derivatives(
+    fn: Callable[..., Any], xs: Any, rng: np.random.Generator, tolerance: float = 1e-6
+) -> None:
     """First order, and first order of the jvp and of the vjp."""
     check_first(fn, xs, rng, tolerance)
     ts = directions(rng, xs)
-    check_first(lambda *ys: jvp_flat(lambda *zs: [fn(*zs)], list(ys), ts)[1][0], xs, rng, tolerance) if _varies(
-        fn, xs, ts
-    ) else None
+    check_first(
+        lambda *ys: jvp_flat(lambda *zs: [fn(*zs)], list(ys), ts)[1][0], xs, rng, tolerance
+    ) if _varies(fn, xs, ts) else None
     (ct,) = directions(rng, [fn(*xs)])
 
     def gradient(*ys: Any) -> Any:

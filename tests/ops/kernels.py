@@ -15,12 +15,8 @@ __all__ = ["Unsupported", "run_pointwise", "run_reduce"]
 
 _MATH = {
     "pow": np.power,
-    "atan2": np.arctan2,
-    "fmod": np.fmod,
+    "logistic": lambda x: 1 / (1 + np.exp(-x)),
     "erf": np.vectorize(math.erf, otypes=[float]),
-    "arcsin": np.arcsin,
-    "arccos": np.arccos,
-    "arctan": np.arctan,
 }
 _FLOAT = {
     "fadd": np.add,
@@ -71,7 +67,9 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
             return float(np.float64(x) * np.float64(y) + np.float64(z))
 
     a, b, c = np.broadcast_arrays(a, b, c)
-    return np.vectorize(one, otypes=[float])(a.astype(float), b.astype(float), c.astype(float)).astype(a.dtype)
+    return np.vectorize(one, otypes=[float])(a.astype(float), b.astype(float), c.astype(float)).astype(
+        a.dtype
+    )
 
 
 def _divide(op: str, x: Any, y: Any) -> Any:
@@ -164,5 +162,3 @@ def run_reduce(op: Any, x: np.ndarray, out_dtype: Any) -> Any:
     for n in range(len(x)):
         state = form.step(k, state, machine.input(x[n]), machine.input(np.int64(n)))
     return machine.value(form.finish(k, state, np.dtype(out_dtype)))
-
-

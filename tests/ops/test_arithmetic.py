@@ -117,7 +117,9 @@ def test_python_scalars_adopt_the_other_dtype() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_integer_pow_kernel(n: int, dtype: Any) -> None:
     rng = np.random.default_rng(0)
-    x = np.concatenate([edges(dtype), (rng.standard_normal(200) * 10.0 ** rng.integers(-4, 4, 200))]).astype(dtype)
+    x = np.concatenate([edges(dtype), (rng.standard_normal(200) * 10.0 ** rng.integers(-4, 4, 200))]).astype(
+        dtype
+    )
     with np.errstate(all="ignore"):
         # float32: NumPy's own vectorised power is less exact than the kernel
         expected = np.power(x.astype(np.float64), float(n)).astype(dtype)
@@ -233,7 +235,14 @@ def test_complex_abs_at_zero() -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     "inner",
-    [sqrt, log, ar.reciprocal, lambda x: ar.div(1.0, x), lambda x: ar.pow(x, -0.5), lambda x: exp(ar.div(1.0, x))],
+    [
+        sqrt,
+        log,
+        ar.reciprocal,
+        lambda x: ar.div(1.0, x),
+        lambda x: ar.pow(x, -0.5),
+        lambda x: exp(ar.div(1.0, x)),
+    ],
 )
 def test_a_branch_not_taken_leaks_no_nan(inner: Any) -> None:
     def f(x: Any) -> Any:
@@ -328,7 +337,10 @@ def test_integer_division_never_traps(dtype: Any) -> None:
 @pytest.mark.filterwarnings("error")
 def test_zero_coefficients_stop_infinite_cotangents() -> None:
     zero = np.zeros(2)
-    for norm in (lambda x: sqrt(reduce_sum(ar.square(x), axes=(0,))), lambda x: sqrt(reduce_sum(ar.abs(x), axes=(0,)))):
+    for norm in (
+        lambda x: sqrt(reduce_sum(ar.square(x), axes=(0,))),
+        lambda x: sqrt(reduce_sum(ar.abs(x), axes=(0,))),
+    ):
         assert not vjp(norm, [zero], ONE)[0].any()
         assert jvp(norm, [zero], [zero]) == 0
     assert vjp(lambda x: sqrt(ar.maximum(x, 0.0)), [np.float64(-1.0)], ONE) == [0.0]

@@ -49,7 +49,12 @@ def test_eval_and_kernel_are_numpy(op: Any, numpy: Any, arity: int, dtype: Any) 
 def test_order_of_complex_numbers_with_nan() -> None:
     values = [complex(a, b) for a, b in itertools.product([0.0, 1.0, np.nan], repeat=2)]
     x, y = (np.array(v) for v in zip(*itertools.product(values, repeat=2), strict=True))
-    for op, numpy in ((co.lt, np.less), (co.le, np.less_equal), (co.gt, np.greater), (co.ge, np.greater_equal)):
+    for op, numpy in (
+        (co.lt, np.less),
+        (co.le, np.less_equal),
+        (co.gt, np.greater),
+        (co.ge, np.greater_equal),
+    ):
         same(run_pointwise(op.op, x, y), numpy(x, y))
 
 

@@ -57,7 +57,9 @@ def test_conversions(old: Any, new: Any) -> None:
     assert out.dtype == new
     np.testing.assert_array_equal(out, x.astype(new))
     if new is not BF16 and old is not BF16:
-        np.testing.assert_array_equal(run_pointwise(cr.convert_element_type.op, x, dtype=np.dtype(new)), x.astype(new))
+        np.testing.assert_array_equal(
+            run_pointwise(cr.convert_element_type.op, x, dtype=np.dtype(new)), x.astype(new)
+        )
 
 
 @pytest.mark.filterwarnings("error")
@@ -65,7 +67,9 @@ def test_derivatives_of_conversions() -> None:
     x = np.array([1.5, -2.0])
     (ct,) = vjp(lambda v: cr.convert_element_type(v, dtype=np.float32), [x], np.ones(2, np.float32))
     assert ct.dtype == np.float64
-    check_derivatives(lambda v: cr.convert_element_type(v, dtype=np.complex128), [x], np.random.default_rng(0))
+    check_derivatives(
+        lambda v: cr.convert_element_type(v, dtype=np.complex128), [x], np.random.default_rng(0)
+    )
     check_derivatives(lambda v: cr.convert(v, F8), [x + 1j * x], np.random.default_rng(0))
     assert not jvp(lambda v: cr.convert_element_type(v, dtype=np.int64), [x], [x]).any()
 

@@ -15,7 +15,12 @@ from tracejit.ir.avals import Aval
 from tracejit.ops import reduce as rd
 
 ALL = [np.bool_, *INTEGERS, *FLOATS, *COMPLEXES]
-SUMS = [(rd.reduce_sum, np.add), (rd.reduce_prod, np.multiply), (rd.reduce_max, np.maximum), (rd.reduce_min, np.minimum)]
+SUMS = [
+    (rd.reduce_sum, np.add),
+    (rd.reduce_prod, np.multiply),
+    (rd.reduce_max, np.maximum),
+    (rd.reduce_min, np.minimum),
+]
 BITS = [(rd.reduce_and, np.bitwise_and), (rd.reduce_or, np.bitwise_or)]
 AXES = [(0,), (1,), (0, 2), (0, 1, 2)]
 
@@ -23,7 +28,11 @@ AXES = [(0,), (1,), (0, 2), (0, 1, 2)]
 def array(dtype: Any) -> np.ndarray:
     rng = np.random.default_rng(0)
     x = rng.integers(-3, 4, (2, 3, 4)) if np.dtype(dtype).kind in "if" else rng.integers(0, 3, (2, 3, 4))
-    return (x + 1j * rng.integers(-3, 4, x.shape)).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)
+    return (
+        (x + 1j * rng.integers(-3, 4, x.shape)).astype(dtype)
+        if np.dtype(dtype).kind == "c"
+        else x.astype(dtype)
+    )
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -56,7 +65,9 @@ def test_arg(op: Any, fn: Any, dtype: Any) -> None:
     assert run_reduce(op.op, x.ravel(), np.int64) == fn(x)
 
 
-@pytest.mark.parametrize("bad", [[1.0, np.nan, 2.0, np.nan], [np.nan, 5.0], [-np.inf, -np.inf], [np.inf, np.nan]])
+@pytest.mark.parametrize(
+    "bad", [[1.0, np.nan, 2.0, np.nan], [np.nan, 5.0], [-np.inf, -np.inf], [np.inf, np.nan]]
+)
 def test_arg_with_nan(bad: list[float]) -> None:
     x = np.array(bad)
     for op, fn in ((rd.argmax, np.argmax), (rd.argmin, np.argmin)):

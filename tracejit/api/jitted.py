@@ -26,6 +26,8 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value
 from tracejit.tracing import Box, box, current_trace, is_tracing, new_trace, to_raw, use_trace
 
+#: Signatures of a function with a fast path.
+MAX_FAST = 256
 #: Programs kept for one signature, told apart by their guards.
 MAX_VARIANTS = 8
 
@@ -57,7 +59,7 @@ class Jitted:
         self.options = options
         self.trace_count = 0
         self._programs: dict[Any, list[Program]] = {}
-        self._fast: dict[Any, Program] = {}
+        self._fast: dict[Any, FastCall] = {}
         self._lock = threading.RLock()
         self._last_reason: str | None = None
 
@@ -70,13 +72,13 @@ class Jitted:
     # -- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not is_tracing():
+        if not kwargs and self._fast and not is_tracing() and not config.disable_jit:
             key = fast_key(args)
-            program = self._fast.get(key) if key is not None else None
-            if program is not None and not config.disable_jit:
-                consts = program.constants()
+            fast = self._fast.get(key) if key is not None else None
+            if fast is not None:
+                consts = fast.constants()
                 if consts is not None:
-                    return program.run(consts, args)
+                    return fast.run(consts, args)
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -88,11 +90,18 @@ class Jitted:
             return program.bind(consts, call.raw, call.leaves, self.options.inline)
         if program.written and program.overlaps([*consts, *call.raw]):
             return self.fun(*args, **kwargs)
+        out = program.run(consts, call.leaves)
         if program.simple and not kwargs and not call.static:
-            key = fast_key(args)
-            if key is not None:
-                self._fast[key] = program
-        return program.run(consts, call.leaves)
+            self._remember(program, args)
+        return out
+
+    def _remember(self, program: Program, args: tuple[Any, ...]) -> None:
+        """Let the next call with such arguments skip flattening and layout."""
+        key = fast_key(args)
+        if key is not None:
+            if len(self._fast) >= MAX_FAST:
+                self._fast.clear()
+            self._fast[key] = FastCall(program, args)
 
     def _program(self, call: Call) -> tuple[Program, list[Any]]:
         """The program for the call's signature whose guards hold, traced if there is none."""
@@ -149,6 +158,37 @@ def _raw_const(c: Any) -> Any:
     return c.read() if type(c) is Box else c
 
 
+class FastCall:
+    """A program and its machine code for flat arguments of one layout."""
+
+    __slots__ = ("arrays", "convert", "direct", "native", "program", "scalar")
+
+    def __init__(self, program: Program, args: tuple[Any, ...]) -> None:
+        self.program = program
+        self.arrays = program.guards.arrays
+        self.convert = any(type(a) is not np.ndarray for a in args)
+        operands = [native.operand(a) for a in args]
+        # Captured arrays may change their layout between calls; arguments have it in the key.
+        self.direct = not program.const_sources and program.single and all(map(_same, operands, args))
+        self.native = program.compiled(tuple(map(native.element_strides, operands))).run.call if self.direct else None
+        self.scalar = self.direct and program.jaxpr.outs[0].aval.shape == ()
+
+    def constants(self) -> list[Any] | None:
+        if not self.direct:
+            return self.program.constants()
+        return [] if self.arrays() is not None else None
+
+    def run(self, consts: list[Any], args: tuple[Any, ...]) -> Any:
+        if not self.direct:
+            return self.program.run(consts, args)
+        out = self.native(*(map(np.asarray, args) if self.convert else args))[0]
+        return out[()] if self.scalar else out
+
+
+def _same(operand: Any, arg: Any) -> bool:
+    return operand is arg or type(arg) is not np.ndarray
+
+
 def fast_key(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """A cheap signature for flat array arguments; None for anything else."""
     key: list[Any] = []
@@ -157,6 +197,7 @@ def fast_key(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         if t is np.ndarray:
             key.append(a.dtype)
             key.append(a.shape)
+            key.append(a.strides)
         elif t is float or t is int or t is bool:
             key.append(t)
         else:
@@ -394,6 +435,15 @@ class CompiledFunction:
     def as_text(self, stage: str = "llvm") -> str:
         """The compiled program at a stage: 'jaxpr', 'loops', 'source', 'llvm' or 'asm'."""
         return self._compiled.as_text(stage)
+
+    @property
+    def jaxpr(self) -> Any:
+        """The program after the passes."""
+        return self._compiled.jaxpr
+
+    def callbacks(self) -> list[str]:
+        """The operations that the native program runs in Python."""
+        return [c.name for c in self._compiled.lowered.callbacks]
 
     def memory_analysis(self) -> dict[str, int]:
         """Bytes: arguments, outputs, and temporary memory at its peak."""

@@ -136,15 +136,19 @@ class Program:
         picked = [outs[x] if kind == "out" else leaves[x] if kind == "arg" else x for kind, x in self.results]
         return tree.unflatten(self.out_tree, picked)
 
-    def _name(self, n: int) -> str:
-        n -= len(self.const_sources)
-        return self.arg_names[n] if n >= 0 else "a captured array"
+    def input_name(self, n: int) -> str:
+        """How messages call the program's input `n`."""
+        args = n - len(self.const_sources)
+        if args >= 0:
+            return self.arg_names[args]
+        source = self.const_sources[n]
+        return str(self.guards.nodes[source]) if type(source) is int else "a captured array"
 
     def _check_written(self, inputs: list[Any]) -> None:
         for n in self.written:
             x = inputs[n]
             if isinstance(x, np.ndarray) and not x.flags.writeable:
-                raise ReadOnlyArgumentError(function=name_of(self.function), argument=self._name(n))
+                raise ReadOnlyArgumentError(function=name_of(self.function), argument=self.input_name(n))
 
     def _check_donated(self, inputs: list[Any]) -> None:
         for n in self.donated:
@@ -154,9 +158,9 @@ class Program:
             problem = None if x.flags.writeable else "its array is read-only"
             for m, y in enumerate(inputs):
                 if m != n and isinstance(y, np.ndarray) and np.may_share_memory(x, y):
-                    problem = f"its memory is also passed as {self._name(m)}"
+                    problem = f"its memory is also passed as {self.input_name(m)}"
             if problem:
-                raise DonatedArgumentError(function=name_of(self.function), argument=self._name(n), problem=problem)
+                raise DonatedArgumentError(function=name_of(self.function), argument=self.input_name(n), problem=problem)
 
     def overlaps(self, inputs: list[Any]) -> bool:
         """Whether an array that is written shares memory with another input."""

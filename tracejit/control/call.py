@@ -15,6 +15,9 @@ from tracejit.control.regions import (
     zero_tangents,
 )
 from tracejit.control.residuals import close, local_axes
+from tracejit.control.lanes import over_lanes
+from tracejit.control.scan import scan_op
+from tracejit.errors import DynamicExtentError
 from tracejit.interpreters import jit
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
@@ -78,7 +81,7 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     ts: list[Any] = []
     if any(out_nz):
         operands = (*residuals, *pick(tangents, nonzero))
-        ts = tape.bind_linear(call_op, operands, {**params, "jaxpr": linear})
+        ts = tape.record(call_op, operands, {**params, "jaxpr": linear})
     return values, spread(ts, out_nz, zero_tangents(values))
 
 
@@ -95,7 +98,10 @@ def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str, inline: bool) -> l
 def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str, inline: bool) -> tuple[Any, Any]:
     from_front = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     batched = tuple(d is not None for d in dims)
-    new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
+    try:
+        new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
+    except DynamicExtentError:  # extents that differ between the lanes
+        return over_lanes(scan_op, lambda *raw: call(jaxpr, raw, name=name, inline=inline), size, args, dims, name)
     outs = call(new, from_front, name=name, inline=inline)
     return outs, [0 if b else None for b in out_b]
 

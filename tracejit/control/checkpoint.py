@@ -147,7 +147,7 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     ts: list[Any] = []
     if any(out_nz):
         operands = (*primals, *saved, *pick(tangents, nonzero))
-        ts = tape.bind_linear(checkpoint_op, operands, {**params, "jaxpr": linear})
+        ts = tape.record(checkpoint_op, operands, {**params, "jaxpr": linear})
     return values, spread(ts, out_nz, zero_tangents(values))
 
 

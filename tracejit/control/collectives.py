@@ -137,16 +137,16 @@ pmin_op = _extreme("pmin", lambda: ops.reduce.reduce_min)
 # ---------------------------------------------------------------- all_gather
 
 
-def _gather_type(x: Aval, *, axis_name: Any, axis: int, size: int) -> Aval:
-    return x.with_shape((*x.shape[:axis], size, *x.shape[axis:]))
+def _gather_type(x: Aval, *, axis_name: Any, axis: int, count: int) -> Aval:
+    return x.with_shape((*x.shape[:axis], count, *x.shape[axis:]))
 
 
-def _gather_meaning(batch: Any, args: Any, dims: Any, *, axis_name: Any, axis: int, size: int) -> Any:
+def _gather_meaning(size: Any, args: Any, dims: Any, *, axis_name: Any, axis: int, count: int) -> Any:
     (x,), (dim,) = args, dims
-    return helpers.to_batch_axis(x, dim, axis, batch), None
+    return helpers.to_batch_axis(x, dim, axis, size), None
 
 
-def _gather_transpose(ct: Any, x: Any, *, axis_name: Any, axis: int, size: int) -> list[Any]:
+def _gather_transpose(ct: Any, x: Any, *, axis_name: Any, axis: int, count: int) -> list[Any]:
     """The sum over all lanes of what they did with this lane's part."""
     total = bind(psum_op, ct, axis_name=axis_name)
     index = bind(axis_index_op, axis_name=axis_name)
@@ -271,7 +271,7 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
         raw = to_raw(value)
         ndim = len(aval_of(raw).shape)
         at = axis % (ndim if tiled else ndim + 1)
-        out = bind(all_gather_op, raw, axis_name=axis_name, axis=at, size=size)
+        out = bind(all_gather_op, raw, axis_name=axis_name, axis=at, count=size)
         if tiled:
             shape = list(aval_of(raw).shape)
             shape[at] = shape[at] * size

@@ -83,7 +83,7 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     if any(plan.out_nonzero):
         given = [operands[n] for n in plan.operands]
         linear = (index, *given, *slots, *pick(tangents[1:], nonzero))
-        ts = tape.bind_linear(cond_op, linear, {"branches": plan.linear})
+        ts = tape.record(cond_op, linear, {"branches": plan.linear})
     return values, spread(ts, plan.out_nonzero, zero_tangents(values))
 
 

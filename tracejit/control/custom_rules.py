@@ -10,13 +10,25 @@ from typing import Any
 from tracejit import dtypes, tree
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.staging import Staged, convert, flatten, stage_user
-from tracejit.errors import ConcreteValueError, CustomRuleError
+from tracejit.errors import (
+    ConcreteValueError,
+    CustomRuleError,
+    TracerArrayError,
+    TracerBoolError,
+    TracerFloatError,
+    TracerIntegerError,
+)
+from tracejit.interpreters.linearize import TangentTrace
 from tracejit.interpreters.stage import StageTrace, arg_avals
 from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Zero
 from tracejit.ops import helpers
 from tracejit.tracing import Box, box, current_trace, to_raw
+
+
+# What a function raises that looks at the values of its arguments while it is staged.
+_NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,7 @@ def stage_call(call: Call) -> Staged | None:
     try:
         bounds = [getattr(x, "bounds", None) for x in call.raw]
         staged = stage_user(run, [call.in_tree], arg_avals(call.raw), call.weak, call.name, bounds)
-    except ConcreteValueError:
+    except _NEEDS_VALUES:
         if _all_concrete(current_trace()):
             return None
         raise
@@ -72,7 +84,7 @@ def stage_call(call: Call) -> Staged | None:
 
 def _all_concrete(trace: Any) -> bool:
     while trace is not None:
-        if isinstance(trace, (StageTrace, BatchTrace)):
+        if isinstance(trace, (StageTrace, BatchTrace)) and not isinstance(trace, TangentTrace):
             return False
         trace = trace.parent
     return True

@@ -7,7 +7,7 @@ from typing import Any
 
 from tracejit import ops
 from tracejit.control.axes import processing_axis
-from tracejit.control.regions import flags, pick, region_avals, spread, union_effects
+from tracejit.control.regions import differentiable, flags, pick, region_avals, spread, union_effects
 from tracejit.control.residuals import refuse_dynamic
 from tracejit.errors import ClosureDerivativeError, NotDifferentiableError
 from tracejit.interpreters import jit
@@ -122,12 +122,12 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     avals = tuple(aval_of(x).tangent() for x in args)
     out_avals = tuple(aval_of(o).tangent() for o in outs)
     refuse_dynamic("custom_vjp", (*avals, *out_avals))
-    out_ts = tape.bind_linear(
+    out_ts = tape.record(
         custom_vjp_linear_op,
         (*residuals, *pick(ts, nonzero)),
         {"rule": rule, "info": info, "avals": avals, "nonzero": nonzero, "out_avals": out_avals},
     )
-    return outs, [t if a is aval_of(o) else Zero(a) for t, a, o in zip(out_ts, out_avals, outs, strict=True)]
+    return outs, [t if differentiable(o) else Zero(a) for t, a, o in zip(out_ts, out_avals, outs, strict=True)]
 
 
 def _name(rule: Any) -> str:

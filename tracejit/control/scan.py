@@ -161,7 +161,7 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
         pick(carry_t, plan.carry_nonzero),
         [*(p.xs[n] for n in plan.x_sources), *stacked, *pick(t.xs, nonzero_flags(t.xs))],
     )
-    out_ts = tape.bind_linear(scan_op, tuple(linear.all()), scan_params(linear, plan.linear, params))
+    out_ts = tape.record(scan_op, tuple(linear.all()), scan_params(linear, plan.linear, params))
     return values, spread(out_ts, (*plan.carry_nonzero, *plan.ys_nonzero), zero_tangents(values))
 
 

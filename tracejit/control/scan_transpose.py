@@ -14,7 +14,8 @@ from tracejit.control.scan_parts import Parts
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.transpose import transpose_jaxpr
-from tracejit.ir.avals import aval_of
+from tracejit.interpreters.vmap import BatchTracer
+from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops import helpers
@@ -68,6 +69,9 @@ def _as_long_as(ct: Any, x: Any) -> Any:
     """The cotangent of xs that were longer than the trip count, with zeros for the rest."""
     if type(ct) is Zero or aval_of(ct).shape[0] == x.aval.shape[0]:
         return ct
+    first = x.aval.shape[0]
+    if isinstance(first, Dim) and isinstance(first.var, BatchTracer):
+        return ct  # lanes of different lengths: both are as long as the longest
     zeros = helpers.instantiate(Zero(x.aval))
     return ops.index.dynamic_update_slice(zeros, ct, *[np.int64(0)] * x.aval.ndim)
 

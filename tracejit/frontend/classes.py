@@ -97,10 +97,16 @@ def users_class(cls: Any) -> Any:
     return vars(cls)["_tj_class"] if isinstance(cls, type) and "_tj_class" in vars(cls) else cls
 
 
-@functools.lru_cache(maxsize=512)
 def traced_class(cls: type) -> type | None:
     """The stand-in of the user's class `cls`; None if it is used as it is."""
-    if type(cls) not in _METAS or objects.why_not(cls) or objects.is_node(cls):
+    if users_class(cls) is not cls:
+        return cls
+    return _make(cls) if type(cls) in _METAS else None
+
+
+@functools.lru_cache(maxsize=64)
+def _make(cls: type) -> type | None:
+    if objects.why_not(cls) or objects.is_node(cls):
         return None
     bases = tuple(t for base in cls.__bases__ if (t := traced_class(base)) is not None)
     body: dict[str, Any] = {

@@ -170,6 +170,31 @@ def wrap_method(session: Session, node: Node, method: types.MethodType) -> Any:
     return types.MethodType(new_fn, new_self)
 
 
+def wrap_builtin(session: Session, node: Node, value: Any) -> Any:
+    """A function written in C; a method such as `W.dot` or `log.append` of its owner's stand-in."""
+    owner = getattr(value, "__self__", None)
+    session.check(node, "is", value)
+    if owner is None or isinstance(owner, (types.ModuleType, type)):
+        session.library(node, value)
+        return value
+    inner = session.wrap(node.named(value).attr("__self__"), owner)
+    return value if inner is owner else getattr(inner, value.__name__)
+
+
+def wrap_compiled(session: Session, node: Node, value: Any) -> Any:
+    """A function compiled by Numba: its Python function is followed."""
+    session.check(node, "is", value)
+    return session.wrap(node.named(value).attr("py_func"), value.py_func)
+
+
+def is_compiled(value: Any) -> bool:
+    """Whether `value` is a dispatcher of Numba (which is not imported for this)."""
+    cls = type(value)
+    return cls.__module__.startswith("numba.") and isinstance(
+        getattr(value, "py_func", None), types.FunctionType
+    )
+
+
 def wrap_partial(session: Session, node: Node, value: functools.partial[Any]) -> Any:
     """`functools.partial`: the function and the arguments it holds."""
     session.check(node, "is", value)

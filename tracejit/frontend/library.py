@@ -11,6 +11,7 @@ import os
 import sys
 import sysconfig
 import types
+import weakref
 from typing import Any
 
 from tracejit.errors import is_internal
@@ -73,9 +74,21 @@ def is_library_function(fn: types.FunctionType) -> bool:
     return _is_library_file(filename)
 
 
-@functools.lru_cache(maxsize=4096)
 def is_library_class(cls: type) -> bool:
     """Whether `cls` comes from C or from a library (but for a few that only hold values)."""
+    if type(cls).__hash__ is None:
+        return _is_library_class(cls)
+    known = _known.get(cls)
+    if known is None:
+        known = _known[cls] = _is_library_class(cls)
+    return known
+
+
+# Weak: classes made in functions may hold arrays in their closures.
+_known: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+
+
+def _is_library_class(cls: type) -> bool:
     if f"{cls.__module__}.{cls.__qualname__}" in _PLAIN_CLASSES:
         return False
     if not cls.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE: not made by a class statement

@@ -57,8 +57,10 @@ def stand_in_for(value: Any) -> Any:
     """The tracejit callable that replaces `value`, or None."""
     if value is np.ndarray:
         return ndarray
-    # Only what is hashed by identity: a user's object may do anything when it is hashed.
-    return CALLABLES.get(value) if callable(value) and is_library_class(type(value)) else None
+    # Only what a library made: a user's object may do anything when it is hashed.
+    if not callable(value) or type(value).__hash__ is None or not is_library_class(type(value)):
+        return None
+    return CALLABLES.get(value)
 
 
 class RebindModule(types.ModuleType):

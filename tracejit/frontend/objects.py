@@ -37,6 +37,8 @@ OWN = {
 
 def why_not(cls: type) -> str | None:
     """Why objects of `cls` can't be followed, or None."""
+    if type(cls).__hash__ is None:
+        return "its metaclass makes classes that can't be hashed"
     if issubclass(cls, enum.Enum):
         return "it is a member of an enumeration"
     if is_library_class(cls):
@@ -97,7 +99,7 @@ class Quiet:
         return None
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=64)
 def shadow_class(cls: type) -> type:
     """The dynamic subclass for shadows of `cls`, made once a class."""
     made = _make_class(cls)

@@ -105,6 +105,8 @@ class Session:
             return containers.wrap_container(self, node, value)
         if isinstance(value, type):
             return self._class(node, value)
+        if functions.is_compiled(value):
+            return functions.wrap_compiled(self, node, value)
         return objects.wrap_object(self, node, value)
 
     def wrap_dict(self, node: Node, value: dict[str, Any]) -> dict[str, Any]:
@@ -160,8 +162,6 @@ class Session:
 
     def _class(self, node: Node, value: type) -> Any:
         self.check(node, "is", value)
-        if classes.users_class(value) is not value:
-            return value
         ours = classes.traced_class(value)
         if ours is None:
             self.library(node, value)
@@ -240,7 +240,7 @@ class Session:
         """List something of a library that may keep state of its own."""
         if impure_origin(value):
             self.note(str(node), value, "it runs once, while tracing; its result is kept")
-        elif isinstance(value, np.ndarray) or not (callable(value) or _is_ours(value)):
+        elif not isinstance(value, _STATELESS) and not _is_ours(value):
             self.note(str(node), value, reason)
 
     def where(self, scope: GuardedGlobals, name: str) -> str | None:
@@ -257,7 +257,7 @@ def _is_long(value: Any) -> bool:
 
 
 def _is_ours(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] in ("tracejit", "numpy")
+    return type(value).__module__.partition(".")[0] in ("tracejit", "operator")
 
 
 def _describe(value: Any) -> str:
@@ -276,9 +276,17 @@ def _note_current(path: str, value: Any, reason: str) -> None:
 
 modules.set_note(_note_current)
 
+#: Values of libraries without state of their own.
+_STATELESS = (
+    *(types.FunctionType, types.BuiltinMethodType, types.MethodWrapperType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, type, functools.partial),
+    *(np.ufunc, np.dtype, np.finfo, np.iinfo, type(np.sum)),
+)
 _HANDLERS: dict[type, Any] = {
     types.FunctionType: functions.wrap_function,
     types.MethodType: functions.wrap_method,
+    types.BuiltinMethodType: functions.wrap_builtin,
+    types.MethodWrapperType: functions.wrap_builtin,
     functools.partial: functions.wrap_partial,
     types.SimpleNamespace: containers.wrap_namespace,
     functions.LRU: functions.wrap_cached,

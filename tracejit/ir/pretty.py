@@ -54,7 +54,7 @@ def _param(value: Any, name: Namer) -> str:
 
 def format_eqn(eqn: Eqn, name: Namer, indent: str, source: bool) -> list[str]:
     """One equation as lines; sub-jaxprs are indented below it."""
-    shown = {k: v for k, v in eqn.params.items() if v is not None and v != ()}
+    shown = {k: v for k, v in eqn.params.items() if v is not None and not (type(v) is tuple and not v)}
     params = f"[{', '.join(f'{k}={_param(v, name)}' for k, v in shown.items())}]" if shown else ""
     args = " ".join(name.atom(a) for a in eqn.invars)
     left = " ".join(name.binder(v) for v in eqn.outvars) or "_"

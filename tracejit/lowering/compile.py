@@ -89,7 +89,9 @@ def _optimized(text: str) -> Any:
 
 
 def _load(object_bytes: bytes) -> Any:
-    library = llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process().export_symbol("entry")
+    library = (
+        llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process().export_symbol("entry")
+    )
     return library.link(_jit(), f"tj{next(_names)}")
 
 

@@ -5,7 +5,8 @@ The entry is `i32 @entry(ptr args, ptr params, ptr table, ptr arena, ptr status)
 
 from __future__ import annotations
 
-from tracejit.lowering.llvmbody import Target, Translator
+from tracejit.lowering.llvmbody import Translator
+from tracejit.lowering.llvmmemory import Target
 from tracejit.lowering.llvmtext import Function, Module
 from tracejit.lowering.loopir import Buffer, External, Program
 

@@ -16,10 +16,21 @@ from typing import Any
 from tracejit.errors import InternalTypeError
 from tracejit.lowering._lazy import llvm
 from tracejit.lowering.llvmalias import walk
-from tracejit.lowering.llvmbody import Target, Translator
+from tracejit.lowering.llvmbody import Translator
+from tracejit.lowering.llvmmemory import Target
 from tracejit.lowering.llvmtext import Function, Module
 from tracejit.lowering.loopir import (
-    Alloc, Buffer, Call, Comment, External, Fail, For, Inst, Program, SetSlot, Unsupported,
+    Alloc,
+    Buffer,
+    Call,
+    Comment,
+    External,
+    Fail,
+    For,
+    Inst,
+    Program,
+    SetSlot,
+    Unsupported,
 )  # fmt: skip
 
 _TRIPLE = "nvptx64-nvidia-cuda"

@@ -176,6 +176,15 @@ class Body(Scope):
 
     def compute(self, members: list[Eqn], idx: Index, own: dict[Var, Any]) -> None:
         """Compute the members at `idx`, then store them: storage may be that of an operand."""
+        self.commit(self.evaluate(members, idx, own), idx)
+
+    def commit(self, results: list[tuple[Any, Any]], idx: Index) -> None:
+        """Store what `evaluate` gave."""
+        for value, x in results:
+            self.put(value, idx, x)
+
+    def evaluate(self, members: list[Eqn], idx: Index, own: dict[Var, Any]) -> list[tuple[Any, Any]]:
+        """The places and scalars of the members' results at `idx`."""
         got = []
         for eqn in members:
             self.check(eqn)
@@ -185,8 +194,7 @@ class Body(Scope):
                 if v in own:
                     self.remember(v, idx, x)
                     got.append((own[v], x))
-        for value, x in got:
-            self.put(value, idx, x)
+        return got
 
     def is_flat(self, eqns: list[Eqn], shape: Any, own: Any) -> bool:
         """Whether everything is read and written in C order of `shape`, so that one loop does."""

@@ -12,7 +12,16 @@ from typing import Any
 
 from tracejit.lowering.llvmtext import Module
 from tracejit.lowering.loopir import (
-    Block, Buffer, Copy, For, If, Inst, Program, SetPointer, Store, While,
+    Block,
+    Buffer,
+    Copy,
+    For,
+    If,
+    Inst,
+    Program,
+    SetPointer,
+    Store,
+    While,
 )  # fmt: skip
 
 # Lists are quadratic in the buffers of a region; beyond this size the text costs more than it gives.

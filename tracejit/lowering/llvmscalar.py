@@ -8,6 +8,7 @@ and sqrt is the correctly rounded result, as NumPy's.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def convert(f: Function, name: str, src: np.dtype, dst: np.dtype) -> str:
 # ---------------------------------------------------------------- instructions
 
 
-def _float_op(f: Function, op: str, t: str, names: list[str], dtype: np.dtype, attr: object) -> str:
+def _float_op(f: Function, op: str, t: str, names: list[str], dtype: np.dtype, attr: Any) -> str:
     if op in _BINARY_FLOAT:
         return f.let(f"{op} {_RELAXED.get(attr, '')}{t} {names[0]}, {names[1]}")
     if op == "fneg":
@@ -203,8 +204,8 @@ def _integer(f: Function, inst: Inst) -> str:
 
 
 _HANDLERS: dict[str, Callable[[Function, Inst], str]] = (
-    {op: _float_inst for op in [*_BINARY_FLOAT, "fneg", *_INTRINSICS]}
-    | {op: _integer for op in [*_INTEGER, "smax", "smin", "umax", "umin"]}
+    dict.fromkeys([*_BINARY_FLOAT, "fneg", *_INTRINSICS], _float_inst)
+    | dict.fromkeys([*_INTEGER, "smax", "smin", "umax", "umin"], _integer)
     | {"cmp": _compare, "select": _select, "not": _not, "cast": _cast, "bitcast": _bitcast}
 )
 

@@ -167,10 +167,11 @@ def _columns_of(
         for i, d in zip(columns, extents, strict=True):
             position = k.add(k.mul(position, d), i)
         idx = Flat(columns) if flat else (*row, *columns)
-        body.compute(full, idx, own)
+        results = body.evaluate(full, idx, own)
         for e, acc in zip(reductions, accumulators, strict=True):
             at = idx if flat else operand_index(idx, loop_order(e.invars[0].aval.shape, tuple(e.params["axes"])))
             acc.add(body.read(e.invars[0], at), k.lift(position, I64))
+        body.commit(results, idx)
 
     if not extents or one:
         element((ZERO,) * len(extents))

@@ -167,8 +167,9 @@ def _column_nest(p: Planner, eqn: Eqn, domain: Shape, axes: tuple[int, ...], at:
 def _cumulative(p: Planner, eqn: Eqn) -> Group:
     group = _single(p, eqn)
     group.domain = eqn.invars[0].aval.shape
+    group.writes = p.k.identity(group.domain)
     _claim_all(p, eqn, group)
-    p.demand(eqn.invars[0], group, p.k.identity(group.domain))
+    p.demand(eqn.invars[0], group, group.writes)
     return group
 
 

@@ -22,7 +22,7 @@ from tracejit.lowering import shell
 from tracejit.lowering._lazy import cython_blas
 from tracejit.lowering.compile import Code
 from tracejit.lowering.llvmalias import walk
-from tracejit.lowering.llvmbody import OUT_OF_MEMORY
+from tracejit.lowering.llvmmemory import OUT_OF_MEMORY
 from tracejit.lowering.loopir import External, Fail
 from tracejit.lowering.lowered import Callback, Lowered
 
@@ -206,7 +206,7 @@ def array_at(pointer: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if not size:
         return np.empty(shape, dtype)
-    block = (ctypes.c_char * size).from_address(pointer or 0)
+    block: Any = (ctypes.c_char * size).from_address(pointer or 0)
     return np.ndarray(shape, dtype, buffer=block)
 
 

@@ -105,6 +105,8 @@ class Planner:
         """`group` reads `atom` at `site`."""
         if type(atom) is not Var:
             return
+        if self.is_late(atom, group, site):
+            self.keep(atom)
         sites = self.demands.setdefault(atom, {}).setdefault(group, [])
         site = site if len(sites) < _MAX_SITES else WHOLE
         if site not in sites:
@@ -195,9 +197,9 @@ class Planner:
             return True
         local = type(atom) is Var and atom in self.producers and atom not in self.plan.storage
         if local and all(g.position > group.position for g in self.demands.get(atom, {})):
+            self.demand(atom, group, WHOLE)
             self.plan.storage[atom] = storage
             self.forced.add(atom)
-            self.demand(atom, group, WHOLE)
             self.limits[atom] = group
             return True
         self.demand(atom, group, WHOLE)
@@ -306,7 +308,7 @@ class Planner:
         fits = isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias and storage is not None
         if not fits or type(a) is not Var or a not in self.producers or a in self.plan.storage or a in self.demands:
             return False
-        if not (a.aval.is_static and out.aval.is_static and storage.plain):
+        if not (a.aval.shape and a.aval.is_static and out.aval.is_static and storage.plain):
             return False
         self.plan.storage[a] = storage
         self.plan.relabelled[a] = out

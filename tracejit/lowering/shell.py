@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.compile import compile_llvm
+from tracejit.lowering.llvmmemory import STATUS_WORDS
 
-STATUS_WORDS = 8
 WRONG_COUNT = -3
 _FASTCALL = 0x80
 _ARRAY_DATA = object.__basicsize__  # PyArrayObject: the object header, then `char *data`
@@ -146,7 +146,12 @@ def layout_is_known() -> bool:
 
 
 class _MethodDef(ctypes.Structure):
-    _fields_ = (("name", ctypes.c_char_p), ("meth", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("meth", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
 
 
 @functools.cache
@@ -162,7 +167,9 @@ def _native() -> tuple[Any, Any, Any]:
     return new, definition, code
 
 
-def make(entry: int, params: int, table: int, count: int, scratch: int, release: bool) -> Callable[..., bytes | None]:
+def make(
+    entry: int, params: int, table: int, count: int, scratch: int, release: bool
+) -> Callable[..., bytes | None]:
     """A function of `count` ndarrays that calls `entry` (see `Frame`)."""
     if not _KNOWN:
         return _through_ctypes(entry, params, table, count, scratch, release)

@@ -207,7 +207,9 @@ def broadcast_shapes(name: str, shapes: Iterable[Shape]) -> Shape:
                 out[n] = d
             elif d != 1 and d != out[n]:
                 text = " ".join(str(t).replace(" ", "") for t in shapes)
-                raise ShapeError(op=name, problem=f"operands could not be broadcast together with shapes {text}")
+                raise ShapeError(
+                    op=name, problem=f"operands could not be broadcast together with shapes {text}"
+                )
     return tuple(out)
 
 

@@ -110,7 +110,9 @@ def _arcsinh(x: Any) -> Any:
     a = ar.abs(x)
     big = co.gt(a, _const(x, 1e8 if dtype_of(x).itemsize > 4 else 1e3))
     s = co.select(big, _const(x, 1), a)
-    small_part = tr.log1p(ar.add(s, ar.div(ar.square(s), ar.add(_const(x, 1), tr.sqrt(ar.add(ar.square(s), _const(x, 1)))))))
+    small_part = tr.log1p(
+        ar.add(s, ar.div(ar.square(s), ar.add(_const(x, 1), tr.sqrt(ar.add(ar.square(s), _const(x, 1))))))
+    )
     big_part = ar.add(tr.log(co.select(big, a, _const(x, 1))), _const(x, _LN2))
     return ar.copysign(co.select(big, big_part, small_part), x)
 
@@ -149,8 +151,8 @@ def _rint(x: Any) -> Any:
 
 def _heaviside(x: Any, h: Any) -> Any:
     zero, one = _const(x, 0), _const(x, 1)
-    step = co.select(co.lt(x, zero), zero, co.select(co.gt(x, zero), one, co.select(co.isnan(x), _const(x, np.nan), h)))
-    return step
+    at_zero = co.select(co.isnan(x), _const(x, np.nan), h)
+    return co.select(co.lt(x, zero), zero, co.select(co.gt(x, zero), one, at_zero))
 
 
 def _test_inexact(op: Callable[..., Any], otherwise: bool) -> Callable[..., Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.numpy.analysis import norm
-from tracejit.numpy.products import cross, matmul, outer, tensordot, vecdot
-from tracejit.numpy.shaping import diagonal, matrix_transpose, trace
+from tracejit.numpy.functions.analysis import norm
+from tracejit.numpy.functions.products import cross, matmul, outer, tensordot, vecdot
+from tracejit.numpy.functions.shaping import diagonal, matrix_transpose, trace
 
 LinAlgError = np.linalg.LinAlgError
 

@@ -67,10 +67,18 @@ class Ufunc:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
             return plain(self.np, args, kwargs)
-        return self.traced(*args, **kwargs) if kwargs or len(args) != self.nin else self._wrap(self.apply(args))
+        return (
+            self.traced(*args, **kwargs) if kwargs or len(args) != self.nin else self._wrap(self.apply(args))
+        )
 
     def traced(
-        self, *args: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind", **_: Any
+        self,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        **_: Any,
     ) -> Any:
         """The call with options, as NumPy's ufuncs take them (`order` and `subok` mean nothing here)."""
         if len(args) > self.nin:
@@ -97,7 +105,9 @@ class Ufunc:
 
     def apply(self, args: tuple[Any, ...], dtype: Any = None) -> Any:
         """The raw result(s) on operands of any kind."""
-        loop = loop_dtypes(self.np, tuple(map(kind_of, args)), None if dtype is None else dtypes.canonical(dtype))
+        loop = loop_dtypes(
+            self.np, tuple(map(kind_of, args)), None if dtype is None else dtypes.canonical(dtype)
+        )
         raws = [convert(a, d) for a, d in zip(args, loop, strict=False)]
         if len(raws) > 1:
             raws = broadcast_operands(self.__name__, raws)
@@ -117,12 +127,16 @@ class Ufunc:
 
     # ------------------------------------------------------------ methods
 
-    def reduce(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **kw: Any) -> Any:
+    def reduce(
+        self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **kw: Any
+    ) -> Any:
         """`ufunc.reduce` along one axis, several (a tuple) or all (None)."""
         if not has_box((a, out, *kw.values())):
             return self.np.reduce(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, **kw)
         fn = NUMPY_TO_TRACEJIT.get(_REDUCTIONS.get(self.__name__))
-        options = {k: v for k, v in {"dtype": dtype, "out": out, **kw}.items() if v is not None and k != "order"}
+        options = {
+            k: v for k, v in {"dtype": dtype, "out": out, **kw}.items() if v is not None and k != "order"
+        }
         if fn is not None:
             return fn(a, axis=axis, keepdims=keepdims, **options)
         return self._fold(a, axis, keepdims)[-1]
@@ -138,7 +152,7 @@ class Ufunc:
         x = raw(array)
         kind = dtypes.canonical(dtype) if dtype is not None else loop_dtypes(self.np, (dtype_of(x),) * 2)[-1]
         if dtype is None and self.__name__ in ("add", "multiply"):
-            kind = np.dtype(getattr(self.np, "reduce")(np.zeros(1, kind)).dtype)
+            kind = np.dtype(self.np.reduce(np.zeros(1, kind)).dtype)
         result = fn(cast(x, kind), axis=axis % len(shape_of(x)), reverse=False)
         return wrap(result) if out is None else store(out, result, self.__name__)
 
@@ -148,7 +162,9 @@ class Ufunc:
             return self.np.outer(a, b, **kwargs)
         x, y = raw(a), raw(b)
         n = len(shape_of(x))
-        wide = ops.shape.expand_dims(x, dimensions=tuple(range(n, n + len(shape_of(y))))) if shape_of(y) else x
+        wide = (
+            ops.shape.expand_dims(x, dimensions=tuple(range(n, n + len(shape_of(y))))) if shape_of(y) else x
+        )
         return self(wrap(wide), wrap(y), **kwargs)
 
     def at(self, a: Any, indices: Any, b: Any = None) -> None:

@@ -16,7 +16,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.primitive import LINEAR, ZERO_TANGENT
 from tracejit.ir.values import Zero
 from tracejit.ops import identities as ids
-from tracejit.ops import scalar
+from tracejit.ops import scalar, scalar_order
 from tracejit.ops.compare import eq, gt, isnan, lt, select
 from tracejit.ops.complexes import complex, conj, imag, real
 from tracejit.ops.helpers import dtype_of, each_linear, kind, lift, linear_in, pointwise
@@ -229,7 +229,9 @@ def _share_ignoring_nan(wins: Any, x: Any, y: Any) -> Any:
     return select(isnan(y), lift(1.0, x), _share(wins, x, y))
 
 
-def _extremum(name: str, doc: str, fn: Any, kinds: str, kernel: Any, share: Any, wins: Any, bounds: Any) -> Any:
+def _extremum(
+    name: str, doc: str, fn: Any, kinds: str, kernel: Any, share: Any, wins: Any, bounds: Any
+) -> Any:
     return pointwise(
         name,
         doc,
@@ -247,17 +249,31 @@ def _extremum(name: str, doc: str, fn: Any, kinds: str, kernel: Any, share: Any,
 
 
 maximum = _extremum(
-    "maximum", "the larger, NaN if one is", np.maximum, "biufc", scalar.maximum, _share, gt, ids.max_bounds
+    "maximum",
+    "the larger, NaN if one is",
+    np.maximum,
+    "biufc",
+    scalar_order.maximum,
+    _share,
+    gt,
+    ids.max_bounds,
 )
 minimum = _extremum(
-    "minimum", "the smaller, NaN if one is", np.minimum, "biufc", scalar.minimum, _share, lt, ids.min_bounds
+    "minimum",
+    "the smaller, NaN if one is",
+    np.minimum,
+    "biufc",
+    scalar_order.minimum,
+    _share,
+    lt,
+    ids.min_bounds,
 )
 fmax = _extremum(
     "fmax",
     "the larger, ignoring NaN",
     np.fmax,
     "biuf",
-    scalar.ignoring_nan(scalar.maximum),
+    scalar_order.ignoring_nan(scalar_order.maximum),
     _share_ignoring_nan,
     gt,
     ids.max_bounds,
@@ -267,7 +283,7 @@ fmin = _extremum(
     "the smaller, ignoring NaN",
     np.fmin,
     "biuf",
-    scalar.ignoring_nan(scalar.minimum),
+    scalar_order.ignoring_nan(scalar_order.minimum),
     _share_ignoring_nan,
     lt,
     ids.min_bounds,

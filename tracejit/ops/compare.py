@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes, ops
+from tracejit import dtypes
 from tracejit.errors import TypeRuleError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import FROM_JVP, NO_EFFECTS, NO_INPLACE, NONLINEAR, ZERO_TANGENT, Op
 from tracejit.ir.values import Zero, is_linear, is_zero
 from tracejit.ops import identities as ids
-from tracejit.ops import scalar
+from tracejit.ops import scalar_order
 from tracejit.ops.helpers import (
     batch_pointwise,
     broadcast_like,
@@ -38,12 +38,12 @@ def _comparison(name: str, doc: str, fn: Any, kernel: Any) -> Any:
     )
 
 
-eq = _comparison("eq", "x == y", np.equal, scalar.equal)
-ne = _comparison("ne", "x != y", np.not_equal, scalar.not_equal)
-lt = _comparison("lt", "x < y", np.less, scalar.order("lt"))
-le = _comparison("le", "x <= y", np.less_equal, scalar.order("le"))
-gt = _comparison("gt", "x > y", np.greater, scalar.order("gt"))
-ge = _comparison("ge", "x >= y", np.greater_equal, scalar.order("ge"))
+eq = _comparison("eq", "x == y", np.equal, scalar_order.equal)
+ne = _comparison("ne", "x != y", np.not_equal, scalar_order.not_equal)
+lt = _comparison("lt", "x < y", np.less, scalar_order.order("lt"))
+le = _comparison("le", "x <= y", np.less_equal, scalar_order.order("le"))
+gt = _comparison("gt", "x > y", np.greater, scalar_order.order("gt"))
+ge = _comparison("ge", "x >= y", np.greater_equal, scalar_order.order("ge"))
 
 # ---------------------------------------------------------------- logic and bits
 
@@ -96,7 +96,7 @@ shift_left = pointwise(
     "x << n, 0 for counts of the width or more",
     np.left_shift,
     kinds="iu",
-    kernel=scalar.shift("shl"),
+    kernel=scalar_order.shift("shl"),
     derivatives=ZERO_TANGENT,
     arity=2,
     simplify=(ids.neutral(1, 0, "iu"),),
@@ -107,7 +107,7 @@ shift_right = pointwise(
     "x >> n, arithmetic for signed integers",
     np.right_shift,
     kinds="iu",
-    kernel=scalar.shift("ashr"),
+    kernel=scalar_order.shift("ashr"),
     derivatives=ZERO_TANGENT,
     arity=2,
     simplify=(ids.neutral(1, 0, "iu"),),
@@ -121,16 +121,18 @@ def _test(name: str, doc: str, fn: Any, kinds: str, kernel: Any) -> Any:
 
 
 isnan = _test("isnan", "x is not a number", np.isnan, "fc", lambda k, x: k.isnan(x))
-isinf = _test("isinf", "x is infinite", np.isinf, "fc", scalar.isinf)
-isfinite = _test("isfinite", "x is neither infinite nor NaN", np.isfinite, "fc", scalar.isfinite)
-signbit = _test("signbit", "the sign bit of x is set", np.signbit, "f", scalar.signbit)
+isinf = _test("isinf", "x is infinite", np.isinf, "fc", scalar_order.isinf)
+isfinite = _test("isfinite", "x is neither infinite nor NaN", np.isfinite, "fc", scalar_order.isfinite)
+signbit = _test("signbit", "the sign bit of x is set", np.signbit, "f", scalar_order.signbit)
 
 # ---------------------------------------------------------------- choice
 
 
 def _select_type(pred: Aval, x: Aval, y: Aval) -> Aval:
     if pred.dtype != dtypes.bool_:
-        raise TypeRuleError(op="select", problem=f"the predicate is {dtypes.short_name(pred.dtype)}, not bool")
+        raise TypeRuleError(
+            op="select", problem=f"the predicate is {dtypes.short_name(pred.dtype)}, not bool"
+        )
     return Aval(common_shape("select", (pred, x, y)), common_dtype("select", (x, y)))
 
 
@@ -197,7 +199,7 @@ clamp = pointwise(
     "min(max(x, lo), hi)",
     lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
     kinds="biuf",
-    kernel=lambda k, x, lo, hi: scalar.minimum(k, scalar.maximum(k, x, lo), hi),
+    kernel=lambda k, x, lo, hi: scalar_order.minimum(k, scalar_order.maximum(k, x, lo), hi),
     derivatives=(
         lambda t, ans, x, lo, hi: _masked(_inside(x, lo, hi), t),
         lambda t, ans, x, lo, hi: _masked(gt(lo, x), t),

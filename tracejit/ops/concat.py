@@ -15,7 +15,8 @@ from tracejit.ir.kernel import Segment, Update
 from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_BOUNDS, NO_EFFECTS, NO_INPLACE, Op
 from tracejit.ir.values import is_linear
 from tracejit.ops.dims import check_axes, dims_of
-from tracejit.ops.helpers import common_dtype, dtype_of, lift, ndim_of, to_batch_axis
+from tracejit.ops.helpers import to_batch_axis
+from tracejit.ops.values import common_dtype, dtype_of, lift, ndim_of
 from tracejit.tracing import bind
 
 # ---------------------------------------------------------------- concatenate

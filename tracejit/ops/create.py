@@ -96,7 +96,7 @@ def _full_type(fill: Aval, *, shape: Shape) -> Aval:
     return Aval(shape, fill.dtype)
 
 
-def _full_eval(fill: Any, *, shape: Shape) -> Any:
+def _full_eval(fill: Any, *, shape: Any) -> Any:
     out = np.empty(shape, fill.dtype)
     out[...] = fill
     return out[()]

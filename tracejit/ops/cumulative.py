@@ -24,7 +24,7 @@ from tracejit.ir.primitive import (
     Sentinel,
 )
 from tracejit.ir.values import Zero, is_zero
-from tracejit.ops import scalar
+from tracejit.ops import scalar, scalar_order
 from tracejit.ops.arithmetic import add, mul
 from tracejit.ops.compare import gt, lt, select
 from tracejit.ops.helpers import check_axis, check_kind, dtype_of, lift, shape_of, shift_axes
@@ -97,7 +97,9 @@ def _strides(x: Any, axis: int, reverse: bool) -> list[int]:
     n = shape_of(x)[axis]
     n = n.bound if isinstance(n, Dim) else n
     if n is None:
-        raise DynamicExtentError(op="the derivative of a running reduction", problem="needs an axis of bounded size")
+        raise DynamicExtentError(
+            op="the derivative of a running reduction", problem="needs an axis of bounded size"
+        )
     return [-(1 << b) if reverse else 1 << b for b in range(max(n - 1, 0).bit_length())]
 
 
@@ -159,16 +161,16 @@ cummax = _cumulative(
     "cummax",
     "running maximum along an axis",
     np.maximum,
-    start=scalar.lowest,
-    step=scalar.maximum,
-    jvp=_doubling_jvp(lambda: cummax, scalar.lowest, _later_unless(gt)),
+    start=scalar_order.lowest,
+    step=scalar_order.maximum,
+    jvp=_doubling_jvp(lambda: cummax, scalar_order.lowest, _later_unless(gt)),
 )
 
 cummin = _cumulative(
     "cummin",
     "running minimum along an axis",
     np.minimum,
-    start=scalar.highest,
-    step=scalar.minimum,
-    jvp=_doubling_jvp(lambda: cummin, scalar.highest, _later_unless(lt)),
+    start=scalar_order.highest,
+    step=scalar_order.minimum,
+    jvp=_doubling_jvp(lambda: cummin, scalar_order.highest, _later_unless(lt)),
 )

@@ -14,7 +14,8 @@ from tracejit.ir.kernel import Pull
 from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import AddInto, Zero, is_zero
 from tracejit.ops.dims import dims_of, normalize_axis
-from tracejit.ops.helpers import kind, move_batch_axis
+from tracejit.ops.helpers import move_batch_axis
+from tracejit.ops.values import kind
 from tracejit.ops.windows import GatherDimensionNumbers, Plan, check_numbers, locate
 from tracejit.tracing import bind
 

@@ -13,64 +13,63 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import AxisError, ShapeError, TypeRuleError
+from tracejit.errors import TypeRuleError
 from tracejit.ir.avals import Aval, Shape, aval_of
 from tracejit.ir.kernel import Kernel, Pointwise, Pull
 from tracejit.ir.primitive import (
+    FROM_JVP,
     LINEAR,
     NO_BOUNDS,
     NO_EFFECTS,
     NO_IDENTITIES,
     NO_INPLACE,
     NONLINEAR,
-    FROM_JVP,
     Op,
     Rule,
     Sentinel,
 )
-from tracejit.ir.values import Value, Zero, is_linear, is_zero
+from tracejit.ir.values import Zero, is_linear, is_zero
+from tracejit.ops.values import (
+    check_axis,
+    check_kind,
+    common_dtype,
+    common_shape,
+    dtype_of,
+    kind,
+    lift,
+    lift_all,
+    ndim_of,
+    shape_of,
+)
 from tracejit.tracing import bind
 
-_PYTHON = (bool, int, float, complex)
-_KIND_NAMES = {"b": "booleans", "i": "integers", "u": "unsigned integers", "f": "floats", "c": "complex numbers"}
-
-# ---------------------------------------------------------------- raw values
-
-
-def dtype_of(x: Any) -> np.dtype:
-    """The dtype of a raw value (a tracer, ndarray or NumPy scalar), Aval or Python scalar."""
-    return x.aval.dtype if isinstance(x, Value) else x.dtype if hasattr(x, "dtype") else aval_of(x).dtype
-
-
-def shape_of(x: Any) -> Shape:
-    """The shape of a raw value."""
-    return aval_of(x).shape
-
-
-def ndim_of(x: Any) -> int:
-    return len(aval_of(x).shape)
-
-
-def lift(x: Any, like: Any) -> Any:
-    """A Python scalar as a NumPy scalar of `like`'s dtype (a raw value, Aval or dtype); others unchanged."""
-    if type(x) not in _PYTHON:
-        return x
-    return (like if isinstance(like, np.dtype) else dtype_of(like)).type(x)
-
-
-def lift_all(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Python scalars among operands adopt the dtype of the first operand that is none."""
-    for a in args:
-        if type(a) in _PYTHON:
-            like = next((b for b in args if type(b) not in _PYTHON), None)
-            like = aval_of(a).dtype if like is None else dtype_of(like)
-            return tuple(lift(b, like) for b in args)
-    return args
-
-
-def kind(d: np.dtype) -> str:
-    """'b', 'i', 'u', 'f' (bfloat16 too) or 'c'."""
-    return "f" if d == dtypes.bfloat16 else d.kind
+__all__ = [
+    "align_pointwise",
+    "batch_pointwise",
+    "broadcast_batch",
+    "broadcast_like",
+    "check_axis",
+    "check_kind",
+    "common_dtype",
+    "common_shape",
+    "dtype_of",
+    "each_linear",
+    "instantiate",
+    "kind",
+    "lift",
+    "lift_all",
+    "linear_in",
+    "move_batch_axis",
+    "ndim_of",
+    "op_function",
+    "pointwise",
+    "shape_of",
+    "shift_axes",
+    "sum_jvp",
+    "to_batch_axis",
+    "unbroadcast",
+    "view",
+]
 
 
 def instantiate(x: Any) -> Any:
@@ -80,27 +79,6 @@ def instantiate(x: Any) -> Any:
     if x.aval.dtype == dtypes.float0:
         return np.zeros(x.aval.shape, dtypes.float0)
     return ops.shape.broadcast_to(x.aval.dtype.type(0), x.aval.shape)
-
-
-def op_function(op: Op, arity: int | None = None) -> Callable[..., Any]:
-    """The function that binds `op`: operands by position, params by keyword. `.op` is the record."""
-    if arity == 1:
-
-        def call(x: Any, **params: Any) -> Any:
-            return bind(op, *lift_all((x,)), **params)
-
-    else:
-
-        def call(*args: Any, **params: Any) -> Any:
-            return bind(op, *lift_all(args), **params)
-
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
-    call.op = op  # type: ignore[attr-defined]
-    return call
-
-
-# ---------------------------------------------------------------- shapes in rules
 
 
 def broadcast_like(x: Any, shape: Shape) -> Any:
@@ -114,38 +92,20 @@ def unbroadcast(ct: Any, aval: Aval) -> Any:
     return ops.reduce.reduce_sum(ct, axes=tuple(range(n))) if n and not aval.ndim else ct
 
 
-def check_axis(name: str, axis: int, ndim: int) -> None:
-    """Raises AxisError unless 0 <= axis < ndim."""
-    if not 0 <= axis < ndim:
-        raise AxisError(op=name, axis=axis, ndim=ndim)
+def op_function(op: Op, arity: int | None = None) -> Callable[..., Any]:
+    """The function that binds `op`: operands by position, params by keyword. `.op` is the record."""
 
+    def unary(x: Any, **params: Any) -> Any:
+        return bind(op, *lift_all((x,)), **params)
 
-def check_kind(name: str, kinds: str, *avals: Aval) -> None:
-    """Raises TypeRuleError unless every dtype's kind is in `kinds` (of 'biufc')."""
-    for a in avals:
-        if kind(a.dtype) not in kinds:
-            allowed = ", ".join(_KIND_NAMES[c] for c in kinds)
-            raise TypeRuleError(op=name, problem=f"takes {allowed}, not {dtypes.short_name(a.dtype)}")
+    def call(*args: Any, **params: Any) -> Any:
+        return bind(op, *lift_all(args), **params)
 
-
-def common_shape(name: str, avals: Iterable[Aval]) -> Shape:
-    """The shape of a pointwise result: operands have it or are 0-d."""
-    shape: Shape = ()
-    for a in avals:
-        if a.shape and not shape:
-            shape = a.shape
-        elif a.shape and a.shape != shape:
-            raise ShapeError(op=name, problem=f"operands of shapes {shape} and {a.shape} do not fit together.")
-    return shape
-
-
-def common_dtype(name: str, avals: tuple[Aval, ...]) -> np.dtype:
-    """The dtype that all operands share."""
-    for a in avals[1:]:
-        if a.dtype != avals[0].dtype:
-            names = " and ".join(dtypes.short_name(b.dtype) for b in (avals[0], a))
-            raise TypeRuleError(op=name, problem=f"operands have different dtypes, {names}")
-    return avals[0].dtype
+    fn = unary if arity == 1 else call
+    fn.__name__ = fn.__qualname__ = op.name
+    fn.__doc__ = op.doc
+    fn.op = op  # type: ignore[attr-defined]
+    return fn
 
 
 # ---------------------------------------------------------------- batching

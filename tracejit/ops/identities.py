@@ -1,8 +1,8 @@
 """Identities for the simplify slot, and ranges of integers for the bounds slot.
 
 An identity is `f(eqn) -> Atom, ('op', op, invars, params) or None`, where
-`eqn.maker(n)` is the equation that made operand n. Only those are stated whose two sides have the same bits for every operand, NaN, infinities
-and -0 included.
+`eqn.maker(n)` is the equation that made operand n. Only those are stated whose
+two sides have the same bits for every operand, NaN, infinities and -0 included.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def by_power_of_two(get_mul: Callable[[], Any]) -> Callable[[Eqn], Any]:
         x, y = eqn.invars
         if not isinstance(y, Literal) or y.aval.dtype not in (np.float32, np.float64):
             return None
-        exact = abs(np.frexp(y.value)[0]) == 0.5 and 2.0**-100 <= abs(y.value) <= 2.0**100
+        fraction, exponent = np.frexp(y.value)
+        exact = np.abs(fraction) == 0.5 and -100 < exponent < 100
         return ("op", get_mul(), (x, Literal(y.aval.dtype.type(1) / y.value)), {}) if exact else None
 
     return rule
@@ -135,9 +136,7 @@ neg_bounds = bounds(lambda x: (-x[1], -x[0]))
 max_bounds = bounds(lambda x, y: (max(x[0], y[0]), max(x[1], y[1])))
 min_bounds = bounds(lambda x, y: (min(x[0], y[0]), min(x[1], y[1])))
 same_bounds = bounds(lambda x, **params: x)
-clamp_bounds = bounds(
-    lambda x, lo, hi: (min(max(x[0], lo[0]), hi[0]), min(max(x[1], lo[1]), hi[1]))
-)
+clamp_bounds = bounds(lambda x, lo, hi: (min(max(x[0], lo[0]), hi[0]), min(max(x[1], lo[1]), hi[1])))
 
 
 @bounds

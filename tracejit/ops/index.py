@@ -23,7 +23,7 @@ from tracejit.ir.primitive import (
 from tracejit.ir.values import AddInto, Value, is_linear
 from tracejit.ops import arithmetic, gather, scalar, scatter
 from tracejit.ops.dims import dims_of, dynamic_shape, split_dynamic
-from tracejit.ops.helpers import lift, to_batch_axis
+from tracejit.ops.helpers import to_batch_axis
 from tracejit.ops.index_batch import Examples
 from tracejit.ops.index_check import check_index
 from tracejit.ops.moves import (
@@ -35,6 +35,7 @@ from tracejit.ops.moves import (
     write_twice,
 )
 from tracejit.ops.slices import check_update
+from tracejit.ops.values import lift
 from tracejit.ops.windows import clamp_start, index_value
 from tracejit.tracing import bind
 

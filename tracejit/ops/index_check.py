@@ -13,8 +13,9 @@ from tracejit.errors import IndexOutOfRangeError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import FROM_JVP, NO_INPLACE, NONLINEAR, ZERO_TANGENT, Op
-from tracejit.ops.helpers import align_pointwise, lift
+from tracejit.ops.helpers import align_pointwise
 from tracejit.ops.moves import index_known_inside
+from tracejit.ops.values import lift
 from tracejit.tracing import bind
 
 _I64 = np.dtype(np.int64)

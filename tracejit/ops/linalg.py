@@ -10,14 +10,15 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ShapeError
-from tracejit.ir.avals import Aval
+from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Contract
 from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear, is_zero
 from tracejit.ops.dims import check_axes
-from tracejit.ops.helpers import common_dtype, shift_axes
+from tracejit.ops.helpers import shift_axes
 from tracejit.ops.moves import product_of_transposed
 from tracejit.ops.shape import inverse
+from tracejit.ops.values import common_dtype, ndim_of
 from tracejit.tracing import bind
 
 Axes = tuple[int, ...]
@@ -82,17 +83,17 @@ def _jvp(primals: Any, tangents: Any, *, dimension_numbers: Numbers) -> tuple[An
     terms = [] if is_zero(tx) else [bind(dot_general_op, tx, y, dimension_numbers=dimension_numbers)]
     terms += [] if is_zero(ty) else [bind(dot_general_op, x, ty, dimension_numbers=dimension_numbers)]
     if not terms:
-        return out, Zero(ops.helpers.aval_of(out).tangent())
+        return out, Zero(aval_of(out).tangent())
     return out, terms[0] if len(terms) == 1 else ops.arithmetic.add(*terms)
 
 
 def _transpose(ct: Any, x: Any, y: Any, *, dimension_numbers: Numbers) -> list[Any]:
     (xc, yc), (xb, yb) = dimension_numbers
     if is_linear(x):
-        free = len(ops.helpers.shape_of(y)) - len(yc) - len(yb)
+        free = ndim_of(y) - len(yc) - len(yb)
         return [_transpose_left(ct, x.aval.ndim, y, dimension_numbers, trailing=True, free=free), None]
     swapped = ((yc, xc), (yb, xb))
-    free = ops.helpers.ndim_of(x) - len(xc) - len(xb)
+    free = ndim_of(x) - len(xc) - len(xb)
     return [None, _transpose_left(ct, y.aval.ndim, x, swapped, trailing=False, free=free)]
 
 
@@ -101,10 +102,10 @@ def _transpose_left(ct: Any, ndim: int, y: Any, numbers: Numbers, trailing: bool
     are the last of `ct`'s (`trailing`), or the first after the batch."""
     (xc, yc), (xb, yb) = numbers
     lead = len(xb)
-    ct_ndim = ops.helpers.ndim_of(ct)
+    ct_ndim = ndim_of(ct)
     first = ct_ndim - free if trailing else lead
     ct_free = tuple(range(first, first + free))
-    y_ndim = ops.helpers.ndim_of(y)
+    y_ndim = ndim_of(y)
     y_free = free_axes(y_ndim, yc, yb)
     batch = tuple(range(lead))
     out = bind(dot_general_op, ct, y, dimension_numbers=((ct_free, y_free), (batch, yb)))
@@ -125,10 +126,10 @@ def _batch(size: int, args: Any, dims: Any, *, dimension_numbers: Numbers) -> tu
         numbers = ((xc, yc), ((dx, *xb), (dy, *yb)))
         return bind(dot_general_op, *args, dimension_numbers=numbers), 0
     out = bind(dot_general_op, *args, dimension_numbers=((xc, yc), (xb, yb)))
-    x_free = free_axes(ops.helpers.ndim_of(args[0]), xc, xb)
+    x_free = free_axes(ndim_of(args[0]), xc, xb)
     if dx is not None:
         return out, len(xb) + x_free.index(dx)
-    y_free = free_axes(ops.helpers.ndim_of(args[1]), yc, yb)
+    y_free = free_axes(ndim_of(args[1]), yc, yb)
     return out, len(xb) + len(x_free) + y_free.index(dy)
 
 

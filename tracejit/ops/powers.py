@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
+from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Literal
 from tracejit.ir.values import Zero
 from tracejit.ops import identities as ids
 from tracejit.ops import scalar
 from tracejit.ops.compare import eq, gt, lt, select
 from tracejit.ops.helpers import dtype_of, kind, lift, pointwise
-from tracejit.ir.avals import aval_of
 from tracejit.ops.scale import scale
 
 
@@ -39,7 +39,12 @@ def _pow_in_exponent(t: Any, ans: Any, x: Any, y: Any) -> Any:
 def _small_power(eqn: Any) -> Any:
     """x**y of floats for a small whole constant y -> x, x * x, products."""
     y = eqn.invars[1]
-    if not isinstance(y, Literal) or y.aval.dtype.kind != "f" or y.value not in range(-32, 33) or y.value == 0:
+    if (
+        not isinstance(y, Literal)
+        or y.aval.dtype.kind != "f"
+        or y.value not in range(-32, 33)
+        or y.value == 0
+    ):
         return None
     return ("op", integer_pow.op, (eqn.invars[0],), {"n": int(y.value)}) if _is_full(eqn) else None
 

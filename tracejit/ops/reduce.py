@@ -25,10 +25,10 @@ from tracejit.ir.primitive import (
 )
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import identities as ids
-from tracejit.ops import scalar
+from tracejit.ops import scalar, scalar_order
 from tracejit.ops.arithmetic import mul, scale, unscale
 from tracejit.ops.compare import eq, select
-from tracejit.ops.helpers import check_axis, check_kind, dtype_of, lift, ndim_of, shape_of, shift_axes
+from tracejit.ops.helpers import check_axis, check_kind, lift, shape_of, shift_axes
 from tracejit.tracing import bind
 
 
@@ -57,7 +57,9 @@ def _reduction(
         check_kind(name, kinds, x)
         _check_axes(name, axes, x.ndim)
         if not identity and any(type(x.shape[a]) is int and x.shape[a] == 0 for a in axes):
-            raise ShapeError(op=name, problem=f"an axis of {x.shape} has no elements, and there is no identity.")
+            raise ShapeError(
+                op=name, problem=f"an axis of {x.shape} has no elements, and there is no identity."
+            )
         return Aval(tuple(s for n, s in enumerate(x.shape) if n not in axes), result or x.dtype)
 
     def batch(size: Any, args: Any, dims: Any, *, axes: tuple[int, ...]) -> tuple[Any, int]:
@@ -110,7 +112,9 @@ def _wide(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if dtypes.is_float(dtype) and dtype.itemsize == 2 else dtype
 
 
-def _fold(start: Callable[[np.dtype], Any], step: Callable[..., Any], tree: str, wide: bool = False) -> Reduce:
+def _fold(
+    start: Callable[[np.dtype], Any], step: Callable[..., Any], tree: str, wide: bool = False
+) -> Reduce:
     """A reduction with one scalar of state."""
 
     def state_dtype(d: np.dtype) -> np.dtype:
@@ -126,7 +130,7 @@ def _fold(start: Callable[[np.dtype], Any], step: Callable[..., Any], tree: str,
 
 def _arg_kernel(predicate: str) -> Reduce:
     """State: the extreme element, its index. The first one wins; NaN beats all."""
-    better = scalar.order(predicate)
+    better = scalar_order.order(predicate)
 
     def step(k: Any, state: Any, x: Any, index: Any) -> tuple:
         best, where = state
@@ -209,7 +213,7 @@ reduce_max = _reduction(
     "the maximum over axes, NaN if there is one",
     _ufunc(np.maximum),
     kinds="biufc",
-    kernel=_fold(scalar.lowest, scalar.maximum, "reassoc"),
+    kernel=_fold(scalar_order.lowest, scalar_order.maximum, "reassoc"),
     jvp=_extremum_jvp(lambda: reduce_max),
     identity=False,
 )
@@ -219,7 +223,7 @@ reduce_min = _reduction(
     "the minimum over axes, NaN if there is one",
     _ufunc(np.minimum),
     kinds="biufc",
-    kernel=_fold(scalar.highest, scalar.minimum, "reassoc"),
+    kernel=_fold(scalar_order.highest, scalar_order.minimum, "reassoc"),
     jvp=_extremum_jvp(lambda: reduce_min),
     identity=False,
 )
@@ -262,7 +266,7 @@ argmin = _reduction(
 
 
 def _all_ones(d: np.dtype) -> Any:
-    return -1 if d.kind == "i" else scalar.highest(d)
+    return -1 if d.kind == "i" else scalar_order.highest(d)
 
 
 reduce_and = _reduction(

@@ -1,4 +1,4 @@
-"""Scalar kernel code for NumPy's semantics, where it takes more than one instruction.
+"""Scalar kernel code for NumPy's semantics, where it takes more than one instruction: arithmetic.
 
 Every function is written against the loop IR's builder `k`. Sources: NumPy's
 `loops_arithmetic`, `npy_math` and `loops_utils` for the rules quoted here.
@@ -35,22 +35,6 @@ def real_dtype(d: np.dtype) -> np.dtype:
 
 def bits(x: Any) -> int:
     return 8 * x.dtype.itemsize
-
-
-def lowest(dtype: np.dtype) -> Any:
-    """The identity of maximum: -inf, the smallest integer or False."""
-    return limit(dtype, "min", -np.inf)
-
-
-def highest(dtype: np.dtype) -> Any:
-    """The identity of minimum: inf, the largest integer or True."""
-    return limit(dtype, "max", np.inf)
-
-
-def limit(dtype: np.dtype, end: str, infinity: float) -> Any:
-    if dtype.kind == "b":
-        return end == "max"
-    return getattr(np.iinfo(dtype), end) if dtype.kind in "iu" else infinity
 
 
 # ---------------------------------------------------------------- + - * / abs sign
@@ -149,6 +133,8 @@ def rounding(name: str) -> Any:
 
 
 # ---------------------------------------------------------------- integer division, remainders
+#
+# Those of floats run opaquely: an exact remainder takes a number of steps that depends on the data.
 
 
 def _int_parts(k: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
@@ -168,33 +154,17 @@ def _adjust(k: Any, r: Any, y: Any) -> Any:
 
 
 def floor_divide(k: Any, x: Any, y: Any) -> Any:
-    """Integers: floor(x / y), 0 where y == 0, INT_MIN for INT_MIN // -1. Floats: `npy_floor_divide`."""
-    needs(x, "iuf", "floor_divide")
-    if kind(x) == "f":
-        return _float_floor_divide(k, x, y)
+    """Integers: floor(x / y), 0 where y == 0, INT_MIN for INT_MIN // -1."""
+    needs(x, "iu", "floor_divide")
     q, r, zero = _int_parts(k, x, y)
     if kind(x) == "i":
         q = k.select(_adjust(k, r, y), k.sub(q, 1), q)
     return k.select(zero, k.const(0, x.dtype), q)
 
 
-def _float_floor_divide(k: Any, x: Any, y: Any) -> Any:
-    r = k.math("fmod", x, y)
-    q = (x - r) / y
-    q = k.select(_adjust(k, r, y), q - 1.0, q)
-    down = k.float_op("floor", q)
-    down = k.select(k.gt(q - down, 0.5), down + 1.0, down)
-    zero = k.float_op("copysign", k.const(0.0, x.dtype), x / y)
-    return k.select(k.eq(y, 0.0), x / y, k.select(k.eq(q, 0.0), zero, down))
-
-
 def remainder(k: Any, x: Any, y: Any) -> Any:
-    """Python's %: the sign of the divisor. Integers: 0 where y == 0."""
-    needs(x, "iuf", "remainder")
-    if kind(x) == "f":
-        r = k.math("fmod", x, y)
-        out = k.select(_adjust(k, r, y), r + y, r)
-        return k.select(k.eq(r, 0.0), k.float_op("copysign", k.const(0.0, x.dtype), y), out)
+    """Integers: Python's %, with the sign of the divisor; 0 where y == 0."""
+    needs(x, "iu", "remainder")
     _, r, zero = _int_parts(k, x, y)
     if kind(x) == "i":
         r = k.select(_adjust(k, r, y), k.add(r, y), r)
@@ -202,10 +172,8 @@ def remainder(k: Any, x: Any, y: Any) -> Any:
 
 
 def fmod(k: Any, x: Any, y: Any) -> Any:
-    """C's remainder: the sign of the dividend. Integers: 0 where y == 0."""
-    needs(x, "iuf", "fmod")
-    if kind(x) == "f":
-        return k.math("fmod", x, y)
+    """Integers: C's remainder, with the sign of the dividend; 0 where y == 0."""
+    needs(x, "iu", "fmod")
     _, r, zero = _int_parts(k, x, y)
     return k.select(zero, k.const(0, x.dtype), r)
 
@@ -264,90 +232,6 @@ def power(k: Any, x: Any, y: Any) -> Any:
     return k.math("pow", x, y)
 
 
-# ---------------------------------------------------------------- order
-
-
-def maximum(k: Any, x: Any, y: Any) -> Any:
-    return _extremum(k, x, y, {"f": "fmaximum", "i": "smax", "u": "umax"}, k.or_)
-
-
-def minimum(k: Any, x: Any, y: Any) -> Any:
-    return _extremum(k, x, y, {"f": "fminimum", "i": "smin", "u": "umin"}, k.and_)
-
-
-def _extremum(k: Any, x: Any, y: Any, names: dict[str, str], of_bools: Any) -> Any:
-    needs(x, "biuf", "maximum or minimum")
-    if kind(x) == "b":
-        return of_bools(x, y)
-    return (k.float_op if kind(x) == "f" else k.int_op)(names[kind(x)], x, y)
-
-
-def ignoring_nan(which: Any) -> Any:
-    """fmax, fmin: the other operand where one is NaN."""
-
-    def kernel(k: Any, x: Any, y: Any) -> Any:
-        out = which(k, x, y)
-        return k.select(k.isnan(x), y, k.select(k.isnan(y), x, out)) if kind(x) == "f" else out
-
-    return kernel
-
-
-def order(predicate: str) -> Any:
-    """lt, le, gt, ge; complex numbers lexicographically, as NumPy."""
-
-    def kernel(k: Any, x: Any, y: Any) -> Any:
-        if kind(x) == "b":
-            x, y = k.cast(x, np.uint8), k.cast(y, np.uint8)
-        if not isinstance(x, Pair):
-            return k.compare(predicate, x, y)
-        ordered = k.not_(k.or_(k.isnan(x.im), k.isnan(y.im)))
-        first = k.and_(k.compare(predicate[0] + "t", x.re, y.re), ordered)
-        return k.or_(first, k.and_(k.eq(x.re, y.re), k.compare(predicate, x.im, y.im)))
-
-    return kernel
-
-
-def isinf(k: Any, x: Any) -> Any:
-    if isinstance(x, Pair):
-        return k.or_(isinf(k, x.re), isinf(k, x.im))
-    return k.eq(fabs(k, x), np.inf)
-
-
-def isfinite(k: Any, x: Any) -> Any:
-    if isinstance(x, Pair):
-        return k.and_(isfinite(k, x.re), isfinite(k, x.im))
-    return k.lt(fabs(k, x), np.inf)
-
-
-def signbit(k: Any, x: Any) -> Any:
-    return k.lt(k.float_op("copysign", k.const(1.0, x.dtype), x), 0)
-
-
-def equal(k: Any, x: Any, y: Any) -> Any:
-    return k.not_(k.xor(x, y)) if kind(x) == "b" else k.eq(x, y)
-
-
-def not_equal(k: Any, x: Any, y: Any) -> Any:
-    return k.xor(x, y) if kind(x) == "b" else k.ne(x, y)
-
-
-# ---------------------------------------------------------------- bits
-
-
-def shift(op: str) -> Any:
-    """Shifts; counts of the width or more (or negative) give what shifting forever would."""
-
-    def kernel(k: Any, x: Any, n: Any) -> Any:
-        width = bits(x)
-        name = "lshr" if op == "ashr" and kind(x) == "u" else op
-        inside = k.and_(k.ge(n, 0), k.lt(n, width)) if kind(n) == "i" else k.lt(n, width)
-        last = k.const(width - 1 if name == "ashr" else 0, x.dtype)
-        out = k.int_op(name, x, k.select(inside, n, last))
-        return out if name == "ashr" else k.select(inside, out, k.const(0, x.dtype))
-
-    return kernel
-
-
 # ---------------------------------------------------------------- functions
 
 
@@ -366,11 +250,3 @@ def exp(k: Any, x: Any) -> Any:
 def sqrt(k: Any, x: Any) -> Any:
     needs(x, "f", "sqrt")
     return k.float_op("sqrt", x)
-
-
-def logistic(k: Any, x: Any) -> Any:
-    """In e = exp(-|x|), which does not overflow."""
-    needs(x, "f", "logistic")
-    e = k.math("exp", k.neg(fabs(k, x)))
-    one = k.const(1.0, x.dtype)
-    return k.select(k.lt(x, 0), e, one) / (one + e)

@@ -23,7 +23,7 @@ from tracejit.ir.primitive import (
     Rule,
     Sentinel,
 )
-from tracejit.ops import scalar
+from tracejit.ops import scalar, scalar_order
 from tracejit.ops import scatter_rules as rules
 from tracejit.ops.gather import batched_numbers
 from tracejit.ops.helpers import move_batch_axis, to_batch_axis
@@ -244,7 +244,7 @@ def _scatter(
 
 
 def _extremum(of_reals: Callable[..., Any], predicate: str) -> Callable[..., Any]:
-    before = scalar.order(predicate)
+    before = scalar_order.order(predicate)
 
     def combine(k: Any, old: Any, new: Any) -> Any:
         if not dtypes.is_complex(old.dtype):
@@ -265,11 +265,11 @@ scatter_mul = _scatter(
     "scatter_mul", "x with updates multiplied in", np.multiply, scalar.mul, rules.mul_jvp, rules.mul_transpose
 )
 scatter_min = _scatter(
-    "scatter_min", "the minimum of x and updates", np.minimum, _extremum(scalar.minimum, "le"),
+    "scatter_min", "the minimum of x and updates", np.minimum, _extremum(scalar_order.minimum, "le"),
     rules.extremum_jvp("scatter_min"), NONLINEAR,
 )  # fmt: skip
 scatter_max = _scatter(
-    "scatter_max", "the maximum of x and updates", np.maximum, _extremum(scalar.maximum, "ge"),
+    "scatter_max", "the maximum of x and updates", np.maximum, _extremum(scalar_order.maximum, "ge"),
     rules.extremum_jvp("scatter_max"), NONLINEAR,
 )  # fmt: skip
 

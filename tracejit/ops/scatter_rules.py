@@ -10,7 +10,8 @@ from tracejit import ops
 from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.values import Zero, is_linear, is_zero
 from tracejit.ops.dims import dims_of
-from tracejit.ops.helpers import dtype_of, instantiate
+from tracejit.ops.helpers import instantiate
+from tracejit.ops.values import dtype_of
 from tracejit.tracing import bind
 
 _I64 = np.dtype(np.int64)

@@ -7,22 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.primitive import Sentinel
-from tracejit.ops import identities as ids
 from tracejit.ops import scalar
 from tracejit.ops._lazy import scipy_special
-from tracejit.ops.arithmetic import add, div, mul, neg, scale, square, sub, unscale
+from tracejit.ops.arithmetic import add, mul, neg, scale, square, sub, unscale
 from tracejit.ops.helpers import pointwise
 
 _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
 
 
-def _function(name: str, doc: str, fn: Any, tangent: Any, kinds: str = "fc", kernel: Any = None, cost: int = 20) -> Any:
+def _function(
+    name: str, doc: str, fn: Any, tangent: Any, kinds: str = "fc", kernel: Any = None, cost: int = 20
+) -> Any:
     """A function of one operand with derivative `tangent(t, ans, x)`; its kernel is vecmath's by default."""
     code = kernel or (lambda k, x: k.math(name, x))
-    derivatives = tangent if isinstance(tangent, Sentinel) else (tangent,)
-    return pointwise(name, doc, fn, kinds=kinds, kernel=code, derivatives=derivatives, cost=cost)
+    return pointwise(name, doc, fn, kinds=kinds, kernel=code, derivatives=(tangent,), cost=cost)
 
 
 # ---------------------------------------------------------------- exponentials and logarithms
@@ -66,7 +65,7 @@ arctan2 = pointwise(
     "the angle of the point (x, y)",
     np.arctan2,
     kinds="f",
-    kernel=lambda k, y, x: k.math("atan2", y, x),
+    kernel=lambda k, y, x: k.math("arctan2", y, x),
     derivatives=(
         lambda t, ans, y, x: mul(_over_square(x, y, x), t),
         lambda t, ans, y, x: mul(neg(_over_square(y, y, x)), t),
@@ -96,7 +95,8 @@ cbrt = _function("cbrt", "cube root", np.cbrt, lambda t, ans, x: unscale(t, mul(
 
 
 def _erf_eval(x: Any) -> Any:
-    return scipy_special().erf(x) if x.itemsize > 2 else scipy_special().erf(x.astype(np.float32)).astype(x.dtype)
+    erf = scipy_special().erf
+    return erf(x) if x.itemsize > 2 else erf(x.astype(np.float32)).astype(x.dtype)
 
 
 def _erf_tangent(t: Any, ans: Any, x: Any) -> Any:
@@ -119,6 +119,5 @@ logistic = _function(
     "1 / (1 + exp(-x))",
     _logistic_eval,
     lambda t, ans, x: mul(mul(ans, sub(1, ans)), t),
-    kernel=scalar.logistic,
     cost=25,
 )

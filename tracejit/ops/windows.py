@@ -101,7 +101,7 @@ class Plan:
     def keep_valid(self) -> None:
         """Only the positions that lie inside, in one axis."""
         self.starts = {d: np.broadcast_to(s, self.batch_shape)[self.valid] for d, s in self.starts.items()}
-        self.batch_shape = (int(np.sum(self.valid)),)
+        self.batch_shape = (int(np.sum(np.asarray(self.valid))),)
         self.valid = None
 
     def index(self) -> tuple[Any, ...]:

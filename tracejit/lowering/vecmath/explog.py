@@ -11,8 +11,24 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.lowering.vecmath.core import (
-    INF, NAN, at_most, bits, clamp, copysign, fabs, fast_two_sum, floats, fma, fmt, halves,
-    polynomial, power_of_two, round_product, split, two_prod, two_sum,
+    INF,
+    NAN,
+    at_most,
+    bits,
+    clamp,
+    copysign,
+    fabs,
+    fast_two_sum,
+    floats,
+    fma,
+    fmt,
+    halves,
+    polynomial,
+    power_of_two,
+    round_product,
+    split,
+    two_prod,
+    two_sum,
 )  # fmt: skip
 
 # Beyond these exp is inf or 0 (expm1: -1, tanh and erf: 1) in the format of 8 or 4 bytes.
@@ -206,8 +222,8 @@ def erf(k: Any, x: Any) -> Any:
     a = fabs(k, x)
     z = x * x
     hi, lo = split("TWO_OVER_SQRT_PI", size, 2)
-    near = fma(k, x, hi, x * fma(k, z, polynomial(k, k.select(k.lt(a, 1.0), z, k.const(0.0, x.dtype)), "ERF"), lo))
+    near = fma(
+        k, x, hi, x * fma(k, z, polynomial(k, k.select(k.lt(a, 1.0), z, k.const(0.0, x.dtype)), "ERF"), lo)
+    )
     q = polynomial(k, at_most(k, a, _ERF_ONE[size]) - 1.0, "ERFC")
     return copysign(k, k.select(k.lt(a, 1.0), near, 1.0 - _scaled_exp(k, k.neg(q))), x)
-
-

@@ -4,7 +4,8 @@
 skipped; the next 192 give |x|*2/pi modulo 4 to 137 fraction bits, more than the worst cancellation (61)
 needs. `huge_rest` is the remainder, `huge_tail` what rounding it lost, with the quarter (0 to 3) in its two
 lowest bits. Functions are out of line. For vector loops each has masked variants (LLVM's vector function ABI)
-that test once whether any lane is concerned and otherwise return at once.
+that test once whether any lane is concerned and otherwise return at once. The slow functions are `optnone`:
+optimising them would take longer than most kernels, for a few per cent of a rare path.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _PURE = "nounwind willreturn memory(none)"
 _NAMES = ("huge_rest", "huge_tail")
 
 _REDUCE = """
-define internal {{double, double}} @tj.huge.pair(double %x) noinline {pure} {{
+define internal {{double, double}} @tj.huge.pair(double %x) noinline optnone {pure} {{
   %bits = bitcast double %x to i64
   %mantissa = and i64 %bits, 4503599627370495
   %m = or i64 %mantissa, 4503599627370496
@@ -103,13 +104,13 @@ define internal {{double, double}} @tj.huge.pair(double %x) noinline {pure} {{
   ret {{double, double}} %both
 }}
 
-define internal double @tj.huge_rest.f64(double %x) noinline {pure} {{
+define internal double @tj.huge_rest.f64(double %x) noinline optnone {pure} {{
   %p = call {{double, double}} @tj.huge.pair(double %x)
   %r = extractvalue {{double, double}} %p, 0
   ret double %r
 }}
 
-define internal double @tj.huge_tail.f64(double %x) noinline {pure} {{
+define internal double @tj.huge_tail.f64(double %x) noinline optnone {pure} {{
   %p = call {{double, double}} @tj.huge.pair(double %x)
   %r = extractvalue {{double, double}} %p, 1
   ret double %r
@@ -118,14 +119,14 @@ define internal double @tj.huge_tail.f64(double %x) noinline {pure} {{
 
 
 _SINGLE = """
-define internal float @tj.huge_rest.f32(float %x) noinline {pure} {{
+define internal float @tj.huge_rest.f32(float %x) noinline optnone {pure} {{
   %wide = fpext float %x to double
   %y = call double @tj.huge_rest.f64(double %wide)
   %r = fptrunc double %y to float
   ret float %r
 }}
 
-define internal float @tj.huge_tail.f32(float %x) noinline {pure} {{
+define internal float @tj.huge_tail.f32(float %x) noinline optnone {pure} {{
   %wide = fpext float %x to double
   %y = call double @tj.huge_rest.f64(double %wide)
   %tail = call double @tj.huge_tail.f64(double %wide)
@@ -148,7 +149,7 @@ define internal float @tj.huge_tail.f32(float %x) noinline {pure} {{
 def _lanes(scalar: str, type_: str) -> str:
     """The function at the elements of an array whose bit is set."""
     return f"""
-define internal void @{scalar}.lanes(ptr noalias %xs, ptr noalias %ys, i64 %set) noinline minsize optsize nounwind {{
+define internal void @{scalar}.lanes(ptr noalias %xs, ptr noalias %ys, i64 %set) noinline optnone nounwind {{
   br label %next
 next:
   %bits = phi i64 [ %set, %0 ], [ %rest, %next ]

@@ -1,8 +1,9 @@
 """pow and cbrt.
 
 pow: log(x) as a pair with about 65 good bits, times y as a pair, then the exponential of the pair, so that
-the product's size (up to 1075*ln2) does not cost accuracy. float32 goes through float64, where plain
-functions suffice. cbrt: a polynomial start on the fraction, two Newton steps, and one more in twice the precision.
+the product's size (up to 1075*ln2) does not cost accuracy. float32 goes through float64, which
+is exact enough by far. cbrt: Newton's iteration for 1/cbrt, then one step for the root itself with the
+residual in twice the precision.
 """
 
 from __future__ import annotations
@@ -12,8 +13,22 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.vecmath.core import (
-    INF, NAN, bits, clamp, copysign, fabs, fast_two_sum, floats, fma, fmt, halves, polynomial, power_of_two,
-    round_product, split, two_prod, two_sum,
+    INF,
+    NAN,
+    bits,
+    clamp,
+    copysign,
+    fabs,
+    fast_two_sum,
+    fma,
+    fmt,
+    halves,
+    polynomial,
+    power_of_two,
+    round_product,
+    split,
+    two_prod,
+    two_sum,
 )  # fmt: skip
 from tracejit.lowering.vecmath.explog import _normalised
 
@@ -99,10 +114,10 @@ def cbrt(k: Any, x: Any) -> Any:
     form = fmt(x)
     a = fabs(k, x)
     e, m = _normalised(k, a)
-    third = (e - 1.0) * (1.0 / 3.0) + form.magic - form.magic  # e/3 rounded down, to within the remainder below
+    third = fma(k, e - 1.0, 1.0 / 3.0, form.magic) - form.magic  # nearest to (e - 1)/3: e/3 rounded down
     left = e - third * 3.0
-    m = m * floats(k, k.int_op("shl", bits(k, left + form.magic) - form.magic_bits + form.bias, form.mantissa))
-    # m is in [sqrt(1/2), 4*sqrt(2)): 1/cbrt(m) to 2 bits from its exponent-like integer pattern, then Newton.
+    m = m * power_of_two(k, bits(k, left + form.magic) - form.magic_bits)
+    # m is in [sqrt(1/2), 4*sqrt(2)). Newton's step for 1/cbrt(m) does not divide.
     r = _cbrt_start(k, m)
     for _ in range(5 if form.size == 8 else 4):
         r = r * fma(k, r * r * r, k.neg(m) * (1.0 / 3.0), 4.0 / 3.0)

@@ -11,7 +11,18 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.lowering.vecmath.core import (
-    INF, bits, constant, copysign, fabs, fast_two_sum, fma, fmt, polynomial, split, two_prod, two_sum,
+    INF,
+    bits,
+    constant,
+    copysign,
+    fabs,
+    fast_two_sum,
+    fma,
+    fmt,
+    polynomial,
+    split,
+    two_prod,
+    two_sum,
 )  # fmt: skip
 
 _HUGE = {8: 2.0**36, 4: 2.0**12}
@@ -93,14 +104,17 @@ def _atan_ratio(k: Any, y: Any, x: Any) -> tuple[Any, Any]:
     size = x.dtype.itemsize
     low = k.le(y, k.mul(x, split("TAN_PI_8", size, 1)[0]))
     high = k.gt(y * split("TAN_PI_8", size, 1)[0], x)
-    num = k.select(low, y, k.select(high, k.neg(x), y - x))
-    den = k.select(low, x, k.select(high, y, y + x))
-    t = num / den
-    rest = fma(k, k.neg(t), den, num) / den
-    z = t * t
-    tail = fma(k, t * z, polynomial(k, z, "ATAN"), k.select(k.eq(t, t - t), k.const(0.0, x.dtype), rest))
-    (q1, q2), (h1, h2) = split("PI_4", size, 2), split("PI_2", size, 2)
     zero = k.const(0.0, x.dtype)
+    less, less_err = two_sum(k, y, k.neg(x))
+    more, more_err = two_sum(k, y, x)
+    num = k.select(low, y, k.select(high, k.neg(x), less))
+    den = k.select(low, x, k.select(high, y, more))
+    t = num / den
+    error = k.select(k.or_(low, high), zero, fma(k, k.neg(t), more_err, less_err))
+    rest = (fma(k, k.neg(t), den, num) + error) / den
+    z = t * t
+    tail = fma(k, t * z, polynomial(k, z, "ATAN"), rest)
+    (q1, q2), (h1, h2) = split("PI_4", size, 2), split("PI_2", size, 2)
     big = k.select(low, zero, k.select(high, k.const(h1, x.dtype), k.const(q1, x.dtype)))
     small = k.select(low, zero, k.select(high, k.const(h2, x.dtype), k.const(q2, x.dtype)))
     s, e = two_sum(k, big, t)
@@ -121,10 +135,9 @@ def _scaled(k: Any, y: Any, x: Any) -> tuple[Any, Any]:
     form = fmt(x)
     one, zero = k.const(1.0, x.dtype), k.const(0.0, x.dtype)
     big = k.select(k.gt(y, x), y, x)
-    down, up = 2.0 ** -(form.mantissa + 20), 2.0 ** (form.mantissa + 20)
-    scale = k.select(k.gt(big, 2.0 ** (form.bias // 2)), k.const(down, x.dtype), k.const(up, x.dtype))
-    scale = k.select(k.lt(big, 2.0 ** -(form.bias // 2)), k.const(up, x.dtype), k.select(
-        k.gt(big, 2.0 ** (form.bias // 2)), scale, one))
+    step, limit = 2.0 ** (form.mantissa + 20), 2.0 ** (form.bias // 2)
+    shrink = k.select(k.gt(big, limit), k.const(1.0 / step, x.dtype), one)
+    scale = k.select(k.lt(big, 1.0 / limit), k.const(step, x.dtype), shrink)
     infinite = k.eq(big, INF)
     y2 = k.select(infinite, k.select(k.eq(y, INF), one, zero), y * scale)
     x2 = k.select(infinite, k.select(k.eq(x, INF), one, zero), x * scale)

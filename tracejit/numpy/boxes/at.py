@@ -12,10 +12,19 @@ from tracejit.errors import ArgumentError, IndexingError
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, convert, dtype_of, filled, implements, raw, result_type, shape_of
-from tracejit.numpy.boxes.indexing import Layout, Selection, _entry, _fill, _slice_item, fit, masked_write
-from tracejit.numpy.boxes.masked import MaskedArray
+from tracejit.numpy.boxes.indexing import Layout, fit
+from tracejit.numpy.boxes.masked import MaskedArray, masked_write
+from tracejit.numpy.boxes.parse import Selection, entry_of, fill_entries, slice_item
 from tracejit.numpy.boxes.views import Region
+from tracejit.numpy.dispatch import (
+    NUMPY_TO_TRACEJIT,
+    cast,
+    convert,
+    dtype_of,
+    implements,
+    raw,
+    shape_of,
+)
 from tracejit.tracing import Box, box
 
 _MODES = {
@@ -51,7 +60,7 @@ class AtIndex:
 
     def get(self, *, mode: str | None = None, fill_value: Any = None, **_: Any) -> Any:
         """`x[index]` with a mode for indices out of bounds."""
-        x, part, sel = self._part(_mode(mode) or "clip")
+        _, part, sel = self._part(_mode(mode) or "clip")
         if sel.mask is not None:
             return MaskedArray(part, *sel.mask)
         if not sel.arrays:
@@ -124,7 +133,9 @@ class AtIndex:
             old = MaskedArray(part, *sel.mask)
             new = masked_write(part, *sel.mask, values if combine is _replace else combine(old, values))
             return self._wrap(self._written(x, sel, new))
-        values = convert(values, dtype_of(x)) if type(values) is not MaskedArray else values.refuse("an update")
+        values = (
+            convert(values, dtype_of(x)) if type(values) is not MaskedArray else values.refuse("an update")
+        )
         if not sel.arrays:
             new = combine(part, fit(values, shape_of(part)))
         else:
@@ -162,13 +173,15 @@ def _mode(mode: Any) -> str | None:
     mode = getattr(mode, "name", mode)
     mode = mode.lower() if isinstance(mode, str) else mode
     if mode not in _MODES:
-        raise ArgumentError(name="x.at", problem=f"mode {mode!r} is none of 'fill', 'drop', 'clip', 'promise_in_bounds'")
+        raise ArgumentError(
+            name="x.at", problem=f"mode {mode!r} is none of 'fill', 'drop', 'clip', 'promise_in_bounds'"
+        )
     return _MODES[mode]
 
 
 def parse_lenient(shape: Shape, index: Any) -> Selection:
     """Like `indexing.parse`, with every integer as an array and nothing checked: negative ones are wrapped."""
-    entries = _fill([_entry(e) for e in (index if type(index) is tuple else (index,))], shape)
+    entries = fill_entries([entry_of(e) for e in (index if type(index) is tuple else (index,))], shape)
     sel = Selection()
     axis = dim = 0
     spots: list[int] = []
@@ -180,7 +193,7 @@ def parse_lenient(shape: Shape, index: Any) -> Selection:
             sel.items.append(("at", extents.position(value, shape[axis], axis)))
             dim -= 1
         elif kind == "slice":
-            sel.items.append(_slice_item(value, shape[axis], axis))
+            sel.items.append(slice_item(value, shape[axis], axis))
         elif kind in ("int", "array"):
             sel.items.append(("all",))
             sel.arrays.append((dim, _wrapped(value, shape[axis])))
@@ -195,7 +208,9 @@ def parse_lenient(shape: Shape, index: Any) -> Selection:
         sel.trivial = sel.trivial and sel.items[-1][0] == "all"
         axis, dim = axis + (kind != "new"), dim + 1
     if sel.mask and sel.arrays:
-        raise IndexingError(problem="a traced mask cannot be combined with integers or integer arrays in one index")
+        raise IndexingError(
+            problem="a traced mask cannot be combined with integers or integer arrays in one index"
+        )
     sel.front = bool(spots) and spots != list(range(spots[0], spots[0] + len(spots)))
     return sel
 
@@ -222,7 +237,9 @@ def _gather(part: Any, sel: Selection, mode: str, fill_value: Any) -> Any:
     )
     sizes = tuple(1 if d in at.axes else s if type(s) is int else None for d, s in enumerate(shape_of(part)))
     extra = {} if mode != "fill" else {"fill_value": _fill_value(fill_value, dtype_of(part))}
-    return ops.gather.gather(part, at.indices, dimension_numbers=numbers, slice_sizes=sizes, mode=mode, **extra)
+    return ops.gather.gather(
+        part, at.indices, dimension_numbers=numbers, slice_sizes=sizes, mode=mode, **extra
+    )
 
 
 def _fill_value(value: Any, dtype: np.dtype) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import TracedMaskError
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtype_of, raw, shape_of
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import wrap
 
 
 def spread(mask: Any, first: int, ndim: int) -> Any:
@@ -168,7 +168,12 @@ for _name, _ufunc in _OPERATORS.items():
     setattr(MaskedArray, f"__r{_name}__", _binary(_ufunc, True))
 for _name, _ufunc in _COMPARISONS.items():
     setattr(MaskedArray, f"__{_name}__", _binary(_ufunc, False))
-for _name, _ufunc in {"neg": np.negative, "abs": np.absolute, "invert": np.invert, "pos": np.positive}.items():
+for _name, _ufunc in {
+    "neg": np.negative,
+    "abs": np.absolute,
+    "invert": np.invert,
+    "pos": np.positive,
+}.items():
     setattr(MaskedArray, f"__{_name}__", lambda self, _u=_ufunc: self.apply(NUMPY_TO_TRACEJIT[_u], self))
 for _func in _REDUCTIONS:
     setattr(MaskedArray, _func.__name__, lambda self, axis=None, _f=_func, **kw: self.reduce(_f, axis, **kw))

@@ -23,18 +23,15 @@ from tracejit.errors import (
     TracerIntegerError,
     UnsupportedFunctionError,
 )
-from tracejit.ir.avals import capacity
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, indexing, views
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, kind_of, raw, shape_of
 from tracejit.numpy.boxes.masked import MaskedArray
-from tracejit.numpy.ufuncs import TABLE, Ufunc, loop_dtypes
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, raw, shape_of
+from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, box, is_tracing, wrap
 
-_OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
 
-
-def _member(name: str) -> Any:
+def member(name: str) -> Any:
     """Decorator: the function becomes `Box.<name>`."""
 
     def add(fn: Any) -> Any:
@@ -44,7 +41,7 @@ def _member(name: str) -> Any:
     return add
 
 
-def _attribute(name: str) -> Any:
+def attribute(name: str) -> Any:
     """Decorator: the function becomes the property `Box.<name>`."""
 
     def add(fn: Any) -> Any:
@@ -57,7 +54,7 @@ def _attribute(name: str) -> Any:
 # ---------------------------------------------------------------- attributes
 
 
-@_attribute("shape")
+@attribute("shape")
 def shape(x: Box) -> tuple[Any, ...]:
     """The shape: ints, and boxes of traced integers for dynamic dimensions."""
     s = x.aval.shape
@@ -75,7 +72,7 @@ def _set_shape(x: Box, new: Any) -> None:
 Box.shape = Box.shape.setter(_set_shape)  # type: ignore[attr-defined]
 
 
-@_attribute("size")
+@attribute("size")
 def size(x: Box) -> Any:
     total: Any = 1
     for d in shape(x):
@@ -83,14 +80,16 @@ def size(x: Box) -> Any:
     return total
 
 
-_attribute("dtype")(lambda x: x.aval.dtype)
-_attribute("ndim")(lambda x: len(x.aval.shape))
-_attribute("itemsize")(lambda x: x.aval.dtype.itemsize)
-_attribute("nbytes")(lambda x: size(x) * x.aval.dtype.itemsize)
-_attribute("T")(lambda x: transposed(x, tuple(reversed(range(len(x.aval.shape))))))
-_attribute("flags")(lambda x: _FLAGS)
-_attribute("base")(lambda x: None)
-_attribute("strides")(lambda x: np.lib.stride_tricks.as_strided(np.empty(1, x.aval.dtype), x.aval.shape).strides)
+attribute("dtype")(lambda x: x.aval.dtype)
+attribute("ndim")(lambda x: len(x.aval.shape))
+attribute("itemsize")(lambda x: x.aval.dtype.itemsize)
+attribute("nbytes")(lambda x: size(x) * x.aval.dtype.itemsize)
+attribute("T")(lambda x: transposed(x, tuple(reversed(range(len(x.aval.shape))))))
+attribute("flags")(lambda x: _FLAGS)
+attribute("base")(lambda x: None)
+attribute("strides")(
+    lambda x: np.lib.stride_tricks.as_strided(np.empty(1, x.aval.dtype), x.aval.shape).strides
+)
 
 
 class _Flags:
@@ -100,13 +99,15 @@ class _Flags:
     f_contiguous = False
 
     def __getitem__(self, name: str) -> bool:
-        return getattr(self, {"C": "c", "F": "f"}.get(name[0], name) + "_contiguous" if "CONT" in name else name.lower())
+        return getattr(
+            self, {"C": "c", "F": "f"}.get(name[0], name) + "_contiguous" if "CONT" in name else name.lower()
+        )
 
 
 _FLAGS = _Flags()
 
 
-@_attribute("mT")
+@attribute("mT")
 def matrix_transpose(x: Box) -> Box:
     """The last two axes swapped."""
     n = len(x.aval.shape)
@@ -115,12 +116,12 @@ def matrix_transpose(x: Box) -> Box:
     return transposed(x, (*range(n - 2), n - 1, n - 2))
 
 
-@_attribute("real")
+@attribute("real")
 def real_part(x: Box) -> Any:
     return _part(x, views.RealPart()) if x.aval.dtype.kind == "c" else x
 
 
-@_attribute("imag")
+@attribute("imag")
 def imag_part(x: Box) -> Any:
     if x.aval.dtype.kind == "c":
         return _part(x, views.ImagPart())
@@ -168,7 +169,7 @@ class _Flat:
         return size(self._x)
 
 
-_attribute("flat")(_Flat)
+attribute("flat")(_Flat)
 
 
 # ---------------------------------------------------------------- views
@@ -233,7 +234,9 @@ def reshape_target(old: Any, new: Any) -> tuple[Any, ...]:
         if -1 in out and known and total % known == 0 and out.count(-1) == 1:
             out[out.index(-1)] = total // known
         if int(np.prod(out, dtype=int)) != total or any(n < 0 for n in out):
-            raise ShapeError(op="reshape", problem=f"cannot reshape array of size {total} into shape {tuple(dims)}")
+            raise ShapeError(
+                op="reshape", problem=f"cannot reshape array of size {total} into shape {tuple(dims)}"
+            )
     return tuple(out)
 
 
@@ -241,13 +244,13 @@ Box.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
 Box.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
 
 
-@_member("__iter__")
+@member("__iter__")
 def iterate(x: Box) -> Iterator[Any]:
     n = len_of(x)
     return (indexing.getitem(x, i) for i in range(n))
 
 
-@_member("__len__")
+@member("__len__")
 def len_of(x: Box) -> int:
     if not x.aval.shape:
         raise ArgumentTypeError(name="len()", problem="of unsized object: the array is 0-d")
@@ -257,135 +260,9 @@ def len_of(x: Box) -> int:
     return n
 
 
-@_member("__contains__")
+@member("__contains__")
 def contains(x: Box, value: Any) -> bool:
     return bool(NUMPY_TO_TRACEJIT[np.any](TABLE["equal"](x, value)))
-
-
-# ---------------------------------------------------------------- operators
-
-
-def _binary(name: str, ufunc: Ufunc) -> None:
-    def forward(x: Box, y: Any) -> Any:
-        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
-            return NotImplemented
-        return ufunc.operator(x, y)
-
-    def reflected(x: Box, y: Any) -> Any:
-        return ufunc.operator(y, x) if isinstance(y, _OPERANDS) else NotImplemented
-
-    def inplace(x: Box, y: Any) -> Any:
-        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
-            return NotImplemented
-        return forward(x, y) if x.scalar else update(x, ufunc, y)
-
-    setattr(Box, f"__{name}__", forward)
-    setattr(Box, f"__r{name}__", reflected)
-    setattr(Box, f"__i{name}__", inplace)
-
-
-def update(x: Box, ufunc: Ufunc, *operands: Any) -> Box:
-    """x = ufunc(x, *operands) in place, with NumPy's casting and shape rules."""
-    check_output(ufunc.__name__, loop_dtypes(ufunc.np, tuple(map(kind_of, (x, *operands))))[-1], x.aval.dtype)
-    result = ufunc.apply((x, *operands))
-    if shape_of(result) != x.aval.shape:
-        raise ShapeError(
-            op=ufunc.__name__,
-            problem=f"non-broadcastable output operand with shape {x.aval.shape} doesn't match the "
-            f"broadcast shape {shape_of(result)}",
-        )
-    indexing.assign(x.storage, x.chain, cast(result, x.aval.dtype))
-    return x
-
-
-for _name, _ufunc in {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
-    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "lshift": "left_shift", "rshift": "right_shift", "divmod": "divmod",
-}.items():  # fmt: skip
-    _binary(_name, TABLE[_ufunc])
-
-
-def _comparison(ufunc: Ufunc) -> Any:
-    def compare(x: Box, y: Any) -> Any:
-        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
-            return NotImplemented
-        return ufunc.operator(x, y)
-
-    return compare
-
-
-for _name, _ufunc in {
-    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
-}.items():  # fmt: skip
-    setattr(Box, f"__{_name}__", _comparison(TABLE[_ufunc]))
-for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
-    setattr(Box, f"__{_name}__", lambda x, _u=TABLE[_ufunc]: _u.operator(x))
-
-
-def power(x: Any, y: Any) -> Any:
-    """`x ** y`: small constant exponents as products and roots, as NumPy has its fast paths."""
-    if type(y) in (int, float) and type(x) is Box:
-        fast = _small_power(x, y)
-        if fast is not None:
-            return fast
-    return TABLE["power"].operator(x, y)
-
-
-def _small_power(x: Box, y: Any) -> Any:
-    d = loop_dtypes(np.power, (kind_of(x), type(y)))[-1]
-    if type(y) is float and (x.aval.dtype.kind in "biu" or (y != int(y) if abs(y) < 100 else True)):
-        return TABLE["sqrt"].operator(x) if y == 0.5 and dtypes.is_inexact(x.aval.dtype) else None
-    n = int(y)
-    if d.kind in "iu" and n < 0:
-        raise ValueError("Integers to negative integer powers are not allowed.")
-    if abs(n) > 64 or d.kind == "b":
-        return None
-    value = cast(x.read(), d)
-    return wrap(ops.arithmetic.square(value) if n == 2 else ops.arithmetic.integer_pow(value, n=n), x.weak)
-
-
-@_member("__pow__")
-def _pow(x: Box, y: Any, modulus: Any = None) -> Any:
-    if type(y) is MaskedArray or not isinstance(y, _OPERANDS) or modulus is not None:
-        return NotImplemented
-    return power(x, y)
-
-
-@_member("__rpow__")
-def _rpow(x: Box, y: Any) -> Any:
-    return TABLE["power"].operator(y, x) if isinstance(y, _OPERANDS) else NotImplemented
-
-
-@_member("__ipow__")
-def _ipow(x: Box, y: Any) -> Any:
-    if x.scalar:
-        return _pow(x, y)
-    result = _pow(x, y)
-    check_output("power", result.aval.dtype, x.aval.dtype)
-    x[...] = result
-    return x
-
-
-@_member("__matmul__")
-def _matmul(x: Box, y: Any) -> Any:
-    return NUMPY_TO_TRACEJIT[np.matmul](x, y) if isinstance(y, _OPERANDS) else NotImplemented
-
-
-@_member("__rmatmul__")
-def _rmatmul(x: Box, y: Any) -> Any:
-    return NUMPY_TO_TRACEJIT[np.matmul](y, x) if isinstance(y, _OPERANDS) else NotImplemented
-
-
-@_member("__imatmul__")
-def _imatmul(x: Box, y: Any) -> Any:
-    x[...] = _matmul(x, y)
-    return x
-
-
-@_member("__round__")
-def _round(x: Box, ndigits: int | None = None) -> Any:
-    return NUMPY_TO_TRACEJIT[np.round](x, ndigits or 0)
 
 
 # ---------------------------------------------------------------- Python's conversions
@@ -399,7 +276,7 @@ def known_value(x: Box, error: Any) -> Any:
     return value
 
 
-@_member("__bool__")
+@member("__bool__")
 def _bool(x: Box) -> bool:
     if x.aval.is_static and x.aval.size > 1:
         raise ShapeError(
@@ -419,60 +296,62 @@ def _refuse_store(x: Box) -> None:
         raise TracerArrayError(aval=str(x.aval))
 
 
-@_member("__float__")
+@member("__float__")
 def _float(x: Box) -> float:
     _refuse_store(x)
     return float(known_value(x, TracerFloatError))
 
 
-@_member("__complex__")
+@member("__complex__")
 def _complex(x: Box) -> complex:
     _refuse_store(x)
     return complex(known_value(x, TracerFloatError))
 
 
-@_member("__int__")
+@member("__int__")
 def _int(x: Box) -> int:
     _refuse_store(x)
     return int(known_value(x, TracerIntegerError))
 
 
-@_member("__index__")
+@member("__index__")
 def _index(x: Box) -> int:
     if x.aval.dtype.kind not in "iub" or x.aval.shape:
-        raise ArgumentTypeError(name="index", problem=f"a traced {x.aval} cannot be interpreted as an integer")
+        raise ArgumentTypeError(
+            name="index", problem=f"a traced {x.aval} cannot be interpreted as an integer"
+        )
     return int(known_value(x, TracerIntegerError))
 
 
-@_member("item")
+@member("item")
 def item(x: Box, *index: Any) -> Any:
     """The one element (or the one at `index`) as a Python number."""
     return known_value(x, TracerFloatError).item(*index)
 
 
-@_member("tolist")
+@member("tolist")
 def tolist(x: Box) -> Any:
     """Nested Python lists of numbers; needs known values."""
     return known_value(x, TracerFloatError).tolist()
 
 
-@_member("__hash__")
+@member("__hash__")
 def _hash(x: Box) -> int:
     raise ArgumentTypeError(name="hash", problem=f"a traced {x.aval} is not hashable, as arrays are not")
 
 
-@_member("__repr__")
+@member("__repr__")
 def _repr(x: Box) -> str:
     return f"Traced<{x.aval}>"
 
 
-@_member("__format__")
+@member("__format__")
 def _format(x: Box, spec: str) -> str:
     value = extents.known(x.read()) if spec else None
     return format(value.item() if np.ndim(value) == 0 else value, spec) if value is not None else _repr(x)
 
 
-@_member("__copy__")
+@member("__copy__")
 def _copy(x: Box) -> Box:
     out = box(x.read(), x.weak)
     out.scalar = x.scalar
@@ -485,7 +364,7 @@ Box.__deepcopy__ = lambda x, memo: _copy(x)  # type: ignore[attr-defined]
 # ---------------------------------------------------------------- NumPy's protocols
 
 
-@_member("__array__")
+@member("__array__")
 def _array(x: Box, dtype: Any = None, copy: Any = None) -> np.ndarray:
     value = x.read()
     if isinstance(value, Value) or is_tracing() is None:
@@ -493,7 +372,7 @@ def _array(x: Box, dtype: Any = None, copy: Any = None) -> np.ndarray:
     return np.array(value, dtype)
 
 
-@_member("__array_ufunc__")
+@member("__array_ufunc__")
 def _array_ufunc(x: Box, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if any(type(i) is MaskedArray for i in inputs):
         return NotImplemented
@@ -503,7 +382,7 @@ def _array_ufunc(x: Box, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: A
     return fn(*inputs, **kwargs) if method == "__call__" else getattr(fn, method)(*inputs, **kwargs)
 
 
-@_member("__array_function__")
+@member("__array_function__")
 def _array_function(x: Box, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     fn = NUMPY_TO_TRACEJIT.get(func)
     if fn is None:

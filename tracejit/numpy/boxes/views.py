@@ -34,7 +34,9 @@ class Region(View):
 
     __slots__ = ("axes", "base", "sizes", "starts", "steps")
 
-    def __init__(self, base: Shape, starts: Any, sizes: Any, steps: Any, axes: tuple[int | None, ...]) -> None:
+    def __init__(
+        self, base: Shape, starts: Any, sizes: Any, steps: Any, axes: tuple[int | None, ...]
+    ) -> None:
         self.base = base
         self.starts: tuple[Number, ...] = starts
         self.sizes: tuple[Number, ...] = sizes
@@ -50,7 +52,8 @@ class Region(View):
     def shape(self) -> Shape:
         """The view's shape; the Dims hold this trace's values, not yet variables of a jaxpr."""
         return tuple(
-            1 if a is None else extents.to_dim(self.sizes[a], extents.capacity(self.base[a])) for a in self.axes
+            1 if a is None else extents.to_dim(self.sizes[a], extents.capacity(self.base[a]))
+            for a in self.axes
         )
 
     @property
@@ -70,8 +73,12 @@ class Region(View):
             isinstance(other, Region)
             and other.axes == self.axes
             and other.steps == self.steps
-            and all(a is b or (type(a) is int and a == b) for a, b in zip(other.starts, self.starts, strict=True))
-            and all(a is b or (type(a) is int and a == b) for a, b in zip(other.sizes, self.sizes, strict=True))
+            and all(
+                a is b or (type(a) is int and a == b) for a, b in zip(other.starts, self.starts, strict=True)
+            )
+            and all(
+                a is b or (type(a) is int and a == b) for a, b in zip(other.sizes, self.sizes, strict=True)
+            )
         )
 
     def permuted(self, order: tuple[int, ...]) -> Region:
@@ -151,7 +158,9 @@ class Region(View):
         return ops.slices.slice(x, start_indices=(0,) * len(limits), limit_indices=limits, strides=strides)
 
     def _strides(self) -> tuple[int, ...]:
-        return tuple(1 if type(n) is int and n <= 1 else abs(s) for s, n in zip(self.steps, self.sizes, strict=True))
+        return tuple(
+            1 if type(n) is int and n <= 1 else abs(s) for s, n in zip(self.steps, self.sizes, strict=True)
+        )
 
     def _static_slice(self, low: list[Number]) -> dict[str, Any] | None:
         """Parameters of `slice` and `slice_update` where nothing but whole axes is traced."""

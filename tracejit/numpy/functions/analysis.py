@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes, ops
+from tracejit import dtypes
 from tracejit.errors import ArgumentError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import (
@@ -15,18 +15,17 @@ from tracejit.numpy.dispatch import (
 )
 from tracejit.numpy.dispatch import (
     cast,
-
     dtype_of,
     implements,
     publish,
     raw,
     result_type,
-
 )
-from tracejit.numpy.products import dot
-from tracejit.numpy.reductions import axes_of, axis_of, inexact_dtype, max_, mean, min_, sum_
-from tracejit.numpy.selection import where
-from tracejit.numpy.shaping import atleast_2d, box_of, concatenate, moveaxis, reshape, stack
+from tracejit.numpy.functions.joining import concatenate, stack
+from tracejit.numpy.functions.products import dot
+from tracejit.numpy.functions.reductions import axes_of, axis_of, inexact_dtype, max_, mean, min_, sum_
+from tracejit.numpy.functions.selection import where
+from tracejit.numpy.functions.shaping import atleast_2d, box_of, moveaxis, reshape
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, wrap
 
@@ -111,7 +110,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     for end, first in ends:
         if end is not None and end is not np._NoValue:  # type: ignore[attr-defined]
             e = box_of(end)
-            e = e if e.ndim else NP[np.broadcast_to](e, tuple(1 if j == k else d for j, d in enumerate(x.shape)))
+            e = (
+                e
+                if e.ndim
+                else NP[np.broadcast_to](e, tuple(1 if j == k else d for j, d in enumerate(x.shape)))
+            )
             x = concatenate([e, x] if first else [x, e], k)
     head = (slice(None),) * k
     for _ in range(n):
@@ -124,7 +127,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of the flattened array, with values around."""
     d = diff(reshape(ary, (-1,)))
-    parts = [reshape(p, (-1,)) for p in (to_begin,) if p is not None] + [d] + [reshape(p, (-1,)) for p in (to_end,) if p is not None]
+    parts = (
+        [reshape(p, (-1,)) for p in (to_begin,) if p is not None]
+        + [d]
+        + [reshape(p, (-1,)) for p in (to_end,) if p is not None]
+    )
     return concatenate(parts)
 
 
@@ -136,7 +143,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     axes = axes_of("gradient", axis, x.ndim)
     steps = varargs if len(varargs) == len(axes) else (varargs[0] if varargs else 1.0,) * len(axes)
     if edge_order != 1 or any(np.ndim(raw(h)) for h in steps):
-        raise ArgumentError(name="gradient", problem="only uniform spacing and edge_order=1 are implemented for traced arrays")
+        raise ArgumentError(
+            name="gradient", problem="only uniform spacing and edge_order=1 are implemented for traced arrays"
+        )
     out = [_slope(x, h, k) for h, k in zip(steps, axes, strict=True)]
     return out[0] if len(out) == 1 else tuple(out)
 
@@ -222,7 +231,11 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     out = stack(outs)
     out = reshape(out, (*lead, *out.shape[1:]))
     extra = out.ndim - len(lead)
-    return moveaxis(out, tuple(range(len(lead), out.ndim)), tuple(range(axis % x.ndim, axis % x.ndim + extra))) if extra else out
+    return (
+        moveaxis(out, tuple(range(len(lead), out.ndim)), tuple(range(axis % x.ndim, axis % x.ndim + extra)))
+        if extra
+        else out
+    )
 
 
 # ---------------------------------------------------------------- norms
@@ -330,5 +343,3 @@ def spacing(x: Any) -> Any:
     """The distance to the next number; needs known values."""
     value = extents.known(raw(x))
     return np.spacing(value)
-
-

@@ -20,8 +20,8 @@ from tracejit.numpy.dispatch import (
     result_type,
     shape_of,
 )
-from tracejit.numpy.reductions import axes_of, sum_
-from tracejit.numpy.shaping import box_of, expand_dims, moveaxis, rank, reshape
+from tracejit.numpy.functions.reductions import axes_of, sum_
+from tracejit.numpy.functions.shaping import box_of, expand_dims, moveaxis, rank, reshape
 from tracejit.tracing import wrap
 
 
@@ -34,7 +34,9 @@ def operands(a: Any, b: Any) -> tuple[Any, Any]:
 def general(x: Any, y: Any, contract: Any, batch: Any = ((), ())) -> Any:
     """`dot_general`; booleans multiply by `and` and add by `or`, as in NumPy."""
     if dtype_of(x).kind == "b":
-        out = ops.linalg.dot_general(cast(x, dtypes.int64), cast(y, dtypes.int64), dimension_numbers=(contract, batch))
+        out = ops.linalg.dot_general(
+            cast(x, dtypes.int64), cast(y, dtypes.int64), dimension_numbers=(contract, batch)
+        )
         return ops.compare.ne(out, np.int64(0))
     return ops.linalg.dot_general(x, y, dimension_numbers=(contract, batch))
 
@@ -43,7 +45,8 @@ def _check(name: str, x: Any, y: Any, i: int, j: int) -> None:
     m, n = shape_of(x)[i], shape_of(y)[j]
     if m != n:
         raise ShapeError(
-            op=name, problem=f"shapes {shape_of(x)} and {shape_of(y)} not aligned: {m} (dim {i}) != {n} (dim {j})"
+            op=name,
+            problem=f"shapes {shape_of(x)} and {shape_of(y)} not aligned: {m} (dim {i}) != {n} (dim {j})",
         )
 
 
@@ -82,7 +85,11 @@ def _batched_matmul(x: Any, y: Any, m: int, n: int) -> Any:
         return general(y, x, ((n - 2,), (0,)))
     lead = broadcast_shapes("matmul", [lead_x, lead_y])
     k = len(lead)
-    x = ops.shape.broadcast_to(x, (*lead, *shape_of(x)[-2:])) if m > 1 else ops.shape.broadcast_to(x, (*lead, *shape_of(x)))
+    x = (
+        ops.shape.broadcast_to(x, (*lead, *shape_of(x)[-2:]))
+        if m > 1
+        else ops.shape.broadcast_to(x, (*lead, *shape_of(x)))
+    )
     y = ops.shape.broadcast_to(y, (*lead, *shape_of(y)[-2:]))
     batch = tuple(range(k))
     return general(x, y, ((len(shape_of(x)) - 1,), (k,)), (batch, batch))
@@ -129,7 +136,10 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     if isinstance(axes, int):
         pair: Any = (tuple(range(m - axes, m)), tuple(range(axes)))
     else:
-        pair = tuple(axes_of("tensordot", s if isinstance(s, (tuple, list)) else (s,), k) for s, k in zip(axes, (m, n), strict=True))
+        pair = tuple(
+            axes_of("tensordot", s if isinstance(s, (tuple, list)) else (s,), k)
+            for s, k in zip(axes, (m, n), strict=True)
+        )
     for i, j in zip(*pair, strict=True):
         if shape_of(x)[i] != shape_of(y)[j]:
             raise ShapeError(op="tensordot", problem="shape-mismatch for sum")
@@ -197,7 +207,9 @@ def einsum(subscripts: Any, *xs: Any, optimize: Any = True, dtype: Any = None, *
         subscripts, xs = _from_lists((subscripts, *xs))
     ins, out = _subscripts(subscripts, [rank(x) for x in xs])
     d = result_type(*xs) if dtype is None else dtypes.canonical(dtype)
-    terms = [_single(convert(x, d), s, _needed(ins, out, n)) for n, (x, s) in enumerate(zip(xs, ins, strict=True))]
+    terms = [
+        _single(convert(x, d), s, _needed(ins, out, n)) for n, (x, s) in enumerate(zip(xs, ins, strict=True))
+    ]
     while len(terms) > 1:
         i, j = _best_pair(terms, out)
         rest = [t for n, t in enumerate(terms) if n not in (i, j)]
@@ -205,12 +217,19 @@ def einsum(subscripts: Any, *xs: Any, optimize: Any = True, dtype: Any = None, *
         terms = [*rest, _contract(terms[i], terms[j], needed)]
     r, labels = _single(*terms[0], set(out))
     if sorted(labels) != sorted(out):
-        raise ArgumentError(name="einsum", problem=f"output subscripts {out!r} that are not among the inputs'")
-    return indexed_copy(ops.shape.transpose(r, permutation=tuple(labels.index(c) for c in out))) if out else wrap(r)
+        raise ArgumentError(
+            name="einsum", problem=f"output subscripts {out!r} that are not among the inputs'"
+        )
+    return (
+        indexed_copy(ops.shape.transpose(r, permutation=tuple(labels.index(c) for c in out)))
+        if out
+        else wrap(r)
+    )
 
 
 def _from_lists(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """The other calling form: operand, its labels, operand, its labels …, output labels."""
+
     def text(labels: Any) -> str:
         return "".join("..." if c is Ellipsis else chr(97 + c) if c < 26 else chr(39 + c) for c in labels)
 
@@ -228,8 +247,13 @@ def _subscripts(text: str, ranks: list[int]) -> tuple[list[str], str]:
         raise ArgumentError(name="einsum", problem=f"{len(ranks)} operands for the subscripts {text!r}")
     extra = [r - len(s.replace("...", "")) for s, r in zip(ins, ranks, strict=True)]
     if any(e < 0 or (e and "..." not in s) for s, e in zip(ins, extra, strict=True)):
-        raise ArgumentError(name="einsum", problem=f"the subscripts {text!r} do not fit the operands' dimensions")
-    dots = "".join(chr(0x391 + n) for n in range(max((e for s, e in zip(ins, extra, strict=True) if "..." in s), default=0)))
+        raise ArgumentError(
+            name="einsum", problem=f"the subscripts {text!r} do not fit the operands' dimensions"
+        )
+    dots = "".join(
+        chr(0x391 + n)
+        for n in range(max((e for s, e in zip(ins, extra, strict=True) if "..." in s), default=0))
+    )
     ins = [s.replace("...", dots[len(dots) - e :] if e else "") for s, e in zip(ins, extra, strict=True)]
     if arrow:
         return ins, right.replace("...", dots)
@@ -257,7 +281,11 @@ def _single(r: Any, labels: str, needed: set[str]) -> tuple[Any, str]:
 
 def _best_pair(terms: list[Any], out: str) -> tuple[int, int]:
     """The pair whose product is smallest."""
-    sizes = {c: d if type(d) is int else d.bound or 1 for r, s in terms for c, d in zip(s, shape_of(r), strict=True)}
+    sizes = {
+        c: d if type(d) is int else d.bound or 1
+        for r, s in terms
+        for c, d in zip(s, shape_of(r), strict=True)
+    }
 
     def cost(i: int, j: int) -> tuple[int, int]:
         rest = set(out).union(*(s for n, (_, s) in enumerate(terms) if n not in (i, j)))
@@ -290,8 +318,12 @@ def _contract(a: Any, b: Any, needed: set[str]) -> tuple[Any, str]:
 def _drop_ones(x: Any, s: str, y: Any, t: str) -> tuple[Any, str]:
     """Axes of size 1 that the other operand has with another size: they broadcast."""
     ones = tuple(
-        n for n, (c, d) in enumerate(zip(s, shape_of(x), strict=True)) if d == 1 and c in t and shape_of(y)[t.index(c)] != 1
+        n
+        for n, (c, d) in enumerate(zip(s, shape_of(x), strict=True))
+        if d == 1 and c in t and shape_of(y)[t.index(c)] != 1
     )
-    return (ops.shape.squeeze(x, dimensions=ones), "".join(c for n, c in enumerate(s) if n not in ones)) if ones else (x, s)
-
-
+    return (
+        (ops.shape.squeeze(x, dimensions=ones), "".join(c for n, c in enumerate(s) if n not in ones))
+        if ones
+        else (x, s)
+    )

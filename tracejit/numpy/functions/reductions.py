@@ -12,9 +12,9 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.masked import worst
 from tracejit.numpy.dispatch import cast, convert, dtype_of, filled, implements, raw, shape_of
 from tracejit.numpy.elementwise import TABLE, truth
-from tracejit.numpy.boxes.masked import worst
 from tracejit.tracing import wrap
 
 Axes = tuple[int, ...]
@@ -79,7 +79,13 @@ def _sum_dtype(d: np.dtype) -> np.dtype:
 
 def _total(name: str, op: Callable[..., Any], neutral: int, merge: str) -> Callable[..., Any]:
     def reduction(
-        a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, initial: Any = None, where: Any = True
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        *,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
     ) -> Any:
         x = raw(a)
         x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
@@ -106,12 +112,20 @@ def _extremum(name: str, op: Callable[..., Any], least: bool, merge: str) -> Cal
         shape, axes = shape_of(x), axes_of(name, axis, len(shape_of(x)))
         has_initial = initial is not None and initial is not np._NoValue  # type: ignore[attr-defined]
         if where is not True and not has_initial:
-            problem = f"reduction operation '{name}imum' does not have an identity, so `where=` needs `initial=`"
+            problem = (
+                f"reduction operation '{name}imum' does not have an identity, so `where=` needs `initial=`"
+            )
             raise ArgumentError(name=name, problem=problem)
         if 0 in (shape[n] for n in axes) and not has_initial:
-            raise ArgumentError(name=name, problem="zero-size array to a reduction operation which has no identity")
+            raise ArgumentError(
+                name=name, problem="zero-size array to a reduction operation which has no identity"
+            )
         x = mask_with(x, where, worst(dtype_of(x), not least))
-        out = op(x, axes=axes) if axes and 0 not in (shape[n] for n in axes) else _empty_extremum(x, axes, not least)
+        out = (
+            op(x, axes=axes)
+            if axes and 0 not in (shape[n] for n in axes)
+            else _empty_extremum(x, axes, not least)
+        )
         out = keep(out, axes, keepdims)
         if has_initial:
             out = TABLE[merge](out, convert(initial, dtype_of(out)))
@@ -214,7 +228,11 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: An
     axes = axes_of("var", axis, len(shape))
     center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
-    square = ops.arithmetic.real(ops.arithmetic.mul(d, ops.arithmetic.conj(d))) if dtype_of(d).kind == "c" else ops.arithmetic.square(d)
+    square = (
+        ops.arithmetic.real(ops.arithmetic.mul(d, ops.arithmetic.conj(d)))
+        if dtype_of(d).kind == "c"
+        else ops.arithmetic.square(d)
+    )
     total = ops.reduce.reduce_sum(mask_with(square, where, 0), axes=axes) if axes else square
     n = count_of(shape, axes, where)
     n = max(n - ddof, 0) if type(n) is int else ops.arithmetic.maximum(
@@ -244,17 +262,23 @@ def std(
 
 
 @implements(np.average, "average")
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
     """The weighted mean."""
     if weights is None:
         out = mean(a, axis, keepdims=keepdims)
         x = raw(a)
-        scale = convert(float(count_of(shape_of(x), axes_of("average", axis, len(shape_of(x))), True)), dtypes.float64)
+        scale = convert(
+            float(count_of(shape_of(x), axes_of("average", axis, len(shape_of(x))), True)), dtypes.float64
+        )
     else:
         x, w = wrap(raw(a)), wrap(raw(weights))
         if w.shape != x.shape:
             if w.ndim != 1 or axis is None:
-                raise ArgumentTypeError(name="average", problem="axis must be given when shapes of a and weights differ")
+                raise ArgumentTypeError(
+                    name="average", problem="axis must be given when shapes of a and weights differ"
+                )
             n = axis_of("average", axis, x.ndim)
             w = w.reshape(tuple(w.shape[0] if d == n else 1 for d in range(x.ndim)))
             w = wrap(ops.shape.broadcast_to(raw(w), shape_of(x)))
@@ -344,7 +368,11 @@ def _cumulative(name: str, op: Callable[..., Any], neutral: Any = None) -> Calla
         x = raw(a) if neutral is None else raw(_without_nan(a, neutral)[0])
         x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
         if axis is None:
-            x = ops.shape.reshape(x, shape=(int(np.prod(shape_of(x), dtype=int)),)) if len(shape_of(x)) != 1 else x
+            x = (
+                ops.shape.reshape(x, shape=(int(np.prod(shape_of(x), dtype=int)),))
+                if len(shape_of(x)) != 1
+                else x
+            )
             axis = 0
         return wrap(op(x, axis=axis_of(name, axis, len(shape_of(x))), reverse=False))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.ops.records import same
-from tests.ops.test_dynamic import PROGRAMS, program
+from tests.ops.test_dims import PROGRAMS, program
 from tests.ops.test_gather import CASES, arguments
 from tests.ops.test_linalg import CASES as PRODUCTS
 from tracejit import errors

@@ -102,7 +102,9 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C")
         return new_array(np.eye(n, m, k, dtypes.canonical(dtype)))
     row = ops.create.iota(shape=(n, m), dtype=dtypes.int64, dimension=0)
     column = ops.create.iota(shape=(n, m), dtype=dtypes.int64, dimension=1)
-    return new_array(cast(ops.compare.eq(ops.arithmetic.add(row, np.int64(k)), column), dtypes.canonical(dtype)))
+    return new_array(
+        cast(ops.compare.eq(ops.arithmetic.add(row, np.int64(k)), column), dtypes.canonical(dtype))
+    )
 
 
 @creates(np.identity, "identity")
@@ -163,7 +165,11 @@ def _arange_known(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     count = math.ceil((head[1] - head[0]) / (1 if step is None else step))
     if count <= SMALL_CONSTANT:
         return new_array(np.arange(*args, dtype=dtype))
-    d = np.arange(head[0], head[0], 1 if step is None else step, dtype).dtype if dtype is None else np.dtype(dtype)
+    d = (
+        np.arange(head[0], head[0], 1 if step is None else step, dtype).dtype
+        if dtype is None
+        else np.dtype(dtype)
+    )
     first = d.type(head[0])
     delta = d.type(head[0] + (1 if step is None else step)) - first  # as NumPy fills it
     out = ops.create.iota(shape=(count,), dtype=d, dimension=0)
@@ -173,7 +179,13 @@ def _arange_known(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
 
 @implements(np.linspace, "linspace")
 def linspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
     """`num` evenly spaced numbers from start to stop."""
     n = int(num)
@@ -193,7 +205,15 @@ def linspace(
 
 
 @implements(np.logspace, "logspace")
-def logspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+def logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
     """Numbers evenly spaced on a logarithmic scale."""
     out = wrap(raw(base)) ** linspace(start, stop, num, endpoint, axis=axis)
     return out.astype(dtype) if dtype is not None else out
@@ -202,7 +222,9 @@ def logspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: 
 # ---------------------------------------------------------------- from values
 
 
-def array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **_: Any) -> Any:
+def array(
+    object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **_: Any
+) -> Any:
     """A new array from an array, a number, or nested sequences of them (traced ones too)."""
     value = raw(object)
     if not isinstance(value, Value):
@@ -255,7 +277,9 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
 @creates(np.fromfunction, "fromfunction")
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """`function` of the index grids."""
-    grids = [new_array(cast(index_grid(shape_arg(shape), n), dtypes.canonical(dtype))) for n in range(len(shape))]
+    grids = [
+        new_array(cast(index_grid(shape_arg(shape), n), dtypes.canonical(dtype))) for n in range(len(shape))
+    ]
     return function(*grids, **kwargs)
 
 

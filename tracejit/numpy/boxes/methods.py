@@ -54,13 +54,17 @@ def _flatten(x: Box, order: str = "C") -> Any:
     return indexed_copy(raw(NUMPY_TO_TRACEJIT[np.ravel](x, order)))
 
 
-def _astype(x: Box, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def _astype(
+    x: Box, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     """A copy in another dtype (complex to real: the real part)."""
     d = dtypes.canonical(dtype)
     if not copy and d == x.aval.dtype:
         return x
     if not np.can_cast(x.aval.dtype, d, casting):  # type: ignore[arg-type]
-        raise ArgumentTypeError(name="astype", problem=f"cannot cast {x.aval.dtype} to {d} by the rule {casting!r}")
+        raise ArgumentTypeError(
+            name="astype", problem=f"cannot cast {x.aval.dtype} to {d} by the rule {casting!r}"
+        )
     return _like(x, cast(x.read(), d))
 
 
@@ -121,4 +125,3 @@ def _unsupported(name: str) -> Any:
 
 for _name in ("tobytes", "tofile", "dump", "dumps", "byteswap", "resize", "setflags", "getfield", "setfield"):
     setattr(Box, _name, _unsupported(_name))
-

@@ -1,0 +1,71 @@
+"""Collectives over vmap axes, with JAX's meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.control.oracle import close
+from tracejit import lax
+from tracejit.api.batching import vmap
+from tracejit.api.derivatives import grad
+from tracejit.errors import UnboundAxisError
+
+X = np.array([[1.0, 2.0], [3.0, 5.0], [-1.0, 4.0]])
+
+
+def over(f: Any) -> Any:
+    return vmap(f, axis_name="i")
+
+
+def test_values(run: Any) -> None:
+    close(run(over(lambda x: x - lax.psum(x, "i")))(X), X - X.sum(0))
+    close(run(over(lambda x: x - lax.pmean(x, "i")))(X), X - X.mean(0))
+    close(run(over(lambda x: lax.pmax(x, "i") - x))(X), X.max(0) - X)
+    close(run(over(lambda x: lax.pmin(x, "i") - x))(X), X.min(0) - X)
+    close(run(over(lambda x: lax.all_gather(x, "i") * x))(X), X[None] * X[:, None])
+    close(run(over(lambda x: x * lax.axis_index("i")))(X), X * np.arange(3)[:, None])
+    close(run(over(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)])))(X), np.stack([X[0] * 0, X[0], X[1]]))
+    close(run(over(lambda x: x * lax.psum(1, "i")))(X), X * 3)
+
+
+def test_derivatives(run: Any) -> None:
+    def spread(x: Any) -> Any:
+        return over(lambda v: np.sum((v - lax.pmean(v, "i")) ** 2))(x)
+
+    close(run(grad(lambda x: np.sum(spread(x))))(X), 2 * (X - X.mean(0)), 1e-8)
+    inside = run(over(grad(lambda v: np.sum(lax.psum(v * v, "i")))))(X)
+    close(inside, 2 * X * 3)
+    top = run(grad(lambda x: np.sum(over(lambda v: lax.pmax(v, "i"))(x))))(X)
+    close(top, (X == X.max(0)) * 3.0)
+    gathered = run(grad(lambda x: np.sum(over(lambda v: lax.all_gather(v, "i") * v)(x))))(X)
+    close(gathered, 2 * np.broadcast_to(X.sum(0), X.shape), 1e-8)
+    ring = [(0, 1), (1, 2), (2, 0)]
+    moved = run(grad(lambda x: np.sum(over(lambda v: lax.ppermute(v, "i", ring) * v)(x))))(X)
+    close(moved, np.roll(X, 1, 0) + np.roll(X, -1, 0))
+
+
+def test_two_axes(run: Any) -> None:
+    f = vmap(vmap(lambda x: x / lax.psum(x, ("i", "j")), axis_name="j"), axis_name="i")
+    close(run(f)(X), X / X.sum())
+    g = vmap(vmap(lambda x: lax.psum(x, "i"), axis_name="j"), axis_name="i")
+    close(run(g)(X), np.broadcast_to(X.sum(0), X.shape))
+
+
+def test_in_loops_and_branches(run: Any) -> None:
+    def f(x: Any) -> Any:
+        return lax.fori_loop(0, 2, lambda i, c: c - 0.5 * lax.pmean(c, "i"), x)
+
+    y = X - 0.5 * X.mean(0)
+    close(run(over(f))(X), y - 0.5 * y.mean(0))
+    picked = run(over(lambda x: lax.cond(x[0] > 0, lambda: lax.psum(x, "i"), lambda: x * 0.0)))(X)
+    close(picked, np.where(X[:, :1] > 0, X.sum(0), 0.0))
+
+
+def test_unbound_names() -> None:
+    with pytest.raises(UnboundAxisError, match="'i'"):
+        lax.psum(1.0, "i")
+    with pytest.raises(UnboundAxisError, match="'j'"):
+        over(lambda x: lax.psum(x, "j"))(X)

@@ -1,0 +1,77 @@
+"""explain: what jit makes of a function, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tracejit.api.common import name_of
+from tracejit.api.jitted import Jitted, jit
+from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `explain` found. `print` it; the fields are for programs.
+
+    `guards`: names read while tracing, whose change makes jit trace again. `captured`: arrays read at every
+    call. `snapshots`: what can't be followed and stays as it was when the function was traced. `written`:
+    arguments and captured arrays that the function updates. `callbacks`: operations that run in Python.
+    """
+
+    name: str
+    equations: int
+    equations_after_passes: int
+    loops: int
+    callbacks: list[str]
+    guards: list[str]
+    captured: list[str]
+    snapshots: list[str]
+    written: list[str]
+    compile_seconds: float
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.name}: {self.equations} equations, {self.equations_after_passes} after the passes, "
+            f"{self.loops} native loops, compiled in {self.compile_seconds * 1e3:.1f} ms"
+        ]
+        for title, items in (
+            ("runs in Python", self.callbacks),
+            ("updates in place", self.written),
+            ("reads at every call", self.captured),
+            ("traces again when these change", self.guards),
+            ("keeps as they were (snapshots)", self.snapshots),
+        ):
+            if items:
+                lines += [f"  {title}:", *(f"    {item}" for item in items)]
+        return "\n".join(lines)
+
+
+def explain(f: Callable[..., Any]) -> Callable[..., Report]:
+    """`explain(f)(*args)`: a `Report` on what `jit(f)` does for these arguments. Nothing is run."""
+    jitted = f if isinstance(f, Jitted) else jit(f)
+
+    def report(*args: Any, **kwargs: Any) -> Report:
+        lowering = jitted.lower(*args, **kwargs)
+        compiled = lowering.compile()
+        program = lowering.program
+        return Report(
+            name=name_of(jitted.fun),
+            equations=count_equations(program.jaxpr),
+            equations_after_passes=count_equations(compiled.jaxpr),
+            loops=sum(line.lstrip().startswith(("for ", "while ")) for line in compiled.as_text("loops").splitlines()),
+            callbacks=compiled.callbacks(),
+            guards=sorted({str(c.node) for c in program.guards.checks}),
+            captured=[str(n) for n in program.guards.nodes],
+            snapshots=[str(s) for s in program.snapshots],
+            written=[program.input_name(n) for n in program.written],
+            compile_seconds=compiled.compile_seconds,
+        )
+
+    return report
+
+
+def count_equations(jaxpr: Jaxpr) -> int:
+    """Equations of the program, those of loops and branches included."""
+    return sum(1 + sum(count_equations(s) for s in sub_jaxprs(e.params)) for e in jaxpr.eqns)

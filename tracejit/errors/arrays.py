@@ -1,0 +1,291 @@
+"""Errors of arrays and NumPy functions: dtypes, shapes, axes, indices, and what a traced value cannot do."""
+
+from __future__ import annotations
+
+from tracejit.errors.base import TracejitError
+
+
+class UnknownDtypeError(TracejitError, TypeError):
+    """A dtype that tracejit cannot compute with: objects, strings, dates, structures."""
+
+    code = "TJ001"
+    cause = "{dtype!r} is not a numeric dtype."
+    remedies = ("use bool, an integer, float16/32/64, bfloat16 or complex64/128",)
+    example = """
+        import tracejit as tj
+        tj.eval_shape(lambda x: x, tj.ShapeDtypeStruct((2,), "U3"))
+    """
+
+
+class TypeRuleError(TracejitError, TypeError):
+    """An operation was given dtypes or a number of operands it does not take."""
+
+    code = "TJ002"
+    cause = "{op}: {problem}"
+    remedies = ("convert the operands with x.astype(...)",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(tj.lax.add)(np.ones(3), np.ones(3, np.float32))
+    """
+
+
+class ShapeError(TracejitError, ValueError):
+    """Shapes that do not fit together."""
+
+    code = "TJ003"
+    cause = "{op}: {problem}"
+    remedies = ("print the shapes with tj.eval_shape, or insert an axis with x[:, None]",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x, y: x + y)(np.ones(3), np.ones(4))
+    """
+
+
+class AxisError(TracejitError, ValueError, IndexError):
+    """An axis outside of the array's dimensions."""
+
+    code = "TJ004"
+    cause = "{op}: axis {axis} is out of bounds for an array of {ndim} dimensions."
+    remedies = ("axes run from -{ndim} to {ndim} - 1",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: np.sum(x, axis=2))(np.ones((3, 4)))
+    """
+
+
+class DynamicExtentError(TracejitError, TypeError):
+    """An operation cannot take a dimension whose size is a traced integer."""
+
+    code = "TJ008"
+    cause = "{op}: {problem}"
+    remedies = ("use a static size, or slice from an array whose size bounds it",)
+    example = """
+        import numpy as np, tracejit as tj
+
+        def step(i, total, x):
+            return total + np.sum(np.pad(x[:i], 1))
+
+        tj.jit(lambda x: tj.lax.fori_loop(0, 3, lambda i, t: step(i, t, x), 0.0))(np.ones(4))
+    """
+
+
+class IndexOutOfRangeError(TracejitError, IndexError):
+    """An index outside of the array, as NumPy raises it; compiled code raises it too."""
+
+    code = "TJ009"
+    cause = "index {index} is out of bounds for axis {axis} with size {size}."
+    remedies = ("use x.at[i].get(mode='clip') or mode='fill' for JAX's behaviour",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x, i: x[i])(np.arange(3.0), 7)
+    """
+
+
+class ConcreteValueError(TracejitError, TypeError):
+    """The value of a traced array was needed while its program was still being recorded."""
+
+    code = "TJ010"
+    cause = "the value of a traced {aval} is not known while tracing."
+    remedies = ("use tracejit.lax.cond, where or while_loop", "mark the argument static with static_argnums")
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: np.nonzero(x))(np.ones(3))
+    """
+
+
+class NotAnArrayError(TracejitError, TypeError):
+    """Something that is neither an array nor a number was given to, or returned from, a traced function."""
+
+    code = "TJ011"
+    cause = "{what} is a {type}, which is not an array or a number: {value!r}."
+    remedies = ("register its class with tracejit.tree.register", "pass it as a static argument")
+    example = """
+        import tracejit as tj
+        tj.jit(lambda x: "text")(1.0)
+    """
+
+
+class TracerBoolError(TracejitError, TypeError):
+    """Python needed to know whether a traced value is true, while the program was being recorded.
+
+    `if`, `while`, `and`, `or`, `not`, `assert`, `in`, `min(...)` and chained comparisons ask for it.
+    """
+
+    code = "TJ100"
+    cause = "the truth value of a traced {aval} is not known while tracing."
+    remedies = (
+        "use np.where(condition, a, b), or tracejit.lax.cond and while_loop",
+        "use & | ~ instead of and, or, not",
+        "mark the argument it comes from static with static_argnums",
+    )
+    example = """
+        import tracejit as tj, tracejit.numpy as tnp
+        tj.make_jaxpr(lambda x: 1.0 if tnp.sum(x) > 0 else 2.0)(3.0)
+    """
+
+
+class TracerIntegerError(TracejitError, TypeError):
+    """Python needed the value of a traced integer: a shape, an axis, `range`, a list index."""
+
+    code = "TJ101"
+    cause = "the value of a traced {aval} is not known while tracing, and a Python integer is needed here."
+    remedies = (
+        "mark the argument it comes from static with static_argnums",
+        "use tracejit.lax.fori_loop instead of range, and an array instead of a list",
+    )
+    example = """
+        import tracejit as tj
+        tj.make_jaxpr(lambda n: [0, 1, 2][n])(1)
+    """
+
+
+class TracerFloatError(TracejitError, TypeError):
+    """Python needed the value of a traced number: float(x), complex(x), math.sin(x), x.item()."""
+
+    code = "TJ102"
+    cause = "the value of a traced {aval} is not known while tracing, and a Python number is needed here."
+    remedies = (
+        "use NumPy's functions instead of math's, and x.astype(float) instead of float(x)",
+        "mark the argument it comes from static with static_argnums",
+    )
+    example = """
+        import math, tracejit as tj
+        tj.make_jaxpr(lambda x: math.sin(x))(1.0)
+    """
+
+
+class TracerArrayError(TracejitError, TypeError):
+    """A traced value was put into a real ndarray, or given to code that only takes real ndarrays."""
+
+    code = "TJ103"
+    cause = "a traced {aval} was put into a real ndarray, which cannot hold it."
+    remedies = (
+        "make the array in the traced function, with tracejit.numpy.zeros and the like",
+        "collect values in a list and use tracejit.numpy.stack",
+        "call code that needs real arrays through tracejit.pure_callback",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda p: np.random.default_rng(0).choice(3, p=p))(np.ones(3) / 3)
+    """
+
+
+class UnsupportedFunctionError(TracejitError, NotImplementedError, TypeError):
+    """A NumPy function that has no traced implementation was given a traced value."""
+
+    code = "TJ104"
+    cause = "{name} has no implementation for traced values."
+    remedies = (
+        "write it with functions that tracejit.numpy has",
+        "call it through tracejit.pure_callback, with a custom_jvp rule if it is differentiated",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.make_jaxpr(lambda x: np.unique(x))(np.ones(3))
+    """
+
+
+class TracedMaskError(TracejitError, IndexError):
+    """The elements that a traced boolean mask selects were needed: their number is not known."""
+
+    code = "TJ105"
+    cause = "x[mask] with a traced mask has no known size, so {what} cannot take it."
+    remedies = (
+        "use np.where(mask, x, 0), or a reduction such as x.sum(where=mask)",
+        "x[mask] = value, x[mask] += value and x[mask].sum() work as they are",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.make_jaxpr(lambda x: np.sort(x[x > 0]))(np.ones(3))
+    """
+
+
+class OuterWriteError(TracejitError, RuntimeError):
+    """An inner transformation wrote into an array that it had captured from outside."""
+
+    code = "TJ106"
+    cause = "an inner transformation writes into a captured {aval}."
+    remedies = (
+        "pass the array as an argument and return it",
+        "write into a copy made inside, and return it",
+    )
+    example = """
+        import numpy as np, tracejit as tj, tracejit.numpy as tnp
+        def f(x):
+            kept = tnp.zeros(3)
+            def inner(y):
+                kept[0] = y
+                return y
+            return tj.jvp(inner, (x,), (1.0,))[0]
+        tj.make_jaxpr(f)(1.0)
+    """
+
+
+class ReadOnlyViewError(TracejitError, ValueError):
+    """A write into a broadcast view or a diagonal, which NumPy makes read-only."""
+
+    code = "TJ107"
+    cause = "assignment destination is read-only."
+    remedies = ("write into a copy: x = x.copy()",)
+    example = """
+        import numpy as np, tracejit as tj, tracejit.numpy as tnp
+        def f(x):
+            y = tnp.broadcast_to(x, (2, 3))
+            y[0, 0] = 1.0
+            return y
+        tj.make_jaxpr(f)(np.ones(3))
+    """
+
+
+class OutputCastError(TracejitError, TypeError):
+    """An in-place operation or `out=` whose result does not fit the array's dtype (NumPy's same_kind rule)."""
+
+    code = "TJ108"
+    cause = "cannot cast the result of {name} from {source} to {target} with casting rule '{rule}'."
+    remedies = (
+        "write x = x {name} y instead of the in-place form",
+        "convert the array first: x = x.astype({source})",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        def f(x):
+            x += 1.5
+            return x
+        tj.make_jaxpr(f)(np.arange(3))
+    """
+
+
+class IndexingError(TracejitError, IndexError):
+    """An index that NumPy does not take: too many, of a wrong type, or of a wrong shape."""
+
+    code = "TJ109"
+    cause = "{problem}."
+    remedies = ("indices are integers, slices, None, ..., integer arrays and boolean arrays",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.make_jaxpr(lambda x: x[0, 0])(np.ones(3))
+    """
+
+
+class ArgumentError(TracejitError, ValueError):
+    """An argument of an array function that NumPy would refuse as well."""
+
+    code = "TJ110"
+    cause = "{name}: {problem}."
+    remedies = ("see the documentation of {name}",)
+    example = """
+        import numpy as np, tracejit as tj, tracejit.numpy as tnp
+        tj.make_jaxpr(lambda x: tnp.split(x, 2))(np.ones(3))
+    """
+
+
+class ArgumentTypeError(TracejitError, TypeError):
+    """An argument of a kind that an array function cannot take while tracing."""
+
+    code = "TJ111"
+    cause = "{name}: {problem}."
+    remedies = ("see the documentation of {name}",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.make_jaxpr(lambda x: hash(x))(np.ones(3))
+    """

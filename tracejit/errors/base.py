@@ -1,0 +1,103 @@
+"""Every error a user can cause: one class, one stable code, one page.
+
+A class states its code, a one-sentence cause (a format string), and remedies.
+`python -m tracejit help TJ012` prints the page. The user's own file and line
+are added when the error is raised.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+from typing import Any, ClassVar
+
+import numpy as np
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+
+CODES: dict[str, type[TracejitError]] = {}
+
+
+def is_internal(filename: str) -> bool:
+    """True for files of this package (frames that no user wrote)."""
+    return filename.startswith((_PACKAGE, "<tracejit"))
+
+
+def is_library(filename: str) -> bool:
+    """True for files of this package, of NumPy, and of the import system."""
+    return filename.startswith((_PACKAGE, "<tracejit", _NUMPY, "<frozen"))
+
+
+def user_location() -> str | None:
+    """`file:line` of the innermost frame outside the package, or None."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not is_library(name):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+class TracejitError(Exception):
+    """Base of all. Subclasses also derive from the builtin exception Python would raise."""
+
+    code: ClassVar[str] = "TJ000"
+    cause: ClassVar[str] = ""
+    remedies: ClassVar[tuple[str, ...]] = ()
+    example: ClassVar[str] = ""  # Python that raises it; the tests run it
+
+    def __init_subclass__(cls) -> None:
+        if "code" in cls.__dict__:
+            if cls.code in CODES:
+                raise TypeError(f"{cls.__name__} reuses {cls.code}")
+            CODES[cls.code] = cls
+
+    def __init__(self, *, where: str | None = None, **details: Any) -> None:
+        self.details = details
+        self.where = where or user_location()
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        lines = [f"[{self.code}] {self.cause.format(**self.details)}"]
+        if self.where:
+            lines.append(f"  at {self.where}")
+        lines += [f"  - {r.format(**self.details)}" for r in self.remedies]
+        lines.append(f"  (python -m tracejit help {self.code})")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:  # KeyError-like bases would print a repr
+        return self.args[0]
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (type(self), self.where, {k: str(v) for k, v in self.details.items()})
+
+    @classmethod
+    def page(cls) -> str:
+        """The help page: cause, remedies, an example that raises it."""
+        out = [f"{cls.code}  {cls.__name__}", "", textwrap.dedent(cls.__doc__ or "").strip(), ""]
+        out += ["Message:", f"  {blanks(cls.cause)}", "", "Remedies:"]
+        out += [f"  - {blanks(r)}" for r in cls.remedies]
+        if cls.example:
+            out += ["", "Example:", textwrap.indent(textwrap.dedent(cls.example).strip(), "    ")]
+        return "\n".join(out)
+
+
+def blanks(text: str) -> str:
+    """A format string for reading: `{shape!r}` as `<shape>`."""
+    return re.sub(r"\{(\w+)[^}]*\}", r"<\1>", text)
+
+
+def _rebuild(cls: type[TracejitError], where: str | None, details: dict[str, str]) -> TracejitError:
+    return cls(where=where, **details)
+
+
+class InternalTypeError(TracejitError, AssertionError):
+    """The IR is inconsistent. This is a bug in tracejit, never the user's fault."""
+
+    code = "TJ007"
+    cause = "inconsistent IR: {problem}"
+    remedies = ("please report it with the program that caused it",)

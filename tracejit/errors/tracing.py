@@ -1,0 +1,104 @@
+"""Errors of tracing and of jit: leaked values, captured state, static, donated and read-only arguments."""
+
+from __future__ import annotations
+
+from tracejit.errors.base import TracejitError
+
+
+class LeakedTracerError(TracejitError, RuntimeError):
+    """A traced value was used after its transformation had ended.
+
+    It was usually stored in a global, an attribute or a list while tracing.
+    """
+
+    code = "TJ005"
+    cause = "a traced value {value} was used after the trace that made it had ended."
+    remedies = ("return the value from the traced function instead of storing it",)
+    example = """
+        import numpy as np, tracejit as tj
+        kept = []
+        tj.grad(lambda x: kept.append(x * 2) or np.sum(x))(np.ones(3))
+        kept[0] + 1
+    """
+
+
+class UnhashableStaticError(TracejitError, ValueError, TypeError):
+    """A static argument is part of the key under which the compiled program is kept: it must be hashable."""
+
+    code = "TJ025"
+    cause = "static argument {argument} of {function} is a {type}, which cannot be hashed."
+    remedies = ("pass a tuple instead of a list", "give its class __hash__ and __eq__")
+    example = """
+        import tracejit as tj
+        tj.jit(lambda x, n: x * n[0], static_argnums=1)(1.0, [2])
+    """
+
+
+class StaticArgumentError(TracejitError, ValueError):
+    """static_argnums, donate_argnums and the like name an argument that the function does not have."""
+
+    code = "TJ026"
+    cause = "{option}={value!r}: {function} {problem}."
+    remedies = ("positions count from 0; use the {option} of arguments in the signature",)
+    example = """
+        import tracejit as tj
+        tj.jit(lambda x: x, static_argnums=3)(1.0)
+    """
+
+
+class DonatedArgumentError(TracejitError, ValueError):
+    """A donated array is passed a second time, or cannot be given away."""
+
+    code = "TJ032"
+    cause = "argument {argument} of {function} is donated, but {problem}."
+    remedies = ("pass a copy in one of the two places", "drop it from donate_argnums")
+    example = """
+        import numpy as np, tracejit as tj
+        x = np.ones(3)
+        tj.jit(lambda a, b: a + b, donate_argnums=0)(x, x)
+    """
+
+
+class ReadOnlyArgumentError(TracejitError, ValueError):
+    """The function writes into an argument whose array is read-only."""
+
+    code = "TJ033"
+    cause = "{function} writes into argument {argument}, which is read-only."
+    remedies = ("pass a copy: x.copy()", "write x = x + 1 instead of x += 1")
+    example = """
+        import numpy as np, tracejit as tj
+
+        def f(x):
+            x += 1
+            return x
+
+        x = np.ones(3)
+        x.flags.writeable = False
+        tj.jit(f)(x)
+    """
+
+
+class CapturedWriteError(TracejitError, RuntimeError):
+    """A compiled function assigned to something outside of it: a global, a closure variable, an
+    attribute of a captured object, or an entry of a captured container.
+
+    The assignment would happen once, while tracing, and not at later calls. Writing into
+    captured arrays, `W[0] = x`, is fine: it happens at every call.
+    """
+
+    code = "TJ120"
+    cause = "{what} is assigned while the function is traced; the assignment would not be repeated at later calls."
+    remedies = (
+        "return the new value and assign it outside of the compiled function",
+        "pass the object as an argument and return it",
+        "make it an array and write into it: counter[...] += 1",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        counter = 0
+        def f(x):
+            global counter
+            counter += 1
+            return x * counter
+        tj.jit(f)(np.ones(3))
+    """

@@ -1,0 +1,254 @@
+"""Buffers, slots, calls and failures of the loop IR as LLVM text.
+
+Slots, pointer variables and stack buffers become allocas of the entry block, which LLVM promotes. Heap
+blocks are held by such variables too, null when there is none, so that the exit block can free them all
+however it was reached.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.lowering.llvmalias import Scopes
+from tracejit.lowering.llvmscalar import typed, value
+from tracejit.lowering.llvmtext import Function, alignment, mem_type, signature
+from tracejit.lowering.loopir import (
+    I64,
+    Alloc,
+    Buffer,
+    Call,
+    Const,
+    Copy,
+    External,
+    Fail,
+    Inst,
+    Operand,
+    Program,
+    SetPointer,
+    SetSlot,
+    Slot,
+    Store,
+)  # fmt: skip
+
+OUT_OF_MEMORY = -2
+STATUS_WORDS = 8  # int64 details that a failure can leave
+
+
+class Target:
+    """What a body needs from its surroundings. `cpu` and `cuda` have one each."""
+
+    def arg(self, f: Function, buffer: Buffer) -> str:
+        """The pointer of an 'arg' buffer."""
+        raise NotImplementedError
+
+    def arena(self, f: Function, buffer: Buffer) -> str:
+        """The pointer of an 'arena' buffer."""
+        raise NotImplementedError
+
+    def param(self, f: Function, index: int) -> str:
+        """The int64 parameter `index`."""
+        raise NotImplementedError
+
+    def external(self, f: Function, external: External) -> str:
+        """The address of an external function."""
+        raise NotImplementedError
+
+    def detail(self, f: Function, index: int, operand: str) -> None:
+        """Leave an int64 detail of a failure for the message."""
+        raise NotImplementedError
+
+    def share(self, f: Function) -> tuple[str, str] | None:
+        """(first, step) of the iterations of an outermost loop that run here; None for all of them."""
+        return None
+
+
+class Memory:
+    """What the statements of one function read, write and call. `finish` is the common exit block."""
+
+    def __init__(self, f: Function, program: Program, target: Target) -> None:
+        self.f = f
+        self.program = program
+        self.target = target
+        self.scopes = Scopes(f.module, program)
+        self.bases: dict[Buffer, str] = {}
+        self.slots: dict[Slot, str] = {}
+        self.params: dict[int, str] = {}
+        self.heap: list[Buffer] = []
+        self.capacities: dict[Buffer, str] = {}
+        self.unlikely = ""
+        self.outermost: Any = None
+
+    # -- memory
+
+    def base(self, b: Buffer) -> str:
+        """The pointer to the first element. Heap and pointer buffers are variables, read at each use."""
+        if b.kind in ("heap", "pointer"):
+            return self.f.let(f"load ptr, ptr {self.variable(b)}")
+        if b not in self.bases:
+            self.bases[b] = self._fixed(b)
+        return self.bases[b]
+
+    def _fixed(self, b: Buffer) -> str:
+        if b.kind == "arg":
+            return self.target.arg(self.f, b)
+        if b.kind == "arena":
+            return self.target.arena(self.f, b)
+        return self.alloca(f"[{max(int(b.size), 1)} x {mem_type(b.dtype)}]", 64)
+
+    def alloca(self, type_: str, align: int = 8, init: str | None = None) -> str:
+        name = self.f.fresh()
+        self.f.entry.append(f"  {name} = alloca {type_}, align {align}")
+        if init is not None:
+            self.f.entry.append(f"  store {type_} {init}, ptr {name}")
+        return name
+
+    def variable(self, b: Buffer) -> str:
+        """The alloca that holds the pointer of a heap or pointer buffer."""
+        if b not in self.bases:
+            self.bases[b] = self.alloca("ptr", 8, "null")
+            if b.kind == "heap":
+                self.heap.append(b)
+        return self.bases[b]
+
+    def capacity(self, b: Buffer) -> str:
+        """The alloca that holds the bytes allocated for a heap buffer."""
+        if b not in self.capacities:
+            self.capacities[b] = self.alloca("i64", 8, "0")
+        return self.capacities[b]
+
+    def element(self, b: Buffer, index: Operand, type_: str) -> str:
+        base = self.base(b)
+        if isinstance(index, Const) and index.value == 0:
+            return base
+        return self.f.let(f"getelementptr inbounds {type_}, ptr {base}, {typed(self.f, index)}")
+
+    def load(self, inst: Inst) -> str:
+        f, b, dtype = self.f, inst.attr, inst.out.dtype
+        t = mem_type(dtype)
+        where = self.element(b, inst.args[0], t)
+        got = f.let(f"load {t}, ptr {where}, align {alignment(dtype)}{self.scopes.tags(b)}")
+        return f.let(f"trunc i8 {got} to i1") if dtype.kind == "b" else got
+
+    def store(self, node: Store) -> None:
+        f, b, dtype = self.f, node.buffer, node.value.dtype
+        t, v = mem_type(dtype), value(self.f, node.value)
+        where = self.element(b, node.index, t)
+        v = f.let(f"zext i1 {v} to i8") if dtype.kind == "b" else v
+        f.add(f"store {t} {v}, ptr {where}, align {alignment(dtype)}{self.scopes.tags(b)}")
+
+    def copy(self, node: Copy) -> None:
+        f, size, align = self.f, node.target.dtype.itemsize, alignment(node.target.dtype)
+        to, source = self.base(node.target), self.base(node.source)
+        count = f.let(f"mul nsw i64 {value(f, node.count)}, {size}")
+        pointers = f"ptr align {align} {to}, ptr align {align} {source}"
+        f.add(f"call void @llvm.memcpy.p0.p0.i64({pointers}, i64 {count}, i1 false)")
+
+    def set_pointer(self, node: SetPointer) -> None:
+        f, to = self.f, self.base(node.target)
+        if node.swap:
+            own = self.base(node.buffer)
+            f.add(f"store ptr {own}, ptr {self.variable(node.target)}")
+        f.add(f"store ptr {to}, ptr {self.variable(node.buffer)}")
+
+    # -- slots and instructions
+
+    def slot(self, s: Slot) -> str:
+        if s not in self.slots:
+            self.slots[s] = self.alloca(mem_type(s.dtype), alignment(s.dtype))
+        return self.slots[s]
+
+    def set_slot(self, node: SetSlot) -> None:
+        f, t, v = self.f, mem_type(node.slot.dtype), value(self.f, node.value)
+        v = f.let(f"zext i1 {v} to i8") if node.slot.dtype.kind == "b" else v
+        f.add(f"store {t} {v}, ptr {self.slot(node.slot)}")
+
+    def get_slot(self, s: Slot) -> str:
+        got = self.f.let(f"load {mem_type(s.dtype)}, ptr {self.slot(s)}")
+        return self.f.let(f"trunc i8 {got} to i1") if s.dtype.kind == "b" else got
+
+    # -- calls, failures, heap
+
+    def call(self, node: Call) -> None:
+        f = self.f
+        result, kinds = signature(node.target.signature)
+        address = self.target.external(f, node.target)
+        args = ", ".join(f"{t} {self.argument(a)}" for t, a in zip(kinds, node.args, strict=True))
+        text = f"call {result} {address}({args}) nounwind"
+        if result == "void":
+            f.add(text)
+            return
+        name = f.let(text)
+        if node.out is not None:
+            f.names[node.out.id] = name
+        if node.checked:
+            self.leave_if(f.let(f"icmp ne i32 {name}, 0"), name)
+
+    def argument(self, a: Any) -> str:
+        if isinstance(a, Buffer):
+            return self.base(a)
+        if isinstance(a, tuple):
+            buffer, index = a
+            index = Const(index, I64) if isinstance(index, int) else index
+            return self.element(buffer, index, f"[{buffer.dtype.itemsize} x i8]")
+        return self.slot(a) if isinstance(a, Slot) else value(self.f, a)
+
+    def leave_if(self, cond: str, code: str, details: tuple[str, ...] = ()) -> None:
+        """Go to the exit block with `code` where `cond`, freeing what is allocated."""
+        f = self.f
+        fail, on = f.labels("fail", "ok")
+        f.branch(cond, fail, on, f", !prof {self.weights()}")
+        f.begin(fail)
+        for n, d in enumerate(details[:STATUS_WORDS]):
+            self.target.detail(f, n, d)
+        f.add(f"store i32 {code}, ptr %status.code")
+        f.jump("exit")
+        f.begin(on)
+
+    def weights(self) -> str:
+        self.unlikely = self.unlikely or self.f.module.node('!{!"branch_weights", i32 1, i32 100000}')
+        return self.unlikely
+
+    def fail(self, node: Fail) -> None:
+        details = tuple(value(self.f, d) for d in node.details)
+        self.leave_if(value(self.f, node.cond), str(node.code), details)
+
+    def alloc(self, node: Alloc) -> None:
+        """Grow only: a buffer allocated again in a loop keeps its block while it is large enough."""
+        f, b = self.f, node.buffer
+        bytes_ = f.let(f"mul nsw i64 {value(f, node.size)}, {b.dtype.itemsize}")
+        needed = f.let(f"call i64 @llvm.smax.i64(i64 {bytes_}, i64 1)")
+        variable, capacity = self.variable(b), self.capacity(b)
+        grow, on = f.labels("grow", "allocated")
+        held = f.let(f"load i64, ptr {capacity}")
+        f.branch(f.let(f"icmp slt i64 {held}, {needed}"), grow, on)
+        f.begin(grow)
+        self.release(b)
+        malloc = self.target.external(f, self.register("c:malloc", "ptr(i64)"))
+        block = f.let(f"call noalias ptr {malloc}(i64 {needed}) nounwind")
+        f.add(f"store ptr {block}, ptr {variable}")
+        self.leave_if(f.let(f"icmp eq ptr {block}, null"), str(OUT_OF_MEMORY))
+        f.add(f"store i64 {needed}, ptr {capacity}")
+        f.jump(on)
+        f.begin(on)
+
+    def release(self, b: Buffer) -> None:
+        f, variable = self.f, self.variable(b)
+        free = self.target.external(f, self.register("c:free", "void(ptr)"))
+        f.add(f"call void {free}(ptr {f.let(f'load ptr, ptr {variable}')}) nounwind")
+        f.add(f"store ptr null, ptr {variable}")
+        f.add(f"store i64 0, ptr {self.capacity(b)}")
+
+    def register(self, name: str, signature_: str) -> External:
+        """An external that the program needs though no statement of its own calls it."""
+        external = External(name, signature_)
+        if external not in self.program.externals:
+            self.program.externals.append(external)
+        return external
+
+    def finish(self) -> None:
+        """The common exit: free the heap, return the status code."""
+        f = self.f
+        f.jump("exit")
+        f.begin("exit")
+        for b in self.heap:
+            self.release(b)

@@ -1,0 +1,1 @@
+"""NumPy's functions, one line or one short function each, registered with `@implements`."""
