@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -33,7 +35,7 @@ NEIGHBOURS = {
     ("__main__", "*"),
 }
 # Tests of the whole rather than of one file.
-WHOLE = {"house", "readme", "proofs", "rules", "programs", "composition", "semantics", "transparency", "demo"}
+WHOLE = {"house", "readme", "proofs", "rules", "programs", "effects", "tricky", "composition", "demo"}
 MAX_LINES = 400
 
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -135,6 +137,15 @@ def test_modules_say_what_they_are():
 def test_tests_mirror_files():
     """tests/ops/test_reduce.py tests tracejit/ops/reduce.py, or a part of it: test_reduce_axes.py."""
     assert [_name(t) for t in TESTS if not _mirrors(t)] == []
+
+
+def test_import_is_light():
+    """numba, LLVM, SciPy and CuPy load when they are first used."""
+    code = (
+        "import sys, tracejit; print([m for m in ('numba', 'llvmlite', 'scipy', 'cupy') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
 
 
 def _mirrors(path: Path) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -194,6 +194,14 @@ class Box:
         self.aval = aval
         self.weak = weak
         self.scalar = scalar
+
+    if TYPE_CHECKING:  # the members that tracejit.numpy.boxes adds
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Iterator[Any]: ...
+        def __len__(self) -> int: ...
 
     def read(self) -> Any:
         """The raw value now: the storage's, seen through the chain of views."""

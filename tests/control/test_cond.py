@@ -45,7 +45,7 @@ def test_predicate_that_differs_between_lanes(run: Any) -> None:
     f, plain = model(lax.cond), model(both)
     expected = [plain(X, y) for y in ys]
     close(run(vmap(f, (None, 0)))(X, ys), tuple(np.stack(c) for c in zip(*expected, strict=True)))
-    scalar = lambda x, y: np.sum(f(x, y)[0]) + f(x, y)[1]  # noqa: E731
+    scalar = lambda x, y: np.sum(f(x, y)[0]) + f(x, y)[1]
     rows = [grad(scalar, (0, 1))(X, y) for y in ys]
     close(run(vmap(grad(scalar, (0, 1)), (None, 0)))(X, ys), tuple(np.stack(c) for c in zip(*rows, strict=True)), 1e-8)
     total = run(grad(lambda x, ys: np.sum(vmap(scalar, (None, 0))(x, ys)), (0, 1)))(X, ys)
@@ -125,7 +125,7 @@ def test_python_scalars_adopt_the_other_branch(run: Any) -> None:
 
 
 def test_errors() -> None:
-    traced = lambda f: make_jaxpr(f)(X)  # noqa: E731
+    traced = lambda f: make_jaxpr(f)(X)
     with pytest.raises(BranchTypeError, match=r"f64\[3\].*f64\[2\]"):
         traced(lambda x: lax.cond(x[0] > 0, lambda: x, lambda: x[:2]))
     with pytest.raises(BranchTypeError, match="output"):

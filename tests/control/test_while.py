@@ -59,7 +59,7 @@ def test_lanes_run_to_their_own_end(run: Any) -> None:
     xs, limits = np.array([0.7, 1.1, 0.2]), np.array([3, 0, 5])
     rows = [doubling(python_while)(x, n) for x, n in zip(xs, limits, strict=True)]
     close(run(vmap(f))(xs, limits), tuple(np.stack(c) for c in zip(*rows, strict=True)))
-    value = lambda x, n: f(x, n)[1]  # noqa: E731
+    value = lambda x, n: f(x, n)[1]
     slopes = np.array([grad(value)(x, n) for x, n in zip(xs, limits, strict=True)])
     close(run(vmap(grad(value)))(xs, limits), slopes, 1e-8)
     close(run(grad(lambda xs: np.sum(vmap(value)(xs, limits))))(xs), slopes, 1e-8)

@@ -495,7 +495,7 @@ def test_sessions_are_per_thread():
 def test_metaclasses_of_the_users():
     class Odd(type):
         def __eq__(cls, other):
-            return True
+            return cls is other
 
         __hash__ = None
 

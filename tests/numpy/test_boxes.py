@@ -232,6 +232,7 @@ def test_masked_updates() -> None:
     check(
         lambda x: (x[x > 3].sum(), x[x > 3].mean(), x[x > 3].max(), x[x > 90].size, (x[x > 3] * 2).sum()), M
     )
+    check(lambda x: x.__setitem__(x * 2 > 3, x[x * 2 > 3] + 1), M)  # the same mask, computed twice
     check(lambda x: x.__setitem__((slice(None), x[0] > 1), 7.0), M)
     check(lambda x: x.__setitem__(x[:, 0] > 1, np.arange(4.0)), M)
 
@@ -339,6 +340,21 @@ def test_a_failed_write_changes_nothing() -> None:
         return x * 1
 
     check(f, X)
+
+
+def test_writes_from_an_inner_transformation_are_refused() -> None:
+    def f(x: Any) -> Any:
+        kept = tnp.zeros(3)
+
+        def inner(y: Any) -> None:
+            kept[0] = y
+
+        program(lambda y: inner(y), 1.0)
+        return kept
+
+    for way in (eager, staged):
+        with pytest.raises(errors.OuterWriteError):
+            way(f, X)
 
 
 def test_small_things() -> None:

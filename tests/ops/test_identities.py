@@ -65,7 +65,11 @@ UNARY = [
     (lambda x: ar.conj(ar.conj(x)), C16, []),
     (lambda x: cr.copy(x), F8, []),
     (lambda x: cr.convert_element_type(cr.convert_element_type(x, dtype="i8"), dtype="i4"), I4, []),
-    (lambda x: cr.convert_element_type(cr.convert_element_type(x, dtype="i2"), dtype="i4"), I4, ["convert_element_type"] * 2),
+    (
+        lambda x: cr.convert_element_type(cr.convert_element_type(x, dtype="i2"), dtype="i4"),
+        I4,
+        ["convert_element_type"] * 2,
+    ),
 ]  # fmt: skip
 
 

@@ -61,7 +61,9 @@ def _on_pair(f: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _input_dims(f: Any, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], raw: list[Any]) -> list[Any]:
+def _input_dims(
+    f: Any, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], raw: list[Any]
+) -> list[Any]:
     """The batch dimension of every leaf, non-negative, or None."""
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         problem = f"it has {len(in_axes)} entries for {len(args)} arguments"
@@ -100,11 +102,15 @@ def _axis_size(
         raise VmapNothingMappedError(function=name_of(f))
     size = distinct.pop()
     if isinstance(size, Dim):
-        raise VmapAxisError(function=name_of(f), what="in_axes", axis=str(size), problem="the axis has a traced extent")
+        raise VmapAxisError(
+            function=name_of(f), what="in_axes", axis=str(size), problem="the axis has a traced extent"
+        )
     return size
 
 
-def _describe_sizes(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: list[Any], given: Any) -> str:
+def _describe_sizes(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: list[Any], given: Any
+) -> str:
     names = argument_names(f, len(args))
     labels = [f"{names[n]}{p}" for n, a in enumerate(args) for p, _ in tree.flatten_with_paths(a)[0]]
     labels += [f"`{k}`{p}" for k in sorted(kwargs) for p, _ in tree.flatten_with_paths(kwargs[k])[0]]

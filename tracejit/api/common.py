@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit import dtypes, tree
-from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
 from tracejit.api.running import run_user
+from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
 from tracejit.ir.avals import aval_of
 from tracejit.tracing import Box, box, to_raw, wrap
 
@@ -28,12 +28,16 @@ def argument_names(f: Any, count: int) -> list[str]:
     return [f"`{positional[n]}`" if n < len(positional) else f"argument {n}" for n in range(count)]
 
 
-def normalize_argnums(transformation: str, f: Any, argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
+def normalize_argnums(
+    transformation: str, f: Any, argnums: int | Sequence[int], count: int
+) -> tuple[int, ...]:
     """Argument positions as non-negative ints. Raises ArgumentCountError."""
     nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for n in nums:
         if not -count <= n < count:
-            raise ArgumentCountError(transformation=transformation, argnums=argnums, function=name_of(f), count=count)
+            raise ArgumentCountError(
+                transformation=transformation, argnums=argnums, function=name_of(f), count=count
+            )
     return tuple(n % count for n in nums)
 
 
@@ -67,7 +71,9 @@ class FlatFunction:
 
     def _split_aux(self, out: Any) -> tuple[Any, Any]:
         if not isinstance(out, tuple) or len(out) != 2:
-            raise TypeError(f"has_aux=True: {name_of(self.f)} must return a pair (result, aux), not {type(out).__name__}")
+            raise TypeError(
+                f"has_aux=True: {name_of(self.f)} must return a pair (result, aux), not {type(out).__name__}"
+            )
         return out
 
 
@@ -87,7 +93,9 @@ def plain(raw: Any) -> Any:
     return wrap(raw[()] if getattr(raw, "shape", None) == () and not hasattr(raw, "aval") else raw)
 
 
-def check_input(transformation: str, name: str, x: Any, holomorphic: bool = False, allow_int: bool = False) -> None:
+def check_input(
+    transformation: str, name: str, x: Any, holomorphic: bool = False, allow_int: bool = False
+) -> None:
     """Raises NonFloatInputError for inputs without a derivative."""
     d = aval_of(x).dtype
     if holomorphic:

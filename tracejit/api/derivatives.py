@@ -94,7 +94,9 @@ def _tangent(f: Any, n: int, primal: Any, tangent: Any) -> Any:
         if got.dtype != want.dtype and type(unbox(tangent)) is not np.ndarray and got.shape == ():
             tangent, got = _weak_cast(tangent, got, want)
     if got != want:
-        raise TangentMismatchError(transformation=f"jvp of {name_of(f)}", argument=f"primal {n}", expected=want, got=got)
+        raise TangentMismatchError(
+            transformation=f"jvp of {name_of(f)}", argument=f"primal {n}", expected=want, got=got
+        )
     return Zero(want) if want.dtype == dtypes.float0 else tangent
 
 
@@ -150,7 +152,9 @@ def linearize_user(
     ins = Inputs(leaves, structure)
     flat = FlatFunction(f, structure, kwargs or {}, weak, has_aux)
     trace = LinearizeTrace(current_trace())
-    tracers = [trace.arg(x, aval_of(x).tangent()) if nz else x for x, nz in zip(leaves, ins.nonzero, strict=True)]
+    tracers = [
+        trace.arg(x, aval_of(x).tangent()) if nz else x for x, nz in zip(leaves, ins.nonzero, strict=True)
+    ]
     invars = [t.tangent for t, nz in zip(tracers, ins.nonzero, strict=True) if nz]
     with new_trace(trace):
         outs = flat(*tracers)
@@ -162,7 +166,10 @@ def linearize_user(
 def input_cotangents(ins: Inputs, tape: Tape, cts: list[Any]) -> list[Any]:
     """Raw cotangents of all inputs: Zeros for those without tangents."""
     found = iter(pull_back(tape, cts))
-    return [next(found) if nz else Zero(aval_of(x).tangent()) for x, nz in zip(ins.leaves, ins.nonzero, strict=True)]
+    return [
+        next(found) if nz else Zero(aval_of(x).tangent())
+        for x, nz in zip(ins.leaves, ins.nonzero, strict=True)
+    ]
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -259,7 +266,9 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, (Box, np.ndarray))
 
 
-def _check_inputs(f: Any, args: tuple[Any, ...], nums: tuple[int, ...], holomorphic: bool, allow_int: bool) -> None:
+def _check_inputs(
+    f: Any, args: tuple[Any, ...], nums: tuple[int, ...], holomorphic: bool, allow_int: bool
+) -> None:
     names = argument_names(f, len(args))
     for n in nums:
         for path, leaf in tree.flatten_with_paths(args[n])[0]:

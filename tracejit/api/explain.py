@@ -60,7 +60,10 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
             name=name_of(jitted.fun),
             equations=count_equations(program.jaxpr),
             equations_after_passes=count_equations(compiled.jaxpr),
-            loops=sum(line.lstrip().startswith(("for ", "while ")) for line in compiled.as_text("loops").splitlines()),
+            loops=sum(
+                line.lstrip().startswith(("for ", "while "))
+                for line in compiled.as_text("loops").splitlines()
+            ),
             callbacks=compiled.callbacks(),
             guards=sorted({str(c.node) for c in program.guards.checks}),
             captured=[str(n) for n in program.guards.nodes],

@@ -71,7 +71,9 @@ def make_jaxpr(
         closed, out_tree = trace_to_jaxpr(f, args, kwargs, static)
         if not return_shape:
             return closed
-        return closed, tree.unflatten(out_tree, [ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals])
+        return closed, tree.unflatten(
+            out_tree, [ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
+        )
 
     return make
 

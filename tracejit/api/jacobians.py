@@ -44,7 +44,11 @@ def jacfwd(
 
 
 def jacrev(
-    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `f`, row by row (reverse mode); result and arguments as `jacfwd`."""
     return _jacobian(f, argnums, has_aux, holomorphic, "jacrev", _rows, allow_int)
@@ -196,4 +200,3 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[..., Any]
         return tree.unflatten(structure, [plain(helpers.instantiate(c)) for c in ins[len(consts) :]])
 
     return transposed
-

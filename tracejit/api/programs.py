@@ -160,7 +160,9 @@ class Program:
                 if m != n and isinstance(y, np.ndarray) and np.may_share_memory(x, y):
                     problem = f"its memory is also passed as {self.input_name(m)}"
             if problem:
-                raise DonatedArgumentError(function=name_of(self.function), argument=self.input_name(n), problem=problem)
+                raise DonatedArgumentError(
+                    function=name_of(self.function), argument=self.input_name(n), problem=problem
+                )
 
     def overlaps(self, inputs: list[Any]) -> bool:
         """Whether an array that is written shares memory with another input."""

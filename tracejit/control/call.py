@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracejit.control.axes import processing_axis
+from tracejit.control.lanes import over_lanes
 from tracejit.control.regions import (
     flags,
     pick,
@@ -15,7 +16,6 @@ from tracejit.control.regions import (
     zero_tangents,
 )
 from tracejit.control.residuals import close, local_axes
-from tracejit.control.lanes import over_lanes
 from tracejit.control.scan import scan_op
 from tracejit.errors import DynamicExtentError
 from tracejit.interpreters import jit

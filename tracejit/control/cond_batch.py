@@ -25,9 +25,7 @@ Branches = tuple[Jaxpr, ...]
 # Ops whose values and derivatives are finite wherever their operands are: running them in
 # lanes that don't take the branch can't make a NaN.
 _HARMLESS = frozenset(
-    "add sub mul neg abs sign maximum minimum real imag conj complex eq ne lt le gt ge and_ or_ xor not_ "
-    "select sin cos tanh logistic convert_element_type stop_gradient copy reshape transpose "
-    "broadcast_in_dim squeeze expand_dims rev slice iota full square".split()
+    ["add", "sub", "mul", "neg", "abs", "sign", "maximum", "minimum", "real", "imag", "conj", "complex", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "not_", "select", "sin", "cos", "tanh", "logistic", "convert_element_type", "stop_gradient", "copy", "reshape", "transpose", "broadcast_in_dim", "squeeze", "expand_dims", "rev", "slice", "iota", "full", "square"]
 )
 _SMALL = 24
 

@@ -26,7 +26,6 @@ from tracejit.ir.values import Zero
 from tracejit.ops import helpers
 from tracejit.tracing import Box, box, current_trace, to_raw
 
-
 # What a function raises that looks at the values of its arguments while it is staged.
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
 

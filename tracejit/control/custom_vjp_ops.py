@@ -17,12 +17,12 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion, NoKernel
 from tracejit.ir.primitive import (
+    FROM_JVP,
     NO_BOUNDS,
     NO_EFFECTS,
     NO_IDENTITIES,
     NO_INPLACE,
     NONLINEAR,
-    FROM_JVP,
     Op,
     not_differentiable,
 )

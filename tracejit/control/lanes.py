@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.control.regions import Typed, permute
 from tracejit.interpreters.stage import arg_avals, stage
 from tracejit.ir.avals import aval_of
 from tracejit.ir.primitive import Op
-from tracejit.control.regions import Typed, permute
 from tracejit.ops import helpers
 from tracejit.tracing import bind
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import tracejit.control.cond  # noqa: F401  (batched loops use the op)
 from tracejit import dtypes, ops, tree
 from tracejit.control.carry import Carry, stable
 from tracejit.control.intern import intern_jaxpr

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
+from tracejit.control.regions import Typed, build, pick, prune, rename_dims, with_outputs
 from tracejit.errors import DynamicExtentError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal
-from tracejit.control.regions import Typed, build, pick, prune, rename_dims, with_outputs
 
 
 def local_axes(aval: Aval, fixed: Collection[Any]) -> tuple[int, ...]:

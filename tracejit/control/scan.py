@@ -13,6 +13,7 @@ import numpy as np
 
 from tracejit.control import scan_batch, scan_linear
 from tracejit.control.execute import evaluate
+from tracejit.control.regions import flags as nonzero_flags
 from tracejit.control.regions import (
     instantiated,
     outer_aval,
@@ -24,7 +25,6 @@ from tracejit.control.regions import (
     union_effects,
     zero_tangents,
 )
-from tracejit.control.regions import flags as nonzero_flags
 from tracejit.control.scan_parts import Parts, scan_params, split
 from tracejit.control.scan_transpose import transpose_scan
 from tracejit.interpreters.core import eval_jaxpr

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tracejit import ops
 from tracejit.control.axes import processing_axis
 from tracejit.control.lanes import over_lanes
-from tracejit.control.regions import union
+from tracejit.control.regions import Typed, build, permute, union, zeros_in
 from tracejit.control.scan_parts import Parts, scan_params, split
-from tracejit.interpreters.stage import bounds_of
+from tracejit.errors import DynamicExtentError
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import arg_avals, stage
 from tracejit.interpreters.vmap import batch_jaxpr
-from tracejit.ir.avals import Dim, aval_of
-from tracejit.ir.jaxpr import Var
-from tracejit.ir.primitive import Op
+from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Jaxpr
+from tracejit.ir.primitive import REGISTRY, Op
 from tracejit.ops import helpers
 from tracejit.tracing import bind
 
@@ -25,15 +25,11 @@ def batch_scan(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]
     if params["length"] is None and dims[0] is not None:
         return _each_lane(scan, size, args, dims, params)
     p, d = split(args, params), split(dims, params)
-    jaxpr, num_carry = params["jaxpr"], params["carry"]
-    consts_b, carry_b, xs_b = (tuple(x is not None for x in part) for part in (d.consts, d.carry, d.xs))
-    while True:  # until no further carry becomes batched
-        force = (*carry_b, *(False,) * (len(jaxpr.outs) - num_carry))
-        new, out_b = batch_jaxpr(jaxpr, size, (False, *consts_b, *carry_b, *xs_b), force, processing_axis())
-        wider = union(carry_b, out_b[:num_carry])
-        if wider == carry_b:
-            break
-        carry_b = wider
+    num_carry = params["carry"]
+    try:
+        new, carry_b, out_b = _batched_body(size, d, params)
+    except DynamicExtentError:  # extents that differ between the lanes
+        return over_lanes(scan, lambda *raw: bind(scan, *raw, **params), size, args, dims, "lanes")  # type: ignore[return-value]
     moved = Parts(
         p.lead,
         [_at(x, k, 0) for x, k in zip(p.consts, d.consts, strict=True)],
@@ -45,35 +41,74 @@ def batch_scan(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]
     return list(outs), out_dims
 
 
+def _batched_body(size: Any, d: Parts, params: dict[str, Any]) -> tuple[Jaxpr, tuple[bool, ...], tuple[bool, ...]]:
+    """(batched body, batched carries, batched outputs); `d` has the batch dims of the operands."""
+    jaxpr, num_carry = params["jaxpr"], params["carry"]
+    consts_b, carry_b, xs_b = (tuple(x is not None for x in part) for part in (d.consts, d.carry, d.xs))
+    while True:  # until no further carry becomes batched
+        force = (*carry_b, *(False,) * (len(jaxpr.outs) - num_carry))
+        new, out_b = batch_jaxpr(jaxpr, size, (False, *consts_b, *carry_b, *xs_b), force, processing_axis())
+        wider = union(carry_b, out_b[:num_carry])
+        if wider == carry_b:
+            return new, carry_b, out_b
+        carry_b = wider
+
+
 def _at(x: Any, dim: int | None, dst: int) -> Any:
     return x if dim is None else helpers.move_batch_axis(x, dim, dst)
 
 
 def _each_lane(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """Lanes with trip counts of their own. Shorter ys are followed by zeros."""
+    if len(params["jaxpr"].outs) > params["carry"]:
+        return _step_by_step(scan, size, args, dims, params)
+    return over_lanes(scan, lambda *raw: bind(scan, *raw, **params), size, args, dims, "lanes")  # type: ignore[return-value]
+
+
+def _step_by_step(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """As many steps as the longest lane has; in each, the lanes that are not done yet take one.
+
+    Rows of ys are then as long as there are lanes, not as long as a lane runs.
+    """
+    p, d = split(args, params), split(dims, params)
     num_carry = params["carry"]
-    longest = None
-    if len(params["jaxpr"].outs) > num_carry:
-        longest = _longest(ops.reduce.reduce_max(args[0], axes=(0,)), params["bound"])
+    limits = helpers.move_batch_axis(p.lead[0], d.lead[0], 0)
+    longest = ops.reduce.reduce_max(limits, axes=(0,))
+    branches = (_resting(params["jaxpr"], params["consts"], num_carry), params["jaxpr"])
+    lane_dims = [None, 0, *_fronts(d.consts), *[0] * num_carry, *_fronts(d.xs)]
 
-    def fn(*raw: Any) -> list[Any]:
-        outs = bind(scan, *raw, **params)
-        return [*outs[:num_carry], *(_extend(y, longest) for y in outs[num_carry:])]
+    def lane(i: Any, limit: Any, *operands: Any) -> list[Any]:
+        return bind(REGISTRY["cond"], ops.compare.lt(i, limit), i, *operands, branches=branches)
 
-    return over_lanes(scan, fn, size, args, dims, "lanes")  # type: ignore[return-value]
+    def body(i: Any, *operands: Any) -> list[Any]:
+        return over_lanes(scan, lane, size, [i, *operands], lane_dims, "step")[0]
+
+    consts = [limits, *(_at(x, k, 0) for x, k in zip(p.consts, d.consts, strict=True))]
+    carry = [helpers.to_batch_axis(x, k, 0, size) for x, k in zip(p.carry, d.carry, strict=True)]
+    xs = [_at(x, k, 1) for x, k in zip(p.xs, d.xs, strict=True)]
+    slices = [Typed(aval_of(x).with_shape(aval_of(x).shape[1:])) for x in xs]
+    index = params["jaxpr"].invars[0]
+    inputs = [Typed(index.aval, index.bounds), *consts, *carry, *slices]
+    bounds = [getattr(v, "bounds", None) for v in inputs]
+    jaxpr, outer = stage(body, arg_avals(inputs), "lanes", bounds)
+    k = len(outer)
+    jaxpr = permute(jaxpr, [k, *range(k), *range(k + 1, len(jaxpr.invars))])
+    parts = Parts([longest], [*outer, *consts], carry, xs)
+    outs = bind(scan, *parts.all(), **scan_params(parts, jaxpr, params))
+    return list(outs), [0] * num_carry + [1] * (len(outs) - num_carry)
 
 
-def _longest(n: Any, bound: int | None) -> Any:
-    """The extent of the ys of all lanes."""
-    if bound is not None:
-        return bound
-    if isinstance(n, Var):
-        return Dim(n, bound)
-    known = bounds_of(n)
-    return Dim(n, None) if known is None else known[1]
+def _fronts(dims: list[Any]) -> list[Any]:
+    return [None if k is None else 0 for k in dims]
 
 
-def _extend(y: Any, extent: Any) -> Any:
-    aval = aval_of(y)
-    full = ops.shape.broadcast_to(aval.dtype.type(0), (extent, *aval.shape[1:]))
-    return ops.index.dynamic_update_slice(full, y, *[np.int64(0)] * aval.ndim)
+@memoize_by_jaxpr
+def _resting(jaxpr: Jaxpr, consts: int, num_carry: int) -> Jaxpr:
+    """A step of a lane that is done: the carry stays, and there are zeros for the ys."""
+
+    def fn(*args: Any) -> list[Any]:
+        env = dict(zip(jaxpr.invars, args, strict=True))
+        carry = args[1 + consts : 1 + consts + num_carry]
+        return [*carry, *(zeros_in(a.aval, env) for a in jaxpr.outs[num_carry:])]
+
+    return build(fn, jaxpr.invars, jaxpr.name)

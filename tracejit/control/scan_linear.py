@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tracejit import dtypes
 from tracejit.control.regions import Typed, build, prune, union
 from tracejit.control.residuals import pad_residuals, rematerialize, unbounded
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
-from tracejit import dtypes
 
 INDEX, CONST, X, HOIST, CHEAP, STACK = "index", "const", "x", "hoist", "cheap", "stack"
 _Kind = tuple[str, int]

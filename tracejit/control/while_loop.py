@@ -38,7 +38,7 @@ from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.jaxpr import Jaxpr, Var
+from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import WhileRegion
 from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, NONLINEAR, Op
 from tracejit.ops import helpers

@@ -90,6 +90,8 @@ class Session:
     def wrap(self, node: Node, value: Any) -> Any:
         """The stand-in of `value`, read at `node`; records guards."""
         cls = type(value)
+        if type(cls).__hash__ is None:  # a metaclass whose classes can't be looked up
+            return objects.wrap_object(self, node, value)
         if cls in containers.SCALARS or isinstance(value, np.generic):
             return self._scalar(node, value)
         if cls in modules.ARRAYS:

@@ -15,7 +15,7 @@ from tracejit.interpreters.stage import arg_avals, stage
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
 from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.source import replay
-from tracejit.ir.values import AddInto, Linear, Zero
+from tracejit.ir.values import AddInto, Linear, Overwrite, Zero
 from tracejit.ops import arithmetic, helpers
 from tracejit.tracing import bind, bind_update
 
@@ -54,10 +54,21 @@ class Accumulators:
             entry[0] = bind(ct.op, holder.pop(), *ct.rest, **ct.params)
             entry[1] = True
 
+    def give(self, var: Any, ct: Any) -> None:
+        """Like `add`, for an array that nothing else refers to."""
+        if var in self._table:
+            self.add(var, ct)
+        else:
+            self._table[var] = [ct, True]
+
     def pop(self, var: Any) -> Any:
         """The cotangent of `var`, which is complete: Zero if nothing was added."""
+        return self.take(var)[0]
+
+    def take(self, var: Any) -> list[Any]:
+        """[cotangent of `var`, do we own the array]."""
         entry = self._table.pop(var, None)
-        return Zero(var.aval) if entry is None else entry[0]
+        return [Zero(var.aval), False] if entry is None else entry
 
 
 def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> None:
@@ -65,20 +76,38 @@ def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> Non
     before = replay.source
     try:
         for eqn in reversed(eqns):
-            out = [cts.pop(v) for v in eqn.outvars]
-            if all(type(c) is Zero for c in out):
+            taken = [cts.take(v) for v in eqn.outvars]
+            if all(type(t[0]) is Zero for t in taken):
                 continue
             replay.source = eqn.source
             args = [_operand(a, env) for a in eqn.invars]
             if eqn.op.transpose is NONLINEAR:
                 raise InternalTypeError(problem=f"`{eqn.op}` is in a linear program but has no transpose rule")
-            ins = eqn.op.transpose(out if eqn.op.multi else out[0], *args, **eqn.params)  # type: ignore[operator]
+            out = [t[0] for t in taken] if eqn.op.multi else taken[0][0]
+            ins = eqn.op.transpose(out, *args, **eqn.params)  # type: ignore[operator]
             del out
             for a, ct in zip(eqn.invars, ins, strict=True):
-                if ct is not None and type(a) is not Literal:
+                if type(ct) is Overwrite:
+                    _overwrite(cts, a, taken[0], ct)
+                elif ct is not None and type(a) is not Literal:
                     cts.add(a, ct)
     finally:
         replay.source = before
+
+
+def _overwrite(cts: Accumulators, var: Any, taken: list[Any], rule: Overwrite) -> None:
+    """The cotangent of `var` is that in `taken`, changed as `rule` says: in place if it is ours alone."""
+    ct, owned = taken
+    taken[0] = None
+    if rule.op is None:
+        (cts.give if owned else cts.add)(var, ct)
+        return
+    holder = [ct]
+    del ct
+    if owned:
+        cts.give(var, bind_update(rule.op, holder, *rule.rest, **rule.params))
+    else:
+        cts.give(var, bind(rule.op, holder.pop(), *rule.rest, **rule.params))
 
 
 def _operand(a: Any, env: dict[Any, Any]) -> Any:

@@ -3,7 +3,8 @@
 `Value` is the root of every trace's tracers and of the jaxpr's variables;
 `Zero` is a known-zero tangent or cotangent; `Linear` stands for an operand
 whose value does not exist while a linear program is transposed; `AddInto` is a
-cotangent given as "add this into a part of the accumulator".
+cotangent given as "add this into a part of the accumulator", `Overwrite` one
+given as "the result's cotangent with a part changed".
 """
 
 from __future__ import annotations
@@ -65,6 +66,21 @@ class AddInto:
         self.aval = aval
         self.rest = rest
         self.params = params
+
+
+class Overwrite:
+    """A cotangent that is the result's with a part changed: `op(ct, *rest, **params)`.
+
+    The transposer applies it in place when nothing else refers to `ct`, so that n
+    writes into an n-array cost O(n) in reverse too. `op` None gives `ct` itself.
+    """
+
+    __slots__ = ("op", "params", "rest")
+
+    def __init__(self, op: Any = None, rest: tuple = (), params: dict[str, Any] | None = None) -> None:
+        self.op = op
+        self.rest = rest
+        self.params = params or {}
 
 
 def is_zero(x: Any) -> bool:

@@ -102,7 +102,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     return wrap(ops.concat.pad(to_raw(operand), raw(padding_value), padding_config=tuple(map(tuple, padding_config))))
 
 
-def slice(  # noqa: A001
+def slice(
     operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> Any:
     """`operand[start:limit:stride]` for all axes, with static bounds."""

@@ -18,18 +18,17 @@ from tracejit.ops import create
 from tracejit.ops import transcendental as t
 from tracejit.tracing import to_raw, wrap
 
-
-abs = public(a.abs)  # noqa: A001
+abs = public(a.abs)
 add = public(a.add)
 sub = public(a.sub)
 mul = public(a.mul)
 div = public(a.div)
 neg = public(a.neg)
 sign = public(a.sign)
-pow = public(a.pow)  # noqa: A001
+pow = public(a.pow)
 rem = public(a.fmod)
-max = public(a.maximum)  # noqa: A001
-min = public(a.minimum)  # noqa: A001
+max = public(a.maximum)
+min = public(a.minimum)
 square = public(a.square)
 reciprocal = public(a.reciprocal)
 floor = public(a.floor)
@@ -37,7 +36,7 @@ ceil = public(a.ceil)
 real = public(a.real)
 imag = public(a.imag)
 conj = public(a.conj)
-complex = public(a.complex)  # noqa: A001
+complex = public(a.complex)
 
 eq, ne, lt, le, gt, ge = (public(f) for f in (c.eq, c.ne, c.lt, c.le, c.gt, c.ge))
 bitwise_and, bitwise_or, bitwise_xor, bitwise_not = (public(f) for f in (c.and_, c.or_, c.xor, c.not_))
@@ -65,7 +64,7 @@ def erfc(x: Any) -> Any:
 
 
 @public
-def round(x: Any, rounding_method: Any = None) -> Any:  # noqa: A001
+def round(x: Any, rounding_method: Any = None) -> Any:
     """To the nearest integer, halfway cases to even ones."""
     return a.rint(x)
 
@@ -92,7 +91,7 @@ def select_n(which: Any, *cases: Any) -> Any:
     return wrap(out)
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:  # noqa: A002
+def clamp(min: Any, x: Any, max: Any) -> Any:
     """`x` limited to [min, max] (JAX's order of arguments)."""
     return wrap(c.clamp(raw(x), raw(min), raw(max)))
 

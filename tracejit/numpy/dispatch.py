@@ -7,13 +7,14 @@ NumPy's own function. When no argument is traced it is not even called: NumPy is
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import OutputCastError, ShapeError, TracerArrayError
+from tracejit.errors import DynamicExtentError, OutputCastError, ShapeError, TracerArrayError
 from tracejit.ir.avals import Shape, aval_of
 from tracejit.ir.values import Value
 from tracejit.tracing import Box, box, is_tracing, to_raw, wrap
@@ -180,11 +181,18 @@ def cast(r: Any, dtype: np.dtype) -> Any:
     return r if dtype_of(r) == dtype else ops.create.convert(r, dtype)
 
 
+def elements(name: str, shape: Shape) -> int:
+    """The number of elements of a static shape. Raises DynamicExtentError for others."""
+    if not all(type(d) is int for d in shape):
+        raise DynamicExtentError(op=name, problem=f"the shape {shape} has a size that is a traced integer")
+    return math.prod(shape)  # type: ignore[arg-type]
+
+
 def filled(value: Any, dtype: np.dtype, shape: Shape) -> Any:
     """A raw array with one value everywhere; dimensions may be Dims."""
     fill = dtype.type(value)
     if all(type(d) is int for d in shape):
-        return ops.create.full(fill, shape=shape)
+        return ops.create.full(fill, shape=shape)  # type: ignore[arg-type]
     return ops.shape.broadcast_to(fill, shape)
 
 

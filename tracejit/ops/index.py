@@ -20,8 +20,8 @@ from tracejit.ir.primitive import (
     NO_INPLACE,
     Op,
 )
-from tracejit.ir.values import AddInto, Value, is_linear
-from tracejit.ops import arithmetic, gather, scalar, scatter
+from tracejit.ir.values import AddInto, Overwrite, Value, is_linear
+from tracejit.ops import arithmetic, create, gather, scalar, scatter
 from tracejit.ops.dims import dims_of, dynamic_shape, split_dynamic
 from tracejit.ops.helpers import to_batch_axis
 from tracejit.ops.index_batch import Examples
@@ -211,9 +211,11 @@ def _dynamic_updater(name: str, doc: str, add: bool) -> Op:
     def transpose(ct: Any, x: Any, u: Any, *starts: Any) -> list[Any]:
         ct_x = ct_u = None
         if is_linear(u):
-            ct_u = _window_like(ct, starts, u.aval.shape)
+            # A copy, so that the update below may overwrite the cotangent.
+            ct_u = create.copy(_window_like(ct, starts, u.aval.shape))
         if is_linear(x):
-            ct_x = ct if add else bind(op, ct, ops.broadcast.zeros(Aval(dims_of(u), x.aval.dtype)), *starts)
+            zeros = () if add else (ops.broadcast.zeros(Aval(dims_of(u), x.aval.dtype)), *starts)
+            ct_x = Overwrite(None if add else op, zeros)
         return [ct_x, ct_u, *(None for _ in starts)]
 
     def batch(size: int, args: Any, dims: Any) -> tuple[Any, int]:

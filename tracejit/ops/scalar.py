@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.lowering.loopir import Pair, Unsupported
 
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
@@ -22,10 +21,10 @@ def kind(x: Any) -> str:
     return "f" if x.dtype == dtypes.bfloat16 else x.dtype.kind
 
 
-def needs(x: Any, kinds: str, what: str) -> None:
-    """Raises Unsupported unless `x` is of one of `kinds`."""
+def needs(k: Any, x: Any, kinds: str, what: str) -> None:
+    """Makes the op run opaquely (the builder raises Unsupported) unless `x` is of one of `kinds`."""
     if kind(x) not in kinds:
-        raise Unsupported(f"{what} of {x.dtype}")
+        k.math(f"{what} of {x.dtype}", k.const(0, np.complex128))
 
 
 def real_dtype(d: np.dtype) -> np.dtype:
@@ -49,10 +48,10 @@ def mul(k: Any, x: Any, y: Any) -> Any:
 
 
 def div(k: Any, x: Any, y: Any) -> Any:
-    return complex_div(k, x, y) if isinstance(y, Pair) else k.div(x, y)
+    return complex_div(k, x, y) if kind(y) == "c" else k.div(x, y)
 
 
-def complex_div(k: Any, x: Pair, y: Pair) -> Pair:
+def complex_div(k: Any, x: Any, y: Any) -> Any:
     """Smith's algorithm; division by zero divides both parts by |re y|."""
     wide = k.ge(fabs(k, y.re), fabs(k, y.im))
     big, small = k.select(wide, y.re, y.im), k.select(wide, y.im, y.re)
@@ -70,7 +69,7 @@ def fabs(k: Any, x: Any) -> Any:
 
 
 def absolute(k: Any, x: Any) -> Any:
-    if isinstance(x, Pair):
+    if kind(x) == "c":
         return hypot(k, x.re, x.im)
     if kind(x) == "i":
         return k.select(k.lt(x, 0), k.neg(x), x)
@@ -99,8 +98,7 @@ def hypot(k: Any, a: Any, b: Any) -> Any:
 
 def sign(k: Any, x: Any) -> Any:
     """-1, 0 or 1; NaN for NaN; z/|z| for complex."""
-    if isinstance(x, Pair):
-        raise Unsupported("sign of complex numbers")
+    needs(k, x, "biuf", "sign")
     one, zero = k.const(1, x.dtype), k.const(0, x.dtype)
     if kind(x) in "bu":
         return k.select(k.ne(x, zero), one, zero)
@@ -110,8 +108,8 @@ def sign(k: Any, x: Any) -> Any:
 
 
 def reciprocal(k: Any, x: Any) -> Any:
-    needs(x, "fc", "reciprocal")
-    if not isinstance(x, Pair):
+    needs(k, x, "fc", "reciprocal")
+    if kind(x) != "c":
         return 1.0 / x
     wide = k.le(fabs(k, x.im), fabs(k, x.re))
     big, small = k.select(wide, x.re, x.im), k.select(wide, x.im, x.re)
@@ -125,7 +123,7 @@ def rounding(name: str) -> Any:
     """floor, ceil, trunc, rint."""
 
     def kernel(k: Any, x: Any) -> Any:
-        if isinstance(x, Pair):
+        if kind(x) == "c":
             return k.pair(k.float_op(name, x.re), k.float_op(name, x.im))
         return k.float_op(name, x)
 
@@ -155,7 +153,7 @@ def _adjust(k: Any, r: Any, y: Any) -> Any:
 
 def floor_divide(k: Any, x: Any, y: Any) -> Any:
     """Integers: floor(x / y), 0 where y == 0, INT_MIN for INT_MIN // -1."""
-    needs(x, "iu", "floor_divide")
+    needs(k, x, "iu", "floor_divide")
     q, r, zero = _int_parts(k, x, y)
     if kind(x) == "i":
         q = k.select(_adjust(k, r, y), k.sub(q, 1), q)
@@ -164,7 +162,7 @@ def floor_divide(k: Any, x: Any, y: Any) -> Any:
 
 def remainder(k: Any, x: Any, y: Any) -> Any:
     """Integers: Python's %, with the sign of the divisor; 0 where y == 0."""
-    needs(x, "iu", "remainder")
+    needs(k, x, "iu", "remainder")
     _, r, zero = _int_parts(k, x, y)
     if kind(x) == "i":
         r = k.select(_adjust(k, r, y), k.add(r, y), r)
@@ -173,7 +171,7 @@ def remainder(k: Any, x: Any, y: Any) -> Any:
 
 def fmod(k: Any, x: Any, y: Any) -> Any:
     """Integers: C's remainder, with the sign of the dividend; 0 where y == 0."""
-    needs(x, "iu", "fmod")
+    needs(k, x, "iu", "fmod")
     _, r, zero = _int_parts(k, x, y)
     return k.select(zero, k.const(0, x.dtype), r)
 
@@ -184,7 +182,7 @@ def fmod(k: Any, x: Any, y: Any) -> Any:
 def integer_pow(k: Any, x: Any, *, n: int) -> Any:
     """x**n. Integers by squaring, as NumPy. Floats: exact products for n <= 2, otherwise
     double-word products (n up to 32 in size), within 1 ulp; larger ones through pow."""
-    needs(x, "iuf" if n >= 0 else "f", "integer_pow")  # eval raises for negative powers of integers
+    needs(k, x, "iuf" if n >= 0 else "f", "integer_pow")  # eval raises for negative powers of integers
     if n == 0:
         return k.const(1, x.dtype)
     if kind(x) in "iu":
@@ -228,7 +226,7 @@ def _double_word_pow(k: Any, x: Any, n: int) -> Any:
 
 
 def power(k: Any, x: Any, y: Any) -> Any:
-    needs(x, "f", "pow")
+    needs(k, x, "f", "pow")
     return k.math("pow", x, y)
 
 
@@ -236,7 +234,7 @@ def power(k: Any, x: Any, y: Any) -> Any:
 
 
 def exp(k: Any, x: Any) -> Any:
-    if not isinstance(x, Pair):
+    if kind(x) != "c":
         return k.math("exp", x)
     size = k.math("exp", x.re)
     real = k.eq(x.im, 0)  # then the result is real, infinities included
@@ -248,5 +246,5 @@ def exp(k: Any, x: Any) -> Any:
 
 
 def sqrt(k: Any, x: Any) -> Any:
-    needs(x, "f", "sqrt")
+    needs(k, x, "f", "sqrt")
     return k.float_op("sqrt", x)

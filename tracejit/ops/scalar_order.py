@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.loopir import Pair
 from tracejit.ops.scalar import bits, fabs, kind, needs
 
 
@@ -35,7 +34,7 @@ def minimum(k: Any, x: Any, y: Any) -> Any:
 
 
 def _extremum(k: Any, x: Any, y: Any, names: dict[str, str], of_bools: Any) -> Any:
-    needs(x, "biuf", "maximum or minimum")
+    needs(k, x, "biuf", "maximum or minimum")
     if kind(x) == "b":
         return of_bools(x, y)
     return (k.float_op if kind(x) == "f" else k.int_op)(names[kind(x)], x, y)
@@ -57,7 +56,7 @@ def order(predicate: str) -> Any:
     def kernel(k: Any, x: Any, y: Any) -> Any:
         if kind(x) == "b":
             x, y = k.cast(x, np.uint8), k.cast(y, np.uint8)
-        if not isinstance(x, Pair):
+        if kind(x) != "c":
             return k.compare(predicate, x, y)
         ordered = k.not_(k.or_(k.isnan(x.im), k.isnan(y.im)))
         first = k.and_(k.compare(predicate[0] + "t", x.re, y.re), ordered)
@@ -67,13 +66,13 @@ def order(predicate: str) -> Any:
 
 
 def isinf(k: Any, x: Any) -> Any:
-    if isinstance(x, Pair):
+    if kind(x) == "c":
         return k.or_(isinf(k, x.re), isinf(k, x.im))
     return k.eq(fabs(k, x), np.inf)
 
 
 def isfinite(k: Any, x: Any) -> Any:
-    if isinstance(x, Pair):
+    if kind(x) == "c":
         return k.and_(isfinite(k, x.re), isfinite(k, x.im))
     return k.lt(fabs(k, x), np.inf)
 

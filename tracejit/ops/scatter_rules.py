@@ -8,7 +8,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.ir.avals import Aval, Dim, Shape
-from tracejit.ir.values import Zero, is_linear, is_zero
+from tracejit.ir.values import Overwrite, Zero, is_linear, is_zero
 from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import instantiate
 from tracejit.ops.values import dtype_of
@@ -46,12 +46,12 @@ def set_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) ->
     aval = updates.aval if is_linear(updates) else Aval(dims_of(updates), dtype_of(ct))
     ct_x = ct_u = None
     if is_linear(updates):
-        ct_u = read(ct, indices, updates, params)
+        ct_u = ops.create.copy(read(ct, indices, updates, params))  # the update below may overwrite ct
         if not _unique(indices, params):
             last = _is_last(dims_of(ct), indices, aval.shape, params)
             ct_u = ops.compare.select(last, ct_u, ops.broadcast.zeros(aval))
     if is_linear(x):
-        ct_x = bind(ops.scatter.scatter_op, ct, indices, ops.broadcast.zeros(aval), **params)
+        ct_x = Overwrite(ops.scatter.scatter_op, (indices, ops.broadcast.zeros(aval)), params)
     return [ct_x, None, ct_u]
 
 

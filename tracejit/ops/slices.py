@@ -10,10 +10,10 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
-from tracejit.ir.avals import Aval, Dim, DimSize
+from tracejit.ir.avals import Aval, Dim, DimSize, aval_of
 from tracejit.ir.kernel import Segment, Update
 from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, Op
-from tracejit.ir.values import AddInto, is_linear
+from tracejit.ir.values import AddInto, Overwrite, is_linear
 from tracejit.ops import scalar
 from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import to_batch_axis, view
@@ -151,10 +151,12 @@ def _slice_updater(name: str, doc: str, add: bool) -> Op:
         return x
 
     def transpose(ct: Any, x: Any, u: Any, **params: Any) -> list[Any]:
-        ct_u = bind(slice_op, ct, **params) if is_linear(u) else None
+        # A copy, so that the update below may overwrite the cotangent.
+        ct_u = ops.create.copy(bind(slice_op, ct, **params)) if is_linear(u) else None
         if not is_linear(x):
             return [None, ct_u]
-        return [ct if add else slice_update(ct, ops.broadcast.zeros(u.aval), **params), ct_u]
+        zeros = () if add else (ops.broadcast.zeros(aval_of(u)),)
+        return [Overwrite(None if add else op, zeros, params), ct_u]
 
     def batch(size: int, args: Any, dims: Any, **params: Any) -> tuple[Any, int]:
         x, u = (to_batch_axis(a, d, 0, size) for a, d in zip(args, dims, strict=True))

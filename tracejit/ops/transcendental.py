@@ -108,6 +108,8 @@ def _logistic_eval(x: Any) -> Any:
     """1 / (1 + exp(-x)), in e = exp(-|x|) for real x, which does not overflow."""
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
+    if x.itemsize == 2:
+        return _logistic_eval(x.astype(np.float32)).astype(x.dtype)
     e = np.exp(-np.abs(x))
     one = x.dtype.type(1)
     return np.where(x < 0, e, one)[()] / (one + e)

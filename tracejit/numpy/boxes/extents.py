@@ -110,21 +110,23 @@ def floordiv(a: Number, k: int) -> Number:
 def maximum(a: Number, b: Number) -> Number:
     if type(a) is int and type(b) is int:
         return max(a, b)
-    if least(a) is not None and greatest(b) is not None and least(a) >= greatest(b):
+    if at_least(a, b):
         return a
-    if greatest(a) is not None and least(b) is not None and greatest(a) <= least(b):
-        return b
-    return memo("maximum", ops.arithmetic.maximum, _raw(a), _raw(b))
+    return b if at_least(b, a) else memo("maximum", ops.arithmetic.maximum, _raw(a), _raw(b))
 
 
 def minimum(a: Number, b: Number) -> Number:
     if type(a) is int and type(b) is int:
         return min(a, b)
-    if a is b or (greatest(a) is not None and least(b) is not None and greatest(a) <= least(b)):
+    if at_least(b, a):
         return a
-    if least(a) is not None and greatest(b) is not None and least(a) >= greatest(b):
-        return b
-    return memo("minimum", ops.arithmetic.minimum, _raw(a), _raw(b))
+    return b if at_least(a, b) else memo("minimum", ops.arithmetic.minimum, _raw(a), _raw(b))
+
+
+def at_least(a: Number, b: Number) -> bool:
+    """Whether a >= b is known."""
+    low, high = least(a), greatest(b)
+    return a is b or (low is not None and high is not None and low >= high)
 
 
 def least(a: Number) -> int | None:
@@ -172,9 +174,8 @@ def position(x: Any, size: DimSize, axis: int) -> Number:
         if not -n <= i < n:
             raise IndexOutOfRangeError(index=i, axis=axis, size=n)
         return i + n if i < 0 else i
-    if type(n) is int and least(i) is not None and greatest(i) is not None:
-        if least(i) >= 0 and greatest(i) < n:
-            return i
+    if type(n) is int and at_least(i, 0) and at_least(n - 1, i):
+        return i
     return memo("check_index", ops.index_check.check_index, _raw(i), size=n, axis=axis)
 
 
@@ -182,7 +183,7 @@ def _dynamic(i: Number, n: Number) -> Number:
     """An index into an axis of traced size: wrapped if negative, not checked against the size."""
     if type(i) is int:
         return i if i >= 0 else add(n, i)
-    if least(i) is not None and least(i) >= 0:
+    if at_least(i, 0):
         return i
     wrapped = add(i, n)
     return memo("select", ops.compare.select, memo("lt", ops.compare.lt, i, np.int64(0)), wrapped, i)
@@ -190,7 +191,7 @@ def _dynamic(i: Number, n: Number) -> Number:
 
 def slice_bounds(s: slice, size: DimSize, axis: int) -> tuple[Number, Number, int]:
     """(start, extent, step) of a slice over an axis of `size`, clamped as Python does. Steps are static."""
-    step = 1 if s.step is None else number(s.step)
+    step: Number = 1 if s.step is None else number(s.step)
     if type(step) is not int:
         raise ConcreteValueError(aval=str(step.aval))
     if step == 0:

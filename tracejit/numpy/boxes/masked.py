@@ -13,6 +13,10 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import TracedMaskError
+from tracejit.interpreters.stage import StageTrace
+from tracejit.interpreters.vmap import BatchTracer
+from tracejit.ir.jaxpr import Literal, Var
+from tracejit.ir.values import Value
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtype_of, raw, shape_of
 from tracejit.tracing import wrap
 
@@ -22,6 +26,42 @@ def spread(mask: Any, first: int, ndim: int) -> Any:
     rank = len(shape_of(mask))
     new = tuple(d for d in range(ndim) if not first <= d < first + rank)
     return ops.shape.expand_dims(mask, new) if new else mask
+
+
+def same_value(a: Any, b: Any, depth: int = 8) -> bool:
+    """Whether two raw values are known to be equal, so that `y[x > 0] = x[x > 0]` is understood:
+    the same value, equal arrays, or the same operations recorded twice."""
+    if a is b:
+        return True
+    if not isinstance(a, Value) and not isinstance(b, Value):
+        return dtype_of(a) == dtype_of(b) and np.array_equal(a, b)
+    if type(a) is not type(b) or a.aval != b.aval or a.trace is not b.trace or not depth:
+        return False
+    if isinstance(a, BatchTracer) and isinstance(b, BatchTracer):
+        return a.dim == b.dim and same_value(a.value, b.value, depth)
+    if isinstance(a, Var) and isinstance(b, Var) and isinstance(a.trace, StageTrace):
+        return _same_equation(a, b, depth)
+    return False
+
+
+def _same_equation(a: Var, b: Var, depth: int) -> bool:
+    made = {v: e for e in a.trace.eqns for v in e.outvars if v is a or v is b}
+    if len(made) < 2:
+        return False
+    e, f = made[a], made[b]
+    return (
+        e.op is f.op
+        and not e.op.multi
+        and not e.effects
+        and e.params == f.params
+        and all(_same_atom(x, y, depth - 1) for x, y in zip(e.invars, f.invars, strict=True))
+    )
+
+
+def _same_atom(a: Any, b: Any, depth: int) -> bool:
+    if type(a) is Literal or type(b) is Literal:
+        return type(a) is type(b) and a.value == b.value and a.aval == b.aval
+    return same_value(a, b, depth)
 
 
 class MaskedArray:
@@ -77,7 +117,7 @@ class MaskedArray:
 
     def _operand(self, x: Any) -> Any:
         if type(x) is MaskedArray:
-            if x.mask is not self.mask or x.first != self.first:
+            if x.first != self.first or not same_value(x.mask, self.mask):
                 self.refuse("an operation with another mask's elements")
             return wrap(x.full)
         if len(shape_of(raw(x))):
@@ -199,7 +239,7 @@ def masked_write(part: Any, first: int, mask: Any, value: Any) -> Any:
     shape, dtype = shape_of(part), dtype_of(part)
     wide = ops.shape.broadcast_to(spread(mask, first, len(shape)), shape)
     if type(value) is MaskedArray:
-        if value.mask is not mask or value.first != first:
+        if value.first != first or not same_value(value.mask, mask):
             value.refuse("an assignment under another mask")
         new = value.full
     else:

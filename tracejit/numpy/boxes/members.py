@@ -28,7 +28,7 @@ from tracejit.numpy.boxes import extents, indexing, views
 from tracejit.numpy.boxes.masked import MaskedArray
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, raw, shape_of
 from tracejit.numpy.ufuncs import TABLE
-from tracejit.tracing import Box, box, is_tracing, wrap
+from tracejit.tracing import Box, box, wrap
 
 
 def member(name: str) -> Any:
@@ -367,7 +367,7 @@ Box.__deepcopy__ = lambda x, memo: _copy(x)  # type: ignore[attr-defined]
 @member("__array__")
 def _array(x: Box, dtype: Any = None, copy: Any = None) -> np.ndarray:
     value = x.read()
-    if isinstance(value, Value) or is_tracing() is None:
+    if isinstance(value, Value):
         raise TracerArrayError(aval=str(x.aval))
     return np.array(value, dtype)
 

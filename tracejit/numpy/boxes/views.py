@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ConcreteValueError, DynamicExtentError
-from tracejit.ir.avals import DimSize, Shape, aval_of
+from tracejit.ir.avals import Dim, DimSize, Shape, aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.extents import Number
 from tracejit.tracing import View, bind_update
@@ -169,7 +169,7 @@ class Region(View):
             if type(start) is int and type(n) is int:
                 starts.append(start if n else 0)
                 limits.append(start + (n - 1) * stride + 1 if n else 0)
-            elif type(d) is not int and d.var is n and start == 0 and stride == 1:
+            elif isinstance(d, Dim) and d.var is n and start == 0 and stride == 1:
                 starts.append(0)
                 limits.append(None)
             else:
@@ -240,7 +240,7 @@ class Reshaped(View):
 
     def write(self, holder: list[Any], new: Any) -> Any:
         holder.pop()
-        return ops.shape.reshape(new, shape=self.parent)
+        return ops.shape.reshape(new, shape=self.parent)  # type: ignore[arg-type]
 
 
 class _Part(View):

@@ -52,8 +52,8 @@ def _constant(value: int) -> Any:
 
 for _np, _value in ((np.zeros, 0), (np.ones, 1), (np.empty, 0)):
     _make = _constant(_value)
-    _make.__name__ = _np.__name__
-    creates(_np, _np.__name__)(_make)
+    _make.__name__ = str(_np.__name__)  # type: ignore[union-attr]
+    creates(_np, _make.__name__)(_make)
 
 
 @creates(np.full, "full")
@@ -74,8 +74,8 @@ def _constant_like(value: int) -> Any:
 
 for _np, _value in ((np.zeros_like, 0), (np.ones_like, 1), (np.empty_like, 0)):
     _make = _constant_like(_value)
-    _make.__name__ = _np.__name__
-    creates(_np, _np.__name__)(_make)
+    _make.__name__ = str(_np.__name__)  # type: ignore[union-attr]
+    creates(_np, _make.__name__)(_make)
 
 
 @creates(np.full_like, "full_like")

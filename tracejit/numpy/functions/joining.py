@@ -13,6 +13,7 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import (
     cast,
     convert,
+    elements,
     filled,
     implements,
     raw,
@@ -232,7 +233,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     """The elements repeated in order to fill a shape."""
     shape = shape_arg(new_shape)
     x = ravel(a)
-    total = int(np.prod(shape, dtype=int))
+    total = elements("resize", shape)
     if x.shape[0] == 0 or total == 0:
         return wrap(filled(0, x.dtype, shape))
     return reshape(tile(x, -(-total // x.shape[0]))[:total], shape)

@@ -282,7 +282,7 @@ def _single(r: Any, labels: str, needed: set[str]) -> tuple[Any, str]:
 def _best_pair(terms: list[Any], out: str) -> tuple[int, int]:
     """The pair whose product is smallest."""
     sizes = {
-        c: d if type(d) is int else d.bound or 1
+        c: d if isinstance(d, int) else d.bound or 1
         for r, s in terms
         for c, d in zip(s, shape_of(r), strict=True)
     }

@@ -13,7 +13,7 @@ from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masked import worst
-from tracejit.numpy.dispatch import cast, convert, dtype_of, filled, implements, raw, shape_of
+from tracejit.numpy.dispatch import cast, convert, dtype_of, elements, filled, implements, raw, shape_of
 from tracejit.numpy.elementwise import TABLE, truth
 from tracejit.tracing import wrap
 
@@ -168,7 +168,7 @@ def _index_of(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
         x = raw(a)
         ndim = len(shape_of(x))
         if axis is None:
-            flat = ops.shape.reshape(x, shape=(int(np.prod(shape_of(x), dtype=int)),)) if ndim != 1 else x
+            flat = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if ndim != 1 else x
             return wrap(keep(op(flat, axes=(0,)), tuple(range(ndim)), keepdims))
         axes = (axis_of(name, axis, ndim),)
         return wrap(keep(op(x, axes=axes), axes, keepdims))
@@ -368,11 +368,7 @@ def _cumulative(name: str, op: Callable[..., Any], neutral: Any = None) -> Calla
         x = raw(a) if neutral is None else raw(_without_nan(a, neutral)[0])
         x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
         if axis is None:
-            x = (
-                ops.shape.reshape(x, shape=(int(np.prod(shape_of(x), dtype=int)),))
-                if len(shape_of(x)) != 1
-                else x
-            )
+            x = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if len(shape_of(x)) != 1 else x
             axis = 0
         return wrap(op(x, axis=axis_of(name, axis, len(shape_of(x))), reverse=False))
 

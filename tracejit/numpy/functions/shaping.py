@@ -25,7 +25,7 @@ from tracejit.numpy.functions.reductions import axes_of, axis_of
 from tracejit.tracing import Box, wrap
 
 
-def box_of(x: Any) -> Box:
+def box_of(x: Any) -> Any:
     """`x` itself if it is a box, else a new box of its value."""
     return x if type(x) is Box else wrap(raw(x))
 
@@ -216,7 +216,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def _diagonal(r: Any, offset: int, i: int, j: int, rest: tuple[int, ...]) -> Any:
-    shape = shape_of(r)
+    shape: Any = shape_of(r)
     n = max(min(shape[i] + min(offset, 0), shape[j] - max(offset, 0)), 0)
     along = np.arange(n)
     r = ops.shape.transpose(r, permutation=(i, j, *rest))

@@ -12,7 +12,21 @@ from hypothesis import strategies as st
 from tests.numpy.running import check
 
 A = np.arange(24.0).reshape(2, 3, 4)
-KINDS = ["index", "index", "T", "swap", "move", "reshape", "ravel", "squeeze", "write", "write", "add", "copy", "read"]
+KINDS = [
+    "index",
+    "index",
+    "T",
+    "swap",
+    "move",
+    "reshape",
+    "ravel",
+    "squeeze",
+    "write",
+    "write",
+    "add",
+    "copy",
+    "read",
+]
 
 
 def a_slice(rng: random.Random, n: int) -> slice:

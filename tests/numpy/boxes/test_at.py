@@ -39,7 +39,11 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
         A,
         [[0, 101, 2, 3], [4, 5, 106, 7], [8, 9, 10, 11]],
     ),
-    "column": (lambda at: at[:, np.array([0])].set(np.ones((3, 1))), A, [[1, 1, 2, 3], [1, 5, 6, 7], [1, 9, 10, 11]]),
+    "column": (
+        lambda at: at[:, np.array([0])].set(np.ones((3, 1))),
+        A,
+        [[1, 1, 2, 3], [1, 5, 6, 7], [1, 9, 10, 11]],
+    ),
 }
 
 

@@ -1,0 +1,181 @@
+"""Signatures of calls: what of the arguments is traced, what is part of the key, and jit's options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.api.common import argument_names, is_weak, name_of
+from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
+from tracejit.errors import StaticArgumentError, UnhashableStaticError
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.values import Value
+from tracejit.tracing import Box, to_raw
+
+
+class Options:
+    """jit's options, positions resolved against the function's signature."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        static_argnums: Any,
+        static_argnames: Any,
+        donate_argnums: Any,
+        donate_argnames: Any,
+        inline: bool,
+        keep_unused: bool,
+    ) -> None:
+        self.static_nums, self.static_names = _resolve(fun, static_argnums, static_argnames, "static_argnums")
+        self.donate_nums, self.donate_names = _resolve(fun, donate_argnums, donate_argnames, "donate_argnums")
+        self.inline = inline
+        self.keep_unused = keep_unused
+
+
+def _resolve(fun: Any, nums: Any, names: Any, option: str) -> tuple[frozenset[int], frozenset[str]]:
+    """Argument numbers and names, each implied by the other where the signature tells."""
+    number_set = {nums} if isinstance(nums, int) else set(nums or ())
+    name_set = {names} if isinstance(names, str) else set(names or ())
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return frozenset(number_set), frozenset(name_set)
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    for n in list(number_set):
+        if not variadic and not -len(positional) <= n < len(positional):
+            problem = f"takes {len(positional)} positional arguments"
+            raise StaticArgumentError(option=option, value=n, function=name_of(fun), problem=problem)
+        if n < 0:
+            number_set = {*number_set - {n}, n + len(positional)}
+    for name in name_set:
+        if name not in {p.name for p in parameters} and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            problem = "has no such parameter"
+            raise StaticArgumentError(
+                option=option.replace("nums", "names"), value=name, function=name_of(fun), problem=problem
+            )
+    number_set |= {positional.index(n) for n in name_set if n in positional}
+    name_set |= {positional[n] for n in number_set if n < len(positional)}
+    return frozenset(number_set), frozenset(name_set)
+
+
+class Call:
+    """One call's arguments: dynamic leaves (arrays and numbers), static arguments, and fixed leaves:
+    strings, functions, objects, which are part of the signature like static arguments."""
+
+    def __init__(self, fun: Any, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.fun = fun
+        self.options = options
+        self.num_args = len(args)
+        self.static = {n: args[n] for n in options.static_nums if n < len(args)}
+        self.static_kwargs = {k: v for k, v in kwargs.items() if k in options.static_names}
+        self.dynamic = tuple([a for n, a in enumerate(args) if n not in self.static])
+        self.kwargs = {k: v for k, v in kwargs.items() if k not in self.static_kwargs}
+        leaves, self.structure = tree.flatten((self.dynamic, self.kwargs))
+        self.fixed = {n: x for n, x in enumerate(leaves) if not is_array_like(x)}
+        self.leaves = [x for n, x in enumerate(leaves) if n not in self.fixed] if self.fixed else leaves
+        self.weak = [is_weak(x) for x in self.leaves]
+        self.raw = [x if isinstance(x, ShapeDtypeStruct) else to_raw(x, "an argument") for x in self.leaves]
+
+    def key(self) -> tuple[Any, ...]:
+        """The signature; Raises UnhashableStaticError."""
+        items = [*self.static.items(), *sorted(self.static_kwargs.items())]
+        for name, value in items:
+            try:
+                hash(value)
+            except TypeError as e:
+                label = argument_names(self.fun, name + 1)[name] if isinstance(name, int) else f"`{name}`"
+                raise UnhashableStaticError(
+                    argument=label, function=name_of(self.fun), type=type(value).__name__
+                ) from e
+        statics = tuple((name, type(value), value) for name, value in items)
+        statics += tuple((n, type(x), _identity(x)) for n, x in self.fixed.items())
+        avals = tuple([_signature(x) for x in self.raw])
+        aliasing = _aliasing(self.leaves)
+        return self.structure, statics, avals, tuple(self.weak), self.num_args, aliasing
+
+    def rebuild(self, boxes: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(args, kwargs) with the dynamic leaves replaced by `boxes`."""
+        given = iter(boxes)
+        count = len(boxes) + len(self.fixed)
+        leaves = [self.fixed[n] if n in self.fixed else next(given) for n in range(count)]
+        dynamic, kwargs = tree.unflatten(self.structure, leaves)
+        it = iter(dynamic)
+        args = tuple(self.static[n] if n in self.static else next(it) for n in range(self.num_args))
+        return args, {**kwargs, **self.static_kwargs}
+
+    def avals(self) -> list[Aval]:
+        return [leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(x) for x in self.raw]
+
+    def names(self) -> list[str]:
+        """How messages call each leaf."""
+        positions = [n for n in range(self.num_args) if n not in self.static]
+        all_names = argument_names(self.fun, self.num_args)
+        names = [
+            f"{all_names[n]}{path}"
+            for n, a in zip(positions, self.dynamic, strict=True)
+            for path, _ in tree.flatten_with_paths(a)[0]
+        ]
+        names += [
+            f"`{k}`{p}" for k in sorted(self.kwargs) for p, _ in tree.flatten_with_paths(self.kwargs[k])[0]
+        ]
+        return [name for n, name in enumerate(names) if n not in self.fixed]
+
+    def donated(self) -> tuple[int, ...]:
+        """Positions among the leaves of donated arrays."""
+        options = self.options
+        if not options.donate_nums and not options.donate_names:
+            return ()
+        positions = [n for n in range(self.num_args) if n not in self.static]
+        flags = [
+            n in options.donate_nums
+            for n, a in zip(positions, self.dynamic, strict=True)
+            for _ in tree.leaves(a)
+        ]
+        flags += [k in options.donate_names for k in sorted(self.kwargs) for _ in tree.leaves(self.kwargs[k])]
+        flags = [f for n, f in enumerate(flags) if n not in self.fixed]
+        return tuple(n for n, f in enumerate(flags) if f)
+
+
+def is_array_like(x: Any) -> bool:
+    """Arrays, boxes, numbers and their stand-ins: leaves that are traced."""
+    return isinstance(
+        x, (np.ndarray, np.generic, Box, ShapeDtypeStruct, bool, int, float, complex, Value)
+    ) or (hasattr(x, "__array__") and not isinstance(x, type))
+
+
+class _ById:
+    """An object as a key: itself, whatever its class says of equality."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: Any) -> None:
+        self.obj = obj
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and other.obj is self.obj
+
+    def __hash__(self) -> int:
+        return id(self.obj)
+
+
+def _identity(x: Any) -> Any:
+    """A fixed leaf as a key: strings by value, other objects by identity (their state is guarded)."""
+    return x if isinstance(x, (str, bytes)) else _ById(x)
+
+
+def _signature(x: Any) -> Any:
+    a = leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(x)
+    return a.shape, a.dtype
+
+
+def _aliasing(leaves: list[Any]) -> tuple[int, ...]:
+    """For boxes given twice (inside another trace): which leaves are the same object."""
+    if not any(type(x) is Box for x in leaves):
+        return ()
+    first: dict[int, int] = {}
+    return tuple(first.setdefault(id(x), n) if type(x) is Box else n for n, x in enumerate(leaves))
