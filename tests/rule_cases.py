@@ -278,7 +278,7 @@ def _while(x: Any, w: Any) -> Any:
 CASES.update(
     {
         "stop_gradient": [case(ops.create.stop_gradient, normal(3), smooth=False)],
-        "optimization_barrier": [case(by_name("optimization_barrier"), normal(3), normal(2))],
+        "optimization_barrier": [case(by_name("optimization_barrier", tag=0), normal(3))],
         "call": [case(public(tj.jit(lambda x, y: np.sin(x) * y)), normal(3), normal(3))],
         "checkpoint": [case(public(tj.checkpoint(lambda x, y: np.sin(x * y))), normal(3), normal(3))],
         "custom_jvp": [case(public(doubled_sine), normal(3))],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -146,6 +147,19 @@ def test_import_is_light():
     )
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_import_is_quick():
+    """At most 0.15 s over NumPy on an idle machine; CPU time, and twice that, for a busy one."""
+    assert _import_seconds("tracejit") - _import_seconds("numpy") < 0.3
+
+
+def _import_seconds(module: str) -> float:
+    """The least CPU time of a few new processes (the first may still write bytecode)."""
+    code = f"import {module}, resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime + u.ru_stime)"
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    run = [sys.executable, "-c", code]
+    return min(float(subprocess.check_output(run, cwd=ROOT, env=env)) for _ in range(4))
 
 
 def _mirrors(path: Path) -> bool:

@@ -20,7 +20,11 @@ def weighted(f: Callable[..., Any]) -> Callable[..., Any]:
         for n, x in enumerate(tree.leaves(f(*args))):
             if np.issubdtype(x.dtype, np.floating):
                 weights = np.cos(1.0 + n + np.arange(np.size(np.empty(x.shape)))).reshape(x.shape)
-                y = lax.mul(weights, lax.mul(x, lax.add(x, lax.full(x.shape, 0.3)))) if x.ndim else x * (x + 0.3)
+                y = (
+                    lax.mul(weights, lax.mul(x, lax.add(x, lax.full(x.shape, 0.3))))
+                    if x.ndim
+                    else x * (x + 0.3)
+                )
                 total = total + (lax.reduce_sum(y, tuple(range(x.ndim))) if x.ndim else y)
         return total
 
@@ -64,7 +68,9 @@ def check(
     """Values, derivatives to second order, and vmap of all of them; `run` may jit."""
     close(run(f)(*args), oracle(*args))
     args = tuple(np.asarray(a)[()] for a in args)
-    which = wrt if wrt is not None else tuple(n for n, a in enumerate(args) if np.asarray(a).dtype.kind == "f")
+    which = (
+        wrt if wrt is not None else tuple(n for n, a in enumerate(args) if np.asarray(a).dtype.kind == "f")
+    )
     if not which:
         return
     scalar, plain = weighted(f), weighted(oracle)
@@ -102,7 +108,9 @@ def _check_forward(scalar: Any, args: Any, which: Any, expected: Any, forward: b
     vs = _directions(args, which)
     ps = tuple(args[n] for n in which)
     _, t = run(lambda: jvp(_on(scalar, args, which), ps, tuple(np.asarray(v)[()] for v in vs)))()
-    np.testing.assert_allclose(t, sum(np.sum(e * v) for e, v in zip(expected, vs, strict=True)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        t, sum(np.sum(e * v) for e, v in zip(expected, vs, strict=True)), rtol=1e-5, atol=1e-6
+    )
 
 
 def _check_second(scalar: Any, args: Any, which: Any, forward: bool, run: Any) -> None:
@@ -113,7 +121,7 @@ def _check_second(scalar: Any, args: Any, which: Any, forward: bool, run: Any) -
 
     def along(*some: Any) -> Any:
         gs = first(*some)
-        terms = [lax.reduce_sum(lax.mul(g, v), tuple(range(v.ndim))) if v.ndim else g * v for g, v in zip(gs, vs, strict=True)]
+        terms = [np.sum(g * v) for g, v in zip(gs, vs, strict=True)]
         return sum(terms[1:], terms[0])
 
     ps = tuple(args[n] for n in which)
@@ -134,7 +142,10 @@ def _check_batched(f: Any, scalar: Any, args: Any, which: Any, run: Any) -> None
     """vmap over all floating arguments, and over the first only, against a loop."""
     rng = np.random.default_rng(3)
     for mapped in {which, which[:1]}:
-        lanes = {n: np.stack([args[n] + 0.1 * rng.normal(size=np.shape(args[n])) for _ in range(3)]) for n in mapped}
+        lanes = {
+            n: np.stack([args[n] + 0.1 * rng.normal(size=np.shape(args[n])) for _ in range(3)])
+            for n in mapped
+        }
         axes = tuple(0 if n in mapped else None for n in range(len(args)))
         full = [lanes.get(n, a) for n, a in enumerate(args)]
         rows = [[lanes[n][k] if n in mapped else a for n, a in enumerate(args)] for k in range(3)]

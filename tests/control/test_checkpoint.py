@@ -54,7 +54,9 @@ def test_policy_saves_products(run: Any) -> None:
         return np.tanh(w @ np.tanh(w @ x))
 
     check(checkpoint(f, policy=checkpoint_policies.dots_saveable), f, X, run=run)
-    text = str(make_jaxpr(grad(lambda x: np.sum(checkpoint(f, policy=checkpoint_policies.dots_saveable)(x))))(X))
+    text = str(
+        make_jaxpr(grad(lambda x: np.sum(checkpoint(f, policy=checkpoint_policies.dots_saveable)(x))))(X)
+    )
     assert text.count("= dot_general") == 4
 
 

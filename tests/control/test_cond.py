@@ -47,7 +47,11 @@ def test_predicate_that_differs_between_lanes(run: Any) -> None:
     close(run(vmap(f, (None, 0)))(X, ys), tuple(np.stack(c) for c in zip(*expected, strict=True)))
     scalar = lambda x, y: np.sum(f(x, y)[0]) + f(x, y)[1]
     rows = [grad(scalar, (0, 1))(X, y) for y in ys]
-    close(run(vmap(grad(scalar, (0, 1)), (None, 0)))(X, ys), tuple(np.stack(c) for c in zip(*rows, strict=True)), 1e-8)
+    close(
+        run(vmap(grad(scalar, (0, 1)), (None, 0)))(X, ys),
+        tuple(np.stack(c) for c in zip(*rows, strict=True)),
+        1e-8,
+    )
     total = run(grad(lambda x, ys: np.sum(vmap(scalar, (None, 0))(x, ys)), (0, 1)))(X, ys)
     np.testing.assert_allclose(total[0], sum(r[0] for r in rows))
     np.testing.assert_allclose(total[1], [r[1] for r in rows])

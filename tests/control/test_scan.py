@@ -157,7 +157,7 @@ def test_integers_have_no_tangents(run: Any) -> None:
             n, v = c
             return (n + k, v * x), n
 
-        (n, v), ns = lax.scan(body, (np.int64(0), np.float64(1.0)), np.arange(4))
+        (_, v), _ = lax.scan(body, (np.int64(0), np.float64(1.0)), np.arange(4))
         return v
 
     assert run(grad(f))(2.0) == pytest.approx(4 * 2.0**3)
@@ -184,4 +184,7 @@ def test_errors() -> None:
 
 
 def test_map(run: Any) -> None:
-    check(lambda xs: lax.map(lambda x: np.sin(x) * x[0], xs), lambda xs: np.stack([np.sin(x) * x[0] for x in xs]), XS, run=run)
+    def f(x: Any) -> Any:
+        return np.sin(x) * x[0]
+
+    check(lambda xs: lax.map(f, xs), lambda xs: np.stack([f(x) for x in xs]), XS, run=run)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.lowering.loop_interpreter import execute
 from tracejit.config import config
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
@@ -57,29 +58,39 @@ def reference(jaxpr: Jaxpr, *args: np.ndarray) -> list[Any]:
         return eval_jaxpr(jaxpr, [np.array(a)[()] for a in args])
 
 
-def check(fn: Callable[..., Any], *args: Any, rtol: float = 1e-12, aliases: dict[int, int] | None = None) -> Lowered:
-    """`fn` run natively, without and with passes, equals its evaluation."""
+def check(
+    fn: Callable[..., Any],
+    *args: Any,
+    rtol: float = 1e-12,
+    aliases: dict[int, int] | None = None,
+    runners: Sequence[Callable[..., list[Any]]] = (),
+) -> Lowered:
+    """`fn`, without and with passes, gives what its evaluation gives, in native code and interpreted."""
     arrays = [np.asarray(a) for a in args]
-    lowered = None
     for passes in (False, True):
         jaxpr = trace(fn, *arrays, passes=passes)
         want = reference(jaxpr, *arrays)
-        inputs = [_like(a) for a in arrays]
-        lowered = lower(jaxpr, [strides_of(a) for a in inputs], aliases or {})
-        got = run(lowered, *inputs)
-        compare(got, want, rtol)
-        for n, (a, b) in enumerate(zip(arrays, inputs, strict=True)):
-            if n not in (aliases or {}).values():
-                np.testing.assert_array_equal(a, b)
-        for o, i in (aliases or {}).items():
-            np.testing.assert_allclose(inputs[i], want[o], rtol=rtol)
-    assert lowered is not None
+        for runner in runners or (execute, run):
+            inputs = [like(a) for a in arrays]
+            lowered = lower(jaxpr, [strides_of(a) for a in inputs], aliases or {})
+            compare(runner(lowered, *inputs), want, rtol)
+            for n, (a, b) in enumerate(zip(arrays, inputs, strict=True)):
+                if n not in (aliases or {}).values():
+                    np.testing.assert_array_equal(a, b)
+            compare([inputs[i] for i in (aliases or {}).values()], [want[o] for o in aliases or {}], rtol)
     return lowered
 
 
-def _like(a: np.ndarray) -> np.ndarray:
+def like(a: np.ndarray) -> np.ndarray:
     """A copy with the same strides."""
-    return np.copy(a, order="K")
+    if not a.ndim or not a.size:
+        return a.copy()
+    low = a[tuple(slice(None, None, -1) if s < 0 else slice(None) for s in a.strides)]
+    block = np.empty(sum((d - 1) * s for d, s in zip(low.shape, low.strides, strict=True)) // a.itemsize + 1, a.dtype)
+    out = np.lib.stride_tricks.as_strided(block, low.shape, low.strides)
+    out = out[tuple(slice(None, None, -1) if s < 0 else slice(None) for s in a.strides)]
+    out[...] = a
+    return out
 
 
 def compare(got: Sequence[Any], want: Sequence[Any], rtol: float = 1e-12) -> None:

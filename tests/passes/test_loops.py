@@ -21,7 +21,7 @@ def test_literals_and_repetitions_enter_a_scan():
 
 def test_constant_carries_become_constants():
     body = B(i64(), *[f64()] * 4)
-    _, w, a, c, d = body.invars
+    _, _w, a, c, d = body.invars
     body = body.done(body(add, a, body(mul, c, d)), c, 7.0, body(sin, a))
     b = B(f64())
     outs = b(scan, 2.0, 1.0, b[0], 7.0, jaxpr=body, length=3, bound=None, consts=1, carry=3, reverse=False)

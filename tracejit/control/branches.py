@@ -37,7 +37,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         return (true_fun if known else false_fun)(*(tree.map(own_copy, x) for x in operands))
     if aval.dtype != dtypes.bool_:
         raw = ops.compare.ne(raw, aval.dtype.type(0))
-    return _choose(raw, (false_fun, true_fun), operands, "cond", ("false_fun", "true_fun"))
+    # Errors name the branches in the order of the arguments; the index of true_fun is 1.
+    return _choose(raw, (true_fun, false_fun), operands, "cond", ("true_fun", "false_fun"))
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -59,7 +60,9 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         return branches[min(max(int(known), 0), last)](*(tree.map(own_copy, x) for x in operands))
     wide = convert(raw, dtypes.int64)
     chosen = ops.arithmetic.minimum(ops.arithmetic.maximum(wide, np.int64(0)), np.int64(last))
-    return _choose(chosen, tuple(branches), operands, "switch", tuple(f"branch {n}" for n in range(len(branches))))
+    return _choose(
+        chosen, tuple(branches), operands, "switch", tuple(f"branch {n}" for n in range(len(branches)))
+    )
 
 
 def _known(raw: Any) -> Any:
@@ -81,6 +84,8 @@ def _choose(
     staged = [stage_user(f, trees, avals, given.weak, op, bounds) for f in functions]
     staged = _agree(staged, op, names)
     consts, jaxprs = _common_consts(staged)
+    if op == "cond":
+        jaxprs.reverse()
     outs = bind(cond_op, index, *consts, *given.raw, branches=tuple(jaxprs))
     weak = [all(s.weak[n] for s in staged) for n in range(len(outs))]
     return tree.unflatten(staged[0].out_tree, [wrap(x, w) for x, w in zip(outs, weak, strict=True)])
@@ -131,7 +136,9 @@ def _widened(staged: Staged, consts: Sequence[Any], position: dict[int, int]) ->
     for n, c in enumerate(consts):
         aval = aval_of(c)
         if n not in own and not aval.is_static:
-            dims = (Dim(invars[position[id(d.var)]], d.bound) if isinstance(d, Dim) else d for d in aval.shape)
+            dims = (
+                Dim(invars[position[id(d.var)]], d.bound) if isinstance(d, Dim) else d for d in aval.shape
+            )
             aval = aval.with_shape(tuple(dims))
         invars.append(own[n] if n in own else Var(None, aval))
     return intern_jaxpr(Jaxpr((*invars, *jaxpr.invars[count:]), jaxpr.eqns, jaxpr.outs, jaxpr.name))

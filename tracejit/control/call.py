@@ -57,7 +57,9 @@ def _eval(*args: Any, jaxpr: Jaxpr, name: str, inline: bool) -> list[Any]:
         return list(jit.execute(jaxpr, args))
 
 
-def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, inline: bool) -> tuple[list[Any], list[Any]]:
+def _jvp(
+    primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, inline: bool
+) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
     new, out_nz = jvp_jaxpr(jaxpr, nonzero)
     outs = call(new, [*primals, *pick(tangents, nonzero)], name=name, inline=inline)
@@ -96,12 +98,16 @@ def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str, inline: bool) -> l
 
 
 def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str, inline: bool) -> tuple[Any, Any]:
-    from_front = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    from_front = [
+        x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
+    ]
     batched = tuple(d is not None for d in dims)
     try:
         new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
     except DynamicExtentError:  # extents that differ between the lanes
-        return over_lanes(scan_op, lambda *raw: call(jaxpr, raw, name=name, inline=inline), size, args, dims, name)
+        return over_lanes(
+            scan_op, lambda *raw: call(jaxpr, raw, name=name, inline=inline), size, args, dims, name
+        )
     outs = call(new, from_front, name=name, inline=inline)
     return outs, [0 if b else None for b in out_b]
 

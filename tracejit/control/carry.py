@@ -103,4 +103,3 @@ def _fitted(carry: Carry, staged: Staged) -> Staged:
     wanted = [aval_of(x).dtype for x in carry.raw]
     wanted += [a.dtype for a in staged.out_avals[len(wanted) :]]
     return with_output_dtypes(staged, wanted)
-

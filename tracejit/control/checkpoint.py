@@ -89,7 +89,9 @@ def checkpoint(
         bounds = [getattr(x, "bounds", None) for x in given.raw]
         staged = stage_user(call, [given.tree], arg_avals(given.raw), given.weak, name, bounds)
         jaxpr = intern_jaxpr(staged.jaxpr)
-        outs = bind(checkpoint_op, *staged.consts, *given.raw, jaxpr=jaxpr, policy=policy, prevent_cse=prevent_cse)
+        outs = bind(
+            checkpoint_op, *staged.consts, *given.raw, jaxpr=jaxpr, policy=policy, prevent_cse=prevent_cse
+        )
         return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
 
     return wrapped

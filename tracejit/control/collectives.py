@@ -50,7 +50,9 @@ def _collective(
     def batch(size: Any, args: Any, dims: Any, *, matched: bool, **params: Any) -> Any:
         if matched:
             return meaning(size, args, dims, **params)
-        moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+        moved = [
+            x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
+        ]
         return bind(op, *moved, **(shift(params) if shift else params)), 0
 
     op = Op(

@@ -111,7 +111,9 @@ def _batch(size: Any, args: Any, dims: Any, *, branches: Branches) -> tuple[list
     return list(bind(cond_op, *moved, branches=new)), [0 if b else None for b in out_b]
 
 
-def batched_branches(branches: Branches, size: Any, batched: tuple[bool, ...]) -> tuple[Branches, tuple[bool, ...]]:
+def batched_branches(
+    branches: Branches, size: Any, batched: tuple[bool, ...]
+) -> tuple[Branches, tuple[bool, ...]]:
     """The batched branches, which agree on what outputs are batched."""
     axis = processing_axis()
     out_b = _union_all([batch_jaxpr(b, size, batched, False, axis)[1] for b in branches])

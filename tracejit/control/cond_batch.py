@@ -25,7 +25,51 @@ Branches = tuple[Jaxpr, ...]
 # Ops whose values and derivatives are finite wherever their operands are: running them in
 # lanes that don't take the branch can't make a NaN.
 _HARMLESS = frozenset(
-    ["add", "sub", "mul", "neg", "abs", "sign", "maximum", "minimum", "real", "imag", "conj", "complex", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "not_", "select", "sin", "cos", "tanh", "logistic", "convert_element_type", "stop_gradient", "copy", "reshape", "transpose", "broadcast_in_dim", "squeeze", "expand_dims", "rev", "slice", "iota", "full", "square"]
+    (
+        *(
+            "add",
+            "sub",
+            "mul",
+            "scale",
+            "neg",
+            "abs",
+            "sign",
+            "square",
+            "maximum",
+            "minimum",
+            "sin",
+            "cos",
+            "tanh",
+        ),
+        *(
+            "logistic",
+            "real",
+            "imag",
+            "conj",
+            "complex",
+            "eq",
+            "ne",
+            "lt",
+            "le",
+            "gt",
+            "ge",
+            "and_",
+            "or_",
+            "xor",
+        ),
+        *(
+            "not_",
+            "select",
+            "convert_element_type",
+            "stop_gradient",
+            "copy",
+            "iota",
+            "full",
+            "reshape",
+            "transpose",
+        ),
+        *("broadcast_in_dim", "squeeze", "expand_dims", "rev", "slice"),
+    )
 )
 _SMALL = 24
 
@@ -38,12 +82,12 @@ def harmless(branches: Branches) -> bool:
 def batch_select(size: Any, args: Any, dims: Any, branches: Branches) -> tuple[list[Any], list[int]]:
     """All branches on all lanes; the outputs of the one that each lane takes."""
     index = helpers.move_batch_axis(args[0], dims[0], 0)
-    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args[1:], dims[1:], strict=True)]
+    moved = [
+        x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args[1:], dims[1:], strict=True)
+    ]
     batched = tuple(d is not None for d in dims[1:])
     axis = processing_axis()
-    rows = [
-        eval_jaxpr(batch_jaxpr(without_checks(b), size, batched, True, axis)[0], moved) for b in branches
-    ]
+    rows = [eval_jaxpr(batch_jaxpr(without_checks(b), size, batched, True, axis)[0], moved) for b in branches]
     outs = rows[-1]
     for n in range(len(branches) - 2, -1, -1):
         outs = [select_lanes(_is(index, n), x, y) for x, y in zip(rows[n], outs, strict=True)]

@@ -46,7 +46,9 @@ def _linear_branches(first: Jaxpr, rest: Branches, nonzero: tuple[bool, ...]) ->
     slots: list[_Slot] = []
     for p in parts:
         p.take_slots(slots)
-    operands = sorted({n for p in parts for n in p.operands(out_nz)} | {n for s in slots for n in _extents(s)})
+    operands = sorted(
+        {n for p in parts for n in p.operands(out_nz)} | {n for s in slots for n in _extents(s)}
+    )
     return LinearBranches(
         tuple(p.forward_branch(slots) for p in parts),
         tuple(p.linear_branch(slots, operands, out_nz) for p in parts),
@@ -170,6 +172,8 @@ def _with_missing(
     def fn(*args: Any) -> list[Any]:
         env = dict(zip(known, args, strict=False))
         full = spread(eval_jaxpr(back, args), given, [None] * len(given))
-        return [zeros_in(a, env) if x is None else x for x, w, a in zip(full, wanted, avals, strict=True) if w]
+        return [
+            zeros_in(a, env) if x is None else x for x, w, a in zip(full, wanted, avals, strict=True) if w
+        ]
 
     return build(fn, back.invars, back.name)

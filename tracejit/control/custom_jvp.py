@@ -35,7 +35,9 @@ class custom_jvp:
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        self.nondiff_argnums = (
+            (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        )
         self.jvp: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
@@ -72,7 +74,9 @@ class custom_jvp:
             return tree.unflatten(rule.out_tree, [wrap(x) for x in outs])
         rule.out_tree, rule.out_avals = staged.out_tree, staged.out_avals
         consts = len(staged.consts)
-        outs = bind(custom_jvp_op, *staged.consts, *call.raw, jaxpr=staged.jaxpr, fun=None, consts=consts, rule=rule)
+        outs = bind(
+            custom_jvp_op, *staged.consts, *call.raw, jaxpr=staged.jaxpr, fun=None, consts=consts, rule=rule
+        )
         return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
 
 
@@ -146,7 +150,9 @@ class BatchedRule:
         count = len(kept)
         given = iter(values[count:])
         outs = values[:count]
-        return outs, [Zero(aval_of(o).tangent()) if z else next(given) for o, z in zip(outs, kept, strict=True)]
+        return outs, [
+            Zero(aval_of(o).tangent()) if z else next(given) for o, z in zip(outs, kept, strict=True)
+        ]
 
 
 def _type(*avals: Aval, jaxpr: Jaxpr, fun: Any, consts: int, rule: Any) -> list[Aval]:

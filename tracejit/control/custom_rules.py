@@ -122,7 +122,9 @@ def matching_leaf(rule: str, path: str, x: Any, aval: Aval) -> Any:
     if found.dtype == dtypes.float0:
         return Zero(aval)
     weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
-    if len(found.shape) != len(aval.shape) or (found.is_static and aval.is_static and found.shape != aval.shape):
+    if len(found.shape) != len(aval.shape) or (
+        found.is_static and aval.is_static and found.shape != aval.shape
+    ):
         raise CustomRuleError(rule=rule, problem=f"{path} is {found} instead of {aval}")
     if found.dtype != aval.dtype:
         if not weak:

@@ -33,7 +33,9 @@ class custom_vjp:
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        self.nondiff_argnums = (
+            (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        )
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
 
@@ -58,7 +60,9 @@ class custom_vjp:
             return tree.unflatten(rule.out_tree, [wrap(x) for x in outs])
         rule.out_tree, rule.out_avals = staged.out_tree, staged.out_avals
         consts = len(staged.consts)
-        outs = bind(custom_vjp_op, *staged.consts, *call.raw, jaxpr=staged.jaxpr, fun=None, consts=consts, rule=rule)
+        outs = bind(
+            custom_vjp_op, *staged.consts, *call.raw, jaxpr=staged.jaxpr, fun=None, consts=consts, rule=rule
+        )
         return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
 
 
@@ -94,7 +98,9 @@ class UserRules:
         residuals = flatten(result[1])
         return outs, residuals.raw, (residuals.tree, residuals.weak)
 
-    def bwd(self, info: Any, residuals: Sequence[Any], cts: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
+    def bwd(
+        self, info: Any, residuals: Sequence[Any], cts: Sequence[Any], avals: Sequence[Aval]
+    ) -> list[Any]:
         """One cotangent (or Zero) a leaf of the arguments, whose tangent types are `avals`."""
         call = self.call
         name = f"the bwd rule of {call.name}"
@@ -121,6 +127,12 @@ def _cotangents(name: str, what: str, got: Any, sub: Any, avals: Sequence[Aval])
         leaves = sub.flatten_up_to(got)
     except ValueError:
         found = tree.structure(got)
-        raise CustomRuleError(rule=name, problem=f"{what} has the structure {found} instead of {sub}") from None
-    rows = zip(leaves, avals, tree.paths(sub, what), strict=True)
+        raise CustomRuleError(
+            rule=name, problem=f"{what} has the structure {found} instead of {sub}"
+        ) from None
+    rows = list(zip(leaves, avals, tree.paths(sub, what), strict=True))
+    for x, _, path in rows:
+        if x is not None and not tree.structure(x).is_leaf():
+            problem = f"{path} has the structure {tree.structure(x)} instead of a single array"
+            raise CustomRuleError(rule=name, problem=problem)
     return [Zero(a) if x is None else matching_leaf(name, path, x, a) for x, a, path in rows]

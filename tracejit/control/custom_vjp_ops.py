@@ -55,44 +55,42 @@ class BatchedRules:
         outs = [batch_to_front(x, d, self.size) for x, d in zip(values[:count], dims[:count], strict=True)]
         return outs, values[count:], (info[0], dims[count:])
 
-    def bwd(self, info: Any, residuals: Sequence[Any], cts: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
+    def bwd(
+        self, info: Any, residuals: Sequence[Any], cts: Sequence[Any], avals: Sequence[Aval]
+    ) -> list[Any]:
         inner, dims = info
-        return batched_bwd(self.rule, inner, self.size, residuals, dims, cts, [0] * len(cts), avals, self.dims, self.axis)
+        return _batched_bwd(self, inner, residuals, dims, cts, avals)
 
 
-def batched_bwd(
-    rule: Any,
+def _batched_bwd(
+    rules: BatchedRules,
     info: Any,
-    size: Any,
     residuals: Sequence[Any],
     res_dims: Sequence[int | None],
     cts: Sequence[Any],
-    ct_dims: Sequence[int | None],
     avals: Sequence[Aval],
-    out_dims: Sequence[int | None],
-    axis: Any,
 ) -> list[Any]:
-    """`rule.bwd` for each lane; cotangents of unbatched arguments are summed over the lanes."""
+    """`bwd` for each lane of the residuals and of `cts` (at axis 0); cotangents of unbatched
+    arguments are summed over the lanes."""
     zero = [type(c) is Zero for c in cts]
-    lanes = [_lane(a, d) for a, d in zip(avals, out_dims, strict=True)]
+    lanes = [_lane(a, d) for a, d in zip(avals, rules.dims, strict=True)]
     kept: list[bool] = []
 
     def fn(*raw: Any) -> list[Any]:
         res, given = raw[: len(residuals)], iter(raw[len(residuals) :])
-        full = [Zero(_lane(c.aval, d)) if z else next(given) for c, z, d in zip(cts, zero, ct_dims, strict=True)]
-        outs = rule.bwd(info, res, full, lanes)
+        full = [Zero(_lane(c.aval, 0)) if z else next(given) for c, z in zip(cts, zero, strict=True)]
+        outs = rules.rule.bwd(info, res, full, lanes)
         kept.extend(type(o) is not Zero for o in outs)
         return [o for o in outs if type(o) is not Zero]
 
-    some = [(c, d) for c, d in zip(cts, ct_dims, strict=True) if type(c) is not Zero]
-    values, dims = batch_flat(
-        fn, size, [*residuals, *(c for c, _ in some)], [*res_dims, *(d for _, d in some)], axis
-    )
-    values = [batch_to_front(x, d, size) for x, d in zip(values, dims, strict=True)]
+    some = [c for c, z in zip(cts, zero, strict=True) if not z]
+    dims = [*res_dims, *[0] * len(some)]
+    values, out_dims = batch_flat(fn, rules.size, [*residuals, *some], dims, rules.axis)
+    values = [batch_to_front(x, d, rules.size) for x, d in zip(values, out_dims, strict=True)]
     full = spread(values, kept, [Zero(a) for a in avals])
     return [
         x if type(x) is Zero or d is not None else ops.reduce.reduce_sum(x, axes=(0,))
-        for x, d in zip(full, out_dims, strict=True)
+        for x, d in zip(full, rules.dims, strict=True)
     ]
 
 
@@ -127,7 +125,9 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
         (*residuals, *pick(ts, nonzero)),
         {"rule": rule, "info": info, "avals": avals, "nonzero": nonzero, "out_avals": out_avals},
     )
-    return outs, [t if differentiable(o) else Zero(a) for t, a, o in zip(out_ts, out_avals, outs, strict=True)]
+    return outs, [
+        t if differentiable(o) else Zero(a) for t, a, o in zip(out_ts, out_avals, outs, strict=True)
+    ]
 
 
 def _name(rule: Any) -> str:
@@ -195,7 +195,9 @@ def _linear_batch(
         *moved,
         rule=BatchedRules(rule, size, arg_dims, processing_axis()),
         info=(info, front[:count]),
-        avals=tuple(a if d is None else a.with_shape((size, *a.shape)) for a, d in zip(avals, arg_dims, strict=True)),
+        avals=tuple(
+            a if d is None else a.with_shape((size, *a.shape)) for a, d in zip(avals, arg_dims, strict=True)
+        ),
         nonzero=nonzero,
         out_avals=tuple(a.with_shape((size, *a.shape)) for a in out_avals),
     )

@@ -16,7 +16,9 @@ from tracejit.ir.primitive import Op
 from tracejit.tracing import new_trace, use_trace
 
 
-def evaluate(op: Op, python: Callable[..., Sequence[Any]], args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+def evaluate(
+    op: Op, python: Callable[..., Sequence[Any]], args: tuple[Any, ...], params: dict[str, Any]
+) -> list[Any]:
     """The outputs of the one equation `op(*args)`: compiled, or by `python` if jit is disabled.
 
     Compiled once for each set of types and sub-jaxprs.

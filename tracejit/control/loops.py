@@ -131,7 +131,12 @@ def _scan_trips(rows: Leaves, length: Any) -> _Trips:
 
 
 def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
 ) -> Any:
     """`for i in range(lower, upper): val = body_fun(i, val)` as one loop; the bounds may be traced.
 
@@ -212,7 +217,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 def _predicate(x: Any) -> Any:
     """What `cond_fun` returned, as a boolean."""
     if not tree.structure(x).is_leaf():
-        raise PredicateError(op="while_loop", aval=str(tree.structure(x)), wanted="a boolean of no dimensions")
+        raise PredicateError(
+            op="while_loop", aval=str(tree.structure(x)), wanted="a boolean of no dimensions"
+        )
     raw = to_raw(x, "the condition of while_loop")
     aval = aval_of(raw)
     if aval.shape != () or dtypes.is_complex(aval.dtype):

@@ -182,7 +182,9 @@ def with_outputs(jaxpr: Jaxpr, extra: Callable[[dict[Any, Any], list[Any]], list
     return build(fn, jaxpr.invars, jaxpr.name)
 
 
-def with_zero_outputs(jaxpr: Jaxpr, given: Sequence[bool], wanted: Sequence[bool], avals: Sequence[Aval]) -> Jaxpr:
+def with_zero_outputs(
+    jaxpr: Jaxpr, given: Sequence[bool], wanted: Sequence[bool], avals: Sequence[Aval]
+) -> Jaxpr:
     """`jaxpr` gives the outputs marked by `given`; the result gives those marked by `wanted`, the
     missing ones as zeros of `avals` (whose extents are inputs of `jaxpr`)."""
     if tuple(given) == tuple(wanted):

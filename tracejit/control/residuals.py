@@ -106,9 +106,7 @@ def _origin(x: Any) -> list[Any]:
     return [np.int64(0)] * len(aval_of(x).shape)
 
 
-def close(
-    forward: Jaxpr, linear: Jaxpr, num_outs: int, nonzero: Sequence[bool]
-) -> tuple[Jaxpr, Jaxpr, int]:
+def close(forward: Jaxpr, linear: Jaxpr, num_outs: int, nonzero: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, int]:
     """(forward, linear, number of residuals) without extents computed inside among the residuals."""
     residuals = forward.outs[num_outs:]
     if unbounded(residuals, forward.invars):

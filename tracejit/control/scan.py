@@ -7,6 +7,7 @@ of the slices. `xs` may be longer than the trip count.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def _interleave(new: Jaxpr, counts: tuple[int, int, int, int], flags: Any, out_n
     at = iter(range(n, n + sum(flags)))
     tangent_at = [next(at) if f else None for f in flags]
     ins: list[int] = [0]
-    for lo, hi in zip(ends, ends[1:], strict=False):
+    for lo, hi in itertools.pairwise(ends):
         ins += range(lo, hi)
         ins += [x for x in tangent_at[lo:hi] if x is not None]
     num_outs, num_carry = len(out_nz), counts[2]

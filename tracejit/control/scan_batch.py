@@ -20,7 +20,9 @@ from tracejit.ops import helpers
 from tracejit.tracing import bind
 
 
-def batch_scan(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def batch_scan(
+    scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]
+) -> tuple[list[Any], list[Any]]:
     """The batch rule of `scan`."""
     if params["length"] is None and dims[0] is not None:
         return _each_lane(scan, size, args, dims, params)
@@ -33,7 +35,10 @@ def batch_scan(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]
     moved = Parts(
         p.lead,
         [_at(x, k, 0) for x, k in zip(p.consts, d.consts, strict=True)],
-        [helpers.to_batch_axis(x, k, 0, size) if b else x for x, k, b in zip(p.carry, d.carry, carry_b, strict=True)],
+        [
+            helpers.to_batch_axis(x, k, 0, size) if b else x
+            for x, k, b in zip(p.carry, d.carry, carry_b, strict=True)
+        ],
         [_at(x, k, 1) for x, k in zip(p.xs, d.xs, strict=True)],
     )
     outs = bind(scan, *moved.all(), **scan_params(moved, new, params))
@@ -41,7 +46,9 @@ def batch_scan(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]
     return list(outs), out_dims
 
 
-def _batched_body(size: Any, d: Parts, params: dict[str, Any]) -> tuple[Jaxpr, tuple[bool, ...], tuple[bool, ...]]:
+def _batched_body(
+    size: Any, d: Parts, params: dict[str, Any]
+) -> tuple[Jaxpr, tuple[bool, ...], tuple[bool, ...]]:
     """(batched body, batched carries, batched outputs); `d` has the batch dims of the operands."""
     jaxpr, num_carry = params["jaxpr"], params["carry"]
     consts_b, carry_b, xs_b = (tuple(x is not None for x in part) for part in (d.consts, d.carry, d.xs))
@@ -58,14 +65,18 @@ def _at(x: Any, dim: int | None, dst: int) -> Any:
     return x if dim is None else helpers.move_batch_axis(x, dim, dst)
 
 
-def _each_lane(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def _each_lane(
+    scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]
+) -> tuple[list[Any], list[Any]]:
     """Lanes with trip counts of their own. Shorter ys are followed by zeros."""
     if len(params["jaxpr"].outs) > params["carry"]:
         return _step_by_step(scan, size, args, dims, params)
     return over_lanes(scan, lambda *raw: bind(scan, *raw, **params), size, args, dims, "lanes")  # type: ignore[return-value]
 
 
-def _step_by_step(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def _step_by_step(
+    scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]
+) -> tuple[list[Any], list[Any]]:
     """As many steps as the longest lane has; in each, the lanes that are not done yet take one.
 
     Rows of ys are then as long as there are lanes, not as long as a lane runs.

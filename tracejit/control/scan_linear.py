@@ -133,7 +133,10 @@ def _assemble(
     consts, num_early = counts
     residuals = forward.outs[num_outs:]
     index, const_vars = forward.invars[0], forward.invars[1 : 1 + consts]
-    at = {name: [n for n, k in enumerate(kinds) if k[0] == name] for name in (INDEX, CONST, HOIST, CHEAP, X, STACK)}
+    at = {
+        name: [n for n, k in enumerate(kinds) if k[0] == name]
+        for name in (INDEX, CONST, HOIST, CHEAP, X, STACK)
+    }
     cheap = ancestors(forward, (index, *const_vars), [residuals[n] for n in at[CHEAP]])
     used = {a for e in cheap.eqns for a in e.invars} | set(cheap.outs)
     extra = [n for n, v in enumerate(const_vars) if v in used]

@@ -129,7 +129,11 @@ def _split_body(jaxpr: Jaxpr, consts_lin: Any, carry_lin: Any, xs_lin: Any) -> t
 
 @memoize_by_jaxpr
 def _transposed(
-    jaxpr: Jaxpr, consts_lin: tuple[bool, ...], num_carry: int, xs_lin: tuple[bool, ...], ys_nz: tuple[bool, ...]
+    jaxpr: Jaxpr,
+    consts_lin: tuple[bool, ...],
+    num_carry: int,
+    xs_lin: tuple[bool, ...],
+    ys_nz: tuple[bool, ...],
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
     """The backward body, and which linear xs get cotangents from it.
 

@@ -129,7 +129,9 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     return scan_op.linearize(tape, args, (*zero, *t.body_consts, *t.carry), loop)  # type: ignore[operator]
 
 
-def _carries_tangents(body: Jaxpr, consts_nz: tuple[bool, ...], carry_nz: tuple[bool, ...]) -> tuple[bool, ...]:
+def _carries_tangents(
+    body: Jaxpr, consts_nz: tuple[bool, ...], carry_nz: tuple[bool, ...]
+) -> tuple[bool, ...]:
     """Which carries have tangents in the end."""
     while True:
         wider = union(carry_nz, linearize_jaxpr(body, (*consts_nz, *carry_nz))[2])
@@ -158,7 +160,9 @@ def _counting(cond: Jaxpr, body: Jaxpr, cond_consts: int, body_consts: int) -> t
 @memoize_by_jaxpr
 def _with_index(body: Jaxpr) -> Jaxpr:
     """`body` as a scan's: with an index that it doesn't look at."""
-    return build(lambda _i, *args: eval_jaxpr(body, args), [Typed(aval_of(np.int64(0))), *body.invars], body.name)
+    return build(
+        lambda _i, *args: eval_jaxpr(body, args), [Typed(aval_of(np.int64(0))), *body.invars], body.name
+    )
 
 
 def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
@@ -173,9 +177,10 @@ def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], l
         return over_lanes(scan_op, lambda *raw: bind(while_op, *raw, **params), size, args, dims, "while")  # type: ignore[return-value]
     new_cond, new_body, carry_b = new
     p, d = _split(args, params), _split(dims, params)
-    carry = [helpers.to_batch_axis(x, k, 0, size) if b else x for x, k, b in zip(p.carry, d.carry, carry_b, strict=True)]
-    outs = _bind(_Parts(_front(p.cond_consts, d.cond_consts), _front(p.body_consts, d.body_consts), carry), new_cond, new_body)
-    return outs, [0 if b else None for b in carry_b]
+    rows = zip(p.carry, d.carry, carry_b, strict=True)
+    carry = [helpers.to_batch_axis(x, k, 0, size) if b else x for x, k, b in rows]
+    moved = _Parts(_front(p.cond_consts, d.cond_consts), _front(p.body_consts, d.body_consts), carry)
+    return _bind(moved, new_cond, new_body), [0 if b else None for b in carry_b]
 
 
 def _front(values: list[Any], dims: list[Any]) -> list[Any]:
@@ -186,7 +191,9 @@ def _batched(size: Any, dims: Any, params: dict[str, Any]) -> tuple[Jaxpr, Jaxpr
     """(cond, body, batched carries), or None if the condition differs between lanes."""
     d = _split(dims, params)
     axis = processing_axis()
-    cond_b, body_b, carry_b = (tuple(x is not None for x in part) for part in (d.cond_consts, d.body_consts, d.carry))
+    cond_b, body_b, carry_b = (
+        tuple(x is not None for x in part) for part in (d.cond_consts, d.body_consts, d.carry)
+    )
     while True:  # until no further carry becomes batched
         body, out_b = batch_jaxpr(params["body"], size, (*body_b, *carry_b), carry_b, axis)
         wider = union(carry_b, out_b)

@@ -15,9 +15,9 @@ from tracejit.config import config
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.ir.jaxpr import Jaxpr
+from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import compile as machine
 from tracejit.lowering import cpu, cuda, fuse, loopprint, runtime
-from tracejit.lowering.loopir import Unsupported
 from tracejit.passes import pipeline
 from tracejit.tracing import use_trace
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.config import config
 from tracejit.errors import LeakedTracerError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import apply_jvp, concrete, instantiate_some, linear_operands, split_outputs
@@ -19,7 +20,6 @@ from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import StageTrace, jaxpr_arg_avals, make_args
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import check_jaxpr
-from tracejit.config import config
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op
 from tracejit.ir.values import Value, Zero

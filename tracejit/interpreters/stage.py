@@ -104,8 +104,10 @@ def _is_small_constant(op: Op, args: tuple[Any, ...], params: dict[str, Any]) ->
 def _result_bounds(op: Op, atoms: Any, params: dict[str, Any], t: Aval) -> tuple[int, int] | None:
     if t.shape != () or t.dtype.kind not in "iu" or isinstance(op.bounds, Sentinel):
         return None
-    ranges = [bounds_of(a) for a in atoms]
-    return op.bounds(ranges, **params)
+    found = op.bounds([bounds_of(a) for a in atoms], **params)
+    info = np.iinfo(t.dtype)
+    # The rules compute with unbounded integers; where the result may wrap around, nothing is known.
+    return found if found is not None and info.min <= found[0] and found[1] <= info.max else None
 
 
 def bounds_of(x: Any) -> tuple[int, int] | None:

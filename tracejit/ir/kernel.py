@@ -15,6 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 
+class Unsupported(Exception):
+    """Scalar code has no native form for these dtypes; the op then runs opaquely."""
+
+
 class Kernel:
     """Base of all kernel forms."""
 

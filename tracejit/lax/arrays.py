@@ -99,11 +99,16 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """Padded by (low, high, interior) for each axis."""
-    return wrap(ops.concat.pad(to_raw(operand), raw(padding_value), padding_config=tuple(map(tuple, padding_config))))
+    return wrap(
+        ops.concat.pad(to_raw(operand), raw(padding_value), padding_config=tuple(map(tuple, padding_config)))
+    )
 
 
 def slice(
-    operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+    operand: Any,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None = None,
 ) -> Any:
     """`operand[start:limit:stride]` for all axes, with static bounds."""
     return wrap(
@@ -116,7 +121,9 @@ def slice(
     )
 
 
-def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
+def slice_in_dim(
+    operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
+) -> Any:
     """`operand[start:limit:stride]` along one axis."""
     x = to_raw(operand)
     sizes = aval_of(x).shape
@@ -154,12 +161,16 @@ reduce_or = _reduction(red.reduce_or, "reduce_or", "Whether some over `axes` hol
 
 def argmax(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
     """The position of the first maximum along `axis`."""
-    return wrap(ops.create.convert(red.argmax(to_raw(operand), axes=_axes(operand, (axis,))), np.dtype(index_dtype)))
+    return wrap(
+        ops.create.convert(red.argmax(to_raw(operand), axes=_axes(operand, (axis,))), np.dtype(index_dtype))
+    )
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
     """The position of the first minimum along `axis`."""
-    return wrap(ops.create.convert(red.argmin(to_raw(operand), axes=_axes(operand, (axis,))), np.dtype(index_dtype)))
+    return wrap(
+        ops.create.convert(red.argmin(to_raw(operand), axes=_axes(operand, (axis,))), np.dtype(index_dtype))
+    )
 
 
 def _cumulative(fn: Any, name: str, doc: str) -> Any:

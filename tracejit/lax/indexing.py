@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.ir.avals import aval_of
 from tracejit.ops.gather import GatherDimensionNumbers
+from tracejit.ops.scatter import ScatterDimensionNumbers
 from tracejit.tracing import to_raw, wrap
 
 _ZERO = np.int64(0)
@@ -123,42 +123,20 @@ def gather(
     )
 
 
-@dataclass(frozen=True)
-class ScatterDimensionNumbers:
-    """JAX's names for the axes of a scatter; see GatherDimensionNumbers."""
-
-    update_window_dims: tuple[int, ...]
-    inserted_window_dims: tuple[int, ...]
-    scatter_dims_to_operand_dims: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    scatter_indices_batching_dims: tuple[int, ...] = ()
-
-    def as_gather(self) -> GatherDimensionNumbers:
-        """The numbers of the gather that reads what the scatter writes."""
-        return GatherDimensionNumbers(
-            tuple(self.update_window_dims),
-            tuple(self.inserted_window_dims),
-            tuple(self.scatter_dims_to_operand_dims),
-            tuple(self.operand_batching_dims),
-            tuple(self.scatter_indices_batching_dims),
-        )
-
-
 def _scatter(fn: Any, name: str, doc: str) -> Any:
     def call(
         operand: Any,
         scatter_indices: Any,
         updates: Any,
-        dimension_numbers: ScatterDimensionNumbers | GatherDimensionNumbers,
+        dimension_numbers: ScatterDimensionNumbers,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Any = None,
     ) -> Any:
-        dn = dimension_numbers
-        numbers = dn.as_gather() if isinstance(dn, ScatterDimensionNumbers) else dn
         args = to_raw(operand), to_raw(scatter_indices), to_raw(updates)
-        out = fn(*args, dimension_numbers=numbers, mode=_mode(mode or "fill"), unique_indices=unique_indices)
+        params = {"mode": _mode(mode or "fill"), "unique_indices": unique_indices}
+        out = fn(*args, dimension_numbers=dimension_numbers, **params)
         return wrap(out)
 
     call.__name__ = call.__qualname__ = name
@@ -168,6 +146,12 @@ def _scatter(fn: Any, name: str, doc: str) -> Any:
 
 scatter = _scatter(ops.scatter.scatter, "scatter", "`operand` with updates written at an array of positions.")
 scatter_add = _scatter(ops.scatter.scatter_add, "scatter_add", "`operand` with updates added at positions.")
-scatter_mul = _scatter(ops.scatter.scatter_mul, "scatter_mul", "`operand` multiplied by updates at positions.")
-scatter_min = _scatter(ops.scatter.scatter_min, "scatter_min", "The minimum of `operand` and updates at positions.")
-scatter_max = _scatter(ops.scatter.scatter_max, "scatter_max", "The maximum of `operand` and updates at positions.")
+scatter_mul = _scatter(
+    ops.scatter.scatter_mul, "scatter_mul", "`operand` multiplied by updates at positions."
+)
+scatter_min = _scatter(
+    ops.scatter.scatter_min, "scatter_min", "The minimum of `operand` and updates at positions."
+)
+scatter_max = _scatter(
+    ops.scatter.scatter_max, "scatter_max", "The maximum of `operand` and updates at positions."
+)

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.pretty import Namer, format_eqn
 from tracejit.lowering import contract, cumulative, opaque, reduce, regions, update
 from tracejit.lowering.access import (
-    Flat, Index, Inline, Local, Scalar, Scope, Stored, c_strides, is_contiguous,
+    Flat,
+    Index,
+    Inline,
+    Local,
+    Scalar,
+    Scope,
+    Stored,
+    c_strides,
+    is_contiguous,
 )  # fmt: skip
 from tracejit.lowering.context import Context, loops
 from tracejit.lowering.inline import inline_calls
@@ -167,7 +175,7 @@ class Body(Scope):
         own = {v: self.define(v) for e in group.members for v in e.outvars if v in self.plan.storage or e.effects}
         shape = group.domain
         vector = not any(e.effects for e in group.members)
-        if len(shape) > 1 and self.is_flat(group.members, shape, own):
+        if self.is_flat(group.members, shape, own):
             with self.k.loop(0, group.members[0].outvars[0].aval.size, vector=vector) as i:
                 self.compute(group.members, Flat((i,)), own)
             return

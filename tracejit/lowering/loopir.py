@@ -19,13 +19,10 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.ir.kernel import Unsupported
 
 I64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
-
-
-class Unsupported(Exception):
-    """Scalar code that has no native form for these dtypes; the op then runs opaquely."""
 
 
 # ---------------------------------------------------------------- nodes

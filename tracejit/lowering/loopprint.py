@@ -7,8 +7,25 @@ from typing import Any
 
 from tracejit import dtypes
 from tracejit.lowering.loopir import (
-    Alloc, Block, Buffer, Call, Comment, Const, Copy, Fail, For, Free, If, Inst, Program, Reg,
-    SetPointer, SetSlot, Slot, Store, While,
+    Alloc,
+    Block,
+    Buffer,
+    Call,
+    Comment,
+    Const,
+    Copy,
+    Fail,
+    For,
+    Free,
+    If,
+    Inst,
+    Program,
+    Reg,
+    SetPointer,
+    SetSlot,
+    Slot,
+    Store,
+    While,
 )  # fmt: skip
 
 _INFIX = {

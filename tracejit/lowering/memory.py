@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit.lowering.loopir import (
-    Block, Buffer, Call, Copy, For, If, Inst, Program, SetPointer, Store, While,
+    Block,
+    Buffer,
+    Call,
+    Copy,
+    For,
+    If,
+    Inst,
+    Program,
+    SetPointer,
+    Store,
+    While,
 )  # fmt: skip
 
 _ALIGN = 64

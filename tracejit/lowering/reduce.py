@@ -216,8 +216,6 @@ def _block(body: Body, start: Any, stop: Any, accumulators: list[Accumulator], v
 
 def _all_flat(body: Body, group: Group, full: list[Eqn], reductions: list[Eqn], own: dict[Var, Any]) -> bool:
     """Whether the whole pass reads and writes in C order."""
-    if len(group.domain) < 2:
-        return False
     shape = group.domain
     operands = [e.invars[0] for e in reductions]
     if any(loop_order(a.aval.shape, tuple(e.params["axes"])) != tuple(range(len(shape))) for a, e in zip(operands, reductions, strict=True)):

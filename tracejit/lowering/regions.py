@@ -135,7 +135,7 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
         rows = [None if y is None else y.row(k, i) for y in ys]
         targets = carries.targets(owned, carry_vars)
         outs = inner.outs
-        used = [n for n in range(len(outs)) if n < n_carry and n not in passed or n >= n_carry and rows[n - n_carry] is not None]
+        used = [n for n in range(len(outs)) if (n < n_carry and n not in passed) or (n >= n_carry and rows[n - n_carry] is not None)]
         targets += [_row_target(body, a, r) for a, r in zip(outs[n_carry:], rows, strict=True)]
         scalars = _run(body, inner, values, owned, targets, used)
         for n, row in enumerate(rows):
@@ -180,7 +180,6 @@ def _row_target(body: Body, atom: Atom, row: Stored | None) -> Storage | None:
 
 def _clear(body: Body, atom: Atom, row: Stored) -> None:
     """Zeros for the part of a row that its dynamic shape leaves out."""
-    from tracejit.lowering.context import loops
 
     shape = tuple(d.bound if isinstance(d, Dim) else d for d in atom.aval.shape)
     with loops(body, shape) as idx:

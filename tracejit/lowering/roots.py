@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from tracejit.ir.avals import Dim, Shape
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Var
 from tracejit.ir.kernel import (
-    CondRegion, Contract, Cumulative, Kernel, Reduce, ScanRegion, Update, WhileRegion,
+    CondRegion,
+    Contract,
+    Cumulative,
+    Kernel,
+    Reduce,
+    ScanRegion,
+    Update,
+    WhileRegion,
 )  # fmt: skip
 from tracejit.lowering.access import Index
 from tracejit.lowering.plan import VIEW, WHOLE, Group, Site, Storage

@@ -14,10 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tracejit.ir.avals import Dim
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
 from tracejit.ir.kernel import (
-    CondRegion, Contract, Cumulative, Opaque, Pointwise, Pull, Reduce, ScanRegion, Update, WhileRegion,
+    CondRegion,
+    Contract,
+    Cumulative,
+    Opaque,
+    Pointwise,
+    Pull,
+    Reduce,
+    ScanRegion,
+    WhileRegion,
 )  # fmt: skip
 from tracejit.lowering import roots
 from tracejit.lowering.access import Index
@@ -240,9 +248,7 @@ class Planner:
     def _visit(self, eqn: Eqn) -> None:
         if eqn in self.opaque or not isinstance(eqn.op.kernel, _INLINED):
             group = roots.plan_root(self, eqn)
-        elif self._inline(eqn):
-            return
-        elif self._relabel(eqn):
+        elif self._inline(eqn) or self._relabel(eqn):
             return
         else:
             group = self._store(eqn)
@@ -346,7 +352,7 @@ class Planner:
         if eqn.effects and shape:
             return None
         for g in (self.latest.get(shape), bound):
-            if g is None or g.position < bound.position or len(g.members) >= _MAX_MEMBERS and shape:
+            if g is None or g.position < bound.position or (len(g.members) >= _MAX_MEMBERS and shape):
                 continue
             level = g.domain if g is self.latest.get(shape) else g.domain[: g.rows] if g.kind == "rows" else None
             if level != shape or (g is bound and self.sites_in(eqn, g) - {own}):

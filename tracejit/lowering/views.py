@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracejit.ir.kernel import Pull
 from tracejit.ir.jaxpr import Var
+from tracejit.ir.kernel import Pull
 from tracejit.lowering.access import ZERO, Index, Inline, Operand, Scope, Stored
 from tracejit.lowering.probe import Symbols, affine, probe_pull
 

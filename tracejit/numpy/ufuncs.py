@@ -40,6 +40,8 @@ _EXTENT_OPS = {"add", "subtract", "multiply", "floor_divide", "minimum", "maximu
 def loop_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: Any = None) -> tuple[np.dtype, ...]:
     """The dtypes of the loop NumPy would run, operands then results."""
     kinds = tuple(dtypes.bool_ if k is bool else k for k in kinds)
+    if all(isinstance(k, type) for k in kinds):  # Python scalars only; NumPy would compare such as objects
+        kinds = tuple(dtypes.canonical(k) for k in kinds)
     options = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout}
     return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **options)  # type: ignore[arg-type]
 

@@ -213,7 +213,7 @@ reduce_max = _reduction(
     "the maximum over axes, NaN if there is one",
     _ufunc(np.maximum),
     kinds="biufc",
-    kernel=_fold(scalar_order.lowest, scalar_order.maximum, "reassoc"),
+    kernel=_fold(scalar_order.lowest, scalar_order.greatest, "reassoc"),
     jvp=_extremum_jvp(lambda: reduce_max),
     identity=False,
 )
@@ -223,7 +223,7 @@ reduce_min = _reduction(
     "the minimum over axes, NaN if there is one",
     _ufunc(np.minimum),
     kinds="biufc",
-    kernel=_fold(scalar_order.highest, scalar_order.minimum, "reassoc"),
+    kernel=_fold(scalar_order.highest, scalar_order.least, "reassoc"),
     jvp=_extremum_jvp(lambda: reduce_min),
     identity=False,
 )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.ir.kernel import Unsupported
 
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
@@ -22,9 +23,9 @@ def kind(x: Any) -> str:
 
 
 def needs(k: Any, x: Any, kinds: str, what: str) -> None:
-    """Makes the op run opaquely (the builder raises Unsupported) unless `x` is of one of `kinds`."""
+    """Raises Unsupported, which makes the op run opaquely, unless `x` is of one of `kinds`."""
     if kind(x) not in kinds:
-        k.math(f"{what} of {x.dtype}", k.const(0, np.complex128))
+        raise Unsupported(f"{what} of {x.dtype}")
 
 
 def real_dtype(d: np.dtype) -> np.dtype:

@@ -26,10 +26,26 @@ def limit(dtype: np.dtype, end: str, infinity: float) -> Any:
 
 
 def maximum(k: Any, x: Any, y: Any) -> Any:
-    return _extremum(k, x, y, {"f": "fmaximum", "i": "smax", "u": "umax"}, k.or_)
+    """NaN if either is; the second of equal ones, so that zeros have NumPy's signs."""
+    if kind(x) != "f":
+        return greatest(k, x, y)
+    return k.select(k.or_(k.gt(x, y), k.isnan(x)), x, y)
 
 
 def minimum(k: Any, x: Any, y: Any) -> Any:
+    """NaN if either is; the second of equal ones, so that zeros have NumPy's signs."""
+    if kind(x) != "f":
+        return least(k, x, y)
+    return k.select(k.or_(k.lt(x, y), k.isnan(x)), x, y)
+
+
+def greatest(k: Any, x: Any, y: Any) -> Any:
+    """`maximum` for reductions: any zero of several, in whatever order, which vectorises."""
+    return _extremum(k, x, y, {"f": "fmaximum", "i": "smax", "u": "umax"}, k.or_)
+
+
+def least(k: Any, x: Any, y: Any) -> Any:
+    """`minimum` for reductions."""
     return _extremum(k, x, y, {"f": "fminimum", "i": "smin", "u": "umin"}, k.and_)
 
 
