@@ -62,4 +62,7 @@ def test_third_order(run: Any) -> None:
 
     assert run(grad(grad(grad(f))))(2.0) == 6.0
     assert run(jit(grad(jit(grad(jit(grad(f)))))))(2.0) == 6.0
-    close(run(vmap(grad(grad(grad(lambda x: power(x, np.int64(3)))))))(np.array([1.0, 2.0])), np.array([24.0, 48.0]))
+    close(
+        run(vmap(grad(grad(grad(lambda x: power(x, np.int64(3)))))))(np.array([1.0, 2.0])),
+        np.array([24.0, 48.0]),
+    )

@@ -119,6 +119,24 @@ def test_closing_over_outer_tracers(run: Any) -> None:
     close(run(vmap(lane))(ys), ys * 102.0)
 
 
+def test_closing_over_tracers_inside_of_a_loop(run: Any) -> None:
+    def with_vjp(x: Any, w: Any) -> Any:
+        f = custom_vjp(lambda c: c * w)
+        f.defvjp(lambda c: (c * w, None), lambda _, g: (g * w * 10.0,))
+        return lax.scan(lambda c, _: (f(c), None), x, length=2)[0]
+
+    def with_jvp(x: Any, w: Any) -> Any:
+        f = custom_jvp(lambda c: c * w)
+        f.defjvp(lambda primals, tangents: (primals[0] * w, tangents[0] * w * 10.0))
+        return lax.scan(lambda c, _: (f(c), None), x, length=2)[0]
+
+    ws = np.array([2.0, 3.0])
+    for f in (with_vjp, with_jvp):
+        assert run(grad(f))(1.0, 2.0) == 400.0
+        close(run(vmap(grad(f), (None, 0)))(1.0, ws), (10 * ws) ** 2)
+        close(run(grad(lambda x, f=f: np.sum(vmap(f, (None, 0))(x, ws))))(1.0), np.float64(1300.0))
+
+
 def test_integer_arguments(run: Any) -> None:
     f = custom_vjp(lambda x, n: x * n)
     f.defvjp(lambda x, n: (x * n, n), lambda n, g: (g * n, None))

@@ -20,11 +20,12 @@ class Maker:
     """Applies `steps` random ops to values; the choices are those of `seed`."""
 
     def __init__(self, seed: int, steps: int, depth: int = 0) -> None:
-        self.random = random.Random(seed)
+        self.seed = seed
         self.steps = steps
         self.depth = depth
 
     def __call__(self, *xs: Any) -> list[Any]:
+        self.random = random.Random(self.seed)
         self.values = list(xs)
         for _ in range(self.steps):
             self.values += self.step()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
+
+import numpy as np
 
 from tracejit import dtypes, tree
 from tracejit.api.running import run_user
@@ -91,6 +93,14 @@ def flatten_args(args: tuple[Any, ...]) -> tuple[list[Any], Any, list[bool]]:
 def plain(raw: Any) -> Any:
     """A raw result for the user: arrays and NumPy scalars when evaluating, boxes while tracing."""
     return wrap(raw[()] if getattr(raw, "shape", None) == () and not hasattr(raw, "aval") else raw)
+
+
+def fresh(raw: Any, held: Container[int] = ()) -> Any:
+    """`plain`, for derivatives: never a view of, or the same as, an array that the caller or the linear
+    program (those whose ids are in `held`) still has. The gradient of `x * y` is `y`, but not the caller's."""
+    if type(raw) is np.ndarray and (raw.base is not None or not raw.flags.writeable or id(raw) in held):
+        raw = raw.copy()
+    return plain(raw)
 
 
 def check_input(

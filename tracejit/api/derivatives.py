@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from tracejit.api.common import (
     check_input,
     check_output,
     flatten_args,
+    fresh,
     name_of,
     normalize_argnums,
     plain,
@@ -46,9 +47,9 @@ def strip_aux(aux: Any, trace: Any) -> Any:
     return tree.map(lambda x: _strip(x, trace), aux)
 
 
-def _materialize(t: Any) -> Any:
+def _materialize(t: Any, held: Container[int] = ()) -> Any:
     """A tangent or cotangent for the user: zeros instead of Zero."""
-    return plain(helpers.instantiate(t))
+    return fresh(helpers.instantiate(t), held)
 
 
 # ---------------------------------------------------------------- forward mode
@@ -77,7 +78,7 @@ def jvp(
         outs = flat(*[trace.tracer(p, t) for p, t in zip(ps, ts, strict=True)])
     out, out_t = split_outputs(trace, outs)
     result = tree.unflatten(flat.out_tree, [plain(o) for o in out])
-    tangent = tree.unflatten(flat.out_tree, [_materialize(t) for t in out_t])
+    tangent = tree.unflatten(flat.out_tree, [_materialize(t, {id(t) for t in ts}) for t in out_t])
     return (result, tangent, strip_aux(flat.aux, trace)) if has_aux else (result, tangent)
 
 
@@ -118,7 +119,8 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
     def f_jvp(*tangents: Any) -> Any:
         given = tree.flatten_up_to(ins.structure, tuple(tangents), "the tangents")
         ts = [_tangent(f, n, p, t) for n, (p, t) in enumerate(zip(ins.leaves, given, strict=True))]
-        return tree.unflatten(flat.out_tree, [plain(t) for t in push_forward(tape, ins, ts)])
+        held = {*tape.held(), *map(id, ts)}
+        return tree.unflatten(flat.out_tree, [fresh(t, held) for t in push_forward(tape, ins, ts)])
 
     value = tree.unflatten(flat.out_tree, [plain(o) for o in outs])
     return (value, f_jvp, strip_aux(flat.aux, trace)) if has_aux else (value, f_jvp)
@@ -186,7 +188,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     def pullback(ct: Any) -> tuple[Any, ...]:
         cts = _cotangents(flat.out_tree, out_avals, ct)
-        return tree.unflatten(ins.structure, [_materialize(c) for c in input_cotangents(ins, tape, cts)])
+        held = {*tape.held(), *map(id, cts)}
+        return tree.unflatten(ins.structure, [_materialize(c, held) for c in input_cotangents(ins, tape, cts)])
 
     value = tree.unflatten(flat.out_tree, [plain(o) for o in outs])
     return (value, pullback, strip_aux(flat.aux, trace)) if has_aux else (value, pullback)
@@ -236,7 +239,8 @@ def value_and_grad(
         _check_scalar(f, flat, outs, holomorphic)
         one = np.ones((), aval_of(outs[0]).dtype)[()]
         cts = input_cotangents(ins, tape, [one])
-        grads = tree.unflatten(ins.structure, [_materialize(c) for c in cts])
+        held = tape.held()
+        grads = tree.unflatten(ins.structure, [_materialize(c, held) for c in cts])
         value = plain(outs[0])
         result = (value, strip_aux(flat.aux, trace)) if has_aux else value
         return result, grads[0] if isinstance(argnums, int) else grads

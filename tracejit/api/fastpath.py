@@ -22,7 +22,7 @@ class FastCall:
         operands = [native.operand(a) for a in args]
         # Captured arrays may change their layout between calls; arguments have it in the key.
         self.direct = not program.const_sources and program.single and all(map(_same, operands, args))
-        self.native = (
+        self.native: Any = (
             program.compiled(tuple(map(native.element_strides, operands))).run.call if self.direct else None
         )
         self.scalar = self.direct and program.jaxpr.outs[0].aval.shape == ()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.api.common import argument_names, check_input, name_of, normalize_argnums, plain
+from tracejit.api.common import argument_names, check_input, fresh, name_of, normalize_argnums
 from tracejit.api.derivatives import (
     Argnums,
     Inputs,
@@ -76,7 +76,7 @@ def _jacobian(
         single = isinstance(argnums, int)
 
         def row(cells: list[Any]) -> Any:
-            trees = tree.unflatten(ins.structure, [plain(c) for c in cells])
+            trees = tree.unflatten(ins.structure, [fresh(c) for c in cells])
             return trees[0] if single else trees
 
         result = tree.unflatten(flat.out_tree, [row(cells) for cells in blocks])
@@ -197,6 +197,6 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[..., Any]
             ins = backward_pass(jaxpr, linear, [*consts, *(None for _ in avals)], cts)
         except (AssertionError, AttributeError, TypeError) as e:
             raise NotLinearError(function=name_of(f)) from e
-        return tree.unflatten(structure, [plain(helpers.instantiate(c)) for c in ins[len(consts) :]])
+        return tree.unflatten(structure, [fresh(helpers.instantiate(c), set(map(id, cts))) for c in ins[len(consts) :]])
 
     return transposed

@@ -9,10 +9,12 @@ from typing import Any
 from tracejit import frontend, numpy
 from tracejit.errors import TracejitError
 from tracejit.frontend import modules
+from tracejit.tracing import caller
 
 # What `np` and `from numpy import sin` mean to traced code.
 modules.REBIND.update({"numpy": numpy, "numpy.linalg": numpy.linalg})
 modules.CALLABLES.update(numpy.NUMPY_TO_TRACEJIT)
+caller.run = frontend.call
 
 
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:

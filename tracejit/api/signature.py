@@ -75,7 +75,7 @@ class Call:
         self.static_kwargs = {k: v for k, v in kwargs.items() if k in options.static_names}
         self.dynamic = tuple([a for n, a in enumerate(args) if n not in self.static])
         self.kwargs = {k: v for k, v in kwargs.items() if k not in self.static_kwargs}
-        leaves, self.structure = tree.flatten((self.dynamic, self.kwargs))
+        leaves, self.structure = tree.flatten_ordered((self.dynamic, self.kwargs))
         self.fixed = {n: x for n, x in enumerate(leaves) if not is_array_like(x)}
         self.leaves = [x for n, x in enumerate(leaves) if n not in self.fixed] if self.fixed else leaves
         self.weak = [is_weak(x) for x in self.leaves]

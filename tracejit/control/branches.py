@@ -69,9 +69,8 @@ def _known(raw: Any) -> Any:
     """The value if it is known now, else None."""
     if not isinstance(raw, Value):
         return np.asarray(raw)[()]
-    if type(raw) is Var or not hasattr(raw, "primal"):
-        return None
-    return _known(raw.primal)
+    primal = getattr(raw, "primal", None)  # what is being differentiated may be known all the same
+    return None if primal is None else _known(primal)
 
 
 def _choose(

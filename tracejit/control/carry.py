@@ -60,10 +60,10 @@ def _adopted(carry: Carry, staged: Staged, op: str) -> Carry:
     for n, (x, out) in enumerate(zip(carry.raw, staged.out_avals, strict=False)):
         before, out_weak = aval_of(x), staged.weak[n]
         if not _same_shape(before, out):
-            _refuse(carry, n, before, out, op)
+            raise _refusal(carry, n, before, out, op)
         target = promoted(before.dtype, carry.weak[n], out.dtype, out_weak)
         if target is None:
-            _refuse(carry, n, before, out, op)
+            raise _refusal(carry, n, before, out, op)
         raw[n] = convert(x, target)
         weak[n] = carry.weak[n] and out_weak
     changed = weak != carry.weak or any(a is not b for a, b in zip(raw, carry.raw, strict=True))
@@ -93,9 +93,9 @@ def _same_shape(before: Aval, after: Aval) -> bool:
     return len(before.shape) == len(after.shape)
 
 
-def _refuse(carry: Carry, n: int, before: Aval, after: Aval, op: str) -> None:
+def _refusal(carry: Carry, n: int, before: Aval, after: Aval, op: str) -> CarryTypeError:
     path = tree.paths(carry.tree, "carry")[n]
-    raise CarryTypeError(op=op, path=path, before=str(before), after=str(after))
+    return CarryTypeError(op=op, path=path, before=str(before), after=str(after))
 
 
 def _fitted(carry: Carry, staged: Staged) -> Staged:

@@ -126,12 +126,7 @@ class _Part:
         def fn(*args: Any) -> list[Any]:
             given = dict(zip(operands, args, strict=False))
             stored = args[len(operands) : len(operands) + len(slots)]
-            values = []
-            for n, a in enumerate(self.residuals):
-                if type(a) is Literal:
-                    values.append(a.value)
-                else:
-                    values.append(stored[self.slot_of[n]] if n in self.slot_of else given[self.position[a]])
+            values = [self._residual(n, a, stored, given) for n, a in enumerate(self.residuals)]
             outs = eval_jaxpr(self.linear, [*values, *args[len(operands) + len(slots) :]])
             env = {invars[n]: x for n, x in given.items()}
             full = spread(outs, self.out_nonzero, [None] * self.num_outs)
@@ -139,6 +134,12 @@ class _Part:
             return [zeros_in(a.aval.tangent(), env) if x is None else x for x, w, a in rows if w]
 
         return build(fn, inputs, self.linear.name)
+
+    def _residual(self, n: int, a: Any, stored: Sequence[Any], given: dict[int, Any]) -> Any:
+        """Residual `n`: a constant, in a slot, or an operand."""
+        if type(a) is Literal:
+            return a.value
+        return stored[self.slot_of[n]] if n in self.slot_of else given[self.position[a]]
 
 
 def transposed_branches(
@@ -153,11 +154,15 @@ def transposed_branches(
 def _transposed(
     first: Jaxpr, rest: Branches, linear: tuple[bool, ...], ct_nonzero: tuple[bool, ...]
 ) -> tuple[Branches, tuple[bool, ...]]:
-    pairs = [(b, *transpose_jaxpr(b, linear, ct_nonzero)) for b in (first, *rest)]
-    wanted = pairs[0][2]
-    for _, _, nonzero in pairs[1:]:
+    branches = (first, *rest)
+    pairs = [transpose_jaxpr(b, linear, ct_nonzero) for b in branches]
+    wanted = pairs[0][1]
+    for _, nonzero in pairs[1:]:
         wanted = union(wanted, nonzero)
-    return tuple(_with_missing(b, back, nz, wanted, linear) for b, back, nz in pairs), wanted
+    backs = (
+        _with_missing(b, back, nz, wanted, linear) for b, (back, nz) in zip(branches, pairs, strict=True)
+    )
+    return tuple(backs), wanted
 
 
 def _with_missing(

@@ -8,6 +8,7 @@ from typing import Any
 
 from tracejit import ops, tree
 from tracejit.control.axes import processing_axis
+from tracejit.control.custom_closures import StagedRule, convert
 from tracejit.control.custom_rules import Call, boxed, make_call, matching_leaves, stage_call, tangent_value
 from tracejit.control.regions import region_avals, union_effects, zero_tangents
 from tracejit.errors import ClosureDerivativeError, CustomRuleError, MissingRuleError
@@ -73,10 +74,13 @@ class custom_jvp:
             outs = bind(custom_jvp_op, *call.raw, jaxpr=None, fun=rule.primal, consts=0, rule=rule)
             return tree.unflatten(rule.out_tree, [wrap(x) for x in outs])
         rule.out_tree, rule.out_avals = staged.out_tree, staged.out_avals
-        consts = len(staged.consts)
-        outs = bind(
-            custom_jvp_op, *staged.consts, *call.raw, jaxpr=staged.jaxpr, fun=None, consts=consts, rule=rule
-        )
+        used: Any = rule
+        jaxpr, consts = staged.jaxpr, staged.consts
+        converted = convert(lambda: StagedRule(rule, call.raw), (self.jvp,), jaxpr, consts, call.raw)
+        if converted is not None:
+            used, jaxpr, consts = converted
+        params = {"jaxpr": jaxpr, "fun": None, "consts": len(consts), "rule": used}
+        outs = bind(custom_jvp_op, *consts, *call.raw, **params)
         return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
 
 
@@ -89,7 +93,9 @@ def _tree_add(a: Any, b: Any) -> Any:
 
 
 class UserRule:
-    """A user's jvp rule as a `RawRule`."""
+    """A user's jvp rule as a `RawRule`. `extra` operands are given to a rule before the primals."""
+
+    extra = 0
 
     def __init__(self, jvp: Callable[..., Any], call: Call) -> None:
         self.jvp = jvp
@@ -124,8 +130,9 @@ class UserRule:
 class BatchedRule:
     """A rule mapped over a batch axis; all outputs are batched at axis 0."""
 
-    def __init__(self, rule: RawRule, size: Any, dims: Sequence[int | None], axis: Any) -> None:
+    def __init__(self, rule: Any, size: Any, dims: Sequence[int | None], axis: Any) -> None:
         self.rule = rule
+        self.extra = rule.extra
         self.size = size
         self.dims = dims
         self.axis = axis
@@ -171,7 +178,8 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[An
         return outs, zero_tangents(outs)
     if any(type(t) is not Zero for t in tangents[:consts]):
         raise ClosureDerivativeError(name=name_of_rule(rule))
-    return rule(primals[consts:], tangents[consts:])
+    first = consts - rule.extra
+    return rule(primals[first:], tangents[first:])
 
 
 def name_of_rule(rule: Any) -> str:
@@ -185,7 +193,7 @@ def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], l
     moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     batched = tuple(d is not None for d in dims)
     new, _ = batch_jaxpr(params["jaxpr"], size, batched, True, processing_axis())
-    front = [0 if b else None for b in batched[params["consts"] :]]
+    front = [0 if b else None for b in batched[params["consts"] - params["rule"].extra :]]
     rule = BatchedRule(params["rule"], size, front, processing_axis())
     outs = bind(custom_jvp_op, *moved, **{**params, "jaxpr": new, "rule": rule})
     return list(outs), [0] * len(outs)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit import tree
+from tracejit.control.custom_closures import StagedRules, convert
 from tracejit.control.custom_rules import (
     Call,
     boxed,
@@ -59,15 +60,23 @@ class custom_vjp:
             outs = bind(custom_vjp_op, *call.raw, jaxpr=None, fun=rule.primal, consts=0, rule=rule)
             return tree.unflatten(rule.out_tree, [wrap(x) for x in outs])
         rule.out_tree, rule.out_avals = staged.out_tree, staged.out_avals
-        consts = len(staged.consts)
-        outs = bind(
-            custom_vjp_op, *staged.consts, *call.raw, jaxpr=staged.jaxpr, fun=None, consts=consts, rule=rule
+        used: Any = rule
+        jaxpr, consts = staged.jaxpr, staged.consts
+        functions = self.fwd, self.bwd
+        converted = convert(
+            lambda: StagedRules(rule, call.raw, staged.out_avals), functions, jaxpr, consts, call.raw
         )
+        if converted is not None:
+            used, jaxpr, consts = converted
+        params = {"jaxpr": jaxpr, "fun": None, "consts": len(consts), "rule": used}
+        outs = bind(custom_vjp_op, *consts, *call.raw, **params)
         return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
 
 
 class UserRules:
-    """A user's rules on raw values."""
+    """A user's rules on raw values. `extra` operands are given to a rule before the primals."""
+
+    extra = 0
 
     def __init__(self, fwd: Callable[..., Any], bwd: Callable[..., Any], call: Call) -> None:
         self.user_fwd = fwd

@@ -38,6 +38,7 @@ class BatchedRules:
 
     def __init__(self, rule: Any, size: Any, dims: Sequence[int | None], axis: Any) -> None:
         self.rule = rule
+        self.extra = rule.extra
         self.size = size
         self.dims = dims
         self.axis = axis
@@ -114,7 +115,8 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     consts, rule = params["consts"], params["rule"]
     if any(flags(tangents[:consts])):
         raise ClosureDerivativeError(name=_name(rule))
-    args, ts = primals[consts:], tangents[consts:]
+    first = consts - rule.extra
+    args, ts = primals[first:], tangents[first:]
     outs, residuals, info = rule.fwd(args)
     nonzero = flags(ts)
     avals = tuple(aval_of(x).tangent() for x in args)
@@ -140,7 +142,7 @@ def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], l
     moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     batched = tuple(d is not None for d in dims)
     new, _ = batch_jaxpr(params["jaxpr"], size, batched, True, processing_axis())
-    front = [0 if b else None for b in batched[params["consts"] :]]
+    front = [0 if b else None for b in batched[params["consts"] - params["rule"].extra :]]
     rule = BatchedRules(params["rule"], size, front, processing_axis())
     outs = bind(custom_vjp_op, *moved, **{**params, "jaxpr": new, "rule": rule})
     return list(outs), [0] * len(outs)

@@ -68,7 +68,7 @@ def pad_residuals(
     def pad_outs(env: dict[Any, Any], outs: list[Any]) -> list[Any]:
         return [*outs[:num_outs], *(pad_axes(x, a) for x, a in zip(outs[num_outs:], axes, strict=True))]
 
-    inputs = list(linear.invars)
+    inputs: list[Any] = list(linear.invars)
     for n, a in enumerate(axes):
         if a:
             inputs[n] = Typed(_padded_aval(inputs[n].aval, a))

@@ -58,7 +58,7 @@ class TangentTrace(StageTrace):
             if x.trace.level >= self.level:
                 raise LeakedTracerError(value=str(x.aval))
             return Residual(x)
-        return Literal(np.asarray(x)[()]) if np.ndim(x) == 0 else Residual(x)
+        return Literal(np.asarray(x).dtype.type(x)) if np.ndim(x) == 0 else Residual(x)
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         out = super().record(op, args, params)
@@ -166,6 +166,10 @@ class Tape:
         self.invars = invars
         self.eqns = eqns
         self.outs = outs
+
+    def held(self) -> set[int]:
+        """The ids of the arrays that the program refers to."""
+        return {id(a.value) for e in self.eqns for a in e.invars if type(a) is Residual}
 
     def freeze(self, name: str = "") -> tuple[Jaxpr, list[Any]]:
         """(jaxpr, residuals): a jaxpr over (*residuals, *tangents) that gives the nonzero outputs."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.config import config
-from tracejit.errors import ConcreteValueError, LeakedTracerError
+from tracejit.errors import LeakedTracerError
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import apply_type_rule, check_jaxpr
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
@@ -60,7 +60,7 @@ class StageTrace(Trace):
         if isinstance(x, np.generic):
             return Literal(x)
         if isinstance(x, (bool, int, float, complex)):
-            return Literal(np.asarray(x)[()])
+            return Literal(np.asarray(x).dtype.type(x))
         var = self._const_of.get(id(x))
         if var is None:
             var = self._new_const(x)
@@ -122,13 +122,6 @@ def bounds_of(x: Any) -> tuple[int, int] | None:
     if np.ndim(x) == 0 and np.asarray(x).dtype.kind in "iu":
         return int(x), int(x)
     return None
-
-
-def _refuse(self: Var) -> Any:
-    raise ConcreteValueError(aval=str(self.aval))
-
-
-Var.concrete = _refuse  # type: ignore[attr-defined]
 
 
 def stage(

@@ -35,7 +35,7 @@ class Dim:
         return f"{self.var!r}<={'?' if self.bound is None else self.bound}"
 
 
-DimSize = int | Dim
+DimSize = Any  # int | Dim, which no typechecker can follow through arithmetic
 Shape = tuple[DimSize, ...]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracejit.errors import ConcreteValueError
 from tracejit.ir.avals import Aval
 
 
@@ -24,6 +25,10 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.aval}>"
+
+    def concrete(self) -> Any:
+        """The array that the value stands for. Raises ConcreteValueError where it is not known."""
+        raise ConcreteValueError(aval=str(self.aval))
 
 
 class Zero:

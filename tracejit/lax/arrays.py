@@ -100,7 +100,11 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """Padded by (low, high, interior) for each axis."""
     return wrap(
-        ops.concat.pad(to_raw(operand), raw(padding_value), padding_config=tuple(map(tuple, padding_config)))
+        ops.concat.pad(
+            to_raw(operand),
+            raw(padding_value),
+            padding_config=[(lo, hi, inner) for lo, hi, inner in padding_config],
+        )
     )
 
 

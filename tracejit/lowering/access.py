@@ -128,6 +128,20 @@ class Scope:
     def __init__(self, k: Recorder, values: dict[Var, Any]) -> None:
         self.k = k
         self.values = values
+        self._aliases: dict[Any, Stored] = {}
+
+    def stored(self, value: Any) -> Any:
+        """A reshape of a stored C-ordered value as a stored one; other values as they are."""
+        if type(value) is not Inline or not getattr(value.eqn.op.kernel, "alias", False):
+            return value
+        scope, (atom, *_), out = value.scope, value.eqn.invars, value.eqn.outvars[0].aval
+        source = scope.stored(scope.values[atom]) if type(atom) is Var else None
+        if type(source) is not Stored or not is_contiguous(source, atom.aval.shape) or not out.is_static:
+            return value
+        key = (source, value.eqn)
+        if key not in self._aliases:
+            self._aliases[key] = replace(source, strides=c_strides(out.shape))
+        return self._aliases[key]
 
     def extent(self, d: Any) -> Any:
         """A dimension as an int or an int64 operand."""
@@ -144,7 +158,7 @@ class Scope:
             return self.k.const(atom.value, atom.aval.dtype)
         if isinstance(atom, Const):
             return atom
-        value = self.values[atom]
+        value = self.stored(self.values[atom])
         if type(value) is Scalar:
             return value.operand
         return read(self.k, value, tuple(self.k.lift(i, I64) for i in idx) if type(idx) is not Flat else idx)

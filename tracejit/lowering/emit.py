@@ -98,7 +98,7 @@ class Body(Scope):
 
     def buffered(self, atom: Atom) -> Stored:
         """A value as a strided part of a buffer."""
-        value = self.values.get(atom) if type(atom) is Var else None
+        value = self.stored(self.values[atom]) if type(atom) is Var else None
         if type(value) is Stored:
             return value
         if type(value) is Inline and (view := as_view(self, value)) is not None:
@@ -119,7 +119,7 @@ class Body(Scope):
 
     def fill(self, target: Stored, atom: Atom) -> None:
         """target[...] = atom."""
-        value = self.values.get(atom) if type(atom) is Var else None
+        value = self.stored(self.values[atom]) if type(atom) is Var else None
         if type(value) is Stored:
             self.ctx.copy(self, target, value, atom.aval)
             return
@@ -219,7 +219,7 @@ class Body(Scope):
         if not (isinstance(form, Pointwise) or getattr(form, "alias", False)):
             return False
         for a in eqn.invars:
-            value = self.values.get(a) if type(a) is Var and a.aval.shape and a not in own else None
+            value = self.stored(self.values[a]) if type(a) is Var and a.aval.shape and a not in own else None
             if type(value) is Stored and not is_contiguous(value, a.aval.shape):
                 return False
             if value is not None and type(value) is not Stored and not (type(value) is Inline and value.scope is self):
@@ -228,7 +228,7 @@ class Body(Scope):
 
     def reads_flat(self, atom: Atom, own: Any) -> bool:
         """Whether `atom` can be read in C order."""
-        value = self.values.get(atom) if type(atom) is Var else None
+        value = self.stored(self.values[atom]) if type(atom) is Var else None
         if type(value) is Inline and value.scope is self:
             return all(self._is_flat(e, own) for e in self.inlined([value.eqn]))
         return value is None or (type(value) is Stored and is_contiguous(value, atom.aval.shape))

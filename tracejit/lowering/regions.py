@@ -24,7 +24,7 @@ def _value_of(body: Body, atom: Atom) -> Any:
     """An operand as a value that another scope can read: a buffer where it is a view of one."""
     if isinstance(atom, Literal):
         return Scalar(body.k.const(atom.value, atom.aval.dtype))
-    value = body.values[atom]
+    value = body.stored(body.values[atom])
     if not atom.aval.shape:
         return Scalar(body.read(atom, ()))
     if type(value) is Inline:

@@ -144,14 +144,27 @@ class Planner:
                 return None
             return [(a, site if a.aval.shape else ()) for a in eqn.invars if type(a) is Var]
         if site == VIEW:
-            return [(a, VIEW if a.aval.shape else ()) for a, _ in self._access(eqn).reads] if self.is_view(eqn) else None
+            return self._view_reads(eqn)
         if site == FLAT:
             return self._flat_reads(eqn)
         if site == WHOLE:
             return None
-        if eqn.op.kernel.alias and site == self.k.identity(eqn.outvars[0].aval.shape):
+        if self._divides(eqn) and site == self.k.identity(eqn.outvars[0].aval.shape):
             return [(a, FLAT if a.aval.shape else ()) for a, _ in self._access(eqn).reads]
         return self._access(eqn, site).reads
+
+    def _divides(self, eqn: Eqn) -> bool:
+        """Whether this is a reshape that costs arithmetic where its operand is not stored."""
+        return eqn.op.kernel.alias and self._access(eqn).work > 0
+
+    def _view_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
+        (a, *_) = eqn.invars or (None,)
+        if eqn.op.kernel.alias and type(a) is Var and a.aval.shape:
+            self.forced.add(a)
+            return [(a, WHOLE)]
+        if not self.is_view(eqn):
+            return None
+        return [(a, VIEW if a.aval.shape else ()) for a, _ in self._access(eqn).reads]
 
     def _flat_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
         access = self._access(eqn)
@@ -277,7 +290,7 @@ class Planner:
     def _prefer_stored(self, eqn: Eqn, sites: Any) -> None:
         """Where a reshape would cost divisions, its operand is stored: then it costs nothing."""
         a = eqn.invars[0] if eqn.invars else None
-        if isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias and type(a) is Var:
+        if isinstance(eqn.op.kernel, Pull) and self._divides(eqn) and type(a) is Var:
             flat = self.k.identity(eqn.outvars[0].aval.shape)
             if any(s not in (flat, FLAT) or g.kind != "map" for g, s in sites):
                 self.forced.add(a)

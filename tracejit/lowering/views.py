@@ -40,6 +40,7 @@ def as_view(scope: Scope, value: Inline) -> Stored | None:
         return None
     ((atom, idx),) = arrays
     source = scope.values[atom] if type(atom) is Var else None
+    source = scope.stored(source)
     source = as_view(scope, source) if type(source) is Inline else source
     maps = [affine(symbols, i) for i in idx]
     if type(source) is not Stored or any(m is None for m in maps):

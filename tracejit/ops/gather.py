@@ -92,7 +92,7 @@ def _eval(
         out = np.full((*batch_shape, *(sizes[d] for d in order)), fill_of(x.dtype, fill_value), x.dtype)
     elif plan.count == 1:
         order = tuple(sorted(order))
-        out = x[plan.single()].reshape(*batch_shape, *(sizes[d] for d in order))
+        out = x[plan.single()].reshape((*batch_shape, *(sizes[d] for d in order)))
     else:
         out = x.transpose(plan.order)[plan.index()]
         out = np.broadcast_to(out, (*batch_shape, *out.shape)) if not plan.indexed else out

@@ -153,8 +153,10 @@ def _adjust(k: Any, r: Any, y: Any) -> Any:
 
 
 def floor_divide(k: Any, x: Any, y: Any) -> Any:
-    """Integers: floor(x / y), 0 where y == 0, INT_MIN for INT_MIN // -1."""
-    needs(k, x, "iu", "floor_divide")
+    """Integers: floor(x / y), 0 where y == 0, INT_MIN for INT_MIN // -1. Floats: as NumPy, exact in the remainder."""
+    needs(k, x, "iuf", "floor_divide")
+    if kind(x) == "f":
+        return _float_floor_divide(k, x, y)
     q, r, zero = _int_parts(k, x, y)
     if kind(x) == "i":
         q = k.select(_adjust(k, r, y), k.sub(q, 1), q)
@@ -162,8 +164,12 @@ def floor_divide(k: Any, x: Any, y: Any) -> Any:
 
 
 def remainder(k: Any, x: Any, y: Any) -> Any:
-    """Integers: Python's %, with the sign of the divisor; 0 where y == 0."""
-    needs(k, x, "iu", "remainder")
+    """Python's %, with the sign of the divisor. Integers: 0 where y == 0."""
+    needs(k, x, "iuf", "remainder")
+    if kind(x) == "f":
+        r = c_fmod(k, x, y)
+        moved = k.select(_adjust(k, r, y), k.add(r, y), r)
+        return k.select(k.eq(r, 0), k.float_op("copysign", r, y), moved)
     _, r, zero = _int_parts(k, x, y)
     if kind(x) == "i":
         r = k.select(_adjust(k, r, y), k.add(r, y), r)
@@ -171,10 +177,32 @@ def remainder(k: Any, x: Any, y: Any) -> Any:
 
 
 def fmod(k: Any, x: Any, y: Any) -> Any:
-    """Integers: C's remainder, with the sign of the dividend; 0 where y == 0."""
-    needs(k, x, "iu", "fmod")
+    """C's remainder, with the sign of the dividend. Integers: 0 where y == 0."""
+    needs(k, x, "iuf", "fmod")
+    if kind(x) == "f":
+        return c_fmod(k, x, y)
     _, r, zero = _int_parts(k, x, y)
     return k.select(zero, k.const(0, x.dtype), r)
+
+
+def c_fmod(k: Any, x: Any, y: Any) -> Any:
+    """The C library's fmod, which is exact; NumPy calls it too."""
+    if x.dtype.itemsize == 2:
+        return k.cast(c_fmod(k, k.cast(x, F32), k.cast(y, F32)), x.dtype)
+    name, letter = ("fmod", "f64") if x.dtype.itemsize == 8 else ("fmodf", "f32")
+    target = k.external(f"c:{name}", f"{letter}({letter},{letter})")
+    return k.call(target, (x, y), out=x.dtype)
+
+
+def _float_floor_divide(k: Any, x: Any, y: Any) -> Any:
+    """NumPy's: the quotient without its remainder, snapped to the nearest integer below; x / y where y == 0."""
+    r = c_fmod(k, x, y)
+    q = k.div(k.sub(x, r), y)
+    q = k.select(_adjust(k, r, y), k.sub(q, 1), q)
+    low = k.float_op("floor", q)
+    snapped = k.select(k.gt(k.sub(q, low), 0.5), k.add(low, 1), low)
+    zero = k.float_op("copysign", k.const(0, x.dtype), k.div(x, y))
+    return k.select(k.eq(y, 0), k.div(x, y), k.select(k.eq(q, 0), zero, snapped))
 
 
 # ---------------------------------------------------------------- powers
