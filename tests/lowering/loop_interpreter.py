@@ -29,7 +29,14 @@ _FUNCTIONS = {
 _COMPARE = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
-_MATH = {"pow": np.power, "atan2": np.arctan2, "fmod": np.fmod, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan}
+_MATH = {
+    "pow": np.power,
+    "atan2": np.arctan2,
+    "fmod": np.fmod,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+}
 
 
 class Failed(Exception):
@@ -81,7 +88,9 @@ class _Machine:
         size = sum(max(0, (d - 1) * s) for d, s in zip(a.shape, strides, strict=True)) + 1
         low = sum(min(0, (d - 1) * s) for d, s in zip(a.shape, strides, strict=True))
         size = 0 if a.size == 0 else size - low
-        flat = np.lib.stride_tricks.as_strided(_first(a, strides), (size,), (a.itemsize,), writeable=a.flags.writeable)
+        flat = np.lib.stride_tricks.as_strided(
+            _first(a, strides), (size,), (a.itemsize,), writeable=a.flags.writeable
+        )
         self.memory[buffer] = (flat, -low)
 
     def where(self, buffer: Buffer) -> Any:
@@ -92,7 +101,10 @@ class _Machine:
                 assert buffer.slot >= 0 and stop <= self.arena.nbytes, "outside of the arena"
                 self.memory[buffer] = (self.arena[buffer.slot : stop].view(buffer.dtype), 0)
             else:
-                self.memory[buffer] = (np.full(size * buffer.dtype.itemsize, 0xA5, np.uint8).view(buffer.dtype), 0)
+                self.memory[buffer] = (
+                    np.full(size * buffer.dtype.itemsize, 0xA5, np.uint8).view(buffer.dtype),
+                    0,
+                )
         return self.memory[buffer]
 
     def element(self, buffer: Buffer, index: Any) -> tuple[np.ndarray, int]:

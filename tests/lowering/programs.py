@@ -12,6 +12,7 @@ from tracejit import ops
 from tracejit.control.branches import switch
 from tracejit.control.loops import scan, while_loop
 from tracejit.ops.dims import dims_of
+from tracejit.tracing import unbox, wrap
 
 _SHAPES = [(), (1,), (4,), (3, 4), (4, 3), (1, 4), (2, 3, 4), (12,), (3, 1)]
 
@@ -45,7 +46,16 @@ class Maker:
         return out if isinstance(out, list) else [out]
 
     def kinds(self) -> list[Callable[[Any], Any]]:
-        simple = [self.unary, self.binary, self.binary, self.binary, self.view, self.view, self.reduce, self.update]
+        simple = [
+            self.unary,
+            self.binary,
+            self.binary,
+            self.binary,
+            self.view,
+            self.view,
+            self.reduce,
+            self.update,
+        ]
         simple += [self.broadcast, self.index, self.cumulative, self.join, self.product]
         return simple + ([self.scan, self.cond, self.while_] if self.depth < 2 else [])
 
@@ -97,7 +107,11 @@ class Maker:
 
     def broadcast(self, x: Any) -> Any:
         shape = dims_of(x)
-        fits = [s for s in _SHAPES if len(s) >= len(shape) and all(a in (1, b) for a, b in zip(shape[::-1], s[::-1], strict=False))]
+        fits = [
+            s
+            for s in _SHAPES
+            if len(s) >= len(shape) and all(a in (1, b) for a, b in zip(shape[::-1], s[::-1], strict=False))
+        ]
         return ops.shape.broadcast_to(x, self.random.choice(fits)) if fits else x
 
     def reduce(self, x: Any) -> Any:
@@ -105,7 +119,11 @@ class Maker:
         axes = tuple(n for n in range(len(shape)) if self.random.random() < 0.6)
         name = self.random.choice(["reduce_sum", "reduce_sum", "reduce_max", "reduce_min", "argmax"])
         if name == "argmax":
-            return ops.create.convert_element_type(ops.reduce.argmax(x, axes=axes[:1] or (0,)), dtype=np.float64) if shape else x
+            return (
+                ops.create.convert_element_type(ops.reduce.argmax(x, axes=axes[:1] or (0,)), dtype=np.float64)
+                if shape
+                else x
+            )
         return getattr(ops.reduce, name)(x, axes=axes) if axes else x
 
     def cumulative(self, x: Any) -> Any:
@@ -118,18 +136,36 @@ class Maker:
     def join(self, x: Any) -> Any:
         shape = dims_of(x)
         if not shape:
-            return ops.concat.concatenate(*(ops.shape.expand_dims(self.pick(lambda s: s == ()), (0,)) for _ in range(1)), ops.shape.expand_dims(x, (0,)), dimension=0) if dims_of(self.values[0]) == () else x
+            return (
+                ops.concat.concatenate(
+                    *(ops.shape.expand_dims(self.pick(lambda s: s == ()), (0,)) for _ in range(1)),
+                    ops.shape.expand_dims(x, (0,)),
+                    dimension=0,
+                )
+                if dims_of(self.values[0]) == ()
+                else x
+            )
         if self.random.random() < 0.3:
-            config = [(self.random.randint(-1, 2) if d > 1 else 1, 1, self.random.randint(0, 1)) for d in shape]
+            config = [
+                (self.random.randint(-1, 2) if d > 1 else 1, 1, self.random.randint(0, 1)) for d in shape
+            ]
             return self.small(ops.concat.pad(x, 0.5, padding_config=config))
         y = self.pick(lambda s: s == shape)
-        return self.small(ops.concat.concatenate(x, y if dims_of(y) == shape else x, dimension=self.random.randrange(len(shape))))
+        return self.small(
+            ops.concat.concatenate(
+                x, y if dims_of(y) == shape else x, dimension=self.random.randrange(len(shape))
+            )
+        )
 
     def small(self, x: Any) -> Any:
         while int(np.prod(dims_of(x))) > 60:
             shape = dims_of(x)
             n = max(range(len(shape)), key=shape.__getitem__)
-            x = ops.slices.slice(x, start_indices=[0] * len(shape), limit_indices=[d // 2 + 1 if a == n else d for a, d in enumerate(shape)])
+            x = ops.slices.slice(
+                x,
+                start_indices=[0] * len(shape),
+                limit_indices=[d // 2 + 1 if a == n else d for a, d in enumerate(shape)],
+            )
         return x
 
     def position(self, size: int) -> Any:
@@ -137,7 +173,7 @@ class Maker:
         if self.random.random() < 0.5:
             return np.int64(self.random.randrange(size))
         i = ops.create.convert_element_type(ops.arithmetic.abs(self.scalar()), dtype=np.int64)
-        return ops.arithmetic.remainder(i, np.int64(size)) if False else ops.compare.clamp(i, np.int64(0), np.int64(size - 1))
+        return ops.compare.clamp(i, np.int64(0), np.int64(size - 1))
 
     def scalar(self) -> Any:
         x = self.pick(lambda s: s == ())
@@ -180,7 +216,9 @@ class Maker:
         """A value of `shape` that depends on x."""
         if dims_of(x) == shape:
             return x
-        return self.full(ops.transcendental.tanh(ops.reduce.reduce_sum(x, axes=tuple(range(len(dims_of(x)))))), shape)
+        return self.full(
+            ops.transcendental.tanh(ops.reduce.reduce_sum(x, axes=tuple(range(len(dims_of(x)))))), shape
+        )
 
     def cond(self, x: Any) -> Any:
         operands = [x, *(self.pick() for _ in range(self.random.randint(0, 2)))]
@@ -205,7 +243,11 @@ class Maker:
         consts = [self.pick() for _ in range(self.random.randint(0, 2))]
         body = self.inner()
         length = self.random.choice([0, 1, 3, 4])
-        xs = [self.full(self.scalar(), (length,))] if self.random.random() < 0.6 or length == 0 else [self.iota(length)]
+        xs = (
+            [self.full(self.scalar(), (length,))]
+            if self.random.random() < 0.6 or length == 0
+            else [self.iota(length)]
+        )
         shapes = [dims_of(c) for c in carry]
         order = self.random.sample(range(len(carry)), len(carry))
         keep = self.random.random() < 0.3
@@ -223,7 +265,9 @@ class Maker:
         return [*unboxed(out), *([self.small(y) for y in unboxed([ys])] if length else [])]
 
     def iota(self, n: int) -> Any:
-        return ops.create.convert_element_type(ops.create.iota(shape=(n,), dtype=np.dtype(np.int64), dimension=0), dtype=np.float64)
+        return ops.create.convert_element_type(
+            ops.create.iota(shape=(n,), dtype=np.dtype(np.int64), dimension=0), dtype=np.float64
+        )
 
     def while_(self, x: Any) -> Any:
         carry = [x, *(self.pick() for _ in range(self.random.randint(0, 1)))]
@@ -237,16 +281,15 @@ class Maker:
             new = [self.like(outs[-1 - n] if n < len(outs) else rest[n], s) for n, s in enumerate(shapes)]
             return boxed([ops.arithmetic.add(i, np.int64(1)), *new])
 
-        out = while_loop(lambda c: boxed([ops.compare.lt(unboxed(c)[0], trips)])[0], step, boxed([np.int64(0), *carry]))
+        out = while_loop(
+            lambda c: boxed([ops.compare.lt(unboxed(c)[0], trips)])[0], step, boxed([np.int64(0), *carry])
+        )
         return unboxed(out)[1:]
 
 
 def boxed(xs: Any) -> list[Any]:
-    return [_wrap(x) for x in xs]
+    return [wrap(x) for x in xs]
 
 
 def unboxed(xs: Any) -> list[Any]:
-    return [_unbox(x) for x in xs]
-
-
-from tracejit.tracing import unbox as _unbox, wrap as _wrap  # noqa: E402
+    return [unbox(x) for x in xs]

@@ -27,6 +27,7 @@ from tracejit.tracing import use_trace
 
 def trace(fn: Callable[..., Any], *args: Any, passes: bool = False) -> Jaxpr:
     """The jaxpr of `fn` on raw values of the types of `args`, without closed-over arrays."""
+
     def flat(*raw: Any) -> list[Any]:
         out = fn(*raw)
         return list(out) if isinstance(out, (list, tuple)) else [out]
@@ -86,7 +87,9 @@ def like(a: np.ndarray) -> np.ndarray:
     if not a.ndim or not a.size:
         return a.copy()
     low = a[tuple(slice(None, None, -1) if s < 0 else slice(None) for s in a.strides)]
-    block = np.empty(sum((d - 1) * s for d, s in zip(low.shape, low.strides, strict=True)) // a.itemsize + 1, a.dtype)
+    block = np.empty(
+        sum((d - 1) * s for d, s in zip(low.shape, low.strides, strict=True)) // a.itemsize + 1, a.dtype
+    )
     out = np.lib.stride_tricks.as_strided(block, low.shape, low.strides)
     out = out[tuple(slice(None, None, -1) if s < 0 else slice(None) for s in a.strides)]
     out[...] = a

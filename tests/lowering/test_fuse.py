@@ -117,7 +117,11 @@ def test_scalars_stay_in_registers():
 
 
 def test_invariant_code_leaves_loops():
-    low = check(lambda x, y: mul(broadcast_to(expand_dims(exp(x), (1,)), (4, 9)), broadcast_to(y, (4, 9))), normal(4), normal(9))
+    low = check(
+        lambda x, y: mul(broadcast_to(expand_dims(exp(x), (1,)), (4, 9)), broadcast_to(y, (4, 9))),
+        normal(4),
+        normal(9),
+    )
     inner = [s for s in nodes(low.program.body) if isinstance(s, For)][-1]
     assert not any(isinstance(s, Inst) and s.op == "math" for s in nodes(inner.body))
 
@@ -125,7 +129,11 @@ def test_invariant_code_leaves_loops():
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "uint8", "float32", "complex64", "complex128"])
 def test_dtypes(dtype):
     x = (normal(3, 4) * 3).astype(dtype)
-    check(lambda x: (add(x, x), mul(x, x), reduce_sum(x, axes=(0,)), transpose(x, permutation=(1, 0))), x, rtol=1e-5)
+    check(
+        lambda x: (add(x, x), mul(x, x), reduce_sum(x, axes=(0,)), transpose(x, permutation=(1, 0))),
+        x,
+        rtol=1e-5,
+    )
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (0, 3), (3, 0), (1,), (1, 1), (1, 5)])
@@ -133,7 +141,12 @@ def test_empty_and_tiny_shapes(shape):
     axes = tuple(range(len(shape)))
 
     def f(x):
-        return add(sin(x), x), reduce_sum(x, axes=axes), reduce_sum(x, axes=axes[:1]), broadcast_to(x, (2, *shape))
+        return (
+            add(sin(x), x),
+            reduce_sum(x, axes=axes),
+            reduce_sum(x, axes=axes[:1]),
+            broadcast_to(x, (2, *shape)),
+        )
 
     check(f, normal(*shape))
 
@@ -203,14 +216,20 @@ def test_layernorm_is_one_loop_over_rows():
 def test_logsumexp_is_one_loop_over_rows():
     def logsumexp(x):
         top = reduce_max(x, axes=(1,))
-        return add(log(reduce_sum(exp(sub(x, broadcast_to(expand_dims(top, (1,)), dims_of(x)))), axes=(1,))), top)
+        return add(
+            log(reduce_sum(exp(sub(x, broadcast_to(expand_dims(top, (1,)), dims_of(x)))), axes=(1,))), top
+        )
 
     low = check(logsumexp, normal(6, 40))
     assert outer_nests(low) == 1
 
 
 def test_sums_of_one_array_share_a_loop():
-    low = check(lambda x, y: (reduce_sum(mul(x, y), axes=(0,)), reduce_sum(mul(x, x), axes=(0,)), add(x, y)), normal(50), normal(50))
+    low = check(
+        lambda x, y: (reduce_sum(mul(x, y), axes=(0,)), reduce_sum(mul(x, x), axes=(0,)), add(x, y)),
+        normal(50),
+        normal(50),
+    )
     assert loops(low) == 1
 
 
@@ -240,7 +259,10 @@ def test_products(dtype, size):
         return ops.linalg.dot_general(a, b, dimension_numbers=(contract, batch))
 
     def f(x, y):
-        a, b = ops.index.dynamic_slice(x, 0, 0, 0, sizes=(1, n, n + 1)), ops.index.dynamic_slice(y, 0, 0, 0, sizes=(1, n + 1, n + 2))
+        a, b = (
+            ops.index.dynamic_slice(x, 0, 0, 0, sizes=(1, n, n + 1)),
+            ops.index.dynamic_slice(y, 0, 0, 0, sizes=(1, n + 1, n + 2)),
+        )
         a, b = reshape(a, shape=(n, n + 1)), reshape(b, shape=(n + 1, n + 2))
         v = reshape(ops.slices.slice(b, start_indices=(0, 1), limit_indices=(n + 1, 2)), shape=(n + 1,))
         return (
@@ -260,7 +282,9 @@ def test_products(dtype, size):
 def test_transposed_operands_of_a_product_are_not_copied():
     def f(x, y):
         return ops.linalg.dot_general(
-            transpose(x, permutation=(1, 0)), reshape(y, shape=(30, 20)), dimension_numbers=(((1,), (0,)), ((), ()))
+            transpose(x, permutation=(1, 0)),
+            reshape(y, shape=(30, 20)),
+            dimension_numbers=(((1,), (0,)), ((), ())),
         )
 
     low = check(f, normal(30, 20), normal(20, 30), rtol=1e-11)
@@ -323,7 +347,11 @@ def test_aliased_input_read_elsewhere_first():
 
 def test_softmax_into_its_argument():
     check(softmax, normal(6, 40), aliases={0: 0})
-    check(lambda x: (sub(x, mean(x, 1)), reduce_sum(mul(x, mean(x, 1)), axes=(1,))), normal(6, 40), aliases={0: 0})
+    check(
+        lambda x: (sub(x, mean(x, 1)), reduce_sum(mul(x, mean(x, 1)), axes=(1,))),
+        normal(6, 40),
+        aliases={0: 0},
+    )
 
 
 def test_strided_aliases():
@@ -373,7 +401,11 @@ def test_random_programs(seed):
     jaxpr = trace(Maker(seed, 10), *args)
     aliases: dict[int, int] = {}
     for o, a in enumerate(jaxpr.outs if seed % 2 else ()):
-        fits = [i for i, v in enumerate(jaxpr.invars) if v.aval == a.aval and a.aval.shape and i not in aliases.values()]
+        fits = [
+            i
+            for i, v in enumerate(jaxpr.invars)
+            if v.aval == a.aval and a.aval.shape and i not in aliases.values()
+        ]
         aliases.update({o: fits[0]} if fits else {})
     with np.errstate(all="ignore"):
         check(Maker(seed, 10), *args, rtol=1e-9, aliases=aliases)

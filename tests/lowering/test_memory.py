@@ -62,7 +62,7 @@ def test_buffers_of_an_iteration_share_space():
         body = k.block
         for target, source in zip(b[1:], b, strict=False):
             move(k, target, source)
-    plan_memory(k.program, {x: body for x in b})
+    plan_memory(k.program, dict.fromkeys(b, body))
     assert k.program.arena_bytes == 2 * 832
 
 

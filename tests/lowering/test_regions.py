@@ -45,7 +45,9 @@ def count_to(n: Any, body: Any, carry: Any) -> Any:
 
 
 def repeat(test: Any, body: Any, carry: Any) -> Any:
-    return unboxed(while_loop(lambda c: boxed([test(*unboxed(c))])[0], lambda c: boxed(body(*unboxed(c))), boxed(carry)))
+    return unboxed(
+        while_loop(lambda c: boxed([test(*unboxed(c))])[0], lambda c: boxed(body(*unboxed(c))), boxed(carry))
+    )
 
 
 def choose(index: Any, branches: Any, *operands: Any) -> Any:
@@ -106,7 +108,9 @@ def test_permuted_and_unchanged_carries(size):
 
     check(rotate, normal(size), normal(size, seed=1), normal(size, seed=2))
     check(lambda a: loop(lambda v, _: ([add(v[0], 1.0), v[0]], None), [a, a], length=4), normal(size))
-    check(lambda a: loop(lambda v, _: ([v[1], add(v[0], v[1])], None), [a, mul(a, 2.0)], length=4), normal(size))
+    check(
+        lambda a: loop(lambda v, _: ([v[1], add(v[0], v[1])], None), [a, mul(a, 2.0)], length=4), normal(size)
+    )
 
 
 def test_updates_of_a_carry_are_in_place():
@@ -128,10 +132,16 @@ def test_update_of_an_argument_through_a_loop_is_in_place():
 
 def test_pointwise_carries_are_in_place():
     def f(x, y):
-        return loop(lambda c, _: ([sub(mul(c[0], 0.9), mul(c[1], 0.1)), add(c[1], c[0])], None), [x, y], length=6)
+        return loop(
+            lambda c, _: ([sub(mul(c[0], 0.9), mul(c[1], 0.1)), add(c[1], c[0])], None), [x, y], length=6
+        )
 
     low = check(f, normal(100), normal(100, seed=1))
-    inner = next(s for s in low.program.body.stmts if isinstance(s, For) and any(isinstance(t, For) for t in s.body.stmts))
+    inner = next(
+        s
+        for s in low.program.body.stmts
+        if isinstance(s, For) and any(isinstance(t, For) for t in s.body.stmts)
+    )
     assert loops(low) <= 4 and sum(isinstance(s, For) for s in nodes(inner.body)) == 1
 
 
@@ -173,7 +183,9 @@ def test_results_of_inner_dynamic_shape_are_padded_with_zeros():
             part = dynamic_slice(x, np.int64(0), i, sizes=(None,), bounds=(5,))
             return [add(c[0], reduce_sum(part, axes=(0,)))], broadcast_to(reduce_sum(part, axes=(0,)), (2,))
 
-        return loop(step, [np.float64(0.0)], ops.create.iota(shape=(5,), dtype=np.dtype(np.int64), dimension=0))
+        return loop(
+            step, [np.float64(0.0)], ops.create.iota(shape=(5,), dtype=np.dtype(np.int64), dimension=0)
+        )
 
     check(f, normal(5))
 
@@ -210,8 +222,18 @@ def test_dynamic_trip_counts():
 
 
 def test_while():
-    check(lambda x: repeat(lambda a, n: lt(a, 100.0), lambda a, n: [mul(a, 2.0), add(n, np.int64(1))], [x, np.int64(0)]), np.float64(1.5))
-    check(lambda x: repeat(lambda a, b: lt(reduce_sum(a, axes=(0,)), 50.0), lambda a, b: [add(a, b), b], [x, mul(x, x)]), np.abs(normal(80)))
+    check(
+        lambda x: repeat(
+            lambda a, n: lt(a, 100.0), lambda a, n: [mul(a, 2.0), add(n, np.int64(1))], [x, np.int64(0)]
+        ),
+        np.float64(1.5),
+    )
+    check(
+        lambda x: repeat(
+            lambda a, b: lt(reduce_sum(a, axes=(0,)), 50.0), lambda a, b: [add(a, b), b], [x, mul(x, x)]
+        ),
+        np.abs(normal(80)),
+    )
     check(lambda x: repeat(lambda a: lt(a, 0.0), lambda a: [add(a, 1.0)], [x]), np.float64(1.5))
 
 
@@ -231,10 +253,16 @@ def test_branches_update_in_place():
     assert copies(low) == 0 and loops(low) == 1
 
     def g(p, x):
-        return count_to(5, lambda i, c: choose(p, [lambda a: [a], lambda a: [set_element(a, 7.0, i)]], c[0]), [x])
+        return count_to(
+            5, lambda i, c: choose(p, [lambda a: [a], lambda a: [set_element(a, 7.0, i)]], c[0]), [x]
+        )
 
     low = check(g, np.int64(1), normal(100))
-    (outer,) = [s for s in low.program.body.stmts if isinstance(s, For) and any(isinstance(t, If) for t in s.body.stmts)]
+    (outer,) = [
+        s
+        for s in low.program.body.stmts
+        if isinstance(s, For) and any(isinstance(t, If) for t in s.body.stmts)
+    ]
     assert not any(isinstance(s, For) for s in nodes(outer.body))
 
 
@@ -291,7 +319,11 @@ def test_cholesky():
 def test_dynamic_inputs_and_outputs():
     def f(n, x):
         part = dynamic_slice(x, np.int64(1), n, sizes=(None,), bounds=(6,))
-        return add(part, 1.0), reduce_sum(part, axes=(0,)), transpose(broadcast_to(expand_dims(part, (0,)), (3, *dims_of(part))), permutation=(1, 0))
+        return (
+            add(part, 1.0),
+            reduce_sum(part, axes=(0,)),
+            transpose(broadcast_to(expand_dims(part, (0,)), (3, *dims_of(part))), permutation=(1, 0)),
+        )
 
     low = check(f, np.int64(4), normal(8))
     assert low.out_dims[0] == (("input", 0),)
@@ -304,8 +336,12 @@ def test_products_of_dynamic_extent(n):
         x = dynamic_slice(a, np.int64(0), np.int64(0), n, sizes=(20, None), bounds=(9,))
         y = dynamic_slice(b, np.int64(0), np.int64(0), n, sizes=(None, 30), bounds=(9,))
         dims = (((1,), (0,)), ((), ()))
-        v = ops.shape.squeeze(dynamic_slice(b, np.int64(0), np.int64(2), n, sizes=(None, 1), bounds=(9,)), dimensions=(1,))
-        return ops.linalg.dot_general(x, y, dimension_numbers=dims), ops.linalg.dot_general(x, v, dimension_numbers=dims)
+        v = ops.shape.squeeze(
+            dynamic_slice(b, np.int64(0), np.int64(2), n, sizes=(None, 1), bounds=(9,)), dimensions=(1,)
+        )
+        return ops.linalg.dot_general(x, y, dimension_numbers=dims), ops.linalg.dot_general(
+            x, v, dimension_numbers=dims
+        )
 
     check(f, np.int64(n), normal(20, 9), normal(9, 30, seed=1), rtol=1e-11)
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tracejit.interpreters import vmap
+from tracejit.interpreters.vmap import processing_axis
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.tracing import current_trace
 
-
-def processing_axis() -> Any:
-    """The axis name of the BatchTrace whose equation is being batched, or None."""
-    return getattr(vmap, "processing_axis", lambda: None)()
+__all__ = ["axis_names", "bound_axis", "processing_axis", "uses_axis"]
 
 
 def uses_axis(jaxprs: Iterable[Jaxpr], name: Any) -> bool:

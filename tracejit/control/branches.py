@@ -16,7 +16,7 @@ from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
-from tracejit.tracing import bind, to_raw, wrap
+from tracejit.tracing import bind, call_user, to_raw, wrap
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
@@ -34,7 +34,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         raise PredicateError(op="cond", aval=str(aval), wanted="a boolean of no dimensions")
     known = _known(raw)
     if known is not None:
-        return (true_fun if known else false_fun)(*(tree.map(own_copy, x) for x in operands))
+        return call_user(true_fun if known else false_fun, *(tree.map(own_copy, x) for x in operands))
     if aval.dtype != dtypes.bool_:
         raw = ops.compare.ne(raw, aval.dtype.type(0))
     # Errors name the branches in the order of the arguments; the index of true_fun is 1.
@@ -57,7 +57,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     last = len(branches) - 1
     known = 0 if last == 0 else _known(raw)
     if known is not None:
-        return branches[min(max(int(known), 0), last)](*(tree.map(own_copy, x) for x in operands))
+        return call_user(branches[min(max(int(known), 0), last)], *(tree.map(own_copy, x) for x in operands))
     wide = convert(raw, dtypes.int64)
     chosen = ops.arithmetic.minimum(ops.arithmetic.maximum(wide, np.int64(0)), np.int64(last))
     return _choose(

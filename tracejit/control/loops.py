@@ -20,7 +20,7 @@ from tracejit.errors import LoopLengthError, PredicateError, ScanResultError
 from tracejit.interpreters.stage import arg_avals, bounds_of
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.values import Value
-from tracejit.tracing import bind, box, to_raw, unbox, wrap
+from tracejit.tracing import bind, box, call_user, to_raw, unbox, wrap
 
 _I64 = dtypes.int64
 _LEAF = tree.structure(0)
@@ -62,7 +62,7 @@ def scan(
     trips = _scan_trips(rows, length)
 
     def body(_i: Any, c: Any, x: Any) -> Any:
-        out = f(c, x)
+        out = call_user(f, c, x)
         if not isinstance(out, (tuple, list)) or len(out) != 2:
             raise ScanResultError(found=type(out).__name__)
         return tuple(out)
@@ -155,7 +155,7 @@ def fori_loop(
         raw = i.read()
         if isinstance(lo, Value) or int(lo):
             raw = ops.arithmetic.add(raw, lo)
-        return body_fun(box(convert(raw, dtype), weak), c), None
+        return call_user(body_fun, box(convert(raw, dtype), weak), c), None
 
     return _run(body, Carry.of(init_val), flatten(None), _fori_trips(lo, hi), False, "fori_loop")[0]
 
@@ -183,7 +183,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
     `batch_size` is a hint that may be ignored.
     """
-    return scan(lambda c, x: (c, f(x)), None, xs)[1]
+    return scan(lambda c, x: (c, call_user(f, x)), None, xs)[1]
 
 
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
@@ -200,7 +200,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         return stage_user(fn, [init.tree], arg_avals(carry.raw), carry.weak, "while_loop")
 
     carry, body = stable(init, lambda c: staged(body_fun, c), "while_loop", lambda s: s.out_tree)
-    cond = staged(lambda c: _predicate(cond_fun(c)), carry)
+    cond = staged(lambda c: _predicate(call_user(cond_fun, c)), carry)
     outs = bind(
         while_op,
         *cond.consts,

@@ -12,7 +12,7 @@ from typing import Any
 
 from tracejit import dtypes
 from tracejit.errors import DynamicExtentError
-from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.core import eval_jaxpr, rename_dims
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import Aval, Dim, aval_of
@@ -152,20 +152,6 @@ def zeros_like_invar(jaxpr: Jaxpr, n: int, env: dict[Any, Any]) -> Any:
 def zeros_in(aval: Aval, env: dict[Any, Any]) -> Any:
     """Zeros of type `aval`, with extents that are keys of `env` replaced by its values."""
     return helpers.instantiate(Zero(rename_dims(aval, env)))
-
-
-def rename_dims(aval: Aval, env: dict[Any, Any]) -> Aval:
-    """`aval` with each extent that is a key of `env` replaced by the value there."""
-    if aval.is_static:
-        return aval
-    return aval.with_shape(tuple(_renamed(d, env) for d in aval.shape))
-
-
-def _renamed(d: Any, env: dict[Any, Any]) -> Any:
-    if not isinstance(d, Dim) or d.var not in env:
-        return d
-    value = env[d.var]
-    return Dim(value, d.bound) if isinstance(value, (Value, Literal)) else int(value)
 
 
 def union_effects(*jaxprs: Jaxpr) -> frozenset[str]:

@@ -15,7 +15,7 @@ from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.values import Value
-from tracejit.tracing import Box, box, to_raw
+from tracejit.tracing import Box, box, call_user, to_raw
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ def stage_user(
     def flat(*raw: Any) -> list[Any]:
         boxes = iter([box(r, w) for r, w in zip(raw, weak, strict=True)])
         args = [tree.unflatten(t, [next(boxes) for _ in range(t.num_leaves)]) for t in trees]
-        leaves, treedef = tree.flatten(fn(*args))
+        leaves, treedef = tree.flatten(call_user(fn, *args))
         out.extend((treedef, tuple(is_weak(x) for x in leaves)))
         return [to_raw(x, "an output") for x in leaves]
 
-    jaxpr, consts = stage(flat, avals, name, bounds)
+    jaxpr, consts = stage(flat, avals, name, bounds, eager_constants=True)
     return Staged(jaxpr, consts, *out)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tracejit.ir.jaxpr import Atom, Jaxpr, Literal
+from tracejit.ir.avals import Aval, Dim
+from tracejit.ir.jaxpr import Atom, Jaxpr, Literal, Var
 from tracejit.ir.source import replay
+from tracejit.ir.values import Value
 from tracejit.tracing import current_trace
 
 
@@ -51,3 +53,17 @@ def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Any]]:
     for v, n in last.items():
         out.setdefault(n, []).append(v)
     return out
+
+
+def rename_dims(aval: Aval, env: dict[Any, Any]) -> Aval:
+    """`aval` with each extent that is a key of `env` replaced by the value there."""
+    if aval.is_static:
+        return aval
+    return aval.with_shape(tuple(_renamed(d, env) for d in aval.shape))
+
+
+def _renamed(d: Any, env: dict[Any, Any]) -> Any:
+    if not isinstance(d, Dim) or d.var not in env:
+        return d
+    value = env[d.var]
+    return Dim(value, d.bound) if isinstance(value, (Value, Literal)) else int(value)

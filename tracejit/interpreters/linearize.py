@@ -48,8 +48,6 @@ class TangentTrace(StageTrace):
         with use_trace(parent):
             return parent.process(op, args, params)
 
-    bind_linear = StageTrace.record
-
     def lift(self, x: Any) -> Any:
         if type(x) is Var and x.trace is self:
             return x
@@ -66,6 +64,8 @@ class TangentTrace(StageTrace):
             if not v.aval.is_static:
                 v.aval = v.aval.with_shape(tuple(_plain_dim(d) for d in v.aval.shape))
         return out
+
+    bind_linear = record
 
 
 def _plain_dim(d: Any) -> Any:

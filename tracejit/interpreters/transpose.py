@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.errors import InternalTypeError
+from tracejit.interpreters.core import rename_dims
 from tracejit.interpreters.linearize import Residual, Tape
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import arg_avals, stage
@@ -61,14 +62,14 @@ class Accumulators:
         else:
             self._table[var] = [ct, True]
 
-    def pop(self, var: Any) -> Any:
-        """The cotangent of `var`, which is complete: Zero if nothing was added."""
-        return self.take(var)[0]
+    def pop(self, var: Any, env: dict[Any, Any]) -> Any:
+        """The cotangent of `var`, which is complete: Zero if nothing was added. `env` has the extents."""
+        return self.take(var, env)[0]
 
-    def take(self, var: Any) -> list[Any]:
+    def take(self, var: Any, env: dict[Any, Any]) -> list[Any]:
         """[cotangent of `var`, do we own the array]."""
         entry = self._table.pop(var, None)
-        return [Zero(var.aval), False] if entry is None else entry
+        return [Zero(rename_dims(var.aval, env)), False] if entry is None else entry
 
 
 def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> None:
@@ -76,7 +77,7 @@ def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> Non
     before = replay.source
     try:
         for eqn in reversed(eqns):
-            taken = [cts.take(v) for v in eqn.outvars]
+            taken = [cts.take(v, env) for v in eqn.outvars]
             if all(type(t[0]) is Zero for t in taken):
                 continue
             replay.source = eqn.source
@@ -113,7 +114,7 @@ def _overwrite(cts: Accumulators, var: Any, taken: list[Any], rule: Overwrite) -
 def _operand(a: Any, env: dict[Any, Any]) -> Any:
     if type(a) is Literal or type(a) is Residual:
         return a.value
-    return env[a] if a in env else Linear(a.aval)
+    return env[a] if a in env else Linear(rename_dims(a.aval, env))
 
 
 def pull_back(tape: Tape, out_cts: Sequence[Any]) -> list[Any]:
@@ -123,7 +124,7 @@ def pull_back(tape: Tape, out_cts: Sequence[Any]) -> list[Any]:
         if type(o) is not Zero and type(o) is not Residual:
             cts.add(o, ct)
     backward(tape.eqns, {}, cts)
-    return [cts.pop(v) for v in tape.invars]
+    return [cts.pop(v, {}) for v in tape.invars]
 
 
 def backward_pass(jaxpr: Jaxpr, linear: Sequence[bool], args: Sequence[Any], out_cts: Sequence[Any]) -> list[Any]:
@@ -140,7 +141,7 @@ def backward_pass(jaxpr: Jaxpr, linear: Sequence[bool], args: Sequence[Any], out
         if type(o) is not Literal and o not in env:
             cts.add(o, ct)
     backward(unknown, env, cts)
-    return [cts.pop(v) if lin else None for v, lin in zip(jaxpr.invars, linear, strict=True)]
+    return [cts.pop(v, env) if lin else None for v, lin in zip(jaxpr.invars, linear, strict=True)]
 
 
 def _split(jaxpr: Jaxpr, env: dict[Any, Any]) -> tuple[list[Eqn], list[Eqn]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import jaxpr_arg_avals, stage
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.jaxpr import Jaxpr
+from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Value
 from tracejit.ops import helpers
@@ -51,22 +52,44 @@ class BatchTrace(Trace):
             else:
                 values.append(a)
                 dims.append(None)
-        named = self.axis_name is not None and params.get("axis_name") == self.axis_name
+        named = self.axis_name is not None and _uses(params, self.axis_name)
         parent = self.parent
         assert parent is not None
         with use_trace(parent):
             if not some and not named:
                 return parent.process(op, args, params)
-            if "axis_name" in params:
-                out, dim = op.batch(self.size, tuple(values), tuple(dims), matched=named, **params)
-            else:
+            outer, _processing.axis_name = _processing.axis_name, self.axis_name
+            try:
+                if "axis_name" in params:
+                    params = {**params, "matched": named}
                 out, dim = op.batch(self.size, tuple(values), tuple(dims), **params)
+            finally:
+                _processing.axis_name = outer
         if op.multi:
             return [self.tracer(o, d) for o, d in zip(out, dim, strict=True)]
         return self.tracer(out, dim)
 
     def tracer(self, value: Any, dim: int | None) -> Any:
         return value if dim is None else BatchTracer(self, value, dim)
+
+
+def _uses(params: dict[str, Any], name: Any) -> bool:
+    """Whether an op, or one in its regions, communicates over the axis `name`."""
+    if params.get("axis_name") == name:
+        return True
+    return any(_uses(e.params, name) for sub in sub_jaxprs(params) for e in sub.eqns)
+
+
+class _Processing(threading.local):
+    axis_name: Any = None
+
+
+_processing = _Processing()
+
+
+def processing_axis() -> Any:
+    """The axis name of the vmap whose batch rule is running: regions batch their bodies with it."""
+    return _processing.axis_name
 
 
 def batch_flat(

@@ -93,7 +93,9 @@ def is_contiguous(stored: Stored, shape: Shape) -> bool:
     if not all(type(d) is int for d in shape):
         return False
     want = c_strides(shape)
-    return all(d == 1 or (type(s) is int and s == w) for d, s, w in zip(shape, stored.strides, want, strict=True))
+    return all(
+        d == 1 or (type(s) is int and s == w) for d, s, w in zip(shape, stored.strides, want, strict=True)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,5 +203,5 @@ def read(k: Recorder, value: Any, idx: Index) -> Any:
 def _compute(k: Recorder, value: Any, idx: Index) -> Any:
     assert type(value) is not Local, "a value was read where it had not been computed"
     if type(value) is Stored:
-        return k.load_at(value.buffer, value.at(k, idx), value.since)
+        return k.load_at(value.buffer, value.at(k, idx), value.since, exists=not value.strides)
     return value.scope.element(value.eqn, idx)

@@ -104,7 +104,9 @@ def work_of(block: Block) -> int:
     """A rough number of the instructions that a block executes."""
     total = 0
     for s in block.stmts:
-        inner = [b for b in (getattr(s, n, None) for n in ("body", "head", "then", "orelse")) if b is not None]
+        inner = [
+            b for b in (getattr(s, n, None) for n in ("body", "head", "then", "orelse")) if b is not None
+        ]
         trips = 1
         if hasattr(s, "var"):
             size = getattr(s.stop, "value", None), getattr(s.start, "value", None)
@@ -117,5 +119,7 @@ def work_of(block: Block) -> int:
 
 def _work_of_leaf(stmt: Any) -> int:
     if hasattr(stmt, "target"):
-        return 10**6 if type(stmt).__name__ == "Call" else getattr(getattr(stmt, "count", None), "value", 0) // 4
+        return (
+            10**6 if type(stmt).__name__ == "Call" else getattr(getattr(stmt, "count", None), "value", 0) // 4
+        )
     return 10 if getattr(stmt, "op", "") == "math" else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -124,12 +125,16 @@ class _Gemm:
         body, k, p = self.body, self.body.k, self.p
         m, n, inner = (self._merged(d) for d in (p.m, p.n, p.k))
         out = body.place(p.out) if p.out.aval.shape else body.ctx.allocate(body, (), p.out.aval.dtype, "dot")
-        target = out if not p.out.aval.shape or body.plan.storage[p.out].plain else body.ctx.allocate(
-            body, p.out.aval.shape, p.out.aval.dtype, "t"
+        target = (
+            out
+            if not p.out.aval.shape or body.plan.storage[p.out].plain
+            else body.ctx.allocate(body, p.out.aval.shape, p.out.aval.dtype, "t")
         )
         width = target.strides[-1 - len(p.n)] if p.m and p.n else 1
         with loops(body, p.batch, vector=False) as b:
-            z = replace(target, offset=Stored(target.buffer, target.strides[: len(b)], target.offset).at(k, b))
+            z = replace(
+                target, offset=Stored(target.buffer, target.strides[: len(b)], target.offset).at(k, b)
+            )
             x, y = _at(k, self.x, b), _at(k, self.y, b)
             # Row-major out = x y is column-major out^T = y^T x^T.
             if not p.n:
@@ -172,7 +177,16 @@ class _Gemm:
         one, zero = self._scalar(1), self._scalar(0)
         k.call(
             target,
-            (self._flag(ty), self._flag(tx), *sizes, one, _pointer(y), self._slot(ldy), _pointer(x), self._slot(ldx))
+            (
+                self._flag(ty),
+                self._flag(tx),
+                *sizes,
+                one,
+                _pointer(y),
+                self._slot(ldy),
+                _pointer(x),
+                self._slot(ldx),
+            )
             + (zero, _pointer(z), self._slot(k.int_op("smax", k.lift(width, I64), 1))),
         )
 
@@ -186,10 +200,24 @@ class _Gemm:
         if type(inner) is not int:  # gemv returns at once where there is nothing to add up
             with k.loop(0, m) as i:
                 k.store(z.buffer, k.add(z.offset, i), k.const(0, z.buffer.dtype))
-        args = (self._flag(not transposed), self._slot(rows), self._slot(columns), self._scalar(1), _pointer(a))
+        args = (
+            self._flag(not transposed),
+            self._slot(rows),
+            self._slot(columns),
+            self._scalar(1),
+            _pointer(a),
+        )
         k.call(
             target,
-            (*args, self._slot(lda), _pointer(v), self._slot(step), self._scalar(0), _pointer(z), self._slot(1)),
+            (
+                *args,
+                self._slot(lda),
+                _pointer(v),
+                self._slot(step),
+                self._scalar(0),
+                _pointer(z),
+                self._slot(1),
+            ),
         )
 
 
@@ -254,7 +282,7 @@ def _merged_stride(s: Stored, shape: Shape, axes: Any) -> Any:
     long = [n for n in axes if shape[n] != 1]
     if not long:
         return 1
-    for a, b in zip(long, long[1:], strict=False):
+    for a, b in itertools.pairwise(long):
         if type(shape[b]) is not int or s.strides[a] != s.strides[b] * shape[b]:
             return None
     return s.strides[long[-1]]

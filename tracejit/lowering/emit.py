@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tracejit.errors import InternalTypeError
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
-from tracejit.ir.kernel import Pointwise
+from tracejit.ir.kernel import (
+    CondRegion,
+    Contract,
+    Cumulative,
+    Kernel,
+    NoKernel,
+    Pointwise,
+    ScanRegion,
+    Update,
+    WhileRegion,
+)  # fmt: skip
 from tracejit.ir.pretty import Namer, format_eqn
-from tracejit.lowering import contract, cumulative, opaque, reduce, regions, update
+from tracejit.lowering import contract, cumulative, opaque, reduce, regions, tiles, update
 from tracejit.lowering.access import (
     Flat,
     Index,
@@ -35,7 +46,12 @@ class Body(Scope):
     """
 
     def __init__(
-        self, ctx: Context, jaxpr: Jaxpr, values: dict[Var, Any], owned: dict[Var, Storage], targets: list[Any]
+        self,
+        ctx: Context,
+        jaxpr: Jaxpr,
+        values: dict[Var, Any],
+        owned: dict[Var, Storage],
+        targets: list[Any],
     ) -> None:
         super().__init__(ctx.k, values)
         jaxpr = inline_calls(jaxpr)
@@ -172,14 +188,16 @@ class Body(Scope):
     def map(self, group: Group) -> None:
         for eqn in group.members:
             self.comment(eqn)
-        own = {v: self.define(v) for e in group.members for v in e.outvars if v in self.plan.storage or e.effects}
+        own = {
+            v: self.define(v) for e in group.members for v in e.outvars if v in self.plan.storage or e.effects
+        }
         shape = group.domain
         vector = not any(e.effects for e in group.members)
         if self.is_flat(group.members, shape, own):
             with self.k.loop(0, group.members[0].outvars[0].aval.size, vector=vector) as i:
                 self.compute(group.members, Flat((i,)), own)
             return
-        with loops(self, shape, vector) as idx:
+        with tiles.nest(self, group.members, shape, vector) as idx:
             self.compute(group.members, idx, own)
 
     def compute(self, members: list[Eqn], idx: Index, own: dict[Var, Any]) -> None:
@@ -222,7 +240,11 @@ class Body(Scope):
             value = self.stored(self.values[a]) if type(a) is Var and a.aval.shape and a not in own else None
             if type(value) is Stored and not is_contiguous(value, a.aval.shape):
                 return False
-            if value is not None and type(value) is not Stored and not (type(value) is Inline and value.scope is self):
+            if (
+                value is not None
+                and type(value) is not Stored
+                and not (type(value) is Inline and value.scope is self)
+            ):
                 return False
         return True
 
@@ -238,8 +260,10 @@ class Body(Scope):
         self.comment(eqn)
         if eqn in self.plan.opaque:
             opaque.emit_callback(self, eqn)
+        elif isinstance(eqn.op.kernel, NoKernel):
+            raise InternalTypeError(problem=f"{eqn.op} has no kernel ({eqn.op.kernel.reason})")
         else:
-            _ROOTS[type(eqn.op.kernel).__name__](self, eqn)
+            _ROOTS[type(eqn.op.kernel)](self, eqn)
 
 
 _EMITTERS: dict[str, Callable[[Body, Group], None]] = {
@@ -250,11 +274,11 @@ _EMITTERS: dict[str, Callable[[Body, Group], None]] = {
     "columns": reduce.emit_columns,
 }
 
-_ROOTS: dict[str, Callable[[Body, Eqn], None]] = {
-    "Update": update.emit_update,
-    "Cumulative": cumulative.emit_cumulative,
-    "Contract": contract.emit_contract,
-    "ScanRegion": regions.emit_scan,
-    "WhileRegion": regions.emit_while,
-    "CondRegion": regions.emit_cond,
+_ROOTS: dict[type[Kernel], Callable[[Body, Eqn], None]] = {
+    Update: update.emit_update,
+    Cumulative: cumulative.emit_cumulative,
+    Contract: contract.emit_contract,
+    ScanRegion: regions.emit_scan,
+    WhileRegion: regions.emit_while,
+    CondRegion: regions.emit_cond,
 }

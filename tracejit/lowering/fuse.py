@@ -35,7 +35,13 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
         places.append(Stored(buffer, strides[-1]))
         values[v] = places[-1]
     targets, owned = _outputs(ctx, jaxpr, places, aliases)
-    body = Body(ctx, jaxpr, values, owned, targets)
+    body = Body(
+        ctx,
+        jaxpr,
+        values,
+        owned,
+        [t if a.aval.shape else None for t, a in zip(targets, jaxpr.outs, strict=True)],
+    )
     scalars = body.run()
     for target, a, x in zip(targets, jaxpr.outs, scalars, strict=True):
         if not a.aval.shape:

@@ -133,9 +133,12 @@ class Recorder(Builder):
         self.remember(depth, key, out)
         return out
 
-    def load_at(self, buffer: Buffer, index: Any, since: int) -> Any:
-        """`load`, hoisted as far as `since`, the block in which the element got its value."""
-        depth = self.home(max(since, self.depth_of(index)), trapping=True)
+    def load_at(self, buffer: Buffer, index: Any, since: int, exists: bool = False) -> Any:
+        """`load`, hoisted as far as `since`, the block in which the element got its value.
+
+        Out of loops that may not run at all only if the element is sure to exist.
+        """
+        depth = self.home(max(since, self.depth_of(index)), trapping=not exists)
         if depth == self.depth:
             return self.load(buffer, index)
         stmts = self.frames[depth].block.stmts

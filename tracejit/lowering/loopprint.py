@@ -147,5 +147,7 @@ class _Names:
         if isinstance(s, Free):
             return f"free({s.buffer.name})"
         if isinstance(s, SetPointer):
-            return f"swap({s.buffer.name}, {s.target.name})" if s.swap else f"{s.buffer.name} = {s.target.name}"
+            return (
+                f"swap({s.buffer.name}, {s.target.name})" if s.swap else f"{s.buffer.name} = {s.target.name}"
+            )
         return repr(s)

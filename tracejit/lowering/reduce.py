@@ -87,7 +87,9 @@ def emit_rows(body: Body, group: Group) -> None:
     phases = Phases(body, group)
     for var in group.overwritten:
         _preserve_for_phases(body, group, phases, var)
-    own = {v: body.define(v) for e in group.members for v in e.outvars if v in body.plan.storage or _is_reduce(e)}
+    own = {
+        v: body.define(v) for e in group.members for v in e.outvars if v in body.plan.storage or _is_reduce(e)
+    }
     for eqn in phases.kept:
         own.update({v: _row_buffer(body, group, v) for v in eqn.outvars})
     with loops(body, group.domain[: group.rows], vector=False) as row:
@@ -108,7 +110,11 @@ def _preserve_for_phases(body: Body, group: Group, phases: Phases, var: Var) -> 
     buffer = body.values[var].buffer
     for e in group.members:
         for v in e.outvars:
-            if v in body.plan.storage and body.place(v).buffer is buffer and phases.first[e] < phases.late_reads(var):
+            if (
+                v in body.plan.storage
+                and body.place(v).buffer is buffer
+                and phases.first[e] < phases.late_reads(var)
+            ):
                 body.preserve(var)
                 return
 
@@ -159,7 +165,9 @@ def _columns_of(
     flat = len(extents) != len(group.domain) - group.rows
     vector = all(a.vector for a in accumulators) and not any(e.effects for e in full)
     one = all(type(d) is int and d == 1 for d in extents)
-    inner = 0 if one or not extents else max(n for n, d in enumerate(extents) if not (type(d) is int and d == 1))
+    inner = (
+        0 if one or not extents else max(n for n, d in enumerate(extents) if not (type(d) is int and d == 1))
+    )
     outer = extents[:inner]
 
     def element(columns: Index) -> None:
@@ -169,7 +177,11 @@ def _columns_of(
         idx = Flat(columns) if flat else (*row, *columns)
         results = body.evaluate(full, idx, own)
         for e, acc in zip(reductions, accumulators, strict=True):
-            at = idx if flat else operand_index(idx, loop_order(e.invars[0].aval.shape, tuple(e.params["axes"])))
+            at = (
+                idx
+                if flat
+                else operand_index(idx, loop_order(e.invars[0].aval.shape, tuple(e.params["axes"])))
+            )
             acc.add(body.read(e.invars[0], at), k.lift(position, I64))
         body.commit(results, idx)
 
@@ -218,7 +230,10 @@ def _all_flat(body: Body, group: Group, full: list[Eqn], reductions: list[Eqn], 
     """Whether the whole pass reads and writes in C order."""
     shape = group.domain
     operands = [e.invars[0] for e in reductions]
-    if any(loop_order(a.aval.shape, tuple(e.params["axes"])) != tuple(range(len(shape))) for a, e in zip(operands, reductions, strict=True)):
+    if any(
+        loop_order(a.aval.shape, tuple(e.params["axes"])) != tuple(range(len(shape)))
+        for a, e in zip(operands, reductions, strict=True)
+    ):
         return False
     return body.is_flat(full, shape, {v: own[v] for e in full for v in e.outvars if v in own}) and all(
         body.reads_flat(a, own) for a in operands

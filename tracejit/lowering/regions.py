@@ -135,7 +135,11 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
         rows = [None if y is None else y.row(k, i) for y in ys]
         targets = carries.targets(owned, carry_vars)
         outs = inner.outs
-        used = [n for n in range(len(outs)) if (n < n_carry and n not in passed) or (n >= n_carry and rows[n - n_carry] is not None)]
+        used = [
+            n
+            for n in range(len(outs))
+            if (n < n_carry and n not in passed) or (n >= n_carry and rows[n - n_carry] is not None)
+        ]
         targets += [_row_target(body, a, r) for a, r in zip(outs[n_carry:], rows, strict=True)]
         scalars = _run(body, inner, values, owned, targets, used)
         for n, row in enumerate(rows):
@@ -187,7 +191,12 @@ def _clear(body: Body, atom: Atom, row: Stored) -> None:
 
 
 def _run(
-    body: Body, inner: Jaxpr, values: dict[Var, Any], owned: dict[Var, Storage], targets: list[Any], used: list[int]
+    body: Body,
+    inner: Jaxpr,
+    values: dict[Var, Any],
+    owned: dict[Var, Storage],
+    targets: list[Any],
+    used: list[int],
 ) -> list[Any]:
     """Lower a body's used outputs; the scalars of all outputs (None where there is none)."""
     needed = Jaxpr(inner.invars, inner.eqns, tuple(inner.outs[n] for n in used), inner.name)
@@ -234,7 +243,7 @@ def emit_while(body: Body, eqn: Eqn) -> None:
 
 def emit_cond(body: Body, eqn: Eqn) -> None:
     """If statements; only the branch taken runs."""
-    branches, k = eqn.params["branches"], body.k
+    k = body.k
     starts = body.plan.starts[eqn]
     _start(body, eqn)
     values = [_value_of(body, a) if n + 1 not in starts else None for n, a in enumerate(eqn.invars[1:])]

@@ -103,7 +103,9 @@ def _reduce(p: Planner, eqn: Eqn) -> Group:
         group = _row_nest(p, eqn, domain, rows, at) or _new_nest(p, "rows", domain, domain or None)
         group.kind, group.rows = "rows", rows
     else:
-        group = _column_nest(p, eqn, domain, axes, at) or _new_nest(p, "columns", domain, ("columns", domain, axes))
+        group = _column_nest(p, eqn, domain, axes, at) or _new_nest(
+            p, "columns", domain, ("columns", domain, axes)
+        )
         group.axes = axes
     group.members.append(eqn)
     _finish(p, eqn, group, at)
@@ -143,7 +145,12 @@ def _row_nest(p: Planner, eqn: Eqn, domain: Shape, rows: int, at: Index) -> Grou
         if fits and (g is not bound or in_rows) and not g.overwritten and not _is_late(p, eqn, g, at):
             return g
     is_epilogue = bound.kind == "map" and bound.domain == domain[:rows] and not bound.overwritten
-    if in_rows and is_epilogue and not any(e.effects for e in bound.members) and not _is_late(p, eqn, bound, at):
+    if (
+        in_rows
+        and is_epilogue
+        and not any(e.effects for e in bound.members)
+        and not _is_late(p, eqn, bound, at)
+    ):
         return _widen(p, bound, domain)
     return None
 

@@ -55,6 +55,7 @@ class Planner:
         self.latest: dict[Any, Group] = {}
         self.end = Group("end", -1)
         self.last_effect = self.end
+        self.visible = set(owned.values()) if "error" in jaxpr.effects else set()
         self.producers: dict[Var, Eqn] = {v: e for e in jaxpr.eqns for v in e.outvars}
         self.accesses: dict[Eqn, Access] = {}
         self.opaque = {e for e in jaxpr.eqns if _runs_opaquely(e)}
@@ -250,8 +251,13 @@ class Planner:
     def bound(self, eqn: Eqn) -> Group:
         """The first of the groups that `eqn` must not come after."""
         groups = [g for v in eqn.outvars for g in self.demands.get(v, ())]
-        groups += [self.last_effect] if eqn.effects else []
+        groups += [self.last_effect] if self.is_ordered(eqn) else []
         return max(groups, key=lambda g: g.position)
+
+    def is_ordered(self, eqn: Eqn) -> bool:
+        """Whether `eqn` has to stay in place among checks: it has effects, or it writes where the
+        caller sees it if a check fails later."""
+        return bool(eqn.effects) or any(self.plan.storage.get(v) in self.visible for v in eqn.outvars)
 
     def sites_in(self, eqn: Eqn, group: Group) -> set[Site]:
         return {s for v in eqn.outvars for s in self.demands.get(v, {}).get(group, ())}
@@ -265,7 +271,7 @@ class Planner:
             return
         else:
             group = self._store(eqn)
-        if eqn.effects:
+        if self.is_ordered(eqn):
             self.last_effect = group
 
     def _inline(self, eqn: Eqn) -> bool:
@@ -325,7 +331,13 @@ class Planner:
         (a, *_), out = eqn.invars or (None,), eqn.outvars[0]
         storage = self.plan.storage.get(out)
         fits = isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias and storage is not None
-        if not fits or type(a) is not Var or a not in self.producers or a in self.plan.storage or a in self.demands:
+        if (
+            not fits
+            or type(a) is not Var
+            or a not in self.producers
+            or a in self.plan.storage
+            or a in self.demands
+        ):
             return False
         if not (a.aval.shape and a.aval.is_static and out.aval.is_static and storage.plain):
             return False
@@ -367,7 +379,9 @@ class Planner:
         for g in (self.latest.get(shape), bound):
             if g is None or g.position < bound.position or (len(g.members) >= _MAX_MEMBERS and shape):
                 continue
-            level = g.domain if g is self.latest.get(shape) else g.domain[: g.rows] if g.kind == "rows" else None
+            level = (
+                g.domain if g is self.latest.get(shape) else g.domain[: g.rows] if g.kind == "rows" else None
+            )
             if level != shape or (g is bound and self.sites_in(eqn, g) - {own}):
                 continue
             if not any(self.is_late(a, g, at) for a, at in reads):
