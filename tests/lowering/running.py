@@ -25,18 +25,24 @@ from tracejit.passes import pipeline
 from tracejit.tracing import use_trace
 
 
-def trace(fn: Callable[..., Any], *args: Any, passes: bool = False) -> Jaxpr:
-    """The jaxpr of `fn` on raw values of the types of `args`, without closed-over arrays."""
+def trace_closed(fn: Callable[..., Any], *args: Any, passes: bool = False) -> tuple[Jaxpr, list[np.ndarray]]:
+    """The jaxpr of `fn` on raw values of the types of `args`, and the arrays for its leading invars."""
 
     def flat(*raw: Any) -> list[Any]:
         out = fn(*raw)
         return list(out) if isinstance(out, (list, tuple)) else [out]
 
     jaxpr, consts = stage(flat, [a if isinstance(a, Aval) else aval_of(a) for a in args])
-    assert not consts
     check_jaxpr(jaxpr)
     with use_trace(ROOT):
-        return pipeline.run(jaxpr) if passes else jaxpr
+        return (pipeline.run(jaxpr) if passes else jaxpr), [np.asarray(c) for c in consts]
+
+
+def trace(fn: Callable[..., Any], *args: Any, passes: bool = False) -> Jaxpr:
+    """The jaxpr of a function that closes over no arrays."""
+    jaxpr, consts = trace_closed(fn, *args, passes=passes)
+    assert not consts
+    return jaxpr
 
 
 def strides_of(a: np.ndarray) -> tuple[int, ...]:
@@ -69,16 +75,18 @@ def check(
     """`fn`, without and with passes, gives what its evaluation gives, in native code and interpreted."""
     arrays = [np.asarray(a) for a in args]
     for passes in (False, True):
-        jaxpr = trace(fn, *arrays, passes=passes)
-        want = reference(jaxpr, *arrays)
+        jaxpr, consts = trace_closed(fn, *arrays, passes=passes)
+        aliased = {o: i + len(consts) for o, i in (aliases or {}).items()}
+        given = [*consts, *arrays]
+        want = reference(jaxpr, *given)
         for runner in runners or (execute, run):
-            inputs = [like(a) for a in arrays]
-            lowered = lower(jaxpr, [strides_of(a) for a in inputs], aliases or {})
+            inputs = [like(a) for a in given]
+            lowered = lower(jaxpr, [strides_of(a) for a in inputs], aliased)
             compare(runner(lowered, *inputs), want, rtol)
-            for n, (a, b) in enumerate(zip(arrays, inputs, strict=True)):
-                if n not in (aliases or {}).values():
+            for n, (a, b) in enumerate(zip(given, inputs, strict=True)):
+                if n not in aliased.values():
                     np.testing.assert_array_equal(a, b)
-            compare([inputs[i] for i in (aliases or {}).values()], [want[o] for o in aliases or {}], rtol)
+            compare([inputs[i] for i in aliased.values()], [want[o] for o in aliased], rtol)
     return lowered
 
 

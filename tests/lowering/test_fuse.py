@@ -12,6 +12,8 @@ import pytest
 from tests.lowering.programs import Maker
 from tests.lowering.running import check, copies, nodes, outer_nests, run, strides_of, trace
 from tracejit import ops
+from tracejit.control.loops import scan
+from tracejit.ir.avals import Aval
 from tracejit.lowering.fuse import lower
 from tracejit.lowering.loopir import Call, Comment, For, Inst, Store
 from tracejit.lowering.loopprint import format_program
@@ -21,6 +23,7 @@ from tracejit.ops.dims import dims_of
 from tracejit.ops.reduce import argmax, reduce_max, reduce_sum
 from tracejit.ops.shape import expand_dims, reshape, transpose
 from tracejit.ops.transcendental import exp, log, sin, sqrt, tanh
+from tracejit.tracing import unbox, wrap
 
 
 def normal(*shape: int, seed: int = 0) -> np.ndarray:
@@ -380,6 +383,57 @@ def test_checks_raise_in_order_even_if_unused():
         run(low, normal(3), np.asarray(9), np.asarray(9))
     with pytest.raises(IndexError, match="axis 1"):
         run(low, normal(3), np.asarray(0), np.asarray(9))
+
+
+def test_a_failing_check_leaves_what_was_written_before_it():
+    def f(x, i):
+        x = ops.slices.slice_update(
+            x, ops.broadcast.zeros(ops_aval(3)), start_indices=(0,), limit_indices=(3,)
+        )
+        ops.index_check.check_index(i, size=4, axis=0)
+        return ops.slices.slice_update(
+            x, ops.broadcast.zeros(ops_aval(2)), start_indices=(5,), limit_indices=(7,)
+        )
+
+    low = lower(trace(f, normal(80), np.int64(0)), [(1,), ()], {0: 0})
+    x = np.ones(80)
+    with pytest.raises(IndexError):
+        run(low, x, np.asarray(9))
+    assert (x[:3] == 0).all() and (x[3:] == 1).all()
+
+
+def ops_aval(*shape: int) -> Aval:
+    return Aval(shape, np.dtype(np.float64))
+
+
+def test_transposes_are_tiled():
+    low = check(lambda x, y: add(transpose(x, permutation=(1, 0)), y), normal(70, 100), normal(100, 70))
+    assert loops(low) == 4
+    check(lambda x: mul(x, 2.0), np.asfortranarray(normal(64, 96)))
+
+
+def test_shared_operands_of_loops_survive_their_update():
+    """What a loop passes through is the operand itself; it is kept when the operand is overwritten later."""
+
+    def f(x):
+        y = sin(x)
+        z, w = _keeping(y)
+        u = ops.slices.slice_update(
+            y, ops.broadcast.zeros(ops_aval(3)), start_indices=(0,), limit_indices=(3,)
+        )
+        return add(ops.shape.rev(z, dimensions=(0,)), u), w
+
+    check(f, normal(80))
+
+
+def _keeping(y: Any) -> tuple[Any, Any]:
+    (kept, total), _ = scan(
+        lambda c, _: ([c[0], wrap(add(unbox(c[1]), 1.0))], None),
+        [wrap(y), wrap(np.float64(0.0))],
+        None,
+        length=3,
+    )
+    return unbox(kept), unbox(total)
 
 
 # ---------------------------------------------------------------- the whole

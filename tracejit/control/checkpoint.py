@@ -36,7 +36,7 @@ from tracejit.ir.kernel import CallRegion
 from tracejit.ir.primitive import LINEAR, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops import helpers
-from tracejit.tracing import bind, is_tracing, use_trace, wrap
+from tracejit.tracing import bind, call_user, is_tracing, use_trace, wrap
 
 Policy = Callable[..., bool]
 
@@ -83,7 +83,7 @@ def checkpoint(
         def call(traced: tuple[list[Any], dict[str, Any]]) -> Any:
             it = iter(traced[0])
             full = [a if n in fixed else next(it) for n, a in enumerate(args)]
-            return fun(*full, **traced[1])
+            return call_user(fun, *full, **traced[1])
 
         name = getattr(fun, "__name__", "checkpoint")
         bounds = [getattr(x, "bounds", None) for x in given.raw]

@@ -21,7 +21,7 @@ from tracejit.ir.kernel import CallRegion
 from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, NONLINEAR, Op
 from tracejit.ir.values import Zero
 from tracejit.ops import helpers
-from tracejit.tracing import bind, is_tracing, to_raw, use_trace, wrap
+from tracejit.tracing import bind, call_user, is_tracing, to_raw, use_trace, wrap
 
 # (primals, tangents) -> (outs, out tangents), all raw; tangents may be Zeros.
 RawRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
@@ -106,14 +106,14 @@ class UserRule:
     def primal(self, *raw: Any) -> list[Any]:
         """The function itself on raw values."""
         args = boxed(self.call.in_tree, raw, self.call.weak)
-        leaves, self.out_tree = tree.flatten(self.call.fun(*self.call.with_nondiff(args)))
+        leaves, self.out_tree = tree.flatten(call_user(self.call.fun, *self.call.with_nondiff(args)))
         return [to_raw(x) for x in leaves]
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         call = self.call
         ps = boxed(call.in_tree, primals, call.weak)
         ts = boxed(call.in_tree, [tangent_value(t) for t in tangents])
-        result = self.jvp(*call.nondiff_args(), ps, ts)
+        result = call_user(self.jvp, *call.nondiff_args(), ps, ts)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise CustomRuleError(rule=f"the jvp rule of {call.name}", problem="it did not return a pair")
         out, out_t = result

@@ -24,7 +24,7 @@ from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Zero
 from tracejit.ops import helpers
-from tracejit.tracing import Box, box, current_trace, to_raw
+from tracejit.tracing import Box, box, call_user, current_trace, to_raw
 
 # What a function raises that looks at the values of its arguments while it is staged.
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
@@ -69,7 +69,7 @@ def stage_call(call: Call) -> Staged | None:
     """The function as a jaxpr, or None if it branches on values that are known here."""
 
     def run(args: tuple[Any, ...]) -> Any:
-        return call.fun(*call.with_nondiff(args))
+        return call_user(call.fun, *call.with_nondiff(args))
 
     try:
         bounds = [getattr(x, "bounds", None) for x in call.raw]

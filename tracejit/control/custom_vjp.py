@@ -22,7 +22,7 @@ from tracejit.control.staging import flatten
 from tracejit.errors import CustomRuleError, MissingRuleError
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import Zero
-from tracejit.tracing import bind, is_tracing, to_raw, wrap
+from tracejit.tracing import bind, call_user, is_tracing, to_raw, wrap
 
 
 class custom_vjp:
@@ -88,7 +88,7 @@ class UserRules:
     def primal(self, *raw: Any) -> list[Any]:
         """The function itself on raw values."""
         args = boxed(self.call.in_tree, raw, self.call.weak)
-        leaves, self.out_tree = tree.flatten(self.call.fun(*self.call.with_nondiff(args)))
+        leaves, self.out_tree = tree.flatten(call_user(self.call.fun, *self.call.with_nondiff(args)))
         return [to_raw(x) for x in leaves]
 
     def fwd(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
@@ -96,7 +96,7 @@ class UserRules:
         call = self.call
         name = f"the fwd rule of {call.name}"
         args = boxed(call.in_tree, primals, call.weak)
-        result = self.user_fwd(*call.with_nondiff(args))
+        result = call_user(self.user_fwd, *call.with_nondiff(args))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise CustomRuleError(rule=name, problem="it did not return a pair (out, residuals)")
         if self.out_avals is None:
@@ -115,7 +115,7 @@ class UserRules:
         name = f"the bwd rule of {call.name}"
         res = boxed(info[0], residuals, info[1])
         ct = boxed(self.out_tree, [tangent_value(c) for c in cts])
-        result = self.user_bwd(*call.nondiff_args(), res, ct)
+        result = call_user(self.user_bwd, *call.nondiff_args(), res, ct)
         args = call.in_tree.children()
         if not isinstance(result, (tuple, list)) or len(result) != len(args):
             found = len(result) if isinstance(result, (tuple, list)) else type(result).__name__

@@ -148,7 +148,8 @@ class Body(Scope):
 
     def preserve(self, var: Var) -> None:
         """Copy a value away whose storage is about to be overwritten."""
-        self.values[var] = self.materialise(var)
+        old, new = self.values[var], self.materialise(var)
+        self.values.update((v, new) for v, value in list(self.values.items()) if value is old)
 
     def _moves(self) -> None:
         """Put outputs that are arguments, duplicates or constants into their targets."""

@@ -51,20 +51,22 @@ class Group:
 
 @dataclass(eq=False)
 class Plan:
-    """Groups in the order of execution. `storage`: stored values (0-d ones have none)."""
+    """Groups in the order of execution, and where values are.
+
+    opaque: equations that run as callbacks. cost: of inlined equations, an element. constant: Pull
+    equations whose value does not depend on the index. storage: of stored values (0-d ones have none).
+    relabelled: stored values -> the result of a reshape that is the same storage in another shape.
+    copies: updates and regions -> {operand: output} to copy into the output's storage first.
+    starts: conditionals -> {operand: output} for outputs that start as that operand.
+    moves: numbers of the outputs that must be moved to their target at the end.
+    """
 
     groups: list[Group]
-    storage: dict[Var, Storage]
-    #: Stored values -> the result of a reshape that is the same storage under another shape.
-    relabelled: dict[Var, Var]
-    #: Equations (updates, regions) -> operands to copy into the result's storage first: {operand: output}.
-    copies: dict[Eqn, dict[int, int]]
-    #: Equations that run as callbacks.
     opaque: set[Eqn]
-    #: Numbers of the outputs that must be moved to their target at the end.
-    moves: list[int]
     cost: dict[Eqn, float]
-    #: Conditionals -> {operand: output} for outputs that start as that operand.
+    constant: set[Eqn]
+    storage: dict[Var, Storage] = field(default_factory=dict)
+    relabelled: dict[Var, Var] = field(default_factory=dict)
+    copies: dict[Eqn, dict[int, int]] = field(default_factory=dict)
     starts: dict[Eqn, dict[int, int]] = field(default_factory=dict)
-    #: Pull equations whose value does not depend on the index.
-    constant: set[Eqn] = field(default_factory=set)
+    moves: list[int] = field(default_factory=list)

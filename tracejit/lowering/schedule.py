@@ -11,58 +11,40 @@ value: later readers have to be computed earlier, or the old value is copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
-from tracejit.ir.kernel import (
-    CondRegion,
-    Contract,
-    Cumulative,
-    Opaque,
-    Pointwise,
-    Pull,
-    Reduce,
-    ScanRegion,
-    WhileRegion,
-)  # fmt: skip
+from tracejit.ir.kernel import Pull
 from tracejit.lowering import roots
 from tracejit.lowering.access import Index
-from tracejit.lowering.plan import FLAT, VIEW, WHOLE, Group, Plan, Site, Storage
-from tracejit.lowering.probe import Access, Symbols, affine, is_native, probe_pull
+from tracejit.lowering.plan import FLAT, WHOLE, Group, Plan, Site, Storage
+from tracejit.lowering.reads import INLINED, Reads
 
 _CHEAP = 8  # work an element that may be repeated rather than stored
 _MAX_SITES = 16  # indices at which one nest may read a value and inline it
 _MAX_MEMBERS = 16  # stored values of one nest
-_MAX_WORK, _MAX_LEVELS = 400, 48  # of what is inlined into one nest
-_INLINED = (Pointwise, Pull)
 
 
-class Planner:
+class Planner(Reads):
     """Plans one jaxpr without calls. `owned`: arguments whose storage may be overwritten;
     `targets`: for every output the storage it must end in, None for 0-d ones."""
 
     def __init__(self, jaxpr: Jaxpr, owned: dict[Var, Storage], targets: list[Storage | None]) -> None:
-        self.jaxpr = jaxpr
-        self.k = Symbols()
+        super().__init__(jaxpr)
         self.owned = owned
         self.targets = targets
         self.demands: dict[Var, dict[Group, list[Site]]] = {}
-        self.forced: set[Var] = set()
         self.limits: dict[Var, Group] = {}
         self.groups: list[Group] = []
         self.latest: dict[Any, Group] = {}
         self.end = Group("end", -1)
         self.last_effect = self.end
         self.visible = set(owned.values()) if "error" in jaxpr.effects else set()
-        self.producers: dict[Var, Eqn] = {v: e for e in jaxpr.eqns for v in e.outvars}
-        self.accesses: dict[Eqn, Access] = {}
-        self.opaque = {e for e in jaxpr.eqns if _runs_opaquely(e)}
-        self.plan = Plan(self.groups, {}, {}, {}, self.opaque, [], {})
+        self.plan = Plan(self.groups, self.opaque, self.cost, self.constant)
 
     def run(self) -> Plan:
-        self._estimate()
+        self.estimate()
         self._outputs()
         for eqn in reversed(self.jaxpr.eqns):
             if eqn.effects or any(v in self.demands for v in eqn.outvars):
@@ -71,42 +53,6 @@ class Planner:
         for g in self.groups:
             g.members.reverse()
         return self.plan
-
-    # -- forward: what a value costs when everything it is made of is inlined
-
-    def _estimate(self) -> None:
-        stored = {a for a in self.jaxpr.outs if type(a) is Var}
-        cost, levels = self.plan.cost, dict[Eqn | None, int]()
-        for eqn in self.jaxpr.eqns:
-            if eqn in self.opaque or not isinstance(eqn.op.kernel, _INLINED):
-                stored.update(a for a in eqn.invars if _is_whole(eqn) and type(a) is Var)
-                continue
-            inner = [self.producers.get(a) for a in self._read_atoms(eqn) if a.aval.shape and a not in stored]
-            cost[eqn] = self._own_cost(eqn) + sum(cost.get(e, 0.0) for e in inner)
-            levels[eqn] = 1 + max((levels.get(e, 0) for e in inner), default=0)
-            if cost[eqn] > _MAX_WORK or levels[eqn] > _MAX_LEVELS:
-                self.forced.update(eqn.outvars)
-                stored.update(eqn.outvars)
-
-    def _own_cost(self, eqn: Eqn) -> float:
-        form = eqn.op.kernel
-        return float(form.cost) if isinstance(form, Pointwise) else 0.25 * self._access(eqn).work
-
-    def _read_atoms(self, eqn: Eqn) -> Iterable[Var]:
-        if isinstance(eqn.op.kernel, Pointwise):
-            return [a for a in eqn.invars if type(a) is Var]
-        return [a for a, _ in self._access(eqn).reads]
-
-    def _access(self, eqn: Eqn, idx: Index | None = None) -> Access:
-        """What a Pull equation does at `idx`, or at the identity."""
-        own = self.k.identity(eqn.outvars[0].aval.shape)
-        if idx is not None and idx != own:
-            return probe_pull(self.k, eqn, idx)
-        if eqn not in self.accesses:
-            got = self.accesses[eqn] = probe_pull(self.k, eqn, own)
-            if got.mask == 0 and not any(a.aval.shape for a, _ in got.reads):
-                self.plan.constant.add(eqn)
-        return self.accesses[eqn]
 
     # -- demands
 
@@ -137,49 +83,6 @@ class Planner:
                 self.plan.moves.append(n)
                 if type(a) is Var and a in self.producers:
                     self.forced.add(a)
-
-    def reads(self, eqn: Eqn, site: Site) -> list[tuple[Var, Site]] | None:
-        """What an inlined equation reads directly when it is read at `site`; None if that is unknown."""
-        if isinstance(eqn.op.kernel, Pointwise):
-            if site in (WHOLE, VIEW):
-                return None
-            return [(a, site if a.aval.shape else ()) for a in eqn.invars if type(a) is Var]
-        if site == VIEW:
-            return self._view_reads(eqn)
-        if site == FLAT:
-            return self._flat_reads(eqn)
-        if site == WHOLE:
-            return None
-        if self._divides(eqn) and site == self.k.identity(eqn.outvars[0].aval.shape):
-            return [(a, FLAT if a.aval.shape else ()) for a, _ in self._access(eqn).reads]
-        return self._access(eqn, site).reads
-
-    def _divides(self, eqn: Eqn) -> bool:
-        """Whether this is a reshape that costs arithmetic where its operand is not stored."""
-        return eqn.op.kernel.alias and self._access(eqn).work > 0
-
-    def _view_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
-        (a, *_) = eqn.invars or (None,)
-        if eqn.op.kernel.alias and type(a) is Var and a.aval.shape:
-            self.forced.add(a)
-            return [(a, WHOLE)]
-        if not self.is_view(eqn):
-            return None
-        return [(a, VIEW if a.aval.shape else ()) for a, _ in self._access(eqn).reads]
-
-    def _flat_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
-        access = self._access(eqn)
-        if eqn.op.kernel.alias:
-            return [(a, FLAT if a.aval.shape else ()) for a, _ in access.reads]
-        return list(access.reads) if eqn in self.plan.constant else None
-
-    def is_view(self, eqn: Eqn) -> bool:
-        """Whether a value is an affine view of another one, or of nothing (iota)."""
-        if eqn in self.opaque or not isinstance(eqn.op.kernel, Pull):
-            return False
-        access = self._access(eqn)
-        indices = [i for a, idx in access.reads if a.aval.shape for i in idx]
-        return access.is_copy and all(affine(self.k, i) is not None for i in indices)
 
     # -- limits: storage that is overwritten
 
@@ -265,7 +168,7 @@ class Planner:
     # -- backward: one equation after the other
 
     def _visit(self, eqn: Eqn) -> None:
-        if eqn in self.opaque or not isinstance(eqn.op.kernel, _INLINED):
+        if eqn in self.opaque or not isinstance(eqn.op.kernel, INLINED):
             group = roots.plan_root(self, eqn)
         elif self._inline(eqn) or self._relabel(eqn):
             return
@@ -296,13 +199,13 @@ class Planner:
     def _prefer_stored(self, eqn: Eqn, sites: Any) -> None:
         """Where a reshape would cost divisions, its operand is stored: then it costs nothing."""
         a = eqn.invars[0] if eqn.invars else None
-        if isinstance(eqn.op.kernel, Pull) and self._divides(eqn) and type(a) is Var:
+        if isinstance(eqn.op.kernel, Pull) and self.divides(eqn) and type(a) is Var:
             flat = self.k.identity(eqn.outvars[0].aval.shape)
             if any(s not in (flat, FLAT) or g.kind != "map" for g, s in sites):
                 self.forced.add(a)
 
     def _worth_repeating(self, eqn: Eqn, sites: Any) -> bool:
-        cost = self.plan.cost[eqn]
+        cost = self.cost[eqn]
         if cost * (len(sites) - 1) > _CHEAP:
             return False
         return cost <= _CHEAP / 2 or not any(self._revisits(g, s) for g, s in sites)
@@ -391,14 +294,3 @@ class Planner:
 
 def _allows(group: Group, site: Site) -> bool:
     return group.writes == "any" or (group.writes is not None and site == group.writes)
-
-
-def _runs_opaquely(eqn: Eqn) -> bool:
-    form = eqn.op.kernel
-    if isinstance(form, (Pointwise, Pull, Reduce, Cumulative)):
-        return not is_native(eqn)
-    return isinstance(form, Opaque)
-
-
-def _is_whole(eqn: Eqn) -> bool:
-    return isinstance(eqn.op.kernel, (Contract, Opaque, CondRegion, WhileRegion, ScanRegion))
