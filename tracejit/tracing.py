@@ -53,6 +53,11 @@ def _count_of_popped(holder: list[Any]) -> int:
 ONLY_LOCAL = _count_of_popped([np.zeros(2)])
 
 
+#: Held while something is traced for a cache, transformed or compiled. One lock for all: a transformation may
+#: need a trace and a trace a transformation, in either order, and locks of their own would deadlock.
+LOCK = threading.RLock()
+
+
 class _State(threading.local):
     trace: Any = None  # set to the root by interpreters.eval, per thread on first use
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from tests.lowering.programs import Maker
-from tests.lowering.running import check, copies, nodes, outer_nests, run, strides_of, trace
+from tests.lowering.running import check, copies, nodes, outer_nests, run, strides_of, trace, trace_closed
 from tracejit import ops
 from tracejit.control.loops import scan
 from tracejit.ir.avals import Aval
+from tracejit.ir.jaxpr import Jaxpr
 from tracejit.lowering.fuse import lower
 from tracejit.lowering.loopir import Call, Comment, For, Inst, Store
 from tracejit.lowering.loopprint import format_program
@@ -427,12 +428,8 @@ def test_shared_operands_of_loops_survive_their_update():
 
 
 def _keeping(y: Any) -> tuple[Any, Any]:
-    (kept, total), _ = scan(
-        lambda c, _: ([c[0], wrap(add(unbox(c[1]), 1.0))], None),
-        [wrap(y), wrap(np.float64(0.0))],
-        None,
-        length=3,
-    )
+    start = [wrap(y), wrap(np.float64(0.0))]
+    (kept, total), _ = scan(lambda c, _: ([c[0], wrap(add(unbox(c[1]), 1.0))], None), start, None, length=3)
     return unbox(kept), unbox(total)
 
 
@@ -446,21 +443,25 @@ def test_comments_name_equations_and_lines():
     assert "exp(" in format_program(low.program)
 
 
+def fitting_aliases(jaxpr: Jaxpr, first: int) -> dict[int, int]:
+    """Every output into the first free argument of its type."""
+    aliases: dict[int, int] = {}
+    for o, a in enumerate(jaxpr.outs):
+        for n, v in enumerate(jaxpr.invars[first:]):
+            if a.aval.shape and v.aval == a.aval and n not in aliases.values():
+                aliases[o] = n
+                break
+    return aliases
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)
     args = [rng.standard_normal(s) for s in [(3, 4), (4,), (), (2, 3, 4)]]
     args[0] = np.asfortranarray(args[0]) if seed % 3 == 0 else args[0]
     args[3] = rng.standard_normal((4, 6, 8))[::2, ::2, ::-2] if seed % 5 == 0 else args[3]
-    jaxpr = trace(Maker(seed, 10), *args)
-    aliases: dict[int, int] = {}
-    for o, a in enumerate(jaxpr.outs if seed % 2 else ()):
-        fits = [
-            i
-            for i, v in enumerate(jaxpr.invars)
-            if v.aval == a.aval and a.aval.shape and i not in aliases.values()
-        ]
-        aliases.update({o: fits[0]} if fits else {})
+    jaxpr, consts = trace_closed(Maker(seed, 10), *args)
+    aliases = fitting_aliases(jaxpr, len(consts)) if seed % 2 else {}
     with np.errstate(all="ignore"):
         check(Maker(seed, 10), *args, rtol=1e-9, aliases=aliases)
 

@@ -19,7 +19,7 @@ from tracejit.api.signature import Call, Options
 from tracejit.api.tracer import trace_program
 from tracejit.config import config
 from tracejit.ir.values import Value
-from tracejit.tracing import Box, is_tracing
+from tracejit.tracing import LOCK, Box, is_tracing
 
 #: Signatures of a function with a fast path.
 MAX_FAST = 256
@@ -57,7 +57,6 @@ class Jitted:
         self.trace_count = 0
         self._programs: dict[Any, list[Program]] = {}
         self._fast: dict[Any, FastCall] = {}
-        self._lock = threading.RLock()
         self._last_reason: str | None = None
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
@@ -105,7 +104,7 @@ class Jitted:
         key = call.key()
         found = self._find(key)
         if found is None:
-            with self._lock:
+            with LOCK:
                 found = self._find(key) or self._trace(call, key)
         return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from tracejit.interpreters import jit as native
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
-from tracejit.tracing import Box, Storage, to_raw
+from tracejit.tracing import LOCK, Box, Storage, to_raw
 
 
 class JitCapture:
@@ -79,7 +78,6 @@ class Program:
         self.snapshots = snapshots
         self.num_outs = len(jaxpr.outs) - len(written)
         self.layouts: dict[Any, native.Compiled] = {}
-        self.lock = threading.RLock()
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
         self.simple = not written and not donated
 
@@ -111,7 +109,7 @@ class Program:
     def compiled(self, strides: Any) -> native.Compiled:
         found = self.layouts.get(strides)
         if found is None:
-            with self.lock:
+            with LOCK:
                 if strides not in self.layouts:
                     self.layouts[strides] = native.Compiled(self.jaxpr, strides, self._aliases())
                 found = self.layouts[strides]

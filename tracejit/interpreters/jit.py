@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import compile as machine
 from tracejit.lowering import cpu, cuda, fuse, loopprint, runtime
 from tracejit.passes import pipeline
-from tracejit.tracing import use_trace
+from tracejit.tracing import LOCK, use_trace
 
 #: Layouts of one eagerly executed jaxpr that are compiled before others are copied to C order.
 MAX_LAYOUTS = 8
@@ -104,7 +103,6 @@ def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 _layouts: weakref.WeakKeyDictionary[Jaxpr, dict[Strides, Compiled]] = weakref.WeakKeyDictionary()
-_lock = threading.RLock()
 
 
 def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
@@ -125,7 +123,7 @@ def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
 
 
 def _compile_layout(jaxpr: Jaxpr, strides: Strides, arrays: list[np.ndarray]) -> tuple[Compiled, list[np.ndarray]]:
-    with _lock:
+    with LOCK:
         table = _layouts.setdefault(jaxpr, {})
         if strides not in table and len(table) >= MAX_LAYOUTS:
             arrays = [np.ascontiguousarray(a).reshape(a.shape) for a in arrays]

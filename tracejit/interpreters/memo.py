@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from tracejit.interpreters.eval import ROOT
 from tracejit.ir.jaxpr import Jaxpr
-from tracejit.tracing import use_trace
+from tracejit.tracing import LOCK, use_trace
 
 
 def memoize_by_jaxpr(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -19,11 +18,10 @@ def memoize_by_jaxpr(fn: Callable[..., Any]) -> Callable[..., Any]:
     Transformations depend on the jaxpr alone, so they run under the root trace.
     """
     table: weakref.WeakKeyDictionary[Jaxpr, dict[Any, Any]] = weakref.WeakKeyDictionary()
-    lock = threading.RLock()
 
     @functools.wraps(fn)
     def cached(jaxpr: Jaxpr, *args: Any) -> Any:
-        with lock:
+        with LOCK:
             results = table.setdefault(jaxpr, {})
             if args not in results:
                 with use_trace(ROOT):

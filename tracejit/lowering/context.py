@@ -28,6 +28,7 @@ class Context:
         #: The loop bodies in which a buffer's contents do not outlive an iteration.
         self.homes: dict[Buffer, Block] = {}
         self.body: Block = self.k.block
+        self._constants: dict[tuple[np.dtype, float], Buffer] = {}
 
     # -- buffers
 
@@ -44,6 +45,17 @@ class Context:
         b = self.k.buffer(f"{name}{len(self.k.program.buffers)}", dtype, size, kind)
         self.homes[b] = self.body
         return b
+
+    def constant(self, dtype: np.dtype, value: float) -> Buffer:
+        """A number in memory, written once where the program starts."""
+        key = dtype, value
+        if key not in self._constants:
+            self._constants[key] = place = self.k.buffer(f"c{len(self._constants)}", dtype, 1, "stack")
+            start = Block()
+            with self.k.into(start):
+                self.k.store(place, 0, self.k.const(value, dtype))
+            self.k.program.body.stmts[:0] = start.stmts
+        return self._constants[key]
 
     def _allocate_heap(self, scope: Scope, shape: Shape, dtype: np.dtype, name: str) -> Stored:
         k, strides = self.k, list[Any]()

@@ -158,11 +158,8 @@ class _Gemm:
         return k.slot(k.cast(k.lift(x, I64), _I32), "n")
 
     def _scalar(self, x: float) -> Any:
-        """A pointer to a factor; complex ones need two numbers side by side."""
-        k, dtype = self.body.k, self.p.x.aval.dtype
-        place = self.body.ctx.allocate(self.body, (), dtype, "factor")
-        k.store(place.buffer, 0, k.const(x, dtype))
-        return place.buffer
+        """A pointer to a factor; complex ones are two numbers side by side."""
+        return self.body.ctx.constant(self.p.x.aval.dtype, x)
 
     def _flag(self, transposed: bool) -> Any:
         k, i8 = self.body.k, np.dtype(np.int8)

@@ -20,6 +20,7 @@ from tracejit.lowering.loopir import I64, Block, Buffer, Builder, Const, For, In
 
 _TRAPPING = frozenset({"sdiv", "srem", "udiv", "urem"})
 _UNSHARED = frozenset({"load", "get"})
+_FOLD = {"smax": max, "smin": min, "udiv": int.__floordiv__, "urem": int.__mod__}
 
 
 @dataclass
@@ -37,6 +38,11 @@ def _key(x: Any) -> Any:
     if type(x) is Const and type(x.value) is float and (x.value == 0.0 or x.value != x.value):
         return ("nan" if x.value != x.value else math.copysign(1.0, x.value), x.dtype)
     return x
+
+
+def _number(x: Any) -> int | None:
+    """The value of an int64 constant."""
+    return x if type(x) is int else x.value if type(x) is Const and x.dtype == I64 else None
 
 
 class Recorder(Builder):
@@ -132,6 +138,13 @@ class Recorder(Builder):
         self.depths[out] = depth
         self.remember(depth, key, out)
         return out
+
+    def int_op(self, op: str, x: Any, y: Any) -> Any:
+        """As the builder's; of two int64 constants the result is one."""
+        a, b = _number(x), _number(y)
+        if a is not None and b is not None and (op in ("smax", "smin") or (op in _FOLD and a >= 0 < b)):
+            return Const(_FOLD[op](a, b), I64)
+        return super().int_op(op, x, y)
 
     def load_at(self, buffer: Buffer, index: Any, since: int, exists: bool = False) -> Any:
         """`load`, hoisted as far as `since`, the block in which the element got its value.

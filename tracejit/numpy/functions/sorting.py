@@ -31,20 +31,25 @@ from tracejit.tracing import wrap
 # ---------------------------------------------------------------- sorting and searching
 
 
+def _stable(kind: Any, stable: Any) -> bool:
+    """Whether NumPy's options ask for a stable sort; the default is its faster one."""
+    return bool(stable) or kind in ("stable", "mergesort")
+
+
 @implements(np.sort, "sort")
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """A sorted copy; NaN last."""
     x = raw(ravel(a) if axis is None else a)
     n = axis_of("sort", -1 if axis is None else axis, len(shape_of(x)))
-    return wrap(ops.sort.sort(x, axis=n, num_keys=1, stable=True)[0])
+    return wrap(ops.sort.sort(x, axis=n, num_keys=1, stable=_stable(kind, stable))[0])
 
 
 @implements(np.argsort, "argsort")
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    """The indices that sort; equal elements stay in order."""
+    """The indices that sort; equal elements stay in order if `stable`."""
     x = raw(ravel(a) if axis is None else a)
     n = axis_of("argsort", -1 if axis is None else axis, len(shape_of(x)))
-    return wrap(ops.sort.argsort(x, axis=n, stable=True))
+    return wrap(ops.sort.argsort(x, axis=n, stable=_stable(kind, stable)))
 
 
 @implements(np.partition, "partition")

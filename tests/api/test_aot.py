@@ -1,0 +1,89 @@
+"""Ahead of time: lower, compile, look inside, call with the right types only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+X = np.linspace(0.0, 1.0, 8)
+
+
+def f(x: Any, s: Any) -> Any:
+    return np.exp(-x) * s
+
+
+def test_compiling_runs_nothing_and_calling_does() -> None:
+    jitted = tj.jit(f)
+    compiled = jitted.lower(X, 2.0).compile()
+    assert jitted.trace_count == 1 and compiled.compile_seconds > 0
+    np.testing.assert_allclose(compiled(X, 3.0), f(X, 3.0))
+    assert jitted.trace_count == 1
+
+
+@pytest.mark.parametrize(
+    "args", [(X.astype(np.float32), 2.0), (X[:4], 2.0), (X, np.float32(2)), (X, [2.0])]
+)
+def test_other_types_are_refused(args: tuple[Any, ...]) -> None:
+    compiled = tj.jit(f).lower(X, 2.0).compile()
+    with pytest.raises(TypeError, match="was compiled for"):
+        compiled(*args)
+
+
+def test_other_static_arguments_are_refused() -> None:
+    compiled = tj.jit(lambda x, n: x * n, static_argnums=1).lower(X, 2).compile()
+    np.testing.assert_array_equal(compiled(X, 2), X * 2)
+    with pytest.raises(TypeError, match="static"):
+        compiled(X, 3)
+
+
+def test_types_are_enough() -> None:
+    compiled = tj.jit(lambda x: x.sum(0)).lower(tj.ShapeDtypeStruct((4, 3), np.float32)).compile()
+    out = compiled(np.ones((4, 3), np.float32))
+    assert out.dtype == np.float32 and out.tolist() == [4, 4, 4]
+    with pytest.raises(TypeError):
+        compiled(np.ones((3, 4), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("stage", "mark"),
+    [
+        ("jaxpr", "exp"),
+        ("loops", "for "),
+        ("source", "define"),
+        ("llvm", "define"),
+        ("asm", "entry"),
+        ("ptx", ".visible .entry"),
+    ],
+)
+def test_every_stage_can_be_read(stage: str, mark: str) -> None:
+    lowering = tj.jit(f).lower(X, 2.0)
+    assert mark in lowering.as_text(stage) and mark in lowering.compile().as_text(stage)
+
+
+def test_unknown_stages() -> None:
+    with pytest.raises(ValueError, match="no stage 'hlo'"):
+        tj.jit(f).lower(X, 2.0).as_text("hlo")
+
+
+def test_memory_analysis() -> None:
+    analysis = tj.jit(f).lower(X, 2.0).compile().memory_analysis()
+    assert analysis == {"argument_bytes": 72, "output_bytes": 64, "temporary_bytes": 0}
+    two = tj.jit(lambda x: np.sort(np.sort(x * 2) + x[::-1])).lower(X).compile().memory_analysis()
+    assert two["temporary_bytes"] > 0
+
+
+def test_the_jaxpr_before_and_after_passes() -> None:
+    lowering = tj.jit(lambda x: (np.sin(x) + 0 * np.sin(x), np.cos(x))[0]).lower(X)
+    names = [e.op.name for e in lowering.jaxpr.eqns]
+    after = [e.op.name for e in lowering.compile().jaxpr.eqns]
+    assert names.count("sin") == 2 and after.count("sin") == 1 and "cos" not in after
+
+
+def test_lowering_is_tracing() -> None:
+    jitted = tj.jit(f)
+    assert jitted.trace(X, 2.0).jaxpr is jitted.lower(X, 2.0).jaxpr
+    assert jitted.lower(X, 2.0).compile().callbacks() == []
