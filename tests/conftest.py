@@ -21,6 +21,10 @@ settings.register_profile("wild", deadline=None, suppress_health_check=_QUIET, m
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/*.txt")
+
+
 @pytest.fixture(autouse=True)
 def _climate() -> Iterator[None]:
     """Types are checked, and no test's settings reach the next one."""

@@ -36,7 +36,7 @@ NEIGHBOURS = {
     ("__main__", "*"),
 }
 # Tests of the whole rather than of one file.
-WHOLE = {"house", "readme", "proofs", "rules", "programs", "effects", "tricky", "composition", "demo"}
+WHOLE = {"house", "readme", "proofs", "rules", "programs", "effects", "tricky", "composition", "demo", "golden", "docs"}
 MAX_LINES = 400
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -27,20 +27,20 @@ def test_nested_grads_over_outer_variables(run: Run) -> None:
 
     np.testing.assert_allclose(run(tj.grad(f))(3.0), 24.0)
     # d/dz x y z^3 = 3 x y z^2; at z = y: 3 x y^3; d/dy = 9 x y^2; at y = x: 9 x^3
-    g = lambda x: tj.grad(lambda y: tj.grad(lambda z: x * y * z**3)(y))(x)  # noqa: E731
+    g = lambda x: tj.grad(lambda y: tj.grad(lambda z: x * y * z**3)(y))(x)
     np.testing.assert_allclose(run(tj.grad(g))(2.0), 27.0 * 4.0)
 
 
 def test_perturbation_confusion(run: Run) -> None:
-    f = lambda x: x * tj.jvp(lambda y: x + y, (1.0,), (1.0,))[1]  # noqa: E731
+    f = lambda x: x * tj.jvp(lambda y: x + y, (1.0,), (1.0,))[1]
     np.testing.assert_allclose(run(lambda x: tj.jvp(f, (x,), (1.0,))[1])(5.0), 1.0)
 
 
 def test_where_with_nan_in_the_other_branch(run: Run) -> None:
     with np.errstate(all="ignore"):
-        f = lambda x: np.where(x > 0, np.log(np.where(x > 0, x, 1.0)), 0.0).sum()  # noqa: E731
+        f = lambda x: np.where(x > 0, np.log(np.where(x > 0, x, 1.0)), 0.0).sum()
         np.testing.assert_allclose(run(tj.grad(f))(np.array([2.0, -1.0])), [0.5, 0.0])
-        h = lambda x: np.where(x > 0, np.sqrt(x), 0.0).sum()  # noqa: E731
+        h = lambda x: np.where(x > 0, np.sqrt(x), 0.0).sum()
         np.testing.assert_allclose(run(tj.grad(h))(np.array([4.0, 0.0, -1.0])), [0.25, 0.0, 0.0])
 
 
@@ -73,7 +73,7 @@ def test_edges_of_abs_sqrt_norm_clip(run: Run) -> None:
     assert run(tj.grad(np.abs))(0.0) == 0.0
     with np.errstate(divide="ignore"):
         assert run(tj.grad(np.sqrt))(0.0) == np.inf
-    clip = lambda x: np.clip(x, -1.0, 1.0).sum()  # noqa: E731
+    clip = lambda x: np.clip(x, -1.0, 1.0).sum()
     np.testing.assert_allclose(run(tj.grad(clip))(np.array([-2.0, 0.5, 2.0])), [0.0, 1.0, 0.0])
     np.testing.assert_allclose(run(tj.grad(np.linalg.norm))(np.array([3.0, 4.0])), [0.6, 0.8])
 
@@ -130,7 +130,7 @@ def test_vmap_of_while_with_finished_lanes(run: Run) -> None:
 
 
 def test_nan_in_the_untaken_branch_of_a_vmapped_cond(run: Run) -> None:
-    f = lambda x: lax.cond(x > 0, lambda v: np.sqrt(v), lambda v: v * 3.0, x)  # noqa: E731
+    f = lambda x: lax.cond(x > 0, lambda v: np.sqrt(v), lambda v: v * 3.0, x)
     x = np.array([4.0, -1.0, 0.0])
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(run(tj.vmap(f))(x), [2.0, -3.0, 0.0])
@@ -175,8 +175,8 @@ def test_scan_of_scan_reverse_and_length_zero(run: Run, length: int, reverse: bo
 
     for got, want in zip(tj.tree.leaves(run(nested)(2.0, xs)), unrolled(2.0, xs), strict=True):
         np.testing.assert_allclose(got, want)
-    loss = lambda c, xs: nested(c, xs)[0] ** 2 + nested(c, xs)[1].sum()  # noqa: E731
-    plain = lambda c, xs: (  # noqa: E731
+    loss = lambda c, xs: nested(c, xs)[0] ** 2 + nested(c, xs)[1].sum()
+    plain = lambda c, xs: (
         unrolled_t(c, xs, length, reverse)
     )
     np.testing.assert_allclose(run(tj.grad(loss))(2.0, xs), tj.grad(plain)(2.0, xs))
@@ -216,7 +216,7 @@ def test_leaked_tracers() -> None:
 
 
 def test_integer_inputs_and_float0(run: Run) -> None:
-    f = lambda x, n: x * n  # noqa: E731
+    f = lambda x, n: x * n
     np.testing.assert_allclose(run(tj.grad(f))(2.0, 3), 3.0)
     out, pullback = tj.vjp(f, 2.0, 3)
     assert out == 6.0
@@ -237,7 +237,7 @@ Point = namedtuple("Point", "x y")
 
 
 def test_none_and_namedtuples_in_pytrees(run: Run) -> None:
-    f = lambda t: (t["p"].x * t["p"].y + t["q"][0]).sum()  # noqa: E731
+    f = lambda t: (t["p"].x * t["p"].y + t["q"][0]).sum()
     tree = {"p": Point(np.ones(2), 2 * np.ones(2)), "q": (np.zeros(2), None)}
     g = run(tj.grad(f))(tree)
     np.testing.assert_allclose(g["p"].x, [2.0, 2.0])
@@ -270,8 +270,8 @@ def test_remat_of_scan_cond_jit(run: Run) -> None:
 
 
 def test_third_order_by_every_nesting(run: Run) -> None:
-    f = lambda x: np.sin(x) * np.exp(0.5 * x)  # noqa: E731
-    fwd = lambda f: lambda x: tj.jvp(f, (x,), (1.0,))[1]  # noqa: E731
+    f = lambda x: np.sin(x) * np.exp(0.5 * x)
+    fwd = lambda f: lambda x: tj.jvp(f, (x,), (1.0,))[1]
     rev = tj.grad
     jit = tj.jit
     x, want = 0.4, None

@@ -32,15 +32,20 @@ def canonical(dtype: Any) -> np.dtype:
     Raises:
         UnknownDtypeError: NumPy does not know it, or it holds no numbers.
     """
-    if isinstance(dtype, np.dtype) and dtype.isnative and dtype.kind in "biufc":
+    if isinstance(dtype, np.dtype) and dtype.isnative and dtype.kind in "biufc" and not _is_long(dtype):
         return dtype
     try:
         d = np.dtype(_PYTHON.get(dtype, dtype)) if isinstance(dtype, type) else np.dtype(dtype)
     except TypeError as e:
         raise UnknownDtypeError(dtype=dtype) from e
-    if d.kind in "biufc" or d in (bfloat16, float0):
+    if (d.kind in "biufc" and not _is_long(d)) or d in (bfloat16, float0):
         return d if d.isnative else d.newbyteorder("=")
     raise UnknownDtypeError(dtype=dtype)
+
+
+def _is_long(d: np.dtype) -> bool:
+    """longdouble and clongdouble where they have more bits than a double."""
+    return d.char in "gG" and d.itemsize > (16 if d.char == "G" else 8)
 
 
 def of_python_scalar(x: Any) -> np.dtype | None:

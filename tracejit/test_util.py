@@ -26,11 +26,16 @@ def _random_like(x: Any, rng: np.random.Generator) -> Any:
     return np.asarray(v).astype(d)[()]
 
 
+def _call(f: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """`f` of copies of the arguments, since it may update them."""
+    return f(*tree.map(lambda x: np.copy(x) if isinstance(x, np.ndarray) else x, tuple(args)))
+
+
 def numerical_jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], eps: float) -> Any:
     """The central difference quotient of `f` along `tangents` (step `eps`)."""
 
     def shifted(sign: float) -> Any:
-        return f(*tree.map(lambda x, t: _step(x, t, sign * eps), tuple(primals), tuple(tangents)))
+        return _call(f, tree.map(lambda x, t: _step(x, t, sign * eps), tuple(primals), tuple(tangents)))
 
     return tree.map(lambda a, b: (np.asarray(a) - np.asarray(b)) / (2 * eps), shifted(1.0), shifted(-1.0))
 
@@ -65,7 +70,7 @@ def check_jvp(
     rng = np.random.default_rng(0)
     tangents = tree.map(lambda x: _random_like(x, rng), tuple(args))
     out, out_t = jvp(f, tuple(args), tangents)
-    _close(out, f(*args), 1e-9, 1e-6, "the value under jvp")
+    _close(out, _call(f, args), 1e-9, 1e-6, "the value under jvp")
     _close(out_t, numerical_jvp(f, args, tangents, eps or _default_eps(args)), atol, rtol, "jvp")
 
 
@@ -123,7 +128,7 @@ def _forward(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]
 
 def _reverse(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
     rng = np.random.default_rng(3)
-    cts = tree.map(lambda x: _random_like(x, rng), f(*args))
+    cts = tree.map(lambda x: _random_like(x, rng), _call(f, args))
 
     def pulled(*xs: Any) -> Any:
         cotangents = vjp(f, *xs)[1](cts)

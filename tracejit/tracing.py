@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.errors import LeakedTracerError, NotAnArrayError
+from tracejit.errors import ArraySubclassError, LeakedTracerError, NotAnArrayError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Value
@@ -244,6 +244,18 @@ def wrap(value: Any, weak: bool = False) -> Any:
     return box(value, weak) if _state.trace is not _root[0] else value
 
 
+def _base_array(x: np.ndarray, what: str) -> np.ndarray:
+    """An instance of a subclass as a plain array, if its operations are ndarray's (as memmap's are)."""
+    for name in ("__array_ufunc__", "__array_function__", "__mul__", "__getitem__"):
+        if getattr(type(x), name) is not getattr(np.ndarray, name) and type(x) not in _PLAIN:
+            raise ArraySubclassError(what=what, type=type(x).__name__)
+    return np.asarray(x)
+
+
+#: NumPy's subclasses that compute as arrays do.
+_PLAIN = (np.memmap, np.recarray)
+
+
 def to_raw(x: Any, what: str = "a value") -> Any:
     """The raw value of a leaf: a box's, an array as it is, a Python scalar as a NumPy scalar.
 
@@ -255,7 +267,7 @@ def to_raw(x: Any, what: str = "a value") -> Any:
         return x.read()
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.canonical(x.dtype)
-        return x if type(x) is np.ndarray or isinstance(x, np.generic) else np.asarray(x)
+        return x if type(x) is np.ndarray or isinstance(x, np.generic) else _base_array(x, what)
     if isinstance(x, Value):
         return x
     d = dtypes.of_python_scalar(x)

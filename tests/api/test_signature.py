@@ -51,11 +51,13 @@ def test_strings_are_fixed_and_numbers_traced() -> None:
 def test_names_of_leaves() -> None:
     assert call(X, (X, X)).names() == ["`x`", "`y`[0]", "`y`[1]"]
     assert call(X, mode=X).names() == ["`x`", "`mode`"]
+    assert call(y=X, x={"b": X, "a": X}).names() == ["`y`", "`x`['b']", "`x`['a']"]  # in the caller's order
 
 
 def test_donated_leaves() -> None:
     opts = options(donate_argnums=(1,))
     assert call(X, (X, X), opts=opts).donated() == (1, 2) and call(X, opts=opts).donated() == ()
+    assert call(y=X, x=X, opts=opts).donated() == (0,)
 
 
 def test_objects_are_compared_by_identity() -> None:
@@ -72,5 +74,5 @@ def test_objects_are_compared_by_identity() -> None:
 
 
 def test_unhashable_static() -> None:
-    with pytest.raises(UnhashableStaticError, match="`y`.*list"):
+    with pytest.raises(UnhashableStaticError, match=r"`y`.*list"):
         call(X, [1], opts=options(static_argnums=1)).key()

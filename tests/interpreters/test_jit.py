@@ -23,7 +23,14 @@ def compiled(f: Any, *args: Any) -> Compiled:
 
 def test_every_stage_has_a_text() -> None:
     c = compiled(lambda x: np.exp(-x), X)
-    marks = {"jaxpr": "exp", "loops": "for", "source": "define", "llvm": "define", "asm": "ret", "ptx": "sm_90"}
+    marks = {
+        "jaxpr": "exp",
+        "loops": "for",
+        "source": "define",
+        "llvm": "define",
+        "asm": "ret",
+        "ptx": "sm_90",
+    }
     for stage, mark in marks.items():
         assert mark in c.as_text(stage), stage
     with pytest.raises(ValueError, match="choose one of jaxpr, loops, source, llvm, asm, ptx"):

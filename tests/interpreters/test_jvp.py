@@ -49,7 +49,7 @@ def test_another_traces_tracer_is_a_constant() -> None:
 
 
 def test_python_may_branch_on_values() -> None:
-    f = lambda x: x * x if x > 0 else -x  # noqa: E731
+    f = lambda x: x * x if x > 0 else -x
     assert tj.jvp(f, (3.0,), (1.0,)) == (9.0, 6.0) and tj.jvp(f, (-3.0,), (1.0,)) == (3.0, -1.0)
 
 

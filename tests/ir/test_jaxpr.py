@@ -33,7 +33,9 @@ def test_effects_are_the_union() -> None:
 
 
 def test_sub_jaxprs_directly_and_in_tuples() -> None:
-    (loop,) = tj.make_jaxpr(lambda x: lax.scan(lambda c, _: (c * 2, None), x, None, length=2)[0])(X).jaxpr.eqns
+    (loop,) = tj.make_jaxpr(lambda x: lax.scan(lambda c, _: (c * 2, None), x, None, length=2)[0])(
+        X
+    ).jaxpr.eqns
     assert len(list(sub_jaxprs(loop.params))) == 1
     cond = tj.make_jaxpr(lambda x: lax.cond(x[0] > 0, np.sin, np.cos, x))(X).jaxpr.eqns[-1]
     assert len(list(sub_jaxprs(cond.params))) == 2

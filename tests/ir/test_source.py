@@ -42,7 +42,7 @@ def test_helpers_have_their_own_lines() -> None:
 
 
 def test_gradients_point_to_the_users_lines() -> None:
-    push = lambda x: tj.jvp(model, (x,), (x,))[1]  # noqa: E731
+    push = lambda x: tj.jvp(model, (x,), (x,))[1]
     for f in (tj.grad(model), tj.grad(tj.jit(model)), push):
         found = list(lines(tj.make_jaxpr(f)(X).jaxpr))
         assert all(name == __file__ for _, name, _ in found), found
@@ -54,7 +54,7 @@ def test_batched_and_looped_programs_too() -> None:
     xs = np.stack([X, X])
     found = list(lines(tj.make_jaxpr(tj.vmap(model))(xs).jaxpr))
     assert {line for op, _, line in found if op == "sin"} == {1}
-    loop = lambda x: lax.fori_loop(0, 3, lambda i, c: c + model(x), 0.0)  # noqa: E731
+    loop = lambda x: lax.fori_loop(0, 3, lambda i, c: c + model(x), 0.0)
     found = list(lines(tj.make_jaxpr(tj.grad(loop))(X).jaxpr))
     assert {line for op, _, line in found if op == "cos"} == {1}
 

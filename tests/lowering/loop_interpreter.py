@@ -12,8 +12,24 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.loopir import (
-    Alloc, Block, Buffer, Call, Comment, Const, Copy, Fail, For, Free, If, Inst, Reg, SetPointer, SetSlot, Slot,
-    Store, While,
+    Alloc,
+    Block,
+    Buffer,
+    Call,
+    Comment,
+    Const,
+    Copy,
+    Fail,
+    For,
+    Free,
+    If,
+    Inst,
+    Reg,
+    SetPointer,
+    SetSlot,
+    Slot,
+    Store,
+    While,
 )  # fmt: skip
 from tracejit.lowering.lowered import Lowered
 

@@ -84,6 +84,11 @@ def is_weak(x: Any) -> bool:
     return x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
 
 
+def is_scalar(x: Any) -> bool:
+    """Is the leaf a number, which `x += 1` rebinds, and not an array, which it updates?"""
+    return x.scalar if type(x) is Box else isinstance(x, (bool, int, float, complex, np.generic))
+
+
 def flatten_args(args: tuple[Any, ...]) -> tuple[list[Any], Any, list[bool]]:
     """(raw leaves, structure, weak flags) of positional arguments."""
     leaves, structure = tree.flatten(args)

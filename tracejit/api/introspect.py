@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, tree
-from tracejit.api.common import is_weak, name_of
+from tracejit.api.common import is_weak, name_of, plain
 from tracejit.api.running import run_user
 from tracejit.config import config
 from tracejit.interpreters.core import eval_jaxpr
@@ -100,7 +100,7 @@ def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     """A program as a function of flat arrays that returns a list."""
 
     def fun(*args: Any) -> list[Any]:
-        return eval_jaxpr(closed.jaxpr, [*closed.consts, *(to_raw(a) for a in args)])
+        return [plain(o) for o in eval_jaxpr(closed.jaxpr, [*closed.consts, *(to_raw(a) for a in args)])]
 
     return fun
 
@@ -113,7 +113,8 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 @contextlib.contextmanager
 def disable_jit(disable: bool = True) -> Iterator[None]:
-    """Inside the block `jit` calls the function itself and loops run in Python, op by op: for debugging."""
+    """For debugging: inside the block `jit` calls the function itself, and `lax`'s loops, whose bodies are
+    still traced, are evaluated op by op through NumPy."""
     with config.override(disable_jit=disable):
         yield
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.api.common import argument_names, is_weak, name_of
+from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
 from tracejit.errors import StaticArgumentError, UnhashableStaticError
 from tracejit.ir.avals import Aval, aval_of
@@ -79,6 +79,7 @@ class Call:
         self.fixed = {n: x for n, x in enumerate(leaves) if not is_array_like(x)}
         self.leaves = [x for n, x in enumerate(leaves) if n not in self.fixed] if self.fixed else leaves
         self.weak = [is_weak(x) for x in self.leaves]
+        self.scalar = [is_scalar(x) for x in self.leaves]
         self.raw = [x if isinstance(x, ShapeDtypeStruct) else to_raw(x, "an argument") for x in self.leaves]
 
     def key(self) -> tuple[Any, ...]:
@@ -96,7 +97,8 @@ class Call:
         statics += tuple((n, type(x), _identity(x)) for n, x in self.fixed.items())
         avals = tuple([_signature(x) for x in self.raw])
         aliasing = _aliasing(self.leaves)
-        return self.structure, statics, avals, tuple(self.weak), self.num_args, aliasing
+        kinds = (tuple(self.weak), tuple(self.scalar))
+        return self.structure, statics, avals, kinds, self.num_args, aliasing
 
     def rebuild(self, boxes: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(args, kwargs) with the dynamic leaves replaced by `boxes`."""
@@ -111,34 +113,28 @@ class Call:
     def avals(self) -> list[Aval]:
         return [leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(x) for x in self.raw]
 
+    def _owners(self) -> list[tuple[int | str, str]]:
+        """For each leaf the argument it belongs to (position or keyword) and its path inside that, in the
+        order of the leaves: keywords come as the caller wrote them."""
+        positions = [n for n in range(self.num_args) if n not in self.static]
+        return [
+            (a[1].entry if a[0].entry else positions[a[1].entry], a[2:].codify(""))
+            for n, a in enumerate(self.structure.accessors())
+            if n not in self.fixed
+        ]
+
     def names(self) -> list[str]:
         """How messages call each leaf."""
-        positions = [n for n in range(self.num_args) if n not in self.static]
-        all_names = argument_names(self.fun, self.num_args)
-        names = [
-            f"{all_names[n]}{path}"
-            for n, a in zip(positions, self.dynamic, strict=True)
-            for path, _ in tree.flatten_with_paths(a)[0]
-        ]
-        names += [
-            f"`{k}`{p}" for k in sorted(self.kwargs) for p, _ in tree.flatten_with_paths(self.kwargs[k])[0]
-        ]
-        return [name for n, name in enumerate(names) if n not in self.fixed]
+        known = argument_names(self.fun, self.num_args)
+        return [f"`{k}`{path}" if isinstance(k, str) else f"{known[k]}{path}" for k, path in self._owners()]
 
     def donated(self) -> tuple[int, ...]:
         """Positions among the leaves of donated arrays."""
         options = self.options
         if not options.donate_nums and not options.donate_names:
             return ()
-        positions = [n for n in range(self.num_args) if n not in self.static]
-        flags = [
-            n in options.donate_nums
-            for n, a in zip(positions, self.dynamic, strict=True)
-            for _ in tree.leaves(a)
-        ]
-        flags += [k in options.donate_names for k in sorted(self.kwargs) for _ in tree.leaves(self.kwargs[k])]
-        flags = [f for n, f in enumerate(flags) if n not in self.fixed]
-        return tuple(n for n, f in enumerate(flags) if f)
+        donated = {*options.donate_nums, *options.donate_names}
+        return tuple(n for n, (k, _) in enumerate(self._owners()) if k in donated)
 
 
 def is_array_like(x: Any) -> bool:

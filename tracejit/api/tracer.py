@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from tracejit import frontend, tree
-from tracejit.api.common import name_of
+from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.programs import JitCapture, Program, const_sources
 from tracejit.api.running import our_errors
 from tracejit.api.signature import Call
+from tracejit.errors import ArgumentContainerError, DynamicExtentError
 from tracejit.interpreters.stage import StageTrace, make_args
+from tracejit.ir.avals import Dim, aval_of
 from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
 
 
@@ -26,13 +28,17 @@ def trace_program(call: Call) -> tuple[Program, list[Any]]:
     args = make_args(trace, call.avals())
     boxes: list[Any] = []
     with new_trace(trace):
-        for n, (v, w) in enumerate(zip(args, call.weak, strict=True)):
+        for n, (v, w, s) in enumerate(zip(args, call.weak, call.scalar, strict=True)):
             boxes.append(box(v, w, origin=n))
+            boxes[n].scalar = s
         positional, kwargs = call.rebuild(boxes)
+        held = _held(positional, kwargs)
         with our_errors():
             out = session.run(fun, positional, kwargs)
         leaves, out_tree = tree.flatten(out)
         results, outs = _sort_results(leaves, boxes, name_of(fun))
+        outs += _extents(name_of(fun), outs, args)
+        _refuse_reassigned(fun, held, _held(positional, kwargs))
         guards = session.guards()
         captured = [(p, b) for p, b in capture.boxes if b.storage.version > 0]
         changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
@@ -47,6 +53,29 @@ def trace_program(call: Call) -> tuple[Program, list[Any]]:
         fun, jaxpr, sources, guards, out_tree, results, written, call.names(), donated, capture.snapshots
     )
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
+
+
+def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:
+    """Traced sizes of the results, which their shapes are read from: outputs that nobody sees.
+
+    Raises DynamicExtentError for a size without a bound, for which no memory can be allocated."""
+    given = {id(v) for v in (*outs, *args)}
+    dims = [d for x in outs for d in aval_of(x).shape if isinstance(d, Dim) and id(d.var) not in given]
+    if any(d.bound is None for d in dims):
+        raise DynamicExtentError(op=name, problem="the size of the result is computed and has no bound")
+    return list({id(d.var): d.var for d in dims}.values())
+
+
+def _held(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """What each argument holds: (leaves, structure)."""
+    return [tree.flatten(a) for a in (*args, *kwargs.values())]
+
+
+def _refuse_reassigned(fun: Any, before: list[Any], after: list[Any]) -> None:
+    """Raises ArgumentContainerError if a dict or list that was given now holds something else."""
+    for n, ((old, old_tree), (new, new_tree)) in enumerate(zip(before, after, strict=True)):
+        if old_tree != new_tree or any(x is not y for x, y in zip(old, new, strict=True)):
+            raise ArgumentContainerError(function=name_of(fun), argument=argument_names(fun, n + 1)[n])
 
 
 def _is_array(x: Any) -> bool:

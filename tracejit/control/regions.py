@@ -19,7 +19,7 @@ from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import OperandRef
 from tracejit.ir.jaxpr import Jaxpr, Literal
 from tracejit.ir.primitive import Op
-from tracejit.ir.values import Value, Zero
+from tracejit.ir.values import Zero
 from tracejit.ops import helpers
 from tracejit.tracing import new_trace
 

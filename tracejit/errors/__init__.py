@@ -3,11 +3,13 @@
 from tracejit.errors.arrays import (
     ArgumentError,
     ArgumentTypeError,
+    ArraySubclassError,
     AxisError,
     ConcreteValueError,
     DynamicExtentError,
     IndexingError,
     IndexOutOfRangeError,
+    LostDerivativeError,
     NotAnArrayError,
     OuterWriteError,
     OutputCastError,
@@ -44,6 +46,7 @@ from tracejit.errors.control import (
     UnboundAxisError,
 )
 from tracejit.errors.tracing import (
+    ArgumentContainerError,
     CapturedWriteError,
     DonatedArgumentError,
     LeakedTracerError,
@@ -68,6 +71,9 @@ from tracejit.errors.transforms import (
 )
 
 __all__ = [
+    "ArgumentContainerError",
+    "ArraySubclassError",
+    "LostDerivativeError",
     "ArgumentCountError",
     "ArgumentError",
     "ArgumentTypeError",

@@ -46,7 +46,7 @@ class AxisError(TracejitError, ValueError, IndexError):
 
     code = "TJ004"
     cause = "{op}: axis {axis} is out of bounds for an array of {ndim} dimensions."
-    remedies = ("axes run from -{ndim} to {ndim} - 1",)
+    remedies = ("axes of an array with n dimensions run from -n to n - 1",)
     example = """
         import numpy as np, tracejit as tj
         tj.jit(lambda x: np.sum(x, axis=2))(np.ones((3, 4)))
@@ -154,14 +154,44 @@ class TracerFloatError(TracejitError, TypeError):
     """
 
 
+class LostDerivativeError(TracejitError, TypeError):
+    """float(x), x.item() or math.sin(x) of a value that is being differentiated.
+
+    Its value is known, but Python's numbers carry no derivative: the result would silently count as constant.
+    """
+
+    code = "TJ112"
+    cause = "a Python number of a differentiated {aval} would lose its derivative."
+    remedies = (
+        "use NumPy's functions instead of math's, and x.astype(float) instead of float(x)",
+        "if no derivative is meant: float(tracejit.lax.stop_gradient(x))",
+    )
+    example = """
+        import math, tracejit as tj
+        tj.grad(lambda x: x * math.sin(x))(1.0)
+    """
+
+
+class ArraySubclassError(TracejitError, TypeError):
+    """An array of a class that changes what operations mean, such as np.matrix or a masked array."""
+
+    code = "TJ013"
+    cause = "{what} is a {type}, whose operations are not those of np.ndarray."
+    remedies = ("pass a plain array: np.asarray(x)", "pass a masked array's x.filled(value), or x.data and x.mask")
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: x * x)(np.ma.array([1.0, 2.0], mask=[False, True]))
+    """
+
+
 class TracerArrayError(TracejitError, TypeError):
     """A traced value was put into a real ndarray, or given to code that only takes real ndarrays."""
 
     code = "TJ103"
     cause = "a traced {aval} was put into a real ndarray, which cannot hold it."
     remedies = (
-        "make the array in the traced function, with tracejit.numpy.zeros and the like",
-        "collect values in a list and use tracejit.numpy.stack",
+        "make the array in the traced function (tracejit.numpy.zeros), or stack a list of values",
+        "use x.astype(np.float32) instead of np.float32(x)",
         "call code that needs real arrays through tracejit.pure_callback",
     )
     example = """

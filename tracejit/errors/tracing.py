@@ -22,6 +22,28 @@ class LeakedTracerError(TracejitError, RuntimeError):
     """
 
 
+class ArgumentContainerError(TracejitError, TypeError):
+    """A jitted function put something else into a dict, list or object it was given: the caller's has not changed.
+
+    Arrays that it holds may be written into.
+    """
+
+    code = "TJ121"
+    cause = "{function} puts something else into its argument {argument}; the caller's own would not change."
+    remedies = (
+        "change a copy and return it: params = dict(params)",
+        "write into the array it holds: state['x'][...] = value, instead of state['x'] = value",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+
+        def step(state):
+            state["y"] = 2 * state["x"]
+
+        tj.jit(step)({"x": np.ones(3)})
+    """
+
+
 class UnhashableStaticError(TracejitError, ValueError, TypeError):
     """A static argument is part of the key under which the compiled program is kept: it must be hashable."""
 

@@ -1,14 +1,20 @@
-"""Builtins that traced code gets instead of Python's: `type`, `super` and `__import__`."""
+"""Builtins that traced code gets instead of Python's: `type`, `super`, `max`, `min`, `__import__`."""
 
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tracejit.errors import NotAnArrayError
 from tracejit.frontend import active, classes, shadows
 from tracejit.frontend.modules import ndarray
+from tracejit.numpy.boxes.extents import known
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, dtype_of, result_type
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
@@ -41,7 +47,7 @@ class TracedType(type, metaclass=_TypeMeta):
 
 def _type_of(x: Any) -> Any:
     if type(x) is Box:
-        return ndarray
+        return x.aval.dtype.type if x.scalar else ndarray
     cls = type(shadows.original(x))
     if cls is type or classes.users_class(x) is not x:
         return TracedType
@@ -84,8 +90,39 @@ def traced_super(*args: Any) -> Any:
     return super(*args)  # type: ignore[misc]
 
 
+def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..., Any]:
+    def extremum(*args: Any, **kwargs: Any) -> Any:
+        xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
+        if kwargs or not _need_select(xs):
+            return builtin(*args, **kwargs)
+        best = xs[0]
+        for x in xs[1:]:
+            best = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
+        return best
+
+    extremum.__name__ = extremum.__qualname__ = name
+    return extremum
+
+
+def _need_select(xs: tuple[Any, ...]) -> bool:
+    """Scalars of one dtype of which some are still unknown: Python's comparisons can be recorded."""
+    boxes = [x for x in xs if type(x) is Box]
+    if not boxes or any(np.ndim(x) for x in xs) or all(known(b.read()) is not None for b in boxes):
+        return False
+    try:
+        dtype = result_type(*xs)
+    except (TypeError, NotAnArrayError):
+        return False
+    return all(dtype_of(x) == dtype for x in xs if not isinstance(x, (int, float)) and not getattr(x, "weak", False))
+
+
 #: Name -> what traced code gets for the builtin.
-STAND_INS: dict[str, Any] = {"type": TracedType, "super": traced_super}
+STAND_INS: dict[str, Any] = {
+    "type": TracedType,
+    "super": traced_super,
+    "max": _extremum("max", max, "gt"),
+    "min": _extremum("min", min, "lt"),
+}
 
 
 def importer(session: Session, scope: GuardedGlobals) -> Callable[..., Any]:

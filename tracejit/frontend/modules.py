@@ -31,7 +31,7 @@ class _ArrayMeta(type):
     """`isinstance(x, np.ndarray)` holds for traced arrays too; all else is ndarray's."""
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, (np.ndarray, Box))
+        return isinstance(x, np.ndarray) or (type(x) is Box and not (x.scalar or x.weak))
 
     def __subclasscheck__(cls, c: type) -> bool:
         return issubclass(c, (np.ndarray, Box))

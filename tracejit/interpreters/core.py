@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracejit.ir.avals import Aval, Dim
-from tracejit.ir.jaxpr import Atom, Jaxpr, Literal, Var
+from tracejit.ir.jaxpr import Atom, Jaxpr, Literal
 from tracejit.ir.source import replay
 from tracejit.ir.values import Value
 from tracejit.tracing import current_trace

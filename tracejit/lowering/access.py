@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.jaxpr import Eqn, Literal, Var
-from tracejit.ir.kernel import Pointwise, Pull
+from tracejit.ir.kernel import Pointwise
 from tracejit.lowering.hoist import Recorder
 from tracejit.lowering.loopir import I64, Buffer, Const
 
@@ -176,7 +176,7 @@ class Scope:
         got = got if isinstance(got, tuple) else (got,)
         return tuple(k.lift(x, v.aval.dtype) for x, v in zip(got, eqn.outvars, strict=True))
 
-    def _pull(self, form: Pull, eqn: Eqn, idx: Index) -> Any:
+    def _pull(self, form: Any, eqn: Eqn, idx: Index) -> Any:
         if type(idx) is Flat:
             if form.alias:
                 return self.read(eqn.invars[0], idx)

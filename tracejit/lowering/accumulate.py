@@ -22,7 +22,7 @@ class Accumulator:
 
     def __init__(self, k: Recorder, eqn: Eqn) -> None:
         self.k = k
-        self.form = eqn.op.kernel
+        self.form: Any = eqn.op.kernel
         self.dtype = eqn.outvars[0].aval.dtype
         self.initial = self.form.init(k, eqn.invars[0].aval.dtype)
         self.slots = [k.slot(x, "acc") for x in self.initial]
@@ -106,7 +106,7 @@ def _corrected(k: Recorder, total: Any, error: Any) -> Any:
 
 def accumulator(k: Recorder, eqn: Eqn) -> Accumulator:
     """A fresh accumulator for a reduction."""
-    form = eqn.op.kernel
+    form: Any = eqn.op.kernel
     dtype = form.init(k, eqn.invars[0].aval.dtype)[0].dtype
     is_inexact = dtypes.is_float(dtype) or dtypes.is_complex(dtype)
     return Sum(k, eqn) if form.tree == "sum" and is_inexact else Accumulator(k, eqn)

@@ -122,7 +122,7 @@ def work_of(block: Block) -> int:
         trips = 1
         if hasattr(s, "var"):
             size = getattr(s.stop, "value", None), getattr(s.start, "value", None)
-            trips = size[0] - size[1] if None not in size else 1000
+            trips = size[0] - size[1] if size[0] is not None and size[1] is not None else 1000
         elif hasattr(s, "head"):
             trips = 10**6
         total += trips * sum(map(work_of, inner)) if inner else _work_of_leaf(s)

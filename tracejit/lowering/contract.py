@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit.ir.avals import Shape
-from tracejit.ir.jaxpr import Atom, Eqn
+from tracejit.ir.jaxpr import Atom, Eqn, Var
 from tracejit.lowering.access import ZERO, Index, Scalar, Stored
 from tracejit.lowering.context import loops
 from tracejit.lowering.loopir import I64
@@ -58,9 +58,8 @@ def emit_contract(body: Body, eqn: Eqn) -> None:
 def _by_loops(body: Body, p: _Product) -> None:
     """The accumulator in a register, the contracted axes inside (any order of additions for floats)."""
     k = body.k
-    for a in (p.x, p.y):
-        if a.aval.shape and type(body.values.get(a)) is not Stored:
-            body.values[a] = body.buffered(a)
+    before: dict[Any, Any] = {a: body.values[a] for a in (p.x, p.y) if a.aval.shape and type(a) is Var}
+    body.values.update((a, body.buffered(a)) for a in before)
     is_scalar = not p.out.aval.shape
     target = None if is_scalar else body.place(p.out)
     dtype = p.out.aval.dtype
@@ -75,6 +74,7 @@ def _by_loops(body: Body, p: _Product) -> None:
         total = k.cast(k.get(acc), dtype)
         if target is not None:
             body.put(target, idx, total)
+    body.values.update(before)
     if target is None:
         body.values[p.out] = Scalar(total)
     else:

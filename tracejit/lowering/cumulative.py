@@ -23,7 +23,8 @@ def emit_cumulative(body: Body, eqn: Eqn) -> None:
 
 
 def _along_last(body: Body, eqn: Eqn, axis: int) -> None:
-    k, form, x = body.k, eqn.op.kernel, eqn.invars[0]
+    k, x = body.k, eqn.invars[0]
+    form: Any = eqn.op.kernel
     target = body.place(eqn.outvars[0])
     with loops(body, x.aval.shape[:axis], vector=False) as outer:
         acc = k.slot(form.init(k, x.aval.dtype), "acc")
@@ -36,7 +37,8 @@ def _along_last(body: Body, eqn: Eqn, axis: int) -> None:
 
 
 def _by_rows(body: Body, eqn: Eqn, axis: int) -> None:
-    k, form, x = body.k, eqn.op.kernel, eqn.invars[0]
+    k, x = body.k, eqn.invars[0]
+    form: Any = eqn.op.kernel
     shape, reverse = x.aval.shape, eqn.params["reverse"]
     target = body.place(eqn.outvars[0])
 

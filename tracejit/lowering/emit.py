@@ -156,9 +156,9 @@ class Body(Scope):
         pending = [(self.targets[n].stored, self.jaxpr.outs[n]) for n in self.plan.moves]
         while pending:
             target, atom = pending.pop(0)
-            for _, other in pending:
-                value = self.values.get(other) if type(other) is Var else None
-                if type(value) is Stored and value.buffer is target.buffer and other is not atom:
+            for other in dict.fromkeys(a for _, a in pending if type(a) is Var and a is not atom):
+                value = self.values[other]
+                if type(value) is Stored and value.buffer is target.buffer:
                     self.preserve(other)
             self.fill(target, atom)
 

@@ -44,7 +44,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
     )
     scalars = body.run()
     for target, a, x in zip(targets, jaxpr.outs, scalars, strict=True):
-        if not a.aval.shape:
+        if not a.aval.shape and target.stored is not None:
             ctx.k.store(target.stored.buffer, target.stored.offset, x)
     program = ctx.k.program
     plan_memory(program, ctx.homes)

@@ -30,7 +30,9 @@ def plan_memory(program: Program, homes: dict[Buffer, Block]) -> None:
     """
     spans = _Lifetimes(homes).of(program.body)
     free = _Space()
-    for start, end, buffer in sorted(((s, e, b) for b, (s, e) in spans.items()), key=lambda t: t[:2]):
+    known = [b for b in program.buffers if b in spans]
+    for buffer in sorted(known, key=spans.__getitem__):
+        start, end = spans[buffer]
         buffer.slot = free.take(_bytes(buffer), start, end)
     program.arena_bytes = free.peak
 

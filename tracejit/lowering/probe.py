@@ -109,7 +109,8 @@ def probe_pull(k: Symbols, eqn: Eqn, idx: Index) -> Access:
     """Run a Pull function at `idx`."""
     scope, before = Probe(k), k.work
     operands = [Operand(scope, a) for a in eqn.invars]
-    got = eqn.op.kernel.fn(k, idx, operands, Operand(scope, eqn.outvars[0]), **eqn.params)
+    form: Any = eqn.op.kernel
+    got = form.fn(k, idx, operands, Operand(scope, eqn.outvars[0]), **eqn.params)
     arrays = [r for r in scope.reads if r[0].aval.shape]
     is_copy = not arrays or (len(arrays) == 1 and got is k.known.get(arrays[0]))
     return Access(scope.reads, k.mask(got), k.work - before, is_copy)
@@ -138,8 +139,9 @@ def affine(k: Symbols, x: Any) -> dict[int, int] | None:
         return {n: left.get(n, 0) + sign * right.get(n, 0) for n in left.keys() | right.keys()}
     if inst.op == "imul":
         factor, other = (a, b) if isinstance(a, Const) else (b, a)
-        inner = affine(k, other) if isinstance(factor, Const) else None
-        return None if inner is None else {n: c * factor.value for n, c in inner.items()}
+        inner = affine(k, other)
+        if isinstance(factor, Const) and inner is not None:
+            return {n: c * factor.value for n, c in inner.items()}
     return None
 
 

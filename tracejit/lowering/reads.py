@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Var
 from tracejit.ir.kernel import (
@@ -16,7 +17,6 @@ from tracejit.ir.kernel import (
     ScanRegion,
     WhileRegion,
 )  # fmt: skip
-from tracejit.lowering.access import Index
 from tracejit.lowering.plan import FLAT, VIEW, WHOLE, Site
 from tracejit.lowering.probe import Access, Symbols, affine, is_native, probe_pull
 
@@ -46,7 +46,7 @@ class Reads:
                 stored.update(a for a in eqn.invars if _is_whole(eqn) and type(a) is Var)
                 continue
             inner = [self.producers.get(a) for a in self._read_atoms(eqn) if a.aval.shape and a not in stored]
-            cost[eqn] = self._own_cost(eqn) + sum(cost.get(e, 0.0) for e in inner)
+            cost[eqn] = self._own_cost(eqn) + sum(cost.get(e, 0.0) for e in inner if e is not None)
             levels[eqn] = 1 + max((levels.get(e, 0) for e in inner), default=0)
             if cost[eqn] > _MAX_WORK or levels[eqn] > _MAX_LEVELS:
                 self.forced.update(eqn.outvars)
@@ -61,7 +61,7 @@ class Reads:
             return [a for a in eqn.invars if type(a) is Var]
         return [a for a, _ in self.access(eqn).reads]
 
-    def access(self, eqn: Eqn, idx: Index | None = None) -> Access:
+    def access(self, eqn: Eqn, idx: Any = None) -> Access:
         """What a Pull equation does at `idx`, or at the identity."""
         own = self.k.identity(eqn.outvars[0].aval.shape)
         if idx is not None and idx != own:
@@ -86,15 +86,15 @@ class Reads:
             return None
         if self.divides(eqn) and site == self.k.identity(eqn.outvars[0].aval.shape):
             return [(a, FLAT if a.aval.shape else ()) for a, _ in self.access(eqn).reads]
-        return self.access(eqn, site).reads
+        return list(self.access(eqn, site).reads)
 
     def divides(self, eqn: Eqn) -> bool:
         """Whether this is a reshape that costs arithmetic where its operand is not stored."""
-        return eqn.op.kernel.alias and self.access(eqn).work > 0
+        return self._is_alias(eqn) and self.access(eqn).work > 0
 
     def _view_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
         (a, *_) = eqn.invars or (None,)
-        if eqn.op.kernel.alias and type(a) is Var and a.aval.shape:
+        if self._is_alias(eqn) and type(a) is Var and a.aval.shape:
             self.forced.add(a)
             return [(a, WHOLE)]
         if not self.is_view(eqn):
@@ -103,9 +103,12 @@ class Reads:
 
     def _flat_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
         access = self.access(eqn)
-        if eqn.op.kernel.alias:
+        if self._is_alias(eqn):
             return [(a, FLAT if a.aval.shape else ()) for a, _ in access.reads]
         return list(access.reads) if eqn in self.constant else None
+
+    def _is_alias(self, eqn: Eqn) -> bool:
+        return isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias
 
     def is_view(self, eqn: Eqn) -> bool:
         """Whether a value is an affine view of another one, or of nothing (iota)."""

@@ -257,7 +257,7 @@ def emit_columns(body: Body, group: Group) -> None:
         head = tuple(i for n, i in enumerate(outer) if n not in group.axes)
         with loops(body, lanes) as lane:
             for e in group.members:
-                initial = e.op.kernel.init(k, e.invars[0].aval.dtype)
+                initial = _form(e).init(k, e.invars[0].aval.dtype)
                 for place, x in zip(states[e], initial, strict=True):
                     body.put(place, lane, x)
         with loops(body, domain[first:]) as inner:
@@ -266,18 +266,22 @@ def emit_columns(body: Body, group: Group) -> None:
             position = _position(body, group, idx)
             for e in group.members:
                 old = tuple(k.load(p.buffer, p.at(k, lane)) for p in states[e])
-                new = e.op.kernel.step(k, old, body.read(e.invars[0], idx), position)
+                new = _form(e).step(k, old, body.read(e.invars[0], idx), position)
                 for p, x in zip(states[e], new, strict=True):
                     body.put(p, lane, x)
         with loops(body, lanes) as lane:
             for e in group.members:
                 state = tuple(k.load(p.buffer, p.at(k, lane)) for p in states[e])
                 dtype = e.outvars[0].aval.dtype
-                body.put(outs[e], (*head, *lane), k.cast(e.op.kernel.finish(k, state, dtype), dtype))
+                body.put(outs[e], (*head, *lane), k.cast(_form(e).finish(k, state, dtype), dtype))
+
+
+def _form(eqn: Eqn) -> Any:
+    return eqn.op.kernel
 
 
 def _state_rows(body: Body, eqn: Eqn, lanes: Any) -> list[Stored]:
-    initial = eqn.op.kernel.init(body.k, eqn.invars[0].aval.dtype)
+    initial = _form(eqn).init(body.k, eqn.invars[0].aval.dtype)
     return [body.ctx.allocate(body, lanes, x.dtype, "acc") for x in initial]
 
 

@@ -79,14 +79,14 @@ class Planner(Reads):
             if type(a) is Var and a in self.producers and a not in storage:
                 storage[a] = target
                 self.forced.add(a)
-            elif self.owned.get(a) is not target:
+            elif type(a) is not Var or self.owned.get(a) is not target:
                 self.plan.moves.append(n)
                 if type(a) is Var and a in self.producers:
                     self.forced.add(a)
 
     # -- limits: storage that is overwritten
 
-    def is_late(self, var: Var, group: Group, site: Site) -> bool:
+    def is_late(self, var: Any, group: Group, site: Site) -> bool:
         """Whether the storage of `var` has been overwritten when `group` reads it."""
         limit = self.limits.get(var)
         if limit is None or group.position > limit.position:
@@ -114,7 +114,7 @@ class Planner(Reads):
         if owner is not None:
             self.retire(owner, group)
 
-    def inherit(self, atom: Atom, storage: Storage, group: Group) -> bool:
+    def inherit(self, atom: Any, storage: Storage, group: Group) -> bool:
         """Let `atom`'s value be in `storage`, which `group` then overwrites. False: it has to be copied."""
         if type(atom) is Var and self.owned.get(atom) is storage and storage.owner is atom:
             storage.owner = None
@@ -182,7 +182,8 @@ class Planner(Reads):
         out = eqn.outvars[0]
         if eqn.effects or not out.aval.shape or any(v in self.forced for v in eqn.outvars):
             return False
-        sites = {(g, s) for v in eqn.outvars for g, ss in self.demands.get(v, {}).items() for s in ss}
+        pairs = ((g, s) for v in eqn.outvars for g, ss in self.demands.get(v, {}).items() for s in ss)
+        sites = dict.fromkeys(pairs)
         reads: list[tuple[Group, Var, Site]] = []
         for g, s in sites:
             got = self.reads(eqn, s)
@@ -221,7 +222,7 @@ class Planner(Reads):
 
     def _comes_too_late(self, eqn: Eqn, reads: list[tuple[Group, Var, Site]]) -> bool:
         """Whether `eqn` has to be computed before something that it reads is overwritten."""
-        late = {a for g, a, at in reads if self.is_late(a, g, at)}
+        late = dict.fromkeys(a for g, a, at in reads if self.is_late(a, g, at))
         size = eqn.outvars[0].aval.size
         if any(2 * size <= a.aval.size for a in late):
             return True
@@ -233,7 +234,9 @@ class Planner(Reads):
         """A reshape whose operand can be computed in the result's storage needs no code."""
         (a, *_), out = eqn.invars or (None,), eqn.outvars[0]
         storage = self.plan.storage.get(out)
-        fits = isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias and storage is not None
+        if storage is None or not storage.plain:
+            return False
+        fits = isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias
         if (
             not fits
             or type(a) is not Var
@@ -242,7 +245,7 @@ class Planner(Reads):
             or a in self.demands
         ):
             return False
-        if not (a.aval.shape and a.aval.is_static and out.aval.is_static and storage.plain):
+        if not (a.aval.shape and a.aval.is_static and out.aval.is_static):
             return False
         self.plan.storage[a] = storage
         self.plan.relabelled[a] = out

@@ -43,6 +43,8 @@ def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[
     """
 
     def register(fn: F) -> F:
+        fn.__qualname__ = fn.__name__  # Python's "unexpected keyword argument" names it
+
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
             if not (has_box(args) or (kwargs and has_box(kwargs.values()))):

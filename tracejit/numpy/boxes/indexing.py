@@ -148,9 +148,22 @@ class Scattered(View):
         )
 
 
+#: What NumPy converts by its own rules when it is assigned: 300 does not fit uint8, nan no integer.
+_PYTHON_VALUES = frozenset({bool, int, float, complex, str, bytes, type(None)})
+
+
+def converted(value: Any, dtype: np.dtype) -> np.generic:
+    """A Python value as an array of `dtype` stores it, or NumPy's own exception."""
+    cell = np.empty((), dtype)
+    cell[()] = value
+    return cell[()]
+
+
 def setitem(x: Box, index: Any, value: Any) -> None:
     """`x[index] = value`, with NumPy's casting and broadcasting, seen by every view of the same storage."""
     shape = x.aval.shape
+    if type(value) in _PYTHON_VALUES:
+        value = converted(value, x.aval.dtype)
     sel = parse(shape, index)
     chain = x.chain if sel.trivial else extend(x.chain, shape, sel.items)
     if (

@@ -16,6 +16,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import (
     ArgumentTypeError,
+    LostDerivativeError,
     ShapeError,
     TracerArrayError,
     TracerBoolError,
@@ -63,6 +64,8 @@ def shape(x: Box) -> tuple[Any, ...]:
 
 def _set_shape(x: Box, new: Any) -> None:
     """`x.shape = new`: the box becomes a reshaped view of itself."""
+    if x.storage.origin is not None:  # the caller's array would have to change its shape too
+        raise ShapeError(op="shape", problem="the shape of an argument cannot be set; use x = x.reshape(...)")
     out = reshaped(x, new)
     if out.storage is not x.storage:
         raise ShapeError(op="shape", problem="the array's memory cannot take another shape without a copy")
@@ -276,6 +279,14 @@ def known_value(x: Box, error: Any) -> Any:
     return value
 
 
+def known_number(x: Box) -> Any:
+    """The value for a conversion to Python numbers; they carry no derivative, so none may be lost."""
+    value = known_value(x, TracerFloatError)
+    if isinstance(x.read(), Value) and dtypes.is_inexact(x.aval.dtype):
+        raise LostDerivativeError(aval=str(x.aval))
+    return value
+
+
 @member("__bool__")
 def _bool(x: Box) -> bool:
     if x.aval.is_static and x.aval.size > 1:
@@ -299,13 +310,13 @@ def _refuse_store(x: Box) -> None:
 @member("__float__")
 def _float(x: Box) -> float:
     _refuse_store(x)
-    return float(known_value(x, TracerFloatError))
+    return float(known_number(x))
 
 
 @member("__complex__")
 def _complex(x: Box) -> complex:
     _refuse_store(x)
-    return complex(known_value(x, TracerFloatError))
+    return complex(known_number(x))
 
 
 @member("__int__")
@@ -326,13 +337,13 @@ def _index(x: Box) -> int:
 @member("item")
 def item(x: Box, *index: Any) -> Any:
     """The one element (or the one at `index`) as a Python number."""
-    return known_value(x, TracerFloatError).item(*index)
+    return known_number(x).item(*index)
 
 
 @member("tolist")
 def tolist(x: Box) -> Any:
     """Nested Python lists of numbers; needs known values."""
-    return known_value(x, TracerFloatError).tolist()
+    return known_number(x).tolist()
 
 
 @member("__hash__")

@@ -13,7 +13,7 @@ from tracejit.errors import (
 from tracejit.numpy.boxes import indexing
 from tracejit.numpy.boxes.masked import MaskedArray
 from tracejit.numpy.boxes.members import member
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, kind_of, shape_of
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, loop_dtypes
 from tracejit.tracing import Box, wrap
 
@@ -66,6 +66,8 @@ for _name, _ufunc in {
 
 def _comparison(ufunc: Ufunc) -> Any:
     def compare(x: Box, y: Any) -> Any:
+        if y is None and ufunc.np in (np.equal, np.not_equal):  # elementwise, as arrays compare
+            return wrap(filled(ufunc.np is np.not_equal, dtypes.bool_, x.aval.shape))
         if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
             return NotImplemented
         return ufunc.operator(x, y)
@@ -95,6 +97,8 @@ def _small_power(x: Box, y: Any) -> Any:
     if type(y) is float and (x.aval.dtype.kind in "biu" or (y != int(y) if abs(y) < 100 else True)):
         return TABLE["sqrt"].operator(x) if y == 0.5 and dtypes.is_inexact(x.aval.dtype) else None
     n = int(y)
+    if n == 2 and x.aval.dtype.kind == "b" and not x.scalar:  # int8, which np.power does not give
+        return TABLE["square"].operator(x)
     if d.kind in "iu" and n < 0:
         raise ValueError("Integers to negative integer powers are not allowed.")
     if abs(n) > 64 or d.kind == "b":

@@ -229,13 +229,10 @@ def array(
     value = raw(object)
     if not isinstance(value, Value):
         value = np.array(value)
-    weak = type(object) is Box and object.weak and dtype is None
     value = cast(value, dtypes.canonical(dtype)) if dtype is not None else value
     missing = ndmin - len(shape_of(value))
     value = ops.shape.expand_dims(value, tuple(range(missing))) if missing > 0 else value
-    out = new_array(value)
-    out.weak = weak and not out.aval.shape
-    return out
+    return new_array(value)
 
 
 def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
@@ -256,7 +253,7 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any
     if type(a) is Box:
         if dtype is not None and a.aval.dtype != dtypes.canonical(dtype):
             return a.astype(dtype)
-        return a
+        return array(a) if a.weak else a  # an array is no Python scalar to promotion
     if isinstance(a, np.ndarray) or not is_tracing():
         return np.asarray(a, dtype, order)
     return _array(a, dtype)

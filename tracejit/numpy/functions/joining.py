@@ -15,7 +15,10 @@ from tracejit.numpy.dispatch import (
     convert,
     elements,
     filled,
+    has_box,
     implements,
+    plain,
+    publish,
     raw,
     result_type,
     shape_of,
@@ -53,6 +56,29 @@ def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str =
         raise ShapeError(op="concatenate", problem="zero-dimensional arrays cannot be concatenated")
     n = axis_of("concatenate", axis or 0, len(shape_of(raws[0])))
     return wrap(ops.concat.concatenate(*raws, dimension=n))
+
+
+class _Joiner:
+    """`np.r_[...]` and `np.c_[...]`: arrays, numbers and ranges (slices) joined along the last axis."""
+
+    def __init__(self, np_joiner: Any, columns: bool) -> None:
+        self._np = np_joiner
+        self._columns = columns
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if type(key) is tuple else (key,)
+        if not has_box(parts):
+            return plain(self._np.__getitem__, (key,), {})
+        if any(isinstance(p, str) for p in parts):
+            raise ArgumentError(name="r_", problem="directives in strings are not implemented for traced arrays")
+        xs = [atleast_1d(box_of(self._np[p] if isinstance(p, slice) else p)) for p in parts]
+        if not self._columns:
+            return concatenate(xs, 0)
+        return concatenate([expand_dims(x, 1) if x.ndim == 1 else x for x in xs], -1)
+
+
+publish(None, _Joiner(np.r_, columns=False), "r_")
+publish(None, _Joiner(np.c_, columns=True), "c_")
 
 
 @implements(np.stack, "stack")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -144,6 +146,28 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         if shape_of(x)[i] != shape_of(y)[j]:
             raise ShapeError(op="tensordot", problem="shape-mismatch for sum")
     return wrap(general(x, y, pair))
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Any:
+    """The product of n copies of square matrices, by repeated squaring."""
+    a, n = wrap(raw(a)), operator.index(n)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(op="matrix_power", problem=f"the last two dimensions of {a.shape} must be equal")
+    if n < 0:
+        raise ArgumentError(name="matrix_power", problem="negative powers need an inverse")
+    out = None
+    while n:
+        out = (a if out is None else out @ a) if n & 1 else out
+        n >>= 1
+        a = a @ a if n else a
+    return out if out is not None else a * 0 + np.eye(a.shape[-1], dtype=a.dtype)
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Any) -> Any:
+    """The product of several matrices (the first and last may be vectors), from left to right."""
+    return functools.reduce(dot, arrays)
 
 
 @implements(np.kron, "kron")

@@ -100,6 +100,16 @@ def _before(x: Any, v: Any, equal: bool) -> Any:
     return out
 
 
+@implements(np.isin, "isin")
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    """Which elements occur among `test_elements`."""
+    x, tests = wrap(raw(element)), NUMPY_TO_TRACEJIT[np.ravel](wrap(raw(test_elements)))
+    found = NUMPY_TO_TRACEJIT[np.any](TABLE["equal"](x[..., None], tests), axis=-1)
+    return TABLE["logical_not"](found) if invert else found
+
+
 @implements(np.digitize, "digitize")
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """The index of the bin of each value; the bins increase."""

@@ -1,0 +1,43 @@
+"""explain: the report says what was read, written, and left to Python."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+import tracejit as tj
+from tracejit import lax
+
+X = np.linspace(0.0, 1.0, 64)
+STATE = types.SimpleNamespace(scale=2.0)
+W = np.ones(64)
+
+
+def f(x: Any) -> Any:
+    x += W
+    return np.exp(x) * STATE.scale
+
+
+def test_a_report() -> None:
+    x = X.copy()
+    report = tj.explain(f)(x)
+    np.testing.assert_array_equal(x, X)  # nothing was run
+    assert report.written == ["`x`"] and len(report.captured) == 1 and "W" in report.captured[0]
+    assert any("scale" in g for g in report.guards) and report.callbacks == []
+    assert report.equations == report.equations_after_passes == 3 and report.loops == 1
+    text = str(report)
+    assert text.startswith("f: 3 equations, 3 after the passes, 1 native loops, compiled in ")
+    assert "updates in place:\n    `x`" in text and "reads at every call" in text and "scale" in text
+
+
+def test_equations_inside_loops_count() -> None:
+    report = tj.explain(lambda x: lax.fori_loop(0, 5, lambda i, c: np.sin(c) * 2, x))(X)
+    assert report.equations >= 3 and report.loops >= 2
+
+
+def test_of_a_jitted_function() -> None:
+    jitted = tj.jit(lambda x: x + 1)
+    report = tj.explain(jitted)(X)
+    assert report.equations == 1 and jitted.trace_count == 1 and "explain" not in report.name
