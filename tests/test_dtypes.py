@@ -67,3 +67,10 @@ def test_short_names() -> None:
 def test_python_scalars() -> None:
     assert dtypes.of_python_scalar(True) is dtypes.bool_ and dtypes.of_python_scalar(1) == np.int64
     assert dtypes.of_python_scalar("s") is None and dtypes.of_python_scalar(np.float64(1)) is None
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="longdouble is a double here")
+@pytest.mark.parametrize("given", [np.longdouble, np.dtype(np.clongdouble)])
+def test_long_doubles_are_refused(given: Any) -> None:
+    with pytest.raises(UnknownDtypeError):
+        dtypes.canonical(given)

@@ -14,6 +14,7 @@ from tracejit.api.introspect import jaxpr_as_fun
 UNARY = (np.negative, np.abs, np.sqrt, np.square, np.floor, np.ceil, np.trunc, np.rint, np.sign, np.positive)
 BINARY = (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum)
 COMPARE = (np.less, np.less_equal, np.greater, np.equal, np.not_equal)
+KINDS = ("unary", "binary", "scalar", "where", "view", "write", "inplace", "outer", "cond")
 SHAPE = (3, 4)
 
 

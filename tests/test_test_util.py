@@ -71,3 +71,13 @@ def test_counting_traces() -> None:
     with pytest.raises(AssertionError, match="was traced 1 times, at most 0 were expected"):
         with assert_max_traces(f, 0):
             f(X[:1])
+
+
+def test_functions_that_update_their_arguments() -> None:
+    def f(x: Any) -> Any:
+        x[1:] += 0.5 * x[:-1]
+        return (x**2).sum()
+
+    x = X.copy()
+    check_grads(tj.jit(f), (x,), order=2)
+    np.testing.assert_array_equal(x, X)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import LeakedTracerError, NotAnArrayError, UnknownDtypeError
+from tracejit.errors import ArraySubclassError, LeakedTracerError, NotAnArrayError, UnknownDtypeError
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -122,3 +122,14 @@ def test_dead_tracers() -> None:
 def test_user_functions_are_called_over_tracing_numpy() -> None:
     (eqn,) = tj.make_jaxpr(lambda x: call_user(lambda y: np.sin(y), x))(X).jaxpr.eqns
     assert eqn.op.name == "sin"
+
+
+def test_arrays_with_other_semantics_are_refused() -> None:
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    square = np.array([[1.0, 2.0], [3.0, 4.0]])
+    f, g = tj.jit(np.sum), tj.jit(lambda x: x * x)
+    assert f(np.ones(2)) == 2.0 and g(square).tolist() == [[1, 4], [9, 16]]
+    with pytest.raises(ArraySubclassError, match="MaskedArray"):
+        f(masked)
+    with pytest.raises(ArraySubclassError, match="matrix"), pytest.warns(PendingDeprecationWarning):
+        g(np.matrix(square))

@@ -61,7 +61,12 @@ def _close(a: Any, b: Any, atol: float, rtol: float, what: str) -> None:
 
 
 def check_jvp(
-    f: Callable[..., Any], args: Sequence[Any], *, atol: float = 1e-5, rtol: float = 1e-5, eps: float | None = None
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    *,
+    atol: float = 1e-5,
+    rtol: float = 1e-5,
+    eps: float | None = None,
 ) -> None:
     """Compare `jvp` of `f` at `args` with central differences along a random direction.
 
@@ -75,7 +80,12 @@ def check_jvp(
 
 
 def check_vjp(
-    f: Callable[..., Any], args: Sequence[Any], *, atol: float = 1e-5, rtol: float = 1e-5, eps: float | None = None
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    *,
+    atol: float = 1e-5,
+    rtol: float = 1e-5,
+    eps: float | None = None,
 ) -> None:
     """Compare `vjp` of `f` at `args` with central differences: <ct, J t> == <J^T ct, t>.
 

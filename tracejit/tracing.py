@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.errors import ArraySubclassError, LeakedTracerError, NotAnArrayError
+from tracejit.errors import ArraySubclassError, ConcreteValueError, LeakedTracerError, NotAnArrayError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Value
@@ -27,6 +27,7 @@ class Trace:
 
     parent: Trace | None
     live: bool
+    _made: dict[Any, tuple[Any, Any]] | None = None
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent
@@ -41,6 +42,18 @@ class Trace:
         """`op(holder.pop(), *rest)` where `op` has an in-place form and the popped value may
         be overwritten if nothing else refers to it. The default copies."""
         return self.process(op, (holder.pop(), *rest), params)
+
+    def once(self, key: Any, x: Any, make: Callable[[], Any]) -> Any:
+        """`make()`, which computes something from the raw value `x`: one value for `x` in this trace.
+
+        Extents are the same only if they are the same value."""
+        if not isinstance(x, Value):
+            return make()
+        if self._made is None:
+            self._made = {}
+        if (key, id(x)) not in self._made:
+            self._made[key, id(x)] = x, make()  # `x` is held, so that its id stays its own
+        return self._made[key, id(x)][1]
 
 
 def _count_of_popped(holder: list[Any]) -> int:
@@ -252,7 +265,74 @@ def _base_array(x: np.ndarray, what: str) -> np.ndarray:
     return np.asarray(x)
 
 
-#: NumPy's subclasses that compute as arrays do.
+class _Frozen(View):
+    """What traced indices show of a real array: nothing can be written through it."""
+
+    __slots__ = ()
+    writable = False
+
+    def read(self, raw: Any) -> Any:
+        return raw
+
+
+_frozen = (_Frozen(),)
+
+
+class CapturedArray(np.ndarray):
+    """A real array as traced code sees it that captures it by name in an eager transformation.
+
+    It is the user's memory, and NumPy computes with it; but where NumPy's own arrays ask for
+    integers, it may be indexed by traced values too.
+    """
+
+    original: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> CapturedArray:
+        """`array` seen so."""
+        view = array.view(cls)
+        view.original = array
+        return view
+
+    @property
+    def plain(self) -> np.ndarray:
+        """The array itself, the same object every time."""
+        if self.original is None:
+            self.original = self.view(np.ndarray)
+        return self.original
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) is not int and _has_unknown(index):
+            storage = Storage(self.plain, _state.trace)
+            return Box(storage, _frozen, aval_of(self.plain))[index]
+        return super().__getitem__(index)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else array
+
+    def __reduce__(self) -> Any:
+        return self.plain.__reduce__()
+
+
+def _has_unknown(index: Any) -> bool:
+    """Whether an index holds a traced value that Python could not turn into an integer."""
+    if type(index) is tuple or type(index) is list:
+        return any(map(_has_unknown, index))
+    if type(index) is slice:
+        return any(map(_has_unknown, (index.start, index.stop, index.step)))
+    if type(index) is not Box:
+        return False
+    value = index.read()
+    if not isinstance(value, Value):
+        return False
+    try:
+        value.concrete()
+    except ConcreteValueError:
+        return True
+    return False
+
+
+#: Subclasses that compute as arrays do.
 _PLAIN = (np.memmap, np.recarray)
 
 
@@ -265,6 +345,8 @@ def to_raw(x: Any, what: str = "a value") -> Any:
     """
     if type(x) is Box:
         return x.read()
+    if type(x) is CapturedArray:
+        x = x.plain
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.canonical(x.dtype)
         return x if type(x) is np.ndarray or isinstance(x, np.generic) else _base_array(x, what)

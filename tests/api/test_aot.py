@@ -86,3 +86,8 @@ def test_lowering_is_tracing() -> None:
     jitted = tj.jit(f)
     assert jitted.trace(X, 2.0).jaxpr is jitted.lower(X, 2.0).jaxpr
     assert jitted.lower(X, 2.0).compile().callbacks() == []
+
+
+def test_what_runs_in_python_is_named() -> None:
+    compiled = tj.jit(lambda x: np.sort(x) + 1).lower(X).compile()
+    assert compiled.callbacks() == ["sort"] and "sort" in tj.explain(lambda x: np.sort(x))(X).callbacks

@@ -10,7 +10,8 @@ import numpy as np
 
 from tracejit.lowering import cpu
 from tracejit.lowering.compile import Code, compile_llvm
-from tracejit.lowering.loopir import I64, Builder, Program
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import I64, Program
 
 ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
 

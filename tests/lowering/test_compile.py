@@ -15,7 +15,8 @@ from tracejit.errors import InternalTypeError
 from tracejit.lowering import compile as machine
 from tracejit.lowering import cpu
 from tracejit.lowering.compile import compile_llvm
-from tracejit.lowering.loopir import I64, Builder, Const, Copy
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import I64, Const, Copy
 from tracejit.lowering.vecmath import FUNCTIONS
 
 F8 = np.dtype(np.float64)

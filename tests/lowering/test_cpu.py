@@ -10,7 +10,8 @@ import pytest
 from tests.lowering.native import call, pointwise
 from tracejit.lowering import cpu
 from tracejit.lowering.compile import compile_llvm
-from tracejit.lowering.loopir import I64, Alloc, Block, Builder, Const, Copy, Free, SetPointer, While
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import I64, Alloc, Block, Const, Copy, Free, SetPointer, While
 
 F8 = np.dtype(np.float64)
 rng = np.random.default_rng(0)

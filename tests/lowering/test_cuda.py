@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tests.lowering.native import pointwise
+from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import cuda
-from tracejit.lowering.loopir import I64, Builder, Unsupported
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import I64
 from tracejit.lowering.vecmath import FUNCTIONS
 
 F8 = np.dtype(np.float64)

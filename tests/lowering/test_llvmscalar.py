@@ -9,12 +9,10 @@ import pytest
 
 from tests.lowering.native import apply, call, pointwise
 from tracejit import dtypes
+from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import cpu
 from tracejit.lowering.compile import compile_llvm
-from tracejit.lowering.loopir import (
-    Builder,
-    Unsupported,
-)  # fmt: skip
+from tracejit.lowering.loopbuilder import Builder
 
 F8 = np.dtype(np.float64)
 BF16 = dtypes.bfloat16

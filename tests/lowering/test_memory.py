@@ -6,7 +6,8 @@ import numpy as np
 
 from tests.lowering.running import check
 from tracejit import ops
-from tracejit.lowering.loopir import BOOL, I64, Builder, Const, Copy, SetPointer
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import BOOL, I64, Const, Copy, SetPointer
 from tracejit.lowering.memory import plan_memory
 from tracejit.ops.reduce import reduce_sum
 from tracejit.ops.shape import rev

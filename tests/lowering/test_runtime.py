@@ -12,7 +12,8 @@ from tracejit.errors import InternalTypeError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.lowering import cpu, runtime, shell
 from tracejit.lowering.compile import compile_llvm
-from tracejit.lowering.loopir import I64, Alloc, Builder, Copy, Free
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import I64, Alloc, Copy, Free
 from tracejit.lowering.lowered import Callback, Lowered
 from tracejit.lowering.runtime import Executable
 

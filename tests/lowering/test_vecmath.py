@@ -11,9 +11,9 @@ import pytest
 import scipy.special
 
 from tests.lowering.native import apply, pointwise, ulp_errors
+from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import cpu
 from tracejit.lowering.compile import compile_llvm
-from tracejit.lowering.loopir import Unsupported
 from tracejit.lowering.vecmath import FUNCTIONS
 
 POINTS = 400

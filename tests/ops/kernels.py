@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.lowering.loopir import Builder, Const, Pair, Unsupported
+from tracejit.ir.kernel import Unsupported
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import Call, Const, Pair
 
 __all__ = ["Unsupported", "run_pointwise", "run_reduce"]
 
@@ -18,6 +20,7 @@ _MATH = {
     "logistic": lambda x: 1 / (1 + np.exp(-x)),
     "erf": np.vectorize(math.erf, otypes=[float]),
 }
+_C = {"c:fmod": np.fmod, "c:fmodf": np.fmod}  # functions of the C library
 _FLOAT = {
     "fadd": np.add,
     "fsub": np.subtract,
@@ -119,6 +122,9 @@ class Machine:
 
     def _run(self, inst: Any) -> None:
         xs = [self._read(a) for a in inst.args]
+        if isinstance(inst, Call):
+            self.env[inst.out.id] = np.asarray(_C[inst.target.name](*xs)).astype(inst.out.dtype)
+            return
         if inst.op in _FLOAT or inst.op in _INT:
             out = (_FLOAT if inst.op in _FLOAT else _INT)[inst.op](*xs)
             if inst.op in _FLOAT:

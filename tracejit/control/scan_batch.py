@@ -17,7 +17,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.primitive import REGISTRY, Op
 from tracejit.ops import helpers
-from tracejit.tracing import bind
+from tracejit.tracing import bind, current_trace
 
 
 def batch_scan(
@@ -84,7 +84,8 @@ def _step_by_step(
     p, d = split(args, params), split(dims, params)
     num_carry = params["carry"]
     limits = helpers.move_batch_axis(p.lead[0], d.lead[0], 0)
-    longest = ops.reduce.reduce_max(limits, axes=(0,))
+    # Scans over the same trip counts have rows of the same extent.
+    longest = current_trace().once("longest", p.lead[0], lambda: ops.reduce.reduce_max(limits, axes=(0,)))
     branches = (_resting(params["jaxpr"], params["consts"], num_carry), params["jaxpr"])
     lane_dims = [None, 0, *_fronts(d.consts), *[0] * num_carry, *_fronts(d.xs)]
 

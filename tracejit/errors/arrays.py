@@ -177,7 +177,10 @@ class ArraySubclassError(TracejitError, TypeError):
 
     code = "TJ013"
     cause = "{what} is a {type}, whose operations are not those of np.ndarray."
-    remedies = ("pass a plain array: np.asarray(x)", "pass a masked array's x.filled(value), or x.data and x.mask")
+    remedies = (
+        "pass a plain array: np.asarray(x)",
+        "pass a masked array's x.filled(value), or x.data and x.mask",
+    )
     example = """
         import numpy as np, tracejit as tj
         tj.jit(lambda x: x * x)(np.ma.array([1.0, 2.0], mask=[False, True]))

@@ -113,7 +113,9 @@ def _need_select(xs: tuple[Any, ...]) -> bool:
         dtype = result_type(*xs)
     except (TypeError, NotAnArrayError):
         return False
-    return all(dtype_of(x) == dtype for x in xs if not isinstance(x, (int, float)) and not getattr(x, "weak", False))
+    return all(
+        dtype_of(x) == dtype for x in xs if not isinstance(x, (int, float)) and not getattr(x, "weak", False)
+    )
 
 
 #: Name -> what traced code gets for the builtin.

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from tracejit.frontend.paths import Node
+from tracejit.tracing import CapturedArray
 
 
 class Snapshot(NamedTuple):
@@ -50,12 +53,13 @@ class Capture(Protocol):
 
 
 class EagerCapture:
-    """The capture of transformations that run at every call: values are used as they are."""
+    """The capture of transformations that run at every call: values are used as they are,
+    but arrays may be indexed by traced values."""
 
     guarded = False
 
     def array(self, path: Node, value: Any) -> Any:
-        return value
+        return CapturedArray.of(value) if type(value) is np.ndarray and value.dtype.kind in "biufc" else value
 
     def scalar(self, path: Node, value: Any) -> Any:
         return NotImplemented

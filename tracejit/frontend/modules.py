@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.library import impure_origin, is_library_class
-from tracejit.tracing import Box
+from tracejit.tracing import Box, CapturedArray
 
 if TYPE_CHECKING:
     from tracejit.frontend.scopes import GuardedGlobals
@@ -21,7 +21,7 @@ REBIND: dict[str, Any] = {}
 #: Callables of NumPy and others -> those of tracejit, for `from numpy import sin`.
 CALLABLES: dict[Any, Any] = {}
 #: Classes of arrays that are captured by reference.
-ARRAYS: set[type] = {np.ndarray, Box}
+ARRAYS: set[type] = {np.ndarray, CapturedArray, Box}
 
 _stand_ins: dict[str, RebindModule] = {}
 _missing = object()

@@ -27,7 +27,7 @@ from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.library import impure_origin, is_library_module
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.scopes import GuardedGlobals
-from tracejit.tracing import Box
+from tracejit.tracing import Box, CapturedArray
 
 
 class Session:
@@ -127,9 +127,15 @@ class Session:
         return value
 
     def _array(self, node: Node, value: Any) -> Any:
-        if not self.guarded:
-            return value if type(value) is Box else self.capture.array(node, value)
+        if type(value) is CapturedArray:
+            if not self.guarded:
+                return value
+            value = value.plain  # from a closure that an eager run made
         known = self.known(value)
+        if not self.guarded:
+            if type(value) is Box or known is not None:
+                return value if known is None else known
+            return self.remember(value, self.capture.array(node, value), node)
         if known is not None:
             self.alias(node, value)
             return known
@@ -218,6 +224,8 @@ class Session:
         if type(value) is dict:
             new = {k: self.original(x) for k, x in value.items()}
             return value if all(map(operator.is_, new.values(), value.values())) else new
+        if type(value) is CapturedArray:
+            return value.plain
         if type(value) is types.FunctionType or (
             shadows.is_shadow(value) and not objects.is_node(type(value))
         ):

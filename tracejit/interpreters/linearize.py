@@ -158,14 +158,15 @@ class LinearizeTrace(Trace):
 
 
 class Tape:
-    """A linear program: `invars` are the nonzero inputs' tangents, `outs` variables or Zeros."""
+    """A linear program: `invars` are the nonzero inputs' tangents, `outs` variables, Residuals or Zeros."""
 
     __slots__ = ("eqns", "invars", "outs")
 
-    def __init__(self, invars: list[Var], eqns: list[Eqn], outs: list[Any]) -> None:
+    def __init__(self, invars: list[Var], eqns: list[Eqn], outs: Sequence[Any]) -> None:
         self.invars = invars
         self.eqns = eqns
-        self.outs = outs
+        # A rule may give a tangent that depends on no input's, such as an array of zeros.
+        self.outs = [o if type(o) in (Var, Zero, Residual) else Residual(o) for o in outs]
 
     def held(self) -> set[int]:
         """The ids of the arrays that the program refers to."""
@@ -260,5 +261,4 @@ def linearize_jaxpr(
 
 
 def _instantiate_outs(tape: Tape, which: bool | Sequence[bool]) -> Tape:
-    outs = instantiate_some(tape.outs, which)
-    return Tape(tape.invars, tape.eqns, [o if type(o) in (Var, Zero) else Residual(o) for o in outs])
+    return Tape(tape.invars, tape.eqns, instantiate_some(tape.outs, which))

@@ -62,7 +62,8 @@ class Aval:
 
     @property
     def is_static(self) -> bool:
-        for d in self.shape:  # not all(...): this is asked for every equation of an eager gradient
+        # Not all(...): this is asked for every equation of an eager gradient.
+        for d in self.shape:  # noqa: SIM110
             if type(d) is not int:
                 return False
         return True

@@ -58,6 +58,13 @@ def _machine() -> Any:
 
 
 @functools.cache
+def vector_bits() -> int:
+    """The width of this host's widest vector registers."""
+    features = llvm.get_host_cpu_features()
+    return 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+
+
+@functools.cache
 def _jit() -> Any:
     """The linker of this process. Objects may refer to symbols of the process (memcpy, memset)."""
     return llvm.create_lljit_compiler(_machine())

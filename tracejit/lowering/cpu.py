@@ -5,6 +5,8 @@ The entry is `i32 @entry(ptr args, ptr params, ptr table, ptr arena, ptr status)
 
 from __future__ import annotations
 
+from tracejit.lowering import vecmath
+from tracejit.lowering.compile import vector_bits
 from tracejit.lowering.llvmbody import Translator
 from tracejit.lowering.llvmmemory import Target
 from tracejit.lowering.llvmtext import Function, Module
@@ -50,9 +52,10 @@ def emit(program: Program) -> str:
     """The module of a program as LLVM IR text.
 
     `c:malloc` and `c:free` are appended to `program.externals` where heap buffers need them, so the
-    pointer table must be built after this. Raises loopir.Unsupported for dtypes without a native type.
+    pointer table must be built after this. Raises Unsupported for dtypes without a native type.
     """
     module = Module()
+    vecmath.plan(module, program.body.stmts, vector_bits())
     f = Function(module)
     body = Translator(f, program, Host(program))
     body.run()

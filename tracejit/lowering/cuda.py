@@ -14,6 +14,7 @@ import threading
 from typing import Any
 
 from tracejit.errors import InternalTypeError
+from tracejit.ir.kernel import Unsupported
 from tracejit.lowering._lazy import llvm
 from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.llvmbody import Translator
@@ -30,7 +31,6 @@ from tracejit.lowering.loopir import (
     Inst,
     Program,
     SetSlot,
-    Unsupported,
 )  # fmt: skip
 
 _TRIPLE = "nvptx64-nvidia-cuda"
@@ -94,7 +94,7 @@ def kernel_name(program: Program) -> str:
 def emit_kernel(program: Program) -> str:
     """The module of a program as LLVM IR text with one kernel (see `kernel_name`).
 
-    Raises loopir.Unsupported for programs that are not one parallel loop.
+    Raises Unsupported for programs that are not one parallel loop.
     """
     _check(program)
     module = Module(vector_variants=False)

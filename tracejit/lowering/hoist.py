@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.loopir import I64, Block, Buffer, Builder, Const, For, Inst, Pair, Reg
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import I64, Block, Buffer, Const, For, Inst, Pair, Reg
 
 _TRAPPING = frozenset({"sdiv", "srem", "udiv", "urem"})
 _UNSHARED = frozenset({"load", "get"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import vecmath
 from tracejit.lowering.llvmmemory import Memory
 from tracejit.lowering.llvmscalar import emit_scalar, value
@@ -22,7 +23,6 @@ from tracejit.lowering.loopir import (
     SetPointer,
     SetSlot,
     Store,
-    Unsupported,
     While,
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.lowering import loopir
+from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.loopir import Const
 
 _FLOATS = {2: "half", 4: "float", 8: "double"}
@@ -21,7 +21,7 @@ F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def reg_type(dtype: np.dtype) -> str:
-    """The LLVM type of a register of `dtype`. Raises loopir.Unsupported for long double, complex, others."""
+    """The LLVM type of a register of `dtype`. Raises Unsupported for long double, complex, others."""
     if dtype.kind == "b":
         return "i1"
     if dtype.kind in "iu":
@@ -30,7 +30,7 @@ def reg_type(dtype: np.dtype) -> str:
         return _FLOATS[dtype.itemsize]
     if dtype == dtypes.bfloat16:
         return "i16"
-    raise loopir.Unsupported(f"{dtype} has no native scalar type")
+    raise Unsupported(f"{dtype} has no native scalar type")
 
 
 def mem_type(dtype: np.dtype) -> str:
@@ -82,6 +82,8 @@ class Module:
     functions: dict[str, str] = field(default_factory=dict)
     metadata: list[str] = field(default_factory=list)
     vector_variants: bool = True  # whether loops are vectorised, so that functions need such variants
+    outlined: dict[str, int] = field(default_factory=dict)  # functions not to inline: bits of their variants
+    kept: list[str] = field(default_factory=list)  # functions that only the vectoriser will call
     _empty: str = ""
 
     def node(self, text: str) -> str:
@@ -97,7 +99,15 @@ class Module:
         return self._empty
 
     def render(self) -> str:
-        return "\n".join([*self.header, *self.functions.values(), *self.metadata, ""])
+        return "\n".join([*self.header, *self.functions.values(), *self._used(), *self.metadata, ""])
+
+    def _used(self) -> list[str]:
+        """What keeps functions from being dropped before their first call."""
+        if not self.kept:
+            return []
+        names = ", ".join(f"ptr @{n}" for n in self.kept)
+        kind = f"appending global [{len(self.kept)} x ptr]"
+        return [f'@llvm.compiler.used = {kind} [{names}], section "llvm.metadata"']
 
 
 @dataclass

@@ -30,6 +30,7 @@ class Callback:
     out_specs: list[Spec]
     in_bounds: list[tuple[int, ...]] = field(default_factory=list)
     out_bounds: list[tuple[int, ...]] = field(default_factory=list)
+    name: str = ""  # of the op
 
 
 @dataclass

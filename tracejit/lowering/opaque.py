@@ -26,6 +26,7 @@ def emit_callback(body: Body, eqn: Eqn) -> None:
         [_spec(s, a) for s, a in zip(outs, avals[1], strict=True)],
         _bounds(avals[0]),
         _bounds(avals[1]),
+        eqn.op.name,
     )
     dims = [body.extent(d) for a in (*avals[0], *avals[1]) for d in a.shape if isinstance(d, Dim)]
     kinds = ["ptr"] * (len(ins) + len(outs)) + ["i64"] * len(dims)

@@ -8,10 +8,10 @@ import numpy as np
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Eqn, Literal
-from tracejit.ir.kernel import Cumulative, Pointwise, Pull, Reduce
+from tracejit.ir.kernel import Cumulative, Pointwise, Pull, Reduce, Unsupported
 from tracejit.lowering.access import ZERO, Index, Operand
 from tracejit.lowering.hoist import Recorder
-from tracejit.lowering.loopir import I64, Const, Inst, Pair, Reg, Unsupported
+from tracejit.lowering.loopir import I64, Const, Inst, Pair, Reg
 
 _DIVISIONS = frozenset({"sdiv", "srem", "udiv", "urem"})
 

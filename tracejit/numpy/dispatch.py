@@ -17,7 +17,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import DynamicExtentError, OutputCastError, ShapeError, TracerArrayError
 from tracejit.ir.avals import Shape, aval_of
 from tracejit.ir.values import Value
-from tracejit.tracing import Box, box, is_tracing, to_raw, wrap
+from tracejit.tracing import Box, CapturedArray, box, is_tracing, to_raw, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,7 +64,8 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
     def register(fn: F) -> F:
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not is_tracing():
+            # Rules of custom functions may run on boxes where nothing is traced any more.
+            if not is_tracing() and not has_box(args):
                 return np_function(*args, **kwargs)
             kwargs.pop("like", None)
             kwargs.pop("device", None)
@@ -87,6 +88,8 @@ def publish(np_function: Any, fn: Any, *names: str) -> Any:
 def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """NumPy's own function. While tracing, a new array it makes is boxed, so that it can be assigned into."""
     result = np_function(*args, **kwargs)
+    if type(result) is CapturedArray and result.flags.owndata:  # a copy is captured no more
+        return new_array(result.plain) if is_tracing() and "out" not in kwargs else result.plain
     if not is_tracing() or "out" in kwargs or type(result) is not np.ndarray:
         return result
     fresh = result.flags.owndata and result.dtype.kind in "biufc" and not any(result is a for a in args)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError
+from tracejit.errors import ArgumentError, ArgumentTypeError, UnsupportedFunctionError
 from tracejit.numpy import elementwise as ew
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import (
@@ -157,6 +157,12 @@ class Ufunc:
             kind = np.dtype(self.np.reduce(np.zeros(1, kind)).dtype)
         result = fn(cast(x, kind), axis=axis % len(shape_of(x)), reverse=False)
         return wrap(result) if out is None else store(out, result, self.__name__)
+
+    def reduceat(self, a: Any, *args: Any, **kwargs: Any) -> Any:
+        """`ufunc.reduceat`, of values that are not traced."""
+        if has_box((a, *args)):
+            raise UnsupportedFunctionError(name=f"numpy.{self.__name__}.reduceat")
+        return self.np.reduceat(a, *args, **kwargs)
 
     def outer(self, a: Any, b: Any, **kwargs: Any) -> Any:
         """`ufunc.outer`: all pairs of elements."""

@@ -1,7 +1,7 @@
 """Transcendental functions that LLVM vectorises, in float32 and float64.
 
-Each is written once on the loop IR builder and becomes an internal `alwaysinline` LLVM function of the
-modules that use it. Accuracy: at most 1 ULP for exp, log, sin, cos, tanh, expm1, log1p over their whole
+Each is written once on the loop IR builder and becomes an internal LLVM function of the modules that use
+it: inlined where there are few calls, out of line where there are many (`outline`). Accuracy: at most 1 ULP for exp, log, sin, cos, tanh, expm1, log1p over their whole
 range, 2 for the others; edge values (NaN, infinities, signed zeros, subnormals, overflow) are NumPy's.
 The same bits come out at every vector width and position.
 """
@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.llvmscalar import emit_scalar, typed, value
 from tracejit.lowering.llvmtext import Function, Module, reg_type
-from tracejit.lowering.loopir import Builder, Inst, Unsupported
-from tracejit.lowering.vecmath import explog, huge, power, trig
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.loopir import Inst
+from tracejit.lowering.vecmath import explog, huge, outline, power, trig
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "exp": (explog.exp, 1), "exp2": (explog.exp2, 1), "expm1": (explog.expm1, 1), "log": (explog.log, 1),
@@ -30,27 +32,47 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 
 
 @functools.cache
-def _function_text(name: str, size: int, variants: bool) -> tuple[str, bool]:
-    """The definition of a function, and whether it needs `huge`."""
+def _steps(name: str, size: int) -> tuple[list[Any], tuple[Any, ...], Any]:
+    """(instructions, arguments, result) of a function."""
     if name not in FUNCTIONS:
         raise Unsupported(f"no vector function {name!r}")
     fn, arity = FUNCTIONS[name]
     k, dtype = Builder(name), np.dtype(f"f{size}")
-    args = [k.reg(dtype) for _ in range(arity)]
+    args = tuple([k.reg(dtype) for _ in range(arity)])
     out = fn(k, *args)
-    f, t = Function(Module(vector_variants=variants)), reg_type(dtype)
+    return k.block.stmts, args, out
+
+
+def _written(name: str, size: int, rare: Callable[[Function, Inst], str], variants: bool) -> Function:
+    """The scalar instructions of a function; those that are not scalar code are left to `rare`."""
+    stmts, args, out = _steps(name, size)
+    f = Function(Module(vector_variants=variants))
     f.names |= {a.id: f"%x{n}" for n, a in enumerate(args)}
-    needs_huge = False
-    for inst in k.block.stmts:
+    for inst in stmts:
         if not emit_scalar(f, inst):
-            needs_huge = True
-            f.names[inst.out.id] = _emit_rare(f, inst)
-    parameters = ", ".join(f"{t} {f.names[a.id]}" for a in args)
-    head = f"define internal {t} @tj.{name}.f{size * 8}({parameters}) alwaysinline nounwind willreturn memory(none) {{"
-    return "\n".join([head, "start:", *f.lines, f"  ret {t} {value(f, out)}", "}"]), needs_huge
+            f.names[inst.out.id] = rare(f, inst)
+    f.add(f"ret {typed(f, out)}")
+    return f
 
 
-def _emit_rare(f: Function, inst: Inst) -> str:
+@functools.cache
+def _function_text(name: str, size: int, variants: bool, inline: bool) -> str:
+    """The definition of a function."""
+    t = "double" if size == 8 else "float"
+    parameters = ", ".join(f"{t} %x{n}" for n in range(FUNCTIONS[name][1]))
+    how = "alwaysinline" if inline else "noinline"
+    head = f"define internal {t} @tj.{name}.f{size * 8}({parameters}) {how} nounwind willreturn memory(none) {{"
+    return "\n".join([head, "start:", *_written(name, size, _branched, variants).lines, "}"])
+
+
+@functools.cache
+def _variant_texts(name: str, size: int, bits: int) -> dict[str, str]:
+    """The definitions of a function's vector variants."""
+    t, lines = "double" if size == 8 else "float", _written(name, size, _masked, True).lines
+    return outline.definitions(f"tj.{name}.f{size * 8}", t, bits, FUNCTIONS[name][1], lines)
+
+
+def _branched(f: Function, inst: Inst) -> str:
     """A call of a `huge` function where a condition holds, otherwise the usual value."""
     condition, x, usual = inst.args
     size, t = x.dtype.itemsize, reg_type(x.dtype)
@@ -65,13 +87,42 @@ def _emit_rare(f: Function, inst: Inst) -> str:
     return f.let(f"phi {t} [ {value(f, usual)}, %{before} ], [ {got}, %{slow} ]")
 
 
+def _masked(f: Function, inst: Inst) -> str:
+    """The same by the masked variant of the `huge` function; `outline.widened` completes the call."""
+    condition, x, usual = inst.args
+    name = f"tj.{inst.attr[1]}.f{x.dtype.itemsize * 8}"
+    got = f.let(f"call {reg_type(x.dtype)} @{name}({typed(f, x)}, {typed(f, condition)})")
+    return f.let(f"select {typed(f, condition)}, {reg_type(x.dtype)} {got}, {typed(f, usual)}")
+
+
+def plan(module: Module, stmts: list[Any], bits: int) -> None:
+    """Decide which functions that `stmts` call are out of line, with variants of up to `bits`."""
+    counts, vectors = outline.called(stmts)
+    for (name, size), count in counts.items():
+        if name in FUNCTIONS and count * len(_steps(name, size)[0]) > outline.BUDGET:
+            module.outlined[f"tj.{name}.f{size * 8}"] = bits if (name, size) in vectors else 0
+
+
+def _define(module: Module, name: str, size: int) -> None:
+    """Add the definitions that calls of a function need."""
+    scalar = f"tj.{name}.f{size * 8}"
+    stmts, bits = _steps(name, size)[0], module.outlined.get(scalar)
+    module.functions[scalar] = _function_text(name, size, module.vector_variants, bits is None)
+    if any(inst.op == "math" for inst in stmts):
+        for n in (8, 4) if size == 4 else (8,):
+            module.functions.setdefault(f"huge.{n}", huge.definitions(n, module.vector_variants))
+    if bits:
+        variants = _variant_texts(name, size, bits)
+        module.functions |= variants
+        module.kept += variants
+
+
 def emit_call(f: Function, inst: Inst) -> str:
     """Call the function `inst.attr`, adding its definition to the module. Raises loopir.Unsupported."""
-    size, functions, variants = inst.out.dtype.itemsize, f.module.functions, f.module.vector_variants
+    size, module = inst.out.dtype.itemsize, f.module
     name = f"tj.{inst.attr}.f{size * 8}"
-    if name not in functions:
-        functions[name], needs_huge = _function_text(inst.attr, size, variants)
-        for n in ((8, 4) if size == 4 else (8,)) if needs_huge else ():
-            functions.setdefault(f"huge.{n}", huge.definitions(n, variants))
-    t = reg_type(inst.out.dtype)
-    return f.let(f"call {t} @{name}({', '.join(typed(f, a) for a in inst.args)})")
+    if name not in module.functions:
+        _define(module, inst.attr, size)
+    t, bits = reg_type(inst.out.dtype), module.outlined.get(name)
+    attributes = " " + outline.attribute(name, size, bits, len(inst.args)) if bits else ""
+    return f.let(f"call {t} @{name}({', '.join(typed(f, a) for a in inst.args)}){attributes}")

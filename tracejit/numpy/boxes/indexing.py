@@ -152,7 +152,7 @@ class Scattered(View):
 _PYTHON_VALUES = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
-def converted(value: Any, dtype: np.dtype) -> np.generic:
+def converted(value: Any, dtype: np.dtype) -> Any:
     """A Python value as an array of `dtype` stores it, or NumPy's own exception."""
     cell = np.empty((), dtype)
     cell[()] = value

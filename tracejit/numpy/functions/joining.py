@@ -70,7 +70,9 @@ class _Joiner:
         if not has_box(parts):
             return plain(self._np.__getitem__, (key,), {})
         if any(isinstance(p, str) for p in parts):
-            raise ArgumentError(name="r_", problem="directives in strings are not implemented for traced arrays")
+            raise ArgumentError(
+                name="r_", problem="directives in strings are not implemented for traced arrays"
+            )
         xs = [atleast_1d(box_of(self._np[p] if isinstance(p, slice) else p)) for p in parts]
         if not self._columns:
             return concatenate(xs, 0)

@@ -1,0 +1,53 @@
+"""max and min of traced numbers; what type and isinstance say of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.errors import TracerBoolError
+
+
+def upwind(u: Any, a: Any) -> Any:
+    plus, minus = max(a, 0.0), min(a, 0.0)
+    return plus * (u - np.roll(u, 1)) + minus * (np.roll(u, -1) - u)
+
+
+@pytest.mark.parametrize("a", [-0.5, 0.0, 0.7])
+def test_max_and_min_of_numbers(a: float) -> None:
+    u = np.array([1.0, 3.0, -2.0])
+    np.testing.assert_array_equal(tj.jit(upwind)(u, a), upwind(u, a))
+    got = tj.jit(tj.vmap(tj.grad(lambda a: upwind(u, a)[0])))(np.array([a, -a]))
+    np.testing.assert_array_equal(got, [tj.grad(lambda a: upwind(u, a)[0])(b) for b in (a, -a)])
+
+
+def test_max_keeps_pythons_rules() -> None:
+    nan, f = np.nan, lambda a, b: (max(a, b), max([a, b, 0.5]), min(b, a), max((a, b)))
+    for a, b in [(1.0, nan), (nan, 1.0), (2.0, 3.0)]:
+        np.testing.assert_array_equal(tj.jit(f)(a, b), f(a, b))
+    x = np.array([1.0, 4.0, 2.0], np.float32)
+    assert tj.jit(lambda x: max(x))(x) == 4.0
+    assert tj.jit(lambda x: max(x[0], 2.0))(x).dtype == np.float32
+    assert tj.jit(lambda x: max([3, 1], key=lambda n: -n) * x)(x).tolist() == [1, 4, 2]
+
+
+def test_max_whose_dtype_is_not_known_is_refused() -> None:
+    with pytest.raises(TracerBoolError):
+        tj.jit(lambda n: max(n, 0.5))(3)
+    with pytest.raises(ValueError, match="ambiguous"):
+        tj.jit(lambda x: max(x, 0.0))(np.ones(3))
+
+
+def test_kinds_of_traced_values() -> None:
+    def f(x: Any) -> list[bool]:
+        return [
+            isinstance(x[0], np.ndarray),
+            type(x[0]) is np.float64,
+            isinstance(x, np.ndarray),
+            type(x) is np.ndarray,
+        ]
+
+    assert tj.jit(f)(np.ones(2)) == f(np.ones(2)) == [False, True, True, True]

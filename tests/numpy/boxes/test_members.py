@@ -1,0 +1,46 @@
+"""Attributes and conversions of traced arrays that would give a silently different answer are refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit import lax
+from tracejit.errors import LostDerivativeError, ShapeError
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: float(x[0]) * x[0],
+        lambda x: x[0] * math.sin(x[0]),
+        lambda x: x[0] * x[0].item(),
+        lambda x: x[0] * x.tolist()[0],
+    ],
+)
+def test_no_derivative_is_lost_in_a_python_number(f: Any) -> None:
+    with pytest.raises(LostDerivativeError, match=r"test_members\.py"):
+        tj.grad(f)(np.ones(2))
+    with pytest.raises(LostDerivativeError):
+        tj.jvp(f, (np.ones(2),), (np.ones(2),))
+
+
+def test_values_without_a_derivative_are_python_numbers() -> None:
+    def f(x: Any) -> Any:
+        return float(lax.stop_gradient(x)) * x * int(x) * float(np.float64(2.0))
+
+    assert tj.grad(f)(3.0) == 18.0
+
+
+def test_the_shape_of_an_argument_cannot_be_set() -> None:
+    def f(x: Any) -> Any:
+        x.shape = (2, 2)
+        return x
+
+    with pytest.raises(ShapeError, match="reshape"):
+        tj.jit(f)(np.ones(4))
+    assert tj.jit(lambda x: f(x.copy()))(np.ones(4)).shape == (2, 2)

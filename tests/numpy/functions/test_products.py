@@ -1,0 +1,34 @@
+"""Powers and chains of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.errors import ArgumentError, ShapeError
+from tracejit.test_util import check_grads
+
+A = np.random.default_rng(0).normal(size=(3, 3))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_matrix_power(n: int) -> None:
+    for a in (A, np.stack([A, A + 1])):
+        got = tj.jit(lambda a: np.linalg.matrix_power(a, n))(a)
+        np.testing.assert_allclose(got, np.linalg.matrix_power(a, n))
+    check_grads(lambda a: np.linalg.matrix_power(a, n), (A,), order=2)
+
+
+def test_matrix_power_refuses() -> None:
+    with pytest.raises(ShapeError):
+        tj.jit(lambda a: np.linalg.matrix_power(a, 2))(A[:2])
+    with pytest.raises(ArgumentError):
+        tj.jit(lambda a: np.linalg.matrix_power(a, -1))(A)
+
+
+def test_multi_dot() -> None:
+    def f(a: np.ndarray) -> np.ndarray:
+        return np.linalg.multi_dot([a[0], a, a.T, a[1]])
+
+    np.testing.assert_allclose(tj.jit(f)(A), f(A))

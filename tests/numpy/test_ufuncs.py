@@ -1,0 +1,16 @@
+"""What ufuncs of traced arrays can't do is said in tracejit's words or NumPy's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.errors import UnsupportedFunctionError
+
+
+def test_reduceat_is_refused() -> None:
+    with pytest.raises(UnsupportedFunctionError, match="reduceat"):
+        tj.jit(lambda x: np.add.reduceat(x, [0, 2]))(np.ones(4))
+    got = tj.jit(lambda x: x + np.add.reduceat(np.ones(4), [0, 2]))(np.ones(2))
+    np.testing.assert_array_equal(got, [3, 3])
