@@ -95,7 +95,8 @@ class Traced:
             return self.with_jvp(f)
         g = tj.custom_vjp(lambda scale, x: f(x) * scale, nondiff_argnums=(0,))
         g.defvjp(
-            lambda scale, x: (f(x) * scale, (x, None)), lambda scale, res, ct: tj.vjp(f, res[0])[1](ct * scale)
+            lambda scale, x: (f(x) * scale, (x, None)),
+            lambda scale, res, ct: tj.vjp(f, res[0])[1](ct * scale),
         )
         return lambda x: g(1.0, x)
 
@@ -263,7 +264,11 @@ def _closing(rng: np.random.Generator, a: Block, b: Block) -> Block:
     """A custom rule that closes over tracers: its derivative is that of its arguments alone."""
 
     def run(L: Any, x: Any) -> Any:
-        scale = np.cos(np.arange(SIZE)) if isinstance(L, Unrolled) else np.cos(lax.stop_gradient(x) * 0.0 + np.arange(SIZE))
+        scale = (
+            np.cos(np.arange(SIZE))
+            if isinstance(L, Unrolled)
+            else np.cos(lax.stop_gradient(x) * 0.0 + np.arange(SIZE))
+        )
         return L.with_jvp(lambda v: a(L, v) * scale)(x) + L.checkpoint(lambda v: b(L, v) * x)(x * 0.5)
 
     return run
@@ -282,4 +287,18 @@ def _derivative(rng: np.random.Generator, a: Block, b: Block) -> Block:
     return lambda L, x: np.tanh(L.derivative(lambda v: a(L, v) * x, x, w))
 
 
-NODES = [_then, _cond, _switch, _while, _fori, _extents, _triangle, _scan, _rules, _rules, _closing, _mapped, _derivative]
+NODES = [
+    _then,
+    _cond,
+    _switch,
+    _while,
+    _fori,
+    _extents,
+    _triangle,
+    _scan,
+    _rules,
+    _rules,
+    _closing,
+    _mapped,
+    _derivative,
+]

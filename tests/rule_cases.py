@@ -100,7 +100,11 @@ CASES: dict[str, list[Case]] = {
     **many("eq ne lt le gt ge", (normal(4), normal(4)), (integers(4), integers(4))),
     **many("and_ or_ xor", (booleans(4), booleans(4)), (integers(4), integers(4))),
     **many("select", (booleans(2, 3), normal(2, 3), normal(2, 3)), (booleans(), normal(3), normal(3))),
-    **many("clamp", (normal(5), fixed(-0.5), fixed(0.6)), (normal(3), fixed([-1.0, -2, -3]), fixed([0.1, 0.2, 0.3]))),
+    **many(
+        "clamp",
+        (normal(5), fixed(-0.5), fixed(0.6)),
+        (normal(3), fixed([-1.0, -2, -3]), fixed([0.1, 0.2, 0.3])),
+    ),
 }
 
 
@@ -135,7 +139,12 @@ CASES.update(
         "imag": [case(by_name("imag"), normal(3, dtype=complex))],
         "conj": [case(by_name("conj"), normal(3, dtype=complex))],
         "convert_element_type": [
-            case(lambda x: ops.create.convert_element_type(x, dtype=np.float32), normal(3), tolerance=2e-2, precision=1e-6),
+            case(
+                lambda x: ops.create.convert_element_type(x, dtype=np.float32),
+                normal(3),
+                tolerance=2e-2,
+                precision=1e-6,
+            ),
             case(lambda x: ops.create.convert_element_type(x, dtype=np.float64), integers(3)),
             case(lambda x: ops.create.convert_element_type(x, dtype=np.int32), normal(3)),
             case(lambda x: ops.create.convert_element_type(x, dtype=np.bool_), integers(3)),
@@ -157,12 +166,20 @@ CASES.update(
             }.items()
         },
         **{
-            name: [case(by_name(name, axes=(1,)), distinct(2, 3)), case(by_name(name, axes=(0, 1)), distinct(2, 3))]
+            name: [
+                case(by_name(name, axes=(1,)), distinct(2, 3)),
+                case(by_name(name, axes=(0, 1)), distinct(2, 3)),
+            ]
             for name in ("argmax", "argmin")
         },
         **{
             name: [case(by_name(name, axis=a, reverse=r), maker(2, 4)) for a in (0, 1) for r in (False, True)]
-            for name, maker in {"cumsum": normal, "cumprod": normal, "cummax": distinct, "cummin": distinct}.items()
+            for name, maker in {
+                "cumsum": normal,
+                "cumprod": normal,
+                "cummax": distinct,
+                "cummin": distinct,
+            }.items()
         },
         "reshape": [case(lambda x: ops.shape.reshape(x, shape=(3, 2)), normal(2, 3))],
         "transpose": [case(lambda x: ops.shape.transpose(x, permutation=(2, 0, 1)), normal(2, 3, 4))],
@@ -181,54 +198,89 @@ CASES.update(
         ],
         "slice_update": [
             case(
-                lambda x, u: ops.slices.slice_update(x, u, start_indices=(1, 0), limit_indices=(3, 5), strides=(1, 2)),
+                lambda x, u: ops.slices.slice_update(
+                    x, u, start_indices=(1, 0), limit_indices=(3, 5), strides=(1, 2)
+                ),
                 normal(4, 5),
                 normal(2, 3),
             )
         ],
         "slice_add": [
             case(
-                lambda x, u: ops.slices.slice_add(x, u, start_indices=(1, 0), limit_indices=(3, 5), strides=(1, 2)),
+                lambda x, u: ops.slices.slice_add(
+                    x, u, start_indices=(1, 0), limit_indices=(3, 5), strides=(1, 2)
+                ),
                 normal(4, 5),
                 normal(2, 3),
             )
         ],
         "concatenate": [
-            case(lambda x, y, z: ops.concat.concatenate(x, y, z, dimension=1), normal(2, 3), normal(2, 1), normal(2, 2))
+            case(
+                lambda x, y, z: ops.concat.concatenate(x, y, z, dimension=1),
+                normal(2, 3),
+                normal(2, 1),
+                normal(2, 2),
+            )
         ],
         "pad": [
             case(
-                lambda x, v: ops.concat.pad(x, v, padding_config=((1, 2, 0), (0, 1, 1))), normal(2, 3), normal()
+                lambda x, v: ops.concat.pad(x, v, padding_config=((1, 2, 0), (0, 1, 1))),
+                normal(2, 3),
+                normal(),
             ),
             case(lambda x, v: ops.concat.pad(x, v, padding_config=((-1, 2, 0),)), normal(4), normal()),
         ],
         "dynamic_slice": [
-            case(lambda x, i, j: ops.index.dynamic_slice(x, i, j, sizes=(2, 2)), normal(4, 5), fixed(1), fixed(2)),
+            case(
+                lambda x, i, j: ops.index.dynamic_slice(x, i, j, sizes=(2, 2)),
+                normal(4, 5),
+                fixed(1),
+                fixed(2),
+            ),
             case(lambda x, i: ops.index.dynamic_slice(x, i, sizes=(2,)), normal(4), fixed(9)),
         ],
         "dynamic_update_slice": [
             case(ops.index.dynamic_update_slice, normal(4, 5), normal(2, 2), fixed(1), fixed(2))
         ],
-        "dynamic_slice_add": [case(ops.index.dynamic_slice_add, normal(4, 5), normal(2, 2), fixed(1), fixed(2))],
-        "gather": [case(_take, normal(4, 3), integers(5, low=0, high=4)), case(_along, normal(2, 3), integers(2, 4, low=0, high=3))],
+        "dynamic_slice_add": [
+            case(ops.index.dynamic_slice_add, normal(4, 5), normal(2, 2), fixed(1), fixed(2))
+        ],
+        "gather": [
+            case(_take, normal(4, 3), integers(5, low=0, high=4)),
+            case(_along, normal(2, 3), integers(2, 4, low=0, high=3)),
+        ],
         **{
             name: [case(_scatter_rows(name), normal(4, 3), _positions(5, high=4), normal(5, 3))]
             for name in ("scatter", "scatter_add")
         },
-        "scatter_mul": [case(_scatter_rows("scatter_mul"), normal(4, 3), fixed([[2], [0], [3]]), normal(3, 3))],
-        "scatter_max": [case(_scatter_rows("scatter_max"), normal(4, 3), fixed([[2], [0], [3]]), normal(3, 3))],
-        "scatter_min": [case(_scatter_rows("scatter_min"), normal(4, 3), fixed([[2], [0], [3]]), normal(3, 3))],
+        "scatter_mul": [
+            case(_scatter_rows("scatter_mul"), normal(4, 3), fixed([[2], [0], [3]]), normal(3, 3))
+        ],
+        "scatter_max": [
+            case(_scatter_rows("scatter_max"), normal(4, 3), fixed([[2], [0], [3]]), normal(3, 3))
+        ],
+        "scatter_min": [
+            case(_scatter_rows("scatter_min"), normal(4, 3), fixed([[2], [0], [3]]), normal(3, 3))
+        ],
         "check_index": [
             case(lambda i: ops.index_check.check_index(i, size=5, axis=0), integers(4, low=-5, high=5))
         ],
         "dot_general": [
-            case(lambda x, y: ops.linalg.dot_general(x, y, dimension_numbers=MATMUL), normal(2, 3), normal(3, 4)),
+            case(
+                lambda x, y: ops.linalg.dot_general(x, y, dimension_numbers=MATMUL),
+                normal(2, 3),
+                normal(3, 4),
+            ),
             case(
                 lambda x, y: ops.linalg.dot_general(x, y, dimension_numbers=BATCHED_MATMUL),
                 normal(2, 3, 4),
                 normal(2, 4, 5),
             ),
-            case(lambda x, y: ops.linalg.dot_general(x, y, dimension_numbers=(((0,), (0,)), ((), ()))), normal(3), normal(3)),
+            case(
+                lambda x, y: ops.linalg.dot_general(x, y, dimension_numbers=(((0,), (0,)), ((), ()))),
+                normal(3),
+                normal(3),
+            ),
         ],
         "sort": [
             case(lambda x: ops.sort.sort(x, axis=1), distinct(2, 4)),

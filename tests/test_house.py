@@ -36,7 +36,19 @@ NEIGHBOURS = {
     ("__main__", "*"),
 }
 # Tests of the whole rather than of one file.
-WHOLE = {"house", "readme", "proofs", "rules", "programs", "effects", "tricky", "composition", "demo", "golden", "docs"}
+WHOLE = {
+    "house",
+    "readme",
+    "docs",
+    "golden",
+    "proofs",
+    "rules",
+    "programs",
+    "effects",
+    "tricky",
+    "nesting",
+    "demo",
+}
 MAX_LINES = 400
 
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -167,7 +179,12 @@ def _mirrors(path: Path) -> bool:
     stem = path.stem.removeprefix("test_")
     if path.parent == ROOT / "tests" and stem.split("_")[0] in WHOLE:
         return True
-    candidates = [stem, f"__{stem}__", *(stem.rsplit("_", n)[0] for n in range(1, stem.count("_") + 1))]
+    candidates = [
+        stem,
+        f"{stem}_",
+        f"__{stem}__",
+        *(stem.rsplit("_", n)[0] for n in range(1, stem.count("_") + 1)),
+    ]
     return any((folder / f"{c}.py").exists() or (folder / c).is_dir() for c in candidates)
 
 

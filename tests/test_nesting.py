@@ -120,7 +120,9 @@ def check(seed: int, most: int = 3, order: int = 3) -> None:
     want = meant(x.copy())
     np.testing.assert_allclose(found(x.copy()), want, rtol=1e-8, atol=1e-8, err_msg=f"{seed}: {names}")
     with tj.disable_jit():
-        np.testing.assert_allclose(found(x.copy()), want, rtol=1e-8, atol=1e-8, err_msg=f"{seed}: {names} eager")
+        np.testing.assert_allclose(
+            found(x.copy()), want, rtol=1e-8, atol=1e-8, err_msg=f"{seed}: {names} eager"
+        )
 
 
 def check_values(seed: int) -> None:

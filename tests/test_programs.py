@@ -37,7 +37,9 @@ def steps(draw: Any) -> list[tuple[Any, ...]]:
         elif kind == "view":
             out.append((kind, draw(st.sampled_from(["flip", "roll", "turn", "rows"])), draw(pick)))
         elif kind == "write":
-            rows = draw(st.sampled_from([slice(0, 2), slice(None, None, 2), slice(None, None, -1), slice(1, 1)]))
+            rows = draw(
+                st.sampled_from([slice(0, 2), slice(None, None, 2), slice(None, None, -1), slice(1, 1)])
+            )
             out.append((kind, draw(pick), rows, draw(st.integers(-4, 3)), draw(pick)))
             continue
         elif kind == "inplace":

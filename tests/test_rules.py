@@ -167,4 +167,3 @@ def test_reverse_only(case: Case) -> None:
     fn, xs = floats(case)
     loss = lambda *ys: sum((o * o).sum() for o in fn(*ys))
     close(tj.jit(tj.grad(loss, (0, 1)))(*xs), tj.grad(tj.jit(loss), (0, 1))(*xs))
-

@@ -176,9 +176,7 @@ def test_scan_of_scan_reverse_and_length_zero(run: Run, length: int, reverse: bo
     for got, want in zip(tj.tree.leaves(run(nested)(2.0, xs)), unrolled(2.0, xs), strict=True):
         np.testing.assert_allclose(got, want)
     loss = lambda c, xs: nested(c, xs)[0] ** 2 + nested(c, xs)[1].sum()
-    plain = lambda c, xs: (
-        unrolled_t(c, xs, length, reverse)
-    )
+    plain = lambda c, xs: unrolled_t(c, xs, length, reverse)
     np.testing.assert_allclose(run(tj.grad(loss))(2.0, xs), tj.grad(plain)(2.0, xs))
 
 

@@ -8,6 +8,7 @@ is a `Box`: a mutable array over a storage of raw values, with NumPy's views.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -69,6 +70,8 @@ ONLY_LOCAL = _count_of_popped([np.zeros(2)])
 #: Held while something is traced for a cache, transformed or compiled. One lock for all: a transformation may
 #: need a trace and a trace a transformation, in either order, and locks of their own would deadlock.
 LOCK = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child has no other thread that could release the lock
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 class _State(threading.local):

@@ -24,6 +24,28 @@ import optree._C as _C
 
 from tracejit.errors import PytreeMismatchError, UnhashableStaticError
 
+__all__ = [
+    "TreeDef",
+    "all",
+    "broadcast_prefix",
+    "flatten",
+    "flatten_axes",
+    "flatten_ordered",
+    "flatten_up_to",
+    "flatten_with_paths",
+    "leaves",
+    "map",
+    "map_with_path",
+    "paths",
+    "reduce",
+    "register",
+    "register_dataclass",
+    "register_leaf",
+    "structure",
+    "transpose",
+    "unflatten",
+]
+
 NAMESPACE = "tracejit"
 # The same nodes, but dicts keep insertion order and treedefs compare it: what a
 # function sees when it iterates over a dict, so what guards must compare.
@@ -65,6 +87,7 @@ def flatten_ordered(tree: Any) -> tuple[list[Any], TreeDef]:
 
 
 def map_types(xs: Iterable[Any]) -> Iterable[type]:
+    """The types of the elements, lazily."""
     return builtins.map(type, xs)
 
 

@@ -11,6 +11,7 @@ from tests.control.oracle import close
 from tracejit import lax
 from tracejit.api.batching import vmap
 from tracejit.api.derivatives import grad
+from tracejit.api.jitted import jit
 from tracejit.errors import UnboundAxisError
 
 X = np.array([[1.0, 2.0], [3.0, 5.0], [-1.0, 4.0]])
@@ -69,3 +70,13 @@ def test_unbound_names() -> None:
         lax.psum(1.0, "i")
     with pytest.raises(UnboundAxisError, match="'j'"):
         over(lambda x: lax.psum(x, "j"))(X)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, jit])
+def test_collectives_of_constants_in_a_body(run: Any) -> None:
+    def f(x: Any) -> Any:
+        return lax.scan(lambda c, y: (c + lax.psum(1.0, "i"), lax.axis_index("i")), x, np.ones(2))
+
+    last, numbers = run(vmap(f, axis_name="i"))(np.arange(3.0))
+    close(last, np.arange(3.0) + 6.0)
+    close(numbers, np.arange(3).repeat(2).reshape(3, 2))

@@ -10,7 +10,8 @@ import pytest
 from tests.control.oracle import close
 from tracejit import lax
 from tracejit.api.batching import vmap
-from tracejit.api.derivatives import grad, jvp, vjp
+from tracejit.api.derivatives import grad, jvp, linearize, vjp
+from tracejit.api.jacobians import jacfwd
 from tracejit.control.custom import custom_jvp, custom_vjp
 from tracejit.errors import (
     ClosureDerivativeError,
@@ -173,3 +174,33 @@ def test_errors() -> None:
 
     with pytest.raises(ClosureDerivativeError):
         grad(outer)(3.0)
+
+
+def test_a_jvp_rule_that_makes_arrays_where_nothing_is_traced() -> None:
+    @custom_jvp
+    def f(x: Any) -> Any:
+        return np.sin(x)
+
+    @f.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        out = np.zeros_like(x)
+        out[0] += np.sin(x[0])
+        out[1:] += np.sin(x[1:])
+        return out, np.cos(x) * t
+
+    x = np.array([0.2, 0.5, -1.0])
+    close(jvp(f, (x,), (np.ones(3),)), (np.sin(x), np.cos(x)))
+
+
+def test_a_jvp_rule_whose_tangent_is_constant() -> None:
+    @custom_jvp
+    def f(x: Any) -> Any:
+        return x * x
+
+    f.defjvp(lambda primals, tangents: (primals[0] ** 2, np.zeros(3)))
+    x = np.arange(3.0)
+    push = linearize(f, x)[1]
+    close(push(np.ones(3)), np.zeros(3))
+    close(grad(lambda x: np.sum(f(x)))(x), np.zeros(3))
+    close(jacfwd(f)(x), np.zeros((3, 3)))

@@ -10,7 +10,8 @@ import pytest
 from tests.control.oracle import check, close
 from tracejit import lax
 from tracejit.api.batching import vmap
-from tracejit.api.derivatives import grad
+from tracejit.api.derivatives import grad, linearize
+from tracejit.api.jitted import jit
 from tracejit.errors import CarryTypeError, PredicateError
 
 RNG = np.random.default_rng(2)
@@ -106,3 +107,39 @@ def test_errors() -> None:
         lax.while_loop(lambda c: c > 0, lambda c: c, np.ones(2))
     with pytest.raises(CarryTypeError):
         lax.while_loop(lambda c: c[0] > 0, lambda c: c.astype(np.float32), np.ones(2))
+
+
+def _settling(x: Any) -> Any:
+    """A loop with several stacked residuals, whose trips depend on `x`."""
+    m = np.array([[0.3, -0.5, 0.1], [0.6, 0.2, -0.4], [-0.1, 0.5, 0.3]])
+
+    def step(c: Any) -> Any:
+        n, v = c
+        return n + 1, 0.6 * np.tanh(np.tanh(m @ v) + (np.outer(v, v) * m).sum(axis=0)) + 0.1 * x
+
+    return np.sum(lax.while_loop(lambda c: (c[0] < 3) & (np.sum(np.abs(c[1])) > 1.0), step, (0, x * 1.5))[1])
+
+
+def test_lanes_with_their_own_trips_to_second_order_in_one_program() -> None:
+    """All scans over one lane's trips have rows of the same extent, whatever computed it."""
+    w, xs = np.array([0.7, -0.4, 0.5]), np.array([[0.1, 0.2, 0.3], [0.5, 0.5, 0.5]])
+
+    def pushed_twice(x: Any) -> Any:
+        push = linearize(_settling, x)[1]
+        return push(w * 2.0) - push(w)
+
+    f = grad(pushed_twice)
+    close(vmap(jit(f))(xs), np.stack([f(x) for x in xs]))
+
+
+def test_lanes_of_derivatives_of_lanes() -> None:
+    w, x = np.array([0.7, -0.4, 0.5]), np.array([0.5, 0.4, 0.3])
+
+    def lanes(f: Any) -> Any:
+        return lambda x: np.sum(vmap(f)(np.stack([x, x * 2.0])))
+
+    def along(f: Any) -> Any:
+        return lambda x: grad(f)(x) @ w
+
+    f = lanes(along(lanes(along(_settling))))
+    close(jit(f)(x), f(x))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.frontend.fake import Marked, module, traced
 from tracejit.errors import CapturedWriteError
 
@@ -112,3 +113,10 @@ def test_own_containers_may_change():
         xs=[1],
     )
     assert traced(m.f, 5)[0] == ([1, 5], {"a": 1, "b": 5})
+
+
+def test_functions_in_captured_tuples_are_followed_in_eager_runs() -> None:
+    pair = collections.namedtuple("pair", "f n")(lambda x: np.array([x[0], x[1] * 2]), 2)
+    for f in (lambda x: pair.f(x).sum(), lambda x: pair[0](x).sum() * pair.n):
+        for run in (tj.grad(f), tj.jit(tj.grad(f)), lambda x: tj.vmap(tj.grad(f))(x[None])[0]):
+            np.testing.assert_allclose(run(np.ones(2))[1], 2 * run(np.ones(2))[0])

@@ -11,6 +11,7 @@ import os.path
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.frontend.fake import Marked, module, traced
 from tracejit import frontend
 from tracejit.errors import CapturedWriteError
@@ -263,3 +264,10 @@ def test_library_objects_with_state_are_reported():
     get = operator.itemgetter(0)
     _, _, capture = traced(lambda: (p(1.0), get([1]), np.float64, np.sum, math.pi))
     assert [s.path for s in capture.snapshots] == ["closure variable `p`"]
+
+
+def test_our_own_functions_around_a_users_are_not_copied():
+    """`np` in them is NumPy: they handle raw values, also where they wrap each other."""
+    table = np.array([1.0, 3.0, -2.0])
+    f = tj.vmap(tj.grad(lambda a: (a * (table - np.roll(table, 1)))[0]))
+    np.testing.assert_array_equal(tj.jit(f)(np.array([0.5, -0.5])), [3.0, 3.0])

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -53,6 +59,66 @@ def test_code_shows_what_ran():
 def test_invalid_text_is_an_internal_error():
     with pytest.raises(InternalTypeError, match="does not verify"):
         compile_llvm("define i32 @entry() { ret i64 0 }")
+
+
+_INVALID = """
+define i32 @entry(i1 %c) {
+  br i1 %c, label %a, label %b
+a:
+  %x = add i32 1, 2
+  br label %b
+b:
+  ret i32 %x
+}
+"""
+
+
+def test_invalid_ir_made_by_the_slp_vectoriser_is_thrown_away(monkeypatch):
+    def run(text: str, slp: bool):
+        return llvm.parse_assembly(_INVALID, llvm.create_context()) if slp else run_passes(text, slp)
+
+    run_passes = machine._run_passes
+    monkeypatch.setattr(machine, "_run_passes", run)
+    x, got = np.arange(3.0), np.empty(3)
+    call(compile_llvm(text_of(20.0)), [x, got], (3,))
+    np.testing.assert_array_equal(got, x + 20)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_child_forked_while_a_thread_compiles_can_compile():
+    stop = threading.Event()
+
+    def keep_compiling() -> None:
+        for n in itertools.count():
+            if stop.is_set():
+                return
+            compile_llvm(text_of(1000.0 + n))
+
+    thread = threading.Thread(target=keep_compiling)
+    thread.start()
+    try:
+        statuses = [_status_of_child(lambda n=n: compile_llvm(text_of(-1.0 - n))) for n in range(4)]
+    finally:
+        stop.set()
+        thread.join()
+    assert statuses == [0] * 4
+
+
+def _status_of_child(fn: Callable[[], Any]) -> int | None:
+    """How a forked child ends that runs `fn`; None if it hangs."""
+    pid = os.fork()
+    if pid == 0:
+        fn()
+        os._exit(0)
+    for _ in range(1000):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
 
 
 def test_threads_compile_at_once():

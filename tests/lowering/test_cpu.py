@@ -257,3 +257,38 @@ def test_buffers_that_share_memory_are_not_declared_apart():
 def test_elementwise_kernels_use_wide_vectors():
     code = compile_llvm(cpu.emit(pointwise(lambda k, x, y: x * y + 1.0, [F8, F8], F8)))
     assert "zmm" in code.asm() or "ymm" in code.asm()
+
+
+def rows(n: int) -> Builder:
+    """out[i, j] = a[i, j] * b[j] over 500 short rows."""
+    k = Builder()
+    a, b, out = (k.buffer(x, F8, 500 * n, "arg", s) for s, x in enumerate(("a", "b", "out")))
+    with k.loop(0, 500) as i, k.loop(0, n, vector=True) as j:
+        k.store(out, i * n + j, k.load(a, i * n + j) * k.load(b, j))
+    return k
+
+
+@pytest.mark.parametrize("n", [4, 8, 16, 20])
+def test_short_rows_vectorise_and_are_not_written_out(n):
+    code = build(rows(n))
+    text = code.optimized_llvm()
+    assert "x double>" in text and text.count("fmul") <= 24
+    a, b, got = rng.normal(size=(500, n)), rng.normal(size=n), np.empty((500, n))
+    call(code, [a, b, got])
+    np.testing.assert_array_equal(got, a * b)
+
+
+def test_accumulators_of_short_rows_stay_in_registers():
+    """out[j] += a[i, j]: the inner loop is unrolled once it is vectorised, so `out` is stored once."""
+    k = Builder()
+    a, out = k.buffer("a", F8, 8000, "arg", 0), output(k, 16, slot=1)
+    with k.loop(0, 16, vector=True) as j:
+        k.store(out, j, 0.0)
+    with k.loop(0, 500) as i, k.loop(0, 16, vector=True) as j:
+        k.store(out, j, k.load(out, j) + k.load(a, i * 16 + j))
+    code = build(k)
+    loop = code.optimized_llvm().split("phi i64")[-1]
+    assert "fadd <" in loop and "store" not in loop.split("br i1")[0]
+    x, got = rng.normal(size=(500, 16)), np.empty(16)
+    call(code, [x, got])
+    np.testing.assert_array_equal(got, np.cumsum(x, 0)[-1])

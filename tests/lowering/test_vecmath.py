@@ -13,8 +13,9 @@ import scipy.special
 from tests.lowering.native import apply, pointwise, ulp_errors
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import cpu
-from tracejit.lowering.compile import compile_llvm
-from tracejit.lowering.vecmath import FUNCTIONS
+from tracejit.lowering.compile import compile_llvm, vector_bits
+from tracejit.lowering.loopbuilder import Builder
+from tracejit.lowering.vecmath import FUNCTIONS, outline
 
 POINTS = 400
 
@@ -193,3 +194,88 @@ def test_unknown_functions_and_dtypes_are_refused():
 
 def test_every_function_is_tested():
     assert set(FUNCTIONS) == {*UNARY, "pow", "arctan2"}
+
+
+# ---------------------------------------------------------------- out of line
+
+
+def both_ways(monkeypatch, name: str, *xs: np.ndarray) -> list[np.ndarray]:
+    """A function of arrays, inlined and out of line."""
+    got = []
+    for budget in (10**9, 0):
+        monkeypatch.setattr(outline, "BUDGET", budget)
+        got.append(apply(lambda k, *v: k.math(name, *v), *xs))
+    return got
+
+
+def samples(name: str, dtype: type) -> list[np.ndarray]:
+    """Edge values, the rare path of angles, and ordinary values: with every remainder of a vector."""
+    rng = np.random.default_rng(5)
+    spread = rng.normal(size=200) * 10.0 ** rng.integers(-8, 12, 200)
+    x = np.concatenate([edges(np.dtype(dtype)), spread, rng.normal(size=50)]).astype(dtype)
+    return [x] if FUNCTIONS[name][1] == 1 else [x, rng.permutation(x)]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_calls_out_of_line_give_the_same_bits(monkeypatch, name, dtype):
+    xs, unsigned = samples(name, dtype), np.dtype(f"u{np.dtype(dtype).itemsize}")
+    for n in (1, 3, 9, len(xs[0])):
+        a, b = both_ways(monkeypatch, name, *[x[-n:] for x in xs])
+        plain = ~np.isnan(a)
+        np.testing.assert_array_equal(np.isnan(b), ~plain)
+        np.testing.assert_array_equal(a.view(unsigned)[plain], b.view(unsigned)[plain])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_every_width_has_the_same_bits(monkeypatch, bits, dtype):
+    """Also widths that are not this host's: LLVM splits their vectors, or calls the scalar function."""
+    monkeypatch.setattr(cpu, "vector_bits", lambda: bits)
+    for name in ("sin", "pow"):
+        a, b = both_ways(monkeypatch, name, *samples(name, dtype))
+        np.testing.assert_array_equal(a, b)
+
+
+def chain(k, x):
+    for _ in range(60):
+        x = k.math("sin", x) * 0.5 + x
+    return x
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_loops_with_calls_out_of_line_vectorise(dtype):
+    program = pointwise(chain, [dtype], dtype)
+    code = compile_llvm(cpu.emit(program))
+    full = outline.widths(np.dtype(dtype).itemsize, vector_bits())[0]
+    scalar = f"tj.sin.f{np.dtype(dtype).itemsize * 8}"
+    assert len(re.findall(rf"call\w*\s.*{re.escape(scalar)}\.v{full}\b", code.asm())) >= 60
+    defined = [line for line in code.optimized_llvm().splitlines() if line.startswith("define")]
+    assert all("internal" in d or "hidden" in d or "@entry" in d for d in defined)
+    assert len(code.object_bytes) < 60_000
+
+
+def test_few_calls_are_inlined_and_scalar_code_needs_no_variants():
+    assert "noinline" not in entry_and_vecmath(
+        pointwise(lambda k, x: k.math("sin", x), [np.float64], np.float64)
+    )
+    k = Builder()
+    out = k.buffer("out", np.dtype(np.float64), 1, "arg", 0)
+    k.store(out, 0, chain(k, k.load(out, 0)))
+    text = cpu.emit(k.program)
+    assert "@tj.sin.f64(double %x0) noinline" in text and "tj.sin.f64.v" not in text
+
+
+def entry_and_vecmath(program) -> str:
+    """The text without the slow functions of huge arguments, which are never inlined."""
+    return "\n".join(line for line in cpu.emit(program).splitlines() if "huge" not in line)
+
+
+def test_instructions_are_widened():
+    line = "  %t2 = call double @llvm.fma.f64(double %x0, double 0x3FF0000000000000, double %t1)"
+    wide = "<4 x double>"
+    assert outline.widened(line, 4) == (
+        f"  %t2 = call {wide} @llvm.fma.v4f64({wide} %x0, {wide} splat (double 0x3FF0000000000000), {wide} %t1)"
+    )
+    assert outline.widened("  %t3 = lshr i64 %t2, 52", 2) == "  %t3 = lshr <2 x i64> %t2, splat (i64 52)"
+    assert outline.widened("  %t3 = sub i64 %t2, -1", 2) == "  %t3 = sub <2 x i64> %t2, splat (i64 -1)"

@@ -189,7 +189,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     def pullback(ct: Any) -> tuple[Any, ...]:
         cts = _cotangents(flat.out_tree, out_avals, ct)
         held = {*tape.held(), *map(id, cts)}
-        return tree.unflatten(ins.structure, [_materialize(c, held) for c in input_cotangents(ins, tape, cts)])
+        return tree.unflatten(
+            ins.structure, [_materialize(c, held) for c in input_cotangents(ins, tape, cts)]
+        )
 
     value = tree.unflatten(flat.out_tree, [plain(o) for o in outs])
     return (value, pullback, strip_aux(flat.aux, trace)) if has_aux else (value, pullback)

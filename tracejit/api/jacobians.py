@@ -197,6 +197,8 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[..., Any]
             ins = backward_pass(jaxpr, linear, [*consts, *(None for _ in avals)], cts)
         except (AssertionError, AttributeError, TypeError) as e:
             raise NotLinearError(function=name_of(f)) from e
-        return tree.unflatten(structure, [fresh(helpers.instantiate(c), set(map(id, cts))) for c in ins[len(consts) :]])
+        return tree.unflatten(
+            structure, [fresh(helpers.instantiate(c), set(map(id, cts))) for c in ins[len(consts) :]]
+        )
 
     return transposed

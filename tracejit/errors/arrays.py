@@ -195,7 +195,7 @@ class TracerArrayError(TracejitError, TypeError):
     remedies = (
         "make the array in the traced function (tracejit.numpy.zeros), or stack a list of values",
         "use x.astype(np.float32) instead of np.float32(x)",
-        "call code that needs real arrays through tracejit.pure_callback",
+        "run code that needs real arrays outside of the traced function, and pass its result in",
     )
     example = """
         import numpy as np, tracejit as tj
@@ -210,7 +210,7 @@ class UnsupportedFunctionError(TracejitError, NotImplementedError, TypeError):
     cause = "{name} has no implementation for traced values."
     remedies = (
         "write it with functions that tracejit.numpy has",
-        "call it through tracejit.pure_callback, with a custom_jvp rule if it is differentiated",
+        "call it outside of the traced function, and pass its result in",
     )
     example = """
         import numpy as np, tracejit as tj

@@ -124,3 +124,18 @@ class CapturedWriteError(TracejitError, RuntimeError):
             return x * counter
         tj.jit(f)(np.ones(3))
     """
+
+
+class RandomStateError(TracejitError, TypeError):
+    """Numbers of NumPy's global random state inside a jitted function would be drawn once, while tracing."""
+
+    code = "TJ122"
+    cause = "{function} draws from NumPy's global random state, which a compiled program cannot do at every call."
+    remedies = (
+        "draw the numbers outside and pass them as an argument",
+        "np.random.default_rng(seed) inside gives the same numbers at every call, if that is what is wanted",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: x + np.random.normal())(1.0)
+    """

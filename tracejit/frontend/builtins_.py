@@ -95,7 +95,7 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
         if kwargs or not _need_select(xs):
             return builtin(*args, **kwargs)
-        best = xs[0]
+        best: Any = xs[0]  # type: ignore[misc]
         for x in xs[1:]:
             best = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
         return best
@@ -113,9 +113,14 @@ def _need_select(xs: tuple[Any, ...]) -> bool:
         dtype = result_type(*xs)
     except (TypeError, NotAnArrayError):
         return False
-    return all(
-        dtype_of(x) == dtype for x in xs if not isinstance(x, (int, float)) and not getattr(x, "weak", False)
-    )
+    return all(_fits(x, dtype) for x in xs)
+
+
+def _fits(x: Any, dtype: np.dtype) -> bool:
+    """Python's numbers, and boxes of them, give way to the other's precision, but not to its kind."""
+    if type(x) is Box and x.weak:
+        return x.aval.dtype.kind == dtype.kind
+    return type(x) in (int, float) or dtype_of(x) == dtype
 
 
 #: Name -> what traced code gets for the builtin.

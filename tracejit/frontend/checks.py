@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.frontend.paths import ATTR, Node
-from tracejit.tracing import Box, CapturedArray
+from tracejit.tracing import Box
 
 
 class Check(NamedTuple):
@@ -72,9 +72,7 @@ def same_type_of_array(new: Any, old: tuple[Any, ...]) -> bool:
 
 def array_type(value: Any) -> tuple[Any, ...]:
     """What a captured array is guarded by: its class, shape and dtype (a box's aval)."""
-    if type(value) is Box:
-        return Box, value.aval
-    return np.ndarray if type(value) is CapturedArray else type(value), value.shape, value.dtype
+    return (Box, value.aval) if type(value) is Box else (type(value), value.shape, value.dtype)
 
 
 def is_empty(cell: Any) -> bool:

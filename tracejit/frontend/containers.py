@@ -36,8 +36,8 @@ def is_namedtuple(cls: type) -> bool:
 
 def wrap_container(session: Session, node: Node, value: Any) -> Any:
     """The copy of a container with stand-ins for what it holds."""
-    if not session.guarded:
-        return value
+    if not session.guarded:  # writes into lists and dicts happen; tuples may hold functions to follow
+        return _eager_tuple(session, node, value) if isinstance(value, tuple) else value
     known = session.known(value)
     if known is not None:
         session.alias(node, value)
@@ -49,6 +49,14 @@ def wrap_container(session: Session, node: Node, value: Any) -> Any:
     if cls in _SETS:
         return _wrap_set(session, node, value)
     return _wrap_sequence(session, node, value)
+
+
+def _eager_tuple(session: Session, node: Node, value: Any) -> Any:
+    """The tuple itself where nothing in it has a stand-in."""
+    items = [session.wrap(node.item(i), x) for i, x in enumerate(value)]
+    if all(x is y for x, y in zip(items, value, strict=True)):
+        return value
+    return session.remember(value, tuple.__new__(type(value), items), node)
 
 
 def _wrap_sequence(session: Session, node: Node, value: Any) -> Any:

@@ -37,7 +37,11 @@ def wrap_function(session: Session, node: Node, fn: types.FunctionType) -> Any:
 
 
 def _wraps_users_function(fn: types.FunctionType) -> bool:
-    """For decorators of the standard library (contextmanager, wraps) around a user's function."""
+    """For decorators of the standard library (contextmanager, wraps) around a user's function.
+
+    Ours (grad, vmap …) hand the user's function to the session themselves; `np` in them is NumPy."""
+    if fn.__globals__.get("__name__", "").partition(".")[0] == "tracejit":
+        return False
     inner = vars(fn).get("__wrapped__")
     return isinstance(inner, types.FunctionType) and not is_library_function(inner)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracejit.errors import CapturedWriteError
+from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.frontend import active
 from tracejit.frontend.library import impure_origin, is_library_class
 from tracejit.tracing import Box, CapturedArray
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tracejit.frontend.session import Session
 
 #: Module name -> the namespace that traced code gets for it: {'numpy': tracejit.numpy, ...}.
-REBIND: dict[str, Any] = {}
+REBIND: dict[str, Any] = {"numpy.random": types.SimpleNamespace()}
 #: Callables of NumPy and others -> those of tracejit, for `from numpy import sin`.
 CALLABLES: dict[Any, Any] = {}
 #: Classes of arrays that are captured by reference.
@@ -25,6 +26,7 @@ ARRAYS: set[type] = {np.ndarray, CapturedArray, Box}
 
 _stand_ins: dict[str, RebindModule] = {}
 _missing = object()
+_C_METHODS = (types.BuiltinMethodType, types.MethodType)
 
 
 class _ArrayMeta(type):
@@ -53,10 +55,33 @@ class ndarray(metaclass=_ArrayMeta):
     """What `np.ndarray` is to traced code."""
 
 
+class GlobalRandom:
+    """A function of NumPy's global random state, such as `np.random.normal`: refused while a program is
+    recorded, where its numbers would be drawn once and kept."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        session = active.session()
+        if session is not None and session.guarded:
+            raise RandomStateError(function=f"np.random.{self.__name__}")
+        return self.function(*args, **kwargs)
+
+
+def uses_global_random_state(value: Any) -> bool:
+    """Whether `value` is a method of the random state that `np.random.seed` seeds."""
+    owner = getattr(value, "__self__", None)
+    return type(owner) is np.random.RandomState and owner is getattr(np.random.normal, "__self__", None)
+
+
 def stand_in_for(value: Any) -> Any:
     """The tracejit callable that replaces `value`, or None."""
     if value is np.ndarray:
         return ndarray
+    if type(value) in _C_METHODS and uses_global_random_state(value):
+        return GlobalRandom(value)
     # Only what a library made: a user's object may do anything when it is hashed.
     if not callable(value) or type(value).__hash__ is None or not is_library_class(type(value)):
         return None

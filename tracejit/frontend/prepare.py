@@ -10,6 +10,7 @@ from tracejit.frontend import active
 from tracejit.frontend.capture import Capture, EagerCapture
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.session import Session
+from tracejit.tracing import is_tracing
 
 
 class Prepared:
@@ -53,6 +54,8 @@ def prepare(f: Any) -> Prepared:
 
 def call(f: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Runs `f` for a transformation that keeps nothing (eager grad, vmap, scan bodies): inside
-    the traced run that is under way, or in an eager one."""
-    session = active.session() or Session(EagerCapture())
-    return session.run(f, args, kwargs)
+    the traced run that is under way, or in an eager one. Where nothing is traced it is called as it is."""
+    session = active.session()
+    if not is_tracing() and (session is None or not session.guarded):
+        return f(*args, **(kwargs or {}))
+    return (session or Session(EagerCapture())).run(f, args, kwargs)

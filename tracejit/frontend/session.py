@@ -127,13 +127,9 @@ class Session:
         return value
 
     def _array(self, node: Node, value: Any) -> Any:
-        if type(value) is CapturedArray:
-            if not self.guarded:
-                return value
-            value = value.plain  # from a closure that an eager run made
         known = self.known(value)
         if not self.guarded:
-            if type(value) is Box or known is not None:
+            if type(value) is not np.ndarray or known is not None:
                 return value if known is None else known
             return self.remember(value, self.capture.array(node, value), node)
         if known is not None:
@@ -145,7 +141,8 @@ class Session:
             return value
         self.check(node, "box" if type(value) is Box else "array", array_type(value))
         self.array_nodes.append(node)
-        return self.remember(value, self.capture.array(node, value), node)
+        array = value.plain if type(value) is CapturedArray else value  # an enclosing eager run's
+        return self.remember(value, self.capture.array(node, array), node)
 
     def _module(self, node: Node, value: types.ModuleType) -> Any:
         if isinstance(value, modules.RebindModule):

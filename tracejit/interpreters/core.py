@@ -38,8 +38,6 @@ def read(env: dict[Any, Any], a: Atom) -> Any:
     return a.value if type(a) is Literal else env[a]
 
 
-
-
 def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Any]]:
     """Equation number -> variables that nothing reads after it."""
     last: dict[Any, int] = {}

@@ -27,7 +27,12 @@ class EvalTrace(Trace):
         for a in rest:
             if isinstance(a, Value):
                 raise LeakedTracerError(value=str(a.aval))
-        if type(x) is np.ndarray and sys.getrefcount(x) <= ONLY_LOCAL and x.flags.owndata and x.flags.writeable:
+        if (
+            type(x) is np.ndarray
+            and sys.getrefcount(x) <= ONLY_LOCAL
+            and x.flags.owndata
+            and x.flags.writeable
+        ):
             return op.inplace(x, *rest, **params)  # type: ignore[operator]
         return op.eval(x, *rest, **params)
 

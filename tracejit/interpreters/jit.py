@@ -122,7 +122,9 @@ def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     return [scalar(a) for a in compiled.run(*arrays)]
 
 
-def _compile_layout(jaxpr: Jaxpr, strides: Strides, arrays: list[np.ndarray]) -> tuple[Compiled, list[np.ndarray]]:
+def _compile_layout(
+    jaxpr: Jaxpr, strides: Strides, arrays: list[np.ndarray]
+) -> tuple[Compiled, list[np.ndarray]]:
     with LOCK:
         table = _layouts.setdefault(jaxpr, {})
         if strides not in table and len(table) >= MAX_LAYOUTS:

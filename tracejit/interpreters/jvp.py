@@ -82,7 +82,9 @@ class JVPTrace(Trace):
                 primals.append(a)
                 tangents.append(None)
         if some:
-            tangents = [Zero(aval_of(p).tangent()) if t is None else t for p, t in zip(primals, tangents, strict=True)]
+            tangents = [
+                Zero(aval_of(p).tangent()) if t is None else t for p, t in zip(primals, tangents, strict=True)
+            ]
         else:
             tangents = [Zero(aval_of(p).tangent()) for p in primals]
         return tuple(primals), tuple(tangents), some
@@ -97,7 +99,9 @@ def _full_zeros(x: Any, parent: Any) -> Any:
         return helpers.instantiate(Zero(aval_of(x).tangent()))
 
 
-def apply_jvp(op: Op, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
+def apply_jvp(
+    op: Op, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
+) -> tuple[Any, Any]:
     """(out, tangent) by the op's jvp slot, in the current trace; lists if `op.multi`."""
     rule = op.jvp
     if not isinstance(rule, Sentinel):
@@ -165,7 +169,9 @@ def jvp_jaxpr(
 
     def fn(*raw: Any) -> list[Any]:
         primals, given = raw[: len(in_avals)], iter(raw[len(in_avals) :])
-        tangents = [next(given) if nz else Zero(a.tangent()) for a, nz in zip(jaxpr.in_avals, nonzero, strict=True)]
+        tangents = [
+            next(given) if nz else Zero(a.tangent()) for a, nz in zip(jaxpr.in_avals, nonzero, strict=True)
+        ]
         outs, ts = jvp_flat(lambda *xs: eval_jaxpr(jaxpr, xs), primals, tangents)
         ts = instantiate_some(ts, instantiate)
         out_nonzero.extend(type(t) is not Zero for t in ts)
@@ -178,4 +184,3 @@ def jvp_jaxpr(
 
 def _bounds(jaxpr: Jaxpr, extra: int) -> list[Any]:
     return [v.bounds for v in jaxpr.invars] + [None] * extra
-

@@ -145,7 +145,9 @@ class LinearizeTrace(Trace):
         primal, tangent = (x.primal, x.tangent) if mine else (x, Zero(aval_of(x).tangent()))
         del x  # a tracer that nothing else holds goes, and its primal becomes ours alone
         back = [primal]
-        full = [Zero(aval_of(p).tangent()) if t is None else t for p, t in zip(primals, tangents, strict=True)]
+        full = [
+            Zero(aval_of(p).tangent()) if t is None else t for p, t in zip(primals, tangents, strict=True)
+        ]
         with use_trace(self.tape):
             operands = linear_operands((primal, *primals), (tangent, *full))
             del primal

@@ -95,6 +95,8 @@ class StageTrace(Trace):
 def _is_small_constant(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
     if op.effects is not NO_EFFECTS or op.multi or any(isinstance(a, Value) for a in args):
         return False
+    if "axis_name" in params:  # what is constant here differs between the lanes of a vmap outside
+        return False
     if not isinstance(op.kernel, (Pointwise, Pull)) and any(np.size(a) > SMALL_CONSTANT for a in args):
         return False
     out = op.type(*(aval_of(a) for a in args), **params)

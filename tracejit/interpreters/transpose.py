@@ -29,7 +29,11 @@ class Accumulators:
 
     def add(self, var: Any, ct: Any) -> None:
         """Add a cotangent: an array or tracer, Zero, AddInto or None."""
-        if ct is None or type(ct) is Zero or not dtypes.is_inexact(ct.aval.dtype if hasattr(ct, "aval") else ct.dtype):
+        if (
+            ct is None
+            or type(ct) is Zero
+            or not dtypes.is_inexact(ct.aval.dtype if hasattr(ct, "aval") else ct.dtype)
+        ):
             return
         if type(ct) is AddInto:
             self._add_into(var, ct)
@@ -83,7 +87,9 @@ def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> Non
             replay.source = eqn.source
             args = [_operand(a, env) for a in eqn.invars]
             if eqn.op.transpose is NONLINEAR:
-                raise InternalTypeError(problem=f"`{eqn.op}` is in a linear program but has no transpose rule")
+                raise InternalTypeError(
+                    problem=f"`{eqn.op}` is in a linear program but has no transpose rule"
+                )
             out = [t[0] for t in taken] if eqn.op.multi else taken[0][0]
             ins = eqn.op.transpose(out, *args, **eqn.params)  # type: ignore[operator]
             del out
@@ -127,7 +133,9 @@ def pull_back(tape: Tape, out_cts: Sequence[Any]) -> list[Any]:
     return [cts.pop(v, {}) for v in tape.invars]
 
 
-def backward_pass(jaxpr: Jaxpr, linear: Sequence[bool], args: Sequence[Any], out_cts: Sequence[Any]) -> list[Any]:
+def backward_pass(
+    jaxpr: Jaxpr, linear: Sequence[bool], args: Sequence[Any], out_cts: Sequence[Any]
+) -> list[Any]:
     """Transpose `jaxpr`, which is linear in the inputs marked by `linear`.
 
     `args` has the values of the other inputs (anything where linear). Gives one entry an
@@ -200,4 +208,3 @@ class _Typed:
 
     def __init__(self, aval: Any) -> None:
         self.aval = aval
-

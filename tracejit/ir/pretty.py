@@ -23,7 +23,9 @@ class Namer:
         return self._names[v]
 
     def aval(self, aval: Aval) -> str:
-        dims = ",".join(f"{self(d.var)}<={d.bound or '?'}" if isinstance(d, Dim) else str(d) for d in aval.shape)
+        dims = ",".join(
+            f"{self(d.var)}<={d.bound or '?'}" if isinstance(d, Dim) else str(d) for d in aval.shape
+        )
         return f"{dtypes.short_name(aval.dtype)}[{dims}]"
 
     def atom(self, a: Atom) -> str:

@@ -1,7 +1,7 @@
 """LLVM IR text -> machine code in memory, through llvmlite's binding (no Numba).
 
 `compile_llvm(text)` gives a `Code` with the address of `@entry`. Identical text is compiled once. LLVM is
-not thread-safe on one context, so compilation holds a lock.
+not thread-safe on one context, so compilation holds the lock of tracing: one lock, which a fork waits for.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import threading
 from collections import OrderedDict
 from typing import Any
 
 from tracejit.errors import InternalTypeError
 from tracejit.lowering._lazy import llvm
+from tracejit.tracing import LOCK
 
 _CACHE_SIZE = 512
-_lock = threading.RLock()
 _cache: OrderedDict[str, Code] = OrderedDict()
 _names = itertools.count()
 
@@ -36,12 +35,12 @@ class Code:
 
     def optimized_llvm(self) -> str:
         """The LLVM IR after optimisation (made again on demand; it is not kept)."""
-        with _lock:
+        with LOCK:
             return str(_optimized(self.text))
 
     def asm(self) -> str:
         """The assembly of the host."""
-        with _lock:
+        with LOCK:
             return _machine().emit_assembly(_optimized(self.text))
 
 
@@ -73,6 +72,13 @@ def _jit() -> Any:
 def _parse(text: str) -> Any:
     try:
         module = llvm.parse_assembly(text, llvm.create_context())
+    except RuntimeError as e:
+        raise InternalTypeError(problem=f"the LLVM IR does not verify: {e}") from e
+    return _verified(module)
+
+
+def _verified(module: Any) -> Any:
+    try:
         module.verify()
     except RuntimeError as e:
         raise InternalTypeError(problem=f"the LLVM IR does not verify: {e}") from e
@@ -80,12 +86,21 @@ def _parse(text: str) -> Any:
 
 
 def _optimized(text: str) -> Any:
+    """The module after the passes. LLVM's SLP vectoriser sometimes makes IR that is not valid, and generating code
+    from that ends the process: then its result is thrown away."""
+    try:
+        return _verified(_run_passes(text, slp=True))
+    except InternalTypeError:
+        return _verified(_run_passes(text, slp=False))
+
+
+def _run_passes(text: str, slp: bool) -> Any:
     module, machine = _parse(text), _machine()
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
-    options.loop_unrolling = True
+    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = True
+    options.slp_vectorization = slp
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
@@ -108,7 +123,7 @@ def compile_llvm(text: str) -> Code:
     Raises InternalTypeError when the text is not valid LLVM IR.
     """
     key = hashlib.sha256(text.encode()).hexdigest()
-    with _lock:
+    with LOCK:
         if key in _cache:
             _cache.move_to_end(key)
             return _cache[key]

@@ -14,6 +14,7 @@ from tracejit.lowering.loopir import (
     Block,
     Call,
     Comment,
+    Const,
     Copy,
     Fail,
     For,
@@ -25,6 +26,8 @@ from tracejit.lowering.loopir import (
     Store,
     While,
 )  # fmt: skip
+
+_LONG = 8  # iterations; shorter loops are written out
 
 
 class Translator(Memory):
@@ -81,10 +84,19 @@ class Translator(Memory):
         f.begin(done)
 
     def loop_hint(self, node: For) -> str:
-        if not node.vector:
+        """The metadata of a loop's back edge."""
+        module, hints = self.f.module, []
+        if node.vector:
+            hints.append('!{!"llvm.loop.mustprogress"}')
+        if _unrolls_badly(node):
+            hints.append('!{!"llvm.loop.unroll.disable"}')
+            if node.vector:  # once it is vectorised, unrolling may keep accumulators in registers
+                done = module.shared('!{!"llvm.loop.isvectorized", i32 1}')
+                hints.append(f'!{{!"llvm.loop.vectorize.followup_all", {done}}}')
+        if not hints:
             return ""
-        progress = self.f.module.node('!{!"llvm.loop.mustprogress"}')
-        return f", !llvm.loop {self.f.module.node(f'distinct !{{{{self}}, {progress}}}')}"
+        nodes = ", ".join(module.shared(h) for h in hints)
+        return f", !llvm.loop {module.node(f'distinct !{{{{self}}, {nodes}}}')}"
 
     def while_(self, node: While) -> None:
         f = self.f
@@ -135,6 +147,15 @@ class Translator(Memory):
 
     def comment(self, node: Comment) -> None:
         self.f.add("; " + node.text.replace("\n", " "))
+
+
+def _unrolls_badly(node: For) -> bool:
+    """Whether LLVM must not write out the iterations of a loop: it would do so before it vectorises, and
+    then compile every copy, to slower code."""
+    if not (isinstance(node.start, Const) and isinstance(node.stop, Const)):
+        return False
+    nest = node.vector or any(isinstance(s, For) for s in node.body.stmts)
+    return nest and node.stop.value - node.start.value >= _LONG
 
 
 _STATEMENTS: dict[type, Callable[[Translator, Any], None]] = {

@@ -84,7 +84,8 @@ class Module:
     vector_variants: bool = True  # whether loops are vectorised, so that functions need such variants
     outlined: dict[str, int] = field(default_factory=dict)  # functions not to inline: bits of their variants
     kept: list[str] = field(default_factory=list)  # functions that only the vectoriser will call
-    _empty: str = ""
+    _shared: dict[str, str] = field(default_factory=dict)
+    _groups: dict[str, str] = field(default_factory=dict)
 
     def node(self, text: str) -> str:
         """Add a metadata node and return its name. `{self}` in `text` is the node's own name."""
@@ -92,14 +93,24 @@ class Module:
         self.metadata.append(f"{name} = {text.replace('{self}', name)}")
         return name
 
+    def shared(self, text: str) -> str:
+        """The one node of this text."""
+        if text not in self._shared:
+            self._shared[text] = self.node(text)
+        return self._shared[text]
+
     def empty(self) -> str:
         """The empty node, which flags such as `!invariant.load` take."""
-        if not self._empty:
-            self._empty = self.node("!{}")
-        return self._empty
+        return self.shared("!{}")
+
+    def attributes(self, text: str) -> str:
+        """The name of a group of function attributes."""
+        return self._groups.setdefault(text, f"#{len(self._groups)}")
 
     def render(self) -> str:
-        return "\n".join([*self.header, *self.functions.values(), *self._used(), *self.metadata, ""])
+        groups = [f"attributes {name} = {{ {text} }}" for text, name in self._groups.items()]
+        parts = [*self.header, *self.functions.values(), *self._used(), *groups, *self.metadata, ""]
+        return "\n".join(parts)
 
     def _used(self) -> list[str]:
         """What keeps functions from being dropped before their first call."""

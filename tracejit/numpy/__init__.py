@@ -15,6 +15,7 @@ from tracejit import ops as _ops
 from tracejit.interpreters import eval as _eval
 from tracejit.numpy import dispatch, linalg
 from tracejit.numpy.boxes import at as _at
+from tracejit.numpy.boxes import conversions as _conversions
 from tracejit.numpy.boxes import methods as _methods
 from tracejit.numpy.boxes import operators as _operators
 from tracejit.numpy.dispatch import NAMES as _NAMES

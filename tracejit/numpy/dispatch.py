@@ -78,6 +78,8 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
 
 def publish(np_function: Any, fn: Any, *names: str) -> Any:
     """Enter `fn` into the tables."""
+    if np_function is not None and not fn.__doc__:
+        fn.__doc__ = f"`numpy.{np_function.__name__}`, for traced values too."
     if np_function is not None:
         NUMPY_TO_TRACEJIT[np_function] = fn
     for name in names:

@@ -20,6 +20,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(
-        f"tracejit.numpy.linalg has no {name!r}; use numpy.linalg.{name} on values that are not traced, "
-        "or call it through tracejit.pure_callback"
+        f"tracejit.numpy.linalg has no {name!r}; use numpy.linalg.{name} on values that are not traced"
     )

@@ -159,10 +159,10 @@ class Ufunc:
         return wrap(result) if out is None else store(out, result, self.__name__)
 
     def reduceat(self, a: Any, *args: Any, **kwargs: Any) -> Any:
-        """`ufunc.reduceat`, of values that are not traced."""
-        if has_box((a, *args)):
-            raise UnsupportedFunctionError(name=f"numpy.{self.__name__}.reduceat")
-        return self.np.reduceat(a, *args, **kwargs)
+        """`ufunc.reduceat`; its segments are not implemented for traced values."""
+        if not has_box((a, *args)):
+            return self.np.reduceat(a, *args, **kwargs)
+        raise UnsupportedFunctionError(name=f"numpy.{self.__name__}.reduceat")
 
     def outer(self, a: Any, b: Any, **kwargs: Any) -> Any:
         """`ufunc.outer`: all pairs of elements."""

@@ -3,8 +3,30 @@
 # Families use each other at call time through this package; the order below is that of their needs at import.
 # isort: off
 from tracejit.ops import arithmetic, compare, create, cumulative, reduce, transcendental
-from tracejit.ops import broadcast, concat, dims, shape, slices, gather, scatter, index, index_check, linalg, sort
-from tracejit.ops import complexes, helpers, identities, moves, powers, scalar, scalar_order, scale, scatter_rules
+from tracejit.ops import (
+    broadcast,
+    concat,
+    dims,
+    shape,
+    slices,
+    gather,
+    scatter,
+    index,
+    index_check,
+    linalg,
+    sort,
+)
+from tracejit.ops import (
+    complexes,
+    helpers,
+    identities,
+    moves,
+    powers,
+    scalar,
+    scalar_order,
+    scale,
+    scatter_rules,
+)
 from tracejit.ops import values, windows
 # isort: on
 

@@ -1,9 +1,10 @@
 """Transcendental functions that LLVM vectorises, in float32 and float64.
 
 Each is written once on the loop IR builder and becomes an internal LLVM function of the modules that use
-it: inlined where there are few calls, out of line where there are many (`outline`). Accuracy: at most 1 ULP for exp, log, sin, cos, tanh, expm1, log1p over their whole
-range, 2 for the others; edge values (NaN, infinities, signed zeros, subnormals, overflow) are NumPy's.
-The same bits come out at every vector width and position.
+it: inlined where there are few calls, out of line where there are many (`outline`). Accuracy: at most 1
+ULP for exp, log, sin, cos, tanh, expm1, log1p over their whole range, 2 for the others; edge values (NaN,
+infinities, signed zeros, subnormals, overflow) are NumPy's. The same bits come out at every vector width
+and position, inlined or not.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def _function_text(name: str, size: int, variants: bool, inline: bool) -> str:
     t = "double" if size == 8 else "float"
     parameters = ", ".join(f"{t} %x{n}" for n in range(FUNCTIONS[name][1]))
     how = "alwaysinline" if inline else "noinline"
-    head = f"define internal {t} @tj.{name}.f{size * 8}({parameters}) {how} nounwind willreturn memory(none) {{"
+    head = (
+        f"define internal {t} @tj.{name}.f{size * 8}({parameters}) {how} nounwind willreturn memory(none) {{"
+    )
     return "\n".join([head, "start:", *_written(name, size, _branched, variants).lines, "}"])
 
 
@@ -124,5 +127,6 @@ def emit_call(f: Function, inst: Inst) -> str:
     if name not in module.functions:
         _define(module, inst.attr, size)
     t, bits = reg_type(inst.out.dtype), module.outlined.get(name)
-    attributes = " " + outline.attribute(name, size, bits, len(inst.args)) if bits else ""
+    variants = outline.attribute(name, size, bits, len(inst.args)) if bits else ""
+    attributes = " " + module.attributes(variants) if variants else ""
     return f.let(f"call {t} @{name}({', '.join(typed(f, a) for a in inst.args)}){attributes}")

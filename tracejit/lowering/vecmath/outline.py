@@ -18,10 +18,12 @@ from tracejit.lowering.loopir import For, Inst
 
 # The instructions that inlined calls of one function may add to a module: below it the code is a little
 # faster, above it compiling takes longer than running usually gains.
-BUDGET = 1200
+BUDGET = 300
 
 _PURE = "nounwind willreturn memory(none)"
-_TOKEN = re.compile(r"%[\w.]+|@[\w.]+|\b(?:double|float|i1|i32|i64)\b|0x[0-9A-F]+|-?\b\d+\b|\btrue\b|\bfalse\b")
+_TOKEN = re.compile(
+    r"%[\w.]+|@[\w.]+|\b(?:double|float|i1|i32|i64)\b|0x[0-9A-F]+|-?\b\d+\b|\btrue\b|\bfalse\b"
+)
 
 Key = tuple[str, int]  # a function's name and the size of its format
 

@@ -166,7 +166,7 @@ def _arange_known(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     if count <= SMALL_CONSTANT:
         return new_array(np.arange(*args, dtype=dtype))
     d = (
-        np.arange(head[0], head[0], 1 if step is None else step, dtype).dtype
+        np.arange(head[0], head[0], 1 if step is None else step, dtype).dtype  # type: ignore[call-overload]
         if dtype is None
         else np.dtype(dtype)
     )

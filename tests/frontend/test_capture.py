@@ -1,0 +1,112 @@
+"""Captured arrays in eager transformations: the user's memory, which traced values may index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit import lax
+from tracejit.errors import ReadOnlyViewError
+from tracejit.frontend.capture import EagerCapture
+from tracejit.tracing import CapturedArray
+
+TABLE = np.arange(12.0).reshape(4, 3)
+
+
+def rows(x: Any) -> Any:
+    return lax.fori_loop(0, 3, lambda i, c: c + TABLE[i] * x + TABLE.T[0, i], np.zeros(3)).sum()
+
+
+def test_traced_values_index_captured_arrays() -> None:
+    want = np.sum(TABLE[:3] * 2.0 + TABLE[:3, :1])
+    assert rows(2.0) == tj.jit(rows)(2.0) == want
+    assert tj.grad(rows)(2.0) == tj.jit(tj.grad(rows))(2.0) == TABLE[:3].sum()
+    np.testing.assert_array_equal(tj.vmap(lambda i: TABLE[i, 1:])(np.array([2, 0])), TABLE[[2, 0], 1:])
+    np.testing.assert_array_equal(tj.vmap(lambda i: TABLE[[i, 0]])(np.array([2])), TABLE[[[2, 0]]])
+
+
+def test_slices_of_traced_extent() -> None:
+    table = TABLE[:3] / 10
+
+    def body(i: Any, x: Any) -> Any:
+        x[i] += np.sum(table[i, :i] * x[:i])
+        return x
+
+    want = np.ones(3)
+    for i in range(3):
+        want[i] += np.sum(table[i, :i] * want[:i])
+    np.testing.assert_allclose(lax.fori_loop(0, 3, body, np.ones(3)), want)
+    with tj.disable_jit():  # a function that is called as it is, loops inside
+        np.testing.assert_allclose(tj.jit(lambda x: lax.fori_loop(0, 3, body, x))(np.ones(3)), want)
+
+
+def test_local_arrays_of_functions_that_run_as_they_are() -> None:
+    def f(x: Any) -> Any:
+        local = np.array([1.0, 2.0, 4.0])
+        return lax.fori_loop(0, 3, lambda i, c: c + local[i] * x, 0.0)
+
+    with tj.disable_jit():
+        assert tj.jit(f)(2.0) == 14.0
+    assert lax.cond(True, f, f, 2.0) == 14.0
+
+
+def test_results_are_plain_arrays_and_captured_memory_is_the_users() -> None:
+    def f(x: Any) -> Any:
+        assert isinstance(TABLE, np.ndarray) and TABLE is TABLE
+        return {
+            "same": TABLE,
+            "view": TABLE[1:],
+            "sum": TABLE.sum(),
+            "new": TABLE * 2,
+            "sorted": np.sort(TABLE),
+            "x": x,
+        }
+
+    out = tj.jvp(f, (1.0,), (1.0,))[0]
+    assert {type(v) for v in out.values()} == {np.ndarray, np.float64}
+    array = np.zeros(2)
+
+    def writes(x: Any) -> Any:
+        array[0] = 7.0
+        return x
+
+    tj.grad(writes)(1.0)
+    assert array[0] == 7.0
+
+
+def test_copies_may_be_assigned_traced_values() -> None:
+    def f(x: Any) -> Any:
+        y = np.copy(TABLE)
+        y[0] = x
+        return y.sum()
+
+    assert tj.grad(f)(1.0) == 3.0
+
+
+def test_nothing_is_written_through_a_traced_index() -> None:
+    def body(i: Any, c: Any) -> Any:
+        TABLE[i][0] = 5.0
+        return c
+
+    with pytest.raises(ReadOnlyViewError):
+        lax.fori_loop(0, 3, body, 1.0)
+
+
+def test_jit_inside_follows_the_array() -> None:
+    array = np.array([1.0, 2.0])
+    f = tj.grad(lambda x: tj.jit(lambda v: v * array.sum() + array[0])(x))
+    assert f(2.0) == 3.0
+    array[1] = 5.0
+    assert f(2.0) == 6.0
+
+
+def test_the_capture_itself() -> None:
+    capture = EagerCapture()
+    seen = capture.array(None, TABLE)  # type: ignore[arg-type]
+    assert type(seen) is CapturedArray and seen.plain is TABLE and not capture.guarded
+    words = np.array(["a"])
+    assert capture.array(None, words) is words  # type: ignore[arg-type]
+    assert capture.scalar(None, 1.0) is NotImplemented  # type: ignore[arg-type]

@@ -1,0 +1,95 @@
+"""The documents are true: their code runs, the files they name exist, and every public name has a docstring."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracejit as tj
+from tracejit.ir.primitive import REGISTRY
+
+ROOT = Path(__file__).parents[1]
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def test_the_worked_example_of_an_op() -> None:
+    (block,) = re.findall(r"^```python\n(.*?)^```", ARCHITECTURE, re.MULTILINE | re.DOTALL)
+    before = set(REGISTRY)
+    try:
+        exec(compile(block, "ARCHITECTURE.md", "exec"), {"__name__": "architecture"})
+        assert set(REGISTRY) - before == {"softplus"}
+    finally:
+        for name in set(REGISTRY) - before:
+            del REGISTRY[name]
+
+
+def test_every_room_has_a_floor_in_the_table() -> None:
+    table = "\n".join(line for line in ARCHITECTURE.splitlines() if re.match(r"\| F\d", line))
+    rooms = {
+        p.name.removesuffix(".py") for p in (ROOT / "tracejit").iterdir() if p.suffix == ".py" or p.is_dir()
+    }
+    assert [r for r in sorted(rooms - {"__pycache__"}) if not re.search(rf"\b{r}\b", table)] == []
+
+
+@pytest.mark.parametrize(
+    "name", re.findall(r"`((?:lowering|api|frontend|ops|tracing|values)\.[A-Za-z_.]+)`", ARCHITECTURE)
+)
+def test_names_in_the_architecture_exist(name: str) -> None:
+    found = sum(len(list(_lookup(root, name))) for root in ("tracejit", "tracejit.ir"))
+    assert found, name
+
+
+def _lookup(root: str, name: str) -> Iterator[Any]:
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            obj: Any = importlib.import_module(f"{root}.{'.'.join(parts[:cut])}")
+        except ImportError:
+            continue
+        for part in parts[cut:]:
+            obj = getattr(obj, part, None)
+        if obj is not None:
+            yield obj
+            return
+
+
+def public_names() -> Iterator[tuple[str, Any]]:
+    for name in tj.__all__:
+        yield f"tj.{name}", getattr(tj, name)
+    for name in tj.tree.__all__:
+        yield f"tj.tree.{name}", getattr(tj.tree, name)
+    for name in dir(tj.lax):
+        if not name.startswith("_"):
+            yield f"tj.lax.{name}", getattr(tj.lax, name)
+    for name in tj.numpy.__all__:
+        yield f"tj.numpy.{name}", getattr(tj.numpy, name)
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    names = [(name, x) for name, x in public_names() if callable(x) or inspect.ismodule(x)]
+    assert [name for name, x in names if not (x.__doc__ or "").strip()] == []
+    assert len(names) > 400
+
+
+def test_every_public_parameter_is_annotated() -> None:
+    functions = [(n, f) for n, f in public_names() if inspect.isfunction(f) and not n.startswith("tj.numpy")]
+    bare = [
+        f"{name}({p.name})"
+        for name, f in functions
+        for p in inspect.signature(f).parameters.values()
+        if p.annotation is p.empty and not hasattr(f, "op")
+    ]
+    assert bare == []
+
+
+def test_documents_name_existing_files() -> None:
+    for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+        text = (ROOT / document).read_text(encoding="utf-8")
+        for path in re.findall(r"`((?:tests|tracejit|examples)/[\w/.]+)`", text):
+            assert (ROOT / path).exists(), f"{document}: {path}"

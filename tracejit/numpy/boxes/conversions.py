@@ -1,0 +1,125 @@
+"""What Python's conversions make of a box: bool, float, int, index, hash, text; only of values that are known."""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes
+from tracejit.errors import (
+    ArgumentTypeError,
+    LostDerivativeError,
+    ShapeError,
+    TracerArrayError,
+    TracerBoolError,
+    TracerFloatError,
+    TracerIntegerError,
+)
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.members import member
+from tracejit.tracing import Box, box
+
+
+def known_value(x: Box, error: Any) -> Any:
+    """The NumPy array behind a box if it is known while tracing; raises `error` otherwise."""
+    value = extents.known(x.read())
+    if value is None:
+        raise error(aval=str(x.aval))
+    return value
+
+
+def known_number(x: Box) -> Any:
+    """The value for a conversion to Python numbers; they carry no derivative, so none may be lost."""
+    value = known_value(x, TracerFloatError)
+    if isinstance(x.read(), Value) and dtypes.is_inexact(x.aval.dtype):
+        raise LostDerivativeError(aval=str(x.aval))
+    return value
+
+
+@member("__bool__")
+def _bool(x: Box) -> bool:
+    if x.aval.is_static and x.aval.size > 1:
+        raise ShapeError(
+            op="bool", problem="the truth value of an array with more than one element is ambiguous; "
+            "use a.any() or a.all()"
+        )  # fmt: skip
+    return bool(known_value(x, TracerBoolError))
+
+
+_STORES = {opcode.opmap[n] for n in ("STORE_SUBSCR", "STORE_SLICE") if n in opcode.opmap}
+
+
+def _refuse_store(x: Box) -> None:
+    """`ndarray[i] = x` converts x to a number silently, losing its derivative: found by the opcode at work."""
+    frame = sys._getframe(2)
+    if frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] in _STORES and isinstance(x.read(), Value):
+        raise TracerArrayError(aval=str(x.aval))
+
+
+@member("__float__")
+def _float(x: Box) -> float:
+    _refuse_store(x)
+    return float(known_number(x))
+
+
+@member("__complex__")
+def _complex(x: Box) -> complex:
+    _refuse_store(x)
+    return complex(known_number(x))
+
+
+@member("__int__")
+def _int(x: Box) -> int:
+    _refuse_store(x)
+    return int(known_value(x, TracerIntegerError))
+
+
+@member("__index__")
+def _index(x: Box) -> int:
+    if x.aval.dtype.kind not in "iub" or x.aval.shape:
+        raise ArgumentTypeError(
+            name="index", problem=f"a traced {x.aval} cannot be interpreted as an integer"
+        )
+    return int(known_value(x, TracerIntegerError))
+
+
+@member("item")
+def item(x: Box, *index: Any) -> Any:
+    """The one element (or the one at `index`) as a Python number."""
+    return known_number(x).item(*index)
+
+
+@member("tolist")
+def tolist(x: Box) -> Any:
+    """Nested Python lists of numbers; needs known values."""
+    return known_number(x).tolist()
+
+
+@member("__hash__")
+def _hash(x: Box) -> int:
+    raise ArgumentTypeError(name="hash", problem=f"a traced {x.aval} is not hashable, as arrays are not")
+
+
+@member("__repr__")
+def _repr(x: Box) -> str:
+    return f"Traced<{x.aval}>"
+
+
+@member("__format__")
+def _format(x: Box, spec: str) -> str:
+    value = extents.known(x.read()) if spec else None
+    return format(value.item() if np.ndim(value) == 0 else value, spec) if value is not None else _repr(x)
+
+
+@member("__copy__")
+def _copy(x: Box) -> Box:
+    out = box(x.read(), x.weak)
+    out.scalar = x.scalar
+    return out
+
+
+Box.__deepcopy__ = lambda x, memo: _copy(x)  # type: ignore[attr-defined]
