@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from numpy import sin, sqrt
 
-import tracejit as tj
 from tests.frontend.fake import Marked, module, traced
-from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.errors import CapturedWriteError
 from tracejit.frontend import modules
 from tracejit.ir.avals import Aval
 from tracejit.tracing import Box, Storage
@@ -123,11 +122,3 @@ def test_module_attribute_that_is_missing():
     assert out == 3
     helpers.x = 4
     assert not guards.check()
-
-
-def test_the_global_random_state_is_refused_in_programs_and_used_eagerly() -> None:
-    with pytest.raises(RandomStateError, match=r"np\.random\.normal"):
-        tj.jit(lambda x: x + np.random.normal())(1.0)
-    assert tj.grad(lambda x: x * np.random.uniform(1.0, 2.0))(1.0) >= 1.0
-    seeded = tj.jit(lambda x: x + np.random.default_rng(0).normal())
-    assert seeded(1.0) == seeded(1.0) == 1.0 + np.random.default_rng(0).normal()

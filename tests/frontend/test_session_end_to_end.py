@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 from tests.frontend.fake import FakeCapture, module
 from tracejit import frontend
-from tracejit.errors import CapturedWriteError
+from tracejit.errors import CapturedWriteError, RandomStateError
 
 SOURCE = """
 import numpy as np
@@ -187,3 +187,11 @@ def test_scalars_by_reference():
     assert guards.arrays() == (2.0, 1.5)
     m.a = 2
     assert guards.why() == "global `a` changed from float to int"
+
+
+def test_the_global_random_state_is_refused_in_programs_and_used_eagerly() -> None:
+    with pytest.raises(RandomStateError, match=r"np\.random\.normal"):
+        tj.jit(lambda x: x + np.random.normal())(1.0)
+    assert tj.grad(lambda x: x * np.random.uniform(1.0, 2.0))(1.0) >= 1.0
+    seeded = tj.jit(lambda x: x + np.random.default_rng(0).normal())
+    assert seeded(1.0) == seeded(1.0) == 1.0 + np.random.default_rng(0).normal()

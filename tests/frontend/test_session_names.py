@@ -273,7 +273,7 @@ def test_generator_and_exceptions():
 
     with pytest.raises(KeyError, match="mine") as e:
         traced(fails)
-    assert e.traceback[-1].path.name == "test_names.py"
+    assert e.traceback[-1].path.name == "test_session_names.py"
 
 
 def test_arrays_without_numbers_are_snapshots():
