@@ -13,7 +13,6 @@ from tests.lowering.programs import Maker
 from tests.lowering.running import (
     check,
     copies,
-    native,
     nodes,
     outer_nests,
     run,
@@ -261,19 +260,6 @@ def test_leading_axes_are_reduced_row_by_row():
 def test_cumulative(axis, reverse):
     check(lambda x: ops.cumulative.cumsum(sin(x), axis=axis, reverse=reverse), normal(3, 4, 5))
     check(lambda x: ops.cumulative.cummax(x, axis=axis, reverse=reverse), normal(3, 0, 2))
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("axis", [0, 1])
-def test_cumulative_starts_with_the_element_itself(axis, reverse):
-    (zeros,) = native(
-        trace(lambda x: ops.cumulative.cumsum(x, axis=axis, reverse=reverse), normal(2, 2)),
-        np.full((2, 2), -0.0),
-    )
-    assert np.signbit(zeros).all()
-    z = np.full((2, 2), complex(np.inf, 0.0))
-    with np.errstate(all="ignore"):
-        check(lambda x: ops.cumulative.cumprod(x, axis=axis, reverse=reverse), z)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "float32", "int64"])

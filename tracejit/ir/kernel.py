@@ -60,13 +60,15 @@ class Reduce(Kernel):
     `finish(k, state, dtype)` the output scalar (`dtype`: the output's).
     `tree='sum'` asks for the blocked, vectorised, compensated summation tree;
     'reassoc' says the step may be reordered freely (max, any, integer sum);
-    'ordered' that it may not.
+    'ordered' that it may not. `extreme(k, x, y)` (or None) says that the state of floats is
+    (extreme element, its first index): the one of two that it keeps, NaN if either is.
     """
 
     init: Callable[..., tuple]
     step: Callable[..., tuple]
     finish: Callable[..., Any]
     tree: str
+    extreme: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)

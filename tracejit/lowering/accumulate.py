@@ -7,18 +7,22 @@ better, and the same bits whatever the number of threads.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tracejit import dtypes
 from tracejit.ir.jaxpr import Eqn
 from tracejit.lowering.hoist import Recorder
-from tracejit.lowering.loopir import Pair
+from tracejit.lowering.loopir import I64, Pair
+
+_NOWHERE = (1 << 63) - 1
 
 
 class Accumulator:
     """The state of one reduction in slots."""
 
     blocked = False
+    searches = False  # whether a block whose result is better than those before is read again
 
     def __init__(self, k: Recorder, eqn: Eqn) -> None:
         self.k = k
@@ -87,6 +91,47 @@ class Sum(Accumulator):
         return self.finish((_corrected(k, k.get(self.totals[0]), k.get(self.totals[1])),))
 
 
+class Search(Accumulator):
+    """The first position of an extreme float. A block is run through for its extreme, which vectorises,
+    and only if that beats all before a second time for the position."""
+
+    blocked = searches = True
+
+    def __init__(self, k: Recorder, eqn: Eqn) -> None:
+        super().__init__(k, eqn)
+        self.vector = True
+        self.best, self.where = self.slots
+        self.top = k.slot(self.initial[0], "top")
+        k.set(self.where, -1)
+
+    def open_block(self) -> None:
+        """Start from the infinity that loses against everything."""
+        k = self.k
+        low, high = k.const(-math.inf, self.top.dtype), k.const(math.inf, self.top.dtype)
+        kept = self.form.extreme(k, low, high)
+        k.set(self.top, k.select(k.eq(kept, high), low, high))
+
+    def add(self, x: Any, position: Any) -> None:
+        self.k.set(self.top, self.form.extreme(self.k, self.k.get(self.top), x))
+
+    def is_better(self) -> Any:
+        """Whether the block that has just been run through has a better element than those before."""
+        k, top, best = self.k, self.k.get(self.top), self.k.get(self.best)
+        ahead = k.and_(k.ne(self.form.extreme(k, top, best), best), k.eq(best, best))
+        return k.or_(k.lt(k.get(self.where), 0), ahead)
+
+    def start_search(self) -> None:
+        self.k.set(self.best, self.k.get(self.top))
+        self.k.set(self.where, _NOWHERE)
+
+    def search(self, x: Any, position: Any) -> None:
+        k = self.k
+        hit = k.or_(k.eq(x, k.get(self.best)), k.ne(x, x))
+        k.set(
+            self.where, k.int_op("smin", k.get(self.where), k.select(hit, position, k.const(_NOWHERE, I64)))
+        )
+
+
 def _two_sum(k: Recorder, a: Any, b: Any) -> tuple[Any, Any]:
     """fl(a + b) and its rounding error (Knuth)."""
     if isinstance(a, Pair):
@@ -104,9 +149,11 @@ def _corrected(k: Recorder, total: Any, error: Any) -> Any:
     return k.select(k.eq(k.sub(error, error), 0), k.add(total, error), total)
 
 
-def accumulator(k: Recorder, eqn: Eqn) -> Accumulator:
-    """A fresh accumulator for a reduction."""
+def accumulator(k: Recorder, eqn: Eqn, searching: bool) -> Accumulator:
+    """A fresh accumulator for a reduction. `searching`: elements may be read twice."""
     form: Any = eqn.op.kernel
     dtype = form.init(k, eqn.invars[0].aval.dtype)[0].dtype
     is_inexact = dtypes.is_float(dtype) or dtypes.is_complex(dtype)
+    if searching and form.extreme is not None and dtype.kind == "f" and dtype.itemsize >= 4:
+        return Search(k, eqn)
     return Sum(k, eqn) if form.tree == "sum" and is_inexact else Accumulator(k, eqn)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.ir.kernel import Reduce
 from tracejit.lowering.access import ZERO, Flat, Index, Scalar, Stored, c_strides
-from tracejit.lowering.accumulate import Accumulator, accumulator
+from tracejit.lowering.accumulate import Accumulator, Search, accumulator
 from tracejit.lowering.context import loops
 from tracejit.lowering.loopir import I64, Const
 from tracejit.lowering.plan import Group
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tracejit.lowering.emit import Body
 
 _BLOCK = 1024  # elements that a sum adds up before it starts anew
+_SEARCHED = 64  # length from which the position of an extreme is searched after its value
 _EXPENSIVE = 8  # work an element from which on a row's values are kept for its next phase
 
 
@@ -136,12 +137,18 @@ def _phase(body: Body, group: Group, phases: Phases, own: dict[Var, Any], row: I
     reductions = [e for e in now if _is_reduce(e)]
     if not full and not reductions:
         return
-    accumulators = [accumulator(body.k, e) for e in reductions]
+    accumulators = [accumulator(body.k, e, not full and _is_long(group)) for e in reductions]
     _columns_of(body, group, row, full, reductions, accumulators, own)
     for e, acc in zip(reductions, accumulators, strict=True):
         v, x = e.outvars[0], acc.result()
         body.remember(v, row, x)
         body.put(own[v], row, x)
+
+
+def _is_long(group: Group) -> bool:
+    """Whether a row is worth reading in blocks, some of them twice."""
+    long = [d for d in group.domain[group.rows :] if not (type(d) is int and d == 1)]
+    return bool(long) and not (type(long[-1]) is int and long[-1] < _SEARCHED)
 
 
 def _is_full(eqn: Eqn, group: Group) -> bool:
@@ -170,27 +177,40 @@ def _columns_of(
     )
     outer = extents[:inner]
 
-    def element(columns: Index) -> None:
+    def operand(e: Eqn, columns: Index) -> tuple[Any, Any]:
+        """The element of a reduction's operand, and its position among those reduced."""
         position: Any = 0
         for i, d in zip(columns, extents, strict=True):
             position = k.add(k.mul(position, d), i)
+        if flat:
+            return body.read(e.invars[0], Flat(columns)), k.lift(position, I64)
+        order = loop_order(e.invars[0].aval.shape, tuple(e.params["axes"]))
+        return body.read(e.invars[0], operand_index((*row, *columns), order)), k.lift(position, I64)
+
+    def element(columns: Index) -> None:
         idx = Flat(columns) if flat else (*row, *columns)
         results = body.evaluate(full, idx, own)
         for e, acc in zip(reductions, accumulators, strict=True):
-            at = (
-                idx
-                if flat
-                else operand_index(idx, loop_order(e.invars[0].aval.shape, tuple(e.params["axes"])))
-            )
-            acc.add(body.read(e.invars[0], at), k.lift(position, I64))
+            acc.add(*operand(e, columns))
         body.commit(results, idx)
+
+    def search(before: Index, start: Any, stop: Any) -> None:
+        for e, acc in zip(reductions, accumulators, strict=True):
+            if isinstance(acc, Search):
+                with k.when(acc.is_better()):
+                    acc.start_search()
+                    with k.loop(start, stop, vector=True) as i:
+                        acc.search(*operand(e, (*before, i, *rest)))
 
     if not extents or one:
         element((ZERO,) * len(extents))
         return
     n, rest = extents[inner], (ZERO,) * (len(extents) - inner - 1)
     short = type(n) is int and n <= _BLOCK
-    blocked = any(a.blocked for a in accumulators) and not (short and all(d == 1 for d in outer))
+    in_blocks = any(a.blocked for a in accumulators)
+    blocked = in_blocks and not (
+        short and all(d == 1 for d in outer) and not any(a.searches for a in accumulators)
+    )
     for acc in accumulators if blocked else ():
         acc.prepare()
     with loops(body, outer, vector=False) as before:
@@ -200,19 +220,21 @@ def _columns_of(
         elif short:
             with _block(body, 0, n, accumulators, vector) as i:
                 element((*before, i, *rest))
+            search(before, 0, n)
         else:
-            with _blocks(body, n, accumulators, vector) as i:
-                element((*before, i, *rest))
+            with _blocks(body, n) as (start, stop):
+                with _block(body, start, stop, accumulators, vector) as i:
+                    element((*before, i, *rest))
+                search(before, start, stop)
 
 
 @contextlib.contextmanager
-def _blocks(body: Body, n: Any, accumulators: list[Accumulator], vector: bool) -> Iterator[Any]:
-    """A loop over range(n) in blocks."""
+def _blocks(body: Body, n: Any) -> Iterator[tuple[Any, Any]]:
+    """The blocks of range(n): where one starts and stops."""
     k, n = body.k, body.k.lift(n, I64)
     with k.loop(0, k.int_op("sdiv", k.add(n, _BLOCK - 1), _BLOCK)) as b:
         start = k.mul(b, _BLOCK)
-        with _block(body, start, k.int_op("smin", k.add(start, _BLOCK), n), accumulators, vector) as i:
-            yield i
+        yield start, k.int_op("smin", k.add(start, _BLOCK), n)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracejit.ir.avals import Dim
+from tracejit.ir.avals import Dim, Shape
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tracejit.lowering.access import Inline, Scalar, Slice, Stored, is_contiguous
 from tracejit.lowering.context import loops
@@ -140,7 +140,8 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
             for n in range(len(outs))
             if (n < n_carry and n not in passed) or (n >= n_carry and rows[n - n_carry] is not None)
         ]
-        targets += [_row_target(body, a, r) for a, r in zip(outs[n_carry:], rows, strict=True)]
+        trailing = zip(outs[n_carry:], rows, eqn.outvars[n_carry:], strict=True)
+        targets += [_row_target(body, a, r, v.aval.shape[1:]) for a, r, v in trailing]
         scalars = _run(body, inner, values, owned, targets, used)
         for n, row in enumerate(rows):
             if row is not None and not outs[n_carry + n].aval.shape:
@@ -174,18 +175,18 @@ def _slice(body: Body, source: Any, var: Var, i: Any) -> Any:
     return source.row(body.k, i) if type(source) is Stored else Slice(source, var.aval, i)
 
 
-def _row_target(body: Body, atom: Atom, row: Stored | None) -> Storage | None:
+def _row_target(body: Body, atom: Atom, row: Stored | None, outer: Shape) -> Storage | None:
+    """Where a row of ys goes, whose shape is `outer` in the terms of the surrounding program."""
     if row is None or not atom.aval.shape:
         return None
-    if any(isinstance(d, Dim) for d in atom.aval.shape):
-        _clear(body, atom, row)
+    if any(isinstance(d, Dim) and d.bound is not None for d in atom.aval.shape):
+        _clear(body, atom, row, outer)
     return _target(row, atom.aval.shape)
 
 
-def _clear(body: Body, atom: Atom, row: Stored) -> None:
-    """Zeros for the part of a row that its dynamic shape leaves out."""
-
-    shape = tuple(d.bound if isinstance(d, Dim) else d for d in atom.aval.shape)
+def _clear(body: Body, atom: Atom, row: Stored, outer: Shape) -> None:
+    """Zeros for the part of a row that its dynamic shape leaves out; extents without a bound leave out none."""
+    shape = [d.bound if isinstance(d, Dim) and d.bound is not None else d for d in outer]
     with loops(body, shape) as idx:
         body.put(row, idx, body.k.const(0, atom.aval.dtype))
 

@@ -128,7 +128,7 @@ def _fold(
     )
 
 
-def _arg_kernel(predicate: str) -> Reduce:
+def _arg_kernel(predicate: str, extreme: Callable[..., Any]) -> Reduce:
     """State: the extreme element, its index. The first one wins; NaN beats all."""
     better = scalar_order.order(predicate)
 
@@ -144,6 +144,7 @@ def _arg_kernel(predicate: str) -> Reduce:
         step=step,
         finish=lambda k, state, dtype: k.cast(state[1], dtype),
         tree="ordered",
+        extreme=extreme,
     )
 
 
@@ -245,7 +246,7 @@ argmax = _reduction(
     "the index of the first maximum or NaN, in the flattened axes",
     _arg(np.argmax),
     kinds="biufc",
-    kernel=_arg_kernel("gt"),
+    kernel=_arg_kernel("gt", scalar_order.greatest),
     jvp=ZERO_TANGENT,
     result=dtypes.int64,
     identity=False,
@@ -256,7 +257,7 @@ argmin = _reduction(
     "the index of the first minimum or NaN, in the flattened axes",
     _arg(np.argmin),
     kinds="biufc",
-    kernel=_arg_kernel("lt"),
+    kernel=_arg_kernel("lt", scalar_order.least),
     jvp=ZERO_TANGENT,
     result=dtypes.int64,
     identity=False,
