@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
@@ -137,6 +137,8 @@ def test_gradients_agree_in_every_nesting(program: list[tuple[Any, ...]], seed: 
     x, y = rng.standard_normal(SHAPE), rng.uniform(0.5, 2.0, SHAPE)
     t = (rng.standard_normal(SHAPE), rng.standard_normal(SHAPE))
     with np.errstate(all="ignore"):
+        # Derivatives through infinities are NaN or not depending on the order of the chain rule.
+        assume(all(np.isfinite(v).all() for v in apply(program, x.copy(), y.copy())))
         g = tj.grad(loss, (0, 1))(x, y)
         forward = tj.jvp(loss, (x, y), t)[1]
         close(g, tj.jit(tj.grad(loss, (0, 1)))(x, y))
