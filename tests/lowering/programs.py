@@ -164,7 +164,7 @@ class Maker:
             x = ops.slices.slice(
                 x,
                 start_indices=[0] * len(shape),
-                limit_indices=[d // 2 + 1 if a == n else d for a, d in enumerate(shape)],
+                limit_indices=[(d // 2 + 1 if d > 2 else 1) if a == n else d for a, d in enumerate(shape)],
             )
         return x
 
