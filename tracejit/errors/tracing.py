@@ -130,7 +130,9 @@ class RandomStateError(TracejitError, TypeError):
     """Numbers of NumPy's global random state inside a jitted function would be drawn once, while tracing."""
 
     code = "TJ122"
-    cause = "{function} draws from NumPy's global random state, which a compiled program cannot do at every call."
+    cause = (
+        "{function} draws from NumPy's global random state, which a compiled program cannot do at every call."
+    )
     remedies = (
         "draw the numbers outside and pass them as an argument",
         "np.random.default_rng(seed) inside gives the same numbers at every call, if that is what is wanted",
