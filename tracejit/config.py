@@ -29,7 +29,6 @@ class Config:
     disable_jit: bool = False
     check_types: bool = False  # typecheck the IR after every trace and pass
     cache_size: int = 4096  # compiled functions kept in memory, over all functions
-    num_threads: int = 0  # 0: decided by the machine
 
     @contextlib.contextmanager
     def override(self, **settings: Any) -> Iterator[None]:
@@ -53,5 +52,4 @@ config = Config(
     disable_jit=_flag("TRACEJIT_DISABLE_JIT"),
     check_types=_flag("TRACEJIT_CHECK_TYPES"),
     cache_size=_number("TRACEJIT_CACHE_SIZE", 4096),
-    num_threads=_number("TRACEJIT_NUM_THREADS", 0),
 )

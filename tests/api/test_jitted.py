@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import pickle
 import types
 from typing import Any
 
@@ -350,3 +351,28 @@ def test_promotion_between_python_scalars() -> None:
     for a, b in [(1, 2), (1, 2.5), (True, 2), (1.0, 2j)]:
         got, want = tj.jit(lambda a, b: a + b)(a, b), a + b
         assert got == want and np.asarray(got).dtype == np.asarray(want).dtype
+
+
+@tj.jit
+def decorated(x: Any) -> Any:
+    return x * 2.0
+
+
+def undecorated(x: Any, n: int) -> Any:
+    return x * n
+
+
+def test_jitted_functions_are_pickled() -> None:
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    powered = tj.jit(undecorated, static_argnums=1)
+    assert powered(2.0, 3) == 6.0
+    copy = pickle.loads(pickle.dumps(powered))
+    assert copy(2.0, 3) == 6.0 and copy.trace_count == 1
+
+
+def test_inline_leaves_no_trace_of_the_call() -> None:
+    inner = tj.jit(lambda x: np.sin(x) * 2.0, inline=True)
+    x = np.arange(3.0)
+    names = [e.op.name for e in tj.make_jaxpr(lambda x: inner(x) + 1.0)(x).jaxpr.eqns]
+    assert names == ["sin", "mul", "add"]
+    np.testing.assert_allclose(tj.grad(lambda x: inner(x).sum())(x), 2.0 * np.cos(x))

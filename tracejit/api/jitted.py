@@ -48,7 +48,7 @@ _bounded = _Bounded()
 
 
 class Jitted:
-    """A compiled function. See `jit`. `trace_count` and `compile_seconds` count what it cost."""
+    """A compiled function, made by `jit`. `trace_count` says how often it has been traced."""
 
     def __init__(self, fun: Callable[..., Any], options: Options) -> None:
         functools.update_wrapper(self, fun)
@@ -57,13 +57,20 @@ class Jitted:
         self.trace_count = 0
         self._programs: dict[Any, list[Program]] = {}
         self._fast: dict[Any, FastCall] = {}
-        self._last_reason: str | None = None
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         return self if obj is None else functools.partial(self, obj)
 
     def __repr__(self) -> str:
         return f"<jitted {name_of(self.fun)}>"
+
+    def __reduce__(self) -> Any:
+        """Pickled by name if it is what its name means, else as its function and options; programs stay behind."""
+        name = name_of(self.fun)
+        found: Any = sys.modules.get(self.fun.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (Jitted, (self.fun, self.options))
 
     # -- calling
 

@@ -24,6 +24,7 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jvp import jvp_jaxpr
 from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.transpose import transpose_jaxpr
 from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval
@@ -32,15 +33,23 @@ from tracejit.ir.kernel import CallRegion
 from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops import helpers
-from tracejit.tracing import bind, use_trace
+from tracejit.tracing import bind, current_trace, use_trace
 
 
 def call(jaxpr: Jaxpr, args: Sequence[Any], *, name: str = "", inline: bool = False) -> list[Any]:
     """The outputs of `jaxpr` on raw values, as one equation; its equations one by one if it cannot be
-    one (an output whose extent is computed inside)."""
-    if has_local_extents(jaxpr):
+    one (an output whose extent is computed inside), or where a program is recorded and `inline` asks for it."""
+    if has_local_extents(jaxpr) or (inline and is_staging()):
         return eval_jaxpr(jaxpr, args)
-    return list(bind(call_op, *args, jaxpr=jaxpr, name=name, inline=inline))
+    return list(bind(call_op, *args, jaxpr=jaxpr, name=name))
+
+
+def is_staging() -> bool:
+    """Whether a program is being recorded, by the current trace or one around it."""
+    trace = current_trace()
+    while trace is not None and not isinstance(trace, StageTrace):
+        trace = trace.parent
+    return trace is not None
 
 
 def has_local_extents(jaxpr: Jaxpr) -> bool:
@@ -48,21 +57,19 @@ def has_local_extents(jaxpr: Jaxpr) -> bool:
     return any(local_axes(a.aval, jaxpr.invars) for a in jaxpr.outs)
 
 
-def _type(*avals: Aval, jaxpr: Jaxpr, name: str, inline: bool) -> list[Aval]:
+def _type(*avals: Aval, jaxpr: Jaxpr, name: str) -> list[Aval]:
     return region_avals(jaxpr, range(len(avals)), name or "call")
 
 
-def _eval(*args: Any, jaxpr: Jaxpr, name: str, inline: bool) -> list[Any]:
+def _eval(*args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
     with use_trace(ROOT):
         return list(jit.execute(jaxpr, args))
 
 
-def _jvp(
-    primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, inline: bool
-) -> tuple[list[Any], list[Any]]:
+def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
     new, out_nz = jvp_jaxpr(jaxpr, nonzero)
-    outs = call(new, [*primals, *pick(tangents, nonzero)], name=name, inline=inline)
+    outs = call(new, [*primals, *pick(tangents, nonzero)], name=name)
     values = outs[: len(out_nz)]
     return values, spread(outs[len(out_nz) :], out_nz, zero_tangents(values))
 
@@ -78,7 +85,7 @@ def closed_linearization(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[Jaxpr
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
     forward, linear, out_nz = closed_linearization(params["jaxpr"], nonzero)
-    outs = call(forward, primals, name=params["name"], inline=params["inline"])
+    outs = call(forward, primals, name=params["name"])
     values, residuals = outs[: len(out_nz)], outs[len(out_nz) :]
     ts: list[Any] = []
     if any(out_nz):
@@ -87,17 +94,17 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     return values, spread(ts, out_nz, zero_tangents(values))
 
 
-def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str, inline: bool) -> list[Any]:
+def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
     linear = tuple(is_linear(a) for a in args)
     ct_nz = flags(cts)
     back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
     known = [a for a in args if not is_linear(a)]
-    outs = call(back, [*known, *pick(cts, ct_nz)], name=name, inline=inline)
+    outs = call(back, [*known, *pick(cts, ct_nz)], name=name)
     full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
     return spread(full, linear, [None] * len(args))
 
 
-def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str, inline: bool) -> tuple[Any, Any]:
+def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str) -> tuple[Any, Any]:
     from_front = [
         x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
     ]
@@ -105,10 +112,8 @@ def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str, inline: 
     try:
         new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
     except DynamicExtentError:  # extents that differ between the lanes
-        return over_lanes(
-            scan_op, lambda *raw: call(jaxpr, raw, name=name, inline=inline), size, args, dims, name
-        )
-    outs = call(new, from_front, name=name, inline=inline)
+        return over_lanes(scan_op, lambda *raw: call(jaxpr, raw, name=name), size, args, dims, name)
+    outs = call(new, from_front, name=name)
     return outs, [0 if b else None for b in out_b]
 
 

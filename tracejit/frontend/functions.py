@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import FunctionState
-from tracejit.frontend.library import is_library_function
+from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.scopes import GuardedGlobals
 
@@ -30,7 +30,7 @@ def wrap_function(session: Session, node: Node, fn: types.FunctionType) -> Any:
         scope = scope.real
     if is_library_function(fn) and not _wraps_users_function(fn):
         session.check(node, "is", fn)
-        session.library(node, fn)
+        session.from_library(node, fn)
         return fn
     session.check(node, "function", FunctionState(fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__))
     return copy_function(session, node, fn, scope)
@@ -179,7 +179,7 @@ def wrap_builtin(session: Session, node: Node, value: Any) -> Any:
     owner = getattr(value, "__self__", None)
     session.check(node, "is", value)
     if owner is None or isinstance(owner, (types.ModuleType, type)):
-        session.library(node, value)
+        session.from_library(node, value)
         return value
     inner = session.wrap(node.named(value).attr("__self__"), owner)
     return value if inner is owner else getattr(inner, value.__name__)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit.errors import CapturedWriteError, RandomStateError
 from tracejit.frontend import active
-from tracejit.frontend.library import impure_origin, is_library_class
+from tracejit.frontend.origins import impure_origin, is_library_class
 from tracejit.tracing import Box, CapturedArray
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import optree
 
 from tracejit import tree
 from tracejit.frontend import shadows
-from tracejit.frontend.library import is_library_class
+from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.paths import Node
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def wrap_object(session: Session, node: Node, value: Any) -> Any:
     if reason:
         session.check(node, "is", value)
         if not is_quiet(type(value)):
-            session.library(node, value, reason)
+            session.from_library(node, value, reason)
         return value
     known = session.known(value)
     if known is not None:

@@ -24,7 +24,7 @@ from tracejit.frontend import (
 from tracejit.frontend.capture import Capture, Snapshot
 from tracejit.frontend.checks import Check, array_type
 from tracejit.frontend.guards import GuardSet
-from tracejit.frontend.library import impure_origin, is_library_module
+from tracejit.frontend.origins import impure_origin, is_library_module
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.scopes import GuardedGlobals
 from tracejit.tracing import Box, CapturedArray
@@ -169,7 +169,7 @@ class Session:
         self.check(node, "is", value)
         ours = classes.traced_class(value)
         if ours is None:
-            self.library(node, value)
+            self.from_library(node, value)
             watch.watch_class(self, value)
         return ours or value
 
@@ -243,7 +243,7 @@ class Session:
             self._noted.add(path)
             self.capture.snapshot(Snapshot(path, _describe(value), reason))
 
-    def library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
+    def from_library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
         """List something of a library that may keep state of its own."""
         if impure_origin(value):
             self.note(str(node), value, "it runs once, while tracing; its result is kept")

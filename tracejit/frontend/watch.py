@@ -12,7 +12,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend import containers, functions, objects, shadows
-from tracejit.frontend.library import is_generated, is_library_class, is_library_function
+from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.scopes import GuardedGlobals
 from tracejit.tracing import Box
