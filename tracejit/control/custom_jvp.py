@@ -7,14 +7,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit import ops, tree
-from tracejit.control.axes import processing_axis
 from tracejit.control.custom_closures import StagedRule, convert
-from tracejit.control.custom_rules import Call, boxed, make_call, matching_leaves, stage_call, tangent_value
+from tracejit.control.custom_rules import (
+    Call,
+    batch_with,
+    boxed,
+    make_call,
+    matching_leaves,
+    name_of_rule,
+    stage_call,
+    tangent_value,
+)
 from tracejit.control.regions import region_avals, union_effects, zero_tangents
 from tracejit.errors import ClosureDerivativeError, CustomRuleError, MissingRuleError
 from tracejit.interpreters import jit
 from tracejit.interpreters.eval import ROOT
-from tracejit.interpreters.vmap import batch_flat, batch_jaxpr, batch_to_front
+from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion
@@ -182,23 +190,6 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[An
     return rule(primals[first:], tangents[first:])
 
 
-def name_of_rule(rule: Any) -> str:
-    """The user's function that a rule belongs to."""
-    while hasattr(rule, "rule"):
-        rule = rule.rule
-    return rule.call.name
-
-
-def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
-    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
-    batched = tuple(d is not None for d in dims)
-    new, _ = batch_jaxpr(params["jaxpr"], size, batched, True, processing_axis())
-    front = [0 if b else None for b in batched[params["consts"] - params["rule"].extra :]]
-    rule = BatchedRule(params["rule"], size, front, processing_axis())
-    outs = bind(custom_jvp_op, *moved, **{**params, "jaxpr": new, "rule": rule})
-    return list(outs), [0] * len(outs)
-
-
 custom_jvp_op = Op(
     name="custom_jvp",
     doc="a function with a forward derivative of its own",
@@ -209,7 +200,7 @@ custom_jvp_op = Op(
     jvp=_jvp,
     linearize=FROM_JVP,
     transpose=NONLINEAR,
-    batch=_batch,
+    batch=batch_with(lambda: custom_jvp_op, BatchedRule),
     simplify=NO_IDENTITIES,
     effects=lambda params: frozenset() if params["jaxpr"] is None else union_effects(params["jaxpr"]),
     bounds=NO_BOUNDS,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracejit import dtypes, tree
+from tracejit.control.axes import processing_axis
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.staging import Staged, convert, flatten, stage_user
 from tracejit.errors import (
@@ -20,11 +21,12 @@ from tracejit.errors import (
 )
 from tracejit.interpreters.linearize import TangentTrace
 from tracejit.interpreters.stage import StageTrace, arg_avals
-from tracejit.interpreters.vmap import BatchTrace
+from tracejit.interpreters.vmap import BatchTrace, batch_jaxpr
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.primitive import Op
 from tracejit.ir.values import Zero
 from tracejit.ops import helpers
-from tracejit.tracing import Box, box, call_user, current_trace, to_raw
+from tracejit.tracing import Box, bind, box, call_user, current_trace, to_raw
 
 # What a function raises that looks at the values of its arguments while it is staged.
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
@@ -131,3 +133,27 @@ def matching_leaf(rule: str, path: str, x: Any, aval: Aval) -> Any:
             raise CustomRuleError(rule=rule, problem=f"{path} is {found} instead of {aval}")
         raw = convert(raw, aval.dtype)
     return raw
+
+
+def name_of_rule(rule: Any) -> str:
+    """The user's function that a rule belongs to."""
+    while hasattr(rule, "rule"):
+        rule = rule.rule
+    return rule.call.name
+
+
+def batch_with(get_op: Callable[[], Op], batched_rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The batch rule of an op with a user's rule: its jaxpr batched, its rule wrapped in `batched_rule`."""
+
+    def batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+        moved = [
+            x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
+        ]
+        batched = tuple(d is not None for d in dims)
+        new, _ = batch_jaxpr(params["jaxpr"], size, batched, True, processing_axis())
+        front = [0 if b else None for b in batched[params["consts"] - params["rule"].extra :]]
+        rule = batched_rule(params["rule"], size, front, processing_axis())
+        outs = bind(get_op(), *moved, **{**params, "jaxpr": new, "rule": rule})
+        return list(outs), [0] * len(outs)
+
+    return batch

@@ -7,12 +7,13 @@ from typing import Any
 
 from tracejit import ops
 from tracejit.control.axes import processing_axis
+from tracejit.control.custom_rules import batch_with, name_of_rule
 from tracejit.control.regions import differentiable, flags, pick, region_avals, spread, union_effects
 from tracejit.control.residuals import refuse_dynamic
 from tracejit.errors import ClosureDerivativeError, NotDifferentiableError
 from tracejit.interpreters import jit
 from tracejit.interpreters.eval import ROOT
-from tracejit.interpreters.vmap import batch_flat, batch_jaxpr, batch_to_front
+from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion, NoKernel
@@ -114,7 +115,7 @@ def _eval(*args: Any, jaxpr: Jaxpr | None, fun: Any, consts: int, rule: Any) -> 
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     consts, rule = params["consts"], params["rule"]
     if any(flags(tangents[:consts])):
-        raise ClosureDerivativeError(name=_name(rule))
+        raise ClosureDerivativeError(name=name_of_rule(rule))
     first = consts - rule.extra
     args, ts = primals[first:], tangents[first:]
     outs, residuals, info = rule.fwd(args)
@@ -132,22 +133,6 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     ]
 
 
-def _name(rule: Any) -> str:
-    while hasattr(rule, "rule"):
-        rule = rule.rule
-    return rule.call.name
-
-
-def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
-    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
-    batched = tuple(d is not None for d in dims)
-    new, _ = batch_jaxpr(params["jaxpr"], size, batched, True, processing_axis())
-    front = [0 if b else None for b in batched[params["consts"] - params["rule"].extra :]]
-    rule = BatchedRules(params["rule"], size, front, processing_axis())
-    outs = bind(custom_vjp_op, *moved, **{**params, "jaxpr": new, "rule": rule})
-    return list(outs), [0] * len(outs)
-
-
 custom_vjp_op = Op(
     name="custom_vjp",
     doc="a function with a reverse derivative of its own",
@@ -158,7 +143,7 @@ custom_vjp_op = Op(
     jvp=not_differentiable(_NO_FORWARD),
     linearize=_linearize,
     transpose=NONLINEAR,
-    batch=_batch,
+    batch=batch_with(lambda: custom_vjp_op, BatchedRules),
     simplify=NO_IDENTITIES,
     effects=lambda params: frozenset() if params["jaxpr"] is None else union_effects(params["jaxpr"]),
     bounds=NO_BOUNDS,
@@ -174,7 +159,7 @@ def _linear_type(*_: Aval, out_avals: Sequence[Aval], **params: Any) -> list[Ava
 
 
 def _linear_eval(*_: Any, **params: Any) -> Any:
-    raise NotDifferentiableError(op=_name(params["rule"]), reason=_NO_FORWARD)
+    raise NotDifferentiableError(op=name_of_rule(params["rule"]), reason=_NO_FORWARD)
 
 
 def _linear_transpose(
