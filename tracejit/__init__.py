@@ -20,7 +20,7 @@ from tracejit.api.introspect import (
 from tracejit.api.jacobians import hessian, hvp, jacfwd, jacrev, linear_transpose
 from tracejit.api.jitted import jit
 from tracejit.config import config
-from tracejit.control.checkpoint import checkpoint, remat
+from tracejit.control.checkpoint import checkpoint, checkpoint_policies, remat
 from tracejit.control.custom import custom_jvp, custom_vjp
 from tracejit.errors import TracejitError
 
@@ -31,6 +31,7 @@ __all__ = [
     "TracejitError",
     "block_until_ready",
     "checkpoint",
+    "checkpoint_policies",
     "config",
     "custom_jvp",
     "custom_vjp",

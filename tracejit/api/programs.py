@@ -12,7 +12,7 @@ from tracejit.api.common import name_of, plain
 from tracejit.control.call import call
 from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
 from tracejit.interpreters import jit as native
-from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
 from tracejit.tracing import LOCK, Box, Storage, to_raw
@@ -205,7 +205,3 @@ def const_sources(consts: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
 
 
 _LEAF = tree.structure(0)
-
-
-def avals_of(leaves: Sequence[Any]) -> tuple[Aval, ...]:
-    return tuple([aval_of(x) for x in leaves])

@@ -144,11 +144,6 @@ def region_avals(jaxpr: Jaxpr, operands: Sequence[int], op: str) -> list[Aval]:
     return [outer_aval(a.aval, position, op) for a in jaxpr.outs]
 
 
-def zeros_like_invar(jaxpr: Jaxpr, n: int, env: dict[Any, Any]) -> Any:
-    """Zeros of the tangent type of input `n`, its extents being looked up in `env`."""
-    return zeros_in(jaxpr.invars[n].aval.tangent(), env)
-
-
 def zeros_in(aval: Aval, env: dict[Any, Any]) -> Any:
     """Zeros of type `aval`, with extents that are keys of `env` replaced by its values."""
     return helpers.instantiate(Zero(rename_dims(aval, env)))
@@ -166,19 +161,3 @@ def with_outputs(jaxpr: Jaxpr, extra: Callable[[dict[Any, Any], list[Any]], list
         return extra(dict(zip(jaxpr.invars, args, strict=True)), eval_jaxpr(jaxpr, args))
 
     return build(fn, jaxpr.invars, jaxpr.name)
-
-
-def with_zero_outputs(
-    jaxpr: Jaxpr, given: Sequence[bool], wanted: Sequence[bool], avals: Sequence[Aval]
-) -> Jaxpr:
-    """`jaxpr` gives the outputs marked by `given`; the result gives those marked by `wanted`, the
-    missing ones as zeros of `avals` (whose extents are inputs of `jaxpr`)."""
-    if tuple(given) == tuple(wanted):
-        return jaxpr
-
-    def extra(env: dict[Any, Any], outs: list[Any]) -> list[Any]:
-        full = spread(outs, given, [None] * len(given))
-        rows = zip(full, wanted, avals, strict=True)
-        return [zeros_in(a, env) if x is None else x for x, w, a in rows if w]
-
-    return with_outputs(jaxpr, extra)

@@ -272,8 +272,3 @@ def check_output(name: str, source: np.dtype, target: np.dtype, casting: str = "
     """Raises OutputCastError unless NumPy's casting rule allows the result in the output's dtype."""
     if source != target and not np.can_cast(source, target, casting):  # type: ignore[arg-type]
         raise OutputCastError(name=name, source=source, target=target, rule=casting)
-
-
-def wraps_all(raws: Iterable[Any]) -> tuple[Any, ...]:
-    """Raw results as user code sees them."""
-    return tuple(map(wrap, raws))

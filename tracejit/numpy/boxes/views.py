@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ConcreteValueError, DynamicExtentError
+from tracejit.errors import DynamicExtentError
 from tracejit.ir.avals import Dim, DimSize, Shape, aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.extents import Number
@@ -318,12 +318,3 @@ def _shadow_region(x: np.ndarray, r: Region) -> np.ndarray:
     shape = [1 if a is None else r.sizes[a] for a in r.axes]
     strides = [0 if a is None else x.strides[a] * r.steps[a] for a in r.axes]
     return np.lib.stride_tricks.as_strided(x, shape, strides)
-
-
-def concrete_ints(values: Any) -> tuple[int, ...]:
-    """Sizes that must be static, as Python ints. Raises ConcreteValueError for traced ones."""
-    out = tuple(extents.number(v) for v in values)
-    for v in out:
-        if type(v) is not int:
-            raise ConcreteValueError(aval=str(v.aval))
-    return out
