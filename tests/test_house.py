@@ -20,8 +20,8 @@ FLOORS = [
     {"ops", "passes", "lowering"},
     {"interpreters"},
     {"control"},
-    {"numpy", "lax"},
-    {"frontend", "api", "doctor", "test_util", "__init__", "__main__"},
+    {"numpy", "lax", "scipy", "random", "nn", "debug"},
+    {"frontend", "api", "extend", "doctor", "test_util", "__init__", "__main__"},
 ]
 LEVEL = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know each other, and nothing more.
@@ -30,6 +30,16 @@ NEIGHBOURS = {
     ("tree", "errors"),
     ("config", "errors"),
     ("lax", "numpy"),
+    ("scipy", "numpy"),
+    ("scipy", "lax"),
+    ("random", "numpy"),
+    ("random", "lax"),
+    ("random", "scipy"),
+    ("nn", "numpy"),
+    ("nn", "lax"),
+    ("nn", "scipy"),
+    ("nn", "random"),
+    ("debug", "numpy"),
     ("api", "frontend"),
     ("test_util", "api"),
     ("__init__", "*"),

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.rule_cases import CASES, REVERSE_ONLY, Case
+from tests.cases import CASES, REVERSE_ONLY
+from tests.cases.makers import Case
 from tracejit import dtypes
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import aval_of

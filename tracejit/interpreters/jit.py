@@ -13,6 +13,7 @@ import numpy as np
 from tracejit.config import config
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
+from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import compile as machine
@@ -36,7 +37,7 @@ class Compiled:
         start = time.perf_counter()
         with use_trace(ROOT):
             self.source_jaxpr = jaxpr
-            self.jaxpr = pipeline.run(jaxpr)
+            self.jaxpr = pipeline.run(expand(jaxpr))
             _debug(2, self.jaxpr)
             self.lowered = fuse.lower(self.jaxpr, list(in_strides), dict(aliases or {}))
             self.llvm = cpu.emit(self.lowered.program)

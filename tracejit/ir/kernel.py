@@ -126,6 +126,18 @@ class Opaque(Kernel):
 
 
 @dataclass(frozen=True)
+class Composite(Opaque):
+    """A formula of other ops: `fn(*operands, **params) -> output`, a list for an op with several.
+
+    `fn` is given and gives raw values of the staging trace. The jit interpreter puts what it binds in
+    the equation's place before the passes run, so it fuses like everything else. Where `fn` gives None
+    (for these shapes or dtypes), the op runs opaquely.
+    """
+
+    fn: Callable[..., Any]
+
+
+@dataclass(frozen=True)
 class CallRegion(Kernel):
     """Inlines `params['jaxpr']` over the operands."""
 

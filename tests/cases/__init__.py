@@ -1,0 +1,22 @@
+"""Example applications of every primitive, for the rule-completeness test: one file a family.
+
+`CASES[op name]` is a list of cases: a function of raw values that binds the op, and makers of its
+operands. An op without a case fails the test. Data keep away from points of non-differentiability.
+A file of cases has a `CASES` dictionary, and may have `REVERSE_ONLY`: ops seen in derivatives only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from tests.cases.makers import Case
+
+CASES: dict[str, list[Case]] = {}
+REVERSE_ONLY: set[str] = set()
+
+for _module in pkgutil.iter_modules(__path__):
+    _family = importlib.import_module(f"{__name__}.{_module.name}")
+    for _name, _cases in getattr(_family, "CASES", {}).items():
+        CASES.setdefault(_name, []).extend(_cases)
+    REVERSE_ONLY.update(getattr(_family, "REVERSE_ONLY", ()))

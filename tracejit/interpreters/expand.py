@@ -1,0 +1,54 @@
+"""Expansion: composite ops are replaced by the ops that they are formulas of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import StageTrace, jaxpr_arg_avals, make_args
+from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
+from tracejit.ir.kernel import Composite
+from tracejit.ir.primitive import Op
+from tracejit.tracing import current_trace, new_trace
+
+
+class _Expander(StageTrace):
+    """Staging in which a composite op is its formula, and the bodies of regions are expanded."""
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if isinstance(op.kernel, Composite):
+            done = op.kernel.fn(*args, **params)
+            if done is not None:
+                return done
+        return self.record(op, args, {name: _expanded(p) for name, p in params.items()})
+
+
+def _expanded(param: Any) -> Any:
+    if isinstance(param, Jaxpr):
+        return expand(param)
+    if type(param) is tuple and any(isinstance(p, Jaxpr) for p in param):
+        return tuple([expand(p) if isinstance(p, Jaxpr) else p for p in param])
+    return param
+
+
+def expand(jaxpr: Jaxpr) -> Jaxpr:
+    """`jaxpr` without composite ops that have a formula; the same object if there are none."""
+    return _expand(jaxpr) if _has_composites(jaxpr) else jaxpr
+
+
+def _has_composites(jaxpr: Jaxpr) -> bool:
+    return any(
+        isinstance(e.op.kernel, Composite) or any(map(_has_composites, sub_jaxprs(e.params)))
+        for e in jaxpr.eqns
+    )
+
+
+@memoize_by_jaxpr
+def _expand(jaxpr: Jaxpr) -> Jaxpr:
+    trace = _Expander(current_trace(), jaxpr.name)
+    args = make_args(trace, jaxpr_arg_avals(jaxpr), [v.bounds for v in jaxpr.invars])
+    with new_trace(trace):
+        new, consts = trace.freeze(args, eval_jaxpr(jaxpr, args))
+    assert not consts, "a formula closes over scalars only"
+    return new
