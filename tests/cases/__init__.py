@@ -13,10 +13,10 @@ import pkgutil
 from tests.cases.makers import Case
 
 CASES: dict[str, list[Case]] = {}
-REVERSE_ONLY: set[str] = set()
+REVERSE_ONLY: dict[str, list[Case]] = {}
 
 for _module in pkgutil.iter_modules(__path__):
     _family = importlib.import_module(f"{__name__}.{_module.name}")
     for _name, _cases in getattr(_family, "CASES", {}).items():
         CASES.setdefault(_name, []).extend(_cases)
-    REVERSE_ONLY.update(getattr(_family, "REVERSE_ONLY", ()))
+    REVERSE_ONLY.update(getattr(_family, "REVERSE_ONLY", {}))
