@@ -23,6 +23,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/*.txt")
+    parser.addoption("--programs", type=int, default=100_000, help="random programs of the exhaustive sweep")
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tracejit.config import Config, config
+from tracejit.errors import SettingValueError, UnknownSettingError
+
+
+def _override(name: str, value: Any) -> None:
+    with config.override(**{name: value}):
+        pass
 
 
 def test_override_restores_also_after_errors() -> None:
@@ -34,6 +42,17 @@ def test_unknown_settings() -> None:
         ("TRACEJIT_DISABLE_JIT", "off", "config.disable_jit", "False"),
         ("TRACEJIT_CHECK_TYPES", "yes", "config.check_types", "True"),
         ("TRACEJIT_CACHE_SIZE", "12", "config.cache_size", "12"),
+        ("TRACEJIT_CACHE_SIZE", "-3", "config.cache_size", "1"),
+        ("TRACEJIT_DEBUG", "9", "config.debug", "4"),
+        (
+            "TRACEJIT_DEBUG_NANS",
+            "1",
+            "(config.debug_nans, config.checks, config.fast)",
+            "(True, True, False)",
+        ),
+        ("TRACEJIT_DEBUG_INFS", "1", "config.debug_infs", "True"),
+        ("TRACEJIT_LOG_COMPILES", "1", "config.log_compiles", "True"),
+        ("TRACEJIT_CHECK_TRACER_LEAKS", "1", "config.check_tracer_leaks", "True"),
     ],
 )
 def test_the_environment(variable: str, value: str, expression: str, want: str) -> None:
@@ -46,3 +65,40 @@ def test_the_environment(variable: str, value: str, expression: str, want: str) 
         check=True,
     )
     assert out.stdout.strip() == want
+
+
+@pytest.mark.parametrize("change", [config.update, lambda n, v: setattr(config, n, v), _override])
+def test_values_are_checked(change: Callable[[str, Any], None]) -> None:
+    for name, value, wanted in [
+        ("debug", "loud", "an integer from 0 to 4"),
+        ("debug", 5, "an integer from 0 to 4"),
+        ("debug", 1.0, "an integer"),
+        ("cache_size", 0, "a positive integer"),
+        ("disable_jit", "yes", "True or False"),
+        ("debug_nans", 2, "True or False"),
+        ("log_compiles", None, "True or False"),
+    ]:
+        before = getattr(config, name)
+        with pytest.raises((ValueError, TypeError), match=f"{name} is {wanted}") as caught:
+            change(name, value)
+        assert isinstance(caught.value, SettingValueError) and getattr(config, name) == before
+    for name in ("debgu", "checks", "fast", "update"):
+        with pytest.raises(UnknownSettingError, match=f"no setting '{name}'"):
+            change(name, True)
+
+
+def test_update_and_the_names_of_jax() -> None:
+    with config.override(debug_nans=False):
+        config.update("jax_debug_nans", True)
+        assert config.debug_nans is True and config.checks and not config.fast
+        config.update("debug_nans", 0)
+        assert config.debug_nans is False and not config.checks and config.fast
+    with pytest.raises(UnknownSettingError):
+        config.update("jax_enable_x64", True)
+
+
+def test_one_wrong_value_changes_nothing() -> None:
+    before = config.debug
+    with pytest.raises(SettingValueError), config.override(debug=3, cache_size=-1):
+        pass
+    assert config.debug == before

@@ -29,6 +29,23 @@ def test_the_worked_example_of_an_op() -> None:
             del REGISTRY[name]
 
 
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_the_pages_run(page: Path) -> None:
+    """A page is one program: its blocks run in order, in one namespace."""
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    before = set(REGISTRY)
+    space: dict[str, Any] = {"__name__": f"page_{page.stem}"}
+    try:
+        for n, block in enumerate(blocks):
+            exec(compile(block, f"{page.name}[{n}]", "exec"), space)
+    finally:
+        for name in set(REGISTRY) - before:
+            del REGISTRY[name]
+
+
 def test_every_room_has_a_floor_in_the_table() -> None:
     table = "\n".join(line for line in ARCHITECTURE.splitlines() if re.match(r"\| F\d", line))
     rooms = {
@@ -89,7 +106,7 @@ def test_every_public_parameter_is_annotated() -> None:
 
 
 def test_documents_name_existing_files() -> None:
-    for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+    for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", *PAGES):
         text = (ROOT / document).read_text(encoding="utf-8")
         for path in re.findall(r"`((?:tests|tracejit|examples)/[\w/.]+)`", text):
             assert (ROOT / path).exists(), f"{document}: {path}"

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import pickle
 import textwrap
+from collections.abc import Iterator
 
 import pytest
 
 import tracejit as tj
 from tracejit import errors
 from tracejit.errors import CODES, TracejitError
+from tracejit.ir.primitive import REGISTRY
 
 assert tj  # importing the package registers every error
 
 CLASSES = [CODES[code] for code in sorted(CODES)]
 # No program of a user raises these.
 WITHOUT_EXAMPLE = {"TJ007"}
+
+
+@pytest.fixture(autouse=True)
+def own_primitives() -> Iterator[None]:
+    """Primitives that an example defines are gone afterwards."""
+    before = dict(REGISTRY)
+    yield
+    for name in REGISTRY.keys() - before.keys():
+        del REGISTRY[name]
 
 
 def _ids(cls):

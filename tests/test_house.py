@@ -21,7 +21,18 @@ FLOORS = [
     {"interpreters"},
     {"control"},
     {"numpy", "lax", "scipy", "random", "nn", "debug"},
-    {"frontend", "api", "extend", "doctor", "test_util", "__init__", "__main__"},
+    {
+        "frontend",
+        "api",
+        "extend",
+        "ad_checkpoint",
+        "custom_derivatives",
+        "custom_batching",
+        "doctor",
+        "test_util",
+        "__init__",
+        "__main__",
+    },
 ]
 LEVEL = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know each other, and nothing more.
@@ -42,6 +53,8 @@ NEIGHBOURS = {
     ("debug", "numpy"),
     ("api", "frontend"),
     ("test_util", "api"),
+    ("extend", "api"),
+    ("ad_checkpoint", "api"),
     ("__init__", "*"),
     ("__main__", "*"),
 }
@@ -56,6 +69,7 @@ WHOLE = {
     "programs",
     "effects",
     "tricky",
+    "threads",
     "nesting",
     "demo",
 }

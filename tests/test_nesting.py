@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.fuzz.grammar import program
+from tests.fuzz.program import Program
+from tests.fuzz.spellings import Plain
+from tests.fuzz.spellings import Traced as Spelled
 from tests.nesting_programs import SIZE, Block, Traced, Unrolled, block
+from tracejit import lax
+from tracejit.errors import TracerArrayError, TracerIntegerError, UnsupportedFunctionError
 
 F = Callable[[Any], Any]
 W = np.array([0.7, -0.4, 0.5])
@@ -72,6 +78,38 @@ def loop(f: F) -> F:
     return lambda x: f(x + SHIFTS[:, 0]) * 0.6 - f(x + SHIFTS[:, 1]) * 0.9
 
 
+def in_scan(f: F) -> F:
+    """`f` as the body of a loop, of its carry and of its slices."""
+
+    def run(x: Any) -> Any:
+        def body(c: Any, row: Any) -> Any:
+            return c, f(c) * row
+
+        return np.sum(lax.scan(body, x, np.array([0.25, 0.5, 0.25]))[1])
+
+    return run
+
+
+def in_fori(f: F) -> F:
+    return lambda x: lax.fori_loop(0, 2, lambda i, c: (c[0], f(c[0]) + 0.0 * c[1]), (x, 0.0))[1]
+
+
+def in_cond(f: F) -> F:
+    return lambda x: lax.cond(np.sum(x * x) >= 0.0, f, lambda y: np.sum(y), x)
+
+
+def by_custom_jvp(f: F) -> F:
+    g = tj.custom_jvp(lambda x: f(x))
+    g.defjvp(lambda primals, tangents: tj.jvp(f, primals, tangents))
+    return g
+
+
+def by_custom_vjp(f: F) -> F:
+    g = tj.custom_vjp(lambda x: f(x))
+    g.defvjp(lambda x: (f(x), x), lambda x, ct: tj.vjp(f, x)[1](ct))
+    return g
+
+
 # name: (transformation, its meaning, its order)
 STACK: dict[str, tuple[Callable[[F], F], Callable[[F], F], int]] = {
     "jit": (tj.jit, lambda f: f, 0),
@@ -85,6 +123,11 @@ STACK: dict[str, tuple[Callable[[F], F], Callable[[F], F], int]] = {
     "value_and_grad": (both, lambda f: lambda x: f(x) + along(f)(x), 1),
     "hessian": (lambda f: lambda x: W @ tj.hessian(f)(x) @ W, lambda f: along(along(f)), 2),
     "hvp": (lambda f: lambda x: W @ tj.hvp(f, (x,), (W,)), lambda f: along(along(f)), 2),
+    "scan": (in_scan, lambda f: f, 0),
+    "fori": (in_fori, lambda f: f, 0),
+    "cond": (in_cond, lambda f: f, 0),
+    "custom_jvp": (by_custom_jvp, lambda f: f, 0),
+    "custom_vjp": (by_custom_vjp, lambda f: f, 0),
     "vmap": (lanes, loop, 0),
     "vmap_tree": (lanes_of_trees, loop, 0),
 }
@@ -105,6 +148,10 @@ def stack(rng: np.random.Generator, depth: int, order: int) -> list[str]:
         fitting = [n for n in STACK if STACK[n][2] <= order]
         names.append(str(rng.choice(fitting)))
         order -= STACK[names[-1]][2]
+    for n, name in enumerate(names):
+        later = [m for m in names[n + 1 :] if STACK[m][2]]
+        if name == "custom_vjp" and later and later[0] not in REVERSE:
+            names[n] = "custom_jvp"  # a function with a custom_vjp has a derivative in reverse only
     return names
 
 
@@ -147,3 +194,89 @@ def test_the_meanings_agree_with_finite_differences(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1000, 3000))
 def test_many_stacks(seed: int) -> None:
     check(seed, most=4)
+
+
+# ---------------------------------------------------------------- programs of the grammar
+
+
+def of_vector(p: Program, spelling: Any) -> F:
+    """The program as a function of a vector that moves its arguments, giving a number."""
+    inputs, fn = p.load(spelling)
+    args = inputs()
+
+    def f(x: Any) -> Any:
+        moved = [np.array(a) for a in args]
+        for n, a in enumerate(args):
+            if np.asarray(a).dtype == np.float64:
+                moved[n] = a + 0.3 * np.sum(x * np.cos(np.arange(n, n + SIZE)))
+        outs = [o for o in fn(*moved) if (o.dtype.kind in "fc" if hasattr(o, "dtype") else type(o) is float)]
+        total: Any = 0.0
+        for n, o in enumerate(outs):
+            total = total + np.sum(np.real(o)) * np.cos(0.3 * n)
+        return np.tanh(total / 10.0)
+
+    return f
+
+
+def differences(h: float) -> Callable[[F], F]:
+    """The derivative along W by values alone, of fourth order in `h`."""
+    return lambda f: (
+        lambda x: (8.0 * (f(x + h * W) - f(x - h * W)) - (f(x + 2 * h * W) - f(x - 2 * h * W))) / (12.0 * h)
+    )
+
+
+def by_differences(names: list[str], f: F, h: float) -> F:
+    """What the stack means, all its derivatives by differences."""
+    d = differences(h)
+    for n in names:
+        meaning, order = STACK[n][1], STACK[n][2]
+        if n == "value_and_grad":
+            f = (lambda f: lambda x: f(x) + d(f)(x))(f)
+        elif order:
+            for _ in range(order):
+                f = d(f)
+        else:
+            f = meaning(f)
+    return f
+
+
+def check_program(seed: int) -> bool:
+    """Whether a stack over this program could be checked, which raises where it is wrong."""
+    p = program(seed)
+    if not p.derivative or "with_vjp" in p.source or "float16" in p.source or "float32" in p.source:
+        return False
+    rng = np.random.default_rng(seed)
+    names = stack(rng, int(rng.integers(1, 5)), 2)
+    names = [
+        "checkpoint" if n in ("custom_jvp", "custom_vjp") else n for n in names
+    ]  # see test_programs_found
+    x = rng.uniform(-0.5, 0.5, SIZE)
+    plain = Plain()
+    with np.errstate(all="ignore"):
+        try:
+            wants = [by_differences(names, of_vector(p, plain), h)(x) for h in (2e-3, 1e-3, 1.3e-3)]
+        except (ValueError, TypeError, IndexError, FloatingPointError, np.exceptions.AxisError):
+            return False  # NumPy does not run it with these arguments
+        if plain.narrow or not np.all(np.isfinite(wants)) or np.ptp(wants) > 1e-6:
+            return False  # an edge is near, where derivatives and differences are not the same
+        found = of_vector(p, Spelled())
+        for n in names:
+            found = STACK[n][0](found)
+        try:
+            got = found(x.copy())
+        except (TracerArrayError, TracerIntegerError, UnsupportedFunctionError):
+            return False  # refused, and said so
+    np.testing.assert_allclose(got, wants[1], rtol=1e-4, atol=2e-5, err_msg=f"{names}\n{p.source}")
+    return True
+
+
+@pytest.mark.parametrize("first", range(0, 240, 20))
+def test_stacks_over_programs_mean_what_differences_say(first: int) -> None:
+    checked = sum(check_program(seed) for seed in range(first, first + 20))
+    assert checked >= 2
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("first", range(10_000, 20_000, 50))
+def test_many_stacks_over_programs(first: int) -> None:
+    assert sum(check_program(seed) for seed in range(first, first + 50))

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.test_util import assert_max_traces, check_grads, check_jvp, check_vjp, numerical_jvp
+from tracejit.test_util import (
+    assert_max_compiles,
+    assert_max_traces,
+    check_grads,
+    check_jvp,
+    check_vjp,
+    count_compiles,
+    numerical_jvp,
+)
 
 X = np.array([0.3, 1.2])
 
@@ -81,3 +89,19 @@ def test_functions_that_update_their_arguments() -> None:
     x = X.copy()
     check_grads(tj.jit(f), (x,), order=2)
     np.testing.assert_array_equal(x, X)
+
+
+def test_compiles_are_counted() -> None:
+    f = tj.jit(lambda x: np.sin(x) + 0.125)
+    with count_compiles() as n:
+        assert n.value == 0
+        f(X)
+        f(X)
+        assert int(n) == 1
+        f(np.ones((2, 2)))  # another type
+        f(np.ones((4, 4))[::2, ::2])  # another layout
+    assert n.value == 3 and repr(n) == "Count(3)"
+    with assert_max_compiles(0):
+        f(X)
+    with pytest.raises(AssertionError, match="1 programs were compiled, at most 0"), assert_max_compiles(0):
+        f(np.ones(7))

@@ -82,6 +82,8 @@ def test_scalars_become_numpys(x: Any, kind: type) -> None:
 
 
 def test_what_is_no_value() -> None:
+    with pytest.raises(NotAnArrayError):
+        to_raw(np.float64)
     with pytest.raises(NotAnArrayError, match="an argument is a str"):
         to_raw("text", "an argument")
     with pytest.raises(UnknownDtypeError):

@@ -6,22 +6,38 @@ Write plain NumPy; `tj.jit`, `tj.grad`, `tj.vmap` and their friends run it, diff
 compile it, in any nesting.
 """
 
-from tracejit import lax, numpy, ops, tree
+from tracejit import (
+    ad_checkpoint,
+    custom_batching,
+    custom_derivatives,
+    debug,
+    extend,
+    lax,
+    numpy,
+    ops,
+    scipy,
+    tree,
+)
 from tracejit.api.batching import vmap
 from tracejit.api.derivatives import grad, jvp, linearize, value_and_grad, vjp
 from tracejit.api.explain import explain
 from tracejit.api.introspect import (
     ShapeDtypeStruct,
     block_until_ready,
+    checking_leaks,
     disable_jit,
     eval_shape,
     make_jaxpr,
 )
 from tracejit.api.jacobians import hessian, hvp, jacfwd, jacrev, linear_transpose
 from tracejit.api.jitted import jit
+from tracejit.api.residuals import print_saved_residuals
+from tracejit.api.sparse import jacobian
+from tracejit.api.taylor import jet
 from tracejit.config import config
+from tracejit.control.callbacks import io_callback, pure_callback
 from tracejit.control.checkpoint import checkpoint, checkpoint_policies, remat
-from tracejit.control.custom import custom_jvp, custom_vjp
+from tracejit.control.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tracejit.errors import TracejitError
 
 __version__ = "0.1.0"
@@ -29,20 +45,31 @@ __version__ = "0.1.0"
 __all__ = [
     "ShapeDtypeStruct",
     "TracejitError",
+    "ad_checkpoint",
     "block_until_ready",
+    "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
+    "closure_convert",
     "config",
+    "custom_batching",
+    "custom_derivatives",
+    "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "debug",
     "disable_jit",
     "eval_shape",
     "explain",
+    "extend",
     "grad",
     "hessian",
     "hvp",
+    "io_callback",
     "jacfwd",
     "jacrev",
+    "jacobian",
+    "jet",
     "jit",
     "jvp",
     "lax",
@@ -51,6 +78,8 @@ __all__ = [
     "make_jaxpr",
     "numpy",
     "ops",
+    "pure_callback",
+    "print_saved_residuals",
     "remat",
     "tree",
     "value_and_grad",

@@ -1,6 +1,21 @@
 """Settings, read once from the environment and changeable at run time.
 
-`config.debug` is TRACEJIT_DEBUG (0 to 4: cache events, jaxpr, each pass, source).
+    tj.config.update("debug_nans", True)
+    with tj.config.override(log_compiles=True):
+        ...
+
+Settings are the process's: a change is seen by all threads at once, `override` too. Where two threads
+override the same setting, the one that ends last restores what it found; set it before the threads start.
+
+    setting               environment                 what it does
+    debug                 TRACEJIT_DEBUG              0 to 4: cache events, jaxpr, each pass, source, to stderr
+    disable_jit           TRACEJIT_DISABLE_JIT        run everything op by op through NumPy
+    check_types           TRACEJIT_CHECK_TYPES        typecheck the IR after every trace and pass
+    cache_size            TRACEJIT_CACHE_SIZE         compiled functions kept in memory, over all functions
+    debug_nans            TRACEJIT_DEBUG_NANS         raise at the operation that gives a NaN
+    debug_infs            TRACEJIT_DEBUG_INFS         raise at the operation that gives an infinity
+    log_compiles          TRACEJIT_LOG_COMPILES       log each compilation, and why functions are traced again
+    check_tracer_leaks    TRACEJIT_CHECK_TRACER_LEAKS raise where a traced value outlives its trace
 """
 
 from __future__ import annotations
@@ -8,38 +23,64 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from tracejit.errors import SettingValueError, UnknownSettingError
 
 
 def _flag(name: str) -> bool:
     return os.environ.get(name, "0").lower() not in ("", "0", "false", "off")
 
 
-def _number(name: str, default: int) -> int:
+def _number(name: str, default: int, low: int = 0) -> int:
     text = os.environ.get(name, "")
-    return int(text) if text.lstrip("-").isdigit() else default
+    return max(int(text), low) if text.lstrip("-").isdigit() else default
 
 
 @dataclass
 class Config:
-    """The settings of this process; `with config.override(debug=2): ...` for a block."""
+    """The settings of this process. Assigning checks names and values.
+
+    Raises UnknownSettingError (an AttributeError) and SettingValueError (a ValueError and TypeError).
+    """
 
     debug: int = 0
     disable_jit: bool = False
-    check_types: bool = False  # typecheck the IR after every trace and pass
-    cache_size: int = 4096  # compiled functions kept in memory, over all functions
+    check_types: bool = False
+    cache_size: int = 4096
+    debug_nans: bool = False
+    debug_infs: bool = False
+    log_compiles: bool = False
+    check_tracer_leaks: bool = False
+
+    # What is asked at every call and every eager operation, kept by __setattr__: whether NaNs or infinities
+    # are looked for, and whether calls may go straight to machine code.
+    checks: bool = field(init=False, default=False)
+    fast: bool = field(init=False, default=True)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, _checked(name, value))
+        checks = self.debug_nans or self.debug_infs
+        super().__setattr__("checks", checks)
+        super().__setattr__("fast", not checks and not self.disable_jit)
+
+    def update(self, name: str, value: Any) -> None:
+        """Change one setting. Names of JAX, such as "jax_debug_nans", mean the setting without "jax_".
+
+        Raises:
+            UnknownSettingError: there is no such setting.
+            SettingValueError: it does not take this value.
+        """
+        setattr(self, name.removeprefix("jax_"), value)
 
     @contextlib.contextmanager
     def override(self, **settings: Any) -> Iterator[None]:
-        """Change settings inside a `with` block. Raises AttributeError for an unknown name."""
-        known = {f.name for f in fields(self)}
-        for name in settings:
-            if name not in known:
-                raise AttributeError(f"tracejit.config has no setting {name!r}; it has {sorted(known)}")
+        """Change settings inside a `with` block, for all threads. Raises as `update` does."""
+        checked = {name: _checked(name, value) for name, value in settings.items()}
         old = {name: getattr(self, name) for name in settings}
         try:
-            for name, value in settings.items():
+            for name, value in checked.items():
                 setattr(self, name, value)
             yield
         finally:
@@ -47,9 +88,33 @@ class Config:
                 setattr(self, name, value)
 
 
+#: Setting -> (its values in words, whether a value is one of them).
+_WANTED = {"debug": "an integer from 0 to 4", "cache_size": "a positive integer"}
+
+
+def _checked(name: str, value: Any) -> Any:
+    """`value` as the setting takes it."""
+    known = sorted(f.name for f in fields(Config) if f.init)
+    if name not in known:
+        raise UnknownSettingError(name=name, known=", ".join(known))
+    if name not in _WANTED:
+        if type(value) in (bool, int) and value in (0, 1):
+            return bool(value)
+        raise SettingValueError(name=name, wanted="True or False", value=value)
+    low, high = (0, 4) if name == "debug" else (1, None)
+    number = type(value) in (int, bool) and low <= value and (high is None or value <= high)
+    if not number:
+        raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
+    return int(value)
+
+
 config = Config(
-    debug=_number("TRACEJIT_DEBUG", 0),
+    debug=min(_number("TRACEJIT_DEBUG", 0), 4),
     disable_jit=_flag("TRACEJIT_DISABLE_JIT"),
     check_types=_flag("TRACEJIT_CHECK_TYPES"),
-    cache_size=_number("TRACEJIT_CACHE_SIZE", 4096),
+    cache_size=_number("TRACEJIT_CACHE_SIZE", 4096, low=1),
+    debug_nans=_flag("TRACEJIT_DEBUG_NANS"),
+    debug_infs=_flag("TRACEJIT_DEBUG_INFS"),
+    log_compiles=_flag("TRACEJIT_LOG_COMPILES"),
+    check_tracer_leaks=_flag("TRACEJIT_CHECK_TRACER_LEAKS"),
 )

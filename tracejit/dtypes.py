@@ -79,6 +79,11 @@ def real_part_dtype(d: np.dtype) -> np.dtype:
     return np.dtype(f"f{d.itemsize // 2}") if d.kind == "c" else d
 
 
+def finfo(d: np.dtype) -> Any:
+    """`np.finfo`, for bfloat16 too."""
+    return ml_dtypes.finfo(d)
+
+
 def short_name(d: np.dtype) -> str:
     """`f64`, `i32`, `bool`, `bf16` … as the printer writes it."""
     if d == bfloat16:

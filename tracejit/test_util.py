@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit import dtypes, tree
 from tracejit.api.derivatives import jvp, vjp
+from tracejit.interpreters.jit import Compiled
 from tracejit.ir.avals import aval_of
 
 _EPS = {4: 1e-2, 8: 1e-5, 2: 1e-1}
@@ -147,6 +148,42 @@ def _reverse(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]
     return pulled
 
 
+class Count:
+    """How often something happened since; `int(count)` and `count.value` say it at any moment."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._now = now
+        self._before = now()
+
+    @property
+    def value(self) -> int:
+        return self._now() - self._before
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"Count({self.value})"
+
+
+@contextlib.contextmanager
+def count_compiles() -> Iterator[Count]:
+    """Counts the programs that are compiled inside the block, in all threads: `with count_compiles() as n`."""
+    yield Count(lambda: Compiled.count)
+
+
+@contextlib.contextmanager
+def assert_max_compiles(count: int) -> Iterator[Count]:
+    """Inside the block at most `count` programs may be compiled, in all threads.
+
+    Raises AssertionError at the end of the block otherwise.
+    """
+    with count_compiles() as compiled:
+        yield compiled
+    n = compiled.value
+    assert n <= count, f"{n} programs were compiled, at most {count} were expected"
+
+
 @contextlib.contextmanager
 def assert_max_traces(jitted: Any, count: int) -> Iterator[None]:
     """Inside the block, `jitted` (made by `jit`) may be traced at most `count` times.
@@ -156,4 +193,5 @@ def assert_max_traces(jitted: Any, count: int) -> Iterator[None]:
     before = jitted.trace_count
     yield
     traced = jitted.trace_count - before
-    assert traced <= count, f"{jitted!r} was traced {traced} times, at most {count} were expected"
+    why = "".join(f"\n  {reason}" for reason in list(jitted.retraces)[-traced:]) if traced else ""
+    assert traced <= count, f"{jitted!r} was traced {traced} times, at most {count} were expected{why}"

@@ -8,6 +8,7 @@ is a `Box`: a mutable array over a storage of raw values, with NumPy's views.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -20,7 +21,7 @@ from tracejit import dtypes
 from tracejit.errors import ArraySubclassError, ConcreteValueError, LeakedTracerError, NotAnArrayError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.primitive import Op
-from tracejit.ir.values import Value
+from tracejit.ir.values import Value, origin
 
 
 class Trace:
@@ -136,7 +137,7 @@ def bind_update(op: Op, holder: list[Any], *rest: Any, **params: Any) -> Any:
 def check_live(x: Value) -> None:
     """Raises LeakedTracerError if the trace of `x` has ended."""
     if x.trace is None or not x.trace.live:
-        raise LeakedTracerError(value=str(x.aval))
+        raise LeakedTracerError(value=origin(x))
 
 
 #: Views of one storage whose values are remembered until the next write, at most.
@@ -148,6 +149,8 @@ class _Caller:
 
     def __init__(self) -> None:
         self.run: Callable[..., Any] = lambda f, args, kwargs: f(*args, **kwargs)
+        self.original: Callable[[Any], Any] = lambda f: f
+        self.outside: Callable[[], Any] = contextlib.nullcontext
 
 
 caller = _Caller()
@@ -156,6 +159,18 @@ caller = _Caller()
 def call_user(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a user's function while tracing: `np` in it means tracejit.numpy."""
     return caller.run(f, args, kwargs)
+
+
+def users_own(f: Any) -> Any:
+    """The user's own function behind what traced code holds, for calling it outside of any trace."""
+    return caller.original(f)
+
+
+@contextlib.contextmanager
+def untraced() -> Iterator[None]:
+    """Run a block as if nothing was traced in this thread: the user's callbacks."""
+    with use_trace(_root[0]), caller.outside():
+        yield
 
 
 class Storage:
@@ -358,6 +373,6 @@ def to_raw(x: Any, what: str = "a value") -> Any:
     d = dtypes.of_python_scalar(x)
     if d is not None:
         return d.type(x)
-    if isinstance(x, (bool, int, float, complex)) or hasattr(x, "__array__"):
+    if isinstance(x, (bool, int, float, complex)) or (hasattr(x, "__array__") and not isinstance(x, type)):
         return to_raw(np.asarray(x)[()], what)
     raise NotAnArrayError(what=what, type=type(x).__name__, value=x)

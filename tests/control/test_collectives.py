@@ -80,3 +80,16 @@ def test_collectives_of_constants_in_a_body(run: Any) -> None:
     last, numbers = run(vmap(f, axis_name="i"))(np.arange(3.0))
     close(last, np.arange(3.0) + 6.0)
     close(numbers, np.arange(3).repeat(2).reshape(3, 2))
+
+
+def test_a_branch_that_is_not_taken_does_not_raise() -> None:
+    """With a collective all lanes run all branches; a matrix is only checked in lanes that take the branch."""
+
+    def f(a):
+        good = lambda: np.linalg.cholesky(a) + lax.psum(1.0, "i")
+        return lax.cond(a[0, 0] > 0, good, lambda: a)
+
+    stack = np.stack([np.eye(2), -np.eye(2)])
+    want = np.stack([np.eye(2) + 2, -np.eye(2)])
+    close(over(f)(stack), want)
+    close(jit(over(f))(stack), want)

@@ -204,3 +204,16 @@ def test_a_jvp_rule_whose_tangent_is_constant() -> None:
     close(push(np.ones(3)), np.zeros(3))
     close(grad(lambda x: np.sum(f(x)))(x), np.zeros(3))
     close(jacfwd(f)(x), np.zeros((3, 3)))
+
+
+def test_a_rule_that_takes_the_derivative_of_a_loop(run: Any) -> None:
+    def loop(x: Any) -> Any:
+        return lax.fori_loop(0, 3, lambda i, c: np.sin(c) * c, x)
+
+    f = custom_jvp(loop)
+    f.defjvp(lambda primals, tangents: jvp(loop, primals, tangents))
+    assert run(grad(f))(2.0) == pytest.approx(grad(loop)(2.0))
+    value, back = vjp(f, 2.0)
+    assert value == pytest.approx(loop(2.0)) and back(1.0)[0] == pytest.approx(grad(loop)(2.0))
+    close(run(vmap(grad(f)))(np.array([1.0, 2.0])), vmap(grad(loop))(np.array([1.0, 2.0])))
+    assert run(grad(grad(f)))(2.0) == pytest.approx(grad(grad(loop))(2.0))

@@ -40,6 +40,9 @@ _FUNCTIONS = {
     "iadd": np.add, "isub": np.subtract, "imul": np.multiply,
     "smax": np.maximum, "smin": np.minimum, "umax": np.maximum, "umin": np.minimum,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
+    "popcount": np.bitwise_count,
+    "clz": lambda x: 8 * x.itemsize - int(x).bit_length(),
+    "ctz": lambda x: (int(x) & -int(x)).bit_length() - 1 if x else 8 * x.itemsize,
     "shl": np.left_shift, "ashr": np.right_shift, "lshr": np.right_shift,
 }  # fmt: skip
 _COMPARE = {

@@ -7,6 +7,7 @@ import traceback
 
 import numpy as np
 import pytest
+import scipy.special
 
 from tracejit.errors import InternalTypeError
 from tracejit.ir.avals import Aval, Dim
@@ -291,6 +292,25 @@ def test_blas_through_the_pointer_table(shells, routine):
 def test_every_blas_routine_has_an_address():
     for name in [f"{t}{r}" for t in "sdcz" for r in ("gemm", "gemv")] + ["sdot", "ddot", "cdotu", "zdotu"]:
         assert runtime.capsule_pointer(runtime.cython_blas.__pyx_capi__, name)
+
+
+def test_special_functions_through_the_pointer_table():
+    k = Builder()
+    x, out = (k.buffer(n, np.dtype(np.float64), 3, "arg", i) for i, n in enumerate(("x", "out")))
+    target = k.external("special:psi", "f64(f64,i32)")
+    with k.loop(0, 3) as i:
+        k.store(out, i, k.call(target, (k.load(x, i), k.const(0, np.int32)), out=np.dtype(np.float64)))
+    exe = executable(k, [((3,), np.float64)], [((3,), np.float64)])
+    x = np.array([0.5, 1.0, -2.5])
+    np.testing.assert_array_equal(exe(x)[0], scipy.special.psi(x))
+
+
+def test_a_special_function_is_the_one_of_doubles():
+    table = runtime.cython_special.__pyx_capi__
+    for name in ("gammainc", "betainc", "psi", "expn", "hyp2f1", "jv", "gamma"):
+        assert runtime.special_pointer(table, name)
+    with pytest.raises(InternalTypeError, match="no function 'nonsense'"):
+        runtime.special_pointer(table, "nonsense")
 
 
 def test_unknown_externals_are_refused():

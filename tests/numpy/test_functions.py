@@ -296,6 +296,8 @@ FUNCTIONS = {
         (A,),
     ),
     "take_along_axis": (lambda x: np.take_along_axis(x, np.argsort(x, 1), 1), (A,)),
+    "take_along_axis broadcasts": (lambda x: np.take_along_axis(x, np.argsort(x[:1], 1), 1), (A,)),
+    "sum over axes in any order": (lambda x: np.sum(x[None], axis=(2, 0)), (A,)),
     "sort": (lambda x: (np.sort(x), np.sort(x, axis=0), np.sort(x, axis=None), np.argsort(x, axis=0)), (A,)),
     "sort nan": (lambda x: np.sort(x), (N,)),
     "searchsorted": (

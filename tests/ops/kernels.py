@@ -49,6 +49,9 @@ _INT = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
     "not": np.invert,
+    "popcount": np.bitwise_count,
+    "clz": np.vectorize(lambda x: 8 * x.itemsize - int(x).bit_length(), otypes=[int]),
+    "ctz": np.vectorize(lambda x: (int(x) & -int(x)).bit_length() - 1 if x else 8 * x.itemsize, otypes=[int]),
 }
 _COMPARE = {
     "eq": np.equal,

@@ -149,3 +149,12 @@ def test_batching(op: Any, dim: int) -> None:
     expected = np.stack([op(row, axes=(1,)) for row in np.moveaxis(POINTS, dim, 0)])
     out = vmap(lambda v: op(v, axes=(1,)), [POINTS], (dim,), POINTS.shape[dim])
     np.testing.assert_allclose(out, expected, rtol=1e-14, atol=1e-14)
+
+
+def test_positions_in_no_rows() -> None:
+    assert rd.argmax(np.zeros((0, 2)), axes=(1,)).shape == (0,)
+
+
+def test_axes_in_any_order() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(rd.reduce_sum(x, axes=(2, 0)), x.sum((0, 2)))

@@ -9,7 +9,9 @@ from typing import Any
 from tracejit import tree
 from tracejit.api.common import FlatFunction, argument_names, flatten_args, name_of, plain
 from tracejit.api.running import run_user
+from tracejit.control.staging import unaliased
 from tracejit.errors import VmapAxisError, VmapNothingMappedError, VmapOutputError, VmapSizeError
+from tracejit.interpreters import leaks
 from tracejit.interpreters.vmap import BatchTrace, BatchTracer
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.ops import helpers
@@ -22,12 +24,14 @@ def vmap(
     out_axes: Any = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
+    spmd_axis_name: Any = None,
 ) -> Callable[..., Any]:
     """Map `f` over an axis of its arguments, as if called once for every position.
 
     `in_axes`: an int or None (not mapped), or a tuple with an entry an argument; entries may be trees
     that are prefixes of the argument's. Keyword arguments are mapped over axis 0. `out_axes` likewise
     for the result. `axis_name` names the axis for collectives (`lax.psum` …).
+    `spmd_axis_name` is accepted for compatibility: there is one device.
 
     Raises:
         VmapSizeError: mapped axes of different sizes. VmapAxisError: an axis that does not exist.
@@ -46,10 +50,11 @@ def vmap(
         trace = BatchTrace(current_trace(), size, axis_name)
         with new_trace(trace):
             outs = flat(*[trace.tracer(x, d) for x, d in zip(raw, dims, strict=True)])
+        leaks.check(f"vmap of {name_of(f)}", trace)
         axes = _output_axes(f, out_axes, flat.out_tree)
         paths = tree.paths(flat.out_tree)
         results = [_place(f, trace, o, a, p) for o, a, p in zip(outs, axes, paths, strict=True)]
-        return tree.unflatten(flat.out_tree, [plain(r) for r in results])
+        return tree.unflatten(flat.out_tree, unaliased([plain(r) for r in results], raw))
 
     return vmapped
 

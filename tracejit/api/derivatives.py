@@ -22,6 +22,7 @@ from tracejit.api.common import (
 )
 from tracejit.api.running import run_user
 from tracejit.errors import CotangentMismatchError, NonScalarOutputError, TangentMismatchError
+from tracejit.interpreters import leaks
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import JVPTrace, split_outputs
 from tracejit.interpreters.linearize import LinearizeTrace, Tape
@@ -29,7 +30,7 @@ from tracejit.interpreters.transpose import pull_back
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value, Zero
 from tracejit.ops import helpers
-from tracejit.tracing import Box, box, current_trace, new_trace, to_raw, unbox
+from tracejit.tracing import Box, box, current_trace, is_tracing, new_trace, to_raw, unbox
 
 Argnums = int | Sequence[int]
 
@@ -76,6 +77,7 @@ def jvp(
     trace = JVPTrace(current_trace())
     with new_trace(trace):
         outs = flat(*[trace.tracer(p, t) for p, t in zip(ps, ts, strict=True)])
+    leaks.check(f"jvp of {name_of(f)}", trace, flat.aux)
     out, out_t = split_outputs(trace, outs)
     result = tree.unflatten(flat.out_tree, [plain(o) for o in out])
     tangent = tree.unflatten(flat.out_tree, [_materialize(t, {id(t) for t in ts}) for t in out_t])
@@ -148,7 +150,11 @@ class Inputs:
 
 
 def linearize_user(
-    f: Callable[..., Any], args: tuple[Any, ...], has_aux: bool, kwargs: dict[str, Any] | None = None
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    has_aux: bool,
+    kwargs: dict[str, Any] | None = None,
+    slim: bool = False,
 ) -> tuple[FlatFunction, LinearizeTrace, list[Any], Tape, Inputs]:
     leaves, structure, weak = flatten_args(args)
     ins = Inputs(leaves, structure)
@@ -161,8 +167,12 @@ def linearize_user(
     with new_trace(trace):
         outs = flat(*tracers)
     trace.tape.live = False
+    leaks.check(f"the derivative of {name_of(f)}", trace, flat.aux)
     values, tangents = split_outputs(trace, outs)
-    return flat, trace, values, Tape(invars, trace.tape.eqns, tangents), ins
+    tape = Tape(trace.tape, invars, trace.tape.eqns, tangents)
+    if slim or not is_tracing():  # a compiled program decides itself what it keeps
+        tape = tape.slim([*leaves, *values])
+    return flat, trace, values, tape, ins
 
 
 def input_cotangents(ins: Inputs, tape: Tape, cts: list[Any]) -> list[Any]:

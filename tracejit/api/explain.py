@@ -15,9 +15,10 @@ from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 class Report:
     """What `explain` found. `print` it; the fields are for programs.
 
-    `guards`: names read while tracing, whose change makes jit trace again. `captured`: arrays read at every
-    call. `snapshots`: what can't be followed and stays as it was when the function was traced. `written`:
-    arguments and captured arrays that the function updates. `callbacks`: operations that run in Python.
+    `guards`: names read while tracing, whose change makes jit trace again. `retraces`: why it was traced
+    again, the last times. `captured`: arrays read at every call. `snapshots`: what can't be followed and stays
+    as it was when the function was traced. `written`: arguments and captured arrays that the function updates.
+    `callbacks`: operations that run in Python.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Report:
     snapshots: list[str]
     written: list[str]
     compile_seconds: float
+    retraces: list[str]
 
     def __str__(self) -> str:
         lines = [
@@ -41,6 +43,7 @@ class Report:
             ("updates in place", self.written),
             ("reads at every call", self.captured),
             ("traces again when these change", self.guards),
+            ("was traced again because", self.retraces),
             ("keeps as they were (snapshots)", self.snapshots),
         ):
             if items:
@@ -70,6 +73,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
             snapshots=[str(s) for s in program.snapshots],
             written=[program.input_name(n) for n in program.written],
             compile_seconds=compiled.compile_seconds,
+            retraces=list(jitted.retraces),
         )
 
     return report

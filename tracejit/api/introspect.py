@@ -13,6 +13,7 @@ from tracejit import dtypes, tree
 from tracejit.api.common import is_weak, name_of, plain
 from tracejit.api.running import run_user
 from tracejit.config import config
+from tracejit.interpreters import leaks
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage_fun
 from tracejit.ir.avals import Aval, aval_of
@@ -92,7 +93,8 @@ def trace_to_jaxpr(
 
     avals = [leaf_aval(x) for x in leaves]
     weak = [is_weak(x) for x in leaves]
-    jaxpr, consts, out_tree, _ = stage_fun(call, structure, avals, name_of(f), weak=weak)
+    jaxpr, consts, out_tree = stage_fun(call, structure, avals, name_of(f), weak=weak)[:3]
+    leaks.check_jaxpr(f"make_jaxpr of {name_of(f)}", jaxpr)
     return ClosedJaxpr(jaxpr, tuple(consts)), out_tree
 
 
@@ -113,9 +115,19 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 @contextlib.contextmanager
 def disable_jit(disable: bool = True) -> Iterator[None]:
-    """For debugging: inside the block `jit` calls the function itself, and `lax`'s loops, whose bodies are
-    still traced, are evaluated op by op through NumPy."""
+    """For debugging: inside the block `jit` calls the function itself, and `lax`'s loops are loops in Python
+    that call theirs, so that `print` and a debugger see the values. Like all settings, for all threads.
+
+    What records a program (`make_jaxpr`, `checkpoint` under `grad`, rules of custom_jvp) still does."""
     with config.override(disable_jit=disable):
+        yield
+
+
+@contextlib.contextmanager
+def checking_leaks() -> Iterator[None]:
+    """For debugging: inside the block, a traced value that is still held when its trace has ended raises
+    TracerLeakError, which says where the value was made and who holds it. Slow: all objects are searched."""
+    with config.override(check_tracer_leaks=True):
         yield
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.api.common import argument_names, check_input, fresh, name_of, normalize_argnums
+from tracejit.api.common import argument_names, check_input, check_output, fresh, name_of, normalize_argnums
 from tracejit.api.derivatives import (
     Argnums,
     Inputs,
@@ -22,14 +22,15 @@ from tracejit.api.derivatives import (
     push_forward,
     strip_aux,
 )
+from tracejit.api.running import run_user
 from tracejit.errors import CotangentMismatchError, NotLinearError
 from tracejit.interpreters.stage import stage_fun
 from tracejit.interpreters.transpose import backward_pass
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Zero
-from tracejit.ops import helpers, shape
-from tracejit.tracing import to_raw
+from tracejit.ops import arithmetic, compare, create, helpers, shape
+from tracejit.tracing import is_tracing, to_raw
 
 
 def jacfwd(
@@ -72,6 +73,8 @@ def _jacobian(
                 check_input(kind, names[n] + path, to_raw(leaf), holomorphic, allow_int)
         chosen = tuple(args[n] for n in nums)
         flat, trace, outs, tape, ins = linearize_user(fix_others(f, args, nums), chosen, has_aux, kwargs)
+        for o in outs if kind == "jacrev" or holomorphic else ():
+            check_output(kind, f, o, holomorphic)
         blocks = compute(tape, ins, [aval_of(o) for o in outs])
         single = isinstance(argnums, int)
 
@@ -85,17 +88,36 @@ def _jacobian(
     return jacobian_f
 
 
-def _basis(avals: Sequence[Aval]) -> tuple[list[np.ndarray], int]:
+def cheaper_mode(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """`jacfwd` if the inputs have no more elements than the outputs, else `jacrev`."""
+
+    def compute(tape: Any, ins: Inputs, out_avals: list[Aval]) -> list[list[Any]]:
+        size = sum(aval_of(x).size for x, nz in zip(ins.leaves, ins.nonzero, strict=True) if nz)
+        forward = size <= sum(a.size for a in out_avals)
+        return (_columns if forward else _rows)(tape, ins, out_avals)
+
+    return _jacobian(f, argnums, has_aux, holomorphic, "jacobian", compute)
+
+
+def _basis(avals: Sequence[Aval]) -> tuple[list[Any], int]:
     """The standard basis of the product of spaces: for each, an array of shape (N, *shape); and N."""
     sizes = [a.size for a in avals]
     total = sum(sizes)
     out, start = [], 0
     for a, n in zip(avals, sizes, strict=True):
-        block = np.zeros((total, n), a.dtype)
-        block[np.arange(start, start + n), np.arange(n)] = 1
-        out.append(block.reshape((total, *a.shape)))
+        out.append(shape.reshape(_shifted_identity(total, n, start, a.dtype), shape=(total, *a.shape)))
         start += n
     return out, total
+
+
+def _shifted_identity(rows: int, columns: int, start: int, dtype: np.dtype) -> Any:
+    """`np.eye(rows, columns, -start)`; a formula while tracing, since a program should not hold it."""
+    if not is_tracing():
+        return np.eye(rows, columns, -start, dtype)
+    i, j = (create.iota(shape=(rows, columns), dtype=np.int64, dimension=n) for n in (0, 1))
+    return create.convert_element_type(compare.eq(i, arithmetic.add(j, start)), dtype=dtype)
 
 
 def _columns(tape: Any, ins: Inputs, out_avals: list[Aval]) -> list[list[Any]]:
@@ -185,7 +207,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[..., Any]
     """
     leaves, structure = tree.flatten(primals)
     avals = [Aval(tuple(x.shape), np.dtype(x.dtype)) if hasattr(x, "shape") else aval_of(x) for x in leaves]
-    jaxpr, consts, out_tree, _ = stage_fun(f, structure, avals, name_of(f))
+    jaxpr, consts, out_tree, _ = stage_fun(lambda *args: run_user(f, args), structure, avals, name_of(f))
 
     def transposed(ct: Any) -> Any:
         cts = [to_raw(c) for c in tree.flatten_up_to(out_tree, ct, "the cotangent")]

@@ -6,7 +6,7 @@ import functools
 import sys
 import threading
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,10 +14,12 @@ from tracejit.api.aot import Lowering
 from tracejit.api.common import name_of
 from tracejit.api.fastpath import FastCall, fast_key
 from tracejit.api.programs import Program
+from tracejit.api.retraces import why_traced
 from tracejit.api.running import jit_session, run_user
 from tracejit.api.signature import Call, Options
 from tracejit.api.tracer import trace_program
 from tracejit.config import config
+from tracejit.interpreters import messages
 from tracejit.ir.values import Value
 from tracejit.tracing import LOCK, Box, is_tracing
 
@@ -25,6 +27,8 @@ from tracejit.tracing import LOCK, Box, is_tracing
 MAX_FAST = 256
 #: Programs kept for one signature, told apart by their guards.
 MAX_VARIANTS = 8
+#: Reasons for tracing again that are remembered.
+MAX_REASONS = 16
 
 
 class _Bounded:
@@ -42,19 +46,24 @@ class _Bounded:
                 jitted = victim()
                 if jitted is not None:
                     jitted.forget(old)
+                    messages.debug(
+                        1, f"tracejit: dropped a program of {name_of(jitted.fun)}: the cache is full"
+                    )
 
 
 _bounded = _Bounded()
 
 
 class Jitted:
-    """A compiled function, made by `jit`. `trace_count` says how often it has been traced."""
+    """A compiled function, made by `jit`. `trace_count` says how often it has been traced, `retraces` why
+    it was traced again, the last times."""
 
     def __init__(self, fun: Callable[..., Any], options: Options) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.options = options
         self.trace_count = 0
+        self.retraces: deque[str] = deque(maxlen=MAX_REASONS)
         self._programs: dict[Any, list[Program]] = {}
         self._fast: dict[Any, FastCall] = {}
 
@@ -75,7 +84,7 @@ class Jitted:
     # -- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and self._fast and not is_tracing() and not config.disable_jit:
+        if not kwargs and self._fast and config.fast and not is_tracing():
             key = fast_key(args)
             fast = self._fast.get(key) if key is not None else None
             if fast is not None:
@@ -124,17 +133,24 @@ class Jitted:
 
     def _trace(self, call: Call, key: Any) -> tuple[Program, list[Any]]:
         variants = self._programs.get(key, [])
-        if variants and config.debug >= 1:
-            print(
-                f"tracejit: {name_of(self.fun)} is traced again: {variants[0].guards.why()}", file=sys.stderr
-            )
+        self._tell_why(call, key)
         program, consts = trace_program(call)
         self.trace_count += 1
+        messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
         if not any(isinstance(c, Value) for c in map(_raw_const, consts)):
             self._programs[key] = [program, *variants][:MAX_VARIANTS]
             _bounded.add(self, key)
         self._fast.clear()
         return program, consts
+
+    def _tell_why(self, call: Call, key: Any) -> None:
+        """Say, and remember for `explain`, why the function is traced again."""
+        why = why_traced(call, key, self._programs) if self._programs else None
+        if why is not None:
+            self.retraces.append(why)
+            text = f"{name_of(self.fun)} is traced again: {why}"
+            messages.debug(1, f"tracejit: {text}")
+            messages.log(text)
 
     def forget(self, key: Any) -> None:
         """Drop the programs of one signature."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.api.common import name_of, plain
+from tracejit.config import config
 from tracejit.control.call import call
 from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
 from tracejit.interpreters import jit as native
@@ -98,7 +99,10 @@ class Program:
         if not self.simple:
             self._check_written(inputs)
             self._check_donated(inputs)
+        given = [a.copy() for a in arrays] if config.checks and not self.simple else arrays
         outs = compiled.run(*arrays)
+        if config.checks:
+            native.check_finite(self.jaxpr, given, outs)
         for n in self.written:
             if arrays[n] is not inputs[n]:
                 np.copyto(inputs[n], arrays[n])

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Iterator
 from typing import Any
 
 from tracejit import frontend, numpy
 from tracejit.errors import TracejitError
 from tracejit.frontend import modules
+from tracejit.scipy import fft, linalg, signal, special, stats
 from tracejit.tracing import caller
 
-# What `np` and `from numpy import sin` mean to traced code.
-modules.REBIND.update({"numpy": numpy, "numpy.linalg": numpy.linalg})
-modules.CALLABLES.update(numpy.NUMPY_TO_TRACEJIT)
+# What `np`, `scipy.special` and `from numpy import sin` mean to traced code.
+modules.REBIND.update({"numpy": numpy, "numpy.linalg": numpy.linalg, "numpy.fft": numpy.fft})
+modules.REBIND.update({"scipy": types.SimpleNamespace(), "scipy.special": special, "scipy.linalg": linalg})
+modules.REBIND.update({"scipy.stats": stats})
+modules.REBIND.update({"scipy.fft": fft, "scipy.signal": signal})
+modules.BY_NAME.append("scipy.linalg")
+modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
 caller.run = frontend.call
+caller.original = frontend.users_own
+caller.outside = lambda: frontend.use(None)
 
 
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,12 @@ def _resolve(fun: Any, nums: Any, names: Any, option: str) -> tuple[frozenset[in
     return frozenset(number_set), frozenset(name_set)
 
 
+class _Leaf(NamedTuple):
+    """In a signature, the position of a leaf; a plain number is that of an argument."""
+
+    position: int
+
+
 class Call:
     """One call's arguments: dynamic leaves (arrays and numbers), static arguments, and fixed leaves:
     strings, functions, objects, which are part of the signature like static arguments."""
@@ -94,7 +100,7 @@ class Call:
                     argument=label, function=name_of(self.fun), type=type(value).__name__
                 ) from e
         statics = tuple((name, type(value), value) for name, value in items)
-        statics += tuple((n, type(x), _identity(x)) for n, x in self.fixed.items())
+        statics += tuple((_Leaf(n), type(x), _identity(x)) for n, x in self.fixed.items())
         avals = tuple([_signature(x) for x in self.raw])
         aliasing = _aliasing(self.leaves)
         kinds = (tuple(self.weak), tuple(self.scalar))
@@ -127,6 +133,14 @@ class Call:
         """How messages call each leaf."""
         known = argument_names(self.fun, self.num_args)
         return [f"`{k}`{path}" if isinstance(k, str) else f"{known[k]}{path}" for k, path in self._owners()]
+
+    def fixed_name(self, leaf: int) -> str:
+        """How messages call a leaf that is part of the signature."""
+        a = self.structure.accessors()[leaf]
+        known = argument_names(self.fun, self.num_args)
+        positions = [n for n in range(self.num_args) if n not in self.static]
+        owner = f"`{a[1].entry}`" if a[0].entry else known[positions[a[1].entry]]
+        return f"{owner}{a[2:].codify('')}"
 
     def donated(self) -> tuple[int, ...]:
         """Positions among the leaves of donated arrays."""

@@ -6,20 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import frontend, tree
+from tracejit import dtypes, frontend, tree
 from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.programs import JitCapture, Program, const_sources
 from tracejit.api.running import our_errors
 from tracejit.api.signature import Call
-from tracejit.errors import ArgumentContainerError, DynamicExtentError
+from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError
+from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
 
+#: How often a function is traced again because another thread changed a name that it reads meanwhile.
+_ATTEMPTS = 100
+
 
 def trace_program(call: Call) -> tuple[Program, list[Any]]:
     """Run the user's function on boxes and record the program; its constants' present values too."""
+    for _ in range(_ATTEMPTS):
+        done = _trace_once(call)
+        if done is not None:
+            leaks.check_jaxpr(f"jit of {name_of(call.fun)}", done[0].jaxpr)
+            return done
+    raise InternalTypeError(problem=f"the guards of {name_of(call.fun)} fail right after tracing")
+
+
+def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
+    """None if what the function read has changed while it was traced."""
     fun = call.fun
     trace = StageTrace(current_trace(), name_of(fun), eager_constants=True)
     capture = JitCapture()
@@ -45,7 +59,8 @@ def trace_program(call: Call) -> tuple[Program, list[Any]]:
         news = [*(b.storage.value for _, b in captured), *(boxes[n].storage.value for n in changed)]
         jaxpr, consts = trace.freeze(args, [*outs, *news])
     arrays = guards.arrays()
-    assert arrays is not None, "guards hold right after tracing"
+    if arrays is None:
+        return None
     sources = const_sources(consts, arrays)
     written = _written_inputs(captured, changed, consts, len(consts))
     donated = tuple(len(consts) + n for n in call.donated() if _is_array(call.leaves[n]))
@@ -99,6 +114,10 @@ def _sort_results(leaves: list[Any], boxes: list[Any], name: str) -> tuple[list[
         elif type(x) in (bool, int, float, complex):
             results.append(("value", x))
         else:
+            raw = to_raw(x, f"the result of {name}")
+            if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
+                results.append(("value", np.zeros(raw.shape, dtypes.float0)))
+                continue
             results.append(("out", len(outs)))
-            outs.append(to_raw(x, f"the result of {name}"))
+            outs.append(raw)
     return results, outs

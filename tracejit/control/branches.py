@@ -19,35 +19,56 @@ from tracejit.ir.values import Value
 from tracejit.tracing import bind, call_user, to_raw, wrap
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+_NONE: Any = object()  # `operand=None` is an operand
+
+
+def cond(
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _NONE,
+) -> Any:
     """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, as one operation.
 
-    A predicate whose value is known chooses at once, as Python's `if` does.
+    A predicate whose value is known chooses at once, as Python's `if` does. A single operand may be named.
 
     Raises:
         PredicateError: `pred` is not a boolean or number of no dimensions.
         BranchTypeError: the branches give different structures or types.
     """
+    operands = _operands(operands, operand)
     raw = to_raw(pred, "the predicate of cond")
     aval = aval_of(raw)
     if aval.shape != () or dtypes.is_complex(aval.dtype):
         raise PredicateError(op="cond", aval=str(aval), wanted="a boolean of no dimensions")
     known = _known(raw)
     if known is not None:
-        return call_user(true_fun if known else false_fun, *(tree.map(own_copy, x) for x in operands))
+        return _call(true_fun if known else false_fun, operands)
     if aval.dtype != dtypes.bool_:
         raw = ops.compare.ne(raw, aval.dtype.type(0))
     # Errors name the branches in the order of the arguments; the index of true_fun is 1.
     return _choose(raw, (true_fun, false_fun), operands, "cond", ("true_fun", "false_fun"))
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def _operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    if operand is _NONE:
+        return operands
+    if operands:
+        raise TypeError("operands are given by position or as operand=, not both")
+    return (operand,)
+
+
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NONE
+) -> Any:
     """`branches[index](*operands)`; an index out of range is clamped.
 
     Raises:
         PredicateError: `index` is not an integer of no dimensions.
         BranchTypeError: the branches give different structures or types.
     """
+    operands = _operands(operands, operand)
     raw = to_raw(index, "the index of switch")
     aval = aval_of(raw)
     if aval.shape != () or not dtypes.is_integer(aval.dtype):
@@ -57,12 +78,17 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     last = len(branches) - 1
     known = 0 if last == 0 else _known(raw)
     if known is not None:
-        return call_user(branches[min(max(int(known), 0), last)], *(tree.map(own_copy, x) for x in operands))
+        return _call(branches[min(max(int(known), 0), last)], operands)
     wide = convert(raw, dtypes.int64)
     chosen = ops.arithmetic.minimum(ops.arithmetic.maximum(wide, np.int64(0)), np.int64(last))
     return _choose(
         chosen, tuple(branches), operands, "switch", tuple(f"branch {n}" for n in range(len(branches)))
     )
+
+
+def _call(branch: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """The chosen branch at once: its operands and results are its own, as those of the operation are."""
+    return tree.map(own_copy, call_user(branch, *(tree.map(own_copy, x) for x in operands)))
 
 
 def _known(raw: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.control.staging import Staged, convert, flatten, with_output_dtypes
+from tracejit.control.staging import Leaves, Staged, convert, flatten, with_output_dtypes
 from tracejit.errors import CarryStructureError, CarryTypeError
 from tracejit.ir.avals import Aval, aval_of
 
@@ -68,6 +68,25 @@ def _adopted(carry: Carry, staged: Staged, op: str) -> Carry:
         weak[n] = carry.weak[n] and out_weak
     changed = weak != carry.weak or any(a is not b for a, b in zip(raw, carry.raw, strict=True))
     return replace(carry, raw=raw, weak=weak) if changed else carry
+
+
+def after_step(carry: Carry, out: Leaves, op: str) -> Carry:
+    """The carry that follows `carry` when a step gave `out`.
+
+    Raises:
+        CarryStructureError, CarryTypeError: it has another structure or other types.
+    """
+    if out.tree != carry.tree:
+        raise CarryStructureError(op=op, before=str(carry.tree), after=str(out.tree))
+    raw = []
+    for n, x in enumerate(out.raw):
+        before, after = aval_of(carry.raw[n]), aval_of(x)
+        target = promoted(before.dtype, carry.weak[n], after.dtype, out.weak[n])
+        if target is None or not _same_shape(before, after):
+            raise _refusal(carry, n, before, after, op)
+        raw.append(convert(x, target))
+    weak = [a and b for a, b in zip(carry.weak, out.weak, strict=True)]
+    return Carry(raw, weak, carry.tree)
 
 
 def promoted(before: np.dtype, weak: bool, after: np.dtype, after_weak: bool) -> Any:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tracejit import tree
 from tracejit.control.axes import processing_axis
+from tracejit.control.call import call_op
 from tracejit.control.intern import intern_jaxpr
+from tracejit.control.policies import Policy, checkpoint_name, checkpoint_policies, name_value
 from tracejit.control.regions import (
     differentiable,
     flags,
@@ -20,25 +23,26 @@ from tracejit.control.regions import (
     union_effects,
     zero_tangents,
 )
-from tracejit.control.residuals import rematerialize
+from tracejit.control.residuals import once_only, rematerialize
 from tracejit.control.staging import flatten, stage_user
 from tracejit.interpreters import jit
+from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jvp import jvp_jaxpr
 from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.interpreters.stage import arg_avals
+from tracejit.interpreters.stage import StageTrace, arg_avals, jaxpr_arg_avals, make_args
 from tracejit.interpreters.transpose import transpose_jaxpr
 from tracejit.interpreters.vmap import batch_jaxpr
-from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.jaxpr import Jaxpr, Literal
+from tracejit.ir.avals import Aval, Dim, aval_of
+from tracejit.ir.jaxpr import Jaxpr, Literal, has_side_effects, used_vars
 from tracejit.ir.kernel import CallRegion
 from tracejit.ir.primitive import LINEAR, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops import helpers
-from tracejit.tracing import bind, call_user, is_tracing, use_trace, wrap
+from tracejit.tracing import bind, call_user, is_tracing, new_trace, use_trace, wrap
 
-Policy = Callable[..., bool]
+__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "optimization_barrier", "remat"]
 
 _tags = itertools.count()
 
@@ -64,8 +68,10 @@ def checkpoint(
 ) -> Any:
     """`fun`, differentiated in less memory: its intermediate values are computed again in reverse.
 
-    `policy(op, *avals, **params) -> bool` says which results are kept all the same
-    (see `checkpoint_policies`). Arguments in `static_argnums` are not traced. Usable as a decorator.
+    `policy(op, *avals, **params) -> bool` says which results are kept all the same (see
+    `checkpoint_policies` and `checkpoint_name`; `print_saved_residuals` shows what is). Arguments in
+    `static_argnums` are not traced. `prevent_cse=False` lets the compiler merge what is computed again with
+    what was computed: inside of a loop, where it can't. Usable as a decorator.
     """
     if fun is None:
         return functools.partial(
@@ -100,30 +106,6 @@ def checkpoint(
 remat = checkpoint
 
 
-class checkpoint_policies:
-    """Ready-made policies for `checkpoint`."""
-
-    @staticmethod
-    def everything_saveable(op: Op, *_: Any, **__: Any) -> bool:
-        """Keep every value, as without checkpoint."""
-        return True
-
-    @staticmethod
-    def nothing_saveable(op: Op, *_: Any, **__: Any) -> bool:
-        """Keep inputs only; the default."""
-        return False
-
-    @staticmethod
-    def dots_saveable(op: Op, *_: Any, **__: Any) -> bool:
-        """Keep matrix products."""
-        return op.name == "dot_general"
-
-    @staticmethod
-    def dots_with_no_batch_dims_saveable(op: Op, *_: Any, **params: Any) -> bool:
-        """Keep matrix products without batch axes: those with weights."""
-        return op.name == "dot_general" and not params["dimension_numbers"][1][0]
-
-
 def _type(*avals: Aval, jaxpr: Jaxpr, policy: Any, prevent_cse: bool) -> list[Aval]:
     return region_avals(jaxpr, range(len(avals)), "checkpoint")
 
@@ -143,26 +125,33 @@ def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[l
 
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
-    forward, linear, out_nz = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
-    outs = bind(checkpoint_op, *primals, **{**params, "jaxpr": forward})
-    values, saved = outs[: len(out_nz)], outs[len(out_nz) :]
+    plan = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
+    outs = bind(checkpoint_op, *primals, **{**params, "jaxpr": plan.forward})
+    values, saved = outs[: len(plan.out_nonzero)], outs[len(plan.out_nonzero) :]
     ts: list[Any] = []
-    if any(out_nz):
-        operands = (*primals, *saved, *pick(tangents, nonzero))
-        ts = tape.record(checkpoint_op, operands, {**params, "jaxpr": linear})
-    return values, spread(ts, out_nz, zero_tangents(values))
+    if any(plan.out_nonzero):
+        operands = (*pick(primals, plan.reads), *saved, *pick(tangents, nonzero))
+        ts = tape.record(checkpoint_op, operands, {**params, "jaxpr": plan.linear})
+    return values, spread(ts, plan.out_nonzero, zero_tangents(values))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """forward: primals -> (*outs, *saved values); linear: (*the primals that it `reads`, *saved values,
+    *tangents) -> nonzero out tangents; it computes its residuals itself."""
+
+    forward: Jaxpr
+    linear: Jaxpr
+    out_nonzero: tuple[bool, ...]
+    reads: tuple[bool, ...]
 
 
 @memoize_by_jaxpr
-def _recomputing(
-    jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | None, prevent_cse: bool
-) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...]]:
-    """(forward, linear, out_nonzero): forward gives (*outs, *saved values), linear takes
-    (*primals, *saved values, *tangents) and computes its residuals itself."""
-    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, nonzero)
-    num_outs = len(jaxpr.outs)
+def _recomputing(jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | None, prevent_cse: bool) -> _Plan:
+    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr if policy is None else _flat(jaxpr), nonzero)
+    num_outs, num_ins = len(jaxpr.outs), len(forward.invars)
     saved = [] if policy is None else _saved(forward, policy)
-    first = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *saved), forward.name)
+    saved += [v for v in once_only(forward, forward.outs[num_outs:])[0] if v not in saved]
     # What is saved becomes an input of what computes the residuals.
     again = Jaxpr((*forward.invars, *saved), _without(forward, saved), forward.outs, forward.name)
     tag = next(_tags)
@@ -171,23 +160,64 @@ def _recomputing(
         return optimization_barrier(x, tag=tag) if prevent_cse and differentiable(x) else x
 
     linear = rematerialize(again, linear, num_outs, (*nonzero, *(False,) * len(saved)), guard)[1]
-    return prune(first, [True] * len(first.outs)), linear, out_nz
+    reads = _read(linear)
+    kept = tuple(linear.invars[n] for n, r in enumerate(reads) if r or n >= num_ins + len(saved))
+    linear = Jaxpr(kept, linear.eqns, linear.outs, linear.name)
+    saved = pick(saved, reads[num_ins : num_ins + len(saved)])
+    first = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *saved), forward.name)
+    return _Plan(prune(first, [True] * len(first.outs)), linear, out_nz, tuple(reads[:num_ins]))
+
+
+def _read(jaxpr: Jaxpr) -> list[bool]:
+    """Which inputs are read, by an equation or as an extent."""
+    used = used_vars(jaxpr)
+    typed = (*jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars))
+    used.update(d.var for v in typed for d in v.aval.shape if isinstance(d, Dim))
+    return [v in used for v in jaxpr.invars]
+
+
+class _Inliner(StageTrace):
+    """Staging in which calls of jitted functions are what they call: policies look into them."""
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if op is call_op:
+            return eval_jaxpr(params["jaxpr"], args)
+        return self.record(op, args, params)
+
+
+@memoize_by_jaxpr
+def _flat(jaxpr: Jaxpr) -> Jaxpr:
+    if not any(e.op is call_op for e in jaxpr.eqns):
+        return jaxpr
+    trace = _Inliner(ROOT, jaxpr.name)
+    args = make_args(trace, jaxpr_arg_avals(jaxpr), [v.bounds for v in jaxpr.invars])
+    with new_trace(trace):
+        return trace.freeze(args, eval_jaxpr(jaxpr, args))[0]
 
 
 def _saved(forward: Jaxpr, policy: Policy) -> list[Any]:
+    """The variables that the policy keeps. A named value is the value itself, which other derivatives
+    need too: a policy that keeps a name keeps both."""
+    refuses = getattr(policy, "refuses", False)
     outs = {a for a in forward.outs if type(a) is not Literal}
     used = outs | {a for e in forward.eqns for a in e.invars if type(a) is not Literal}
-    return [
-        v
-        for e in forward.eqns
-        if policy(e.op, *(aval_of(a) for a in e.invars), **e.params)
-        for v in e.outvars
-        if v in used and v.aval.is_static
-    ]
+    verdict: dict[Any, bool] = {}
+    for e in forward.eqns:
+        keep = bool(policy(e.op, *(aval_of(a) for a in e.invars), **e.params))
+        if e.op is name_value.op and e.invars[0] in verdict:  # type: ignore[attr-defined]
+            verdict[e.invars[0]] = keep if refuses else keep or verdict[e.invars[0]]
+        else:
+            verdict.update((v, keep) for v in e.outvars)
+    return [v for v, keep in verdict.items() if keep and v in used and v.aval.is_static]
 
 
 def _without(jaxpr: Jaxpr, known: list[Any]) -> tuple[Any, ...]:
-    return tuple(e for e in jaxpr.eqns if not (e.outvars and all(v in known for v in e.outvars)))
+    """The equations but for those that gave `known` only, and for those that must not run twice."""
+    return tuple(
+        e
+        for e in jaxpr.eqns
+        if not (has_side_effects(e.effects) or (e.outvars and all(v in known for v in e.outvars)))
+    )
 
 
 def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.control.axes import processing_axis
+from tracejit.control.effects import refuse_effects
 from tracejit.control.regions import build
 from tracejit.interpreters.core import eval_jaxpr, read
 from tracejit.interpreters.vmap import batch_jaxpr
@@ -81,6 +82,11 @@ def harmless(branches: Branches) -> bool:
 
 def batch_select(size: Any, args: Any, dims: Any, branches: Branches) -> tuple[list[Any], list[int]]:
     """All branches on all lanes; the outputs of the one that each lane takes."""
+    refuse_effects(
+        "cond",
+        branches,
+        "there is a callback in it, but its lanes talk by collectives, so that each runs all branches",
+    )
     index = helpers.move_batch_axis(args[0], dims[0], 0)
     moved = [
         x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args[1:], dims[1:], strict=True)
@@ -111,7 +117,7 @@ def select_lanes(pred: Any, x: Any, y: Any) -> Any:
 
 
 def without_checks(jaxpr: Jaxpr) -> Jaxpr:
-    """`jaxpr` with indices clamped instead of checked, in its regions too."""
+    """`jaxpr` with indices clamped instead of checked, and matrices too (`check`), in its regions as well."""
     if "error" not in jaxpr.effects:
         return jaxpr
 
@@ -122,7 +128,8 @@ def without_checks(jaxpr: Jaxpr) -> Jaxpr:
             if eqn.op.name == "check_index":
                 outs: Any = _clamped(*values, size=eqn.params["size"])
             else:
-                outs = bind(eqn.op, *values, **{k: _unchecked(p) for k, p in eqn.params.items()})
+                params = {k: k != "check" and _unchecked(p) for k, p in eqn.params.items()}
+                outs = bind(eqn.op, *values, **params)
             env.update(zip(eqn.outvars, outs if eqn.op.multi else (outs,), strict=True))
         return [read(env, a) for a in jaxpr.outs]
 

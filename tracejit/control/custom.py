@@ -1,8 +1,23 @@
-"""`custom_jvp` and `custom_vjp`: functions with derivative rules of their own."""
+"""Functions with rules of their own: derivatives, transposes, batching."""
 
 from __future__ import annotations
 
+from tracejit.control.custom_convert import closure_convert, custom_gradient
 from tracejit.control.custom_jvp import custom_jvp
 from tracejit.control.custom_vjp import custom_vjp
+from tracejit.control.custom_vmap import custom_vmap, sequential_vmap
+from tracejit.control.custom_zeros import CustomVJPPrimal, SymbolicZero, zero_from_primal
+from tracejit.control.linear_call import linear_call
 
-__all__ = ["custom_jvp", "custom_vjp"]
+__all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "custom_vmap",
+    "linear_call",
+    "sequential_vmap",
+    "zero_from_primal",
+]

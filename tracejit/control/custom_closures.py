@@ -8,11 +8,12 @@ when the function is called.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit import tree
-from tracejit.control.custom_rules import tangent_value
+from tracejit.control.custom_zeros import zero_or
 from tracejit.control.regions import differentiable, flags, pick, spread
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import arg_avals, stage
@@ -83,7 +84,7 @@ class StagedRule:
         self.extra = len(self.values)
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        ts = [tangent_value(t) for t in pick(tangents[self.extra :], self.inexact)]
+        ts = [zero_or(t, False) for t in pick(tangents[self.extra :], self.inexact)]
         outs = eval_jaxpr(self.jaxpr, [*primals, *ts])
         values = outs[: len(self.nonzero)]
         return values, spread(outs[len(values) :], self.nonzero, [Zero(aval_of(o).tangent()) for o in values])
@@ -98,7 +99,7 @@ class StagedRules:
         known: dict[str, Any] = {}
 
         def fwd(*args: Any) -> list[Any]:
-            outs, residuals, known["info"] = rule.fwd(args)
+            outs, residuals, known["info"] = rule.fwd(args, [differentiable(x) for x in args])
             known["residuals"] = len(residuals)
             return [*outs, *residuals]
 
@@ -120,7 +121,7 @@ class StagedRules:
         self.num_first = len(first)
         self.extra = len(self.values)
 
-    def fwd(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
+    def fwd(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], list[Any], Any]:
         """Outputs, and as residuals the rule's own and what bwd closes over."""
         second = primals[self.num_first : self.extra]
         outs = eval_jaxpr(self.forward, [*primals[: self.num_first], *primals[self.extra :]])
@@ -129,10 +130,20 @@ class StagedRules:
     def bwd(
         self, info: Any, residuals: Sequence[Any], cts: Sequence[Any], avals: Sequence[Aval]
     ) -> list[Any]:
-        given = [tangent_value(c) for c in pick(cts, self.inexact)]
+        given = [zero_or(c, False) for c in pick(cts, self.inexact)]
         outs = eval_jaxpr(self.backward, [*residuals, *given])
         zeros = [Zero(a) for a in avals]
         return [*zeros[: self.extra], *spread(outs, self.nonzero, zeros[self.extra :])]
+
+
+class _Staging(threading.local):
+    """The rules that are being staged in this thread: most call the function that they belong to."""
+
+    def __init__(self) -> None:
+        self.rules: list[Any] = []
+
+
+_staging = _Staging()
 
 
 def convert(
@@ -140,9 +151,13 @@ def convert(
 ) -> tuple[Any, Jaxpr, list[Any]] | None:
     """(staged rule, jaxpr, consts) with what the rules close over among the constants, or None if
     the rules close over nothing that is traced. `make` stages the rule."""
-    if not closes_over_tracers(*functions) or not _all_static(raw):
+    if functions[0] in _staging.rules or not closes_over_tracers(*functions) or not _all_static(raw):
         return None
-    rule = make()
+    _staging.rules.append(functions[0])
+    try:
+        rule = make()
+    finally:
+        _staging.rules.pop()
     if not _all_static(rule.values):
         return None
     return rule, with_ignored(jaxpr, len(consts), rule.values), [*consts, *rule.values]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,9 +16,10 @@ from tracejit.control.custom_rules import (
     make_call,
     matching_leaves,
     name_of_rule,
+    nondiff_positions,
     stage_call,
-    tangent_value,
 )
+from tracejit.control.custom_zeros import SymbolicZero, zero_from_primal, zero_or
 from tracejit.control.regions import region_avals, union_effects, zero_tangents
 from tracejit.errors import ClosureDerivativeError, CustomRuleError, MissingRuleError
 from tracejit.interpreters import jit
@@ -38,36 +40,51 @@ RawRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 class custom_jvp:
     """A function whose derivative is given by `defjvp` or `defjvps`.
 
-    Arguments in `nondiff_argnums` are passed to the rule first, as they are.
+    Arguments in `nondiff_argnums` (or `nondiff_argnames`) are passed to the rule first, as they are.
+    Usable as a decorator: `@custom_jvp`, or `@partial(custom_jvp, nondiff_argnums=(0,))`. Defaults and
+    keywords are arguments like the others: the rule gets all of them by position.
     """
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = (
-            (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
-        )
+        self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        self.symbolic_zeros = False
         self.jvp: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """Set the rule `jvp(*nondiff, primals, tangents) -> (out, tangent_out)`."""
+        """Set the rule `jvp(*nondiff, primals, tangents) -> (out, tangent_out)`. Usable as a decorator.
+
+        With `symbolic_zeros`, leaves of `tangents` that are known to be zero are
+        `custom_derivatives.SymbolicZero`s, which the rule may return too, instead of arrays of zeros.
+        """
         self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Set one rule an argument, `(tangent, ans, *primals) -> tangent_out`; None for a zero derivative."""
+        """Set one rule an argument, `(tangent, ans, *primals) -> tangent_out`; None for a zero derivative.
+
+        Raises TypeError with `nondiff_argnums`: use `defjvp`.
+        """
+        if self.nondiff_argnums:
+            raise TypeError("defjvps knows no nondiff_argnums: use defjvp")
 
         def jvp(primals: Any, tangents: Any) -> Any:
             ans = self(*primals)
-            terms = [f(t, ans, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]
-            if not terms:
-                return ans, tree.map(_zeros_like, ans)
-            return ans, functools.reduce(_tree_add, terms)
+            pairs = [(f, t) for f, t in zip(jvps, tangents, strict=True) if f is not None]
+            terms = [f(_arrays(t), ans, *primals) for f, t in pairs if not _all_zero(t)]
+            return ans, functools.reduce(_tree_add, terms) if terms else zero_from_primal(ans, True)
 
-        self.jvp = jvp
+        self.defjvp(jvp, symbolic_zeros=True)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = getattr(self.fun, "__name__", "custom_jvp")
@@ -77,14 +94,16 @@ class custom_jvp:
             return self.fun(*args, **kwargs)
         call = make_call(self.fun, self.nondiff_argnums, args, kwargs)
         staged = stage_call(call)
-        rule = UserRule(self.jvp, call)
+        rule = UserRule(self.jvp, call, self.symbolic_zeros)
         if staged is None:
             outs = bind(custom_jvp_op, *call.raw, jaxpr=None, fun=rule.primal, consts=0, rule=rule)
             return tree.unflatten(rule.out_tree, [wrap(x) for x in outs])
         rule.out_tree, rule.out_avals = staged.out_tree, staged.out_avals
         used: Any = rule
         jaxpr, consts = staged.jaxpr, staged.consts
-        converted = convert(lambda: StagedRule(rule, call.raw), (self.jvp,), jaxpr, consts, call.raw)
+        converted = convert(
+            lambda: StagedRule(rule, call.raw), (self.jvp, *call.nondiff.values()), jaxpr, consts, call.raw
+        )
         if converted is not None:
             used, jaxpr, consts = converted
         params = {"jaxpr": jaxpr, "fun": None, "consts": len(consts), "rule": used}
@@ -92,8 +111,13 @@ class custom_jvp:
         return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
 
 
-def _zeros_like(x: Any) -> Any:
-    return wrap(helpers.instantiate(Zero(aval_of(to_raw(x)).tangent())))
+def _all_zero(t: Any) -> bool:
+    return all(type(x) is SymbolicZero for x in tree.leaves(t))
+
+
+def _arrays(t: Any) -> Any:
+    """A tree of tangents with arrays of zeros for symbolic ones."""
+    return tree.map(lambda x: wrap(helpers.instantiate(Zero(x.aval))) if type(x) is SymbolicZero else x, t)
 
 
 def _tree_add(a: Any, b: Any) -> Any:
@@ -105,7 +129,8 @@ class UserRule:
 
     extra = 0
 
-    def __init__(self, jvp: Callable[..., Any], call: Call) -> None:
+    def __init__(self, jvp: Callable[..., Any], call: Call, symbolic: bool = False) -> None:
+        self.symbolic = symbolic
         self.jvp = jvp
         self.call = call
         self.out_tree: Any = None
@@ -120,7 +145,7 @@ class UserRule:
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         call = self.call
         ps = boxed(call.in_tree, primals, call.weak)
-        ts = boxed(call.in_tree, [tangent_value(t) for t in tangents])
+        ts = boxed(call.in_tree, [zero_or(t, self.symbolic) for t in tangents])
         result = call_user(self.jvp, *call.nondiff_args(), ps, ts)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise CustomRuleError(rule=f"the jvp rule of {call.name}", problem="it did not return a pair")

@@ -9,6 +9,7 @@ from typing import Any
 
 from tracejit import dtypes, tree
 from tracejit.control.axes import processing_axis
+from tracejit.control.custom_zeros import SymbolicZero
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.staging import Staged, convert, flatten, stage_user
 from tracejit.errors import (
@@ -56,15 +57,43 @@ class Call:
 def make_call(fun: Callable[..., Any], nondiff_argnums: Sequence[int], args: Any, kwargs: Any) -> Call:
     """Arguments by position, keywords and defaults filled in."""
     name = getattr(fun, "__name__", type(fun).__name__)
-    if kwargs:
-        bound = inspect.signature(fun).bind(*args, **kwargs)
-        bound.apply_defaults()
-        if bound.kwargs:
-            raise TypeError(f"{name}: keyword-only arguments can't be given to a function with custom rules")
-        args = bound.args
+    args = positional(fun, args, kwargs)
     fixed = {n % len(args) for n in nondiff_argnums}
     given = flatten(tuple(a for n, a in enumerate(args) if n not in fixed))
     return Call(fun, {n: args[n] for n in fixed}, given.raw, given.weak, given.tree, name)
+
+
+def positional(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All arguments by position, with defaults. Raises TypeError for keyword-only ones."""
+    try:
+        bound = inspect.signature(fun).bind(*args, **kwargs)
+    except ValueError:  # no signature is known
+        if not kwargs:
+            return args
+        raise
+    bound.apply_defaults()
+    if bound.kwargs:
+        name = getattr(fun, "__name__", type(fun).__name__)
+        raise TypeError(
+            f"{name}: keyword-only arguments ({', '.join(bound.kwargs)}) can't be given to a function with "
+            "custom rules, which know arguments by position"
+        )
+    return bound.args
+
+
+def nondiff_positions(
+    fun: Callable[..., Any], nums: int | Sequence[int], names: str | Sequence[str]
+) -> tuple[int, ...]:
+    """`nondiff_argnums` and `nondiff_argnames` as positions. Raises ValueError for an unknown name."""
+    numbers = (nums,) if isinstance(nums, int) else tuple(nums)
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    if not wanted:
+        return numbers
+    parameters = list(inspect.signature(fun).parameters)
+    for name in wanted:
+        if name not in parameters:
+            raise ValueError(f"nondiff_argnames: {name!r} is not a parameter of {fun.__name__}")
+    return tuple(dict.fromkeys((*numbers, *(parameters.index(name) for name in wanted))))
 
 
 def stage_call(call: Call) -> Staged | None:
@@ -94,12 +123,8 @@ def _all_concrete(trace: Any) -> bool:
 def boxed(treedef: Any, raw: Sequence[Any], weak: Sequence[bool] | None = None) -> Any:
     """A tree of fresh boxes."""
     flags = weak or [False] * len(raw)
-    return tree.unflatten(treedef, [box(x, w) for x, w in zip(raw, flags, strict=True)])
-
-
-def tangent_value(t: Any) -> Any:
-    """A tangent or cotangent as users' rules see it: zeros for a known zero."""
-    return helpers.instantiate(t) if type(t) is Zero else t
+    leaves = [x if type(x) is SymbolicZero else box(x, w) for x, w in zip(raw, flags, strict=True)]
+    return tree.unflatten(treedef, leaves)
 
 
 def matching_leaves(rule: str, what: str, got: Any, treedef: Any, avals: Sequence[Aval]) -> list[Any]:
@@ -117,7 +142,7 @@ def matching_leaves(rule: str, what: str, got: Any, treedef: Any, avals: Sequenc
 
 def matching_leaf(rule: str, path: str, x: Any, aval: Aval) -> Any:
     """`x` as a raw value of type `aval`; a Zero for integers."""
-    if aval.dtype == dtypes.float0:
+    if aval.dtype == dtypes.float0 or type(x) is SymbolicZero:
         return Zero(aval)
     raw = to_raw(x, path)
     found = aval_of(raw)

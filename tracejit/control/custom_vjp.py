@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,10 +15,11 @@ from tracejit.control.custom_rules import (
     make_call,
     matching_leaf,
     matching_leaves,
+    nondiff_positions,
     stage_call,
-    tangent_value,
 )
 from tracejit.control.custom_vjp_ops import custom_vjp_op
+from tracejit.control.custom_zeros import CustomVJPPrimal, zero_or
 from tracejit.control.staging import flatten
 from tracejit.errors import CustomRuleError, MissingRuleError
 from tracejit.ir.avals import Aval
@@ -28,25 +30,44 @@ from tracejit.tracing import bind, call_user, is_tracing, to_raw, wrap
 class custom_vjp:
     """A function whose derivative in reverse is given by `defvjp`.
 
-    Arguments in `nondiff_argnums` are passed to `fwd` in place and to `bwd` first.
+    Arguments in `nondiff_argnums` (or `nondiff_argnames`) are passed to `fwd` in place and to `bwd`
+    first. Usable as a decorator: `@custom_vjp`, or `@partial(custom_vjp, nondiff_argnums=(0,))`.
+    Defaults and keywords are arguments like the others: rules get all of them by position.
     """
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = (
-            (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
-        )
+        self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
 
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False) -> None:
-        """`fwd(*args) -> (out, residuals)`; `bwd(*nondiff, residuals, ct) -> cotangents, one an argument`."""
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """`fwd(*args) -> (out, residuals)`; `bwd(*nondiff, residuals, ct) -> cotangents, one an argument`.
+
+        A cotangent of None is zero. With `symbolic_zeros`, the leaves of fwd's arguments are
+        `custom_derivatives.CustomVJPPrimal`s, which say whether a derivative with respect to them is
+        taken, and leaves of `ct` that are known to be zero are `custom_derivatives.SymbolicZero`s.
+        `optimize_remat` is accepted for compatibility: unused residuals are never computed.
+        """
         self.fwd = fwd
         self.bwd = bwd
+        self.symbolic_zeros = symbolic_zeros
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
@@ -55,14 +76,14 @@ class custom_vjp:
             return self.fun(*args, **kwargs)
         call = make_call(self.fun, self.nondiff_argnums, args, kwargs)
         staged = stage_call(call)
-        rule = UserRules(self.fwd, self.bwd, call)
+        rule = UserRules(self.fwd, self.bwd, call, self.symbolic_zeros)
         if staged is None:
             outs = bind(custom_vjp_op, *call.raw, jaxpr=None, fun=rule.primal, consts=0, rule=rule)
             return tree.unflatten(rule.out_tree, [wrap(x) for x in outs])
         rule.out_tree, rule.out_avals = staged.out_tree, staged.out_avals
         used: Any = rule
         jaxpr, consts = staged.jaxpr, staged.consts
-        functions = self.fwd, self.bwd
+        functions = self.fwd, self.bwd, *call.nondiff.values()
         converted = convert(
             lambda: StagedRules(rule, call.raw, staged.out_avals), functions, jaxpr, consts, call.raw
         )
@@ -78,7 +99,10 @@ class UserRules:
 
     extra = 0
 
-    def __init__(self, fwd: Callable[..., Any], bwd: Callable[..., Any], call: Call) -> None:
+    def __init__(
+        self, fwd: Callable[..., Any], bwd: Callable[..., Any], call: Call, symbolic: bool = False
+    ) -> None:
+        self.symbolic = symbolic
         self.user_fwd = fwd
         self.user_bwd = bwd
         self.call = call
@@ -91,11 +115,13 @@ class UserRules:
         leaves, self.out_tree = tree.flatten(call_user(self.call.fun, *self.call.with_nondiff(args)))
         return [to_raw(x) for x in leaves]
 
-    def fwd(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
+    def fwd(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], list[Any], Any]:
         """(outputs, residuals, what `bwd` needs to know about them)."""
         call = self.call
         name = f"the fwd rule of {call.name}"
         args = boxed(call.in_tree, primals, call.weak)
+        if self.symbolic:
+            args = tree.unflatten(call.in_tree, map(CustomVJPPrimal, tree.leaves(args), perturbed))
         result = call_user(self.user_fwd, *call.with_nondiff(args))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise CustomRuleError(rule=name, problem="it did not return a pair (out, residuals)")
@@ -114,7 +140,7 @@ class UserRules:
         call = self.call
         name = f"the bwd rule of {call.name}"
         res = boxed(info[0], residuals, info[1])
-        ct = boxed(self.out_tree, [tangent_value(c) for c in cts])
+        ct = boxed(self.out_tree, [zero_or(c, self.symbolic) for c in cts])
         result = call_user(self.user_bwd, *call.nondiff_args(), res, ct)
         args = call.in_tree.children()
         if not isinstance(result, (tuple, list)) or len(result) != len(args):

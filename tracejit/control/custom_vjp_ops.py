@@ -44,11 +44,11 @@ class BatchedRules:
         self.dims = dims
         self.axis = axis
 
-    def fwd(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
+    def fwd(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], list[Any], Any]:
         info: list[Any] = []
 
         def fn(*raw: Any) -> list[Any]:
-            outs, residuals, about = self.rule.fwd(raw)
+            outs, residuals, about = self.rule.fwd(raw, perturbed)
             info.extend((about, len(outs)))
             return [*outs, *residuals]
 
@@ -118,8 +118,8 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
         raise ClosureDerivativeError(name=name_of_rule(rule))
     first = consts - rule.extra
     args, ts = primals[first:], tangents[first:]
-    outs, residuals, info = rule.fwd(args)
     nonzero = flags(ts)
+    outs, residuals, info = rule.fwd(args, nonzero)
     avals = tuple(aval_of(x).tangent() for x in args)
     out_avals = tuple(aval_of(o).tangent() for o in outs)
     refuse_dynamic("custom_vjp", (*avals, *out_avals))

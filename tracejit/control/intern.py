@@ -49,7 +49,7 @@ def jaxpr_key(jaxpr: Jaxpr) -> Any:
     ins = tuple((var(v), aval(v.aval), v.bounds) for v in jaxpr.invars)
     eqns = tuple(
         (
-            e.op.name,
+            e.op,
             tuple(var(a) for a in e.invars),
             _param(e.params),
             tuple((var(v), aval(v.aval)) for v in e.outvars),

@@ -10,11 +10,13 @@ import numpy as np
 
 import tracejit.control.cond  # noqa: F401  (batched loops use the op)
 from tracejit import dtypes, ops, tree
+from tracejit.control import python_loops
+from tracejit.control.blocks import STATES, batched_map, checkpointed_scan
 from tracejit.control.carry import Carry, stable
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.regions import Typed, permute
 from tracejit.control.scan import scan_op
-from tracejit.control.staging import Leaves, Staged, convert, flatten, is_weak, stage_user
+from tracejit.control.staging import Leaves, Staged, convert, flatten, is_weak, stage_user, unaliased
 from tracejit.control.while_loop import while_op
 from tracejit.errors import LoopLengthError, PredicateError, ScanResultError
 from tracejit.interpreters.stage import arg_avals, bounds_of
@@ -47,11 +49,18 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    _split_transpose: bool = False,
+    *,
+    checkpoint: int | str | None = None,
 ) -> tuple[Any, Any]:
     """A loop `carry, y = f(carry, x)` over the leading axis of `xs`: the last carry and all y stacked.
 
     `length` is needed only without `xs`; `reverse` runs from the last to the
-    first. `unroll` is a hint that may be ignored.
+    first. `unroll` is a hint: the compiler decides. (`_split_transpose` is JAX's and means nothing here.)
+
+    `checkpoint` is for long loops in reverse mode. Without it the derivative keeps what it needs of
+    every step. With 'log' it keeps some 16 states for every factor of 16 in the length, and computes the
+    steps between them again, once for every such factor; an int takes the place of 16.
 
     Raises:
         LoopLengthError: the leaves of `xs` differ in length, or there is none and no `length`.
@@ -60,15 +69,33 @@ def scan(
     """
     rows = flatten(xs)
     trips = _scan_trips(rows, length)
+    if checkpoint is not None and trips.static is not None:
+        return checkpointed_scan(scan, f, init, xs, trips.static, bool(reverse), _states(checkpoint))
+
+    if trips.static and python_loops.applies():
+        return python_loops.scan(f, Carry.of(init), rows, trips.static, reverse, _pair)
 
     def body(_i: Any, c: Any, x: Any) -> Any:
-        out = call_user(f, c, x)
-        if not isinstance(out, (tuple, list)) or len(out) != 2:
-            raise ScanResultError(found=type(out).__name__)
-        return tuple(out)
+        return _pair(call_user(f, c, x))
 
     carry, ys = _run(body, Carry.of(init), rows, trips, reverse, "scan")
     return carry, ys
+
+
+def _states(checkpoint: int | str) -> int:
+    """How many states a level of checkpoints keeps."""
+    if checkpoint == "log":
+        return STATES
+    if not isinstance(checkpoint, int) or checkpoint < 2:
+        raise LoopLengthError(problem=f"checkpoint is 'log' or a number from 2 on, not {checkpoint!r}")
+    return checkpoint
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    """What the function of a scan returned."""
+    if not isinstance(out, (tuple, list)) or len(out) != 2:
+        raise ScanResultError(found=type(out).__name__)
+    return out[0], out[1]
 
 
 def _run(
@@ -91,6 +118,7 @@ def _run(
     params = {"length": trips.static, "bound": trips.bound, "reverse": bool(reverse)}
     counts = {"consts": len(staged.consts), "carry": num}
     outs = bind(scan_op, *lead, *staged.consts, *carry.raw, *rows.raw, jaxpr=jaxpr, **params, **counts)
+    outs = unaliased(outs, (*staged.consts, *carry.raw, *rows.raw))
     final, ys = staged.out_tree.children()
     values = [wrap(x, w) for x, w in zip(outs[:num], carry.weak, strict=True)]
     return tree.unflatten(final, values), tree.unflatten(ys, [wrap(y) for y in outs[num:]])
@@ -151,13 +179,18 @@ def fori_loop(
     dtype = np.result_type(*strong) if strong else _I64
     lo, hi = convert(lo, _I64), convert(hi, _I64)
 
+    trips = _fori_trips(lo, hi)
+    if trips.static and python_loops.applies():
+        index = int if weak else dtype.type
+        return python_loops.fori_loop(body_fun, Carry.of(init_val), range(int(lo), int(hi)), index)
+
     def body(i: Any, c: Any, _x: Any) -> Any:
         raw = i.read()
         if isinstance(lo, Value) or int(lo):
             raw = ops.arithmetic.add(raw, lo)
         return call_user(body_fun, box(convert(raw, dtype), weak), c), None
 
-    return _run(body, Carry.of(init_val), flatten(None), _fori_trips(lo, hi), False, "fori_loop")[0]
+    return _run(body, Carry.of(init_val), flatten(None), trips, False, "fori_loop")[0]
 
 
 def _loop_bound(x: Any, name: str) -> Any:
@@ -181,8 +214,17 @@ def _fori_trips(lo: Any, hi: Any) -> _Trips:
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """`f` applied to each slice along the leading axis of `xs`, results stacked.
 
-    `batch_size` is a hint that may be ignored.
+    With `batch_size` it is applied to that many slices at once, as `vmap` does.
+
+    Raises:
+        LoopLengthError: as `scan`, or `batch_size` is not positive.
     """
+    if batch_size is not None:
+        trips = _scan_trips(flatten(xs), None)
+        if batch_size < 1:
+            raise LoopLengthError(problem=f"batch_size is {batch_size}")
+        if trips.static is not None:
+            return batched_map(scan, f, xs, trips.static, int(batch_size))
     return scan(lambda c, x: (c, call_user(f, x)), None, xs)[1]
 
 
@@ -195,6 +237,12 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         CarryStructureError: it gives another structure.
     """
     init = Carry.of(init_val)
+    if python_loops.applies():
+        init, result, done = python_loops.while_loop(
+            lambda c: _predicate(call_user(cond_fun, c)), body_fun, init
+        )
+        if done:
+            return result
 
     def staged(fn: Callable[..., Any], carry: Carry) -> Staged:
         return stage_user(fn, [init.tree], arg_avals(carry.raw), carry.weak, "while_loop")
@@ -211,6 +259,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         cond_consts=len(cond.consts),
         body_consts=len(body.consts),
     )
+    outs = unaliased(outs, (*cond.consts, *body.consts, *carry.raw))
     return tree.unflatten(init.tree, [wrap(x, w) for x, w in zip(outs, carry.weak, strict=True)])
 
 

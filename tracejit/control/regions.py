@@ -64,16 +64,16 @@ def prune(jaxpr: Jaxpr, keep: Sequence[bool]) -> Jaxpr:
     """Only the outputs marked by `keep`, and the equations they need (or that have effects)."""
     outs = tuple(a for a, k in zip(jaxpr.outs, keep, strict=True) if k)
     live: set[Any] = set()
-    _mark(outs, live)
+    mark(outs, live)
     eqns = []
     for eqn in reversed(jaxpr.eqns):
         if eqn.effects or any(v in live for v in eqn.outvars):
             eqns.append(eqn)
-            _mark((*eqn.invars, *eqn.outvars), live)
+            mark((*eqn.invars, *eqn.outvars), live)
     return Jaxpr(jaxpr.invars, tuple(reversed(eqns)), outs, jaxpr.name)
 
 
-def _mark(atoms: Iterable[Any], live: set[Any]) -> None:
+def mark(atoms: Iterable[Any], live: set[Any]) -> None:
     """Atoms and the variables of their extents are needed."""
     for a in atoms:
         if type(a) is Literal:

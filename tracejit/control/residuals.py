@@ -17,7 +17,7 @@ from tracejit.control.regions import Typed, build, pick, prune, rename_dims, wit
 from tracejit.errors import DynamicExtentError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.ir.avals import Aval, Dim, aval_of
-from tracejit.ir.jaxpr import Jaxpr, Literal
+from tracejit.ir.jaxpr import Jaxpr, Literal, has_side_effects
 
 
 def local_axes(aval: Aval, fixed: Collection[Any]) -> tuple[int, ...]:
@@ -41,19 +41,44 @@ def rematerialize(
     nonzero: Sequence[bool],
     guard: Callable[[Any], Any] = lambda x: x,
 ) -> tuple[Jaxpr, Jaxpr, int]:
-    """(forward, linear, number of residuals) with the inputs of `forward` as the only residuals.
+    """(forward, linear, number of residuals) with the inputs of `forward` as the only residuals, and the
+    results of its callbacks, which are not called again.
 
-    `guard` is applied to them before residuals are computed again.
+    `guard` is applied to the inputs before residuals are computed again.
     """
     tangents = [Typed(v.aval.tangent()) for v in pick(forward.invars, nonzero)]
-    n = len(forward.invars)
-    again = prune(forward, [k >= num_outs for k in range(len(forward.outs))])
+    kept, eqns = once_only(forward, forward.outs[num_outs:])
+    inputs = (*forward.invars, *kept)
+    again = Jaxpr(inputs, eqns, forward.outs[num_outs:], forward.name)
+    m, n = len(forward.invars), len(inputs)
 
     def fn(*args: Any) -> list[Any]:
-        return eval_jaxpr(linear, [*eval_jaxpr(again, [guard(x) for x in args[:n]]), *args[n:]])
+        values = [*(guard(x) for x in args[:m]), *args[m:n]]
+        return eval_jaxpr(linear, [*eval_jaxpr(again, values), *args[n:]])
 
-    new = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *forward.invars), forward.name)
-    return prune(new, [True] * len(new.outs)), build(fn, [*forward.invars, *tangents], linear.name), n
+    new = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *inputs), forward.name)
+    return prune(new, [True] * len(new.outs)), build(fn, [*inputs, *tangents], linear.name), n
+
+
+def once_only(jaxpr: Jaxpr, atoms: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
+    """What has to be kept to compute `atoms` again without the equations that have side effects: (their
+    results that are needed, the equations that compute the atoms from the inputs and these)."""
+    live = {a for a in atoms if type(a) is not Literal}
+    kept: list[Any] = []
+    eqns = []
+    for eqn in reversed(jaxpr.eqns):
+        needed = [v for v in eqn.outvars if v in live]
+        if not needed:
+            continue
+        if has_side_effects(eqn.effects):
+            kept.extend(needed)
+            continue
+        eqns.append(eqn)
+        for a in (*eqn.invars, *eqn.outvars):
+            if type(a) is not Literal:
+                live.add(a)
+                live.update(d.var for d in a.aval.shape if isinstance(d, Dim))
+    return kept, tuple(reversed(eqns))
 
 
 def pad_residuals(

@@ -18,7 +18,8 @@ from tracejit.control.residuals import pad_residuals, rematerialize, unbounded
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, contains
+from tracejit.ir.kernel import UserCode
 
 INDEX, CONST, X, HOIST, CHEAP, STACK = "index", "const", "x", "hoist", "cheap", "stack"
 _Kind = tuple[str, int]
@@ -64,16 +65,17 @@ def linear_plan(jaxpr: Jaxpr, consts: int, carry: int, nonzero: tuple[bool, ...]
 def _fixpoint(jaxpr: Jaxpr, consts: int, carry: int, nonzero: tuple[bool, ...]) -> tuple[Any, ...]:
     """Linearize with every carry marked whose tangent becomes nonzero after some steps."""
     head, middle, tail = nonzero[:consts], nonzero[consts : consts + carry], nonzero[consts + carry :]
+    free = (True,) * (1 + consts) + (False,) * carry + (True,) * len(tail)
     while True:
         flags = (False, *head, *middle, *tail)
-        forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, flags)
+        forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, flags, False, free)
         wider = union(middle, out_nz[:carry])
         if wider == middle:
             break
         middle = wider
     ys_nz = out_nz[carry:]
     if out_nz[:carry] != middle:
-        forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, flags, (*middle, *ys_nz))
+        forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, flags, (*middle, *ys_nz), free)
     return forward, linear, flags, middle, ys_nz
 
 
@@ -85,7 +87,7 @@ def _classify(forward: Jaxpr, num_outs: int, consts: int, carry: int) -> list[_K
     invariant = set(forward.invars[1 : 1 + consts])
     cheap = {v for v in forward.invars[: 1 + consts] if v.aval.shape == ()}
     for eqn in forward.eqns:
-        if not eqn.effects and _all_in(eqn.invars, invariant):
+        if not eqn.effects and _all_in(eqn.invars, invariant) and not contains(eqn, (UserCode,)):
             invariant.update(eqn.outvars)
         if _is_cheap(eqn) and _all_in(eqn.invars, cheap):
             cheap.update(eqn.outvars)

@@ -10,12 +10,13 @@ import numpy as np
 
 from tracejit import ops, tree
 from tracejit.control.regions import with_outputs
+from tracejit.interpreters import leaks
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.values import Value
-from tracejit.tracing import Box, box, call_user, to_raw
+from tracejit.tracing import Box, box, call_user, to_raw, wrap
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ def stage_user(
         return [to_raw(x, "an output") for x in leaves]
 
     jaxpr, consts = stage(flat, avals, name, bounds, eager_constants=True)
+    leaks.check_jaxpr(f"the function of {name}", jaxpr)
     return Staged(jaxpr, consts, *out)
 
 
@@ -112,4 +114,19 @@ def own_copy(x: Any) -> Any:
     """A leaf that a user's function may write to without its owner seeing it."""
     if type(x) is Box:
         return box(x.read(), x.weak)
-    return x.copy() if isinstance(x, np.ndarray) else x
+    return wrap(x.copy()) if isinstance(x, np.ndarray) else x
+
+
+def unaliased(outs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    """Results without memory of the operands or of each other: a write into one is seen nowhere else.
+
+    Traced values have no memory; arrays are copied where they may overlap.
+    """
+    seen = [x for x in operands if isinstance(x, np.ndarray)]
+    own = []
+    for x in outs:
+        if isinstance(x, np.ndarray):
+            x = x.copy() if any(np.may_share_memory(x, y) for y in seen) else x
+            seen.append(x)
+        own.append(x)
+    return own

@@ -15,6 +15,7 @@ import numpy as np
 from tracejit import ops
 from tracejit.control.axes import processing_axis, uses_axis
 from tracejit.control.cond_batch import select_lanes, without_checks
+from tracejit.control.effects import refuse_effects, without_effects
 from tracejit.control.execute import evaluate
 from tracejit.control.lanes import over_lanes
 from tracejit.control.regions import (
@@ -123,7 +124,8 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     cond, body = _counting(params["cond"], params["body"], params["cond_consts"], params["body_consts"])
     counted = _bind(_Parts(p.cond_consts, p.body_consts, [np.int64(0), *p.carry]), cond, body)
     zero = zero_tangents([counted[0]])
-    loop = {"length": None, "bound": None, "reverse": False, "jaxpr": _with_index(params["body"])}
+    body = without_effects(params["body"], "while_loop")  # they have happened in the loop that counts
+    loop = {"length": None, "bound": None, "reverse": False, "jaxpr": _with_index(body)}
     loop.update(consts=len(p.body_consts), carry=len(p.carry))
     args = (counted[0], *p.body_consts, *p.carry)
     return scan_op.linearize(tape, args, (*zero, *t.body_consts, *t.carry), loop)  # type: ignore[operator]
@@ -209,6 +211,11 @@ def _masked(size: Any, args: Any, dims: Any, params: dict[str, Any]) -> tuple[li
 
     For lanes that talk to each other. Operands are batched throughout.
     """
+    refuse_effects(
+        "while_loop",
+        (params["cond"], params["body"]),
+        "there is a callback in it, but its lanes talk by collectives, so that they run on together",
+    )
     p = _split([helpers.to_batch_axis(x, d, 0, size) for x, d in zip(args, dims, strict=True)], params)
     cond, body = _masked_jaxprs(
         params["cond"], params["body"], size, params["cond_consts"], params["body_consts"], processing_axis()

@@ -33,6 +33,17 @@ from tracejit.errors.base import (
     is_library,
     user_location,
 )
+from tracejit.errors.callbacks import (
+    CallbackArgumentError,
+    CallbackBatchError,
+    CallbackResultError,
+    DebugFormatError,
+    NonFiniteError,
+    RepeatedEffectError,
+    SettingValueError,
+    TracerLeakError,
+    UnknownSettingError,
+)
 from tracejit.errors.control import (
     BranchTypeError,
     CarryStructureError,
@@ -45,6 +56,12 @@ from tracejit.errors.control import (
     ScanResultError,
     UnboundAxisError,
 )
+from tracejit.errors.extend import PrimitiveNameError, PrimitiveRuleError, PrimitiveSlotError
+from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError
+from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
+from tracejit.errors.random import RandomArgumentError, RandomKeyError
+from tracejit.errors.sparse import SparsityPatternError
+from tracejit.errors.special import SpecialFunctionError
 from tracejit.errors.tracing import (
     ArgumentContainerError,
     CapturedWriteError,
@@ -70,10 +87,12 @@ from tracejit.errors.transforms import (
     VmapOutputError,
     VmapSizeError,
 )
+from tracejit.errors.windows import ConvolutionLayoutError, WindowComputationError
 
 __all__ = [
     "ArgumentContainerError",
     "ArraySubclassError",
+    "ConvolutionLayoutError",
     "LostDerivativeError",
     "ArgumentCountError",
     "ArgumentError",
@@ -81,6 +100,9 @@ __all__ = [
     "AxisError",
     "BranchTypeError",
     "CODES",
+    "CallbackArgumentError",
+    "CallbackBatchError",
+    "CallbackResultError",
     "CapturedWriteError",
     "CarryStructureError",
     "CarryTypeError",
@@ -88,6 +110,8 @@ __all__ = [
     "ConcreteValueError",
     "CotangentMismatchError",
     "CustomRuleError",
+    "DebugFormatError",
+    "DataDependentShapeError",
     "DonatedArgumentError",
     "DynamicExtentError",
     "IndexOutOfRangeError",
@@ -95,7 +119,10 @@ __all__ = [
     "InternalTypeError",
     "LeakedTracerError",
     "LoopLengthError",
+    "MatrixDtypeError",
+    "MatrixShapeError",
     "MissingRuleError",
+    "NonFiniteError",
     "NonFloatInputError",
     "NonFloatOutputError",
     "NonScalarOutputError",
@@ -105,12 +132,22 @@ __all__ = [
     "OuterWriteError",
     "OutputCastError",
     "PredicateError",
+    "PrimitiveNameError",
+    "PrimitiveRuleError",
+    "PrimitiveSlotError",
     "PytreeMismatchError",
+    "RandomArgumentError",
+    "RandomKeyError",
     "RandomStateError",
     "ReadOnlyArgumentError",
     "ReadOnlyViewError",
+    "RefusedFunctionError",
+    "RepeatedEffectError",
     "ScanResultError",
+    "SettingValueError",
     "ShapeError",
+    "SpecialFunctionError",
+    "SparsityPatternError",
     "StaticArgumentError",
     "TangentMismatchError",
     "TracedMaskError",
@@ -119,15 +156,18 @@ __all__ = [
     "TracerBoolError",
     "TracerFloatError",
     "TracerIntegerError",
+    "TracerLeakError",
     "TypeRuleError",
     "UnboundAxisError",
     "UnhashableStaticError",
     "UnknownDtypeError",
+    "UnknownSettingError",
     "UnsupportedFunctionError",
     "VmapAxisError",
     "VmapNothingMappedError",
     "VmapOutputError",
     "VmapSizeError",
+    "WindowComputationError",
     "blanks",
     "is_internal",
     "is_library",

@@ -89,7 +89,7 @@ class ConcreteValueError(TracejitError, TypeError):
     remedies = ("use tracejit.lax.cond, where or while_loop", "mark the argument static with static_argnums")
     example = """
         import numpy as np, tracejit as tj
-        tj.jit(lambda x: np.nonzero(x))(np.ones(3))
+        tj.jit(lambda x, k: x[::k])(np.ones(6), 2)
     """
 
 
@@ -214,7 +214,7 @@ class UnsupportedFunctionError(TracejitError, NotImplementedError, TypeError):
     )
     example = """
         import numpy as np, tracejit as tj
-        tj.make_jaxpr(lambda x: np.unique(x))(np.ones(3))
+        tj.make_jaxpr(lambda x: np.frompyfunc(lambda v: v, 1, 1)(x))(np.ones(3))
     """
 
 

@@ -12,8 +12,9 @@ from tracejit.frontend.active import session as current_session
 from tracejit.frontend.active import use
 from tracejit.frontend.capture import Capture, EagerCapture, Snapshot
 from tracejit.frontend.guards import GuardSet
+from tracejit.frontend.host import users_own
 from tracejit.frontend.prepare import Prepared, call, prepare
 from tracejit.frontend.session import Session
 
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Snapshot"]
-__all__ += ["call", "current_session", "prepare", "use"]
+__all__ += ["call", "current_session", "prepare", "use", "users_own"]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 REBIND: dict[str, Any] = {"numpy.random": types.SimpleNamespace()}
 #: Callables of NumPy and others -> those of tracejit, for `from numpy import sin`.
 CALLABLES: dict[Any, Any] = {}
+#: Modules of `REBIND` whose callables are found by their names once the module is loaded: importing it to
+#: enter them in `CALLABLES` would take too long.
+BY_NAME: list[str] = []
 #: Classes of arrays that are captured by reference.
 ARRAYS: set[type] = {np.ndarray, CapturedArray, Box}
 
@@ -85,7 +88,16 @@ def stand_in_for(value: Any) -> Any:
     # Only what a library made: a user's object may do anything when it is hashed.
     if not callable(value) or type(value).__hash__ is None or not is_library_class(type(value)):
         return None
-    return CALLABLES.get(value)
+    return CALLABLES.get(value) or _named(value)
+
+
+def _named(value: Any) -> Any:
+    """The counterpart of a callable of one of the modules in `BY_NAME`, or None."""
+    name = getattr(value, "__name__", None)
+    for module_name in BY_NAME if type(name) is str else ():
+        if getattr(sys.modules.get(module_name), name, None) is value:
+            return getattr(REBIND[module_name], name, None)
+    return None
 
 
 class RebindModule(types.ModuleType):

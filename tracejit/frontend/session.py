@@ -16,6 +16,7 @@ from tracejit.frontend import (
     classes,
     containers,
     functions,
+    host,
     modules,
     objects,
     shadows,
@@ -48,6 +49,7 @@ class Session:
         self._main: str | None = None
         self._noted: set[str] = set()
         self.watched: dict[int, Any] = {}
+        self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 
     # ---- running -------------------------------------------------------------------------------
 
@@ -79,7 +81,7 @@ class Session:
 
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
-        return GuardSet(list(self.checks), list(self.array_nodes))
+        return GuardSet(host.without_callbacks(self), list(self.array_nodes))
 
     # ---- stand-ins -----------------------------------------------------------------------------
 
@@ -229,6 +231,14 @@ class Session:
             return self._originals.get(id(value), value)
         classes.demote(value)
         return classes.users_class(value)
+
+    def original_of(self, stand_in: Any) -> Any:
+        """The very object behind `stand_in`, whatever it is; `stand_in` itself if it is none."""
+        return self._originals.get(id(stand_in), stand_in)
+
+    def seen(self) -> list[tuple[Any, Any]]:
+        """(object, stand-in) of all that was met."""
+        return [(value, stand_in) for value, stand_in, _ in self._seen.values()]
 
     # ---- records -------------------------------------------------------------------------------
 

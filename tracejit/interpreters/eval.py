@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.config import config
 from tracejit.errors import LeakedTracerError
+from tracejit.interpreters import nans
 from tracejit.ir.primitive import Op
-from tracejit.ir.values import Value
+from tracejit.ir.values import Value, origin
 from tracejit.tracing import ONLY_LOCAL, Trace, set_root
 
 
@@ -19,14 +21,16 @@ class EvalTrace(Trace):
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
             if isinstance(a, Value):
-                raise LeakedTracerError(value=str(a.aval))
-        return op.eval(*args, **params)
+                raise LeakedTracerError(value=origin(a))
+        return nans.evaluate(op, args, params) if config.checks else op.eval(*args, **params)
 
     def update(self, op: Op, holder: list[Any], rest: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if config.checks:  # operands are shown as they were
+            return self.process(op, (holder.pop(), *rest), params)
         x = holder.pop()
         for a in rest:
             if isinstance(a, Value):
-                raise LeakedTracerError(value=str(a.aval))
+                raise LeakedTracerError(value=origin(a))
         if (
             type(x) is np.ndarray
             and sys.getrefcount(x) <= ONLY_LOCAL

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracejit.config import config
+from tracejit.interpreters import messages, nans
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
@@ -33,19 +33,23 @@ class Compiled:
     `aliases` maps outputs to inputs whose memory they take. `stages` has the texts of what was compiled.
     """
 
+    count: ClassVar[int] = 0  # made in this process
+
     def __init__(self, jaxpr: Jaxpr, in_strides: Strides, aliases: dict[int, int] | None = None) -> None:
         start = time.perf_counter()
         with use_trace(ROOT):
             self.source_jaxpr = jaxpr
             self.jaxpr = pipeline.run(expand(jaxpr))
-            _debug(2, self.jaxpr)
+            messages.debug(2, self.jaxpr)
             self.lowered = fuse.lower(self.jaxpr, list(in_strides), dict(aliases or {}))
             self.llvm = cpu.emit(self.lowered.program)
-            _debug(4, self.llvm)
+            messages.debug(4, self.llvm)
             self.code = machine.compile_llvm(self.llvm)
             self.run = runtime.Executable(self.lowered, self.code)
+        with LOCK:
+            Compiled.count += 1
         self.compile_seconds = time.perf_counter() - start
-        _debug(1, f"tracejit: compiled {jaxpr.name or 'a region'} in {self.compile_seconds * 1e3:.1f} ms")
+        messages.tell_compiled(jaxpr, self.compile_seconds)
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or
@@ -70,11 +74,6 @@ class Compiled:
             return cuda.assemble(cuda.emit_kernel(self.lowered.program))
         except Unsupported as e:
             raise ValueError(f"this program is not one CUDA kernel: {e}") from e
-
-
-def _debug(level: int, text: Any) -> None:
-    if config.debug >= level:
-        print(text, file=sys.stderr)
 
 
 def operand(x: Any) -> np.ndarray:
@@ -111,7 +110,7 @@ def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
 
     Compiled once a layout; with `config.disable_jit` every equation is evaluated instead.
     """
-    if config.disable_jit:
+    if config.disable_jit or nans.one_by_one():
         with use_trace(ROOT):
             return eval_jaxpr(jaxpr, args)
     arrays = [operand(x) for x in args]
@@ -120,7 +119,23 @@ def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     compiled = table.get(strides) if table is not None else None
     if compiled is None:
         compiled, arrays = _compile_layout(jaxpr, strides, arrays)
-    return [scalar(a) for a in compiled.run(*arrays)]
+    outs = compiled.run(*arrays)
+    if config.checks:
+        check_finite(jaxpr, args, outs)
+    return [scalar(a) for a in outs]
+
+
+def check_finite(jaxpr: Jaxpr, args: Sequence[Any], outs: Sequence[Any]) -> None:
+    """Raises NonFiniteError if `outs`, the results of `jaxpr` on `args`, have a NaN (or an infinity) that is
+    looked for. The program runs again then, one operation at a time; only debug callbacks don't."""
+    given = set(jaxpr.invars)
+    rows = zip(jaxpr.outs, map(nans.found, outs), strict=True)
+    bad = next((what for v, what in rows if what is not None and v not in given), None)
+    if bad is None:
+        return
+    with nans.running_again(), use_trace(ROOT), np.errstate(all="ignore"):
+        eval_jaxpr(jaxpr, args)
+    raise nans.non_finite(jaxpr.name or "a compiled program", bad, args)
 
 
 def _compile_layout(

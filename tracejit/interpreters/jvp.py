@@ -12,7 +12,7 @@ from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import jaxpr_arg_avals, stage
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr
-from tracejit.ir.primitive import LINEAR, ZERO_TANGENT, Op, Sentinel
+from tracejit.ir.primitive import FROM_JVP, LINEAR, ZERO_TANGENT, Op, Sentinel
 from tracejit.ir.values import Value, Zero
 from tracejit.ops import helpers
 from tracejit.tracing import Trace, current_trace, new_trace, use_trace
@@ -48,7 +48,10 @@ class JVPTrace(Trace):
         with use_trace(parent):
             if not some:
                 return parent.process(op, primals, params)
-            out, tangent = apply_jvp(op, primals, tangents, params)
+            if op.linearize is not FROM_JVP and _only_tangents_recorded(parent, primals):
+                out, tangent = op.linearize(parent, primals, tangents, params)  # type: ignore[operator]
+            else:
+                out, tangent = apply_jvp(op, primals, tangents, params)
         if op.multi:
             return [self.tracer(p, t) for p, t in zip(out, tangent, strict=True)]
         return self.tracer(out, tangent)
@@ -92,6 +95,15 @@ class JVPTrace(Trace):
     def tracer(self, primal: Any, tangent: Any) -> Any:
         """The primal alone when its tangent is a known zero."""
         return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
+
+
+def _only_tangents_recorded(parent: Any, primals: Sequence[Any]) -> bool:
+    """Whether tangents go to a tape and none of the primals is on it: a derivative rule takes a jvp.
+
+    A loop's own jvp would put the primals, which must be known at once, into one equation with the tangents."""
+    return hasattr(parent, "bind_linear") and not any(
+        isinstance(p, Value) and p.trace is parent for p in primals
+    )
 
 
 def _full_zeros(x: Any, parent: Any) -> Any:

@@ -17,12 +17,13 @@ from tracejit.errors import LeakedTracerError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import apply_jvp, concrete, instantiate_some, linear_operands, split_outputs
 from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.provenance import Chooser, Made, Remaker
 from tracejit.interpreters.stage import StageTrace, jaxpr_arg_avals, make_args
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op
-from tracejit.ir.values import Value, Zero
+from tracejit.ir.values import Value, Zero, origin
 from tracejit.tracing import Trace, check_live, current_trace, new_trace, use_trace
 
 
@@ -37,7 +38,11 @@ class Residual:
 
 
 class TangentTrace(StageTrace):
-    """Records what depends on tangents; everything else runs in the parent."""
+    """Records what depends on tangents; everything else runs in the parent. `made` says how."""
+
+    def __init__(self, parent: Trace | None) -> None:
+        super().__init__(parent)
+        self.made = Made()
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
@@ -46,7 +51,9 @@ class TangentTrace(StageTrace):
         parent = self.parent
         assert parent is not None
         with use_trace(parent):
-            return parent.process(op, args, params)
+            out = parent.process(op, args, params)
+        self.made.note(op, args, params, out)
+        return out
 
     def lift(self, x: Any) -> Any:
         if type(x) is Var and x.trace is self:
@@ -54,7 +61,7 @@ class TangentTrace(StageTrace):
         if isinstance(x, Value):
             check_live(x)
             if x.trace.level >= self.level:
-                raise LeakedTracerError(value=str(x.aval))
+                raise LeakedTracerError(value=origin(x))
             return Residual(x)
         return Literal(np.asarray(x).dtype.type(x)) if np.ndim(x) == 0 else Residual(x)
 
@@ -137,6 +144,7 @@ class LinearizeTrace(Trace):
         mine = type(x) is LinearizeTracer and x.trace is self
         if op.jvp is not LINEAR or not (mine or some):
             if not (mine or some):
+                self.tape.made.forget(x)
                 back = [x]
                 del x
                 with use_trace(self.parent):  # type: ignore[arg-type]
@@ -144,6 +152,7 @@ class LinearizeTrace(Trace):
             return self.process(op, (x, *rest), params)
         primal, tangent = (x.primal, x.tangent) if mine else (x, Zero(aval_of(x).tangent()))
         del x  # a tracer that nothing else holds goes, and its primal becomes ours alone
+        self.tape.made.forget(primal)
         back = [primal]
         full = [
             Zero(aval_of(p).tangent()) if t is None else t for p, t in zip(primals, tangents, strict=True)
@@ -162,22 +171,63 @@ class LinearizeTrace(Trace):
 class Tape:
     """A linear program: `invars` are the nonzero inputs' tangents, `outs` variables, Residuals or Zeros."""
 
-    __slots__ = ("eqns", "invars", "outs")
+    __slots__ = ("eqns", "invars", "outs", "prologue", "trace")
 
-    def __init__(self, invars: list[Var], eqns: list[Eqn], outs: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        trace: TangentTrace,
+        invars: list[Var],
+        eqns: list[Eqn],
+        outs: Sequence[Any],
+        prologue: Sequence[Eqn] = (),
+    ) -> None:
+        self.trace = trace
         self.invars = invars
         self.eqns = eqns
-        # A rule may give a tangent that depends on no input's, such as an array of zeros.
-        self.outs = [o if type(o) in (Var, Zero, Residual) else Residual(o) for o in outs]
+        self.prologue = list(prologue)  # makes values that are not linear from residuals
+        # A rule may give a tangent that depends on no input's, such as an array of zeros: a value of the
+        # parent, which is a variable too where the parent stages.
+        self.outs = [o if self._owns(o) or type(o) in (Zero, Residual) else Residual(o) for o in outs]
+
+    def _owns(self, x: Any) -> bool:
+        return type(x) is Var and x.trace is self.trace
 
     def held(self) -> set[int]:
         """The ids of the arrays that the program refers to."""
-        return {id(a.value) for e in self.eqns for a in e.invars if type(a) is Residual}
+        return {id(x) for x in self.residuals()}
+
+    def residuals(self) -> list[Any]:
+        """The values of the parent trace that the program refers to, each once."""
+        found: dict[int, Any] = {}
+        for e in (*self.prologue, *self.eqns):
+            for a in e.invars:
+                if type(a) is Residual:
+                    found.setdefault(id(a.value), a.value)
+        for o in self.outs:
+            if type(o) is Residual:
+                found.setdefault(id(o.value), o.value)
+        return list(found.values())
+
+    def slim(self, free: Sequence[Any]) -> Tape:
+        """The same program with fewer residuals: those that can be made again cheaply from `free` values
+        and other residuals are not kept."""
+        chooser = Chooser(self.trace.made, free, self.residuals())
+        if not chooser.again:
+            return self
+        remaker = Remaker(chooser, self.trace, self.trace.lift)
+        again = {key: remaker.var(node) for key, node in chooser.again.items()}
+
+        def atom(a: Any) -> Any:
+            return again.get(id(a.value), a) if type(a) is Residual else a
+
+        eqns = [e.replace(invars=tuple([atom(a) for a in e.invars])) for e in self.eqns]
+        # An output that is a residual is no equation's operand and stays one.
+        return Tape(self.trace, self.invars, eqns, self.outs, remaker.eqns)
 
     def freeze(self, name: str = "") -> tuple[Jaxpr, list[Any]]:
         """(jaxpr, residuals): a jaxpr over (*residuals, *tangents) that gives the nonzero outputs."""
         renamer = _Renamer()
-        eqns = [renamer.eqn(e) for e in self.eqns]
+        eqns = [renamer.eqn(e) for e in (*self.prologue, *self.eqns)]
         ins = [renamer.var(v) for v in self.invars]
         outs = tuple(renamer.atom(o) for o in self.outs if type(o) is not Zero)
         jaxpr = Jaxpr((*renamer.vars, *ins), tuple(eqns), outs, name)
@@ -228,9 +278,16 @@ class _Renamer:
 
 
 def linearize_flat(
-    fn: Callable[..., Sequence[Any]], primals: Sequence[Any], nonzero: Sequence[bool]
+    fn: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    nonzero: Sequence[bool],
+    free: Sequence[bool] | None = None,
 ) -> tuple[list[Any], Tape]:
-    """Outputs of `fn(*raw) -> list of raw` at `primals` and the tape of its derivative there."""
+    """Outputs of `fn(*raw) -> list of raw` at `primals` and the tape of its derivative there.
+
+    `free` marks the primals that it costs nothing to keep, for residuals to be made again from; if all
+    are, so are the outputs.
+    """
     trace = LinearizeTrace(current_trace())
     ins = [trace.arg(p, aval_of(p).tangent()) if nz else p for p, nz in zip(primals, nonzero, strict=True)]
     invars = [t.tangent for t, nz in zip(ins, nonzero, strict=True) if nz]
@@ -238,22 +295,31 @@ def linearize_flat(
         outs = fn(*ins)
     trace.tape.live = False
     values, tangents = split_outputs(trace, outs)
-    return values, Tape(invars, trace.tape.eqns, tangents)
+    tape = Tape(trace.tape, invars, trace.tape.eqns, tangents)
+    if free is None:
+        return values, tape
+    cheap = [p for p, f in zip(primals, free, strict=True) if f]
+    return values, tape.slim([*cheap, *values] if all(free) else cheap)
 
 
 @memoize_by_jaxpr
 def linearize_jaxpr(
-    jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: bool | tuple[bool, ...] = False
+    jaxpr: Jaxpr,
+    nonzero: tuple[bool, ...],
+    instantiate: bool | tuple[bool, ...] = False,
+    free: tuple[bool, ...] | None = None,
 ) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...], int]:
     """(forward, linear, out_nonzero, num_residuals) of a jaxpr.
 
     forward: primals -> (*outs, *residuals); linear: (*residuals, *nonzero tangents) -> nonzero
-    out tangents (those selected by `instantiate` included, as zeros if need be).
+    out tangents (those selected by `instantiate` included, as zeros if need be). `free` marks the inputs
+    that it costs nothing to keep (all of them if it is None).
     """
+    free = (True,) * len(jaxpr.invars) if free is None else free
     stage = StageTrace(current_trace(), jaxpr.name)
     args = make_args(stage, jaxpr_arg_avals(jaxpr), [v.bounds for v in jaxpr.invars])
     with new_trace(stage):
-        outs, tape = linearize_flat(lambda *xs: eval_jaxpr(jaxpr, xs), args, nonzero)
+        outs, tape = linearize_flat(lambda *xs: eval_jaxpr(jaxpr, xs), args, nonzero, free)
         tape = _instantiate_outs(tape, instantiate)
         linear, residuals = tape.freeze(jaxpr.name)
         forward, consts = stage.freeze(args, [*outs, *residuals])
@@ -263,4 +329,4 @@ def linearize_jaxpr(
 
 
 def _instantiate_outs(tape: Tape, which: bool | Sequence[bool]) -> Tape:
-    return Tape(tape.invars, tape.eqns, instantiate_some(tape.outs, which))
+    return Tape(tape.trace, tape.invars, tape.eqns, instantiate_some(tape.outs, which), tape.prologue)

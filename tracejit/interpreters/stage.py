@@ -16,7 +16,7 @@ from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
 from tracejit.ir.kernel import Pointwise, Pull
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
 from tracejit.ir.source import user_source
-from tracejit.ir.values import Value
+from tracejit.ir.values import Value, origin
 from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, to_raw
 
 # Constants up to this many elements are computed while tracing, so that Python may branch on
@@ -70,7 +70,7 @@ class StageTrace(Trace):
         if isinstance(x, Value):
             check_live(x)
             if x.trace.level >= self.level:
-                raise LeakedTracerError(value=str(x.aval))
+                raise LeakedTracerError(value=origin(x))
         aval = aval_of(x)
         if not aval.is_static:
             aval = aval.with_shape(tuple(self._lift_dim(d) for d in aval.shape))

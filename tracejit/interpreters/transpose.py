@@ -13,7 +13,7 @@ from tracejit.interpreters.core import rename_dims
 from tracejit.interpreters.linearize import Residual, Tape
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import arg_avals, stage
-from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.source import replay
 from tracejit.ir.values import AddInto, Linear, Overwrite, Zero
@@ -129,7 +129,9 @@ def pull_back(tape: Tape, out_cts: Sequence[Any]) -> list[Any]:
     for o, ct in zip(tape.outs, out_cts, strict=True):
         if type(o) is not Zero and type(o) is not Residual:
             cts.add(o, ct)
-    backward(tape.eqns, {}, cts)
+    env: dict[Any, Any] = {}
+    _evaluate(tape.prologue, env)
+    backward(tape.eqns, env, cts)
     return [cts.pop(v, {}) for v in tape.invars]
 
 
@@ -165,9 +167,9 @@ def _split(jaxpr: Jaxpr, env: dict[Any, Any]) -> tuple[list[Eqn], list[Eqn]]:
     return known, unknown
 
 
-def _evaluate(eqns: list[Eqn], env: dict[Any, Any]) -> None:
+def _evaluate(eqns: Sequence[Eqn], env: dict[Any, Any]) -> None:
     for eqn in eqns:
-        args = [a.value if type(a) is Literal else env[a] for a in eqn.invars]
+        args = [env[a] if type(a) is Var else a.value for a in eqn.invars]  # type: ignore[attr-defined, union-attr]
         out = bind(eqn.op, *args, **eqn.params)
         env.update(zip(eqn.outvars, out if eqn.op.multi else [out], strict=True))
 

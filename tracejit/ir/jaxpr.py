@@ -91,6 +91,14 @@ def effects_of(op: Op, params: dict[str, Any]) -> frozenset[str]:
     return op.effects(params)
 
 
+def has_side_effects(effects: frozenset[str]) -> bool:
+    """Whether something is seen outside of the program: callbacks, printing. Checks may run again."""
+    return not effects <= _REPEATABLE
+
+
+_REPEATABLE = frozenset({"error"})
+
+
 class Jaxpr:
     """invars, eqns, outs; `effects` is the union of the equations'. Frozen and hashed by identity."""
 
@@ -142,6 +150,13 @@ def sub_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
             yield p
         elif isinstance(p, tuple):
             yield from (q for q in p if isinstance(q, Jaxpr))
+
+
+def contains(eqn: Eqn, kernels: tuple[type, ...]) -> bool:
+    """Whether `eqn`, or an equation in its regions, has a kernel of these forms."""
+    if isinstance(eqn.op.kernel, kernels):
+        return True
+    return any(contains(e, kernels) for sub in sub_jaxprs(eqn.params) for e in sub.eqns)
 
 
 def used_vars(jaxpr: Jaxpr) -> set[Var]:

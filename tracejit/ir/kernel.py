@@ -138,6 +138,11 @@ class Composite(Opaque):
 
 
 @dataclass(frozen=True)
+class UserCode(Opaque):
+    """Runs a function of the user's, which may raise: never moved to where it might not have run."""
+
+
+@dataclass(frozen=True)
 class CallRegion(Kernel):
     """Inlines `params['jaxpr']` over the operands."""
 

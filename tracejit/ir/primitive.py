@@ -33,6 +33,8 @@ LINEAR = Sentinel("LINEAR")
 ZERO_TANGENT = Sentinel("ZERO_TANGENT")
 #: linearize slot: derived from the jvp rule (primal part evaluated, tangent part recorded).
 FROM_JVP = Sentinel("FROM_JVP")
+#: with_series: the op is a product, linear in each of its two operands.
+BILINEAR = Sentinel("BILINEAR")
 #: transpose slot: the op never appears in a linear program with a linear operand.
 NONLINEAR = Sentinel("NONLINEAR")
 #: simplify slot: no identities.
@@ -51,6 +53,14 @@ def not_differentiable(reason: str) -> Sentinel:
 
 
 Rule = Callable[..., Any]
+
+
+def with_series(jvp: Rule, series: Rule | Sentinel) -> Rule:
+    """A jvp rule that says how Taylor mode computes the op, where solving from the rule would be slow:
+    LINEAR (coefficient by coefficient), BILINEAR, or `(k, out, *operands, **params) -> coefficient k of the
+    result`, the arguments being functions of the order that give coefficients (or Zeros)."""
+    jvp.series = series  # type: ignore[attr-defined]
+    return jvp
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -99,6 +109,11 @@ class Op:
         if self.name in REGISTRY:
             raise TypeError(f"op {self.name!r} is already registered")
         REGISTRY[self.name] = self
+
+    @property
+    def series(self) -> Rule | Sentinel:
+        """How Taylor mode computes the op: what `with_series` says of the jvp rule. FROM_JVP: order by order."""
+        return LINEAR if self.jvp is LINEAR else getattr(self.jvp, "series", FROM_JVP)
 
     def __repr__(self) -> str:
         return self.name

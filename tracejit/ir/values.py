@@ -31,6 +31,21 @@ class Value:
         raise ConcreteValueError(aval=str(self.aval))
 
 
+def made_at(value: Any) -> Any:
+    """The user's line (a Source) that a tracer comes from; None where its trace has no record of it."""
+    var = getattr(value, "tangent", value)
+    for eqn in getattr(var.trace, "eqns", ()):
+        if any(v is var for v in eqn.outvars):
+            return eqn.source
+    return None
+
+
+def origin(value: Any) -> str:
+    """A tracer for messages: its type, and where it was made if that is known."""
+    source = made_at(value)
+    return f"{value.aval} (made at {source.full()})" if source else str(value.aval)
+
+
 class Zero:
     """A tangent or cotangent known to be zero, never materialised. `aval` is the tangent type."""
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.errors import ShapeError
 from tracejit.ir.avals import aval_of
 from tracejit.lax.wrapping import raw
 from tracejit.ops import cumulative as cum
 from tracejit.ops import linalg, shape
 from tracejit.ops import reduce as red
 from tracejit.ops import sort as sorting
+from tracejit.ops.dims import normalize_axis
+from tracejit.ops.helpers import move_batch_axis
 from tracejit.tracing import to_raw, wrap
 
 # ---------------------------------------------------------------- creation and shape
@@ -98,14 +102,16 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
-    """Padded by (low, high, interior) for each axis."""
-    return wrap(
-        ops.concat.pad(
-            to_raw(operand),
-            raw(padding_value),
-            padding_config=[(lo, hi, inner) for lo, hi, inner in padding_config],
-        )
-    )
+    """Padded by (low, high, interior) for each axis; negative low and high remove elements.
+
+    Raises ShapeError where more is removed than there is, and for negative interior padding.
+    """
+    x = to_raw(operand)
+    config = [(lo, hi, inner) for lo, hi, inner in padding_config]
+    for n, (size, (lo, hi, inner)) in enumerate(zip(aval_of(x).shape, config, strict=False)):
+        if type(size) is int and lo + hi + size + max(size - 1, 0) * inner < 0:
+            raise ShapeError(op="pad", problem=f"axis {n} of size {size} padded by {(lo, hi, inner)} is negative")
+    return wrap(ops.concat.pad(x, raw(padding_value), padding_config=config))
 
 
 def slice(
@@ -161,6 +167,7 @@ reduce_max = _reduction(red.reduce_max, "reduce_max", "The maximum over `axes`."
 reduce_min = _reduction(red.reduce_min, "reduce_min", "The minimum over `axes`.")
 reduce_and = _reduction(red.reduce_and, "reduce_and", "Whether all over `axes` hold.")
 reduce_or = _reduction(red.reduce_or, "reduce_or", "Whether some over `axes` holds.")
+reduce_xor = _reduction(red.reduce_xor, "reduce_xor", "Whether an odd number over `axes` holds.")
 
 
 def argmax(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
@@ -188,6 +195,9 @@ def _cumulative(fn: Any, name: str, doc: str) -> Any:
 
 cumsum = _cumulative(cum.cumsum, "cumsum", "Running sums along `axis`.")
 cumprod = _cumulative(cum.cumprod, "cumprod", "Running products along `axis`.")
+cumlogsumexp = _cumulative(
+    cum.cumlogsumexp, "cumlogsumexp", "Running log(sum(exp(x))) along `axis`, of floats."
+)
 cummax = _cumulative(cum.cummax, "cummax", "Running maxima along `axis`.")
 cummin = _cumulative(cum.cummin, "cummin", "Running minima along `axis`.")
 
@@ -208,33 +218,64 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     return sort((keys, values), dimension, is_stable, 1)
 
 
-def top_k(operand: Any, k: int) -> tuple[Any, Any]:
-    """The `k` largest along the last axis, and their positions."""
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+    """The `k` largest along an axis, largest first, and their positions (int64).
+
+    Of equal elements the first comes first; NaN is above everything, -0 equals 0.
+
+    Raises:
+        ShapeError: `k` is negative or more than the size of the axis. TypeRuleError: complex numbers.
+    """
     x = to_raw(operand)
     last = len(aval_of(x).shape) - 1
-    index = sorting.argsort(ops.arithmetic.neg(x), axis=last)
-    index = ops.shape.slice(
-        index,
-        start_indices=(0,) * (last + 1),
-        limit_indices=(*aval_of(x).shape[:-1], k),
-    )
-    return wrap(ops.gather.take_along_axis(x, index, last)), wrap(index)
+    axis = normalize_axis("top_k", axis, last + 1)
+    outs = ops.search.top_k(move_batch_axis(x, axis, last), k=operator.index(k))
+    values, places = (wrap(move_batch_axis(o, last, axis)) for o in outs)
+    return values, places
 
 
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None) -> Any:
-    """A product contracting and batching the given axes: ((lhs_c, rhs_c), (lhs_b, rhs_b))."""
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """A product contracting and batching the given axes: ((lhs_c, rhs_c), (lhs_b, rhs_b)).
+
+    The result has dtype `preferred_element_type`, in which (or in the operands', if that is wider) products
+    are summed. `precision` means nothing on a CPU: there is one, the full one.
+    """
     (lc, rc), (lb, rb) = dimension_numbers
     numbers = (tuple(lc), tuple(rc)), (tuple(lb), tuple(rb))
-    return wrap(linalg.dot_general(to_raw(lhs), to_raw(rhs), dimension_numbers=numbers))
+    x, y = to_raw(lhs), to_raw(rhs)
+    if preferred_element_type is None:
+        return wrap(linalg.dot_general(x, y, dimension_numbers=numbers))
+    wanted = dtypes.canonical(preferred_element_type)
+    wide = np.promote_types(np.promote_types(aval_of(x).dtype, aval_of(y).dtype), wanted)
+    x, y = ops.create.convert(x, wide), ops.create.convert(y, wide)
+    return wrap(ops.create.convert(linalg.dot_general(x, y, dimension_numbers=numbers), wanted))
 
 
-def dot(lhs: Any, rhs: Any) -> Any:
-    """Vector or matrix product, contracting the last axis of `lhs` with the first of `rhs`."""
-    ndim = len(aval_of(to_raw(lhs)).shape)
-    return dot_general(lhs, rhs, (((ndim - 1,), (0,)), ((), ())))
+def dot(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Vector or matrix product, contracting the last axis of `lhs` with the first of `rhs`.
+
+    With `dimension_numbers` it is `dot_general`.
+    """
+    if dimension_numbers is None:
+        ndim = len(aval_of(to_raw(lhs)).shape)
+        dimension_numbers = (((ndim - 1,), (0,)), ((), ()))
+    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
 
 
-def batch_matmul(lhs: Any, rhs: Any) -> Any:
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
     """Matrix products over equal leading axes."""
     n = len(aval_of(to_raw(lhs)).shape)
     lead = tuple(range(n - 2))

@@ -29,3 +29,4 @@ class LazyModule:
 
 llvm = LazyModule("llvmlite.binding")
 cython_blas = LazyModule("scipy.linalg.cython_blas")
+cython_special = LazyModule("scipy.special.cython_special")

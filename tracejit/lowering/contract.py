@@ -105,7 +105,7 @@ def _index(atom: Atom, *parts: tuple[Any, Index]) -> Index:
 class _Gemm:
     """A product as calls of gemm or gemv on strided matrices."""
 
-    def __init__(self, body: Body, p: _Product, x: Stored, y: Stored) -> None:
+    def __init__(self, body: Body, p: _Product, x: Stored | _Packed, y: Stored | _Packed) -> None:
         self.body = body
         self.p = p
         self.x = x
@@ -135,7 +135,7 @@ class _Gemm:
             z = replace(
                 target, offset=Stored(target.buffer, target.strides[: len(b)], target.offset).at(k, b)
             )
-            x, y = _at(k, self.x, b), _at(k, self.y, b)
+            x, y = (s.at(b) if isinstance(s, _Packed) else _at(k, s, b) for s in (self.x, self.y))
             # Row-major out = x y is column-major out^T = y^T x^T.
             if not p.n:
                 self._gemv(x, z, y.strides[-2], y, m, inner)
@@ -228,10 +228,36 @@ def _at(k: Any, s: Stored, b: Index) -> Stored:
     return replace(s, strides=s.strides[len(b) :], offset=offset)
 
 
-def _matrix(body: Body, atom: Atom, batch: Any, rows: Any, columns: Any) -> Stored:
+class _Packed:
+    """A strided part of a buffer that BLAS cannot read as matrices: each is copied when its turn comes, so
+    that the copy stays in the cache."""
+
+    def __init__(self, body: Body, source: Stored, shape: Shape, batch: Any, rows: Any, columns: Any) -> None:
+        self.body = body
+        self.source = source
+        self.batch = batch
+        self.axes = (*rows, *columns)
+        self.shape = tuple(shape[n] for n in self.axes)
+        self.matrix = body.ctx.allocate(body, self.shape, source.buffer.dtype, "pack")
+        self.width = _count(shape, columns)
+
+    def at(self, b: Index) -> Stored:
+        """The matrix at a batch index, in C order."""
+        body, k, s = self.body, self.body.k, self.source
+        index: list[Any] = [ZERO] * len(s.strides)
+        with loops(body, self.shape) as idx:
+            for n, i in zip((*self.batch, *self.axes), (*b, *idx), strict=True):
+                index[n] = i
+            body.put(self.matrix, idx, k.load(s.buffer, s.at(k, tuple(index))))
+        return replace(self.matrix, strides=(self.width, 1))
+
+
+def _matrix(body: Body, atom: Atom, batch: Any, rows: Any, columns: Any) -> Stored | _Packed:
     """An operand as (batch..., row, column) strides that BLAS can read, copied if it has to be."""
     value = body.buffered(atom)
     got = _merge(value, atom.aval.shape, batch, rows, columns)
+    if got is None and batch and atom.aval.is_static:
+        return _Packed(body, value, atom.aval.shape, batch, rows, columns)
     if got is None:
         value = body.materialise(atom)
         got = _merge(value, atom.aval.shape, batch, rows, columns)

@@ -44,6 +44,9 @@ class Host(Target):
         where = f.let(f"getelementptr inbounds ptr, ptr %table, i64 {index}")
         return f.let(f"load ptr, ptr {where}, !invariant.load {f.module.empty()}")
 
+    def interruptible(self) -> bool:
+        return True
+
     def detail(self, f: Function, index: int, operand: str) -> None:
         f.add(f"store i64 {operand}, ptr {f.let(f'getelementptr inbounds i64, ptr %status, i64 {index}')}")
 

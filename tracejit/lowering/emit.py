@@ -238,6 +238,8 @@ class Body(Scope):
         if not (isinstance(form, Pointwise) or getattr(form, "alias", False)):
             return False
         for a in eqn.invars:
+            if type(a) is Var and a not in own and a not in self.values:
+                return False  # nothing reads it: there are no elements
             value = self.stored(self.values[a]) if type(a) is Var and a.aval.shape and a not in own else None
             if type(value) is Stored and not is_contiguous(value, a.aval.shape):
                 return False

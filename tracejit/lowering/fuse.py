@@ -11,6 +11,7 @@ from tracejit.lowering.access import Stored, c_strides, is_contiguous
 from tracejit.lowering.context import Context, work_of
 from tracejit.lowering.emit import Body
 from tracejit.lowering.lowered import Lowered
+from tracejit.lowering.interrupt import make_interruptible
 from tracejit.lowering.memory import plan_memory
 from tracejit.lowering.plan import Storage
 
@@ -48,6 +49,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
             ctx.k.store(target.stored.buffer, target.stored.offset, x)
     program = ctx.k.program
     plan_memory(program, ctx.homes)
+    may_be_long = make_interruptible(program.body)
     return Lowered(
         program=program,
         in_avals=jaxpr.in_avals,
@@ -57,7 +59,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
         aliases=dict(aliases),
         callbacks=ctx.callbacks,
         failures=ctx.failures,
-        small=work_of(program.body) < _SMALL,
+        small=not may_be_long and work_of(program.body) < _SMALL,
     )
 
 

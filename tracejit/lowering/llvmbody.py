@@ -77,6 +77,7 @@ class Translator(Memory):
         f.branch(f.let(inside), body, done)
         f.begin(body)
         self.block(node.body)
+        self.poll(i, node.poll)
         f.jump(latch)
         f.begin(latch)
         f.add(f"{step} = {'sub' if node.down else 'add'} nsw i64 {i}, {by}")
@@ -100,13 +101,19 @@ class Translator(Memory):
 
     def while_(self, node: While) -> None:
         f = self.f
-        head, body, done = f.labels("while", "do", "done")
+        head, body, latch, done = f.labels("while", "do", "again", "done")
+        before, count, step = f.label, f.fresh(), f.fresh()
         f.jump(head)
         f.begin(head)
+        f.add(f"{count} = phi i64 [ 0, %{before} ], [ {step}, %{latch} ]")
         self.block(node.head)
         f.branch(value(f, node.cond), body, done)
         f.begin(body)
         self.block(node.body)
+        self.poll(count, node.poll)
+        f.jump(latch)
+        f.begin(latch)
+        f.add(f"{step} = add i64 {count}, 1")
         f.jump(head)
         f.begin(done)
 

@@ -30,6 +30,7 @@ from tracejit.lowering.loopir import (
     Store,
 )  # fmt: skip
 
+POLL = "python:check_signals"
 OUT_OF_MEMORY = -2
 STATUS_WORDS = 8  # int64 details that a failure can leave
 
@@ -60,6 +61,10 @@ class Target:
     def share(self, f: Function) -> tuple[str, str] | None:
         """(first, step) of the iterations of an outermost loop that run here; None for all of them."""
         return None
+
+    def interruptible(self) -> bool:
+        """Whether long loops can look for signals."""
+        return False
 
 
 class Memory:
@@ -244,6 +249,25 @@ class Memory:
         if external not in self.program.externals:
             self.program.externals.append(external)
         return external
+
+    def poll(self, count: str, every: int) -> None:
+        """Let Python handle its signals each time `count` has risen by `every`, a power of two."""
+        f = self.f
+        if not every or not self.target.interruptible():
+            return
+        look, on = f.labels("look", "on")
+        if every > 1:
+            due = f.let(f"icmp eq i64 {f.let(f'and i64 {count}, {every - 1}')}, {every - 1}")
+            f.branch(due, look, on, f", !prof {self.weights()}")
+        else:
+            f.jump(look)
+        f.begin(look)
+        check = self.target.external(f, self.register(POLL, "i32()"))
+        # It runs signal handlers, which know nothing of the arrays here: values stay in registers.
+        code = f.let(f"call i32 {check}() nounwind memory(inaccessiblemem: readwrite)")
+        self.leave_if(f.let(f"icmp ne i32 {code}, 0"), code)
+        f.jump(on)
+        f.begin(on)
 
     def finish(self) -> None:
         """The common exit: free the heap, return the status code."""

@@ -24,6 +24,7 @@ _INTEGER = {"iadd": "add", "isub": "sub", "imul": "mul"} | {
 _INTRINSICS = {"fabs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
                "rint": "rint", "copysign": "copysign", "fma": "fma", "fmaximum": "maximum",
                "fminimum": "minimum"}  # fmt: skip
+_BIT_OPS = {"popcount": ("ctpop", ""), "clz": ("ctlz", ", i1 false"), "ctz": ("cttz", ", i1 false")}
 _FCMP = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
 _RELAXED = {"reassoc": "reassoc nsz "}
 
@@ -203,9 +204,16 @@ def _integer(f: Function, inst: Inst) -> str:
     return f.let(f"{_INTEGER[inst.op]}{wrap} {typed(f, x)}, {value(f, y)}")
 
 
+def _bit_op(f: Function, inst: Inst) -> str:
+    name, defined = _BIT_OPS[inst.op]
+    return f.let(f"call {reg_type(inst.out.dtype)} @llvm.{name}.{reg_type(inst.out.dtype)}("
+                 f"{typed(f, inst.args[0])}{defined})")  # fmt: skip
+
+
 _HANDLERS: dict[str, Callable[[Function, Inst], str]] = (
     dict.fromkeys([*_BINARY_FLOAT, "fneg", *_INTRINSICS], _float_inst)
     | dict.fromkeys([*_INTEGER, "smax", "smin", "umax", "umin"], _integer)
+    | dict.fromkeys(_BIT_OPS, _bit_op)
     | {"cmp": _compare, "select": _select, "not": _not, "cast": _cast, "bitcast": _bitcast}
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from tracejit.lowering.loopir import (
     SetSlot,
     Slot,
     Store,
+    While,
 )
 
 _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -77,6 +78,20 @@ class Builder:
         self.emit(node)
         with self.into(node.then):
             yield node
+
+    def iterate(
+        self, state: tuple[Any, ...], cond: Callable[..., Any], step: Callable[..., tuple]
+    ) -> tuple[Any, ...]:
+        """`while cond(*state): state = step(*state)` on scalars; the last state."""
+        slots = [self.slot(x) for x in state]
+        node = While(Block(), None, Block())
+        with self.into(node.head):
+            node.cond = cond(*map(self.get, slots))
+        with self.into(node.body):
+            for slot, x in zip(slots, step(*map(self.get, slots)), strict=True):
+                self.set(slot, x)
+        self.emit(node)
+        return tuple(map(self.get, slots))
 
     def buffer(self, name: str, dtype: np.dtype, size: Any, kind: str, slot: int = -1) -> Buffer:
         b = Buffer(name, dtype, size, kind, slot)
@@ -158,10 +173,12 @@ class Builder:
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             part = dtypes.real_part_dtype(dtype)
-            return self.pair(Const(float(np.real(value)), part), Const(float(np.imag(value)), part))
+            return self.pair(
+                Const(float(np.real(value)), part, self), Const(float(np.imag(value)), part, self)
+            )
         if dtype.kind == "b":
-            return Const(bool(value), dtype)
-        return Const(int(value) if dtype.kind in "iu" else float(value), dtype)
+            return Const(bool(value), dtype, self)
+        return Const(int(value) if dtype.kind in "iu" else float(value), dtype, self)
 
     def lift(self, x: Any, dtype: np.dtype) -> Any:
         """`x` as an operand: registers and constants as they are, Python numbers as `dtype`."""
@@ -232,6 +249,11 @@ class Builder:
         """sdiv srem udiv urem shl ashr lshr smax smin umax umin, as LLVM defines them."""
         x, y, dtype = self._same(x, y)
         return self._inst(op, dtype, (x, y))
+
+    def bit_op(self, op: str, x: Any) -> Any:
+        """popcount, clz, ctz: bits that are set, zeros above the highest and below the lowest of them
+        (the width if there is none), as an integer of x's dtype."""
+        return self._inst(op, x.dtype, (x,))
 
     def float_op(self, op: str, *xs: Any) -> Any:
         """fabs sqrt floor ceil trunc rint copysign fma fmaximum fminimum (NaN-propagating)."""
@@ -321,7 +343,7 @@ class Builder:
             return self.cast(x.re, dtype)
         if dtype.kind == "c":
             part = dtypes.real_part_dtype(dtype)
-            return self.pair(self.cast(x, part), Const(0.0, part))
+            return self.pair(self.cast(x, part), Const(0.0, part, self))
         if dtype.kind == "b":
             return self.compare("ne", x, self.const(0, x.dtype))
         if isinstance(x, Const) and x.dtype == I64 and dtype.kind in "iu":

@@ -11,7 +11,7 @@ Complex values are pairs of registers (`Pair`) that only the builder knows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,12 +110,29 @@ class Reg:
         return self.k.not_(self)
 
 
+def _operator(name: str) -> Any:
+    """A register's operator for constants: of the builder that either operand knows."""
+    operator = getattr(Reg, name)
+
+    def apply(x: Const, *others: Any) -> Any:
+        return operator(x if x.k is not None or not others else replace(x, k=others[0].k), *others)
+
+    return apply
+
+
 @dataclass(frozen=True)
 class Const:
-    """A scalar constant; `value` is a Python number."""
+    """A scalar constant; `value` is a Python number. Those of a builder have a register's operators."""
 
     value: Any
     dtype: np.dtype
+    k: Any = field(default=None, repr=False, compare=False)
+
+    __add__, __radd__, __sub__, __rsub__ = map(_operator, ("__add__", "__radd__", "__sub__", "__rsub__"))
+    __mul__, __rmul__, __neg__ = map(_operator, ("__mul__", "__rmul__", "__neg__"))
+    __truediv__, __rtruediv__ = map(_operator, ("__truediv__", "__rtruediv__"))
+    __lt__, __le__, __gt__, __ge__ = map(_operator, ("__lt__", "__le__", "__gt__", "__ge__"))
+    __and__, __or__, __xor__, __invert__ = map(_operator, ("__and__", "__or__", "__xor__", "__invert__"))
 
 
 @dataclass(eq=False)
@@ -142,7 +159,7 @@ class Inst:
 
     ops: fadd fsub fmul fdiv fneg fabs sqrt floor ceil trunc rint copysign fma fmaximum
     fminimum; iadd isub imul sdiv srem udiv urem shl ashr lshr smax smin umax umin;
-    and or xor not; cmp select cast bitcast; math load get param.
+    and or xor not popcount clz ctz; cmp select cast bitcast; math load get param.
     """
 
     op: str
@@ -178,7 +195,8 @@ class SetPointer:
 @dataclass(eq=False)
 class For:
     """for var in range(start, stop): body. `vector` asks for vectorisation (iterations are
-    independent but for reassociable accumulators); `down` counts from stop-1 to start."""
+    independent but for reassociable accumulators); `down` counts from stop-1 to start.
+    `poll`: iterations (a power of two) between looks for Ctrl-C, 0 for none (see `interrupt`)."""
 
     var: Reg
     start: Operand
@@ -186,15 +204,17 @@ class For:
     body: Block
     vector: bool = False
     down: bool = False
+    poll: int = 0
 
 
 @dataclass(eq=False)
 class While:
-    """while (run `head`; cond): body."""
+    """while (run `head`; cond): body. `poll` as in `For`."""
 
     head: Block
     cond: Any
     body: Block
+    poll: int = 0
 
 
 @dataclass(eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1024  # elements that a sum adds up before it starts anew
 _SEARCHED = 64  # length from which the position of an extreme is searched after its value
+_NARROW = 4  # columns of which a row is narrow
 _EXPENSIVE = 8  # work an element from which on a row's values are kept for its next phase
 
 
@@ -273,6 +275,9 @@ def emit_columns(body: Body, group: Group) -> None:
     first = min((n for n in group.axes if domain[n] != 1), default=min(group.axes))
     kept = [n for n in range(first, len(domain)) if n not in group.axes]
     lanes = tuple(domain[n] for n in kept)
+    if _is_narrow(group, kept):
+        _emit_narrow_columns(body, group, first, lanes)
+        return
     outs = {e: body.define(e.outvars[0]) for e in group.members}
     states = {e: _state_rows(body, e, lanes) for e in group.members}
     with loops(body, domain[:first], vector=False) as outer:
@@ -296,6 +301,32 @@ def emit_columns(body: Body, group: Group) -> None:
                 state = tuple(k.load(p.buffer, p.at(k, lane)) for p in states[e])
                 dtype = e.outvars[0].aval.dtype
                 body.put(outs[e], (*head, *lane), k.cast(_form(e).finish(k, state, dtype), dtype))
+
+
+def _is_narrow(group: Group, kept: list[int]) -> bool:
+    """Whether a row of columns is shorter than a vector, and the columns are not: then they are what to
+    vectorise, each with an accumulator of its own."""
+    sizes = [group.domain[n] for n in kept]
+    down = [group.domain[n] for n in group.axes]
+    if not kept or max(group.axes) > min(kept) or not all(type(d) is int for d in (*sizes, *down)):
+        return False
+    sums = all(_form(e).tree == "sum" and e.outvars[0].aval.dtype.kind == "f" for e in group.members)
+    return sums and 1 < math.prod(sizes) <= _NARROW and group.domain[max(group.axes)] >= 2 * _NARROW
+
+
+def _emit_narrow_columns(body: Body, group: Group, first: int, lanes: tuple[int, ...]) -> None:
+    """`for outer: for reduced: accumulate into one register a column`."""
+    domain, axes = group.domain, set(group.axes)
+    outs = {e: body.define(e.outvars[0]) for e in group.members}
+    tails = [tuple(Const(i, I64) for i in lane) for lane in itertools.product(*map(range, lanes))]
+    with loops(body, domain[:first], vector=False) as outer:
+        head = tuple(i for n, i in enumerate(outer) if n not in axes)
+        rows = [(e, tail, accumulator(body.k, e, False)) for e in group.members for tail in tails]
+        with loops(body, domain[first : len(domain) - len(lanes)]) as inner:
+            for e, tail, acc in rows:
+                acc.add(body.read(e.invars[0], (*outer, *inner, *tail)), ZERO)
+        for e, tail, acc in rows:
+            body.put(outs[e], (*head, *tail), acc.result())
 
 
 def _form(eqn: Eqn) -> Any:

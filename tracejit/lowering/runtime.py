@@ -9,6 +9,7 @@ would cost more than the work.
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import threading
 from collections.abc import Callable
@@ -19,7 +20,7 @@ import numpy as np
 from tracejit.errors import InternalTypeError
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering import shell
-from tracejit.lowering._lazy import cython_blas
+from tracejit.lowering._lazy import cython_blas, cython_special
 from tracejit.lowering.compile import Code
 from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.llvmmemory import OUT_OF_MEMORY
@@ -69,8 +70,12 @@ class Executable:
             return ctypes.cast(self._thunks[int(name)], ctypes.c_void_p).value or 0
         if kind == "blas":
             return capsule_pointer(cython_blas.__pyx_capi__, name)
+        if kind == "special":
+            return special_pointer(cython_special.__pyx_capi__, name)
         if kind == "c":
             return ctypes.cast(getattr(_libc, name), ctypes.c_void_p).value or 0
+        if kind == "python":
+            return shell.signal_check()
         raise InternalTypeError(problem=f"no address for the external function {external.name!r}")
 
     def _keep_exception(self, e: BaseException) -> None:
@@ -198,12 +203,23 @@ def capsule_pointer(table: dict[str, Any], name: str) -> int:
     return _PyCapsule_GetPointer(capsule, _PyCapsule_GetName(capsule)) or 0
 
 
+def special_pointer(table: dict[str, Any], name: str) -> int:
+    """The function `name` of scipy.special.cython_special that takes and gives doubles, and then an int that
+    says not to look for overriding methods. Functions of several types have a capsule for each."""
+    for n in (name, *(f"__pyx_fuse_{i}{name}" for i in range(4))):
+        if n in table:
+            result, _, rest = (_PyCapsule_GetName(table[n]) or b"").decode().partition(" (")
+            if {result, *rest.split(", ")[:-1]} == {"double"}:
+                return capsule_pointer(table, n)
+    raise InternalTypeError(problem=f"scipy.special.cython_special has no function {name!r} of doubles")
+
+
 # ---------------------------------------------------------------- callbacks
 
 
 def array_at(pointer: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array over memory that native code owns."""
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     if not size:
         return np.empty(shape, dtype)
     block: Any = (ctypes.c_char * size).from_address(pointer or 0)

@@ -22,10 +22,10 @@ from tracejit.lowering.compile import compile_llvm
 from tracejit.lowering.llvmmemory import STATUS_WORDS
 
 WRONG_COUNT = -3
+INTERRUPTED = -4  # a Python exception is set
 _FASTCALL = 0x80
 _ARRAY_DATA = object.__basicsize__  # PyArrayObject: the object header, then `char *data`
 _BYTES_DATA = bytes.__basicsize__ - 1  # PyBytesObject ends with `char ob_sval[1]`
-_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
 _ENTRY_WITH_GIL = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
 
 _TEXT = """
@@ -102,10 +102,29 @@ success:
   ret ptr %none
 failed:
   %why = phi i32 [ {wrong_count}, %0 ], [ %code, %done ]
+  %raised = icmp eq i32 %why, {interrupted}
+  br i1 %raised, label %raise, label %report
+raise:
+  ret ptr null
+report:
   %why.wide = sext i32 %why to i64
   store i64 %why.wide, ptr %out
   %result = call ptr %make(ptr %out, i64 {out_bytes})
   ret ptr %result
+}}
+"""
+
+
+# Signals are handled in the thread's own state: after the entry has left, the shell returns null and the
+# exception that a handler raised goes on from there.
+_CHECK = """
+define i32 @entry() nounwind {{
+  %state = call i32 inttoptr (i64 {ensure} to ptr)()
+  %result = call i32 inttoptr (i64 {check} to ptr)()
+  call void inttoptr (i64 {release} to ptr)(i32 %state)
+  %raised = icmp ne i32 %result, 0
+  %code = select i1 %raised, i32 {interrupted}, i32 0
+  ret i32 %code
 }}
 """
 
@@ -159,7 +178,7 @@ def _native() -> tuple[Any, Any, Any]:
     """(constructor, method definition, code): made once, kept for the life of the process."""
     code = compile_llvm(_TEXT.format(
         bytes_data=_BYTES_DATA, array_data=_ARRAY_DATA, words=STATUS_WORDS + 1,
-        out_bytes=8 * (STATUS_WORDS + 1), wrong_count=WRONG_COUNT,
+        out_bytes=8 * (STATUS_WORDS + 1), wrong_count=WRONG_COUNT, interrupted=INTERRUPTED,
     ))  # fmt: skip
     definition = _MethodDef(b"tracejit_program", code.address, _FASTCALL, None)
     new = ctypes.pythonapi.PyCFunction_NewEx
@@ -167,12 +186,26 @@ def _native() -> tuple[Any, Any, Any]:
     return new, definition, code
 
 
+@functools.cache
+def _signal_code() -> Any:
+    return compile_llvm(_CHECK.format(
+        ensure=_symbol("PyGILState_Ensure"), check=_symbol("PyErr_CheckSignals"),
+        release=_symbol("PyGILState_Release"), interrupted=INTERRUPTED,
+    ))  # fmt: skip
+
+
+def signal_check() -> int:
+    """The address of an `i32()` that lets Python handle its signals, with or without the GIL held: 0, or
+    INTERRUPTED with an exception set."""
+    return _signal_code().address
+
+
 def make(
     entry: int, params: int, table: int, count: int, scratch: int, release: bool
 ) -> Callable[..., bytes | None]:
     """A function of `count` ndarrays that calls `entry` (see `Frame`)."""
     if not _KNOWN:
-        return _through_ctypes(entry, params, table, count, scratch, release)
+        return _through_ctypes(entry, params, table, count, scratch)
     gil = (_symbol("PyEval_SaveThread"), _symbol("PyEval_RestoreThread")) if release else (0, 0)
     frame = Frame(entry, params, table, count, scratch, *gil, id(None), _symbol("Py_IncRef"),
                   _symbol("PyBytes_FromStringAndSize"))  # fmt: skip
@@ -181,10 +214,11 @@ def make(
 
 
 def _through_ctypes(
-    entry: int, params: int, table: int, count: int, scratch: int, release: bool
+    entry: int, params: int, table: int, count: int, scratch: int
 ) -> Callable[..., bytes | None]:
-    """The shell in Python, for interpreters of another layout."""
-    native = (_ENTRY if release else _ENTRY_WITH_GIL)(entry)
+    """The shell in Python, for interpreters of another layout. It keeps the GIL: ctypes then raises the
+    exception that an interruption has set."""
+    native = _ENTRY_WITH_GIL(entry)
 
     def shell(*arrays: np.ndarray) -> bytes | None:
         if len(arrays) != count:

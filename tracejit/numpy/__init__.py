@@ -13,7 +13,7 @@ import numpy as _np
 
 from tracejit import ops as _ops
 from tracejit.interpreters import eval as _eval
-from tracejit.numpy import dispatch, linalg
+from tracejit.numpy import dispatch, fft, linalg
 from tracejit.numpy.boxes import at as _at
 from tracejit.numpy.boxes import conversions as _conversions
 from tracejit.numpy.boxes import methods as _methods
@@ -21,17 +21,33 @@ from tracejit.numpy.boxes import operators as _operators
 from tracejit.numpy.dispatch import NAMES as _NAMES
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.functions import analysis as _analysis
+from tracejit.numpy.functions import bits as _bits
+from tracejit.numpy.functions import calculus as _calculus
+from tracejit.numpy.functions import convolutions as _convolutions
 from tracejit.numpy.functions import creation as _creation
+from tracejit.numpy.functions import histograms as _histograms
 from tracejit.numpy.functions import joining as _joining
+from tracejit.numpy.functions import mapping as _mapping
+from tracejit.numpy.functions import nanreductions as _nanreductions
+from tracejit.numpy.functions import padding as _padding
+from tracejit.numpy.functions import polynomials as _polynomials
+from tracejit.numpy.functions import positions as _positions
 from tracejit.numpy.functions import products as _products
+from tracejit.numpy.functions import quantiles as _quantiles
+from tracejit.numpy.functions import questions as _questions
 from tracejit.numpy.functions import reductions as _reductions
+from tracejit.numpy.functions import refused as _refused
+from tracejit.numpy.functions import searching as _searching
 from tracejit.numpy.functions import selection as _selection
+from tracejit.numpy.functions import series as _series
+from tracejit.numpy.functions import sets as _sets
 from tracejit.numpy.functions import shaping as _shaping
 from tracejit.numpy.functions import sorting as _sorting
+from tracejit.numpy.functions import statistics as _statistics
 
 globals().update(_NAMES)
 
-__all__ = ["NUMPY_TO_TRACEJIT", "linalg"]
+__all__ = ["NUMPY_TO_TRACEJIT", "fft", "linalg"]
 __all__ += list(_NAMES)
 
 

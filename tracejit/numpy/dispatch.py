@@ -7,7 +7,10 @@ NumPy's own function. When no argument is traced it is not even called: NumPy is
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import sys
+import types
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -21,8 +24,28 @@ from tracejit.tracing import Box, CapturedArray, box, is_tracing, to_raw, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: Name of another library's module -> function that gives what enters the table once the module is loaded.
+LIBRARIES: dict[str, Callable[[Any], dict[Any, Callable[..., Any]]]] = {}
+
+
+class Functions(dict[Any, Callable[..., Any]]):
+    """A library's function -> ours. `get` looks into libraries that were imported in the meantime."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        found = super().get(key)
+        if found is None and LIBRARIES:
+            for name in [n for n in LIBRARIES if n in sys.modules]:
+                for function, ours in LIBRARIES[name](sys.modules[name]).items():
+                    self.setdefault(function, ours)
+                LIBRARIES.pop(name, None)
+            found = super().get(key)
+        return default if found is None else found
+
+
 #: NumPy's function or ufunc -> ours. `__array_function__` and the rebinding of user code read it.
-NUMPY_TO_TRACEJIT: dict[Any, Callable[..., Any]] = {}
+NUMPY_TO_TRACEJIT: Functions = Functions()
+#: Keyword arguments that only our functions take: the length of a result that depends on values, as in JAX.
+EXTENSIONS = frozenset({"size", "fill_value", "length", "strip_zeros", "total_repeat_length"})
 #: Public name -> function, for `tracejit.numpy`'s namespace.
 NAMES: dict[str, Any] = {}
 
@@ -44,18 +67,36 @@ def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[
 
     def register(fn: F) -> F:
         fn.__qualname__ = fn.__name__  # Python's "unexpected keyword argument" names it
+        place, parameters = _out_place(np_function)
 
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
             if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
-                return plain(np_function, args, kwargs) if np_function is not None else fn(*args, **kwargs)
+                if np_function is None or not EXTENSIONS.isdisjoint(kwargs):
+                    return fn(*args, **kwargs)
+                return plain(np_function, args, kwargs)
+            if len(args) > place:  # `out` by position, and what follows it
+                kwargs |= zip(parameters[place:], args[place:], strict=False)
+                args = args[:place]
             out = kwargs.pop("out", None)
             result = fn(*args, **kwargs)
-            return result if out is None else store(out, result, fn.__name__)
+            return result if out is None or out is np._NoValue else store(out, result, fn.__name__)
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
 
     return register
+
+
+def _out_place(np_function: Any) -> tuple[int, list[str]]:
+    """Where NumPy's function takes `out` by position (far away if nowhere), and its positional parameters."""
+    if np_function is None or isinstance(np_function, np.ufunc):
+        return sys.maxsize, []
+    try:
+        parameters = inspect.signature(np_function).parameters.values()
+    except (TypeError, ValueError):  # compiled functions without a signature
+        return sys.maxsize, []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return (names.index("out"), names) if "out" in names else (sys.maxsize, names)
 
 
 def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
@@ -83,6 +124,9 @@ def publish(np_function: Any, fn: Any, *names: str) -> Any:
     if np_function is not None:
         NUMPY_TO_TRACEJIT[np_function] = fn
     for name in names:
+        known = getattr(np, name, np_function)
+        if known is not np_function and (name in NAMES or isinstance(known, types.ModuleType)):
+            continue  # a namesake in numpy.linalg, such as outer, or np.fft.fft, does not replace NumPy's own
         NAMES[name] = fn
     return fn
 
@@ -121,11 +165,11 @@ def raw(x: Any) -> Any:
 
 
 def nested(xs: Any) -> Any:
-    """A sequence of operands stacked along a new leading axis, with NumPy's promotion."""
+    """A sequence of operands stacked along a new leading axis. Python scalars in it have their default dtypes."""
     if not has_box(xs):
         return to_raw(np.asarray(xs))
     parts = [x if type(x) is Box or not isinstance(x, (list, tuple)) else wrap(nested(x)) for x in xs]
-    dtype = result_type(*parts)
+    dtype = promote(*map(dtype_of, parts))
     raws = [convert(p, dtype) for p in parts]
     shapes = {shape_of(r) for r in raws}
     if len(shapes) > 1:

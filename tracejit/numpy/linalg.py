@@ -1,4 +1,4 @@
-"""`tracejit.numpy.linalg`."""
+"""`tracejit.numpy.linalg`: all of `numpy.linalg`, for traced values too."""
 
 from __future__ import annotations
 
@@ -6,19 +6,80 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.numpy.functions.analysis import norm
-from tracejit.numpy.functions.products import cross, matmul, matrix_power, multi_dot, outer, tensordot, vecdot
-from tracejit.numpy.functions.shaping import diagonal, matrix_transpose, trace
+from tracejit.numpy.functions.factorizations import (
+    cholesky,
+    diagonal,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+    trace,
+)
+from tracejit.numpy.functions.norms import matrix_norm, norm, vector_norm
+from tracejit.numpy.functions.systems import (
+    cond,
+    cross,
+    det,
+    inv,
+    lstsq,
+    matmul,
+    matrix_power,
+    matrix_rank,
+    matrix_transpose,
+    multi_dot,
+    outer,
+    pinv,
+    slogdet,
+    solve,
+    tensordot,
+    tensorinv,
+    tensorsolve,
+    vecdot,
+)
 
 LinAlgError = np.linalg.LinAlgError
 
 __all__ = [
-    "LinAlgError", "cross", "diagonal", "matmul", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
-    "tensordot", "trace", "vecdot",
-]  # fmt: skip
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"tracejit.numpy.linalg has no {name!r}; use numpy.linalg.{name} on values that are not traced"
-    )
+    """What NumPy may add."""
+    if hasattr(np.linalg, name):
+        return getattr(np.linalg, name)
+    raise AttributeError(f"neither numpy.linalg nor tracejit.numpy.linalg has {name!r}")

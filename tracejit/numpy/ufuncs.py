@@ -1,4 +1,4 @@
-"""NumPy's ufuncs: callable, with `reduce`, `accumulate`, `outer` and `at`; dtypes by NumPy's own rules."""
+"""NumPy's ufuncs: callable, with their options and methods; dtypes by NumPy's own rules."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError, UnsupportedFunctionError
+from tracejit import dtypes
+from tracejit.errors import ArgumentTypeError
 from tracejit.numpy import elementwise as ew
+from tracejit.numpy import ufunc_methods as methods
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
     broadcast_operands,
     cast,
-    check_output,
     convert,
     dtype_of,
     filled,
@@ -24,7 +24,6 @@ from tracejit.numpy.dispatch import (
     kind_of,
     plain,
     publish,
-    raw,
     select_where,
     shape_of,
     store,
@@ -37,12 +36,17 @@ _EXTENT_OPS = {"add", "subtract", "multiply", "floor_divide", "minimum", "maximu
 
 
 @functools.lru_cache(maxsize=8192)
-def loop_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: Any = None) -> tuple[np.dtype, ...]:
-    """The dtypes of the loop NumPy would run, operands then results."""
+def loop_dtypes(
+    ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: Any = None, casting: Any = None
+) -> tuple[np.dtype, ...]:
+    """The dtypes of the loop NumPy would run, operands then results; `dtype` may be a whole signature."""
     kinds = tuple(dtypes.bool_ if k is bool else k for k in kinds)
     if all(isinstance(k, type) for k in kinds):  # Python scalars only; NumPy would compare such as objects
         kinds = tuple(dtypes.canonical(k) for k in kinds)
-    options = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout}
+    options: dict[str, Any] = {} if casting is None else {"casting": casting}
+    if dtype is not None:
+        whole = type(dtype) in (tuple, str)
+        options["signature"] = dtype if whole else (None,) * ufunc.nin + (dtype,) * ufunc.nout
     return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **options)  # type: ignore[arg-type]
 
 
@@ -80,16 +84,22 @@ class Ufunc:
         where: Any = True,
         dtype: Any = None,
         casting: str = "same_kind",
-        **_: Any,
+        signature: Any = None,
+        order: str = "K",
+        subok: bool = True,
     ) -> Any:
         """The call with options, as NumPy's ufuncs take them (`order` and `subok` mean nothing here)."""
         if len(args) > self.nin:
+            if out is not None or len(args) > self.nin + self.nout:
+                raise ArgumentTypeError(name=self.__name__, problem="got `out` twice, or too many operands")
             args, out = args[: self.nin], args[self.nin :]
         if len(args) < self.nin:
             raise ArgumentTypeError(name=self.__name__, problem=f"takes {self.nin} operands, not {len(args)}")
-        results = self.apply(args, dtype)
+        results = self.apply(args, dtype if signature is None else signature, casting)
         results = results if self.nout > 1 else (results,)
         outs = (None,) * self.nout if out is None else out if type(out) is tuple else (out,)
+        if len(outs) < self.nout:
+            outs = (*outs, *(None,) * (self.nout - len(outs)))
         mask = None if where is True else where
         written = [self._finish(r, o, mask, casting) for r, o in zip(results, outs, strict=True)]
         return tuple(written) if self.nout > 1 else written[0]
@@ -105,11 +115,18 @@ class Ufunc:
     def _wrap(self, result: Any, weak: bool = False) -> Any:
         return tuple(wrap(r, weak) for r in result) if self.nout > 1 else wrap(result, weak)
 
-    def apply(self, args: tuple[Any, ...], dtype: Any = None) -> Any:
-        """The raw result(s) on operands of any kind."""
-        loop = loop_dtypes(
-            self.np, tuple(map(kind_of, args)), None if dtype is None else dtypes.canonical(dtype)
-        )
+    def result_dtype(self, *kinds: Any) -> np.dtype:
+        """The dtype of the (last) result on operands of these kinds."""
+        return loop_dtypes(self.np, kinds)[-1]
+
+    def apply(self, args: tuple[Any, ...], dtype: Any = None, casting: Any = None) -> Any:
+        """The raw result(s) on operands of any kind. `dtype`: of the results, or a signature."""
+        if dtype is not None and type(dtype) is not tuple and not (type(dtype) is str and "->" in dtype):
+            dtype = dtypes.canonical(dtype)
+        loop = loop_dtypes(self.np, tuple(map(kind_of, args)), dtype, casting)
+        beyond = self._beyond(args, loop) if int in map(type, args) else None
+        if beyond is not None:
+            return beyond
         raws = [convert(a, d) for a, d in zip(args, loop, strict=False)]
         if len(raws) > 1:
             raws = broadcast_operands(self.__name__, raws)
@@ -120,6 +137,17 @@ class Ufunc:
             return tuple(cast(r, d) for r, d in zip(result, loop[self.nin :], strict=True))
         return cast(result, loop[-1])
 
+    def _beyond(self, args: tuple[Any, ...], loop: tuple[np.dtype, ...]) -> Any:
+        """A comparison with a Python integer that the operand's dtype does not hold: the same everywhere."""
+        d = loop[0]
+        if self.__name__ not in _COMPARISONS or d.kind not in "iu" or loop[-1].kind != "b":
+            return None
+        info = np.iinfo(d)
+        if all(type(a) is not int or info.min <= a <= info.max for a in args):
+            return None
+        answer = self.np(*(a if type(a) is int else d.type(0) for a in args))
+        return filled(answer, dtypes.bool_, next(shape_of(a) for a in args if type(a) is not int))
+
     def operator(self, *args: Any) -> Any:
         """The result of a Python operator: weak if all operands are."""
         if all(type(a) is not Box or a.weak for a in args) and not has_arrays(args):
@@ -129,99 +157,35 @@ class Ufunc:
 
     # ------------------------------------------------------------ methods
 
-    def reduce(
-        self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **kw: Any
-    ) -> Any:
+    def reduce(self, array: Any, *args: Any, **kwargs: Any) -> Any:
         """`ufunc.reduce` along one axis, several (a tuple) or all (None)."""
-        if not has_box((a, out, *kw.values())):
-            return self.np.reduce(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, **kw)
-        fn = NUMPY_TO_TRACEJIT.get(_REDUCTIONS.get(self.__name__))
-        options = {
-            k: v for k, v in {"dtype": dtype, "out": out, **kw}.items() if v is not None and k != "order"
-        }
-        if fn is not None:
-            return fn(a, axis=axis, keepdims=keepdims, **options)
-        return self._fold(a, axis, keepdims)[-1]
+        return self._method("reduce", methods.reduce, (array, *args), kwargs)
 
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        """`ufunc.accumulate` along `axis`."""
-        if not has_box((array, out)):
-            return self.np.accumulate(array, axis, dtype, out)
-        fn = _CUMULATIVE.get(self.__name__)
-        if fn is None:
-            parts = self._fold(array, axis, True)
-            return NUMPY_TO_TRACEJIT[np.concatenate](parts, axis=axis)
-        x = raw(array)
-        kind = dtypes.canonical(dtype) if dtype is not None else loop_dtypes(self.np, (dtype_of(x),) * 2)[-1]
-        if dtype is None and self.__name__ in ("add", "multiply"):
-            kind = np.dtype(self.np.reduce(np.zeros(1, kind)).dtype)
-        result = fn(cast(x, kind), axis=axis % len(shape_of(x)), reverse=False)
-        return wrap(result) if out is None else store(out, result, self.__name__)
+    def accumulate(self, array: Any, *args: Any, **kwargs: Any) -> Any:
+        """`ufunc.accumulate` along an axis."""
+        return self._method("accumulate", methods.accumulate, (array, *args), kwargs)
 
-    def reduceat(self, a: Any, *args: Any, **kwargs: Any) -> Any:
-        """`ufunc.reduceat`; its segments are not implemented for traced values."""
-        if not has_box((a, *args)):
-            return self.np.reduceat(a, *args, **kwargs)
-        raise UnsupportedFunctionError(name=f"numpy.{self.__name__}.reduceat")
+    def reduceat(self, array: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
+        """`ufunc.reduceat`: reductions of parts of an axis."""
+        return self._method("reduceat", methods.reduceat, (array, indices, *args), kwargs)
 
     def outer(self, a: Any, b: Any, **kwargs: Any) -> Any:
         """`ufunc.outer`: all pairs of elements."""
-        if not has_box((a, b)):
-            return self.np.outer(a, b, **kwargs)
-        x, y = raw(a), raw(b)
-        n = len(shape_of(x))
-        wide = (
-            ops.shape.expand_dims(x, dimensions=tuple(range(n, n + len(shape_of(y))))) if shape_of(y) else x
-        )
-        return self(wrap(wide), wrap(y), **kwargs)
+        return self._method("outer", methods.outer, (a, b), kwargs)
 
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
         """`ufunc.at`: unbuffered in-place application; repeated indices accumulate."""
         if not has_box((a, indices, b)):
             return self.np.at(a, indices, b) if self.nin > 1 else self.np.at(a, indices)
-        method = _AT.get(self.__name__)
-        if type(a) is not Box:
-            store(a, raw(b if b is not None else indices), self.__name__)  # refuses
-        if self.nin == 1:
-            a[indices] = self(a[indices])
-            return None
-        if method is None:
-            raise ArgumentError(name=f"np.{self.__name__}.at", problem="has no traced form")
-        check_output(self.__name__, loop_dtypes(self.np, (kind_of(a), kind_of(b)))[-1], a.aval.dtype)
-        a[...] = getattr(a.at[indices], method)(b)
-        return None
+        return methods.at(self, a, indices, b)
 
-    def _fold(self, a: Any, axis: Any, keepdims: bool) -> list[Any]:
-        """The successive results along an axis, one application a step."""
-        x = a if type(a) is Box else wrap(raw(a))
-        if type(axis) is not int:
-            raise ArgumentError(name=f"np.{self.__name__}.reduce", problem="one axis only")
-        (n,) = (extents.number(extents.of_dim(shape_of(x)[axis])),)
-        index: list[Any] = [slice(None)] * len(shape_of(x))
-        out = []
-        for i in range(n):
-            index[axis] = slice(i, i + 1) if keepdims else i
-            part = x[tuple(index)]
-            out.append(self(out[-1], part) if out else part)
-        return out
+    def _method(self, name: str, traced: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        if has_box((*args, *kwargs.values())):
+            return traced(self, *args, **kwargs)
+        return getattr(self.np, name)(*args, **kwargs)
 
 
 _BOOLEAN = {"bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal", "logical_not"}
-_REDUCTIONS: dict[str, Any] = {
-    "add": np.sum,
-    "multiply": np.prod,
-    "maximum": np.max,
-    "minimum": np.min,
-    "logical_and": np.all,
-    "logical_or": np.any,
-}
-_CUMULATIVE: dict[str, Any] = {
-    "add": ops.cumulative.cumsum,
-    "multiply": ops.cumulative.cumprod,
-    "maximum": ops.cumulative.cummax,
-    "minimum": ops.cumulative.cummin,
-}
-_AT = {"add": "add", "subtract": "subtract", "multiply": "multiply", "maximum": "max", "minimum": "min"}
 
 
 def has_arrays(args: tuple[Any, ...]) -> bool:
@@ -236,6 +200,8 @@ def int_like(x: Any) -> Any:
         return wrap(cast(x.read(), dtypes.int64), weak=True)
     return x
 
+
+_COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 
 #: name -> our ufunc.
 TABLE: dict[str, Ufunc] = {}

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.avals import aval_of
-from tracejit.ir.primitive import LINEAR, ZERO_TANGENT
-from tracejit.ir.values import Zero
+from tracejit.ir.primitive import BILINEAR, LINEAR, ZERO_TANGENT
+from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import identities as ids
-from tracejit.ops import scalar, scalar_order
-from tracejit.ops.compare import eq, gt, isnan, lt, select
+from tracejit.ops import scalar, scalar_complex, scalar_order
+from tracejit.ops.compare import eq, gt, isnan, lt, or_, select
 from tracejit.ops.complexes import complex, conj, imag, real
-from tracejit.ops.helpers import dtype_of, each_linear, kind, lift, linear_in, pointwise
+from tracejit.ops.helpers import broadcast_like, dtype_of, each_linear, kind, lift, linear_in, pointwise
 from tracejit.ops.powers import integer_pow, pow
-from tracejit.ops.scale import scale, unscale
+from tracejit.ops.scale import quotient_series, scale, unscale
 
 __all__ = ["complex", "conj", "imag", "integer_pow", "pow", "real", "scale", "unscale"]  # of other files
 
@@ -41,6 +41,7 @@ add = pointwise(
         ids.through("neg", 1, lambda e, y: ("op", sub.op, (e.invars[0], y), {})),
     ),
     bounds=ids.add_bounds,
+    series=LINEAR,
     inplace=True,
 )
 
@@ -58,6 +59,7 @@ sub = pointwise(
         ids.through("neg", 1, lambda e, y: ("op", add.op, (e.invars[0], y), {})),
     ),
     bounds=ids.sub_bounds,
+    series=LINEAR,
     inplace=True,
 )
 
@@ -71,6 +73,7 @@ mul = pointwise(
     transpose=each_linear(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)),
     simplify=(*ids.both_sides(1, "biuf"), ids.int_times_zero),
     bounds=ids.mul_bounds,
+    series=BILINEAR,
     inplace=True,
 )
 
@@ -86,6 +89,7 @@ div = pointwise(
     ),
     transpose=linear_in(0, lambda ct, x, y: unscale(ct, y)),
     simplify=(ids.neutral(1, 1, "f"), ids.by_power_of_two(lambda: mul.op)),
+    series=quotient_series,
     cost=4,
     inplace=True,
 )
@@ -138,7 +142,7 @@ sign = pointwise(
     "-1, 0 or 1; x / |x| for complex numbers",
     np.sign,
     kinds="iufc",
-    kernel=scalar.sign,
+    kernel=lambda k, x: (scalar_complex if scalar.kind(x) == "c" else scalar).sign(k, x),
     derivatives=(_sign_tangent,),
     simplify=(ids.idempotent("sign"),),
 )
@@ -219,33 +223,47 @@ rint = _rounding("rint", "the nearest integer, ties to even", np.rint, "fc")
 # ---------------------------------------------------------------- extrema
 
 
-def _share(wins: Any, x: Any, y: Any) -> Any:
-    """1 where `x` is the result, 1/2 where both are, 0 elsewhere."""
-    one, half, zero = (lift(v, x) for v in (1.0, 0.5, 0.0))
-    return select(wins(x, y), one, select(eq(x, y), half, zero))
+def _larger_or_number(x: Any, y: Any) -> Any:
+    return or_(isnan(y), gt(x, y))
 
 
-def _share_ignoring_nan(wins: Any, x: Any, y: Any) -> Any:
-    return select(isnan(y), lift(1.0, x), _share(wins, x, y))
+def _smaller_or_number(x: Any, y: Any) -> Any:
+    return or_(isnan(y), lt(x, y))
 
 
-def _extremum(
-    name: str, doc: str, fn: Any, kinds: str, kernel: Any, share: Any, wins: Any, bounds: Any
-) -> Any:
-    return pointwise(
+def _extremum_jvp(get_op: Any, wins: Any) -> Any:
+    """The winner's tangent, the mean of both at a tie. Two masks are all it keeps."""
+
+    def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+        out = get_op()(*primals)
+        tx, ty = tangents
+        if is_zero(tx) and is_zero(ty):
+            return out, Zero(aval_of(out).tangent())
+        x, y = primals
+        first, tie = wins(x, y), eq(x, y)
+        zero = lift(0, dtype_of(out))
+        tx, ty = (zero if is_zero(t) else t for t in tangents)
+        both = tx if ty is zero else ty if tx is zero else add(tx, ty)
+        chosen = select(first, tx, select(tie, mul(both, 0.5), ty))
+        return out, broadcast_like(chosen, aval_of(out).shape)
+
+    return jvp
+
+
+def _extremum(name: str, doc: str, fn: Any, kinds: str, kernel: Any, wins: Any, bounds: Any) -> Any:
+    function = pointwise(
         name,
         doc,
         fn,
         kinds=kinds,
         kernel=kernel,
-        derivatives=(
-            lambda t, ans, x, y: scale(share(wins, x, y), t),
-            lambda t, ans, x, y: scale(share(wins, y, x), t),
-        ),
+        derivatives=_extremum_jvp(lambda: function, wins),
+        arity=2,
         simplify=(ids.same_operands,),
         bounds=bounds,
         inplace=True,
     )
+    return function
 
 
 maximum = _extremum(
@@ -254,7 +272,6 @@ maximum = _extremum(
     np.maximum,
     "biufc",
     scalar_order.maximum,
-    _share,
     gt,
     ids.max_bounds,
 )
@@ -264,7 +281,6 @@ minimum = _extremum(
     np.minimum,
     "biufc",
     scalar_order.minimum,
-    _share,
     lt,
     ids.min_bounds,
 )
@@ -274,8 +290,7 @@ fmax = _extremum(
     np.fmax,
     "biuf",
     scalar_order.ignoring_nan(scalar_order.maximum),
-    _share_ignoring_nan,
-    gt,
+    _larger_or_number,
     ids.max_bounds,
 )
 fmin = _extremum(
@@ -284,8 +299,7 @@ fmin = _extremum(
     np.fmin,
     "biuf",
     scalar_order.ignoring_nan(scalar_order.minimum),
-    _share_ignoring_nan,
-    lt,
+    _smaller_or_number,
     ids.min_bounds,
 )
 

@@ -10,7 +10,16 @@ from tracejit import dtypes
 from tracejit.errors import TypeRuleError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Pointwise
-from tracejit.ir.primitive import FROM_JVP, NO_EFFECTS, NO_INPLACE, NONLINEAR, ZERO_TANGENT, Op
+from tracejit.ir.primitive import (
+    FROM_JVP,
+    LINEAR,
+    NO_EFFECTS,
+    NO_INPLACE,
+    NONLINEAR,
+    ZERO_TANGENT,
+    Op,
+    with_series,
+)
 from tracejit.ir.values import Zero, is_linear, is_zero
 from tracejit.ops import identities as ids
 from tracejit.ops import scalar_order
@@ -167,7 +176,7 @@ _select = Op(
     type=_select_type,
     eval=_select_eval,
     inplace=NO_INPLACE,
-    jvp=_select_jvp,
+    jvp=with_series(_select_jvp, LINEAR),
     linearize=FROM_JVP,
     transpose=_select_transpose,
     batch=batch_pointwise(lambda: _select),

@@ -25,8 +25,8 @@ from tracejit.ir.primitive import (
 )
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import scalar, scalar_order
-from tracejit.ops.arithmetic import add, mul
-from tracejit.ops.compare import gt, lt, select
+from tracejit.ops.arithmetic import add, maximum, mul, neg, sub
+from tracejit.ops.compare import and_, eq, gt, isfinite, lt, not_, select
 from tracejit.ops.helpers import check_axis, check_kind, dtype_of, lift, shape_of, shift_axes
 from tracejit.tracing import bind
 
@@ -40,11 +40,12 @@ def _cumulative(
     step: Callable[..., Any],
     jvp: Rule | Sentinel,
     transpose: Rule | Sentinel = NONLINEAR,
+    kinds: str = "biufc",
 ) -> Callable[..., Any]:
     """Register the running `ufunc`; `start(dtype)` and `step(k, acc, x)` are its kernel."""
 
     def type_rule(x: Aval, *, axis: int, reverse: bool) -> Aval:
-        check_kind(name, "biufc", x)
+        check_kind(name, kinds, x)
         check_axis(name, axis, x.ndim)
         return x
 
@@ -173,4 +174,46 @@ cummin = _cumulative(
     start=scalar_order.highest,
     step=scalar_order.minimum,
     jvp=_doubling_jvp(lambda: cummin, scalar_order.highest, _later_unless(lt)),
+)
+
+
+def _apart(x: Any, y: Any) -> Any:
+    """x - y, and 0 where both are the same infinity."""
+    same = and_(eq(x, y), not_(isfinite(x)))
+    return sub(select(same, lift(0.0, x), x), select(same, lift(0.0, y), y))
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)) in steps that have derivatives; the greater one, taken out, counts as a constant."""
+    top = maximum(ops.create.stop_gradient(x), ops.create.stop_gradient(y))
+    exp = ops.transcendental.exp
+    return add(ops.transcendental.log(add(exp(_apart(x, top)), exp(_apart(y, top)))), top)
+
+
+def _mean_tangent(x: Any, xs: Any, t: Any, ts: Any) -> tuple[Any, Any]:
+    """The tangents' mean with the weights exp(x) and exp(xs)."""
+    apart = _apart(x, xs)
+    weight, rest = ops.transcendental.logistic(apart), ops.transcendental.logistic(neg(apart))
+    return _logaddexp(x, xs), add(mul(weight, t), mul(rest, ts))
+
+
+def _logaddexp_kernel(k: Any, acc: Any, x: Any) -> Any:
+    """max + log1p(exp(-|difference|)); equal infinities are their own sum."""
+    top = scalar_order.maximum(k, acc, x)
+    apart = k.sub(scalar_order.minimum(k, acc, x), top)
+    return k.select(
+        k.eq(acc, x),
+        k.add(x, k.const(np.log(2.0), x.dtype)),
+        k.add(top, k.math("log1p", k.math("exp", apart))),
+    )
+
+
+cumlogsumexp = _cumulative(
+    "cumlogsumexp",
+    "running log(sum(exp(x))) along an axis",
+    np.logaddexp,
+    start=lambda d: -np.inf,
+    step=_logaddexp_kernel,
+    jvp=_doubling_jvp(lambda: cumlogsumexp, lambda d: -np.inf, _mean_tangent),
+    kinds="f",
 )

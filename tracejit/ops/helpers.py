@@ -27,6 +27,7 @@ from tracejit.ir.primitive import (
     Op,
     Rule,
     Sentinel,
+    with_series,
 )
 from tracejit.ir.values import Zero, is_linear, is_zero
 from tracejit.ops.values import (
@@ -236,7 +237,7 @@ def pointwise(
     fn: Callable[..., Any],
     *,
     kernel: Callable[..., Any] | Kernel,
-    derivatives: tuple[Derivative | None, ...] | Sentinel,
+    derivatives: tuple[Derivative | None, ...] | Sentinel | Rule,
     kinds: str,
     arity: int = 1,
     result: Callable[..., np.dtype] = _first_dtype,
@@ -245,16 +246,17 @@ def pointwise(
     bounds: Rule | Sentinel = NO_BOUNDS,
     cost: int = 1,
     inplace: bool = False,
+    series: Rule | Sentinel = FROM_JVP,
 ) -> Callable[..., Any]:
     """Register an op that maps element by element, and return the function that binds it.
 
     `fn` is NumPy's function, `kernel(k, *xs, **params)` the scalar code (or a
     kernel form). `derivatives` has for every operand `(t, ans, *xs, **params) ->
-    tangent`, None for a zero derivative; or it is a sentinel (then give `arity`).
+    tangent`, None for a zero derivative; or it is a sentinel or a whole jvp rule (then give `arity`).
     `kinds` are the dtype kinds taken ('biufc'); `result(dtype) -> dtype`.
-    `inplace`: `fn` is a ufunc and may overwrite its first operand.
+    `inplace`: `fn` is a ufunc and may overwrite its first operand. `series`: see `with_series`.
     """
-    count = arity if isinstance(derivatives, Sentinel) else len(derivatives)
+    count = len(derivatives) if isinstance(derivatives, tuple) else arity
 
     def type_rule(*avals: Aval, **params: Any) -> Aval:
         if len(avals) != count:
@@ -272,7 +274,9 @@ def pointwise(
         type=type_rule,
         eval=fn,
         inplace=_ufunc_inplace(fn) if inplace else NO_INPLACE,
-        jvp=derivatives if isinstance(derivatives, Sentinel) else sum_jvp(get_op, derivatives),
+        jvp=with_series(sum_jvp(get_op, derivatives), series)
+        if isinstance(derivatives, tuple)
+        else derivatives,
         linearize=FROM_JVP,
         transpose=transpose,
         batch=batch_pointwise(get_op),

@@ -12,7 +12,7 @@ from tracejit import ops
 from tracejit.errors import ShapeError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Contract
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_INPLACE, Op
+from tracejit.ir.primitive import BILINEAR, FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_INPLACE, Op, with_series
 from tracejit.ir.values import Zero, is_linear, is_zero
 from tracejit.ops.dims import check_axes
 from tracejit.ops.helpers import shift_axes
@@ -140,7 +140,7 @@ dot_general_op = Op(
     type=_type,
     eval=_eval,
     inplace=NO_INPLACE,
-    jvp=_jvp,
+    jvp=with_series(_jvp, BILINEAR),
     linearize=FROM_JVP,
     transpose=_transpose,
     batch=_batch,

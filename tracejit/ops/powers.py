@@ -11,7 +11,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Literal
 from tracejit.ir.values import Zero
 from tracejit.ops import identities as ids
-from tracejit.ops import scalar
+from tracejit.ops import scalar, scalar_complex
 from tracejit.ops.compare import eq, gt, lt, select
 from tracejit.ops.helpers import dtype_of, kind, lift, pointwise
 from tracejit.ops.scale import scale
@@ -58,7 +58,7 @@ pow = pointwise(
     "x ** y",
     np.power,
     kinds="iufc",
-    kernel=scalar.power,
+    kernel=lambda k, x, y: (scalar_complex if scalar.kind(x) == "c" else scalar).power(k, x, y),
     derivatives=(_pow_in_base, _pow_in_exponent),
     simplify=(_small_power,),
     cost=40,

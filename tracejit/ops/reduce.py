@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ from tracejit.ir.primitive import (
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import identities as ids
 from tracejit.ops import scalar, scalar_order
-from tracejit.ops.arithmetic import mul, scale, unscale
+from tracejit.ops.arithmetic import mul, unscale
 from tracejit.ops.compare import eq, select
 from tracejit.ops.helpers import check_axis, check_kind, lift, shape_of, shift_axes
 from tracejit.tracing import bind
@@ -85,7 +86,7 @@ def _reduction(
     )
 
     def reduce(x: Any, *, axes: Sequence[int]) -> Any:
-        return bind(op, x, axes=tuple(axes)) if len(axes) or result is not None else x
+        return bind(op, x, axes=tuple(sorted(axes))) if len(axes) or result is not None else x
 
     reduce.__name__, reduce.__doc__ = name, doc
     reduce.op = op  # type: ignore[attr-defined]
@@ -202,9 +203,9 @@ def _extremum_jvp(get_op: Callable[[], Any]) -> Rule:
         if is_zero(t):
             return out, Zero(aval_of(out).tangent())
         here = eq(x, spread(out, axes, shape_of(x)))
-        weight = select(here, lift(1.0, x), lift(0.0, x))
-        count = spread(reduce_sum(weight, axes=axes), axes, shape_of(x))
-        return out, reduce_sum(scale(unscale(weight, count), t), axes=axes)
+        count = reduce_sum(select(here, lift(1.0, x), lift(0.0, x)), axes=axes)
+        # One mask is what it keeps.
+        return out, unscale(reduce_sum(select(here, t, lift(0.0, x)), axes=axes), count)
 
     return jvp
 
@@ -235,7 +236,9 @@ def _arg(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     def of(x: Any, axes: tuple[int, ...]) -> Any:
         kept = [n for n in range(x.ndim) if n not in axes]
-        flat = np.transpose(x, (*kept, *axes)).reshape(*(x.shape[n] for n in kept), -1)
+        flat = np.transpose(x, (*kept, *axes)).reshape(
+            *(x.shape[n] for n in kept), math.prod(x.shape[n] for n in axes)
+        )
         return fn(flat, axis=-1)
 
     return of
@@ -285,5 +288,14 @@ reduce_or = _reduction(
     _ufunc(np.bitwise_or),
     kinds="biu",
     kernel=_fold(lambda d: 0, lambda k, x, y: k.or_(x, y), "reassoc"),
+    jvp=ZERO_TANGENT,
+)
+
+reduce_xor = _reduction(
+    "reduce_xor",
+    "bitwise exclusive or over axes; whether an odd number of booleans holds",
+    _ufunc(np.bitwise_xor),
+    kinds="biu",
+    kernel=_fold(lambda d: 0, lambda k, x, y: k.xor(x, y), "reassoc"),
     jvp=ZERO_TANGENT,
 )

@@ -37,6 +37,21 @@ def bits(x: Any) -> int:
     return 8 * x.dtype.itemsize
 
 
+def in_float32(kernel: Any) -> Any:
+    """`kernel` with half precision operands computed in float32, as NumPy's loops do, and rounded once."""
+
+    def widened(k: Any, *xs: Any, **params: Any) -> Any:
+        if xs[0].dtype.itemsize > 2 or kind(xs[0]) != "f":
+            return kernel(k, *xs, **params)
+        out = kernel(k, *(k.cast(x, F32) if x.dtype == xs[0].dtype else x for x in xs), **params)
+        narrow = xs[0].dtype
+        if isinstance(out, tuple):
+            return tuple(k.cast(o, narrow) if o.dtype == F32 else o for o in out)
+        return k.cast(out, narrow)
+
+    return widened
+
+
 # ---------------------------------------------------------------- + - * / abs sign
 
 
@@ -79,9 +94,12 @@ def absolute(k: Any, x: Any) -> Any:
 
 def hypot(k: Any, a: Any, b: Any) -> Any:
     """sqrt(a*a + b*b) without overflow; f64 by C. F. Borges, "An improved algorithm for hypot" (2019)."""
-    if a.dtype == F32:
-        a, b = k.cast(a, F64), k.cast(b, F64)
-        return k.cast(k.float_op("sqrt", a * a + b * b), F32)
+    if a.dtype != F64:
+        wide, narrow = (F64 if a.dtype == F32 else F32), a.dtype
+        a, b = k.cast(a, wide), k.cast(b, wide)
+        h = k.float_op("sqrt", a * a + b * b) if wide == F64 else hypot(k, a, b)
+        inf = k.or_(k.eq(fabs(k, a), np.inf), k.eq(fabs(k, b), np.inf))
+        return k.cast(k.select(inf, k.const(np.inf, wide), h), narrow)
     a, b = fabs(k, a), fabs(k, b)
     infinite = k.or_(k.eq(a, np.inf), k.eq(b, np.inf))
     x, y = k.select(k.ge(a, b), a, b), k.select(k.ge(a, b), b, a)
@@ -105,7 +123,12 @@ def sign(k: Any, x: Any) -> Any:
         return k.select(k.ne(x, zero), one, zero)
     negative = k.select(k.lt(x, zero), k.const(-1, x.dtype), zero)
     out = k.select(k.gt(x, zero), one, negative)
-    return k.select(k.isnan(x), x, out) if kind(x) == "f" else out
+    if kind(x) != "f":
+        return out
+    kept = k.isnan(x)
+    if x.dtype == dtypes.bfloat16:  # ml_dtypes keeps the sign of zero
+        kept = k.or_(kept, k.eq(x, zero))
+    return k.select(kept, x, out)
 
 
 def reciprocal(k: Any, x: Any) -> Any:
@@ -154,26 +177,40 @@ def _adjust(k: Any, r: Any, y: Any) -> Any:
 
 def floor_divide(k: Any, x: Any, y: Any) -> Any:
     """Integers: floor(x / y), 0 where y == 0, INT_MIN for INT_MIN // -1. Floats: as NumPy, exact in the remainder."""
-    needs(k, x, "iuf", "floor_divide")
-    if kind(x) == "f":
-        return _float_floor_divide(k, x, y)
-    q, r, zero = _int_parts(k, x, y)
-    if kind(x) == "i":
-        q = k.select(_adjust(k, r, y), k.sub(q, 1), q)
-    return k.select(zero, k.const(0, x.dtype), q)
+    return divmod_(k, x, y)[0]
 
 
 def remainder(k: Any, x: Any, y: Any) -> Any:
     """Python's %, with the sign of the divisor. Integers: 0 where y == 0."""
-    needs(k, x, "iuf", "remainder")
-    if kind(x) == "f":
-        r = c_fmod(k, x, y)
-        moved = k.select(_adjust(k, r, y), k.add(r, y), r)
-        return k.select(k.eq(r, 0), k.float_op("copysign", r, y), moved)
-    _, r, zero = _int_parts(k, x, y)
+    return divmod_(k, x, y)[1]
+
+
+def divmod_(k: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """(floor(x / y), x % y), from one remainder."""
+    needs(k, x, "iuf", "divmod")
+    return _float_divmod(k, x, y) if kind(x) == "f" else _int_divmod(k, x, y)
+
+
+def _int_divmod(k: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    q, r, zero = _int_parts(k, x, y)
     if kind(x) == "i":
-        r = k.select(_adjust(k, r, y), k.add(r, y), r)
-    return k.select(zero, k.const(0, x.dtype), r)
+        moved = _adjust(k, r, y)
+        q, r = k.select(moved, k.sub(q, 1), q), k.select(moved, k.add(r, y), r)
+    none = k.const(0, x.dtype)
+    return k.select(zero, none, q), k.select(zero, none, r)
+
+
+@in_float32
+def _float_divmod(k: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """NumPy's: the quotient without its remainder, snapped to the nearest integer below; x / y where y == 0."""
+    rest = c_fmod(k, x, y)
+    q, moved = k.div(k.sub(x, rest), y), _adjust(k, rest, y)
+    q, r = k.select(moved, k.sub(q, 1), q), k.select(moved, k.add(rest, y), rest)
+    low = k.float_op("floor", q)
+    snapped = k.select(k.gt(k.sub(q, low), 0.5), k.add(low, 1), low)
+    ratio, none = k.div(x, y), k.const(0, x.dtype)
+    q = k.select(k.eq(q, 0), k.float_op("copysign", none, ratio), snapped)
+    return k.select(k.eq(y, 0), ratio, q), k.select(k.eq(r, 0), k.float_op("copysign", none, y), r)
 
 
 def fmod(k: Any, x: Any, y: Any) -> Any:
@@ -194,28 +231,18 @@ def c_fmod(k: Any, x: Any, y: Any) -> Any:
     return k.call(target, (x, y), out=x.dtype)
 
 
-def _float_floor_divide(k: Any, x: Any, y: Any) -> Any:
-    """NumPy's: the quotient without its remainder, snapped to the nearest integer below; x / y where y == 0."""
-    r = c_fmod(k, x, y)
-    q = k.div(k.sub(x, r), y)
-    q = k.select(_adjust(k, r, y), k.sub(q, 1), q)
-    low = k.float_op("floor", q)
-    snapped = k.select(k.gt(k.sub(q, low), 0.5), k.add(low, 1), low)
-    zero = k.float_op("copysign", k.const(0, x.dtype), k.div(x, y))
-    return k.select(k.eq(y, 0), k.div(x, y), k.select(k.eq(q, 0), zero, snapped))
-
-
 # ---------------------------------------------------------------- powers
 
 
 def integer_pow(k: Any, x: Any, *, n: int) -> Any:
     """x**n. Integers by squaring, as NumPy. Floats: exact products for n <= 2, otherwise
     double-word products (n up to 32 in size), within 1 ulp; larger ones through pow."""
-    needs(k, x, "iuf" if n >= 0 else "f", "integer_pow")  # eval raises for negative powers of integers
+    needs(k, x, "iufc" if n >= 0 else "fc", "integer_pow")  # eval raises for negative powers of integers
     if n == 0:
         return k.const(1, x.dtype)
-    if kind(x) in "iu":
-        return _power(n, x, lambda a, b: k.mul(a, b))
+    if kind(x) in "iuc":
+        out = _power(abs(n), x, lambda a, b: k.mul(a, b))
+        return complex_div(k, k.const(1, x.dtype), out) if n < 0 else out
     if x.dtype.itemsize == 2:
         return k.cast(integer_pow(k, k.cast(x, F32), n=n), x.dtype)
     if n in (1, 2):
@@ -260,18 +287,6 @@ def power(k: Any, x: Any, y: Any) -> Any:
 
 
 # ---------------------------------------------------------------- functions
-
-
-def exp(k: Any, x: Any) -> Any:
-    if kind(x) != "c":
-        return k.math("exp", x)
-    size = k.math("exp", x.re)
-    real = k.eq(x.im, 0)  # then the result is real, infinities included
-    vanishes = k.eq(size, 0)
-    re = k.select(k.or_(real, vanishes), size, size * k.math("cos", x.im))
-    im = k.select(vanishes, k.const(0.0, size.dtype), size * k.math("sin", x.im))
-    im = k.select(real, x.im, im)
-    return k.pair(re, im)
 
 
 def sqrt(k: Any, x: Any) -> Any:

@@ -26,17 +26,26 @@ def limit(dtype: np.dtype, end: str, infinity: float) -> Any:
 
 
 def maximum(k: Any, x: Any, y: Any) -> Any:
-    """NaN if either is; the second of equal ones, so that zeros have NumPy's signs."""
+    """NaN if either is; of equal ones the one that NumPy takes, so that zeros have its signs."""
+    if kind(x) == "c":
+        return k.select(k.or_(order("ge")(k, x, y), k.isnan(x)), x, y)
     if kind(x) != "f":
         return greatest(k, x, y)
-    return k.select(k.or_(k.gt(x, y), k.isnan(x)), x, y)
+    return k.select(k.or_(_ahead("g", k, x, y), k.isnan(x)), x, y)
+
+
+def _ahead(letter: str, k: Any, x: Any, y: Any) -> Any:
+    """Whether the first of two is taken; of equal ones NumPy's loops take the first in float16 only."""
+    return k.compare(letter + ("e" if x.dtype == np.float16 else "t"), x, y)
 
 
 def minimum(k: Any, x: Any, y: Any) -> Any:
-    """NaN if either is; the second of equal ones, so that zeros have NumPy's signs."""
+    """NaN if either is; of equal ones the one that NumPy takes, so that zeros have its signs."""
+    if kind(x) == "c":
+        return k.select(k.or_(order("le")(k, x, y), k.isnan(x)), x, y)
     if kind(x) != "f":
         return least(k, x, y)
-    return k.select(k.or_(k.lt(x, y), k.isnan(x)), x, y)
+    return k.select(k.or_(_ahead("l", k, x, y), k.isnan(x)), x, y)
 
 
 def greatest(k: Any, x: Any, y: Any) -> Any:

@@ -9,11 +9,15 @@ agree. For finite numbers they are * and /, but for the sign of a zero.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from tracejit import ops
+from tracejit.ir.avals import aval_of
+from tracejit.ir.primitive import BILINEAR
+from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import identities as ids
 from tracejit.ops import scalar
 from tracejit.ops.helpers import each_linear, linear_in, pointwise
@@ -42,6 +46,18 @@ def _unscale_kernel(k: Any, t: Any, d: Any) -> Any:
     return k.select(k.eq(t, 0), t, scalar.div(k, t, d))
 
 
+def quotient_series(k: int, out: Any, n: Any, d: Any) -> Any:
+    """Of q = n / d: q_k = (n_k - sum over i < k of q_i d_{k-i}) / d_0, since q d = n."""
+    add, sub, mul = ops.arithmetic.add, ops.arithmetic.sub, ops.arithmetic.mul
+    pairs = [(out(i), d(k - i)) for i in range(k)]
+    terms = [mul(a, b) for a, b in pairs if not is_zero(a) and not is_zero(b)]
+    rest = functools.reduce(add, terms) if terms else None
+    top = n(k)
+    if is_zero(top):
+        return Zero(aval_of(out(0)).tangent()) if rest is None else ops.arithmetic.neg(unscale(rest, d(0)))
+    return unscale(top if rest is None else sub(top, rest), d(0))
+
+
 scale = pointwise(
     "scale",
     "c * t, and 0 where one of them is 0",
@@ -52,6 +68,7 @@ scale = pointwise(
     transpose=each_linear(lambda ct, c, t: scale(ct, t), lambda ct, c, t: scale(c, ct)),
     simplify=ids.both_sides(1, "f"),
     cost=2,
+    series=BILINEAR,
 )
 
 unscale = pointwise(
@@ -67,4 +84,5 @@ unscale = pointwise(
     transpose=linear_in(0, lambda ct, t, d: unscale(ct, d)),
     simplify=(ids.neutral(1, 1, "f"),),
     cost=5,
+    series=quotient_series,
 )

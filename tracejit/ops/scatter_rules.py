@@ -101,7 +101,11 @@ def mul_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
 
 
 def _other_factors(x: Any, indices: Any, u: Any, params: Any) -> Any:
-    """For each update, the product of everything else that is multiplied into its place."""
+    """For each update, the product of everything else that is multiplied into its place.
+
+    It is the product of all that is not zero divided by the update; where one other factor is zero,
+    times that one, as a sum over the zeros of the place, so that its own derivative is right.
+    """
     if _unique(indices, params):
         return read(x, indices, u, params)
     select, eq = ops.compare.select, ops.compare.eq
@@ -112,8 +116,13 @@ def _other_factors(x: Any, indices: Any, u: Any, params: Any) -> Any:
     count = ops.broadcast.zeros(Aval(dims_of(x), _I64))
     number = ops.create.convert_element_type(is_0, dtype=_I64)
     count = read(bind(ops.scatter.scatter_add_op, count, indices, number, **params), indices, u, params)
-    alone = select(eq(count, np.int64(1)), product, zero)
-    return select(is_0, alone, select(eq(count, np.int64(0)), ops.arithmetic.div(product, factor), zero))
+    others = ops.arithmetic.sub(count, number)
+    rest = ops.arithmetic.div(product, factor)
+    zeros = select(is_0, u, zero)
+    total = bind(ops.scatter.scatter_add_op, ops.broadcast.zeros(Aval(dims_of(x), dtype_of(u))), indices, zeros, **params)
+    other_zero = ops.arithmetic.sub(read(total, indices, u, params), zeros)
+    with_one = select(eq(others, np.int64(1)), ops.arithmetic.mul(rest, other_zero), zero)
+    return select(eq(others, np.int64(0)), rest, with_one)
 
 
 def extremum_jvp(name: str) -> Any:

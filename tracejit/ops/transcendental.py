@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ops import scalar
+from tracejit.ops import scalar, scalar_complex
 from tracejit.ops._lazy import scipy_special
 from tracejit.ops.arithmetic import add, mul, neg, scale, square, sub, unscale
 from tracejit.ops.helpers import pointwise
@@ -20,13 +20,13 @@ def _function(
     name: str, doc: str, fn: Any, tangent: Any, kinds: str = "fc", kernel: Any = None, cost: int = 20
 ) -> Any:
     """A function of one operand with derivative `tangent(t, ans, x)`; its kernel is vecmath's by default."""
-    code = kernel or (lambda k, x: k.math(name, x))
+    code = kernel or scalar_complex.by_name(name)
     return pointwise(name, doc, fn, kinds=kinds, kernel=code, derivatives=(tangent,), cost=cost)
 
 
 # ---------------------------------------------------------------- exponentials and logarithms
 
-exp = _function("exp", "e**x", np.exp, lambda t, ans, x: scale(ans, t), kernel=scalar.exp)
+exp = _function("exp", "e**x", np.exp, lambda t, ans, x: scale(ans, t))
 exp2 = _function("exp2", "2**x", np.exp2, lambda t, ans, x: scale(mul(ans, _LN2), t))
 expm1 = _function("expm1", "e**x - 1, accurate near 0", np.expm1, lambda t, ans, x: scale(add(ans, 1), t))
 log = _function("log", "natural logarithm", np.log, lambda t, ans, x: unscale(t, x))
@@ -86,7 +86,7 @@ sqrt = _function(
     "square root",
     np.sqrt,
     lambda t, ans, x: unscale(t, mul(ans, 2)),
-    kernel=scalar.sqrt,
+    kernel=scalar_complex.function(scalar.sqrt, scalar_complex.sqrt),
     cost=4,
 )
 cbrt = _function("cbrt", "cube root", np.cbrt, lambda t, ans, x: unscale(t, mul(square(ans), 3)), kinds="f")

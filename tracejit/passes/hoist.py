@@ -9,10 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from tracejit.ir.kernel import Contract, Cumulative, Opaque, Pointwise, Reduce, ScanRegion, WhileRegion
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, contains
+from tracejit.ir.kernel import (
+    Contract,
+    Cumulative,
+    Opaque,
+    Pointwise,
+    Reduce,
+    ScanRegion,
+    UserCode,
+    WhileRegion,
+)
 from tracejit.passes.rewrite import Env, Pass, everywhere, rebuild, with_params
 
+_STAYS = (WhileRegion, UserCode)  # they may not end, or raise, in a loop of no steps
 _DEAR = (Reduce, Cumulative, Contract, Opaque, ScanRegion)
 _DEAR_COST = 4  # flops an element from which storing beats recomputing
 
@@ -80,7 +90,7 @@ def _invariant(body: Jaxpr, known: set[Var]) -> list[Eqn]:
     """The equations that depend on `known` and literals only, in order."""
     out = []
     for e in body.eqns:
-        if e.effects or isinstance(e.op.kernel, WhileRegion):  # it may not end, in a loop of no steps
+        if e.effects or contains(e, _STAYS):
             continue
         fixed = all(isinstance(a, Literal) or a in known for a in e.invars)
         if fixed and all(v.aval.is_static for v in e.outvars):

@@ -109,7 +109,8 @@ def sinh(k: Any, x: Any) -> Any:
     hi, lo, s = _expm1_pair(k, at_most(k, fabs(k, x), _EXP_RANGE[x.dtype.itemsize][1]))
     h = (hi + lo) * 0.5 * s
     finite = at_most(k, h, 2.0 ** (fmt(x).bias - 8))
-    return copysign(k, h + finite / fma(k, finite, 2.0, 1.0), x)
+    y = h + finite / fma(k, finite, 2.0, 1.0)
+    return copysign(k, k.select(k.lt(fabs(k, x), fmt(x).min_normal), fabs(k, x), y), x)
 
 
 def cosh(k: Any, x: Any) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.control import loops
 from tracejit.errors import ArgumentError, IndexingError
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
@@ -21,11 +24,14 @@ from tracejit.numpy.dispatch import (
     cast,
     convert,
     dtype_of,
+    elements,
+    filled,
     implements,
     raw,
+    result_type,
     shape_of,
 )
-from tracejit.tracing import Box, box
+from tracejit.tracing import Box, box, to_raw, wrap
 
 _MODES = {
     None: None, "fill": "fill", "drop": "fill", "clip": "clip", "promise_in_bounds": "promise_in_bounds",
@@ -44,12 +50,32 @@ class At:
         return AtIndex(self._x, index)
 
 
+@dataclass(frozen=True)
+class _Options:
+    """How out-of-bounds indices and promises are taken."""
+
+    mode: str | None = None
+    unique: bool = False
+    wraps: bool = True
+
+
+def _options(
+    mode: Any = None, indices_are_sorted: bool = False, unique_indices: bool = False,
+    wrap_negative_indices: bool = True,
+) -> _Options:  # fmt: skip
+    """JAX's keyword arguments; that indices are sorted is of no use here."""
+    return _Options(_mode(mode), bool(unique_indices), bool(wrap_negative_indices))
+
+
 class AtIndex:
     """`x.at[index]`: what can be read and functionally updated there.
 
-    `mode`: what happens out of bounds. Updates are dropped ('fill', 'drop', the default),
-    or clamped ('clip'). `get` clamps by default; 'fill' gives `fill_value` (NaN, or the
-    least integer). `indices_are_sorted` and `unique_indices` are accepted.
+    All methods take JAX's keyword arguments. `mode`: what happens out of bounds. Updates are dropped
+    ('fill', 'drop', the default) or clamped ('clip'); with 'promise_in_bounds' nothing is checked. `get`
+    clamps by default; 'fill' gives `fill_value` (by default NaN, the least integer, the greatest unsigned
+    one, or True). `unique_indices` promises that no index repeats, `wrap_negative_indices=False` that
+    negative ones are out of bounds; `indices_are_sorted` is accepted. Repeated indices add up, multiply
+    and so on; of several values that are set the last one stays.
     """
 
     __slots__ = ("_index", "_x")
@@ -58,68 +84,84 @@ class AtIndex:
         self._x = x
         self._index = index
 
-    def get(self, *, mode: str | None = None, fill_value: Any = None, **_: Any) -> Any:
+    def get(self, *, fill_value: Any = None, **options: Any) -> Any:
         """`x[index]` with a mode for indices out of bounds."""
-        _, part, sel = self._part(_mode(mode) or "clip")
+        o = _options(**options)
+        mode = o.mode or "clip"
+        _, part, sel = self._part(o)
         if sel.mask is not None:
             return MaskedArray(part, *sel.mask)
         if not sel.arrays:
             return self._wrap(part)
-        return self._wrap(_gather(part, sel, _mode(mode) or "clip", fill_value))
+        return self._wrap(_gather(part, sel, mode, fill_value, o.unique))
 
-    def set(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
+    def set(self, values: Any, **options: Any) -> Any:
         """x with `values` there."""
-        return self._update(values, ops.scatter.scatter, _replace, mode)
+        return self._update(values, ops.scatter.scatter, _replace, _options(**options))
 
-    def add(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
-        """x with `values` added there; repeated indices add up."""
-        return self._update(values, ops.scatter.scatter_add, _ufunc(np.add), mode)
+    def add(self, values: Any, **options: Any) -> Any:
+        """x with `values` added there."""
+        return self._update(values, ops.scatter.scatter_add, _ufunc(np.add), _options(**options))
 
-    def subtract(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
+    def subtract(self, values: Any, **options: Any) -> Any:
         """x with `values` subtracted there."""
-        return self.add(NUMPY_TO_TRACEJIT[np.negative](values), mode=mode)
+        return self.add(NUMPY_TO_TRACEJIT[np.negative](values), **options)
 
     sub = subtract
 
-    def multiply(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
+    def multiply(self, values: Any, **options: Any) -> Any:
         """x multiplied by `values` there."""
-        return self._update(values, ops.scatter.scatter_mul, _ufunc(np.multiply), mode)
+        return self._update(values, ops.scatter.scatter_mul, _ufunc(np.multiply), _options(**options))
 
     mul = multiply
 
-    def divide(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
+    def divide(self, values: Any, **options: Any) -> Any:
         """x divided by `values` there."""
-        ones = np.ones_like(self._x) if type(self._x) is not Box else NUMPY_TO_TRACEJIT[np.ones_like](self._x)
-        factors = AtIndex(ones, self._index).multiply(values, mode=mode)
+        factors = AtIndex(self._ones(values), self._index).multiply(values, **options)
         return NUMPY_TO_TRACEJIT[np.divide](self._x, factors)
 
     div = divide
 
-    def power(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
-        """x to the power of `values` there."""
-        return self._apply(lambda old: NUMPY_TO_TRACEJIT[np.power](old, values), mode)
+    def power(self, values: Any, **options: Any) -> Any:
+        """x to the power of `values` there (of their product, where indices repeat)."""
+        power = NUMPY_TO_TRACEJIT[np.power]
+        _, _, sel = self._part(_options(**options))
+        if sel.mask is not None or not sel.arrays:
+            return self.set(power(self.get(**options), values), **options)
+        exponents = AtIndex(AtIndex(self._ones(values), self._index).multiply(values, **options), self._index)
+        return self.set(power(self.get(**options), exponents.get(**options)), **options)
 
-    def min(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
+    pow = power
+
+    def min(self, values: Any, **options: Any) -> Any:
         """The minimum of x and `values` there."""
-        return self._update(values, ops.scatter.scatter_min, _ufunc(np.minimum), mode)
+        return self._update(values, ops.scatter.scatter_min, _ufunc(np.minimum), _options(**options))
 
-    def max(self, values: Any, *, mode: str | None = None, **_: Any) -> Any:
+    def max(self, values: Any, **options: Any) -> Any:
         """The maximum of x and `values` there."""
-        return self._update(values, ops.scatter.scatter_max, _ufunc(np.maximum), mode)
+        return self._update(values, ops.scatter.scatter_max, _ufunc(np.maximum), _options(**options))
 
-    def apply(self, ufunc: Callable[[Any], Any], *, mode: str | None = None, **_: Any) -> Any:
-        """`ufunc` of the elements there."""
-        return self._apply(ufunc, mode)
-
-    def _apply(self, fn: Callable[[Any], Any], mode: str | None) -> Any:
-        return self.set(fn(self.get(mode=mode)), mode=mode)
+    def apply(self, ufunc: Callable[[Any], Any], **options: Any) -> Any:
+        """`ufunc` of the elements there, as often as their index occurs (one after the other, if that
+        is not known to be once)."""
+        o = _options(**options)
+        x, part, sel = self._part(o)
+        at = Layout(part, sel) if sel.mask is None and sel.arrays else None
+        if at is None or o.unique or _distinct(at):
+            return self.set(ufunc(self.get(**options)), **options)
+        return self._wrap(self._written(x, sel, _one_by_one(part, at, ufunc, o.mode or "fill")))
 
     # ------------------------------------------------------------
 
-    def _part(self, mode: str) -> tuple[Any, Any, Selection]:
+    def _ones(self, values: Any) -> Any:
+        """Ones like x, in a dtype that holds the values too."""
+        x = raw(self._x)
+        return self._wrap(filled(1, result_type(self._x, values), shape_of(x)))
+
+    def _part(self, o: _Options) -> tuple[Any, Any, Selection]:
         """The raw array, the region that the basic part of the index selects, and the selection."""
         x = raw(self._x)
-        sel = parse_lenient(shape_of(x), self._index)
+        sel = parse_lenient(shape_of(x), self._index, o.wraps)
         region = Region.whole(shape_of(x)).indexed(sel.items)
         assert region is not None
         return x, (x if sel.trivial else region.read(x)), sel
@@ -127,8 +169,8 @@ class AtIndex:
     def _wrap(self, value: Any) -> Any:
         return box(value) if isinstance(value, Value) or type(self._x) is Box else value
 
-    def _update(self, values: Any, scatter: Any, combine: Callable[[Any, Any], Any], mode: str | None) -> Any:
-        x, part, sel = self._part(_mode(mode) or "fill")
+    def _update(self, values: Any, scatter: Any, combine: Callable[[Any, Any], Any], o: _Options) -> Any:
+        x, part, sel = self._part(o)
         if sel.mask is not None:
             old = MaskedArray(part, *sel.mask)
             new = masked_write(part, *sel.mask, values if combine is _replace else combine(old, values))
@@ -145,7 +187,8 @@ class AtIndex:
                 at.indices,
                 fit(values, at.shape),
                 dimension_numbers=_scatter_numbers(at),
-                mode=_mode(mode) or "fill",
+                mode=o.mode or "fill",
+                unique_indices=o.unique,
             )
         return self._wrap(self._written(x, sel, new))
 
@@ -179,7 +222,7 @@ def _mode(mode: Any) -> str | None:
     return _MODES[mode]
 
 
-def parse_lenient(shape: Shape, index: Any) -> Selection:
+def parse_lenient(shape: Shape, index: Any, wraps: bool = True) -> Selection:
     """Like `indexing.parse`, with every integer as an array and nothing checked: negative ones are wrapped."""
     entries = fill_entries([entry_of(e) for e in (index if type(index) is tuple else (index,))], shape)
     sel = Selection()
@@ -189,14 +232,16 @@ def parse_lenient(shape: Shape, index: Any) -> Selection:
     for n, (kind, value) in enumerate(entries):
         if kind == "new":
             sel.items.append(("new",))
-        elif kind == "int" and not arrays and _inside(value, shape[axis]):
+        elif kind == "int" and not arrays and _inside(value, shape[axis], wraps):
             sel.items.append(("at", extents.position(value, shape[axis], axis)))
             dim -= 1
         elif kind == "slice":
             sel.items.append(slice_item(value, shape[axis], axis))
         elif kind in ("int", "array"):
             sel.items.append(("all",))
-            sel.arrays.append((dim, _wrapped(value, shape[axis])))
+            sel.arrays.append(
+                (dim, _wrapped(value, shape[axis]) if wraps else cast(raw(value), dtypes.int64))
+            )
             spots.append(n)
         elif kind == "mask":
             rank = len(shape_of(value))
@@ -215,9 +260,9 @@ def parse_lenient(shape: Shape, index: Any) -> Selection:
     return sel
 
 
-def _inside(index: Any, size: Any) -> bool:
+def _inside(index: Any, size: Any, wraps: bool) -> bool:
     i = extents.number(index)
-    return type(i) is int and type(size) is int and -size <= i < size
+    return type(i) is int and type(size) is int and (-size if wraps else 0) <= i < size
 
 
 def _wrapped(index: Any, size: Any) -> Any:
@@ -230,27 +275,47 @@ def _wrapped(index: Any, size: Any) -> Any:
     return ops.compare.select(ops.compare.lt(i, np.int64(0)), ops.arithmetic.add(i, n), i)
 
 
-def _gather(part: Any, sel: Selection, mode: str, fill_value: Any) -> Any:
+def _distinct(at: Layout) -> bool:
+    """Whether the indices are known to be all different."""
+    if isinstance(at.indices, Value):
+        return math.prod(at.batch) == 1 if all(type(d) is int for d in at.batch) else False
+    rows = np.reshape(at.indices, (-1, len(at.axes)))
+    return len(np.unique(rows, axis=0)) == len(rows)
+
+
+def _one_by_one(part: Any, at: Layout, fn: Callable[[Any], Any], mode: str) -> Any:
+    """`fn` of the window at each index, one after the other."""
+    shape, count = shape_of(part), elements("at.apply", at.batch)
+    rest = tuple(range(len(at.offset)))
+    numbers = ops.gather.GatherDimensionNumbers(rest, at.axes, at.axes)
+    sizes = tuple(1 if d in at.axes else s if type(s) is int else None for d, s in enumerate(shape))
+
+    def step(x: Any, i: Any) -> tuple[Any, None]:
+        old = ops.gather.gather(raw(x), raw(i), dimension_numbers=numbers, slice_sizes=sizes, mode="clip")
+        new = cast(raw(fn(box(old))), dtype_of(old))
+        into = ops.scatter.ScatterDimensionNumbers.of_gather(numbers)
+        return wrap(ops.scatter.scatter(raw(x), raw(i), new, dimension_numbers=into, mode=mode)), None
+
+    rows = ops.shape.reshape(at.indices, shape=(count, len(at.axes)))
+    return to_raw(loops.scan(step, wrap(part), wrap(rows))[0])
+
+
+def _gather(part: Any, sel: Selection, mode: str, fill_value: Any, unique: bool) -> Any:
     at = Layout(part, sel)
     numbers = ops.gather.GatherDimensionNumbers(
         offset_dims=at.offset, collapsed_slice_dims=at.axes, start_index_map=at.axes
     )
     sizes = tuple(1 if d in at.axes else s if type(s) is int else None for d, s in enumerate(shape_of(part)))
-    extra = {} if mode != "fill" else {"fill_value": _fill_value(fill_value, dtype_of(part))}
+    extra = {} if mode != "fill" else {"fill_value": ops.gather.fill_of(dtype_of(part), fill_value)}
     return ops.gather.gather(
-        part, at.indices, dimension_numbers=numbers, slice_sizes=sizes, mode=mode, **extra
+        part,
+        at.indices,
+        dimension_numbers=numbers,
+        slice_sizes=sizes,
+        mode=mode,
+        unique_indices=unique,
+        **extra,
     )
-
-
-def _fill_value(value: Any, dtype: np.dtype) -> Any:
-    """JAX's default: NaN, the least signed integer, the greatest unsigned one, True."""
-    if value is not None:
-        return dtype.type(value)
-    if dtypes.is_inexact(dtype):
-        return dtype.type(np.nan)
-    if dtype.kind == "b":
-        return np.bool_(True)
-    return dtype.type(np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max)
 
 
 def _scatter_numbers(at: Layout) -> Any:

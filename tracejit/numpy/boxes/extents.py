@@ -58,6 +58,7 @@ def here(raw: Any) -> Any:
 
 def memo(name: str, fn: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """`fn(*args, **params)`, or its earlier result for the same operands in this trace."""
+    args = tuple(a[()] if type(a) is np.ndarray and not a.ndim else a for a in args)
     trace = current_trace()
     table = trace.__dict__.setdefault("_extents", {})
     key = (name, *(id(a) if isinstance(a, Value) else a for a in args), *params.values())

@@ -170,6 +170,14 @@ class _Flat:
 attribute("flat")(_Flat)
 
 
+def _set_flat(x: Box, value: Any) -> None:
+    """`x.flat = value`: the values in C order, from the first again where they end."""
+    _Flat(x)[:] = NUMPY_TO_TRACEJIT[np.resize](value, (size(x),))
+
+
+Box.flat = Box.flat.setter(_set_flat)  # type: ignore[attr-defined]
+
+
 # ---------------------------------------------------------------- views
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ArgumentTypeError, UnsupportedFunctionError
+from tracejit.errors import ArgumentError, ArgumentTypeError, RefusedFunctionError
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, raw
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import Box, is_tracing, wrap
 
 #: Methods that take the function's own arguments: `x.sum(...)` is `np.sum(x, ...)`.
 _SAME = {
@@ -19,8 +19,8 @@ _SAME = {
     "cumprod": np.cumprod, "ptp": np.ptp, "swapaxes": np.swapaxes, "squeeze": np.squeeze, "dot": np.dot,
     "clip": np.clip, "round": np.round, "repeat": np.repeat, "take": np.take, "argsort": np.argsort,
     "diagonal": np.diagonal, "trace": np.trace, "nonzero": np.nonzero, "ravel": np.ravel, "choose": np.choose,
-    "compress": np.compress, "searchsorted": np.searchsorted, "argpartition": np.argpartition,
-    "conj": np.conjugate, "conjugate": np.conjugate, "put": np.put,
+    "searchsorted": np.searchsorted, "argpartition": np.argpartition,
+    "put": np.put,
 }  # fmt: skip
 
 
@@ -71,13 +71,35 @@ def _astype(
 def _like(x: Box, value: Any) -> Any:
     """A new box that is a scalar or an array as `x` is."""
     out = wrap(value)
-    out.scalar = x.scalar
+    if type(out) is Box:  # a rule of a custom function may run where nothing is traced any more
+        out.scalar = x.scalar
     return out
 
 
 def _copy(x: Box, order: str = "C") -> Any:
     """A new array with the same values."""
-    return _like(x, x.read())
+    value = x.read()
+    return _like(x, value.copy() if type(value) is np.ndarray and not is_tracing() else value)
+
+
+def _conjugate(x: Box, out: Any = None) -> Any:
+    """The complex conjugate; the array itself if it is not complex."""
+    if x.aval.dtype.kind == "c" or out is not None:
+        return NUMPY_TO_TRACEJIT[np.conjugate](x, **({} if out is None else {"out": out}))
+    return x
+
+
+def _compress(x: Box, condition: Any, axis: Any = None, out: Any = None, **options: Any) -> Any:
+    """Slices where a condition holds, as `np.compress`."""
+    options |= {} if out is None else {"out": out}
+    return NUMPY_TO_TRACEJIT[np.compress](condition, x, axis, **options)
+
+
+def _to_device(x: Box, device: Any, /, *, stream: Any = None) -> Any:
+    """The array itself: "cpu" is the only device that NumPy has. Raises ArgumentError for others."""
+    if device != "cpu" or stream is not None:
+        raise ArgumentError(name="to_device", problem=f"unsupported device {device!r}: only 'cpu' is")
+    return x
 
 
 def _fill(x: Box, value: Any) -> None:
@@ -87,7 +109,7 @@ def _fill(x: Box, value: Any) -> None:
 
 def _sort(x: Box, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     """Sorts in place."""
-    x[...] = NUMPY_TO_TRACEJIT[np.sort](x, axis)
+    x[...] = NUMPY_TO_TRACEJIT[np.sort](x, axis, kind, order, stable=stable)
 
 
 def _partition(x: Box, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
@@ -96,11 +118,11 @@ def _partition(x: Box, kth: Any, axis: int = -1, kind: Any = None, order: Any = 
 
 
 def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
-    """The same array, or its bits as another dtype of the same size (a copy)."""
+    """The same array, or its bits as another dtype (a copy); another size of dtype changes the last axis."""
     if dtype is None or (isinstance(dtype, __builtins_type) and issubclass(dtype, np.ndarray)):
         return x[...]
     d = dtypes.canonical(dtype)
-    return x[...] if d == x.aval.dtype else wrap(ops.create.bitcast(x.read(), dtype=d))
+    return x[...] if d == x.aval.dtype else _like(x, ops.bitcasts.view_as(x.read(), dtype=d))
 
 
 __builtins_type = type
@@ -109,19 +131,49 @@ Box.transpose = _transpose  # type: ignore[attr-defined]
 Box.flatten = _flatten  # type: ignore[attr-defined]
 Box.astype = _astype  # type: ignore[attr-defined]
 Box.copy = _copy  # type: ignore[attr-defined]
+Box.conj = Box.conjugate = _conjugate  # type: ignore[attr-defined]
+Box.compress = _compress  # type: ignore[attr-defined]
+Box.to_device = _to_device  # type: ignore[attr-defined]
+Box.device = "cpu"  # type: ignore[attr-defined]
+Box.__array_namespace__ = lambda x, *, api_version=None: np  # type: ignore[attr-defined]
 Box.fill = _fill  # type: ignore[attr-defined]
 Box.sort = _sort  # type: ignore[attr-defined]
 Box.partition = _partition  # type: ignore[attr-defined]
 Box.view = _view  # type: ignore[attr-defined]
 
 
-def _unsupported(name: str) -> Any:
+_BYTES = (
+    "it looks at an array's memory, and a traced value has none",
+    "return the array, and call it outside",
+)
+_INPLACE = ("it changes the array's memory, which a traced value has not", "make a new array")
+#: Method or attribute -> (why it is refused, what to do instead).
+REFUSED: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("tobytes", "tofile", "dump", "dumps", "getfield", "__dlpack__", "__dlpack_device__"), _BYTES
+    ),
+    **dict.fromkeys(("ctypes", "data"), _BYTES),
+    "byteswap": (_BYTES[0], "swap with shifts: view the array as unsigned integers first"),
+    "setfield": (_INPLACE[0], "assign to a view by dtype outside, or combine with shifts and masks"),
+    "setflags": (
+        _INPLACE[0],
+        "leave the flags as they are: writes into arguments are allowed or refused as a whole",
+    ),
+    "resize": (_INPLACE[0], "use x = numpy.resize(x, shape), x.reshape(shape) or numpy.pad"),
+}
+_ATTRIBUTES = {"ctypes", "data"}
+
+
+def _refused(name: str) -> Any:
+    reason, remedy = REFUSED[name]
+
     def method(x: Box, *args: Any, **kwargs: Any) -> Any:
-        raise UnsupportedFunctionError(name=f"ndarray.{name}")
+        raise RefusedFunctionError(name=f"ndarray.{name}", reason=reason, remedy=remedy)
 
     method.__name__ = name
+    method.__doc__ = f"Refused for traced values: {reason}. Remedy: {remedy}."
     return method
 
 
-for _name in ("tobytes", "tofile", "dump", "dumps", "byteswap", "resize", "setflags", "getfield", "setfield"):
-    setattr(Box, _name, _unsupported(_name))
+for _name in REFUSED:
+    setattr(Box, _name, property(_refused(_name)) if _name in _ATTRIBUTES else _refused(_name))

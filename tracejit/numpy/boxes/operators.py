@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import (
-    ShapeError,
-)
+from tracejit.errors import ArgumentTypeError, ShapeError
 from tracejit.numpy.boxes import indexing
 from tracejit.numpy.boxes.masked import MaskedArray
 from tracejit.numpy.boxes.members import member
@@ -147,4 +145,9 @@ def _imatmul(x: Box, y: Any) -> Any:
 
 @member("__round__")
 def _round(x: Box, ndigits: int | None = None) -> Any:
-    return NUMPY_TO_TRACEJIT[np.round](x, ndigits or 0)
+    """`round(x)` of a NumPy scalar: an integer, or with `ndigits` a number of the same dtype."""
+    if not x.scalar:
+        raise ArgumentTypeError(name="round()", problem="arrays do not define __round__; use np.round")
+    if ndigits is not None:
+        return NUMPY_TO_TRACEJIT[np.round](x, ndigits)
+    return wrap(cast(NUMPY_TO_TRACEJIT[np.round](x).read(), dtypes.int64), weak=True)

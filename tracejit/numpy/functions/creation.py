@@ -26,6 +26,7 @@ from tracejit.numpy.dispatch import (
     result_type,
     shape_of,
 )
+from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, is_tracing, wrap
 
 
@@ -215,7 +216,10 @@ def logspace(
     axis: int = 0,
 ) -> Any:
     """Numbers evenly spaced on a logarithmic scale."""
-    out = wrap(raw(base)) ** linspace(start, stop, num, endpoint, axis=axis)
+    powers = linspace(start, stop, num, endpoint, axis=axis)
+    if shape_of(raw(base)):  # one base an element of the result's other axes
+        base = wrap(ops.shape.expand_dims(raw(base), (axis % powers.ndim,)))
+    out = TABLE["power"](base, powers)
     return out.astype(dtype) if dtype is not None else out
 
 
@@ -228,7 +232,7 @@ def array(
     """A new array from an array, a number, or nested sequences of them (traced ones too)."""
     value = raw(object)
     if not isinstance(value, Value):
-        value = np.array(value)
+        value = np.array(value)[()]
     value = cast(value, dtypes.canonical(dtype)) if dtype is not None else value
     missing = ndmin - len(shape_of(value))
     value = ops.shape.expand_dims(value, tuple(range(missing))) if missing > 0 else value
@@ -261,8 +265,17 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any
 
 _array.__name__, _asarray.__name__ = "array", "asarray"
 array_ = creates(np.array, "array")(_array)
-for _np in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):
+for _np in (np.asarray, np.asanyarray, np.ascontiguousarray):
     creates(_np, _np.__name__)(_asarray)
+
+
+@creates(np.asfortranarray, "asfortranarray")
+def asfortranarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """The array itself if it has one dimension, otherwise a copy: traced arrays are in C order."""
+    x = _asarray(a, dtype, **kwargs)
+    if type(x) is Box:
+        return array(x) if x.ndim > 1 else x
+    return np.asfortranarray(x)
 
 
 @implements(np.copy, "copy")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ShapeError
+from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import (
     cast,
@@ -96,6 +96,9 @@ def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Rows on top of each other."""
     return concatenate([atleast_2d(box_of(a)) for a in tup], 0, dtype=dtype)
+
+
+implements(np.row_stack)(vstack.__wrapped__)
 
 
 @implements(np.hstack, "hstack")
@@ -267,37 +270,6 @@ def resize(a: Any, new_shape: Any) -> Any:
     return reshape(tile(x, -(-total // x.shape[0]))[:total], shape)
 
 
-@implements(np.pad, "pad")
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """Elements around an array: modes constant, edge, wrap, reflect, symmetric, empty."""
-    x = box_of(array)
-    if isinstance(pad_width, dict):
-        pad_width = [pad_width.get(n, pad_width.get(n - x.ndim, 0)) for n in range(x.ndim)]
-        pad_width = [w if isinstance(w, (tuple, list)) else (w, w) for w in pad_width]
-    widths = [(int(a), int(b)) for a, b in np.broadcast_to(np.asarray(pad_width, int), (x.ndim, 2))]
-    if mode in ("constant", "empty"):
-        return _pad_constant(x, widths, kwargs.get("constant_values", 0))
-    if mode not in ("edge", "wrap", "reflect", "symmetric") or kwargs.get("reflect_type", "even") != "even":
-        raise ArgumentError(name="pad", problem=f"mode {mode!r} is not implemented for traced arrays")
-    for n, width in enumerate(widths):
-        if width != (0, 0):
-            x = x[(slice(None),) * n + (np.pad(np.arange(x.shape[n]), width, mode),)]
-    return x.copy() if x is array else x
-
-
-def _pad_constant(x: Box, widths: list[tuple[int, int]], values: Any) -> Any:
-    if np.ndim(values) == 0 or type(values) is Box:
-        config = tuple((lo, hi, 0) for lo, hi in widths)
-        return wrap(ops.concat.pad(raw(x), convert(values, x.dtype), padding_config=config))
-    r = raw(x)
-    pairs = np.broadcast_to(np.asarray(values), (x.ndim, 2))
-    for n, ((lo, hi), (a, b)) in enumerate(zip(widths, pairs, strict=True)):
-        for config, v in (((lo, 0, 0), a), ((0, hi, 0), b)):
-            full = tuple(config if k == n else (0, 0, 0) for k in range(x.ndim))
-            r = ops.concat.pad(r, convert(v, x.dtype), padding_config=full)
-    return wrap(r)
-
-
 @implements(np.delete, "delete")
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Without the sub-arrays at known positions."""
@@ -308,16 +280,39 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 @implements(np.insert, "insert")
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """Values inserted before one known position."""
+    """Values inserted before known positions: an integer, a slice, or a sequence of integers or booleans."""
     x = ravel(arr) if axis is None else box_of(arr)
-    n = axis_of("insert", axis or 0, x.ndim)
-    at = int(obj) + (x.shape[n] if int(obj) < 0 else 0)
-    head = (slice(None),) * n
-    v = cast(raw(values), x.dtype)
-    rest = tuple(d for k, d in enumerate(x.aval.shape) if k != n)
-    v = ops.shape.broadcast_to(v, rest) if len(shape_of(v)) <= len(rest) else v
-    v = expand_dims(wrap(v), n) if len(shape_of(v)) == len(rest) else wrap(v)
-    return concatenate([x[(*head, slice(0, at))], v, x[(*head, slice(at, None))]], n)
+    n = axis_of("insert", -1 if axis is None else axis, x.ndim)
+    size, rest = x.shape[n], x.aval.shape[:n] + x.aval.shape[n + 1 :]
+    v = wrap(cast(raw(values), x.dtype))
+    places = _insertion_places(obj, size)
+    if places.size == 1:
+        v = v[(None,) * (x.ndim - v.ndim) + (Ellipsis,)]
+        v = moveaxis(v, 0, n) if places.ndim == 0 else v
+        places = np.repeat(places, v.shape[n])
+    wide = ops.shape.broadcast_to(raw(v), (*rest[:n], places.size, *rest[n:]))
+    order = np.argsort(places, kind="stable")
+    at = places.copy()
+    at[order] += np.arange(places.size)
+    source = np.full(size + places.size, -1)
+    source[at] = size + np.arange(places.size)
+    source[source < 0] = np.arange(size)
+    return concatenate([x, wrap(wide)], n)[(slice(None),) * n + (source,)]
+
+
+def _insertion_places(obj: Any, size: int) -> np.ndarray:
+    """Positions in [0, size]; 0-d for one integer."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(size))
+    known = extents.known(raw(obj))
+    if known is None:
+        raise ConcreteValueError(aval=str(raw(obj).aval))
+    places = np.asarray(known)
+    places = np.flatnonzero(places) if places.dtype == bool else places.astype(np.int64)
+    outside = (places < -size) | (places > size)
+    if outside.any():
+        raise IndexOutOfRangeError(index=int(places[outside].flat[0]), axis=0, size=size)
+    return np.where(places < 0, places + size, places)
 
 
 @implements(np.meshgrid, "meshgrid")
@@ -328,9 +323,3 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing == "xy" and n > 1:
         grids = [swapaxes(g, 0, 1) for g in grids]
     return tuple(grids) if sparse else tuple(g.copy() for g in broadcast_arrays(*grids))
-
-
-@implements(np.ix_, "ix_")
-def ix_(*args: Any) -> tuple[Any, ...]:
-    """Index arrays that make an open mesh."""
-    return tuple(reshape(x, tuple(-1 if k == n else 1 for k in range(len(args)))) for n, x in enumerate(args))

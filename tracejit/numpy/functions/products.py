@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import Any
 
 import numpy as np
@@ -108,8 +106,21 @@ def vdot(a: Any, b: Any, /) -> Any:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Dot products along an axis, the first operand conjugated; the other axes broadcast."""
     x, y = (moveaxis(v, axis, -1) for v in (x1, x2))
-    x = x.conj() if x.dtype.kind == "c" else x
-    return sum_(x * y, -1)
+    both = (x.conj() if x.dtype.kind == "c" else x) * y
+    return NUMPY_TO_TRACEJIT[np.any](both, -1) if both.dtype.kind == "b" else sum_(both, -1, both.dtype)
+
+
+@implements(np.matvec, "matvec")
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """Matrices times vectors, over broadcast leading axes."""
+    return matmul(x1, wrap(raw(x2))[..., None])[..., 0]
+
+
+@implements(np.vecmat, "vecmat")
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """Vectors, conjugated, times matrices, over broadcast leading axes."""
+    v = wrap(raw(x1))
+    return matmul((v.conj() if dtype_of(raw(v)).kind == "c" else v)[..., None, :], x2)[..., 0, :]
 
 
 @implements(np.inner, "inner")
@@ -148,28 +159,6 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return wrap(general(x, y, pair))
 
 
-@implements(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
-    """The product of n copies of square matrices, by repeated squaring."""
-    a, n = wrap(raw(a)), operator.index(n)
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ShapeError(op="matrix_power", problem=f"the last two dimensions of {a.shape} must be equal")
-    if n < 0:
-        raise ArgumentError(name="matrix_power", problem="negative powers need an inverse")
-    out = None
-    while n:
-        out = (a if out is None else out @ a) if n & 1 else out
-        n >>= 1
-        a = a @ a if n else a
-    return out if out is not None else a * 0 + np.eye(a.shape[-1], dtype=a.dtype)
-
-
-@implements(np.linalg.multi_dot)
-def multi_dot(arrays: Any) -> Any:
-    """The product of several matrices (the first and last may be vectors), from left to right."""
-    return functools.reduce(dot, arrays)
-
-
 @implements(np.kron, "kron")
 def kron(a: Any, b: Any) -> Any:
     """The Kronecker product."""
@@ -198,27 +187,6 @@ def _components(x: Any) -> tuple[Any, Any, Any]:
     if x.shape[-1] not in (2, 3):
         raise ArgumentError(name="cross", problem="incompatible dimensions (dimension must be 2 or 3)")
     return x[..., 0], x[..., 1], x[..., 2] if x.shape[-1] == 3 else x[..., 0] * 0
-
-
-@implements(np.convolve, "convolve")
-def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    """The discrete convolution of two vectors."""
-    x, y = box_of(a), box_of(v)
-    if x.shape[0] < y.shape[0]:
-        x, y = y, x
-    n, m = x.shape[0], y.shape[0]
-    padded = NUMPY_TO_TRACEJIT[np.pad](x, (m - 1, m - 1))
-    index = np.arange(n + m - 1)[:, None] + np.arange(m)
-    full = dot(padded[index], y[::-1])
-    low = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
-    return full[low : low + {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]]
-
-
-@implements(np.correlate, "correlate")
-def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """The cross-correlation of two vectors."""
-    y = box_of(v)
-    return convolve(a, (y.conj() if y.dtype.kind == "c" else y)[::-1], mode)
 
 
 # ---------------------------------------------------------------- einsum

@@ -299,84 +299,49 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     return sum_(wrap(truth(raw(a))), axis, keepdims=keepdims)
 
 
-# ---------------------------------------------------------------- ignoring NaN
-
-
-def _without_nan(a: Any, value: Any) -> Any:
-    x = raw(a)
-    if not dtypes.is_inexact(dtype_of(x)):
-        return wrap(x), True
-    bad = ops.compare.isnan(x)
-    return wrap(ops.compare.select(bad, dtype_of(x).type(value), x)), wrap(ops.compare.not_(bad))
-
-
-@implements(np.nansum, "nansum")
-def nansum(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """The sum, NaN counting as 0."""
-    return sum_(_without_nan(a, 0)[0], axis, dtype, **kwargs)
-
-
-@implements(np.nanprod, "nanprod")
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """The product, NaN counting as 1."""
-    return prod(_without_nan(a, 1)[0], axis, dtype, **kwargs)
-
-
-@implements(np.nanmean, "nanmean")
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """The mean of what is not NaN."""
-    x, ok = _without_nan(a, 0)
-    return mean(x, axis, dtype, where=ok, **kwargs)
-
-
-@implements(np.nanvar, "nanvar")
-def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, **kwargs: Any) -> Any:
-    """The variance of what is not NaN."""
-    x, ok = _without_nan(a, 0)
-    return var(x, axis, dtype, ddof, where=ok, **kwargs)
-
-
-@implements(np.nanstd, "nanstd")
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, **kwargs: Any) -> Any:
-    """The standard deviation of what is not NaN."""
-    x, ok = _without_nan(a, 0)
-    return std(x, axis, dtype, ddof, where=ok, **kwargs)
-
-
-def _nan_extremum(name: str, best: Any, least: bool) -> Callable[..., Any]:
-    def reduction(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-        x, ok = _without_nan(a, np.inf if least else -np.inf)
-        out = best(x, axis, keepdims=keepdims)
-        if ok is True:
-            return out
-        none = wrap(ops.compare.not_(raw(any_(ok, axis, keepdims=keepdims))))
-        return wrap(ops.compare.select(raw(none), dtype_of(raw(out)).type(np.nan), raw(out)))
-
-    reduction.__name__ = name
-    return reduction
-
-
-nanmax = implements(np.nanmax, "nanmax")(_nan_extremum("nanmax", max_, False))
-nanmin = implements(np.nanmin, "nanmin")(_nan_extremum("nanmin", min_, True))
-
-
 # ---------------------------------------------------------------- cumulative
 
 
-def _cumulative(name: str, op: Callable[..., Any], neutral: Any = None) -> Callable[..., Any]:
+def _cumulative(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-        x = raw(a) if neutral is None else raw(_without_nan(a, neutral)[0])
-        x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
-        if axis is None:
-            x = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if len(shape_of(x)) != 1 else x
-            axis = 0
-        return wrap(op(x, axis=axis_of(name, axis, len(shape_of(x))), reverse=False))
+        return wrap(running(name, op, raw(a), axis, dtype))
 
     function.__name__ = name
     return function
 
 
+def running(name: str, op: Callable[..., Any], x: Any, axis: Any, dtype: Any) -> Any:
+    """The raw running total along an axis, None for all elements in C order."""
+    x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
+    if axis is None:
+        x = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if len(shape_of(x)) != 1 else x
+        axis = 0
+    return op(x, axis=axis_of(name, axis, len(shape_of(x))), reverse=False)
+
+
 cumsum = implements(np.cumsum, "cumsum")(_cumulative("cumsum", ops.cumulative.cumsum))
 cumprod = implements(np.cumprod, "cumprod")(_cumulative("cumprod", ops.cumulative.cumprod))
-implements(np.nancumsum, "nancumsum")(_cumulative("nancumsum", ops.cumulative.cumsum, 0))
-implements(np.nancumprod, "nancumprod")(_cumulative("nancumprod", ops.cumulative.cumprod, 1))
+
+
+def _cumulative_array_api(name: str, op: Callable[..., Any], first: int) -> Callable[..., Any]:
+    def function(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        r = raw(x)
+        if axis is None and len(shape_of(r)) != 1:
+            raise ArgumentError(name=name, problem="for arrays of more than one dimension `axis` is needed")
+        n = axis_of(name, 0 if axis is None else axis, len(shape_of(r)))
+        out = running(name, op, r, n, dtype)
+        if not include_initial:
+            return wrap(out)
+        head = filled(first, dtype_of(out), (*shape_of(out)[:n], 1, *shape_of(out)[n + 1 :]))
+        return wrap(ops.concat.concatenate(head, out, dimension=n))
+
+    function.__name__ = name
+    return function
+
+
+cumulative_sum = implements(np.cumulative_sum, "cumulative_sum")(
+    _cumulative_array_api("cumulative_sum", ops.cumulative.cumsum, 0)
+)
+cumulative_prod = implements(np.cumulative_prod, "cumulative_prod")(
+    _cumulative_array_api("cumulative_prod", ops.cumulative.cumprod, 1)
+)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError, ConcreteValueError
+from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
@@ -16,6 +16,7 @@ from tracejit.numpy.dispatch import (
     dtype_of,
     implements,
     kind_of,
+    promote,
     raw,
     result_type,
     shape_of,
@@ -29,10 +30,17 @@ from tracejit.tracing import Box, wrap
 
 
 @implements(np.where, "where")
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """`x` where the condition holds, else `y`; derivatives see only the chosen one."""
+def where(
+    condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None
+) -> Any:
+    """`x` where the condition holds, else `y`; derivatives see only the chosen one.
+
+    With the condition alone it is `nonzero`, which takes `size` and `fill_value`.
+    """
     if x is None and y is None:
-        return nonzero(condition)
+        return NUMPY_TO_TRACEJIT[np.nonzero](condition, size=size, fill_value=fill_value)
+    if x is None or y is None:
+        raise ArgumentError(name="where", problem="either both or neither of x and y should be given")
     d = result_type(x, y)
     parts = broadcast_operands("where", [truth(raw(condition)), convert(x, d), convert(y, d)])
     return wrap(ops.compare.select(*parts))
@@ -57,15 +65,6 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     index, n = box_of(a), len(options)
     index = index % n if mode == "wrap" else clip(index, 0, n - 1)
     return select([index == k for k in range(n - 1)], options[:-1], options[-1])
-
-
-@implements(np.piecewise, "piecewise")
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """Functions of all of x, chosen by conditions."""
-    x = box_of(x)
-    values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
-    default = values.pop() if len(values) == len(condlist) + 1 else 0
-    return select(list(condlist), values, default).astype(x.dtype)
 
 
 @implements(np.clip, "clip")
@@ -124,13 +123,19 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 @implements(np.isposinf, "isposinf")
 def isposinf(x: Any) -> Any:
     """Positive infinity."""
-    return TABLE["logical_and"](TABLE["isinf"](x), TABLE["greater"](x, 0))
+    return _infinite("isposinf", x, "greater")
 
 
 @implements(np.isneginf, "isneginf")
 def isneginf(x: Any) -> Any:
     """Negative infinity."""
-    return TABLE["logical_and"](TABLE["isinf"](x), TABLE["less"](x, 0))
+    return _infinite("isneginf", x, "less")
+
+
+def _infinite(name: str, x: Any, side: str) -> Any:
+    if box_of(x).dtype.kind == "c":
+        raise ArgumentTypeError(name=name, problem="is not defined for complex numbers")
+    return TABLE["logical_and"](TABLE["isinf"](x), TABLE[side](x, 0))
 
 
 @implements(np.isclose, "isclose")
@@ -165,20 +170,21 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 @implements(np.take, "take")
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **_: Any) -> Any:
     """Elements at integer indices along an axis; modes raise, wrap, clip."""
-    x = ravel(a) if axis is None else box_of(a)
+    x = ravel(box_of(a)) if axis is None else box_of(a)
     n = axis_of("take", axis or 0, x.ndim)
     index: Any = indices if isinstance(indices, (Box, np.ndarray)) else raw(indices)
     if mode in ("wrap", "clip"):
         i = wrap(raw(index))
         index = i % x.shape[n] if mode == "wrap" else clip(i, 0, x.shape[n] - 1)
-    return x[(slice(None),) * n + (index if isinstance(index, Box) else wrap(index),)]
+    taken = x[(slice(None),) * n + (index if isinstance(index, Box) else wrap(index),)]
+    return wrap(raw(taken))  # never a view
 
 
 @implements(np.take_along_axis, "take_along_axis")
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """`arr[..., indices[..., i, ...], ...]` along an axis."""
     x, index, n = _along(arr, indices, axis)
-    return x[_grid(index, n)]
+    return x[_grid(x, index, n)]
 
 
 @implements(np.put_along_axis, "put_along_axis")
@@ -187,7 +193,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     if type(arr) is not Box:
         store(arr, raw(values), "put_along_axis")
     x, index, n = _along(arr, indices, axis)
-    x[_grid(index, n)] = values
+    x[_grid(x, index, n)] = values
 
 
 def _along(arr: Any, indices: Any, axis: Any) -> tuple[Any, Any, int]:
@@ -196,49 +202,11 @@ def _along(arr: Any, indices: Any, axis: Any) -> tuple[Any, Any, int]:
     return box_of(arr), box_of(indices), axis_of("take_along_axis", axis, len(shape_of(raw(arr))))
 
 
-def _grid(index: Any, n: int) -> tuple[Any, ...]:
-    """`index` on axis n, ranges (of its own extents) on the others."""
+def _grid(x: Any, index: Any, n: int) -> tuple[Any, ...]:
+    """`index` on axis n, ranges of the array's extents on the others: the two broadcast."""
     r = index.ndim
-    ranges = [np.arange(d).reshape((-1,) + (1,) * (r - k - 1)) for k, d in enumerate(index.shape)]
+    ranges = [np.arange(d).reshape((-1,) + (1,) * (r - k - 1)) for k, d in enumerate(x.shape)]
     return tuple(index if k == n else ranges[k] for k in range(r))
-
-
-@implements(np.compress, "compress")
-def compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    """Slices where a known condition holds."""
-    x = ravel(a) if axis is None else box_of(a)
-    n = axis_of("compress", axis or 0, x.ndim)
-    c = extents.known(raw(condition))
-    if c is None:
-        raise ConcreteValueError(aval=str(raw(condition).aval))
-    return x[(slice(None),) * n + (np.nonzero(np.asarray(c))[0],)]
-
-
-@implements(np.extract, "extract")
-def extract(condition: Any, arr: Any) -> Any:
-    """The elements where a known condition holds."""
-    return compress(ravel(condition), ravel(arr))
-
-
-@implements(np.nonzero, "nonzero")
-def nonzero(a: Any) -> tuple[Any, ...]:
-    """Indices of the elements that are not zero; they must be known."""
-    value = extents.known(raw(a))
-    if value is None:
-        raise ConcreteValueError(aval=str(raw(a).aval))
-    return np.nonzero(value)
-
-
-@implements(np.flatnonzero, "flatnonzero")
-def flatnonzero(a: Any) -> Any:
-    """`nonzero` of the flattened array."""
-    return nonzero(ravel(a))[0]
-
-
-@implements(np.argwhere, "argwhere")
-def argwhere(a: Any) -> Any:
-    """`nonzero`, one row an element."""
-    return np.transpose(nonzero(a))
 
 
 # ---------------------------------------------------------------- writing by call
@@ -255,7 +223,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     """`dst[...] = src`, where the mask holds."""
     dst = _target("copyto", dst, src)
     value = wrap(raw(src)) if type(src) is Box else src
-    if not np.can_cast(np.result_type(kind_example(src)), dst.dtype, casting):  # type: ignore[arg-type]
+    kind = kind_of(src)
+    given = promote(kind, dst.dtype) if isinstance(kind, type) else np.dtype(kind)
+    if not np.can_cast(given, dst.dtype, casting):  # type: ignore[arg-type]
         raise ArgumentTypeError(
             name="copyto", problem=f"cannot cast from {dtype_of(raw(src))} to {dst.dtype}"
         )
@@ -301,8 +271,15 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """The main diagonal replaced."""
     a = _target("fill_diagonal", a, val)
-    n = min(a.shape)
-    if wrap and a.ndim == 2 and a.shape[0] > a.shape[1] + 1:
-        raise ArgumentError(name="fill_diagonal", problem="wrap=True is not implemented for traced arrays")
-    values = val if np.ndim(raw(val)) == 0 else NUMPY_TO_TRACEJIT[np.resize](val, (n,))
-    a[(np.arange(n),) * a.ndim] = values
+    if a.ndim < 2:
+        raise ArgumentError(name="fill_diagonal", problem="array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ArgumentError(name="fill_diagonal", problem="all dimensions of input must be of equal length")
+    columns = a.shape[1]
+    if a.ndim == 2:
+        places = np.arange(0, a.size if wrap else min(a.size, columns * columns), columns + 1)
+        index = np.unravel_index(places, a.shape)
+    else:
+        index = (np.arange(columns),) * a.ndim
+    n = index[0].size
+    a[index] = NUMPY_TO_TRACEJIT[np.resize](ravel(val), (n,)) if shape_of(raw(val)) else val

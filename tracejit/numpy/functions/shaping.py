@@ -259,6 +259,9 @@ def _triangle(name: str, lower: bool) -> Any:
     def function(m: Any, k: int = 0) -> Any:
         x = raw(m)
         shape = shape_of(x)
+        if len(shape) == 1:  # the rows of a square
+            shape = shape * 2
+            x = ops.shape.broadcast_to(x, shape)
         mask = lower_mask(shape[-2:], k if lower else k - 1)  # type: ignore[arg-type]
         mask = ops.shape.broadcast_to(mask, shape)
         zero = dtype_of(x).type(0)

@@ -1,0 +1,1 @@
+"""tracejit beside its peers: `make bench`, or `python -m benchmarks --help`."""

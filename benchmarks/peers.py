@@ -1,0 +1,234 @@
+"""The libraries compared. Each knows how to turn a workload into a function without arguments.
+
+A peer is imported when it is first asked for; one that is not installed is left out of the table.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.registry import Case, Workload
+
+Run = Callable[[], Any]
+
+
+class NotHere(Exception):
+    """A peer can't do this workload; the reason goes into the report."""
+
+
+class Peer:
+    """A library: `prepare(case, args)` gives a function that runs the case and waits for its result."""
+
+    name = ""
+    needs: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def lib(self) -> Any:
+        """What `fn` is given: `np`, and `lax` where there is one."""
+        raise NotHere("no namespace")
+
+    def installed(self) -> bool:
+        return all(importlib.util.find_spec(n) is not None for n in self.needs)  # type: ignore[attr-defined]
+
+    def version(self) -> str:
+        return str(getattr(importlib.import_module(self.needs[0]), "__version__", "?"))
+
+    def prepare(self, case: Case, args: tuple[Any, ...]) -> Run:
+        """A function of nothing that computes the case; raises NotHere."""
+        w = case.workload
+        if self.name in w.avoid:
+            raise NotHere(w.avoid[self.name])
+        if self.name in w.by_hand:
+            return self.run_by_hand(w, args)
+        return self.run(w, args)
+
+    def run_by_hand(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        f = w.by_hand[self.name](w.mode, *args)
+        return lambda: f(*args)
+
+    def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        raise NotHere("has to be written by hand, and is not")
+
+    def to_numpy(self, result: Any) -> list[np.ndarray]:
+        """The result as a list of arrays, to compare."""
+        return [np.asarray(x) for x in _leaves(result)]
+
+
+def _leaves(x: Any) -> list[Any]:
+    if isinstance(x, (tuple, list)):
+        return [y for z in x for y in _leaves(z)]
+    if isinstance(x, dict):
+        return [y for k in sorted(x) for y in _leaves(x[k])]
+    return [] if x is None else [x]
+
+
+def with_lib(w: Workload, lib: Any, static: dict[int, Any]) -> Callable[..., Any]:
+    """`fn` of the arguments that are not static."""
+    lib = types.SimpleNamespace(**vars(lib), mode=w.mode)
+
+    def f(*dynamic: Any) -> Any:
+        it = iter(dynamic)
+        count = len(dynamic) + len(static)
+        return w.fn(lib, *(static[n] if n in static else next(it) for n in range(count)))
+
+    f.__name__ = w.fn.__name__
+    return f
+
+
+def split(w: Workload, args: tuple[Any, ...]) -> tuple[dict[int, Any], tuple[Any, ...]]:
+    """The static arguments by position, and the others."""
+    static = {n: args[n] for n in w.static}
+    return static, tuple(a for n, a in enumerate(args) if n not in static)
+
+
+def derived(w: Workload, f: Callable[..., Any], t: Any) -> Callable[..., Any]:
+    """`f` differentiated as the mode says, by the transformations of `t` (JAX's names)."""
+    if w.mode == "forward":
+        return f
+    if w.mode == "hvp":
+        return lambda v, *xs: t.jvp(lambda x: t.grad(f)(x, *xs[1:]), (xs[0],), (v,))[1]
+    make = {"grad": t.grad, "value_and_grad": t.value_and_grad, "hessian": t.hessian, "jacobian": t.jacrev}
+    return make[w.mode](f, argnums=w.argnums)
+
+
+# ---------------------------------------------------------------- the peers
+
+
+class NumPy(Peer):
+    name, needs = "numpy", ("numpy",)
+
+    @functools.cached_property
+    def lib(self) -> Any:
+        return types.SimpleNamespace(np=np, name=self.name)
+
+    def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        if w.mode != "forward":
+            raise NotHere("no derivatives")
+        return lambda: w.fn(self.lib, *args)
+
+
+class Tracejit(Peer):
+    name, needs = "tracejit", ("tracejit",)
+
+    @functools.cached_property
+    def lib(self) -> Any:
+        tj = importlib.import_module("tracejit")
+        return types.SimpleNamespace(np=np, lax=tj.lax, vmap=tj.vmap, jacfwd=tj.jacfwd, name=self.name)
+
+    def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        tj = importlib.import_module("tracejit")
+        static, dynamic = split(w, args)
+        f = tj.jit(derived(w, with_lib(w, self.lib, static), tj))
+        return lambda: f(*dynamic)
+
+
+class Jax(Peer):
+    name, needs = "jax", ("jax",)
+
+    @functools.cached_property
+    def lib(self) -> Any:
+        jax = importlib.import_module("jax")
+        jax.config.update("jax_enable_x64", True)
+        jnp = importlib.import_module("jax.numpy")
+        return types.SimpleNamespace(np=jnp, lax=jax.lax, vmap=jax.vmap, jacfwd=jax.jacfwd, name=self.name)
+
+    def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        lib = self.lib
+        jax = importlib.import_module("jax")
+        static, dynamic = split(w, args)
+        f = jax.jit(derived(w, with_lib(w, lib, static), jax))
+        placed = jax.tree.map(jax.numpy.asarray, dynamic)
+        return lambda: jax.block_until_ready(f(*placed))
+
+
+class Autograd(Peer):
+    name, needs = "autograd", ("autograd",)
+
+    @functools.cached_property
+    def lib(self) -> Any:
+        return types.SimpleNamespace(np=importlib.import_module("autograd.numpy"), name=self.name)
+
+    def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        ag = importlib.import_module("autograd")
+        if w.mode == "forward":
+            raise NotHere("forward it is NumPy")
+        if w.family == "loops":
+            raise NotHere("has no loops")
+        static, dynamic = split(w, args)
+        f = with_lib(w, self.lib, static)
+        g = self._derived(ag, w, f)
+        return lambda: g(*dynamic)
+
+    def _derived(self, ag: Any, w: Workload, f: Callable[..., Any]) -> Callable[..., Any]:
+        if w.mode == "hvp":
+            return lambda v, *xs: ag.hessian_vector_product(f)(*xs, v)
+        make = {
+            "grad": ag.grad,
+            "value_and_grad": ag.value_and_grad,
+            "hessian": ag.hessian,
+            "jacobian": ag.jacobian,
+        }
+        return make[w.mode](f, w.argnums)
+
+
+class Numba(Peer):
+    """Hand-written kernels only."""
+
+    name, needs = "numba", ("numba",)
+
+
+class Torch(Peer):
+    """torch.compile on hand-written PyTorch, or on the NumPy function itself where it goes forward."""
+
+    name, needs = "torch", ("torch",)
+    compiled = True
+
+    def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        if w.mode != "forward" or w.family == "loops":
+            raise NotHere("not written for PyTorch")
+        torch = importlib.import_module("torch")
+        lib = types.SimpleNamespace(np=np, name=self.name)
+        static, dynamic = split(w, args)
+        f = torch.compile(with_lib(w, lib, static), dynamic=False)
+        return lambda: f(*dynamic)
+
+    def run_by_hand(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        torch = importlib.import_module("torch")
+        placed = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args]
+        f = w.by_hand["torch"](w.mode, *placed)
+        if self.compiled:
+            f = torch.compile(f, dynamic=False)
+        return lambda: f(*placed)
+
+    def to_numpy(self, result: Any) -> list[np.ndarray]:
+        return [np.asarray(x.detach() if hasattr(x, "detach") else x) for x in _leaves(result)]
+
+
+class TorchEager(Torch):
+    name, compiled = "torch eager", False
+
+    def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        raise NotHere("not written for PyTorch")
+
+    def prepare(self, case: Case, args: tuple[Any, ...]) -> Run:
+        if "torch" not in case.workload.by_hand:
+            raise NotHere("not written for PyTorch")
+        return self.run_by_hand(case.workload, args)
+
+
+class DrJit(Peer):
+    """Hand-written programs only."""
+
+    name, needs = "drjit", ("drjit",)
+
+    def to_numpy(self, result: Any) -> list[np.ndarray]:
+        return [np.asarray(x.numpy() if hasattr(x, "numpy") else x) for x in _leaves(result)]
+
+
+ALL: tuple[Peer, ...] = (Tracejit(), NumPy(), Numba(), Jax(), Torch(), TorchEager(), Autograd(), DrJit())

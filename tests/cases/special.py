@@ -1,0 +1,94 @@
+"""Cases of the special functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.cases.makers import Case, Maker, case, fixed, inside, normal, positive
+from tracejit import ops
+from tracejit.ops import special
+
+_NAMES = {"si": "sine_integral", "ci": "cosine_integral"}
+
+
+def _by(name: str, *makers: Maker, **options: Any) -> Case:
+    return case(getattr(special, _NAMES.get(name, name)), *makers, **options)
+
+
+def unit(*shape: int) -> Maker:
+    """Values in (0.1, 0.9)."""
+    return lambda rng: rng.uniform(0.1, 0.9, shape)
+
+
+def _order(n: float) -> Maker:
+    return fixed(np.float64(n))
+
+
+def at(name: str, first: float) -> Any:
+    """A function of two operands with the first one a constant: it has no derivative by it."""
+    return lambda x: getattr(special, name)(first, x)
+
+
+def _betainc(name: str) -> Any:
+    """With whole parameters, which carry no tangents."""
+
+    def fn(a: Any, b: Any, x: Any) -> Any:
+        return getattr(special, name)(ops.create.convert(a, _F64), ops.create.convert(b, _F64), x)
+
+    return fn
+
+
+_F64 = np.dtype(np.float64)
+_WHOLE = (fixed([1, 2, 5]), fixed([3, 2, 1]))
+
+
+_LOOSE = {"tolerance": 1e-4, "precision": 1e-9}
+
+CASES: dict[str, list[Case]] = {
+    **{
+        name: [_by(name, normal(2, 3)), _by(name, normal())]
+        for name in (
+            *("erfc", "erfcx", "ndtr", "log_ndtr", "bessel_i0", "bessel_i1"),
+            *("bessel_j0", "bessel_j1"),
+        )
+    },
+    **{name: [_by(name, inside(2, 3)), _by(name, fixed(1.4))] for name in ("bessel_i0e", "bessel_i1e")},
+    **{
+        name: [_by(name, positive(2, 3)), _by(name, fixed([-0.4, -1.3, 4.2]), **_LOOSE)]
+        for name in ("lgamma", "digamma", "gamma")
+    },
+    **{name: [_by(name, positive(2, 3))] for name in ("expi", "exp1", "spence")},
+    **{name: [_by(name, positive(2, 3), positive(2, 3)), _by(name, positive(), positive(3))]
+       for name in ("beta", "betaln", "poch", "xlogy", "xlog1py", "igamma", "igammac")},
+    **{name: [_by(name, positive(2, 3), **_LOOSE)]
+       for name in ("bessel_y0", "bessel_y1", "bessel_k0", "bessel_k1", "bessel_k0e", "bessel_k1e")},
+    **{name: [case(at(name, v), positive(2, 3), **_LOOSE) for v in (0.5, 2.0)]
+       for name in ("bessel_jv", "bessel_yv", "bessel_iv", "bessel_kv")},
+    **{name: [_by(name, normal(2, 3), **_LOOSE)] for name in ("si", "fresnel_s", "fresnel_c", "dawson")},
+    "ci": [_by("ci", positive(2, 3))],
+    "hyp1f1": [case(lambda x: special.hyp1f1(1.5, 2.5, x), normal(2, 3))],
+    "hyp2f1": [case(lambda x: special.hyp2f1(1.5, 0.5, 2.5, x), inside(2, 3), **_LOOSE)],
+    "binom": [_by("binom", fixed([3.3, 4.5]), fixed([1.2, 2.6]))],
+    "erf_inv": [_by("erf_inv", inside(2, 3), **_LOOSE)],
+    "erfc_inv": [_by("erfc_inv", unit(2, 3), **_LOOSE)],
+    "ndtri": [_by("ndtri", unit(2, 3), **_LOOSE)],
+    "polygamma": [case(at("polygamma", n), positive(2, 3), **_LOOSE) for n in (0.0, 1.0, 2.0)]
+    + [case(at("polygamma", 1.0), fixed([-0.4, -1.3, 4.2]), tolerance=1e-3, precision=1e-9)],
+    "zeta": [case(at("zeta", s), positive(2, 3), **_LOOSE) for s in (2.0, 3.5)],
+    "riemann_zeta": [case(lambda x: special.riemann_zeta(ops.create.stop_gradient(x)), normal(2, 3), smooth=False)],
+    "expn": [case(at("expn", n), positive(2, 3), **_LOOSE) for n in (0.0, 1.0, 3.0)],
+    "igamma_grad_a": [
+        case(lambda a, x: special.igamma_grad_a(a, x), positive(3), positive(3)),
+        case(lambda a, x: special.igamma_grad_a(a, x, order=2), positive(), fixed([0.3, 4.0])),
+    ],
+    "random_gamma_grad": [
+        case(lambda a, x: special.random_gamma_grad(ops.create.stop_gradient(a), ops.create.stop_gradient(x)),
+             positive(3), positive(3), smooth=False),
+    ],
+    "igammainv": [case(at("igammainv", 2.5), unit(2, 3), **_LOOSE)],
+    "igammacinv": [case(at("igammacinv", 2.5), unit(2, 3), **_LOOSE)],
+    "regularized_incomplete_beta": [case(_betainc("regularized_incomplete_beta"), *_WHOLE, unit(3))],
+    "betaincinv": [case(_betainc("betaincinv"), *_WHOLE, unit(3), **_LOOSE)],
+}  # fmt: skip

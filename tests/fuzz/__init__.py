@@ -1,0 +1,1 @@
+"""Random whole programs: a grammar, its two spellings, the comparison with plain NumPy, and the minimiser."""

@@ -1,0 +1,57 @@
+"""Matrix products of operands that BLAS cannot read as they lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit import ops
+from tracejit.ops.sliding import Windows, sliding_windows
+from tracejit.tracing import to_raw, wrap
+
+
+def windows_times(windows: Windows, numbers: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        view = sliding_windows(to_raw(x), windows)
+        return wrap(ops.linalg.dot_general(view, to_raw(w), dimension_numbers=numbers))
+
+    return f
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_overlapping_windows_are_packed_batch_by_batch(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(5, 40, 3)).astype(dtype), rng.normal(size=(5, 3, 4, 6)).astype(dtype)
+    windows = Windows((1,), (4,), (2,), (1,))
+    f = windows_times(windows, (((2, 3), (1, 2)), ((0,), (0,))))
+    view = np.asarray(sliding_windows(x, windows))
+    want = np.einsum("npct,ncto->npo", view, w)
+    tolerance = 1e-4 if dtype is np.float32 else 1e-12
+    np.testing.assert_allclose(tj.jit(f)(x, w), want, rtol=tolerance, atol=tolerance)
+    text = tj.jit(f).lower(x, w).compile().as_text("loops")
+    assert "pack" in text and "228" in text  # 19 windows of 12 elements: one batch's
+
+
+def test_both_operands_packed() -> None:
+    x = np.random.default_rng(0).normal(size=(3, 30))
+    windows = Windows((1,), (9,), (1,), (1,))
+    view = np.asarray(sliding_windows(x, windows))
+
+    def f(x: Any) -> Any:
+        v = sliding_windows(to_raw(x), windows)
+        return wrap(ops.linalg.dot_general(v, v, dimension_numbers=(((1,), (1,)), ((0,), (0,)))))
+
+    np.testing.assert_allclose(tj.jit(f)(x), np.einsum("bpt,bpu->btu", view, view), rtol=1e-12)
+
+
+def test_inside_a_loop() -> None:
+    x = np.random.default_rng(0).normal(size=(4, 3, 20))
+    w = np.random.default_rng(1).normal(size=(3, 8, 13))
+    windows = Windows((1,), (8,), (1,), (1,))
+    f = windows_times(windows, (((2,), (1,)), ((0,), (0,))))
+    got = tj.jit(lambda x, w: tj.lax.map(lambda r: f(r, w), x))(x, w)
+    want = [np.einsum("bpt,bto->bpo", np.asarray(sliding_windows(r, windows)), w) for r in x]
+    np.testing.assert_allclose(got, np.stack(want), rtol=1e-10, atol=1e-10)

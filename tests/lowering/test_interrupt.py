@@ -1,0 +1,91 @@
+"""Ctrl-C ends long native loops, and leaves everything usable."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit import lax
+
+
+def forever(x: Any) -> Any:
+    return lax.while_loop(lambda c: c[0] > 0, lambda c: (c[0] + 1, np.sin(c[1]) + 1e-3), (x, 0.5))[1]
+
+
+def many(n: Any) -> Any:
+    return lax.fori_loop(0, n, lambda i, c: np.sin(c) * 1.0001, 0.5)
+
+
+def matrices(x: Any) -> Any:
+    return lax.scan(lambda c, _: (c @ c * 0.1, None), x, None, length=10**12)[0]
+
+
+LOOPS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "while": (forever, 1),
+    "dynamic length": (many, 10**15),
+    "small matrices": (matrices, np.eye(3)),
+    "BLAS": (matrices, np.eye(200)),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", LOOPS)
+def test_control_c_stops_a_loop(name: str, compiled: bool) -> None:
+    f, x = LOOPS[name]
+    f = tj.jit(f) if compiled else f
+    sent: list[float] = []
+
+    def press() -> None:
+        sent.append(time.perf_counter())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(0.6, press)  # the loop is compiled and running by then
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        f(x)
+    timer.join()
+    assert time.perf_counter() - sent[0] < 30  # half a second on an idle machine
+    assert tj.jit(lambda v: v + 1)(2) == 3
+    assert lax.fori_loop(0, 10, lambda i, c: c + i, 0) == 45
+
+
+def test_a_handler_of_the_users_may_raise_anything() -> None:
+    def handler(*_: Any) -> None:
+        raise TimeoutError("enough")
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        timer = threading.Timer(0.6, lambda: signal.raise_signal(signal.SIGUSR1))
+        timer.start()
+        with pytest.raises(TimeoutError, match="enough"):
+            tj.jit(forever)(1)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_handler_that_returns_lets_the_loop_go_on() -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+    try:
+        timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGUSR1))
+        timer.start()
+        f = tj.jit(lambda n: lax.fori_loop(0, n, lambda i, c: c + i % 3, 0))
+        while not seen:
+            assert f(300_000_000) == 300_000_000 - 0
+        timer.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_short_loops_do_not_look() -> None:
+    text = tj.jit(lambda x: lax.fori_loop(0, 1000, lambda i, c: c * 1.5, x)).lower(1.0).compile().as_text("source")
+    assert "look" not in text
+    assert "look" in tj.jit(forever).lower(1).compile().as_text("source")

@@ -1,0 +1,356 @@
+"""tracejit.scipy.special against SciPy: values, dtypes, broadcasting, edge values, and unchanged user code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import scipy
+import scipy.special as sp
+from scipy.special import expit, gammaln, logsumexp
+
+import tracejit as tj
+from tracejit.errors import SpecialFunctionError, UnsupportedFunctionError
+from tracejit.scipy import special
+from tracejit.scipy.formulas import PAIRS, TABLE
+from tracejit.test_util import check_grads
+
+RNG = np.random.default_rng(0)
+POSITIVE = RNG.uniform(0.2, 4.0, (2, 3))
+SIGNED = RNG.normal(size=(2, 3)) * 2
+UNIT = RNG.uniform(0.05, 0.95, (2, 3))
+EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 30.0, -30.0, np.inf, -np.inf, np.nan])
+WIDE = np.concatenate([EDGES, np.linspace(-6, 6, 13), [1e-12, -1e-12, 1e5]])
+
+#: Functions whose operands are all in (0, 1), or that need other operands than positive ones.
+_UNIT = {
+    "erfinv",
+    "erfcinv",
+    "ndtri",
+    "logit",
+    "gammaincinv",
+    "gammainccinv",
+    "betainc",
+    "betaincc",
+    "betaincinv",
+}
+#: Where SciPy itself differs at edges: it overflows, or has no limit.
+_OWN_EDGES = {
+    **dict.fromkeys(("hyp1f1", "hyp2f1", "jv", "iv", "kv", "yv", "poch", "binom", "beta"), "C library"),
+    **dict.fromkeys(("pdtr", "pdtrc"), "no NaN for NaN at 0"),
+}
+UFUNCS = {**{n: nin for n, (_, nin) in TABLE.items()}, **dict.fromkeys(PAIRS, 1)}
+
+
+def operands(name: str, nin: int) -> list[np.ndarray]:
+    if name in ("gammaincinv", "gammainccinv", "betaincinv"):
+        return [*([POSITIVE] * (nin - 1)), UNIT]
+    if name in ("betainc", "betaincc"):
+        return [POSITIVE, POSITIVE[::-1], UNIT]
+    if name == "expn":
+        return [np.array([0.0, 1.0, 4.0]), POSITIVE]
+    if name == "hyp2f1":
+        return [POSITIVE, UNIT, POSITIVE, UNIT * 0.5]
+    return [UNIT if name in _UNIT else POSITIVE, *([POSITIVE[::-1]] * (nin - 1))]
+
+
+def same(got: Any, want: Any, rtol: float = 1e-13) -> None:
+    for g, w in zip(tj.tree.leaves(got), tj.tree.leaves(want), strict=True):
+        assert np.asarray(g).dtype == np.asarray(w).dtype
+        assert np.shape(g) == np.shape(w)
+        np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol * 1e-2)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_values_of_ufuncs(name: str) -> None:
+    xs = operands(name, UFUNCS[name])
+    real, ours = getattr(sp, name), getattr(special, name)
+    want = real(*xs)
+    same(tj.jit(lambda *ys: real(*ys))(*xs), want)  # plain SciPy in the user's code
+    same(tj.jit(ours)(*xs), want)
+    same(ours(*xs), want)
+    same(tj.jvp(lambda y: real(*xs[:-1], y), (xs[-1],), (np.ones_like(xs[-1]),))[0], want)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_float32_stays_and_integers_become_float64(name: str) -> None:
+    real = getattr(sp, name)
+    xs = [x.astype(np.float32) for x in operands(name, UFUNCS[name])]
+    got = tj.jit(lambda *ys: real(*ys))(*xs)
+    want = real(*(x.astype(np.float64) for x in xs))
+    for g, w in zip(tj.tree.leaves(got), tj.tree.leaves(want), strict=True):
+        assert g.dtype == np.float32
+        np.testing.assert_allclose(g, w, rtol=2e-5, atol=1e-6)
+    if name not in _UNIT:
+        ints = [np.array([1, 2, 3])] * UFUNCS[name]
+        with np.errstate(all="ignore"):
+            same(tj.jit(lambda *ys: real(*ys))(*ints), real(*ints), 1e-12)
+
+
+@pytest.mark.parametrize("name", [n for n, k in UFUNCS.items() if k == 1])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_edges_of_one_operand(name: str, dtype: Any) -> None:
+    x = WIDE.astype(dtype)
+    real = getattr(sp, name)
+    with np.errstate(all="ignore"):
+        want = real(x.astype(np.float64))
+        want = tuple(w.astype(dtype) for w in want) if type(want) is tuple else want.astype(dtype)
+    got = tj.jit(lambda v: real(v))(x)
+    rtol = 1e-12 if dtype == np.float64 else 1e-5
+    for g, w in zip(tj.tree.leaves(got), tj.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(g, w, rtol=rtol, atol=1e-13, err_msg=str(x))
+
+
+@pytest.mark.parametrize("name", [n for n, k in UFUNCS.items() if k == 2 and n not in _OWN_EDGES])
+def test_edges_of_two_operands(name: str) -> None:
+    edges = np.array([0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.5, 20.0, np.inf, np.nan])
+    x, y = (a.ravel() for a in np.meshgrid(edges, edges))
+    if name == "expn":
+        x = np.abs(np.trunc(np.nan_to_num(x, posinf=1.0)))
+    real = getattr(sp, name)
+    with np.errstate(all="ignore"):
+        want = real(x, y)
+    got = tj.jit(lambda a, b: real(a, b))(x, y)
+    np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-300, err_msg=str(np.stack([x, y])))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_half_precision(dtype: Any) -> None:
+    x = np.array([0.5, 1.5, 3.0], dtype)
+    got = tj.jit(lambda v: sp.gammaln(v))(x)
+    assert got.dtype == (sp.gammaln(x).dtype if dtype == np.float16 else dtype)  # SciPy has no bfloat16
+    np.testing.assert_allclose(got.astype(float), sp.gammaln(x.astype(float)), rtol=1e-2)
+
+
+def test_broadcasting_strides_and_empty() -> None:
+    a, x = np.arange(1.0, 7.0)[::-2], np.linspace(0, 5, 4)[:, None]
+    same(tj.jit(lambda p, q: sp.gammainc(p, q))(a, x), sp.gammainc(a, x))
+    same(tj.jit(lambda p: sp.gammainc(p, 2))(a), sp.gammainc(a, 2))
+    same(tj.jit(lambda p: sp.erfc(p))(np.empty((0, 3))), np.empty((0, 3)))
+    same(tj.jit(lambda p: sp.erfc(p))(0.5), sp.erfc(0.5))
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        tj.jit(lambda p, q: sp.xlogy(p, q))(np.ones(2), np.ones(3))
+
+
+def test_out_and_where() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros_like(x)
+        sp.erf(x, out=y)
+        return y + special.expit(x, where=x > 0, out=np.ones_like(x))
+
+    x = SIGNED  # SciPy's own loops ignore the mask of `where`, and write out of bounds
+    same(tj.jit(f)(x), sp.erf(x) + np.where(x > 0, sp.expit(x), 1.0))
+
+
+# ---------------------------------------------------------------- user code
+
+
+def test_every_way_of_naming_them() -> None:
+    x = POSITIVE
+    want = sp.gammaln(x) + sp.expit(x) + sp.logsumexp(x)
+    same(tj.jit(lambda v: sp.gammaln(v) + sp.expit(v) + sp.logsumexp(v))(x), want)
+    same(tj.jit(lambda v: gammaln(v) + expit(v) + logsumexp(v))(x), want)
+    same(
+        tj.jit(lambda v: scipy.special.gammaln(v) + scipy.special.expit(v) + scipy.special.logsumexp(v))(x),
+        want,
+    )
+    same(tj.jit(lambda v: special.gammaln(v) + special.expit(v) + special.logsumexp(v))(x), want)
+
+    def local(v: Any) -> Any:
+        from scipy import special as s
+
+        return s.gammaln(v) + s.expit(v) + s.logsumexp(v)
+
+    same(tj.jit(local)(x), want)
+
+
+def test_all_transformations() -> None:
+    x = POSITIVE[0]
+    loss = lambda v: logsumexp(v) + gammaln(v).sum()
+    want = sp.softmax(x) + sp.psi(x)
+    same(tj.grad(loss)(x), want)
+    same(tj.jit(tj.grad(loss))(x), want)
+    same(tj.vmap(tj.grad(loss))(POSITIVE), np.stack([sp.softmax(r) + sp.psi(r) for r in POSITIVE]))
+    same(tj.jit(tj.vmap(tj.grad(loss)))(POSITIVE), np.stack([sp.softmax(r) + sp.psi(r) for r in POSITIVE]))
+    hessian = np.diag(sp.softmax(x) + sp.polygamma(1, x)) - np.outer(sp.softmax(x), sp.softmax(x))
+    same(tj.hessian(loss)(x), hessian, 1e-12)
+    same(tj.jvp(loss, (x,), (np.ones(3),))[1], want.sum())
+
+
+def test_scipy_is_not_imported_by_tracejit() -> None:
+    code = "import sys, tracejit; tracejit.scipy.special.gammaln; assert 'scipy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_scipy_imported_after_the_first_trace() -> None:
+    code = """
+import numpy as np, tracejit as tj
+tj.jit(lambda x: np.sin(x) + tj.scipy.special.erfc(x))(1.0)
+from scipy.special import logsumexp, gammaln
+x = np.arange(1.0, 4.0)
+assert np.allclose(tj.jit(lambda x: logsumexp(x) + gammaln(x))(x), logsumexp(x) + gammaln(x))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_names() -> None:
+    assert {"gammaln", "logsumexp", "sinc"} <= set(dir(special))
+    assert special.struve is sp.struve
+    with pytest.raises(AttributeError, match="nonsense"):
+        special.nonsense
+    with pytest.raises(UnsupportedFunctionError, match="struve"):
+        tj.jit(lambda x: sp.struve(1.0, x))(2.0)
+    same(tj.jit(lambda x: sp.sinc(x))(SIGNED), np.sinc(SIGNED))
+
+
+def test_kernels_are_native() -> None:
+    """Neither callbacks nor SciPy's ufunc machinery: compiled code calls C or is inlined."""
+    for name in ("gammaln", "psi", "gammainc", "j0", "zeta", "ndtri", "betainc"):
+        f = getattr(special, name)
+        xs = operands(name, UFUNCS.get(name, 2))
+        assert "callback" not in tj.jit(f).lower(*xs).as_text("loops")
+
+
+# ---------------------------------------------------------------- functions that are no ufuncs
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_logsumexp(axis: Any, keepdims: bool) -> None:
+    x, b = SIGNED, np.array([[1.0, 2.0, 0.0], [0.5, 3.0, 1.5]])
+    same(
+        tj.jit(lambda v: logsumexp(v, axis=axis, keepdims=keepdims))(x),
+        logsumexp(x, axis=axis, keepdims=keepdims),
+    )
+    f = lambda v, w: logsumexp(v, axis=axis, b=w, keepdims=keepdims)
+    same(tj.jit(f)(x, b), f(x, b))
+    g = lambda v, w: logsumexp(v, axis=axis, b=w, return_sign=True, keepdims=keepdims)
+    same(tj.jit(g)(x, b - 1.2), g(x, b - 1.2))
+
+
+def test_logsumexp_at_infinity() -> None:
+    for x in ([np.inf, 1.0], [-np.inf, -np.inf], [-np.inf, 2.0], [np.nan, 1.0], [1000.0, 1000.0]):
+        same(tj.jit(lambda v: logsumexp(v))(np.array(x)), logsumexp(np.array(x)))
+    assert tj.grad(lambda v: logsumexp(v))(np.array([-np.inf, 2.0])).tolist() == [0.0, 1.0]
+    masked = tj.jit(lambda v: special.logsumexp(v, where=v > 0))(np.array([-5.0, 1.0, 2.0]))
+    same(masked, sp.logsumexp(np.array([1.0, 2.0])))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_softmax(axis: Any) -> None:
+    x = SIGNED * 200
+    for f in (sp.softmax, sp.log_softmax):
+        same(tj.jit(lambda v, f=f: f(v, axis=axis))(x), f(x, axis=axis))
+        check_grads(lambda v, f=f: f(v, axis=axis), (SIGNED,), order=2)
+
+
+def test_functions_of_orders_and_counts() -> None:
+    n, k = np.array([5.0, 7.5, 3.0, 2.0]), np.array([2.0, 3.0, 4.0, -1.0])
+    jit = tj.jit
+    same(jit(lambda a, b: sp.comb(a, b))(n, k), sp.comb(n, k))
+    same(jit(lambda a, b: sp.comb(a, b, repetition=True))(n, k), sp.comb(n, k, repetition=True))
+    same(jit(lambda a, b: sp.perm(a, b))(n, k), sp.perm(n, k))
+    same(jit(lambda a: sp.factorial(a))(np.array([0, 1, 5, -2])), sp.factorial(np.array([0, 1, 5, -2])))
+    same(jit(lambda a: sp.polygamma(2, a))(POSITIVE), sp.polygamma(2, POSITIVE))
+    same(jit(lambda a: sp.polygamma(np.arange(3), a))(POSITIVE), sp.polygamma(np.arange(3), POSITIVE))
+    same(jit(lambda a: sp.polygamma(1, a))(np.array([-0.5, -3.25])), sp.polygamma(1, np.array([-0.5, -3.25])))
+    same(jit(lambda a: sp.zeta(a, 2.5))(POSITIVE + 1), sp.zeta(POSITIVE + 1, 2.5))
+    same(
+        jit(lambda a: sp.zeta(3, a))(np.array([-0.5, -3.25, 0.0, -2.0, 1e6])),
+        sp.zeta(3, [-0.5, -3.25, 0.0, -2.0, 1e6]),
+    )
+    same(jit(lambda a: sp.multigammaln(a, 3))(POSITIVE + 2), sp.multigammaln(POSITIVE + 2, 3))
+    same(jit(lambda a: special.softplus(a))(SIGNED), np.logaddexp(SIGNED, 0))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
+def test_dtypes_of_functions(dtype: Any) -> None:
+    x = np.array([3, 4], dtype)
+    for f in (
+        *(
+            lambda v: sp.polygamma(1, v),
+            lambda v: sp.zeta(v, 2),
+            lambda v: sp.comb(v, 2),
+            lambda v: sp.factorial(v),
+        ),
+        *(
+            lambda v: sp.perm(v, 2),
+            lambda v: sp.multigammaln(v, 2),
+            lambda v: sp.logsumexp(v),
+            lambda v: sp.softmax(v),
+        ),
+        *(lambda v: sp.log_softmax(v), lambda v: sp.zeta(v)),
+    ):
+        got, want = tj.jit(f)(x), f(x)
+        if not (f(x).dtype == np.float64 and dtype == np.float16):
+            same(got, want, {8: 1e-12, 4: 1e-6, 2: 2e-3}[x.itemsize])
+
+
+def test_riemann_zeta() -> None:
+    s = np.array([3.0, 1.5, 1.0, 0.5, 0.0, -0.5, -1.0, -2.0, -7.5, 20.0])
+    same(tj.jit(lambda x: sp.zeta(x))(s), sp.zeta(s), 1e-12)
+
+
+def test_refusals() -> None:
+    with pytest.raises(SpecialFunctionError, match="exact=True"):
+        tj.jit(lambda n: sp.comb(n, 2, exact=True))(5.0)
+    with pytest.raises(SpecialFunctionError, match="extend"):
+        tj.jit(lambda n: sp.factorial(n, extend="complex"))(5.0)
+    with pytest.raises(SpecialFunctionError, match="positive integer"):
+        tj.jit(lambda a: sp.multigammaln(a, 1.5))(5.0)
+
+
+# ---------------------------------------------------------------- derivatives
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["logit", "log_expit", "entr", "gammasgn", "rgamma", "exprel", "cosm1", "exp10", "loggamma", "expit"],
+)
+def test_derivatives_of_formulas(name: str) -> None:
+    x = UNIT if name in ("logit", "entr") else POSITIVE
+    check_grads(getattr(special, name), (x,), order=2, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rel_entr",
+        "kl_div",
+        "boxcox",
+        "inv_boxcox",
+        "boxcox1p",
+        "inv_boxcox1p",
+        "pseudo_huber",
+        "huber",
+        "chdtr",
+        "gdtr",
+    ],
+)
+def test_derivatives_of_formulas_of_several(name: str) -> None:
+    xs = [POSITIVE[0], POSITIVE[1], POSITIVE[0] + 0.1][: UFUNCS[name]]
+    check_grads(getattr(special, name), tuple(xs), order=2, atol=1e-4, rtol=1e-4)
+
+
+def test_derivatives_have_no_nan_from_cases_not_taken() -> None:
+    zero = np.zeros(1)
+    for f in (
+        lambda x: sp.boxcox(1.5, x),
+        lambda x: sp.inv_boxcox(1.5, x),
+        lambda x: sp.exprel(x),
+        lambda x: sp.rel_entr(x + 1, 1.0),
+        lambda x: sp.pseudo_huber(1.0, x),
+        lambda x: sp.logit(x + 0.5),
+        lambda x: sp.i1(x),
+        lambda x: sp.j1(x),
+        lambda x: sp.spence(x + 1),
+    ):
+        got = tj.grad(lambda x, f=f: f(x).sum())(zero)
+        assert np.isfinite(got).all()
+    slope = tj.grad(tj.grad(lambda x: sp.spence(x)))(1.0)
+    np.testing.assert_allclose(slope, 0.5, rtol=1e-12)
+    np.testing.assert_allclose(tj.grad(tj.grad(tj.grad(lambda x: sp.i1(x))))(0.0), 3 / 8, rtol=1e-9)

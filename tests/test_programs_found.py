@@ -1,0 +1,184 @@
+"""What random programs have found, each in its smallest form (`tests/fuzz`, `tests/test_programs_random.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit import lax
+
+X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -3.0]])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [np.ones_like, lambda c: np.ones_like(np.cumsum(c)), lambda c: np.ones_like(np.sin(c))],
+    ids=["ones", "unused", "sine"],
+)
+def test_a_carry_that_becomes_constant_has_a_zero_gradient(body: Callable[[Any], Any]) -> None:
+    """The zero tangent was a variable of the staged body, taken for one of the linear program."""
+    fori = lambda a: lax.fori_loop(0, 3, lambda i, c: body(c), a).sum()
+    loop = lambda a: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, body(c[1])), (0, a))[1].sum()
+    for f in (fori, loop):
+        np.testing.assert_array_equal(tj.grad(f)(np.ones(3)), np.zeros(3))
+        np.testing.assert_array_equal(tj.jit(tj.grad(f))(np.ones(3)), np.zeros(3))
+
+
+def test_take_gives_no_view() -> None:
+    def f(x: Any) -> Any:
+        row = np.take(x, 1, axis=0)
+        row += 10.0
+        return x * 1.0, row
+
+    x, y = X.copy(), X.copy()
+    for got, want in zip(tj.jit(f)(x), f(y), strict=True):
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(x, X)
+
+
+@pytest.mark.parametrize("f", [np.tril, np.triu], ids=["tril", "triu"])
+def test_triangles_of_a_vector(f: Callable[..., Any]) -> None:
+    for k in (-1, 0, 2):
+        np.testing.assert_array_equal(tj.jit(lambda x, k=k: f(x, k))(X[0]), f(X[0], k))
+
+
+def test_convolution_with_a_number() -> None:
+    np.testing.assert_array_equal(tj.jit(np.convolve)(X[0], 2.0), np.convolve(X[0], 2.0))
+
+
+def test_sequences_take_python_scalars_in_their_default_dtypes() -> None:
+    x = np.float32(2)
+    for f in (lambda x: np.array([x, 1]), lambda x: np.stack([x, 1.5]), lambda x: np.array([x, True])):
+        got, want = tj.jit(f)(x), f(x)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("n", [-1, 2**40])
+def test_comparisons_with_integers_that_the_dtype_does_not_hold(n: int) -> None:
+    x = np.arange(4, dtype=np.uint32)
+    f = lambda x: (x == n, x != n, x < n, n <= x, x > n)
+    for got, want in zip(tj.jit(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_results_of_eager_control_flow_are_nobody_elses_memory() -> None:
+    results: dict[str, Callable[[Any], Any]] = {
+        "vmap": lambda a: tj.vmap(lambda x: x)(a),
+        "vmap twice": lambda a: tj.vmap(lambda x: (x, x))(a),
+        "vmap reversed": lambda a: tj.vmap(lambda x: x[::-1])(a),
+        "fori_loop": lambda a: lax.fori_loop(0, 0, lambda i, c: c, a),
+        "while_loop": lambda a: lax.while_loop(lambda c: False, lambda c: c, a),
+        "scan": lambda a: lax.scan(lambda c, x: (c, (x, x)), a, a),
+        "cond": lambda a: lax.cond(True, lambda c: (c, c), lambda c: (c, c), a),
+        "switch": lambda a: lax.switch(0, [lambda c: a, lambda c: c], a),
+    }
+    for name, f in results.items():
+        arrays = [X.copy()]
+        arrays += tj.tree.leaves(f(arrays[0]))
+        for n, one in enumerate(arrays):
+            assert not any(np.shares_memory(one, other) for other in arrays[:n]), name
+
+
+def test_a_known_branch_in_a_loop_may_write_traced_values() -> None:
+    a = np.ones(3)
+
+    def body(i: Any, c: Any) -> Any:
+        def write(x: Any) -> Any:
+            x[0] = c
+            return x
+
+        return c + lax.cond(np.max(a) > 0, write, lambda x: x, a).sum()
+
+    want = 1.0
+    for _ in range(3):
+        want += want + 2.0
+    assert lax.fori_loop(0, 3, body, 1.0) == tj.jit(lambda: lax.fori_loop(0, 3, body, 1.0))() == want
+
+
+def test_one_exponent_at_every_call() -> None:
+    """LLVM dropped the argument of the function out of line, which its vector forms then did not fit."""
+    f = lambda x: [np.power(x[n] * 1.5, 2.7).sum() for n in range(30)]
+    x = np.linspace(0.1, 3.0, 210).reshape(30, 7)
+    np.testing.assert_allclose(tj.jit(f)(x), f(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["stable", None])
+def test_positions_in_nothing(kind: Any) -> None:
+    f = lambda a: np.take_along_axis(a, np.argsort(a, axis=-1, kind=kind), -1)
+    assert tj.jit(f)(np.ones(0)).shape == (0,)
+
+
+def test_copyto_of_a_python_scalar() -> None:
+    def f(x: Any) -> Any:
+        np.copyto(x, 3)
+        return x * 1
+
+    np.testing.assert_array_equal(tj.jit(f)(np.zeros(2, np.uint8)), np.full(2, 3, np.uint8))
+    with pytest.raises(TypeError):
+        tj.jit(lambda x: np.copyto(x, 3.5))(np.zeros(2, np.int64))
+
+
+def test_asfortranarray_is_a_copy() -> None:
+    def f(x: Any) -> Any:
+        y = np.asfortranarray(x)
+        y[0] = 0.0
+        return x * 1.0
+
+    np.testing.assert_array_equal(tj.jit(f)(X.copy()), f(X.copy()))
+
+
+def test_functions_of_linalg_do_not_replace_their_namesakes() -> None:
+    np.testing.assert_array_equal(tj.jit(np.outer)(2.0, X), np.outer(2.0, X))
+    np.testing.assert_array_equal(tj.jit(np.tensordot, static_argnums=2)(X, X.T, 1), np.tensordot(X, X.T, 1))
+    np.testing.assert_array_equal(tj.jit(lambda x: np.cross(x, x[::-1]))(X), np.cross(X, X[::-1]))
+
+
+def test_an_index_that_is_an_array_of_no_dimensions() -> None:
+    def f(x: Any, n: Any) -> Any:
+        y = np.take(x, n, axis=0)
+        y[..., 0] *= np.invert(np.int64(2))
+        return y
+
+    n = np.arange(6).reshape(2, 3)
+    np.testing.assert_array_equal(tj.jit(f)(n, 1), f(n, 1))
+    np.testing.assert_array_equal(tj.jit(lambda x: np.take(x, np.array(7), axis=0, mode="clip"))(X), X[1])
+    tj.grad(lambda x: (f(n, np.int64(1)) * x).sum())(1.0)
+
+
+def regions(f: Callable[[Any], Any]) -> dict[str, Callable[[Any], Any]]:
+    """`f` in every structure whose body is linearized as a program."""
+    return {
+        "checkpoint": tj.checkpoint(f),
+        "scan": lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0],
+        "jit": tj.jit(f),
+    }
+
+
+@pytest.mark.xfail(
+    reason="rules of users run again when a region is linearized, and may not make or capture arrays there"
+)
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+@pytest.mark.parametrize("region", ["checkpoint", "scan", "jit"])
+@pytest.mark.parametrize("captured", [True, False])
+def test_custom_rules_with_arrays_in_regions(kind: str, region: str, captured: bool) -> None:
+    k = np.arange(3.0)
+    weights = (lambda: k) if captured else (lambda: np.arange(3.0))
+    f: Any = getattr(tj, kind)(lambda x: x * weights())
+    if kind == "custom_jvp":
+        f.defjvp(lambda primals, tangents: (primals[0] * weights(), tangents[0] * weights()))
+    else:
+        f.defvjp(lambda x: (x * weights(), x), lambda saved, ct: (ct * weights(),))
+    got = tj.grad(lambda x: np.sum(regions(f)[region](x)))(np.ones(3))
+    np.testing.assert_array_equal(got, k)
+
+
+def test_complex_functions_of_converted_reals() -> None:
+    x = np.array([1.0, -2.0, 0.0])
+    f = lambda x: (np.sqrt(np.asarray(x, dtype=complex)), np.exp(x.astype(complex)), x.astype(complex) / 1.5)
+    for got, want in zip(tj.jit(f)(x), f(x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-14)

@@ -1,0 +1,16 @@
+"""What derivatives keep: `jax.ad_checkpoint` for NumPy programs."""
+
+from __future__ import annotations
+
+from tracejit.api.residuals import SavedResidual, print_saved_residuals, saved_residuals
+from tracejit.control.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat
+
+__all__ = [
+    "SavedResidual",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "print_saved_residuals",
+    "remat",
+    "saved_residuals",
+]

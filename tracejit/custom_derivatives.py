@@ -1,0 +1,25 @@
+"""Derivatives of one's own: `jax.custom_derivatives` for NumPy programs."""
+
+from __future__ import annotations
+
+from tracejit.control.custom import (
+    CustomVJPPrimal,
+    SymbolicZero,
+    closure_convert,
+    custom_gradient,
+    custom_jvp,
+    custom_vjp,
+    linear_call,
+    zero_from_primal,
+)
+
+__all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "linear_call",
+    "zero_from_primal",
+]

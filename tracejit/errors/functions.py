@@ -1,0 +1,36 @@
+"""Errors of NumPy functions that cannot take traced values: results of unknown length, no arithmetic at all."""
+
+from __future__ import annotations
+
+from tracejit.errors.arrays import ConcreteValueError, UnsupportedFunctionError
+
+
+class DataDependentShapeError(ConcreteValueError):
+    """A function whose result's length depends on values that are not known while tracing.
+
+    Eagerly (in grad, jvp …) the values are known, and the function works. Under jit and vmap they are not.
+    """
+
+    code = "TJ047"
+    cause = "the length of what {name} gives depends on the values of a traced {aval}."
+    remedies = (
+        "{remedy}",
+        "call it outside of jit and vmap, and pass its result in",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: np.unique(x))(np.ones(3))
+    """
+
+
+class RefusedFunctionError(UnsupportedFunctionError, AttributeError):
+    """A NumPy function or attribute that is not for traced values: it reads files, prints, asks about memory
+    or dates. (As an AttributeError, too, so that `hasattr` says no.)"""
+
+    code = "TJ048"
+    cause = "{name} does not take traced values: {reason}."
+    remedies = ("{remedy}",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: np.savetxt("x.txt", x))(np.ones(3))
+    """

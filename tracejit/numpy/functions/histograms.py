@@ -1,0 +1,232 @@
+"""Counting: bincount and histograms. Bins are static in number; their edges may depend on values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes
+from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError
+from tracejit.ir.avals import aval_of
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
+from tracejit.numpy.dispatch import cast, dtype_of, filled, implements, raw, result_type, shape_of
+from tracejit.numpy.functions.calculus import diff
+from tracejit.numpy.functions.creation import linspace
+from tracejit.numpy.functions.joining import stack
+from tracejit.numpy.functions.reductions import max_, min_
+from tracejit.numpy.functions.searching import searchsorted
+from tracejit.numpy.functions.selection import where
+from tracejit.numpy.functions.shaping import box_of, ravel, reshape
+from tracejit.numpy.ufuncs import TABLE
+from tracejit.tracing import box, wrap
+
+
+@implements(np.bincount, "bincount")
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+    """How often each integer occurs, or the sum of its weights.
+
+    The result has `length` elements if given (values outside are dropped); else as many as known values
+    need, and at least `minlength`; traced values that are not known are taken to be below `minlength`.
+
+    Raises DataDependentShapeError for traced values without a length.
+    """
+    r = raw(x)
+    if len(shape_of(r)) != 1:
+        raise ArgumentError(name="bincount", problem="object too deep for desired array: x is no vector")
+    if dtype_of(r).kind not in "biu":
+        raise ArgumentTypeError(name="bincount", problem=f"cannot cast x from {dtype_of(r)} to int64 safely")
+    size = _length(r, operator.index(minlength), length)
+    index: Any = box(cast(r, dtypes.int64))
+    w = wrap(filled(1, dtypes.int64, shape_of(r))) if weights is None else box_of(weights).astype(float)
+    if shape_of(raw(w)) != shape_of(r):
+        raise ArgumentError(name="bincount", problem="the weights and list don't have the same length")
+    index = where(index < 0, size, index)  # x.at would count from the end; beyond it nothing is added
+    return box(filled(0, dtype_of(raw(w)), (size,))).at[index].add(w)
+
+
+def _length(r: Any, least: int, given: int | None) -> int:
+    known = extents.known(r)
+    if known is not None and known.size and known.min() < 0 and given is None:
+        raise ArgumentError(name="bincount", problem="'list' argument must have no negative elements")
+    if given is not None:
+        return operator.index(given)
+    if known is not None:
+        return max(int(known.max()) + 1 if known.size else 0, least)
+    if not least:
+        remedy = "give its length: numpy.bincount(x, length=n), or minlength=n if all values are below n"
+        raise DataDependentShapeError(name="numpy.bincount", aval=str(aval_of(r)), remedy=remedy)
+    return least
+
+
+# ---------------------------------------------------------------- edges
+
+
+@implements(np.histogram_bin_edges, "histogram_bin_edges")
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins: equal ones between the extremes or over `range`, or `bins` themselves.
+
+    Rules given by name ("auto", "fd" …) choose a number of bins by values, which must be known.
+    """
+    x = ravel(a)
+    if isinstance(bins, str):
+        return _edges_by_rule(x, bins, range, weights)
+    if not _is_number(bins):
+        edges = box_of(bins)
+        if edges.ndim != 1:
+            raise ArgumentError(name="histogram", problem="`bins` must be 1d, when an array")
+        known = extents.known(raw(edges))
+        if known is not None and (known[:-1] > known[1:]).any():
+            raise ArgumentError(name="histogram", problem="`bins` must increase monotonically, when an array")
+        return edges
+    n = operator.index(bins)
+    if n < 1:
+        raise ArgumentError(name="histogram", problem="`bins` must be positive, when an integer")
+    first, last = _outer_edges(x, range)
+    dtype = result_type(first, last, x)
+    dtype = dtype if dtypes.is_inexact(dtype) else result_type(dtype, float)
+    return linspace(first, last, n + 1, dtype=dtype)
+
+
+def _is_number(x: Any) -> bool:
+    return not shape_of(raw(x))
+
+
+def _edges_by_rule(x: Any, rule: str, span: Any, weights: Any) -> Any:
+    known = extents.known(raw(x))
+    if known is None:
+        remedy = "give the number of bins instead of a rule"
+        raise DataDependentShapeError(name="numpy.histogram", aval=str(aval_of(raw(x))), remedy=remedy)
+    n = len(np.histogram_bin_edges(known, rule, span, weights)) - 1
+    return histogram_bin_edges(x, n, span)
+
+
+def _outer_edges(x: Any, span: Any) -> tuple[Any, Any]:
+    """The ends of the bins, apart even if all values are equal."""
+    if span is not None:
+        first, last = span
+        if all(type(e) in (int, float) for e in span) and first > last:
+            raise ArgumentError(name="histogram", problem="max must be larger than min in range parameter")
+    elif x.shape[0] == 0:
+        first, last = 0.0, 1.0
+    else:
+        first, last = min_(x), max_(x)
+        known = extents.known(raw(first)), extents.known(raw(last))
+        if None not in known and not np.isfinite(known).all():
+            problem = f"autodetected range of [{known[0]}, {known[1]}] is not finite"
+            raise ArgumentError(name="histogram", problem=problem)
+    if all(type(e) in (int, float) for e in (first, last)):
+        return (first - 0.5, last + 0.5) if first == last else (first, last)
+    lo, hi = box(raw(first)), box(raw(last))
+    lo, hi = (e if dtypes.is_inexact(e.dtype) else e.astype(float) for e in (lo, hi))
+    same = lo == hi
+    return where(same, lo - 0.5, lo), where(same, hi + 0.5, hi)
+
+
+# ---------------------------------------------------------------- histograms
+
+
+@implements(np.histogram, "histogram")
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Any, Any]:
+    """How many values lie in each bin (the last one includes its right edge), and the edges.
+
+    Counts have no derivative with respect to the values; sums of `weights` have one to the weights.
+    """
+    x = ravel(box_of(a))
+    x = x.astype(np.uint8) if x.dtype.kind == "b" else x
+    edges = histogram_bin_edges(x, bins, range, weights)
+    if weights is None:
+        w = wrap(filled(1, dtypes.int64, x.aval.shape))
+    else:
+        w = ravel(box_of(weights))
+        if w.aval.shape != x.aval.shape:
+            raise ArgumentError(name="histogram", problem="weights should have the same shape as a")
+    counts = _into_bins(_bin(x, edges), edges.shape[0] - 1, w)
+    if not density:
+        return counts, edges
+    return counts / diff(edges).astype(float) / counts.sum(), edges
+
+
+def _bin(x: Any, edges: Any) -> Any:
+    """The bin of each value; the number of bins for values outside."""
+    n = edges.shape[0] - 1
+    place = searchsorted(edges, x, side="right") - 1
+    place = where(x == edges[-1], n - 1, place)
+    outside = (place < 0) | (x > edges[-1]) | TABLE["isnan"](x)
+    return where(outside, n, place)
+
+
+def _into_bins(place: Any, n: int, w: Any) -> Any:
+    return box(filled(0, w.dtype, (n,))).at[place].add(w)
+
+
+@implements(np.histogramdd, "histogramdd")
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Any, Any]:
+    """A histogram of points: an (N, D) array, or a sequence of D coordinate vectors. Counts are floats."""
+    columns = _columns(sample)
+    d = len(columns)
+    each = list(bins) if _has_length(bins) else [bins] * d
+    if len(each) != d:
+        raise ArgumentError(
+            name="histogramdd", problem="the dimension of bins must be equal to the dimension of the sample x"
+        )
+    spans = [None] * d if range is None else list(range)
+    if len(spans) != d:
+        raise ArgumentError(name="histogramdd", problem="range argument must have one entry per dimension")
+    edges = [_edges(c, b, s) for c, b, s in zip(columns, each, spans, strict=True)]
+    sizes = [e.shape[0] - 1 for e in edges]
+    total = int(np.prod(sizes))
+    place: Any = 0
+    inside: Any = True
+    for c, e, n in zip(columns, edges, sizes, strict=True):
+        b = _bin(c, e)
+        inside = (b < n) & inside
+        place = place * n + b
+    w = wrap(filled(1, dtypes.float64, columns[0].aval.shape))
+    w = w if weights is None else ravel(weights).astype(result_type(weights, 1.0))
+    out = reshape(_into_bins(where(inside, place, total), total, w), tuple(sizes))
+    if density:
+        whole = out.sum()
+        for n, e in enumerate(edges):
+            out = out / reshape(diff(e), (-1,) + (1,) * (d - n - 1))
+        out = out / whole
+    return out, edges
+
+
+def _has_length(bins: Any) -> bool:
+    return isinstance(bins, (tuple, list)) or bool(shape_of(raw(bins)))
+
+
+def _columns(sample: Any) -> list[Any]:
+    if isinstance(sample, (tuple, list)):
+        sample = NP[np.atleast_2d](stack([box_of(s) for s in sample])).T
+    x = box_of(sample)
+    x = x if x.ndim == 2 else NP[np.atleast_2d](x).T
+    return [x[:, n] for n in np.arange(x.shape[1])]
+
+
+def _edges(x: Any, bins: Any, span: Any) -> Any:
+    if not _is_number(bins):
+        return histogram_bin_edges(x, bins)
+    first, last = _outer_edges(x, span)
+    return linspace(first, last, operator.index(bins) + 1)
+
+
+@implements(np.histogram2d, "histogram2d")
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Any, Any, Any]:
+    """A histogram of points in the plane: counts, edges of x, edges of y."""
+    if shape_of(raw(x)) != shape_of(raw(y)):
+        raise ArgumentError(name="histogram2d", problem="x and y must have the same length")
+    pair = _has_length(bins) and len(bins) == 2
+    each: Sequence[Any] = bins if pair or not _has_length(bins) else [bins, bins]
+    out, edges = histogramdd([x, y], each, range, density, weights)
+    return out, edges[0], edges[1]

@@ -1,0 +1,216 @@
+"""Searching: nonzero elements, places in sorted vectors, membership.
+
+Results whose length depends on values need known values, or (as in JAX) their length: `size=`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError, ShapeError
+from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import (
+    cast,
+    convert,
+    dtype_of,
+    elements,
+    filled,
+    implements,
+    raw,
+    result_type,
+    shape_of,
+)
+from tracejit.numpy.elementwise import truth
+from tracejit.numpy.functions.reductions import axis_of
+from tracejit.numpy.functions.shaping import box_of, ravel
+from tracejit.tracing import box, wrap
+
+_I64 = dtypes.int64
+
+
+def values_of(name: str, x: Any, remedy: str) -> np.ndarray:
+    """The known values of `x`. Raises DataDependentShapeError where they are not known."""
+    r = raw(x)
+    value = extents.known(r)
+    if value is None:
+        raise DataDependentShapeError(name=f"numpy.{name}", aval=str(aval_of(r)), remedy=remedy)
+    return np.asarray(value)
+
+
+def give_size(name: str) -> str:
+    return f"give its length: numpy.{name}(..., size=n), which pads or cuts the result"
+
+
+def flat(name: str, r: Any) -> Any:
+    """A raw value as a vector."""
+    shape = shape_of(r)
+    return r if len(shape) == 1 else ops.shape.reshape(r, shape=(elements(name, shape),))
+
+
+def true_places(mask: Any, size: int) -> tuple[Any, Any]:
+    """The places of the first `size` true elements of a raw boolean vector, and how many are true.
+
+    Entries after the last true element are the length of the vector.
+    """
+    counts = ops.cumulative.cumsum(cast(mask, _I64), axis=0, reverse=False)
+    total = ops.reduce.reduce_sum(cast(mask, _I64), axes=(0,))
+    wanted = np.arange(1, size + 1)
+    return ops.search.searchsorted(counts, wanted, side="left"), total
+
+
+@implements(np.nonzero, "nonzero")
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """Indices of the elements that are not zero, one array an axis.
+
+    Their number must be known, or given as `size`: then the first `size` ones, followed by
+    `fill_value` (0; or one value an axis) where there are fewer.
+
+    Raises DataDependentShapeError for traced values without `size`.
+    """
+    return _nonzero("nonzero", raw(a), size, fill_value)
+
+
+def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
+    if not shape_of(x):
+        raise ArgumentError(name="nonzero", problem="calling nonzero on 0d arrays is not allowed")
+    if size is None:
+        return np.nonzero(values_of(name, x, give_size(name)))
+    shape = shape_of(x)
+    fills = _fills(fill_value, len(shape))
+    if not elements("nonzero", shape):
+        return tuple(wrap(ops.shape.broadcast_to(f, (size,))) for f in fills)
+    at, total = true_places(flat("nonzero", truth(x)), size)
+    found = ops.compare.lt(np.arange(size), total)
+    return tuple(
+        wrap(ops.compare.select(found, d, f)) for d, f in zip(unravel(at, shape), fills, strict=True)
+    )
+
+
+def _fills(value: Any, ndim: int) -> list[Any]:
+    many = isinstance(value, (tuple, list))
+    if many and len(value) != ndim:
+        raise ArgumentError(name="nonzero", problem=f"fill_value has {len(value)} entries for {ndim} axes")
+    return [convert(0 if v is None else v, _I64) for v in (value if many else [value] * ndim)]
+
+
+def unravel(at: Any, shape: Any) -> list[Any]:
+    """A raw array of flat positions as positions along each axis, in C order."""
+    out: list[Any] = []
+    for n in range(len(shape)):
+        here = ops.arithmetic.floor_divide(at, np.int64(math.prod(shape[n + 1 :])))
+        out.append(ops.arithmetic.remainder(here, np.int64(shape[n])) if n else here)
+    return out
+
+
+@implements(np.flatnonzero, "flatnonzero")
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`nonzero` of the flattened array."""
+    return _nonzero("flatnonzero", flat("flatnonzero", raw(a)), size, fill_value)[0]
+
+
+@implements(np.argwhere, "argwhere")
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`nonzero`, one row an element."""
+    x = raw(a)
+    if not shape_of(x):
+        return np.zeros((int(bool(values_of("argwhere", x, give_size("argwhere")))), 0), int)
+    columns = _nonzero("argwhere", x, size, fill_value)
+    if not any(isinstance(raw(c), Value) for c in columns):
+        return np.transpose([np.asarray(raw(c)) for c in columns])
+    return wrap(ops.concat.concatenate(*(ops.shape.expand_dims(raw(c), (1,)) for c in columns), dimension=1))
+
+
+@implements(np.compress, "compress")
+def compress(
+    condition: Any, a: Any, axis: Any = None, *, size: int | None = None, fill_value: Any = 0
+) -> Any:
+    """Slices where a known condition holds; or the first `size` of them, then `fill_value`."""
+    x = ravel(box(raw(a))) if axis is None else box(raw(a))
+    n = axis_of("compress", axis or 0, x.ndim)
+    c = raw(condition)
+    if len(shape_of(c)) != 1:
+        raise ShapeError(op="compress", problem="condition must be a 1-d array")
+    if size is None:
+        known = values_of("compress", c, give_size("compress")).astype(bool)
+        return x[(slice(None),) * n + (np.nonzero(known)[0],)]
+    at, total = true_places(truth(c), size)
+    found = ops.compare.lt(np.arange(size), total)
+    taken = raw(x.at[(slice(None),) * n + (wrap(at),)].get(mode="clip"))
+    mask = ops.shape.expand_dims(found, tuple(d for d in range(x.ndim) if d != n))
+    mask = ops.shape.broadcast_to(mask, shape_of(taken))
+    return wrap(ops.compare.select(mask, taken, convert(fill_value, dtype_of(taken))))
+
+
+@implements(np.extract, "extract")
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+    """The elements where a known condition holds; or the first `size` of them, then `fill_value`."""
+    return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
+
+
+# ---------------------------------------------------------------- sorted vectors
+
+
+@implements(np.searchsorted, "searchsorted")
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Where to insert values into a sorted vector, by binary search; NaN is last."""
+    x = box_of(a) if sorter is None else box_of(a)[sorter]
+    if x.ndim != 1:
+        raise ShapeError(op="searchsorted", problem="object too deep for desired array: it is no vector")
+    if side not in ("left", "right"):
+        raise ArgumentError(name="searchsorted", problem=f"side must be 'left' or 'right', not {side!r}")
+    d = result_type(x, v)
+    return wrap(ops.search.searchsorted(convert(x, d), convert(v, d), side=side))
+
+
+@implements(np.digitize, "digitize")
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """The index of the bin of each value; bins increase or decrease."""
+    edges = box_of(bins)
+    if dtype_of(raw(x)).kind == "c":
+        raise ArgumentTypeError(name="digitize", problem="x may not be complex")
+    if edges.ndim != 1:
+        raise ShapeError(
+            op="digitize", problem="object of too small depth for desired array: bins are no vector"
+        )
+    up = searchsorted(edges, x, side="left" if right else "right")
+    n = edges.shape[0]
+    if n < 2:
+        return up
+    known = extents.known(raw(edges))
+    if known is not None:
+        step = np.diff(known)
+        if not ((step >= 0).all() or (step <= 0).all()):
+            raise ArgumentError(
+                name="digitize", problem="bins must be monotonically increasing or decreasing"
+            )
+        if known[0] <= known[-1]:
+            return up
+    down = n - searchsorted(edges[::-1], x, side="right" if right else "left")
+    rising = ops.compare.le(raw(edges[0]), raw(edges[-1]))
+    if known is not None:
+        return down
+    return wrap(ops.compare.select(rising, raw(up), raw(down)))
+
+
+@implements(np.isin, "isin")
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    """Which elements occur among `test_elements`: by binary search in them, sorted."""
+    d = result_type(element, test_elements)
+    x = convert(element, d)
+    tests = flat("isin", convert(test_elements, d))
+    n = shape_of(tests)[0]
+    if n == 0:
+        return wrap(filled(invert, dtypes.bool_, shape_of(x)))
+    tests = ops.sort.sort(tests, axis=0, num_keys=1, stable=False)[0]
+    at = ops.search.searchsorted(tests, x, side="left")
+    at = ops.arithmetic.minimum(at, np.int64(n - 1))
+    found = ops.compare.eq(ops.gather.take(tests, at, 0), x)
+    return wrap(ops.compare.not_(found) if invert else found)

@@ -1,0 +1,145 @@
+"""The LU factorization with partial pivoting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import ShapeError, TypeRuleError
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.primitive import ZERO_TANGENT
+from tracejit.ir.values import Zero, is_zero
+from tracejit.ops import _lazy
+from tracejit.ops.decompositions import common as c
+from tracejit.ops.decompositions.stacks import eliminate, permutation_of
+from tracejit.ops.decompositions.triangular import triangular_solve
+from tracejit.ops.dims import dims_of
+from tracejit.tracing import bind
+
+
+def _type(a: Aval) -> list[Aval]:
+    c.check_matrix("lu", a)
+    *lead, m, n = a.shape
+    return [a, Aval((*lead, c.least("lu", m, n)), c.I32), Aval((*lead, m), c.I32)]
+
+
+def _eval(a: Any) -> list[Any]:
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    if not a.size:
+        lead = a.shape[:-2]
+        order = np.broadcast_to(np.arange(m, dtype=np.int32), (*lead, m)).copy()
+        pivots = np.broadcast_to(np.arange(k, dtype=np.int32), (*lead, k)).copy()
+        return [a.copy(), pivots, order]
+    lanes = a.size // (m * n)
+    if lanes > 1 and lanes >= k:
+        lu, pivots = eliminate(a)
+        return [lu, pivots, permutation_of(pivots, m)]
+    getrf = _lazy.lapack("getrf", a.dtype)
+    shapes = [(a.shape, a.dtype), ((*a.shape[:-2], k), c.I32)]
+    lu, pivots = c.per_matrix(lambda x: getrf(x)[:2], shapes, a, cores=(2,))
+    return [lu, pivots, permutation_of(pivots, m)]
+
+
+def take_rows(x: Any, permutation: Any) -> Any:
+    """Rows of stacks of matrices in the order that `permutation` (..., rows) says."""
+    index = c.rows(permutation, dims_of(x))
+    n = len(dims_of(x))
+    return ops.gather.take_along_axis(x, index, n - 2, mode="promise_in_bounds", unique_indices=True)
+
+
+def unit_lower(lu: Any) -> Any:
+    """L, square, of packed factors (..., m, n): completed by columns of the identity where m > n."""
+    return _completed(ops.arithmetic.add(c.tril(lu, -1), c.eye_like(lu)))
+
+
+def upper(lu: Any) -> Any:
+    """U, square, of packed factors (..., m, n): completed by rows of the identity where n > m."""
+    return c.mT(_completed(c.tril(c.mT(lu))))
+
+
+def _completed(low: Any) -> Any:
+    """A lower trapezoid (..., m, n) as a square triangle, by cutting it or adding columns of the identity."""
+    *lead, m, n = shape = dims_of(low)
+    k = c.least("lu", m, n)
+    if n != k:
+        low = ops.shape.slice(low, start_indices=(0,) * len(shape), limit_indices=(*lead, m, k))
+    if m == k:
+        return low
+    tail = ops.create.convert_element_type(c.grid((m, m - k), "eq", -k), dtype=aval_of(low).dtype)
+    tail = ops.shape.broadcast_to(tail, (*lead, m, m - k))
+    return ops.concat.concatenate(low, tail, dimension=len(shape) - 1)
+
+
+def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """With F = L⁻¹ P dA U⁻¹: dL = L tril(F, -1), dU = triu(F) U, where L and U are completed to be square.
+
+    (F. de Hoog, R. Anderssen, M. Lukas, Differentiation of matrix functionals using triangular
+    factorization, 2011; for rectangles the completion makes both formulas those of the square case.)
+    """
+    (a,), (t,) = primals, tangents
+    lu, _, permutation = outs = bind(lu_op, a)
+    none = [Zero(aval_of(o).tangent()) for o in outs]
+    if is_zero(t) or 0 in dims_of(a)[-2:]:
+        return outs, none
+    low, up = unit_lower(lu), upper(lu)
+    inner = triangular_solve(low, take_rows(t, permutation), left_side=True, lower=True, unit_diagonal=True)
+    inner = triangular_solve(up, inner, left_side=False, lower=False)
+    change = ops.arithmetic.add(c.matmul(low, c.tril(inner, -1)), c.matmul(c.triu(inner), up))
+    return outs, [change, *none[1:]]
+
+
+lu_op = c.factorization(
+    "lu",
+    "P a = L U with partial pivoting: packed factors, row interchanges, the permutation",
+    type=_type,
+    eval=_eval,
+    jvp=_jvp,
+)
+
+
+def lu(a: Any) -> list[Any]:
+    """[LU, pivots, permutation] of (..., m, n): a[permutation] = L U, L below the diagonal with ones on it.
+
+    pivots (int32, min(m, n)): row i was exchanged with row pivots[i], one after the other;
+    permutation (int32, m) is what they make together. A singular matrix has a zero on U's diagonal.
+    """
+    return bind(lu_op, a)
+
+
+# ---------------------------------------------------------------- pivots to permutation
+
+
+def _permutation_type(pivots: Aval, *, permutation_size: int) -> Aval:
+    if pivots.dtype.kind not in "iu":
+        raise TypeRuleError(op="lu_pivots_to_permutation", problem=f"pivots are integers, not {pivots}")
+    if not pivots.shape or c.bound_of(pivots.shape[-1]) > permutation_size:
+        raise ShapeError(
+            op="lu_pivots_to_permutation",
+            problem=f"{pivots} are too many for a permutation of {permutation_size}",
+        )
+    return Aval((*pivots.shape[:-1], permutation_size), pivots.dtype)
+
+
+def _permutation_eval(pivots: Any, *, permutation_size: int) -> Any:
+    if not pivots.size:
+        shape = (*pivots.shape[:-1], permutation_size)
+        return np.broadcast_to(np.arange(permutation_size, dtype=pivots.dtype), shape).copy()
+    return permutation_of(pivots, permutation_size).astype(pivots.dtype)
+
+
+lu_pivots_to_permutation_op = c.factorization(
+    "lu_pivots_to_permutation",
+    "the permutation that row interchanges make together",
+    type=_permutation_type,
+    eval=_permutation_eval,
+    jvp=ZERO_TANGENT,
+    multi=False,
+)
+
+
+def lu_pivots_to_permutation(pivots: Any, *, permutation_size: int) -> Any:
+    """The permutation (..., permutation_size) of `lu`'s pivots (..., k)."""
+    return bind(lu_pivots_to_permutation_op, pivots, permutation_size=int(permutation_size))

@@ -1,0 +1,131 @@
+"""Incomplete gamma and beta functions, their inverses and their derivatives by parameters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tracejit.ir.kernel import Opaque
+from tracejit.ops.arithmetic import add, mul, neg, reciprocal, sub
+from tracejit.ops.helpers import pointwise
+from tracejit.ops.special import jets
+from tracejit.ops.special.building import in_double, no_derivative, special, times
+from tracejit.ops.special.gamma import betaln, digamma, lgamma, polygamma
+from tracejit.ops.special.integrals import xlog1py, xlogy
+from tracejit.ops.transcendental import exp, log
+
+
+def gamma_density(a: Any, x: Any) -> Any:
+    """x**(a - 1) exp(-x) / gamma(a), the derivative of igamma by x."""
+    return exp(sub(sub(xlogy(sub(a, 1), x), x), lgamma(a)))
+
+
+def beta_density(a: Any, b: Any, x: Any) -> Any:
+    """x**(a - 1) (1 - x)**(b - 1) / beta(a, b), the derivative of betainc by x."""
+    return exp(sub(add(xlogy(sub(a, 1), x), xlog1py(sub(b, 1), neg(x))), betaln(a, b)))
+
+
+def _density_slope(a: Any, x: Any, order: int) -> Any:
+    """The derivative of that order of `gamma_density` by a: f' = f g gives f(n) = sum of binomials f(i) g(n-1-i)."""
+    g = [sub(log(x), digamma(a)), *(neg(polygamma(float(n), a)) for n in range(1, order))]
+    f = [gamma_density(a, x)]
+    for n in range(1, order + 1):
+        terms = [mul(mul(f[i], g[n - 1 - i]), float(math.comb(n - 1, i))) for i in range(n)]
+        total = terms[0]
+        for term in terms[1:]:
+            total = add(total, term)
+        f.append(total)
+    return f[order]
+
+
+igamma = special(
+    "igamma",
+    "the lower incomplete gamma function P(a, x), regularized",
+    "gammainc",
+    times(lambda ans, a, x: igamma_grad_a(a, x, order=1)),
+    times(lambda ans, a, x: gamma_density(a, x)),
+    cost=200,
+)
+
+igammac = special(
+    "igammac",
+    "the upper incomplete gamma function Q(a, x), regularized",
+    "gammaincc",
+    times(lambda ans, a, x: neg(igamma_grad_a(a, x, order=1))),
+    times(lambda ans, a, x: neg(gamma_density(a, x))),
+    cost=200,
+)
+
+
+def _grad_a_eval(a: Any, x: Any, *, order: int) -> Any:
+    return in_double(lambda p, q: jets.gammainc_derivative(p, q, order))(a, x)
+
+
+_igamma_grad_a = pointwise(
+    "igamma_grad_a",
+    "the derivative of a positive order of igamma by a",
+    _grad_a_eval,
+    kinds="f",
+    kernel=Opaque(),
+    derivatives=(
+        times(lambda ans, a, x, order: igamma_grad_a(a, x, order=order + 1)),
+        times(lambda ans, a, x, order: _density_slope(a, x, order)),
+    ),
+    cost=5000,
+)
+
+
+def igamma_grad_a(a: Any, x: Any, *, order: int = 1) -> Any:
+    """The derivative of that order of `igamma` by a."""
+    return _igamma_grad_a(a, x, order=order)
+
+
+igamma_grad_a.op = _igamma_grad_a.op  # type: ignore[attr-defined]
+
+random_gamma_grad = special(
+    "random_gamma_grad",
+    "the derivative by a of a sample x of the gamma distribution",
+    jets.gamma_sample_slope,
+    no_derivative("random_gamma_grad", "its operands"),
+    no_derivative("random_gamma_grad", "its operands"),
+    kernel=Opaque(),
+    cost=5000,
+)
+
+igammainv = special(
+    "igammainv",
+    "the inverse of igamma in x",
+    "gammaincinv",
+    times(lambda ans, a, y: random_gamma_grad(a, ans)),
+    times(lambda ans, a, y: reciprocal(gamma_density(a, ans))),
+    cost=500,
+)
+
+igammacinv = special(
+    "igammacinv",
+    "the inverse of igammac in x",
+    "gammainccinv",
+    times(lambda ans, a, y: random_gamma_grad(a, ans)),
+    times(lambda ans, a, y: neg(reciprocal(gamma_density(a, ans)))),
+    cost=500,
+)
+
+regularized_incomplete_beta = special(
+    "regularized_incomplete_beta",
+    "the incomplete beta function I(a, b, x), regularized",
+    "betainc",
+    no_derivative("regularized_incomplete_beta", "a"),
+    no_derivative("regularized_incomplete_beta", "b"),
+    times(lambda ans, a, b, x: beta_density(a, b, x)),
+    cost=300,
+)
+
+betaincinv = special(
+    "betaincinv",
+    "the inverse of the incomplete beta function in x",
+    "betaincinv",
+    no_derivative("betaincinv", "a"),
+    no_derivative("betaincinv", "b"),
+    times(lambda ans, a, b, y: reciprocal(beta_density(a, b, ans))),
+    cost=800,
+)

@@ -1,0 +1,119 @@
+"""How a distribution of scipy.stats becomes a traced one: location, scale and support around standard formulas.
+
+Formulas are functions of boxes: `logpdf(z, *shapes)` and so on for the standard distribution, on arguments that
+are inside its support.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import numpy as tnp
+from tracejit.numpy.dispatch import LIBRARIES, has_box, plain
+from tracejit.ops._lazy import scipy_stats
+
+Formula = Callable[..., Any]
+#: Name in scipy.stats -> ours.
+NAMES: dict[str, Distribution] = {}
+
+
+class Distribution:
+    """A distribution of scipy.stats. Methods without a formula here, such as `fit`, are SciPy's."""
+
+    def __init__(self, name: str, shapes: int, support: tuple[float, float], **formulas: Formula) -> None:
+        self.name = name
+        self.shapes = shapes
+        self.support = support
+        self.formulas = formulas
+        NAMES[name] = self
+
+    def __repr__(self) -> str:
+        return f"<tracejit distribution {self.name!r}>"
+
+    @property
+    def theirs(self) -> Any:
+        """SciPy's."""
+        return getattr(scipy_stats(), self.name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.theirs(*args, **kwargs)
+
+    def __getattr__(self, method: str) -> Any:
+        if method.startswith("__"):
+            raise AttributeError(method)
+        if self._formula(method) is None:
+            return getattr(self.theirs, method)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not (has_box(args) or has_box(kwargs.values())):
+                return plain(getattr(self.theirs, method), args, kwargs)
+            return self._compute(method, *args, **kwargs)
+
+        call.__name__ = method
+        call.__doc__ = f"`scipy.stats.{self.name}.{method}`, for traced values too."
+        return call
+
+    def _formula(self, method: str) -> Any:
+        """The way to compute a method: (its kind, formula of the standard distribution), or None."""
+        given = self.formulas.get(method)
+        if given is not None:
+            return method.removeprefix("log"), given
+        log = self.formulas.get(f"log{method}")
+        if log is not None:
+            return method, lambda *xs: tnp.exp(log(*xs))
+        direct = self.formulas.get(method.removeprefix("log"))
+        if method.startswith("log") and direct is not None:
+            return method.removeprefix("log"), lambda *xs: tnp.log(direct(*xs))
+        return None
+
+    def _compute(self, method: str, x: Any, *args: Any, loc: Any = 0, scale: Any = 1, **named: Any) -> Any:
+        shapes, rest = args[: self.shapes], args[self.shapes :]
+        if len(shapes) < self.shapes:
+            names = [n.strip() for n in self.theirs.shapes.split(",")]
+            shapes = (*shapes, *(named.pop(n) for n in names[len(shapes) :]))
+        if named:
+            raise TypeError(f"{method}() got an unexpected keyword argument {next(iter(named))!r}")
+        loc, scale = (*rest, *(loc, scale)[len(rest) :]) if rest else (loc, scale)
+        kind, formula = self._formula(method)
+        if kind in ("ppf", "isf"):
+            return self._quantile(formula, x, shapes, loc, scale)
+        z = tnp.true_divide(tnp.subtract(x, loc), scale)
+        low, high = self.support
+        inside = tnp.logical_and(z >= low, z <= high)
+        if kind == "pmf":
+            inside = tnp.logical_and(inside, z == tnp.floor(z))
+        value = formula(tnp.where(inside, z, _middle(low, high)), *shapes)
+        outside = self._outside(method, kind, z, low)
+        if kind == "pdf":
+            value = value - tnp.log(scale) if method == "logpdf" else value / scale
+        out = tnp.where(inside, value, outside)
+        return tnp.where(tnp.logical_or(tnp.isnan(z), tnp.less_equal(scale, 0)), np.nan, out)
+
+    def _outside(self, method: str, kind: str, z: Any, low: float) -> Any:
+        """The value where z is not in the support: density 0, probabilities 0 or 1."""
+        zero, one = (-np.inf, 0.0) if method.startswith("log") else (0.0, 1.0)
+        if kind in ("pdf", "pmf"):
+            return zero
+        return tnp.where(z < low, zero, one) if kind == "cdf" else tnp.where(z < low, one, zero)
+
+    def _quantile(self, formula: Formula, q: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+        inside = tnp.logical_and(tnp.greater_equal(q, 0), tnp.less_equal(q, 1))
+        value = formula(tnp.where(inside, q, 0.5), *shapes) * scale + loc
+        return tnp.where(tnp.logical_and(inside, tnp.greater(scale, 0)), value, np.nan)
+
+
+def _middle(low: float, high: float) -> float:
+    """A number inside the support."""
+    if np.isfinite(low):
+        return low + 0.5 if np.isfinite(high) else low + 1.0
+    return 0.0
+
+
+def _entries(module: Any) -> dict[Any, Any]:
+    return {getattr(module, name): ours for name, ours in NAMES.items()}
+
+
+LIBRARIES["scipy.stats"] = _entries

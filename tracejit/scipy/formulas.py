@@ -1,0 +1,264 @@
+"""The ufuncs of scipy.special as formulas of primitives, on raw operands of one float dtype.
+
+Operands are of one shape or 0-d. Formulas with several cases compute each on arguments that are safe for it,
+so that derivatives have no NaN from the cases not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.ops import special as sp
+from tracejit.ops import transcendental as tr
+from tracejit.ops.arithmetic import abs, add, copysign, div, floor, minimum, mul, neg, reciprocal, square, sub
+from tracejit.ops.compare import and_, eq, ge, gt, isnan, le, lt, ne, or_, select
+from tracejit.ops.powers import pow
+from tracejit.ops.values import lift
+
+
+def _or_one(condition: Any, x: Any) -> Any:
+    """x where the condition holds, 1 elsewhere."""
+    return select(condition, x, 1.0)
+
+
+# ---------------------------------------------------------------- gamma functions
+
+
+def gammasgn(x: Any) -> Any:
+    """The sign of gamma(x): that of x at 0, NaN at the negative integers."""
+    whole = floor(x)
+    half = mul(whole, 0.5)
+    sign = select(ne(floor(half), half), lift(-1.0, x), 1.0)
+    below = select(eq(whole, x), np.nan, sign)
+    at_zero = copysign(lift(1.0, x), x)
+    out = select(gt(x, 0), 1.0, select(eq(x, 0), at_zero, below))
+    return select(isnan(x), x, out)
+
+
+def rgamma(x: Any) -> Any:
+    """1 / gamma(x), which is 0 at the poles of gamma."""
+    pole = and_(le(x, 0), eq(floor(x), x))
+    return select(pole, 0.0, reciprocal(sp.gamma(select(pole, 1.0, x))))
+
+
+def loggamma(x: Any) -> Any:
+    """The principal branch of log(gamma(x)): no real number below 0."""
+    return select(lt(x, 0), np.nan, sp.lgamma(x))
+
+
+def betaincc(a: Any, b: Any, x: Any) -> Any:
+    return sp.regularized_incomplete_beta(b, a, sub(1.0, x))
+
+
+# ---------------------------------------------------------------- logarithms of probabilities
+
+
+def log_expit(x: Any) -> Any:
+    return sub(minimum(x, 0.0), tr.log1p(tr.exp(neg(abs(x)))))
+
+
+def logit(p: Any) -> Any:
+    """log(p / (1 - p)); by log1p where the quotient is near 1."""
+    near = and_(gt(p, 0.3), lt(p, 0.65))
+    q = select(near, p, 0.5)
+    close = tr.log1p(div(sub(mul(q, 2.0), 1.0), sub(1.0, q)))
+    q = select(near, 0.5, p)
+    return select(near, close, sub(tr.log(q), tr.log1p(neg(q))))
+
+
+def entr(x: Any) -> Any:
+    """-x log(x); 0 at 0, -inf below."""
+    below = lt(x, 0)
+    q = select(below, 1.0, x)
+    return select(below, -np.inf, neg(sp.xlogy(q, q)))
+
+
+def _x_log_ratio(x: Any, y: Any) -> Any:
+    """x log(x / y): by the quotient near 1, otherwise by a difference of logarithms, which can't overflow."""
+    r = div(x, y)
+    near = and_(gt(r, 0.5), lt(r, 2.0))
+    close = tr.log1p(select(near, div(sub(x, y), y), 0.0))
+    return mul(x, select(near, close, sub(tr.log(x), tr.log(y))))
+
+
+def rel_entr(x: Any, y: Any) -> Any:
+    """x log(x / y) for positive x and y, 0 for x = 0 <= y, infinite elsewhere."""
+    inside = and_(gt(x, 0), gt(y, 0))
+    product = _x_log_ratio(_or_one(inside, x), _or_one(inside, y))
+    out = select(inside, product, select(and_(eq(x, 0), ge(y, 0)), lift(0.0, x), np.inf))
+    return select(or_(isnan(x), isnan(y)), np.nan, out)
+
+
+def kl_div(x: Any, y: Any) -> Any:
+    """x log(x / y) - x + y for positive x and y, y for x = 0 <= y, infinite elsewhere."""
+    inside = and_(gt(x, 0), gt(y, 0))
+    a, b = _or_one(inside, x), _or_one(inside, y)
+    out = add(sub(_x_log_ratio(a, b), a), b)
+    out = select(inside, out, select(and_(eq(x, 0), ge(y, 0)), y, np.inf))
+    return select(or_(isnan(x), isnan(y)), np.nan, out)
+
+
+# ---------------------------------------------------------------- transformations, losses
+
+
+def _boxcox_of_log(log: Any, power: Any) -> Any:
+    """expm1(power * log) / power; log where the power is next to nothing."""
+    none = lt(abs(power), 1e-19)
+    safe = select(none, 1.0, power)
+    return select(none, log, div(tr.expm1(mul(safe, log)), safe))
+
+
+def boxcox(x: Any, power: Any) -> Any:
+    return _boxcox_of_log(tr.log(x), power)
+
+
+def boxcox1p(x: Any, power: Any) -> Any:
+    return _boxcox_of_log(tr.log1p(x), power)
+
+
+def _inverse_boxcox_log(y: Any, power: Any) -> Any:
+    none = eq(power, 0)
+    safe = select(none, 1.0, power)
+    return select(none, y, div(tr.log1p(mul(safe, y)), safe))
+
+
+def inv_boxcox(y: Any, power: Any) -> Any:
+    return tr.exp(_inverse_boxcox_log(y, power))
+
+
+def inv_boxcox1p(y: Any, power: Any) -> Any:
+    return tr.expm1(_inverse_boxcox_log(y, power))
+
+
+def huber(delta: Any, r: Any) -> Any:
+    size = abs(r)
+    out = select(le(size, delta), mul(square(r), 0.5), mul(delta, sub(size, mul(delta, 0.5))))
+    return select(lt(delta, 0), np.inf, out)
+
+
+def pseudo_huber(delta: Any, r: Any) -> Any:
+    """delta**2 (sqrt(1 + (r/delta)**2) - 1), without the difference."""
+    flat = eq(delta, 0)
+    v = square(div(r, select(flat, 1.0, delta)))
+    root = div(v, add(tr.sqrt(add(v, 1.0)), 1.0))
+    out = mul(square(delta), select(eq(v, np.inf), v, root))
+    return select(lt(delta, 0), np.inf, select(or_(flat, eq(r, 0)), 0.0, out))
+
+
+def exprel(x: Any) -> Any:
+    """expm1(x) / x, 1 at 0."""
+    small = lt(abs(x), 1e-5)
+    near = add(mul(add(mul(x, 1 / 6), 0.5), x), 1.0)
+    return select(eq(x, np.inf), x, select(small, near, div(tr.expm1(x), select(small, 1.0, x))))
+
+
+def cosm1(x: Any) -> Any:
+    return mul(square(tr.sin(mul(x, 0.5))), -2.0)
+
+
+def exp10(x: Any) -> Any:
+    """10**x by `pow`, whose error is within one unit."""
+    return pow(lift(10.0, x), x)
+
+
+# ---------------------------------------------------------------- distributions
+
+
+def chdtr(v: Any, x: Any) -> Any:
+    return sp.igamma(mul(v, 0.5), mul(x, 0.5))
+
+
+def chdtrc(v: Any, x: Any) -> Any:
+    return sp.igammac(mul(v, 0.5), mul(x, 0.5))
+
+
+def gdtr(a: Any, b: Any, x: Any) -> Any:
+    return sp.igamma(b, mul(a, x))
+
+
+def gdtrc(a: Any, b: Any, x: Any) -> Any:
+    return sp.igammac(b, mul(a, x))
+
+
+def pdtr(k: Any, m: Any) -> Any:
+    return sp.igammac(add(floor(k), 1.0), m)
+
+
+def pdtrc(k: Any, m: Any) -> Any:
+    return sp.igamma(add(floor(k), 1.0), m)
+
+
+#: Name in scipy.special -> (function of raw operands, their number).
+TABLE: dict[str, tuple[Callable[..., Any], int]] = {
+    **dict.fromkeys(("digamma", "psi"), (sp.digamma, 1)),
+    "gamma": (sp.gamma, 1),
+    "gammaln": (sp.lgamma, 1),
+    "gammasgn": (gammasgn, 1),
+    "loggamma": (loggamma, 1),
+    "rgamma": (rgamma, 1),
+    "beta": (sp.beta, 2),
+    "betaln": (sp.betaln, 2),
+    "binom": (sp.binom, 2),
+    "poch": (sp.poch, 2),
+    "gammainc": (sp.igamma, 2),
+    "gammaincc": (sp.igammac, 2),
+    "gammaincinv": (sp.igammainv, 2),
+    "gammainccinv": (sp.igammacinv, 2),
+    "betainc": (sp.regularized_incomplete_beta, 3),
+    "betaincc": (betaincc, 3),
+    "betaincinv": (sp.betaincinv, 3),
+    "erf": (tr.erf, 1),
+    "erfc": (sp.erfc, 1),
+    "erfcx": (sp.erfcx, 1),
+    "erfinv": (sp.erf_inv, 1),
+    "erfcinv": (sp.erfc_inv, 1),
+    "ndtr": (sp.ndtr, 1),
+    "ndtri": (sp.ndtri, 1),
+    "log_ndtr": (sp.log_ndtr, 1),
+    "expit": (tr.logistic, 1),
+    "log_expit": (log_expit, 1),
+    "logit": (logit, 1),
+    "entr": (entr, 1),
+    "rel_entr": (rel_entr, 2),
+    "kl_div": (kl_div, 2),
+    "xlogy": (sp.xlogy, 2),
+    "xlog1py": (sp.xlog1py, 2),
+    "boxcox": (boxcox, 2),
+    "boxcox1p": (boxcox1p, 2),
+    "inv_boxcox": (inv_boxcox, 2),
+    "inv_boxcox1p": (inv_boxcox1p, 2),
+    "huber": (huber, 2),
+    "pseudo_huber": (pseudo_huber, 2),
+    "exprel": (exprel, 1),
+    "cosm1": (cosm1, 1),
+    "cbrt": (tr.cbrt, 1),
+    "exp2": (tr.exp2, 1),
+    "exp10": (exp10, 1),
+    "expm1": (tr.expm1, 1),
+    "log1p": (tr.log1p, 1),
+    "exp1": (sp.exp1, 1),
+    "expi": (sp.expi, 1),
+    "expn": (sp.expn, 2),
+    "spence": (sp.spence, 1),
+    "dawsn": (sp.dawson, 1),
+    "hyp1f1": (sp.hyp1f1, 3),
+    "hyp2f1": (sp.hyp2f1, 4),
+    **{f"{kind}{n}": (getattr(sp, f"bessel_{kind}{n}"), 1) for kind in "ijky" for n in "01"},
+    **{f"{kind}{n}e": (getattr(sp, f"bessel_{kind}{n}e"), 1) for kind in "ik" for n in "01"},
+    **{f"{kind}v": (getattr(sp, f"bessel_{kind}v"), 2) for kind in "ijky"},
+    "chdtr": (chdtr, 2),
+    "chdtrc": (chdtrc, 2),
+    "gdtr": (gdtr, 3),
+    "gdtrc": (gdtrc, 3),
+    "pdtr": (pdtr, 2),
+    "pdtrc": (pdtrc, 2),
+}
+
+#: The same for ufuncs with two results.
+PAIRS: dict[str, Callable[..., Any]] = {
+    "fresnel": lambda x: (sp.fresnel_s(x), sp.fresnel_c(x)),
+    "sici": lambda x: (sp.sine_integral(x), sp.cosine_integral(x)),
+}

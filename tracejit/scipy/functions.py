@@ -1,0 +1,195 @@
+"""The functions of scipy.special that are no ufuncs: log-sum-exp, softmax, polygamma, combinatorics."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit import numpy as tnp
+from tracejit.errors import SpecialFunctionError
+from tracejit.numpy.dispatch import (
+    broadcast_operands,
+    cast,
+    convert,
+    dtype_of,
+    promote,
+    raw,
+    result_type,
+    shape_of,
+)
+from tracejit.ops import special as sp
+from tracejit.scipy.registry import function
+from tracejit.tracing import Box, wrap
+
+
+def _doubles(*xs: Any) -> list[Any]:
+    """Raw operands in float64, which SciPy's functions of counts and orders give for every dtype, broadcast."""
+    return broadcast_operands("scipy.special", [convert(x, dtypes.float64) for x in xs])
+
+
+def _floating(*xs: Any) -> list[Any]:
+    """Raw operands in one float dtype: float32 if all are at most that, otherwise float64."""
+    target = promote(result_type(*xs), np.dtype(np.float32))
+    return broadcast_operands("scipy.special", [convert(x, target) for x in xs])
+
+
+def _inexact(x: Any) -> Any:
+    """A box of floats: integers as float64."""
+    r = raw(x)
+    return wrap(r if dtypes.is_inexact(dtype_of(r)) else cast(r, dtypes.float64))
+
+
+# ---------------------------------------------------------------- sums of exponentials
+
+
+def _shift(x: Any, axis: Any) -> Any:
+    """The maximum along `axis` (kept), constant to differentiation; 0 where it is infinite."""
+    top = ops.create.stop_gradient(raw(tnp.max(x, axis=axis, keepdims=True)))
+    return wrap(ops.compare.select(ops.compare.isfinite(top), top, 0.0))
+
+
+@function
+def logsumexp(
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """log of the sum of b * exp(a) along `axis`, without overflow. `return_sign`: also the sum's sign.
+
+    `where` (as in JAX): elements that do not count. Without `return_sign` a negative sum gives NaN.
+    """
+    x = _inexact(a)
+    if b is not None:
+        x, weights = tnp.broadcast_arrays(x, _inexact(b))
+        counts = weights != 0
+        where = counts if where is None else tnp.logical_and(where, counts)
+    if where is not None:
+        x = tnp.where(where, x, -np.inf)
+    top = _shift(x, axis)
+    terms = tnp.exp(x - top)
+    if b is not None:
+        terms = terms * tnp.where(where, weights, 0)
+    total = tnp.sum(terms, axis=axis, keepdims=True)
+    sign = tnp.sign(total)
+    out = tnp.log(tnp.abs(total) if return_sign else total) + top
+    if not keepdims:
+        sign, out = tnp.squeeze(sign, axis=_axes(axis, x)), tnp.squeeze(out, axis=_axes(axis, x))
+    return (out, sign) if return_sign else out
+
+
+def _axes(axis: Any, x: Box) -> Any:
+    return tuple(range(len(shape_of(x)))) if axis is None else axis
+
+
+@function
+def softmax(x: Any, axis: Any = None) -> Any:
+    """exp(x) divided by its sum along `axis`."""
+    x = _inexact(x)
+    e = tnp.exp(x - _shift(x, axis))
+    return e / tnp.sum(e, axis=axis, keepdims=True)
+
+
+@function
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """log(softmax(x))."""
+    x = _inexact(x)
+    centred = x - _shift(x, axis)
+    return centred - tnp.log(tnp.sum(tnp.exp(centred), axis=axis, keepdims=True))
+
+
+@function
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x))."""
+    return tnp.logaddexp(_inexact(x), 0)
+
+
+# ---------------------------------------------------------------- zeta, polygamma, gamma in several dimensions
+
+
+@function
+def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
+    """Riemann's zeta function (`q` None), or Hurwitz' sum of (q + n)**-x for x > 1."""
+    if q is None:
+        return wrap(sp.riemann_zeta(*_floating(x)))
+    return wrap(sp.zeta(*_floating(x, q)))
+
+
+@function
+def polygamma(n: Any, x: Any) -> Any:
+    """The n-th derivative of digamma at x. float64, like SciPy's."""
+    return wrap(sp.polygamma(*_doubles(n, x)))
+
+
+@function
+def multigammaln(a: Any, d: Any) -> Any:
+    """log of the gamma function of `d` dimensions: d (d - 1)/4 log(pi) + sum of gammaln(a - j/2), j < d."""
+    size = int(d)
+    if size != d or size < 1:
+        raise SpecialFunctionError(
+            name="multigammaln",
+            problem=f"d must be a positive integer (the dimension), not {d}",
+            remedy="pass the dimension as a Python integer",
+        )
+    (x,) = _doubles(a)
+    total = ops.values.lift(size * (size - 1) / 4 * math.log(math.pi), x)
+    for j in range(size):
+        total = ops.arithmetic.add(sp.lgamma(ops.arithmetic.sub(x, j / 2)), total)
+    return wrap(total)
+
+
+# ---------------------------------------------------------------- combinatorics
+
+
+def _refuse_exact(name: str, exact: Any) -> None:
+    if exact:
+        raise SpecialFunctionError(
+            name=name,
+            problem="exact=True counts with Python's integers, which traced values are not",
+            remedy="leave exact out, or call it on values that are not traced",
+        )
+
+
+def _choices(N: Any, K: Any, count: Any) -> Any:
+    """count(N, K) where 0 <= K <= N, otherwise 0."""
+    c = ops.compare
+    n, k = _doubles(N, K)
+    inside = c.and_(c.and_(c.le(k, n), c.ge(n, 0)), c.ge(k, 0))
+    return wrap(c.select(inside, count(c.select(inside, n, 1.0), c.select(inside, k, 1.0)), 0.0))
+
+
+@function
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    """The number of ways to choose k of N things; 0 unless 0 <= k <= N."""
+    _refuse_exact("comb", exact)
+    if repetition:
+        return comb(N + k - 1, k)
+    return _choices(N, k, sp.binom)
+
+
+@function
+def perm(N: Any, k: Any, exact: bool = False) -> Any:
+    """The number of ways to arrange k of N things; 0 unless 0 <= k <= N."""
+    _refuse_exact("perm", exact)
+    return _choices(N, k, lambda n, j: sp.poch(ops.arithmetic.add(ops.arithmetic.sub(n, j), 1.0), j))
+
+
+@function
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    """gamma(n + 1); 0 for negative n."""
+    _refuse_exact("factorial", exact)
+    if extend != "zero":
+        raise SpecialFunctionError(
+            name="factorial",
+            problem=f"extend={extend!r} is not there for traced values",
+            remedy="use scipy.special.gamma(n + 1)",
+        )
+    (x,) = _doubles(n)
+    below = ops.compare.lt(x, 0)
+    out = sp.gamma(ops.arithmetic.add(ops.compare.select(below, 1.0, x), 1.0))
+    return wrap(ops.compare.select(below, 0.0, out))

@@ -1,0 +1,45 @@
+"""Names of a part of SciPy that is imported when one of them is first called without traced values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tracejit.numpy.dispatch import LIBRARIES, has_box, plain
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Part:
+    """A module of SciPy: `module` is its name, `load()` imports it, `names` are those that we have."""
+
+    def __init__(self, module: str, load: Callable[[], Any]) -> None:
+        self.module = module
+        self.load = load
+        self.names: dict[str, Any] = {}
+        LIBRARIES[module] = self._entries
+
+    def _entries(self, module: Any) -> dict[Any, Any]:
+        return {getattr(module, name): ours for name, ours in self.names.items()}
+
+    def function(self, fn: F) -> F:
+        """Decorator: SciPy's function of this name where no argument is traced, else `fn`."""
+        name = fn.__name__
+
+        @functools.wraps(fn)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if has_box(args) or (kwargs and has_box(kwargs.values())):
+                return fn(*args, **kwargs)
+            return plain(getattr(self.load(), name), args, kwargs)
+
+        if not call.__doc__:
+            call.__doc__ = f"`{self.module}.{name}`, for traced values too."
+        self.names[name] = call
+        return call  # type: ignore[return-value]
+
+    def other(self, name: str) -> Any:
+        """A name that is SciPy's own, for values that are not traced. Raises AttributeError."""
+        if name.startswith("__") or not hasattr(self.load(), name):
+            raise AttributeError(f"neither {self.module} nor tracejit.{self.module} has {name!r}")
+        return getattr(self.load(), name)

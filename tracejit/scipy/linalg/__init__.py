@@ -1,0 +1,106 @@
+"""`scipy.linalg` for traced values: the same names and arguments.
+
+Without traced values they are SciPy's own functions. Stacks of matrices are taken in the leading axes.
+`overwrite_…` is ignored, and `check_finite` too: values are not known while tracing.
+"""
+
+from typing import Any as _Any
+
+import numpy as _np
+
+from tracejit.ops import _lazy
+from tracejit.scipy.linalg.factors import (
+    cho_factor,
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    hessenberg,
+    lu,
+    lu_factor,
+    polar,
+    qr,
+    schur,
+    svd,
+    svdvals,
+)
+from tracejit.scipy.linalg.functions import (
+    coshm,
+    cosm,
+    expm,
+    expm_frechet,
+    sinhm,
+    sinm,
+    sqrtm,
+    tanhm,
+    tanm,
+)
+from tracejit.scipy.linalg.patterns import block_diag, circulant, hankel, khatri_rao, toeplitz
+from tracejit.scipy.linalg.systems import (
+    cho_solve,
+    det,
+    inv,
+    lstsq,
+    lu_solve,
+    norm,
+    pinv,
+    solve,
+    solve_banded,
+    solve_sylvester,
+    solve_triangular,
+    solveh_banded,
+)
+
+LinAlgError = _np.linalg.LinAlgError
+
+__all__ = [
+    "LinAlgError",
+    "block_diag",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "circulant",
+    "coshm",
+    "cosm",
+    "det",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "expm",
+    "expm_frechet",
+    "hankel",
+    "hessenberg",
+    "inv",
+    "khatri_rao",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "norm",
+    "pinv",
+    "polar",
+    "qr",
+    "schur",
+    "sinhm",
+    "sinm",
+    "solve",
+    "solve_banded",
+    "solve_sylvester",
+    "solve_triangular",
+    "solveh_banded",
+    "sqrtm",
+    "svd",
+    "svdvals",
+    "tanhm",
+    "tanm",
+    "toeplitz",
+]
+
+
+def __getattr__(name: str) -> _Any:
+    """SciPy's other names: functions that only take values that are not traced, such as `hilbert(3)`."""
+    if not name.startswith("_") and hasattr(_lazy.scipy_linalg(), name):
+        return getattr(_lazy.scipy_linalg(), name)
+    raise AttributeError(f"neither scipy.linalg nor tracejit.scipy.linalg has {name!r}")

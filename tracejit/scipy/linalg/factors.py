@@ -1,0 +1,222 @@
+"""`scipy.linalg`'s factorizations and eigenvalues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import ArgumentError
+from tracejit.numpy import linalg
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
+from tracejit.numpy.dispatch import dtype_of, raw, shape_of
+from tracejit.numpy.functions.matrices import matrices, matrix
+from tracejit.ops.decompositions import common as c
+from tracejit.scipy.linalg.calling import of_scipy, refuse
+from tracejit.tracing import wrap
+
+_d = ops.decompositions
+
+
+@of_scipy
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """U with a = Uᴴ U, or (`lower`) L with a = L Lᴴ; the other triangle of `a` is not read.
+
+    Raises LinAlgError where `a` is not positive definite.
+    """
+    return linalg.cholesky(a, upper=not lower)
+
+
+@of_scipy
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """(factor, lower) for `cho_solve`; as SciPy's, it has what `a` has in the other triangle."""
+    x = matrix("cho_factor", a)
+    low = _d.cholesky.cholesky(x if lower else c.mH(x), check=True)
+    keep = c.mask(x, "ge" if lower else "le")
+    return wrap(c.select(keep, low if lower else c.mH(low), x)), lower
+
+
+@of_scipy
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """(packed factors, row interchanges) for `lu_solve`."""
+    packed, pivots, _ = _d.lu.lu(matrix("lu_factor", a))
+    return wrap(packed), wrap(pivots)
+
+
+@of_scipy
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+) -> Any:
+    """P, L, U with a = P L U; P L and U for `permute_l`; P as row numbers for `p_indices`."""
+    packed, _, order = _d.lu.lu(matrix("lu", a))
+    n = len(shape_of(packed))
+    k = min(shape_of(packed)[-2:])
+    low = ops.arithmetic.add(c.tril(packed, -1), c.eye_like(packed))
+    low, up = wrap(low)[..., :, :k], wrap(c.triu(packed))[..., :k, :]
+    back = ops.sort.argsort(order, axis=n - 2)
+    if permute_l:
+        return wrap(_d.lu.take_rows(raw(low), back)), up
+    if p_indices:
+        return wrap(ops.create.convert_element_type(back, dtype=np.int32)), low, up
+    m = shape_of(packed)[-2]
+    rows = np.arange(m)
+    return (wrap(order)[..., None, :] == rows[:, None]).astype(c.real_of(dtype_of(packed))), low, up
+
+
+@of_scipy
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Q, R of `mode` 'full' or 'economic'; (R,) of 'r'."""
+    refuse("qr", pivoting=pivoting)
+    if mode not in ("full", "r", "economic"):
+        raise ArgumentError(name="qr", problem=f"mode={mode!r} is none of 'full', 'r', 'economic'")
+    q, r = _d.qr.qr(matrix("qr", a), full_matrices=mode != "economic")
+    return (wrap(r),) if mode == "r" else (wrap(q), wrap(r))
+
+
+@of_scipy
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """u, s, vh, or s alone."""
+    out = linalg.svd(a, full_matrices, compute_uv)
+    return tuple(out) if compute_uv else out
+
+
+@of_scipy
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Singular values, descending."""
+    return linalg.svdvals(a)
+
+
+@of_scipy
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: str | None = None,
+) -> Any:
+    """Eigenvalues and eigenvectors of Hermitian `a`, or of a v = w b v with positive definite `b`."""
+    refuse("eigh", subset_by_value=subset_by_value, type=None if type == 1 else type)
+    chosen = slice(None) if subset_by_index is None else slice(subset_by_index[0], subset_by_index[1] + 1)
+    if b is None:
+        x = matrix("eigh", a)
+        if eigvals_only:
+            return wrap(_d.eigh.eigvalsh(x, lower=lower, check=True))[..., chosen]
+        w, v = _d.eigh.eigh(x, lower=lower, check=True)
+    else:
+        x, y = matrices("eigh", a, b)
+        w, v = _generalized(x, y, lower)
+    return wrap(w)[..., chosen] if eigvals_only else (wrap(w)[..., chosen], wrap(v)[..., chosen])
+
+
+def _generalized(a: Any, b: Any, lower: bool) -> tuple[Any, Any]:
+    """With b = L Lᴴ: the eigenvalues of L⁻¹ a L⁻ᴴ; its vectors are Lᴴ v."""
+    low = _d.cholesky.cholesky(b if lower else c.mH(b), check=True)
+    solve = _d.triangular.triangular_solve
+    inner = solve(low, c.from_lower(a, lower), left_side=True, lower=True)
+    inner = solve(low, inner, left_side=False, lower=True, transpose_a=True, conjugate_a=True)
+    w, v = _d.eigh.eigh(inner, check=True)
+    return w, solve(low, v, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
+
+
+@of_scipy
+def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **options: Any) -> Any:
+    """The eigenvalues that `eigh` gives."""
+    return eigh(a, b, lower=lower, eigvals_only=True, **options)
+
+
+@of_scipy
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Eigenvalues and right eigenvectors, complex."""
+    refuse("eig", b=b, left=left, homogeneous_eigvals=homogeneous_eigvals)
+    return tuple(linalg.eig(a)) if right else linalg.eigvals(a)
+
+
+@of_scipy
+def eigvals(a: Any, b: Any = None, **options: Any) -> Any:
+    """Eigenvalues, complex."""
+    return eig(a, b, right=False, **options)
+
+
+@of_scipy
+def schur(
+    a: Any,
+    output: str = "real",
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    sort: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """T, Z with a = Z T Zᴴ: the real form, or for `output` 'complex' the triangular one. No derivative."""
+    refuse("schur", sort=sort)
+    x = matrix("schur", a)
+    t, z = _d.schur.schur(c.to_complex(x) if output in ("complex", "c") else x)
+    return wrap(t), wrap(z)
+
+
+@of_scipy
+def hessenberg(a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The Hessenberg form (without balancing), and Q with a = Q H Qᴴ for `calc_q`. No derivative."""
+    packed, taus = _d.schur.hessenberg(matrix("hessenberg", a))
+    form = wrap(c.triu(packed, -1))
+    if not calc_q:
+        return form
+    n = shape_of(packed)[-1]
+    one = wrap(c.eye_like(packed))
+    if n < 2:
+        return form, one
+    inner = _d.householder.householder_product(ops.slices.slice(
+        packed, start_indices=(*(0 for _ in shape_of(packed)[:-2]), 1, 0), limit_indices=(*shape_of(packed)[:-1], n - 1)
+    ), taus)  # fmt: skip
+    corner = tnp[np.pad](wrap(inner), [(0, 0)] * (len(shape_of(packed)) - 2) + [(1, 0), (1, 0)])
+    first = (np.arange(n)[:, None] == 0) & (np.arange(n) == 0)
+    return form, tnp[np.where](first, one, corner)
+
+
+@of_scipy
+def polar(a: Any, side: str = "right") -> Any:
+    """U and positive semidefinite P with a = U P, or for `side` 'left' a = P U."""
+    if side not in ("right", "left"):
+        raise ArgumentError(name="polar", problem="`side` must be either 'right' or 'left'")
+    u, s, vh = linalg.svd(a, full_matrices=False)
+    matmul = tnp[np.matmul]
+    p = (
+        matmul(vh.mT.conj() * s[..., None, :], vh)
+        if side == "right"
+        else matmul(u * s[..., None, :], u.mT.conj())
+    )
+    return matmul(u, vh), p

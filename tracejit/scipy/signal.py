@@ -1,0 +1,256 @@
+"""`scipy.signal` for traced values: convolutions, correlations, detrend and lfilter.
+
+Without traced values they are SciPy's own functions. Names that are not here are SciPy's.
+"""
+
+from __future__ import annotations
+
+import math as _math
+import operator as _operator
+from itertools import pairwise as _pairwise
+from typing import Any
+
+import numpy as _np
+
+from tracejit import dtypes as _dtypes
+from tracejit import ops as _ops
+from tracejit.control.loops import scan as _scan
+from tracejit.errors import ArgumentError as _ArgumentError
+from tracejit.numpy import NUMPY_TO_TRACEJIT as _TNP
+from tracejit.numpy import fft as _fft
+from tracejit.numpy.dispatch import cast as _cast
+from tracejit.numpy.dispatch import convert as _convert
+from tracejit.numpy.dispatch import dtype_of as _dtype_of
+from tracejit.numpy.dispatch import raw as _raw
+from tracejit.numpy.dispatch import result_type as _result_type
+from tracejit.numpy.dispatch import shape_of as _shape_of
+from tracejit.ops._lazy import scipy_signal as _scipy_signal
+from tracejit.ops.conv import Config as _Config
+from tracejit.ops.conv import ConvDimensionNumbers as _ConvDimensionNumbers
+from tracejit.ops.dims import normalize_axis as _normalize_axis
+from tracejit.scipy.lazily import Part as _Part
+from tracejit.tracing import to_raw as _to_raw
+from tracejit.tracing import wrap as _wrap
+
+_part = _Part("scipy.signal", _scipy_signal)
+_MODES = ("full", "same", "valid")
+_PADS = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
+_LARGE = 512  # elements of the smaller operand from which transforms are cheaper
+
+
+def _operands(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
+    """Raw operands of one dtype and rank, the larger one first where the mode is 'valid'."""
+    dtype = _result_type(in1, in2)
+    x, w = _convert(in1, dtype), _convert(in2, dtype)
+    if mode not in _MODES:
+        raise _ArgumentError(name=name, problem="acceptable mode flags are 'valid', 'same', or 'full'")
+    a, b = _shape_of(x), _shape_of(w)
+    if len(a) != len(b):
+        raise _ArgumentError(name=name, problem="in1 and in2 should have the same dimensionality")
+    if mode == "valid" and not all(m >= n for m, n in zip(a, b, strict=True)):
+        if not all(m <= n for m, n in zip(a, b, strict=True)):
+            raise _ArgumentError(
+                name=name, problem="one input is at least as large as the other in every dimension"
+            )
+        return w, x
+    return x, w
+
+
+def _reversed(x: Any) -> Any:
+    return _ops.shape.rev(x, dimensions=tuple(range(len(_shape_of(x)))))
+
+
+def _conj(x: Any) -> Any:
+    return _ops.complexes.conj(x) if _dtype_of(x).kind == "c" else x
+
+
+def _direct(x: Any, w: Any, mode: str) -> Any:
+    """The convolution of raw operands by sums of products."""
+    rank = len(_shape_of(x))
+    # The middle of the full result, 'same', begins (n - 1) // 2 elements in.
+    after = {"full": lambda n: n - 1, "valid": lambda n: 0, "same": lambda n: (n - 1) // 2}[mode]
+    before = {"full": lambda n: n - 1, "valid": lambda n: 0, "same": lambda n: n // 2}[mode]
+    pads = [(before(n), after(n)) for n in _shape_of(w)]
+    axes = tuple(range(rank + 2))
+    ones = (1,) * rank
+    config = _Config(ones, tuple(pads), ones, ones, _ConvDimensionNumbers(axes, axes, axes))
+    x, w = (_ops.shape.expand_dims(a, (0, 1)) for a in (x, _reversed(w)))
+    out = _ops.conv.conv_general_dilated(x, w, config)
+    return _ops.shape.squeeze(out, dimensions=(0, 1))
+
+
+def _is_empty(x: Any, w: Any) -> bool:
+    return 0 in _shape_of(x) or 0 in _shape_of(w)
+
+
+@_part.function
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The convolution of arrays of any rank; by Fourier transforms if `method` is 'fft', or if it is 'auto'
+    and they are large arrays of floats."""
+    x, w = _operands("convolve", in1, in2, mode)
+    if _is_empty(x, w):
+        return _wrap(_np.zeros(0, _dtype_of(x)))
+    floats = _dtypes.is_inexact(_dtype_of(x))
+    small = min(_math.prod(_shape_of(x)), _math.prod(_shape_of(w)))
+    if method == "fft" or (method == "auto" and floats and small >= _LARGE):
+        out = _raw(fftconvolve(in1, in2, mode))
+        out = out if floats else _ops.arithmetic.rint(out)
+        return _wrap(_cast(out, _dtype_of(x)))
+    if method not in ("auto", "direct"):
+        raise _ArgumentError(name="convolve", problem="acceptable methods are 'auto', 'direct', or 'fft'")
+    return _wrap(_direct(x, w, mode))
+
+
+@_part.function
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The cross-correlation: `in2` reversed and conjugated, convolved with `in1`."""
+    return convolve(_wrap(_raw(in1)), _wrap(_conj(_reversed(_raw(in2)))), mode, method)
+
+
+@_part.function
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """The convolution by Fourier transforms, along `axes` (all if None; the others broadcast)."""
+    x, w = _raw(in1), _raw(in2)
+    ndim = len(_shape_of(x))
+    if ndim != len(_shape_of(w)) or mode not in _MODES:
+        raise _ArgumentError(name="fftconvolve", problem=f"ranks differ, or mode {mode!r} is unknown")
+    if _is_empty(x, w):
+        return _wrap(_np.zeros(0, _result_type(in1, in2)))
+    axes = range(ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
+    axes = [_normalize_axis("fftconvolve", _operator.index(a), ndim) for a in axes]
+    m, n = ([_shape_of(a)[k] for k in axes] for a in (x, w))
+    if mode == "valid" and not all(a >= b for a, b in zip(m, n, strict=True)):
+        if not all(a <= b for a, b in zip(m, n, strict=True)):
+            raise _ArgumentError(
+                name="fftconvolve", problem="one input is at least as large as the other in every dimension"
+            )
+        x, w, m, n = w, x, n, m
+    full = [a + b - 1 for a, b in zip(m, n, strict=True)]
+    out = _wrap(x) * _wrap(w) if not axes else _by_transforms(x, w, full, axes)
+    sizes = {"full": full, "same": m, "valid": [a - b + 1 for a, b in zip(m, n, strict=True)]}[mode]
+    for axis, whole, size in zip(axes, full, sizes, strict=True):
+        start = (whole - size) // 2
+        out = out[(slice(None),) * axis + (slice(start, start + size),)]
+    return out
+
+
+def _by_transforms(x: Any, w: Any, full: list[int], axes: list[int]) -> Any:
+    real = _dtype_of(x).kind != "c" and _dtype_of(w).kind != "c"
+    forward, back = (_fft.rfftn, _fft.irfftn) if real else (_fft.fftn, _fft.ifftn)
+    single = _np.dtype(_np.float16)
+    x, w = (_cast(a, _np.dtype(_np.float32)) if _dtype_of(a) == single else a for a in (x, w))
+    return back(forward(_wrap(x), full, axes) * forward(_wrap(w), full, axes), full, axes)
+
+
+@_part.function
+def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """The convolution of matrices; beyond its edges `in1` is `fillvalue`, wraps around or is mirrored."""
+    x, w = _operands("convolve2d", in1, in2, mode)
+    if len(_shape_of(x)) != 2:
+        raise _ArgumentError(name="convolve2d", problem="inputs must both be 2-D arrays")
+    if boundary not in _PADS:
+        raise _ArgumentError(name="convolve2d", problem="boundary is 'fill', 'wrap' or 'symm'")
+    if mode == "valid" or (boundary == "fill" and type(fillvalue) in (int, float) and fillvalue == 0):
+        return _wrap(_direct(x, w, mode))
+    options = {"constant_values": fillvalue} if boundary == "fill" else {}
+    pads = [(n - 1, n - 1) for n in _shape_of(w)]
+    padded = _TNP[_np.pad](_wrap(x), pads, mode=_PADS[boundary], **options)
+    out = _wrap(_direct(_raw(padded), w, "valid"))
+    if mode == "full":
+        return out
+    starts = [(n - 1) // 2 for n in _shape_of(w)]
+    return out[tuple(slice(s, s + n) for s, n in zip(starts, _shape_of(x), strict=True))]
+
+
+@_part.function
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """The cross-correlation of matrices."""
+    x, w = _raw(in1), _raw(in2)
+    swapped = mode == "valid" and any(m < n for m, n in zip(_shape_of(x), _shape_of(w), strict=True))
+    if swapped:
+        x, w = w, x
+    if mode == "same":  # its middle is that of the correlation, which begins one element later for even sizes
+        out = correlate2d(_wrap(x), _wrap(w), "full", boundary, fillvalue)
+        starts = [n // 2 for n in _shape_of(w)]
+        return out[tuple(slice(s, s + n) for s, n in zip(starts, _shape_of(x), strict=True))]
+    out = convolve2d(_wrap(x), _wrap(_conj(_reversed(w))), mode, boundary, fillvalue)
+    return _wrap(_conj(_reversed(_raw(out)))) if swapped else out
+
+
+@_part.function
+def detrend(
+    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
+) -> Any:
+    """Without its mean ('constant'), or its line of least squares ('linear') between break points `bp`."""
+    x = _raw(data)
+    x = x if _dtypes.is_inexact(_dtype_of(x)) and _dtype_of(x).itemsize >= 4 else _cast(x, _dtypes.float64)
+    axis = _normalize_axis("detrend", axis, len(_shape_of(x)))
+    if type in ("constant", "c"):
+        return _wrap(x) - _TNP[_np.mean](_wrap(x), axis=axis, keepdims=True)
+    if type not in ("linear", "l"):
+        raise _ArgumentError(name="detrend", problem="trend type must be 'linear' or 'constant'")
+    n = _shape_of(x)[axis]
+    ends = _np.sort(_np.unique(_np.concatenate([[0], _np.atleast_1d(bp), [n]])))
+    if ends[-1] > n:
+        raise _ArgumentError(
+            name="detrend", problem="breakpoints must be less than length of data along given axis"
+        )
+    basis = _np.zeros((n, 2 * (len(ends) - 1)), _dtype_of(x))
+    for k, (start, stop) in enumerate(_pairwise(ends)):
+        line = _np.linspace(-1, 1, stop - start) if stop - start > 1 else _np.zeros(1)
+        basis[start:stop, 2 * k] = 1 / _math.sqrt(stop - start)
+        basis[start:stop, 2 * k + 1] = line / max(_math.sqrt(float(line @ line)), 1e-300)
+    rows = _TNP[_np.moveaxis](_wrap(x), axis, -1)
+    rows = rows - (rows @ basis) @ basis.T
+    return _TNP[_np.moveaxis](rows, -1, axis)
+
+
+@_part.function
+def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """The filter a[0] y[n] = b[0] x[n] + b[1] x[n-1] + … - a[1] y[n-1] - …, as one loop; with the initial
+    state `zi` also the last state. It is the transposed direct form II."""
+    dtype = _result_type(b, a, x, *([] if zi is None else [zi]))
+    dtype = dtype if _dtypes.is_inexact(dtype) else _dtypes.float64
+    taps, back, signal = (_wrap(_convert(v, dtype)) for v in (b, a, x))
+    if taps.ndim != 1 or back.ndim != 1 or not signal.ndim:
+        raise _ArgumentError(name="lfilter", problem="b and a are vectors, and x has at least one axis")
+    count = max(taps.shape[0], back.shape[0])
+    taps, back = (_TNP[_np.pad](v / back[0], (0, count - v.shape[0])) for v in (taps, back))
+    axis = _normalize_axis("lfilter", axis, signal.ndim)
+    rows = _TNP[_np.moveaxis](signal, axis, 0)
+    shape = (count - 1, *rows.shape[1:])
+    if zi is None:
+        state = _wrap(_ops.shape.broadcast_to(dtype.type(0), shape))
+    else:
+        state = _TNP[_np.broadcast_to](_TNP[_np.moveaxis](_wrap(_convert(zi, dtype)), axis, 0), shape)
+    spread = (slice(None), *[None] * (rows.ndim - 1))
+    late, damp, zero = taps[1:][spread], back[1:][spread], _np.zeros((1, *rows.shape[1:]), dtype)
+
+    def step(z: Any, v: Any) -> tuple[Any, Any]:
+        if count == 1:
+            return z, taps[0] * v
+        y = taps[0] * v + z[0]
+        return _TNP[_np.concatenate]([z[1:], zero]) + late * v - damp * y, y
+
+    last, out = _scan(step, _wrap(_to_raw(state)), rows)
+    out = _TNP[_np.moveaxis](out, 0, axis)
+    return out if zi is None else (out, _TNP[_np.moveaxis](last, 0, axis))
+
+
+__all__ = [
+    "convolve",
+    "convolve2d",
+    "correlate",
+    "correlate2d",
+    "detrend",
+    "fftconvolve",
+    "lfilter",
+]
+
+
+def __getattr__(name: str) -> Any:
+    return _part.other(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *dir(_scipy_signal())})

@@ -1,0 +1,41 @@
+"""scipy.special for traced arrays: `from tracejit.scipy.special import logsumexp`.
+
+Every function takes arrays, NumPy and Python scalars, and traced values. Without traced values it is SciPy's own.
+User code that is traced may import them from SciPy itself. Names that are not here are SciPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit import numpy as _tnp
+from tracejit.ops._lazy import scipy_special as _scipy_special
+from tracejit.scipy import formulas as _formulas
+from tracejit.scipy import functions as _functions  # noqa: F401  (it registers its functions)
+from tracejit.scipy import registry as _registry
+
+for _name, (_fn, _nin) in _formulas.TABLE.items():
+    _registry.ufunc(_name, _fn, _nin)
+for _name, _fn in _formulas.PAIRS.items():
+    _registry.ufunc(_name, _fn, 1, 2)
+
+sinc = _tnp.sinc
+
+globals().update(_registry.NAMES)
+
+__all__ = ["sinc"]
+__all__ += list(_registry.NAMES)
+
+
+def __getattr__(name: str) -> Any:
+    """SciPy's other names, for values that are not traced."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    special = _scipy_special()
+    if hasattr(special, name):
+        return getattr(special, name)
+    raise AttributeError(f"neither scipy.special nor tracejit.scipy.special has {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *dir(_scipy_special())})

@@ -1,0 +1,230 @@
+"""scipy.stats for traced arrays: densities, distribution functions and quantiles of the usual distributions.
+
+    from tracejit.scipy.stats import norm
+
+User code that is traced may import them from SciPy itself. Without traced values, and for methods that are not
+here (such as `rvs` and `fit`), they are SciPy's own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tracejit import numpy as tnp
+from tracejit.ops._lazy import scipy_stats as _scipy_stats
+from tracejit.scipy import special as sp
+from tracejit.scipy.distributions import Distribution
+
+_INF = np.inf
+_REAL = (-_INF, _INF)
+_POSITIVE = (0.0, _INF)
+_UNIT = (0.0, 1.0)
+_LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+
+# ---------------------------------------------------------------- on the real line
+
+norm = Distribution(
+    "norm",
+    0,
+    _REAL,
+    logpdf=lambda z: -0.5 * tnp.square(z) - _LOG_SQRT_2PI,
+    cdf=sp.ndtr,
+    sf=lambda z: sp.ndtr(-z),
+    logcdf=sp.log_ndtr,
+    logsf=lambda z: sp.log_ndtr(-z),
+    ppf=sp.ndtri,
+    isf=lambda q: -sp.ndtri(q),
+)
+
+
+def _laplace_tail(z: Any) -> Any:
+    """The probability beyond z."""
+    half = 0.5 * tnp.exp(-tnp.abs(z))
+    return tnp.where(z < 0, 1 - half, half)
+
+
+def _laplace_quantile(q: Any) -> Any:
+    left = tnp.less(q, 0.5)
+    return tnp.where(
+        left, tnp.log(2 * tnp.where(left, q, 0.25)), -tnp.log(2 * (1 - tnp.where(left, 0.75, q)))
+    )
+
+
+laplace = Distribution(
+    "laplace",
+    0,
+    _REAL,
+    logpdf=lambda z: -tnp.abs(z) - math.log(2.0),
+    cdf=lambda z: _laplace_tail(-z),
+    sf=_laplace_tail,
+    ppf=_laplace_quantile,
+    isf=lambda q: -_laplace_quantile(q),
+)
+
+logistic = Distribution(
+    "logistic",
+    0,
+    _REAL,
+    logpdf=lambda z: -tnp.abs(z) - 2 * tnp.log1p(tnp.exp(-tnp.abs(z))),
+    cdf=sp.expit,
+    sf=lambda z: sp.expit(-z),
+    logcdf=sp.log_expit,
+    logsf=lambda z: sp.log_expit(-z),
+    ppf=sp.logit,
+    isf=lambda q: -sp.logit(q),
+)
+
+
+def _cauchy_quantile(q: Any) -> Any:
+    inner = tnp.tan(math.pi * (q - 0.5))
+    return tnp.where(tnp.equal(q, 0), -_INF, tnp.where(tnp.equal(q, 1), _INF, inner))
+
+
+cauchy = Distribution(
+    "cauchy",
+    0,
+    _REAL,
+    logpdf=lambda z: -math.log(math.pi) - tnp.log1p(tnp.square(z)),
+    cdf=lambda z: tnp.arctan2(1.0, -z) / math.pi,
+    sf=lambda z: tnp.arctan2(1.0, z) / math.pi,
+    ppf=_cauchy_quantile,
+    isf=lambda q: -_cauchy_quantile(q),
+)
+
+
+def _t_log_density(z: Any, df: Any) -> Any:
+    constant = sp.gammaln((df + 1) / 2) - sp.gammaln(df / 2) - 0.5 * tnp.log(df * math.pi)
+    return constant - (df + 1) / 2 * tnp.log1p(tnp.square(z) / df)
+
+
+def _t_tail(z: Any, df: Any) -> Any:
+    """The probability beyond z: half an incomplete beta function of df/(df + z**2)."""
+    half = 0.5 * sp.betainc(df / 2, 0.5, df / (df + tnp.square(z)))
+    return tnp.where(z < 0, 1 - half, half)
+
+
+t = Distribution("t", 1, _REAL, logpdf=_t_log_density, cdf=lambda z, df: _t_tail(-z, df), sf=_t_tail)
+
+# ---------------------------------------------------------------- on the half-line and on intervals
+
+expon = Distribution(
+    "expon",
+    0,
+    _POSITIVE,
+    logpdf=lambda z: -z,
+    cdf=lambda z: -tnp.expm1(-z),
+    sf=lambda z: tnp.exp(-z),
+    logsf=lambda z: -z,
+    ppf=lambda q: -tnp.log1p(-q),
+    isf=lambda q: -tnp.log(q),
+)
+
+gamma = Distribution(
+    "gamma",
+    1,
+    _POSITIVE,
+    logpdf=lambda z, a: sp.xlogy(a - 1, z) - z - sp.gammaln(a),
+    cdf=lambda z, a: sp.gammainc(a, z),
+    sf=lambda z, a: sp.gammaincc(a, z),
+    ppf=lambda q, a: sp.gammaincinv(a, q),
+    isf=lambda q, a: sp.gammainccinv(a, q),
+)
+
+chi2 = Distribution(
+    "chi2",
+    1,
+    _POSITIVE,
+    logpdf=lambda z, df: sp.xlogy(df / 2 - 1, z) - z / 2 - sp.gammaln(df / 2) - df * (0.5 * math.log(2.0)),
+    cdf=lambda z, df: sp.gammainc(df / 2, z / 2),
+    sf=lambda z, df: sp.gammaincc(df / 2, z / 2),
+    ppf=lambda q, df: 2 * sp.gammaincinv(df / 2, q),
+    isf=lambda q, df: 2 * sp.gammainccinv(df / 2, q),
+)
+
+pareto = Distribution(
+    "pareto",
+    1,
+    (1.0, _INF),
+    logpdf=lambda z, b: tnp.log(b) - (b + 1) * tnp.log(z),
+    cdf=lambda z, b: -tnp.expm1(-b * tnp.log(z)),
+    sf=lambda z, b: tnp.exp(-b * tnp.log(z)),
+    logsf=lambda z, b: -b * tnp.log(z),
+    ppf=lambda q, b: tnp.exp(-tnp.log1p(-q) / b),
+)
+
+uniform = Distribution(
+    "uniform",
+    0,
+    _UNIT,
+    logpdf=lambda z: tnp.zeros_like(z),
+    cdf=lambda z: z,
+    sf=lambda z: 1 - z,
+    ppf=lambda q: q,
+    isf=lambda q: 1 - q,
+)
+
+beta = Distribution(
+    "beta",
+    2,
+    _UNIT,
+    logpdf=lambda z, a, b: sp.xlog1py(b - 1, -z) + sp.xlogy(a - 1, z) - sp.betaln(a, b),
+    cdf=lambda z, a, b: sp.betainc(a, b, z),
+    sf=lambda z, a, b: sp.betaincc(a, b, z),
+    ppf=lambda q, a, b: sp.betaincinv(a, b, q),
+)
+
+# ---------------------------------------------------------------- on the whole numbers
+
+bernoulli = Distribution("bernoulli", 1, _UNIT, logpmf=lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p))
+
+
+def _binom_log_probability(k: Any, n: Any, p: Any) -> Any:
+    inside = k <= n
+    k = tnp.where(inside, k, 0)
+    choices = sp.gammaln(n + 1) - sp.gammaln(k + 1) - sp.gammaln(n - k + 1)
+    return tnp.where(inside, choices + sp.xlogy(k, p) + sp.xlog1py(n - k, -p), -_INF)
+
+
+binom = Distribution("binom", 2, _POSITIVE, logpmf=_binom_log_probability)
+
+geom = Distribution("geom", 1, (1.0, _INF), logpmf=lambda k, p: sp.xlog1py(k - 1, -p) + tnp.log(p))
+
+poisson = Distribution(
+    "poisson",
+    1,
+    _POSITIVE,
+    logpmf=lambda k, mu: sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu,
+    cdf=lambda k, mu: sp.pdtr(k, mu),
+    sf=lambda k, mu: sp.pdtrc(k, mu),
+)
+
+__all__ = [
+    "bernoulli",
+    "beta",
+    "binom",
+    "cauchy",
+    "chi2",
+    "expon",
+    "gamma",
+    "geom",
+    "laplace",
+    "logistic",
+    "norm",
+    "pareto",
+    "poisson",
+    "t",
+    "uniform",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """SciPy's other names, for values that are not traced."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    stats = _scipy_stats()
+    if hasattr(stats, name):
+        return getattr(stats, name)
+    raise AttributeError(f"neither scipy.stats nor tracejit.scipy.stats has {name!r}")
