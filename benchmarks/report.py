@@ -48,7 +48,10 @@ def markdown(rows: list[Row], names: list[str], env: dict[str, Any]) -> str:
         dtype = {"f8": "float64", "f4": "float32"}.get(r.case.dtype, r.case.dtype)
         lines.append("| " + " | ".join([r.case.label, r.case.size, dtype, *times, ratio]) + " |")
     versions = ", ".join(f"{n} {v}" for n, v in env["versions"].items())
-    note = f"{env['date']}, {env['processor']}, {env['threads']} thread(s), Python {env['python']}; {versions}. Milliseconds a call, medians of interleaved samples."
+    note = (
+        f"{env['date']}, {env['processor']}, {env['threads']} thread(s), Python {env['python']}; {versions}. "
+        "Milliseconds a call, medians of interleaved samples."
+    )
     return "\n".join([*lines, "", note, "", summary(rows)])
 
 
@@ -126,7 +129,8 @@ def write_picture(path: Path, rows: list[Row], env: dict[str, Any]) -> None:
             f'<text x="{left - 6}" y="{y + 11}" text-anchor="end">{r.case.label} {r.case.size} {r.case.dtype}</text>'
         )
         parts.append(
-            f'<rect x="{min(middle, middle + length):.1f}" y="{y + 2}" width="{abs(length):.1f}" height="11" fill="{colour}"/>'
+            f'<rect x="{min(middle, middle + length):.1f}" y="{y + 2}" width="{abs(length):.1f}" '
+            f'height="11" fill="{colour}"/>'
         )
         parts.append(f'<text x="{left + width + 6}" y="{y + 11}">{ratio:.2f} {r.best_peer}</text>')
     path.write_text("\n".join([*parts, "</svg>"]) + "\n")

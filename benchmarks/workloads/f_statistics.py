@@ -117,7 +117,9 @@ def reprojection(xp: Any, cam: Any, point: Any, feature: Any) -> Any:
     theta = xp.sqrt(theta2)
     axis = r / theta
     rotated = (
-        point * xp.cos(theta) + xp.cross(axis, point) * xp.sin(theta) + axis * (axis * point).sum() * (1 - xp.cos(theta))
+        point * xp.cos(theta)
+        + xp.cross(axis, point) * xp.sin(theta)
+        + axis * (axis * point).sum() * (1 - xp.cos(theta))
     )  # fmt: skip
     p = rotated + c
     q = p[:2] / p[2]

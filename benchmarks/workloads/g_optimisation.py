@@ -30,7 +30,11 @@ def rosenbrock_hvp(lib: Any, x: Any) -> Any:
 
 
 @workload(
-    "100 variables", "optimisation", make=start, sizes={"middle": {"n": 100}, "large": {"n": 300}}, modes=("jacobian", "hessian")
+    "100 variables",
+    "optimisation",
+    make=start,
+    sizes={"middle": {"n": 100}, "large": {"n": 300}},
+    modes=("jacobian", "hessian"),
 )  # fmt: skip
 def coupled(lib: Any, x: Any) -> Any:
     y = lib.np.sin(x) * lib.np.exp(-(x**2)) + x * x[::-1]

@@ -174,9 +174,7 @@ def scan_callback(L: Any, x: Any, n: Any) -> Any:
     """A callback that chooses, by integers, what the loop differentiates."""
 
     def step(k: Any, r: Any) -> Any:
-        k = L.pure_callback(
-            lambda k: np.asarray((3 * k + 1) % 4), np.int64(0), k, vmap_method="sequential"
-        )
+        k = L.pure_callback(lambda k: np.asarray((3 * k + 1) % 4), np.int64(0), k, vmap_method="sequential")
         return k, np.sin(x[k]) * r
 
     return L.scan(step, np.int64(1), x)
@@ -458,7 +456,9 @@ def scalar(f: Callable[..., Any], loops: Any) -> Callable[..., Any]:
         total: Any = 0.0
         for k, y in enumerate(tree.leaves(f(loops, x, n))):
             if y is not None and np.issubdtype(np.result_type(y), np.floating):
-                total = total + np.sum(np.cos(1.0 + k + np.arange(np.size(y))).reshape(np.shape(y)) * y * (y + 0.3))
+                total = total + np.sum(
+                    np.cos(1.0 + k + np.arange(np.size(y))).reshape(np.shape(y)) * y * (y + 0.3)
+                )
         return total
 
     return g

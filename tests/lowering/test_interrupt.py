@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,14 @@ LOOPS: dict[str, tuple[Callable[..., Any], Any]] = {
     "small matrices": (matrices, np.eye(3)),
     "BLAS": (matrices, np.eye(200)),
 }
+
+
+@pytest.fixture(autouse=True)
+def _keyboard() -> Iterator[None]:
+    """Python's handler, which processes that are started in the background don't have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("compiled", [False, True])

@@ -87,7 +87,7 @@ def test_permutations_and_choices() -> None:
 
 def test_edges() -> None:
     key = random.key(10)
-    assert random.poisson(key, np.array([0.0, np.nan, -1.0])).tolist() == [0, -1, -1]
+    assert random.poisson(key, np.array([0.0, np.nan, -1.0, np.inf])).tolist() == [0, -1, -1, -1]
     assert random.binomial(key, np.array([5, 5, 0]), np.array([0.0, 1.0, 0.5])).tolist() == [0, 5, 0]
     assert np.isnan(random.binomial(key, 3, 1.5))
     assert random.randint(key, (3,), 5, 5).tolist() == [5, 5, 5]

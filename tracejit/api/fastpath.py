@@ -22,9 +22,10 @@ class FastCall:
         operands = [native.operand(a) for a in args]
         # Captured arrays may change their layout between calls; arguments have it in the key.
         self.direct = not program.const_sources and program.single and all(map(_same, operands, args))
-        self.native: Any = (
-            program.compiled(tuple(map(native.element_strides, operands))).run.call if self.direct else None
-        )
+        self.native: Any = None
+        if self.direct:
+            compiled = program.compiled(tuple(map(native.element_strides, operands)))
+            self.native = compiled if compiled.constants else compiled.run.call
         self.scalar = self.direct and program.jaxpr.outs[0].aval.shape == ()
 
     def constants(self) -> list[Any] | None:

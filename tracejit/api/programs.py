@@ -100,7 +100,7 @@ class Program:
             self._check_written(inputs)
             self._check_donated(inputs)
         given = [a.copy() for a in arrays] if config.checks and not self.simple else arrays
-        outs = compiled.run(*arrays)
+        outs = compiled(*arrays)
         if config.checks:
             native.check_finite(self.jaxpr, given, outs)
         for n in self.written:

@@ -14,6 +14,7 @@ from tracejit.api.running import our_errors
 from tracejit.api.signature import Call
 from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError
 from tracejit.interpreters import leaks
+from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
@@ -58,6 +59,8 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
         changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
         news = [*(b.storage.value for _, b in captured), *(boxes[n].storage.value for n in changed)]
         jaxpr, consts = trace.freeze(args, [*outs, *news])
+        jaxpr, more = lift(jaxpr)  # arrays that users' rules captured are read anew at every call as well
+        consts = [*more, *consts]
     arrays = guards.arrays()
     if arrays is None:
         return None

@@ -18,7 +18,6 @@ from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
 from tracejit.tracing import bind, call_user, to_raw, wrap
 
-
 _NONE: Any = object()  # `operand=None` is an operand
 
 
@@ -59,9 +58,7 @@ def _operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
     return (operand,)
 
 
-def switch(
-    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NONE
-) -> Any:
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NONE) -> Any:
     """`branches[index](*operands)`; an index out of range is clamped.
 
     Raises:

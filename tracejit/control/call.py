@@ -131,5 +131,5 @@ call_op = Op(
     simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["jaxpr"]),
     bounds=NO_BOUNDS,
-    kernel=CallRegion(),
+    kernel=CallRegion(leading=()),
 )

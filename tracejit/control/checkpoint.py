@@ -26,6 +26,7 @@ from tracejit.control.regions import (
 from tracejit.control.residuals import once_only, rematerialize
 from tracejit.control.staging import flatten, stage_user
 from tracejit.interpreters import jit
+from tracejit.interpreters.closed import with_constants
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jvp import jvp_jaxpr
@@ -192,7 +193,7 @@ def _flat(jaxpr: Jaxpr) -> Jaxpr:
     trace = _Inliner(ROOT, jaxpr.name)
     args = make_args(trace, jaxpr_arg_avals(jaxpr), [v.bounds for v in jaxpr.invars])
     with new_trace(trace):
-        return trace.freeze(args, eval_jaxpr(jaxpr, args))[0]
+        return with_constants(*trace.freeze(args, eval_jaxpr(jaxpr, args)))
 
 
 def _saved(forward: Jaxpr, policy: Policy) -> list[Any]:
@@ -252,5 +253,5 @@ checkpoint_op = Op(
     simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["jaxpr"]),
     bounds=NO_BOUNDS,
-    kernel=CallRegion(),
+    kernel=CallRegion(leading=()),
 )

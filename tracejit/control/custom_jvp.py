@@ -229,5 +229,5 @@ custom_jvp_op = Op(
     simplify=NO_IDENTITIES,
     effects=lambda params: frozenset() if params["jaxpr"] is None else union_effects(params["jaxpr"]),
     bounds=NO_BOUNDS,
-    kernel=CallRegion(),
+    kernel=CallRegion(leading=("consts",)),
 )

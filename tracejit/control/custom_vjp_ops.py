@@ -147,7 +147,7 @@ custom_vjp_op = Op(
     simplify=NO_IDENTITIES,
     effects=lambda params: frozenset() if params["jaxpr"] is None else union_effects(params["jaxpr"]),
     bounds=NO_BOUNDS,
-    kernel=CallRegion(),
+    kernel=CallRegion(leading=("consts",)),
 )
 
 

@@ -39,14 +39,26 @@ def linear_call(
     Raises:
         CustomRuleError: `fun_transpose` does not return what `linear_args` is.
     """
+    return call_linear(fun, fun_transpose, residual_args, linear_args)
+
+
+def call_linear(
+    fun: Callable[..., Any],
+    fun_transpose: Callable[..., Any],
+    residual_args: Any,
+    linear_args: Any,
+    eager_constants: bool = True,
+) -> Any:
+    """`linear_call`; without `eager_constants` its residuals are those given, and no small constants."""
     res, lin = flatten(residual_args), flatten(linear_args)
     name = getattr(fun, "__name__", "linear_call")
-    weak = [*res.weak, *lin.weak]
-    staged = stage_user(fun, [res.tree, lin.tree], arg_avals([*res.raw, *lin.raw]), weak, name)
+
+    def staged_of(f: Callable[..., Any], trees: Any, raw: Any, weak: Any) -> Staged:
+        return stage_user(f, trees, arg_avals(raw), weak, name, eager_constants=eager_constants)
+
+    staged = staged_of(fun, [res.tree, lin.tree], [*res.raw, *lin.raw], [*res.weak, *lin.weak])
     inputs = [*res.raw, *map(Typed, staged.out_avals)]
-    back = stage_user(
-        fun_transpose, [res.tree, staged.out_tree], arg_avals(inputs), [*res.weak, *staged.weak], name
-    )
+    back = staged_of(fun_transpose, [res.tree, staged.out_tree], inputs, [*res.weak, *staged.weak])
     _check(name, back, lin)
     outs = bind(
         linear_call_op,

@@ -12,6 +12,7 @@ from typing import Any
 
 from tracejit import dtypes
 from tracejit.errors import DynamicExtentError
+from tracejit.interpreters.closed import with_constants
 from tracejit.interpreters.core import eval_jaxpr, rename_dims
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
@@ -49,8 +50,7 @@ def build(fn: Callable[..., Sequence[Any]], inputs: Sequence[Any], name: str = "
     trace = _Recorder(ROOT, name)
     args = make_args(trace, arg_avals(inputs), [getattr(v, "bounds", None) for v in inputs])
     with new_trace(trace):
-        jaxpr, consts = trace.freeze(args, fn(*args))
-    assert not consts, "a region closes over nothing"
+        jaxpr = with_constants(*trace.freeze(args, fn(*args)))
     return prune(jaxpr, [True] * len(jaxpr.outs))
 
 

@@ -7,6 +7,7 @@ nothing bounds them, the linear region recomputes them from the region's inputs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -16,8 +17,11 @@ from tracejit import ops
 from tracejit.control.regions import Typed, build, pick, prune, rename_dims, with_outputs
 from tracejit.errors import DynamicExtentError
 from tracejit.interpreters.core import eval_jaxpr
-from tracejit.ir.avals import Aval, Dim, aval_of
-from tracejit.ir.jaxpr import Jaxpr, Literal, has_side_effects
+from tracejit.ir.avals import Aval, Dim, aval_of, capacity
+from tracejit.ir.jaxpr import Jaxpr, Literal, Var, has_side_effects
+from tracejit.tracing import bind
+
+_BROADCAST = ops.broadcast.broadcast_in_dim_op
 
 
 def local_axes(aval: Aval, fixed: Collection[Any]) -> tuple[int, ...]:
@@ -58,6 +62,55 @@ def rematerialize(
 
     new = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *inputs), forward.name)
     return prune(new, [True] * len(new.outs)), build(fn, [*inputs, *tangents], linear.name), n
+
+
+def narrow(forward: Jaxpr, linear: Jaxpr, num_outs: int) -> tuple[Jaxpr, Jaxpr]:
+    """(forward, linear) where a residual that is a broadcast of something smaller is kept as that, and broadcast
+    again in the linear region."""
+    residuals = forward.outs[num_outs:]
+    producer = {v: e for e in forward.eqns for v in e.outvars if e.op is _BROADCAST}
+    wide = {a: producer[a] for a in residuals if type(a) is not Literal and a in producer}
+    wide = {a: e for a, e in wide.items() if 2 * _room(e.invars[0]) <= _room(a)}
+    if not wide:
+        return forward, linear
+    kept = [n for n, a in enumerate(residuals) if type(a) is Literal or a not in wide]
+    atoms, inputs = [residuals[n] for n in kept], [linear.invars[n] for n in kept]
+    env: dict[Any, Any] = {a: v for a, v in zip(atoms, inputs, strict=True) if type(a) is not Literal}
+
+    def keep(a: Any) -> None:
+        if type(a) is Literal or a in env:
+            return
+        for d in a.aval.shape:
+            if isinstance(d, Dim):
+                keep(d.var)
+        env[a] = Var(None, rename_dims(a.aval, env), a.bounds)
+        atoms.append(a)
+        inputs.append(env[a])
+
+    for e in wide.values():
+        for a in reversed(e.invars):  # extents before what has them
+            keep(a)
+    count = len(atoms)
+
+    def fn(*args: Any) -> list[Any]:
+        values = {a: x for a, x in zip(atoms, args, strict=False) if type(a) is not Literal}
+        given = iter(args)
+        full = []
+        for a in residuals:
+            if type(a) is Literal or a not in wide:
+                full.append(next(given))
+                continue
+            operands = [b.value if type(b) is Literal else values[b] for b in wide[a].invars]
+            full.append(bind(_BROADCAST, *operands, **wide[a].params))
+        return eval_jaxpr(linear, [*full, *args[count:]])
+
+    new = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *atoms), forward.name)
+    rest = linear.invars[len(residuals) :]
+    return prune(new, [True] * len(new.outs)), build(fn, [*inputs, *rest], linear.name)
+
+
+def _room(a: Any) -> int:
+    return math.prod(capacity(a.aval.shape))
 
 
 def once_only(jaxpr: Jaxpr, atoms: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:

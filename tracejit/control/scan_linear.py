@@ -14,7 +14,7 @@ from typing import Any
 
 from tracejit import dtypes
 from tracejit.control.regions import Typed, build, prune, union
-from tracejit.control.residuals import pad_residuals, rematerialize, unbounded
+from tracejit.control.residuals import narrow, pad_residuals, rematerialize, unbounded
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
@@ -51,6 +51,7 @@ def linear_plan(jaxpr: Jaxpr, consts: int, carry: int, nonzero: tuple[bool, ...]
     """The plan for a scan of body `jaxpr`; `nonzero` has the flags of consts, carry and xs."""
     forward, linear, flags, carry_nz, ys_nz = _fixpoint(jaxpr, consts, carry, nonzero)
     num_outs = len(jaxpr.outs)
+    forward, linear = narrow(forward, linear, num_outs)
     kinds = _classify(forward, num_outs, consts, carry)
     fixed = set(forward.invars[1 : 1 + consts])
     stacked = [a for a, k in zip(forward.outs[num_outs:], kinds, strict=True) if k[0] == STACK]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from tracejit import ops
 from tracejit.control.regions import build, flags, pick, spread, zeros_in
 from tracejit.control.scan_linear import ancestors
 from tracejit.control.scan_parts import Parts
+from tracejit.control.scan_products import defer_products, total
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.transpose import transpose_jaxpr
 from tracejit.interpreters.vmap import BatchTracer
-from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops import helpers
@@ -35,15 +37,15 @@ def transpose_scan(bind_scan: Bind, parts: Parts, cts: list[Any], params: dict[s
         carry_cts = pick(carry_cts, carry_lin)
     ys_nz = flags(ys_cts)
     back, xs_nz = _transposed(body, consts_lin, len(run.carry), _mask(run.xs), ys_nz)
-    accumulators = [helpers.instantiate(Zero(x.aval)) for x in pick(run.consts, consts_lin)]
     operands = Parts(
         run.lead,
         pick(run.consts, [not m for m in consts_lin]),
-        accumulators + [_full_ct(c, x) for c, x in zip(carry_cts, run.carry, strict=True)],
+        [_full_ct(c, x) for c, x in zip(carry_cts, run.carry, strict=True)],
         [x for x in run.xs if not is_linear(x)] + pick(ys_cts, ys_nz),
     )
-    outs = bind_scan(operands, back, {**params, "reverse": not params["reverse"]})
-    a, b = len(accumulators), len(accumulators) + len(run.carry)
+    params = {**params, "reverse": not params["reverse"]}
+    outs = _accumulate(bind_scan, operands, back, [x.aval for x in pick(run.consts, consts_lin)], params)
+    a, b = sum(consts_lin), sum(consts_lin) + len(run.carry)
     # A carry whose start is not linear starts at zero, so its cotangent goes nowhere.
     carry_out = spread(outs[a:b], carry_lin, [None] * len(carry_lin))
     linear_xs = [x for x in parts.xs if is_linear(x)]
@@ -55,6 +57,38 @@ def transpose_scan(bind_scan: Bind, parts: Parts, cts: list[Any], params: dict[s
         *(c if is_linear(x) else None for c, x in zip(carry_out, parts.carry, strict=True)),
         *spread(x_cts, xs_lin, [None] * len(xs_lin)),
     ]
+
+
+def _accumulate(
+    bind_scan: Bind, operands: Parts, back: Jaxpr, avals: list[Aval], params: dict[str, Any]
+) -> list[Any]:
+    """The backward scan with an accumulator of each type in `avals` before its carry, in whatever way is cheap.
+
+    Sums of matrix products are computed after the loop, of stacked factors.
+    """
+    carry, xs, count = operands.carry, operands.xs, len(avals)
+    zeros = [helpers.instantiate(Zero(a)) for a in avals]
+    length = params["length"] or 0
+    plan = defer_products(back, 1 + len(operands.consts), count, len(carry)) if length > 1 else None
+    if plan is None:
+        return bind_scan(replace(operands, carry=zeros + carry), back, params)
+    outs = bind_scan(replace(operands, carry=pick(zeros, plan.kept) + carry), plan.jaxpr, params)
+    own = len(outs) - plan.factors
+    ys = outs[sum(plan.kept) + len(carry) :]
+    stacked = [x if k >= len(xs) else _cut(x, length) for k, x in enumerate([*xs, *ys])]
+    sums = [total(products, stacked) for products in plan.sums]
+    totals = spread(outs[: sum(plan.kept)], plan.kept, [None] * count)
+    rest = iter(sums)
+    return [next(rest) if x is None else x for x in totals] + outs[sum(plan.kept) : own]
+
+
+def _cut(x: Any, length: int) -> Any:
+    """The rows that the loop sees."""
+    shape = aval_of(x).shape
+    if shape[0] == length:
+        return x
+    start, stop = (0,) * len(shape), (length, *(None,) * (len(shape) - 1))
+    return ops.slices.slice(x, start_indices=start, limit_indices=stop)
 
 
 def _mask(values: Sequence[Any]) -> tuple[bool, ...]:

@@ -70,10 +70,12 @@ def stage_user(
     weak: Sequence[bool],
     name: str,
     bounds: Sequence[Any] | None = None,
+    eager_constants: bool = True,
 ) -> Staged:
     """Stage `fn(*args)`, the arguments being trees of fresh boxes: the function's own copies.
 
-    `avals` are as `stage` takes them, one a leaf of all `trees` in order.
+    `avals` are as `stage` takes them, one a leaf of all `trees` in order. Without `eager_constants` small
+    constants are computed by the program, not kept beside it.
     """
     out: list[Any] = []
 
@@ -84,7 +86,7 @@ def stage_user(
         out.extend((treedef, tuple(is_weak(x) for x in leaves)))
         return [to_raw(x, "an output") for x in leaves]
 
-    jaxpr, consts = stage(flat, avals, name, bounds, eager_constants=True)
+    jaxpr, consts = stage(flat, avals, name, bounds, eager_constants=eager_constants)
     leaks.check_jaxpr(f"the function of {name}", jaxpr)
     return Staged(jaxpr, consts, *out)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracejit.interpreters.closed import with_constants
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import StageTrace, jaxpr_arg_avals, make_args
@@ -49,6 +50,4 @@ def _expand(jaxpr: Jaxpr) -> Jaxpr:
     trace = _Expander(current_trace(), jaxpr.name)
     args = make_args(trace, jaxpr_arg_avals(jaxpr), [v.bounds for v in jaxpr.invars])
     with new_trace(trace):
-        new, consts = trace.freeze(args, eval_jaxpr(jaxpr, args))
-    assert not consts, "a formula closes over scalars only"
-    return new
+        return with_constants(*trace.freeze(args, eval_jaxpr(jaxpr, args)))

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.series import Coefficient, FromJvp, Given, Mapped, Product, Series
-from tracejit.interpreters.stage import jaxpr_arg_avals, stage
+from tracejit.interpreters.stage import jaxpr_arg_avals
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.kernel import CallRegion, CondRegion, ScanRegion, WhileRegion
@@ -156,9 +157,7 @@ def jet_jaxpr(
 
     added = [a.tangent() for a, s in zip(avals, series, strict=True) if s for _ in range(order)]
     bounds = [v.bounds for v in jaxpr.invars] + [None] * len(added)
-    new, consts = stage(fn, [*avals, *added], jaxpr.name, bounds)
-    assert not consts, "a jaxpr closes over nothing"
-    return new, tuple(varies)
+    return stage_closed(fn, [*avals, *added], jaxpr.name, bounds), tuple(varies)
 
 
 # ---------------------------------------------------------------- regions

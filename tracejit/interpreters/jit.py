@@ -19,6 +19,7 @@ from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import compile as machine
 from tracejit.lowering import cpu, cuda, fuse, loopprint, runtime
 from tracejit.passes import pipeline
+from tracejit.passes.constants import lift
 from tracejit.tracing import LOCK, use_trace
 
 #: Layouts of one eagerly executed jaxpr that are compiled before others are copied to C order.
@@ -30,6 +31,7 @@ Strides = tuple[tuple[int, ...], ...]
 class Compiled:
     """A jaxpr compiled for given input strides: call it with ndarrays of exactly the right types.
 
+    `constants` are arrays inside of the jaxpr, which `run`, the native function, takes first.
     `aliases` maps outputs to inputs whose memory they take. `stages` has the texts of what was compiled.
     """
 
@@ -39,9 +41,12 @@ class Compiled:
         start = time.perf_counter()
         with use_trace(ROOT):
             self.source_jaxpr = jaxpr
-            self.jaxpr = pipeline.run(expand(jaxpr))
+            self.jaxpr, self.constants = lift(pipeline.run(expand(jaxpr)))
             messages.debug(2, self.jaxpr)
-            self.lowered = fuse.lower(self.jaxpr, list(in_strides), dict(aliases or {}))
+            n = len(self.constants)
+            strides = [element_strides(operand(x)) for x in self.constants]
+            shifted = {out: n + arg for out, arg in (aliases or {}).items()}
+            self.lowered = fuse.lower(self.jaxpr, [*strides, *in_strides], shifted)
             self.llvm = cpu.emit(self.lowered.program)
             messages.debug(4, self.llvm)
             self.code = machine.compile_llvm(self.llvm)
@@ -50,6 +55,12 @@ class Compiled:
             Compiled.count += 1
         self.compile_seconds = time.perf_counter() - start
         messages.tell_compiled(jaxpr, self.compile_seconds)
+
+    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        """The results, in new arrays or those that `aliases` names."""
+        if self.constants:
+            arrays = (*map(operand, self.constants), *arrays)
+        return self.run(*arrays)
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or
@@ -119,7 +130,7 @@ def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     compiled = table.get(strides) if table is not None else None
     if compiled is None:
         compiled, arrays = _compile_layout(jaxpr, strides, arrays)
-    outs = compiled.run(*arrays)
+    outs = compiled(*arrays)
     if config.checks:
         check_finite(jaxpr, args, outs)
     return [scalar(a) for a in outs]

@@ -7,9 +7,10 @@ from typing import Any
 
 from tracejit import dtypes
 from tracejit.errors import NotDifferentiableError
+from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.interpreters.stage import jaxpr_arg_avals, stage
+from tracejit.interpreters.stage import jaxpr_arg_avals
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.primitive import FROM_JVP, LINEAR, ZERO_TANGENT, Op, Sentinel
@@ -189,8 +190,7 @@ def jvp_jaxpr(
         out_nonzero.extend(type(t) is not Zero for t in ts)
         return [*outs, *(t for t in ts if type(t) is not Zero)]
 
-    new, consts = stage(fn, [*in_avals, *tangent_avals], jaxpr.name, _bounds(jaxpr, len(tangent_avals)))
-    assert not consts, "a jaxpr closes over nothing"
+    new = stage_closed(fn, [*in_avals, *tangent_avals], jaxpr.name, _bounds(jaxpr, len(tangent_avals)))
     return new, tuple(out_nonzero)
 
 

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from tracejit.config import config
-from tracejit.errors import LeakedTracerError
+from tracejit.interpreters.closed import holding, with_constants
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import apply_jvp, concrete, instantiate_some, linear_operands, split_outputs
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.provenance import Chooser, Made, Remaker
-from tracejit.interpreters.stage import StageTrace, jaxpr_arg_avals, make_args
+from tracejit.interpreters.stage import StageTrace, captured, jaxpr_arg_avals, make_args
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op
-from tracejit.ir.values import Value, Zero, origin
+from tracejit.ir.values import Value, Zero
 from tracejit.tracing import Trace, check_live, current_trace, new_trace, use_trace
 
 
@@ -60,9 +60,7 @@ class TangentTrace(StageTrace):
             return x
         if isinstance(x, Value):
             check_live(x)
-            if x.trace.level >= self.level:
-                raise LeakedTracerError(value=origin(x))
-            return Residual(x)
+            return Residual(captured(x) if x.trace.level >= self.level else x)
         return Literal(np.asarray(x).dtype.type(x)) if np.ndim(x) == 0 else Residual(x)
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -313,7 +311,7 @@ def linearize_jaxpr(
 
     forward: primals -> (*outs, *residuals); linear: (*residuals, *nonzero tangents) -> nonzero
     out tangents (those selected by `instantiate` included, as zeros if need be). `free` marks the inputs
-    that it costs nothing to keep (all of them if it is None).
+    that it costs nothing to keep (all of them if it is None). Arrays of users' rules are constants of both.
     """
     free = (True,) * len(jaxpr.invars) if free is None else free
     stage = StageTrace(current_trace(), jaxpr.name)
@@ -322,9 +320,10 @@ def linearize_jaxpr(
         outs, tape = linearize_flat(lambda *xs: eval_jaxpr(jaxpr, xs), args, nonzero, free)
         tape = _instantiate_outs(tape, instantiate)
         linear, residuals = tape.freeze(jaxpr.name)
-        forward, consts = stage.freeze(args, [*outs, *residuals])
-    if consts:  # arrays that a rule made: constants of the program, kept as residuals of the forward part
-        raise AssertionError("a jaxpr closes over nothing")
+        arrays = {n: x for n, x in enumerate(residuals) if isinstance(x, np.ndarray)}
+        residuals = [x for n, x in enumerate(residuals) if n not in arrays]
+        forward = with_constants(*stage.freeze(args, [*outs, *residuals]))
+    linear = holding(linear, arrays)
     return forward, linear, tuple(type(t) is not Zero for t in tape.outs), len(residuals)
 
 

@@ -17,6 +17,7 @@ from tracejit.ir.kernel import Pointwise, Pull
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
 from tracejit.ir.source import user_source
 from tracejit.ir.values import Value, origin
+from tracejit.ops.constant import constant_op
 from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, to_raw
 
 # Constants up to this many elements are computed while tracing, so that Python may branch on
@@ -41,12 +42,14 @@ class StageTrace(Trace):
         return Var(self, aval, bounds)
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if self.eager_constants and _is_small_constant(op, args, params):
+        if self.eager_constants and op is not constant_op and _is_small_constant(op, args, params):
             return op.eval(*args, **params)
         return self.record(op, args, params)
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Append an equation; gives its variables."""
+        """Append an equation; gives its variables. A constant of another program is one of this."""
+        if op is constant_op:
+            return self.lift(params["value"].array)
         atoms = tuple([a if type(a) is Var and a.trace is self else self.lift(a) for a in args])
         types = apply_type_rule(op, atoms, params)
         outs = tuple([Var(self, t, _result_bounds(op, atoms, params, t)) for t in types])
@@ -70,7 +73,7 @@ class StageTrace(Trace):
         if isinstance(x, Value):
             check_live(x)
             if x.trace.level >= self.level:
-                raise LeakedTracerError(value=origin(x))
+                return self.lift(captured(x))  # type: ignore[return-value]
         aval = aval_of(x)
         if not aval.is_static:
             aval = aval.with_shape(tuple(self._lift_dim(d) for d in aval.shape))
@@ -79,6 +82,10 @@ class StageTrace(Trace):
         self.const_vars.append(var)
         self.consts.append(x)
         return var
+
+    def constant_of(self, var: Var) -> Any:
+        """The value of a constant input; None if `var` is another variable."""
+        return next((x for v, x in zip(self.const_vars, self.consts, strict=True) if v is var), None)
 
     def _lift_dim(self, d: Any) -> Any:
         return Dim(self.lift(d.var), d.bound) if isinstance(d, Dim) else d
@@ -90,6 +97,23 @@ class StageTrace(Trace):
         if config.check_types:
             check_jaxpr(jaxpr)
         return jaxpr, list(self.consts)
+
+
+def captured(x: Any) -> Any:
+    """The array that `x`, a variable of a program that is still recorded, is the constant for.
+
+    Jaxprs are transformed apart from the program that is recorded meanwhile; users' rules run there, and
+    what they capture by name are constants of that program.
+
+    Raises:
+        LeakedTracerError: it is no constant.
+    """
+    known = x
+    while type(known) is Var and isinstance(known.trace, StageTrace):
+        known = known.trace.constant_of(known)
+    if known is None or isinstance(known, Value):
+        raise LeakedTracerError(value=origin(x))
+    return known
 
 
 def _is_small_constant(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> bool:

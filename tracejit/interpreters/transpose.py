@@ -9,10 +9,11 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.errors import InternalTypeError
+from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import rename_dims
 from tracejit.interpreters.linearize import Residual, Tape
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.interpreters.stage import arg_avals, stage
+from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.source import replay
@@ -193,9 +194,8 @@ def transpose_jaxpr(
         return [ct for ct in ins if type(ct) is not Zero]
 
     avals = _with_known_dims(jaxpr, known, out_ct_avals)
-    new, consts = stage(fn, avals, jaxpr.name, [v.bounds for v in known] + [None] * len(out_ct_avals))
-    assert not consts, "a jaxpr closes over nothing"
-    return new, tuple(nonzero)
+    bounds = [v.bounds for v in known] + [None] * len(out_ct_avals)
+    return stage_closed(fn, avals, jaxpr.name, bounds), tuple(nonzero)
 
 
 def _with_known_dims(jaxpr: Jaxpr, known: list[Any], extra: list[Any]) -> list[Any]:

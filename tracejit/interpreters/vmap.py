@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.errors import ConcreteValueError
+from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.interpreters.stage import jaxpr_arg_avals, stage
+from tracejit.interpreters.stage import jaxpr_arg_avals
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.ir.primitive import Op
@@ -134,9 +135,7 @@ def batch_jaxpr(
 
     avals = [_batched(a, size) if b else a for a, b in zip(jaxpr_arg_avals(jaxpr), batched, strict=True)]
     bounds = [None if b else v.bounds for v, b in zip(jaxpr.invars, batched, strict=True)]
-    new, consts = stage(fn, avals, jaxpr.name, bounds)
-    assert not consts, "a jaxpr closes over nothing"
-    return new, tuple(out_batched)
+    return stage_closed(fn, avals, jaxpr.name, bounds), tuple(out_batched)
 
 
 def _batched(aval: Aval, size: int) -> Aval:

@@ -144,7 +144,13 @@ class UserCode(Opaque):
 
 @dataclass(frozen=True)
 class CallRegion(Kernel):
-    """Inlines `params['jaxpr']` over the operands."""
+    """Inlines `params['jaxpr']` over the operands.
+
+    `leading`: the params that count the jaxpr's leading inputs, where it may be given more of these and the
+    op as many operands more; None where the op could not say what they are.
+    """
+
+    leading: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

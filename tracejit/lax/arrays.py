@@ -110,7 +110,9 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     config = [(lo, hi, inner) for lo, hi, inner in padding_config]
     for n, (size, (lo, hi, inner)) in enumerate(zip(aval_of(x).shape, config, strict=False)):
         if type(size) is int and lo + hi + size + max(size - 1, 0) * inner < 0:
-            raise ShapeError(op="pad", problem=f"axis {n} of size {size} padded by {(lo, hi, inner)} is negative")
+            raise ShapeError(
+                op="pad", problem=f"axis {n} of size {size} padded by {(lo, hi, inner)} is negative"
+            )
     return wrap(ops.concat.pad(x, raw(padding_value), padding_config=config))
 
 

@@ -76,7 +76,9 @@ def _items(starts: Any) -> list[Any]:
     return [starts[n] for n in range(aval_of(to_raw(starts)).shape[0])]  # type: ignore[arg-type]
 
 
-def _along(operand: Any, start: Any, size: Any, axis: int, from_end: bool) -> tuple[Any, list[Any], list[Any]]:
+def _along(
+    operand: Any, start: Any, size: Any, axis: int, from_end: bool
+) -> tuple[Any, list[Any], list[Any]]:
     x = to_raw(operand)
     shape = aval_of(x).shape
     axis %= len(shape)

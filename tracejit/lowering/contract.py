@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _TINY = 512  # multiplications up to which loops beat a call
+_CACHED = (
+    1 << 18
+)  # elements of a matrix up to which loops multiply a vector by it as fast as BLAS, without a call
 _I32 = np.dtype(np.int32)
 
 
@@ -190,6 +193,9 @@ class _Gemm:
     def _gemv(self, a: Stored, z: Stored, step: Any, v: Stored, m: Any, inner: Any) -> None:
         """z[m] = sum over inner of a[m, inner] * v[inner]."""
         k = self.body.k
+        if self.p.work <= _CACHED and self.letter in "sd":
+            _gemv_by_loops(k, a, z, step, v, m, inner)
+            return
         transposed, lda = _layout(k, a, m, inner)
         target = k.external(f"blas:{self.letter}gemv", f"void({','.join(['ptr'] * 11)})")
         # Column-major, a row-major matrix is its transpose: m x inner is stored as inner x m.
@@ -216,6 +222,30 @@ class _Gemm:
                 self._slot(1),
             ),
         )
+
+
+def _gemv_by_loops(k: Any, a: Stored, z: Stored, step: Any, v: Stored, m: Any, inner: Any) -> None:
+    """z[m] = sum over inner of a[m, inner] * v[inner], along the memory of `a`."""
+    dtype, (row, column) = z.buffer.dtype, a.strides
+
+    def factor(j: Any) -> Any:
+        return k.load(v.buffer, k.add(v.offset, k.mul(j, step)))
+
+    if type(column) is int and column == 1:
+        with k.loop(0, m) as i:
+            acc, start = k.slot(k.const(0, dtype), "acc"), k.add(a.offset, k.mul(i, row))
+            with k.loop(0, inner, vector=True) as j:
+                k.set(acc, _multiply_add(k, k.get(acc), k.load(a.buffer, k.add(start, j)), factor(j)))
+            k.store(z.buffer, k.add(z.offset, i), k.get(acc))
+        return
+    with k.loop(0, m, vector=True) as i:
+        k.store(z.buffer, k.add(z.offset, i), k.const(0, dtype))
+    with k.loop(0, inner) as j:
+        scale, start = factor(j), k.add(a.offset, k.mul(j, column))
+        with k.loop(0, m, vector=True) as i:
+            at = k.add(z.offset, i)
+            term = _multiply_add(k, k.load(z.buffer, at), k.load(a.buffer, k.add(start, i)), scale)
+            k.store(z.buffer, at, term)
 
 
 def _pointer(s: Stored) -> Any:

@@ -10,8 +10,8 @@ from tracejit.ir.jaxpr import Jaxpr, Literal, Var
 from tracejit.lowering.access import Stored, c_strides, is_contiguous
 from tracejit.lowering.context import Context, work_of
 from tracejit.lowering.emit import Body
-from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.interrupt import make_interruptible
+from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.memory import plan_memory
 from tracejit.lowering.plan import Storage
 

@@ -6,24 +6,48 @@ measured and come several times in a tenth of a second. Loops known to be short 
 
 from __future__ import annotations
 
+from typing import Any
+
 from tracejit.lowering.context import work_of
 from tracejit.lowering.loopir import Block, Const, For, While
 
 _LONG = 100_000_000  # instructions below which a loop ends before anyone can press a key
-_BETWEEN = 10_000_000  # instructions between two looks
+BETWEEN = 10_000_000  # instructions between two looks
 
 
-def make_interruptible(block: Block) -> bool:
-    """Mark the loops in a program's statements that look for signals; whether there are any."""
+def make_interruptible(block: Block, inside: bool = False) -> bool:
+    """Mark the loops in a program's statements that look for signals; whether there are any.
+
+    How long an inner while loop takes nobody knows before. Each is charged for its iterations when it ends,
+    and the loops around it look when enough has been charged since the last look.
+    """
     found = False
     for s in block.stmts:
-        if isinstance(s, While) or (isinstance(s, For) and not s.vector and _may_be_long(s)):
-            s.poll = _interval(work_of(s.body))
+        if isinstance(s, (For, While)) and _has_while(s):
+            s.ticks = max(_own_work(s), 1)
             found = True
-        for name in ("head", "body", "then", "orelse"):
-            inner = getattr(s, name, None)
-            found |= isinstance(inner, Block) and make_interruptible(inner)
+        elif isinstance(s, While) or (isinstance(s, For) and not s.vector and _may_be_long(s)):
+            s.poll = _interval(work_of(s.body))
+            s.ticks = work_of(s.body) if isinstance(s, While) and inside else 0
+            found = True
+        for inner in _blocks(s):
+            found |= make_interruptible(inner, inside or isinstance(s, (For, While)))
     return found
+
+
+def _blocks(s: Any) -> list[Block]:
+    found = (getattr(s, name, None) for name in ("head", "body", "then", "orelse"))
+    return [b for b in found if isinstance(b, Block)]
+
+
+def _has_while(s: Any) -> bool:
+    return any(isinstance(t, While) or _has_while(t) for b in _blocks(s) for t in b.stmts)
+
+
+def _own_work(s: Any) -> int:
+    """The work of an iteration without that of the while loops in it."""
+    rest = [t for b in _blocks(s) for t in b.stmts if not isinstance(t, While) and not _has_while(t)]
+    return work_of(Block(rest))
 
 
 def _may_be_long(node: For) -> bool:
@@ -34,4 +58,4 @@ def _may_be_long(node: For) -> bool:
 
 def _interval(work: int) -> int:
     """The largest power of two of iterations that is not longer than the time between two looks."""
-    return 1 << max(_BETWEEN // max(work, 1), 1).bit_length() - 1
+    return 1 << max(BETWEEN // max(work, 1), 1).bit_length() - 1

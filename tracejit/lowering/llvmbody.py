@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ from tracejit.lowering.loopir import (
 )  # fmt: skip
 
 _LONG = 8  # iterations; shorter loops are written out
+_VERY_LONG = 64  # iterations of a loop of which there is one copy
 
 
 class Translator(Memory):
@@ -77,7 +79,7 @@ class Translator(Memory):
         f.branch(f.let(inside), body, done)
         f.begin(body)
         self.block(node.body)
-        self.poll(i, node.poll)
+        self.poll(i, node)
         f.jump(latch)
         f.begin(latch)
         f.add(f"{step} = {'sub' if node.down else 'add'} nsw i64 {i}, {by}")
@@ -110,12 +112,14 @@ class Translator(Memory):
         f.branch(value(f, node.cond), body, done)
         f.begin(body)
         self.block(node.body)
-        self.poll(count, node.poll)
+        self.poll(count, node)
         f.jump(latch)
         f.begin(latch)
         f.add(f"{step} = add i64 {count}, 1")
         f.jump(head)
         f.begin(done)
+        if node.poll and node.ticks:
+            self.charge(f.let(f"mul i64 {count}, {node.ticks}"))
 
     def if_(self, node: If) -> None:
         f = self.f
@@ -159,10 +163,19 @@ class Translator(Memory):
 def _unrolls_badly(node: For) -> bool:
     """Whether LLVM must not write out the iterations of a loop: it would do so before it vectorises, and
     then compile every copy, to slower code."""
-    if not (isinstance(node.start, Const) and isinstance(node.stop, Const)):
+    if _trips(node) == math.inf:
         return False
-    nest = node.vector or any(isinstance(s, For) for s in node.body.stmts)
-    return nest and node.stop.value - node.start.value >= _LONG
+    inner = [s for s in node.body.stmts if isinstance(s, For)]
+    if any(_trips(s) >= _VERY_LONG for s in inner):
+        return True
+    return (node.vector or bool(inner)) and _trips(node) >= _LONG
+
+
+def _trips(node: For) -> float:
+    """The iterations of a loop, infinity where they are not known."""
+    if isinstance(node.start, Const) and isinstance(node.stop, Const):
+        return node.stop.value - node.start.value
+    return math.inf
 
 
 _STATEMENTS: dict[type, Callable[[Translator, Any], None]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracejit.lowering.interrupt import BETWEEN
 from tracejit.lowering.llvmalias import Scopes
 from tracejit.lowering.llvmscalar import typed, value
 from tracejit.lowering.llvmtext import Function, alignment, mem_type, signature
@@ -21,6 +22,7 @@ from tracejit.lowering.loopir import (
     Copy,
     External,
     Fail,
+    For,
     Inst,
     Operand,
     Program,
@@ -28,6 +30,7 @@ from tracejit.lowering.loopir import (
     SetSlot,
     Slot,
     Store,
+    While,
 )  # fmt: skip
 
 POLL = "python:check_signals"
@@ -81,6 +84,7 @@ class Memory:
         self.heap: list[Buffer] = []
         self.capacities: dict[Buffer, str] = {}
         self.unlikely = ""
+        self.ticks = ""  # the alloca that counts the work since the last look for signals
         self.outermost: Any = None
 
     # -- memory
@@ -250,18 +254,34 @@ class Memory:
             self.program.externals.append(external)
         return external
 
-    def poll(self, count: str, every: int) -> None:
-        """Let Python handle its signals each time `count` has risen by `every`, a power of two."""
-        f = self.f
-        if not every or not self.target.interruptible():
+    def charge(self, ticks: str | int) -> str:
+        """Add to the work done since the last look for signals; what it is now."""
+        if not self.target.interruptible():
+            return "0"
+        if not self.ticks:
+            self.ticks = self.alloca("i64", 8, "0")
+        now = self.f.let(f"add i64 {self.f.let(f'load i64, ptr {self.ticks}')}, {ticks}")
+        self.f.add(f"store i64 {now}, ptr {self.ticks}")
+        return now
+
+    def poll(self, count: str, node: For | While) -> None:
+        """Let Python handle its signals each time `count` has risen by `node.poll`, a power of two, or enough
+        work has been charged."""
+        f, every = self.f, node.poll
+        if not (every or node.ticks) or not self.target.interruptible():
             return
         look, on = f.labels("look", "on")
-        if every > 1:
+        if not every:
+            due = f.let(f"icmp ugt i64 {self.charge(node.ticks)}, {BETWEEN}")
+            f.branch(due, look, on, f", !prof {self.weights()}")
+        elif every > 1:
             due = f.let(f"icmp eq i64 {f.let(f'and i64 {count}, {every - 1}')}, {every - 1}")
             f.branch(due, look, on, f", !prof {self.weights()}")
         else:
             f.jump(look)
         f.begin(look)
+        if not every:
+            f.add(f"store i64 0, ptr {self.ticks}")
         check = self.target.external(f, self.register(POLL, "i32()"))
         # It runs signal handlers, which know nothing of the arrays here: values stay in registers.
         code = f.let(f"call i32 {check}() nounwind memory(inaccessiblemem: readwrite)")

@@ -196,7 +196,8 @@ class SetPointer:
 class For:
     """for var in range(start, stop): body. `vector` asks for vectorisation (iterations are
     independent but for reassociable accumulators); `down` counts from stop-1 to start.
-    `poll`: iterations (a power of two) between looks for Ctrl-C, 0 for none (see `interrupt`)."""
+    `poll`: iterations (a power of two) between looks for Ctrl-C, 0 for none; `ticks`: work that an
+    iteration is charged (see `interrupt`)."""
 
     var: Reg
     start: Operand
@@ -205,16 +206,18 @@ class For:
     vector: bool = False
     down: bool = False
     poll: int = 0
+    ticks: int = 0
 
 
 @dataclass(eq=False)
 class While:
-    """while (run `head`; cond): body. `poll` as in `For`."""
+    """while (run `head`; cond): body. `poll` and `ticks` as in `For`."""
 
     head: Block
     cond: Any
     body: Block
     poll: int = 0
+    ticks: int = 0
 
 
 @dataclass(eq=False)

@@ -233,8 +233,10 @@ def _columns_of(
 @contextlib.contextmanager
 def _blocks(body: Body, n: Any) -> Iterator[tuple[Any, Any]]:
     """The blocks of range(n): where one starts and stops."""
-    k, n = body.k, body.k.lift(n, I64)
-    with k.loop(0, k.int_op("sdiv", k.add(n, _BLOCK - 1), _BLOCK)) as b:
+    k = body.k
+    count = -(-n // _BLOCK) if type(n) is int else k.int_op("sdiv", k.add(n, _BLOCK - 1), _BLOCK)
+    n = k.lift(n, I64)
+    with k.loop(0, count) as b:
         start = k.mul(b, _BLOCK)
         yield start, k.int_op("smin", k.add(start, _BLOCK), n)
 

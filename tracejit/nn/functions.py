@@ -9,12 +9,16 @@ import numpy as np
 
 from tracejit import dtypes, random
 from tracejit import numpy as tnp
-from tracejit.control.custom import custom_jvp, custom_vjp
+from tracejit.control.linear_call import call_linear
 from tracejit.errors import ShapeError
 from tracejit.scipy import special
 
 logsumexp = special.logsumexp
-log_softmax = special.log_softmax
+
+
+def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+    """log(softmax(x)) along `axis` (an int, a tuple or None for all); -inf where `where` is False."""
+    return special.log_softmax(x if where is None else tnp.where(where, x, -np.inf), axis)
 
 
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
@@ -26,31 +30,10 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     x = tnp.asarray(x)
     if x.dtype.kind in "biu":
         x = x.astype(float)
-    axes = tuple(range(x.ndim)) if axis is None else tuple(np.atleast_1d(axis))
     if where is None:
-        return _softmax(axes, x)
-    lowest = dtypes.finfo(x.dtype).min
-    out = _softmax(axes, tnp.where(where, x, lowest))
+        return special.softmax(x, axis)
+    out = special.softmax(tnp.where(where, x, dtypes.finfo(x.dtype).min), axis)
     return tnp.where(where, out, 0)
-
-
-def _softmax(axes: tuple[int, ...], x: Any) -> Any:
-    return _softmax_rule(axes, x)
-
-
-def _softmax_of(axes: tuple[int, ...], x: Any) -> Any:
-    e = tnp.exp(x - tnp.max(x, axis=axes, keepdims=True))
-    return e / tnp.sum(e, axis=axes, keepdims=True)
-
-
-_softmax_rule = custom_jvp(_softmax_of, nondiff_argnums=(0,))
-
-
-@_softmax_rule.defjvp
-def _softmax_jvp(axes: tuple[int, ...], primals: Any, tangents: Any) -> Any:
-    y, (t,) = _softmax_rule(axes, *primals), tangents
-    weighted = y * t
-    return y, weighted - y * tnp.sum(weighted, axis=axes, keepdims=True)
 
 
 def standardize(
@@ -85,29 +68,16 @@ def dropout(key: Any, x: Any, rate: float) -> Any:
     """
     if not 0 <= rate < 1:
         raise ShapeError(op="dropout", problem=f"the rate is a number in [0, 1), not {rate}")
-    return tnp.asarray(x) if rate == 0 else _dropout(float(rate), key, x)
+    x = tnp.asarray(x)
+    if rate == 0:
+        return x
+    x = x if dtypes.is_inexact(x.dtype) else x.astype(float)
+    kept = 1 - float(rate)
 
+    def thin(key: Any, x: Any) -> Any:
+        return tnp.where(random.bernoulli(key, kept, x.shape), x / x.dtype.type(kept), x.dtype.type(0))
 
-def _mask(rate: float, key: Any, shape: tuple[int, ...]) -> Any:
-    return random.bernoulli(key, 1 - rate, shape)
-
-
-def _dropout_of(rate: float, key: Any, x: Any) -> Any:
-    return tnp.where(_mask(rate, key, np.shape(x)), x / (1 - rate), 0)
-
-
-_dropout = custom_vjp(_dropout_of, nondiff_argnums=(0,))
-
-
-def _dropout_forward(rate: float, key: Any, x: Any) -> Any:
-    return _dropout(rate, key, x), key
-
-
-def _dropout_backward(rate: float, key: Any, ct: Any) -> Any:
-    return None, _dropout(rate, key, ct)
-
-
-_dropout.defvjp(_dropout_forward, _dropout_backward)
+    return call_linear(thin, thin, key, x, eager_constants=False)
 
 
 def dot_product_attention(

@@ -20,6 +20,7 @@ from tracejit.ops import (
 from tracejit.ops import (
     bitcasts,
     complexes,
+    constant,
     floats,
     helpers,
     identities,
@@ -47,6 +48,7 @@ __all__ = [
     "compare",
     "complexes",
     "concat",
+    "constant",
     "conv",
     "conv_kernel",
     "conv_shapes",

@@ -13,7 +13,7 @@ import numpy as np
 
 from tracejit.ops import scalar, scalar_complex
 from tracejit.ops.arithmetic import abs, add, div, mul, scale, square, sub, unscale
-from tracejit.ops.compare import eq, lt, select
+from tracejit.ops.compare import and_, eq, isinf, lt, select
 from tracejit.ops.helpers import dtype_of, kind, lift, pointwise
 from tracejit.ops.scalar import fabs, in_float32
 from tracejit.ops.transcendental import cos, logistic, sqrt
@@ -111,7 +111,8 @@ def _logaddexp_kernel(base: str) -> Any:
 
 def _share(x: Any, y: Any, factor: float) -> Any:
     """b**x / (b**x + b**y), 1/2 of equal infinities."""
-    same = eq(x, y)
+    # Only infinities are replaced: of equal finite numbers the difference counts in higher derivatives.
+    same = and_(eq(x, y), isinf(x))
     d = sub(select(same, lift(0, x), x), select(same, lift(0, y), y))
     return logistic(d if factor == 1 else mul(d, factor))
 

@@ -23,6 +23,7 @@ from tracejit.ops.helpers import batch_pointwise, common_shape, op_function
 
 _U32 = np.dtype(np.uint32)
 _U64 = np.dtype(np.uint64)
+_F64 = np.dtype(np.float64)
 
 # The cipher's constants, from Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
 # 1, 2, 3" (2011): rotations of the eight rounds that repeat, and the parity word of the key schedule.
@@ -31,43 +32,29 @@ _PARITY = 0x1BD11BDA
 _ROUNDS = 20
 
 
-def _rounds(x0: Any, x1: Any, keys: Any, rotate: Any, number: Any) -> tuple[Any, Any]:
-    """Threefry-2x32 with 20 rounds: two words enciphered under the schedule `keys`."""
-    x0, x1 = x0 + keys[0], x1 + keys[1]
-    for n in range(_ROUNDS):
-        x0 = x0 + x1
-        x1 = rotate(x1, _ROTATIONS[n % 8]) ^ x0
-        if n % 4 == 3:
-            s = n // 4 + 1
-            x0, x1 = x0 + keys[s % 3], x1 + (keys[(s + 1) % 3] + number(s))
-    return x0, x1
-
-
 def _eval(k0: Any, k1: Any, counter: Any) -> Any:
-    def rotate(x: Any, n: int) -> Any:
+    def rotated(x: Any, n: int) -> Any:
         return (x << np.uint32(n)) | (x >> np.uint32(32 - n))
 
     with np.errstate(over="ignore"):
         counter = np.asarray(counter)
-        hi, lo = (counter >> np.uint64(32)).astype(_U32), counter.astype(_U32)
         keys = (k0, k1, k0 ^ k1 ^ np.uint32(_PARITY))
-        x0, x1 = _rounds(hi, lo, keys, rotate, np.uint32)
+        x0 = (counter >> np.uint64(32)).astype(_U32) + k0
+        x1 = counter.astype(_U32) + k1
+        for n in range(_ROUNDS):
+            x0 = x0 + x1
+            x1 = rotated(x1, _ROTATIONS[n % 8]) ^ x0
+            if n % 4 == 3:
+                s = n // 4 + 1
+                x0, x1 = x0 + keys[s % 3], x1 + (keys[(s + 1) % 3] + np.uint32(s))
         return (x0.astype(_U64) << np.uint64(32)) | x1.astype(_U64)
 
 
 def _kernel(k: Any, k0: Any, k1: Any, counter: Any) -> Any:
-    def rotate(x: Any, n: int) -> Any:
-        up = k.int_op("shl", x, k.const(n, _U32))
-        return k.or_(up, k.int_op("lshr", x, k.const(32 - n, _U32)))
-
-    def number(n: int) -> Any:
-        return k.const(n, _U32)
-
-    half = k.const(32, _U64)
-    hi, lo = k.cast(k.int_op("lshr", counter, half), _U32), k.cast(counter, _U32)
-    keys = (k0, k1, k.xor(k.xor(k0, k1), number(_PARITY)))
-    x0, x1 = _rounds(hi, lo, keys, rotate, number)
-    return k.or_(k.int_op("shl", k.cast(x0, _U64), half), k.cast(x1, _U64))
+    """The cipher is among the vector functions, which take floats: bits pass through them unchanged."""
+    key = k.or_(k.int_op("shl", k.cast(k0, _U64), k.const(32, _U64)), k.cast(k1, _U64))
+    words = k.math("threefry2x32", k.bitcast(key, _F64), k.bitcast(counter, _F64))
+    return k.bitcast(words, _U64)
 
 
 def _type(k0: Aval, k1: Aval, counter: Aval) -> Aval:

@@ -69,13 +69,13 @@ def _lift(
     """Move the dear invariant equations of `body` to `before`; their results are new
     constants, placed after the old ones, which start at invar `first`."""
     end = first + len(consts)
-    candidates = _invariant(body, set(body.invars[first:end]))
+    candidates = invariant(body, set(body.invars[first:end]))
     roots = {e for e in candidates if _dear(e)}
     if not roots:
         return body, ()
     env = Env()
     env.map.update(zip(body.invars[first:end], consts, strict=True))
-    for e in _with_ancestors(candidates, roots):
+    for e in with_ancestors(candidates, roots):
         invars = env.atoms(e.invars)
         outvars = tuple(env.fresh(v) for v in e.outvars)
         before.append(Eqn(e.op, invars, outvars, e.params, e.source, e.effects))
@@ -86,7 +86,7 @@ def _lift(
     return Jaxpr(invars, eqns, body.outs, body.name), tuple(env.atom(v) for v in new)
 
 
-def _invariant(body: Jaxpr, known: set[Var]) -> list[Eqn]:
+def invariant(body: Jaxpr, known: set[Var]) -> list[Eqn]:
     """The equations that depend on `known` and literals only, in order."""
     out = []
     for e in body.eqns:
@@ -106,7 +106,7 @@ def _dear(eqn: Eqn) -> bool:
     return isinstance(kernel, _DEAR)
 
 
-def _with_ancestors(candidates: list[Eqn], roots: set[Eqn]) -> list[Eqn]:
+def with_ancestors(candidates: list[Eqn], roots: set[Eqn]) -> list[Eqn]:
     """`roots` and the candidates they need, in order. Cheap ancestors stay in the body too."""
     needed: set[Any] = set()
     out = []

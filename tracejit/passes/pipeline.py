@@ -14,6 +14,7 @@ from tracejit.passes.fold import fold
 from tracejit.passes.hoist import hoist
 from tracejit.passes.inline import inline
 from tracejit.passes.loops import loops
+from tracejit.passes.products import products
 from tracejit.passes.rewrite import Pass
 from tracejit.passes.simplify import simplify
 
@@ -21,8 +22,8 @@ Watch = Callable[[str, Jaxpr], None]
 
 #: Calls first, so that every later pass sees one flat program; dead code early, since
 #: derivatives leave much of it; loops before folding, since it hands constants to bodies;
-#: hoist after cse, so that each invariant leaves once; dce sweeps up behind them.
-PASSES: tuple[Pass, ...] = (inline, dce, loops, fold, simplify, fold, cse, hoist, dce)
+#: products and hoist after cse, so that each equation leaves once; dce sweeps up behind them.
+PASSES: tuple[Pass, ...] = (inline, dce, loops, fold, simplify, fold, cse, products, hoist, dce)
 
 
 def run(jaxpr: Jaxpr, watch: Watch | None = None) -> Jaxpr:

@@ -132,7 +132,7 @@ def poisson(key: Any, lam: Any, shape: Shape | None = None, dtype: Any = np.int6
     dtype = _int_dtype("poisson", dtype)
     shape = shape_of_draw("poisson", shape, lam)
     mean = spread(lam, shape, _F64)
-    bad = ~(mean >= 0)
+    bad = ~((mean >= 0) & (mean < np.inf))
     large = mean >= 10
     small_key, large_key = split(key)
     few = _poisson_knuth(small_key, tnp.where(large | bad, 0.0, mean))
@@ -197,7 +197,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Shape | None = None, dtype: Any = 
     dtype = dtypes.canonical(dtype)
     shape = shape_of_draw("binomial", shape, n, p)
     count, prob = spread(n, shape, _F64), spread(p, shape, _F64)
-    bad = ~((count >= 0) & (prob >= 0) & (prob <= 1))
+    bad = ~((count >= 0) & (count < np.inf) & (prob >= 0) & (prob <= 1))
     count, prob = tnp.where(bad, 0.0, tnp.floor(count)), tnp.where(bad, 0.5, prob)
     flipped = prob > 0.5
     q = tnp.where(flipped, 1 - prob, prob)

@@ -38,14 +38,15 @@ def _log_gamma(key: Any, a: Any) -> Any:
         positive = 1 + c * z > 0
         lv = 3 * tnp.log(tnp.where(positive, 1 + c * z, 1))
         good = positive & (tnp.log(u) < z * z / 2 + d - d * tnp.exp(lv) + d * lv)
-        # Nothing is ever accepted for NaN: it ends the loop itself.
-        return n + 1, done | good | tnp.isnan(a), tnp.where(done, log_v, lv)
+        return n + 1, done | good, tnp.where(done, log_v, lv)
 
-    start = (np.int64(0), tnp.zeros(a.shape, bool), tnp.full(a.shape, np.nan, dtype))
+    # Nothing would ever be accepted for parameters that are negative, infinite or NaN.
+    start = (np.int64(0), ~((a >= 0) & (a < np.inf)), tnp.zeros(a.shape, dtype))
     _, _, log_v = while_loop(lambda s: ~tnp.all(s[1]), attempt, start)
     boost = -exponential(boost_key, a.shape, dtype) / a
     out = tnp.log(d) + log_v + tnp.where(small, boost, 0)
-    return tnp.where(tnp.isnan(a) | (a < 0), np.nan, tnp.where(a == 0, -np.inf, out)).astype(dtype)
+    out = tnp.where(a == 0, -np.inf, tnp.where(a == np.inf, np.inf, out))
+    return tnp.where(a >= 0, out, np.nan).astype(dtype)
 
 
 @_log_gamma.defjvp

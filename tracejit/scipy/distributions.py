@@ -66,7 +66,8 @@ class Distribution:
             return method, lambda *xs: tnp.exp(log(*xs))
         direct = self.formulas.get(method.removeprefix("log"))
         if method.startswith("log") and direct is not None:
-            return method.removeprefix("log"), lambda *xs: tnp.log(direct(*xs))
+            other = self.formulas.get({"logcdf": "sf", "logsf": "cdf"}.get(method, ""))
+            return method.removeprefix("log"), lambda *xs: _log_of(direct, other, *xs)
         return None
 
     def _compute(self, method: str, x: Any, *args: Any, loc: Any = 0, scale: Any = 1, **named: Any) -> Any:
@@ -103,6 +104,15 @@ class Distribution:
         inside = tnp.logical_and(tnp.greater_equal(q, 0), tnp.less_equal(q, 1))
         value = formula(tnp.where(inside, q, 0.5), *shapes) * scale + loc
         return tnp.where(tnp.logical_and(inside, tnp.greater(scale, 0)), value, np.nan)
+
+
+def _log_of(probability: Formula, other: Formula | None, *xs: Any) -> Any:
+    """Its logarithm; from the `other` tail where it is next to 1."""
+    p = probability(*xs)
+    if other is None:
+        return tnp.log(p)
+    likely = p > 0.5
+    return tnp.where(likely, tnp.log1p(tnp.where(likely, -other(*xs), 0.0)), tnp.log(tnp.where(likely, 1.0, p)))
 
 
 def _middle(low: float, high: float) -> float:

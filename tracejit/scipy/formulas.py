@@ -6,6 +6,7 @@ so that derivatives have no NaN from the cases not taken.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +14,24 @@ import numpy as np
 
 from tracejit.ops import special as sp
 from tracejit.ops import transcendental as tr
-from tracejit.ops.arithmetic import abs, add, copysign, div, floor, minimum, mul, neg, reciprocal, square, sub
+from tracejit.ops.arithmetic import (
+    abs,
+    add,
+    copysign,
+    div,
+    floor,
+    mul,
+    neg,
+    reciprocal,
+    rint,
+    scale,
+    square,
+    sub,
+)
 from tracejit.ops.compare import and_, eq, ge, gt, isnan, le, lt, ne, or_, select
+from tracejit.ops.inverse import logaddexp
 from tracejit.ops.powers import pow
+from tracejit.ops.special.building import SMALL, quotient, series
 from tracejit.ops.values import lift
 
 
@@ -39,9 +55,16 @@ def gammasgn(x: Any) -> Any:
 
 
 def rgamma(x: Any) -> Any:
-    """1 / gamma(x), which is 0 at the poles of gamma."""
-    pole = and_(le(x, 0), eq(floor(x), x))
-    return select(pole, 0.0, reciprocal(sp.gamma(select(pole, 1.0, x))))
+    """1 / gamma(x), which is 0 at the poles of gamma. From 0 down it is gamma(1 - x) sin(pi x) / pi (DLMF 5.5.3),
+    whose derivatives are right at the poles too."""
+    left = le(x, 0)
+    q = select(and_(left, gt(x, -(2.0**53))), x, 0.0)  # the numbers below are all whole
+    whole = rint(q)
+    half = mul(whole, 0.5)
+    wave = tr.sin(mul(sub(q, whole), np.pi))
+    wave = select(ne(floor(half), half), neg(wave), wave)
+    reflected = scale(sp.gamma(sub(1.0, q)), mul(wave, 1 / np.pi))
+    return select(left, add(reflected, 0.0), reciprocal(sp.gamma(select(left, 1.0, x))))
 
 
 def loggamma(x: Any) -> Any:
@@ -57,7 +80,7 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
 
 
 def log_expit(x: Any) -> Any:
-    return sub(minimum(x, 0.0), tr.log1p(tr.exp(neg(abs(x)))))
+    return neg(logaddexp(neg(x), lift(0.0, x)))
 
 
 def logit(p: Any) -> Any:
@@ -104,11 +127,18 @@ def kl_div(x: Any, y: Any) -> Any:
 # ---------------------------------------------------------------- transformations, losses
 
 
+#: Quotients by x are sums of these many terms where |x| is at most SMALL: there they would cancel in derivatives.
+_EXPREL = tuple(1 / math.factorial(n + 1) for n in range(9))
+_LOG1P_BY_X = tuple((-1) ** n / (n + 1) for n in range(12))
+
+
 def _boxcox_of_log(log: Any, power: Any) -> Any:
-    """expm1(power * log) / power; log where the power is next to nothing."""
-    none = lt(abs(power), 1e-19)
-    safe = select(none, 1.0, power)
-    return select(none, log, div(tr.expm1(mul(safe, log)), safe))
+    """expm1(power * log) / power, which is log for power 0."""
+    v = mul(power, log)
+    small = lt(abs(v), SMALL)
+    near = or_(small, eq(power, 0))
+    series_of = mul(log, series(select(small, v, 0.0), _EXPREL))
+    return select(near, series_of, div(tr.expm1(select(near, 1.0, v)), select(near, 1.0, power)))
 
 
 def boxcox(x: Any, power: Any) -> Any:
@@ -120,9 +150,12 @@ def boxcox1p(x: Any, power: Any) -> Any:
 
 
 def _inverse_boxcox_log(y: Any, power: Any) -> Any:
-    none = eq(power, 0)
-    safe = select(none, 1.0, power)
-    return select(none, y, div(tr.log1p(mul(safe, y)), safe))
+    """log1p(power * y) / power, which is y for power 0."""
+    v = mul(power, y)
+    small = lt(abs(v), SMALL)
+    near = or_(small, eq(power, 0))
+    series_of = mul(y, series(select(small, v, 0.0), _LOG1P_BY_X))
+    return select(near, series_of, div(tr.log1p(select(near, 1.0, v)), select(near, 1.0, power)))
 
 
 def inv_boxcox(y: Any, power: Any) -> Any:
@@ -150,9 +183,8 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
 
 def exprel(x: Any) -> Any:
     """expm1(x) / x, 1 at 0."""
-    small = lt(abs(x), 1e-5)
-    near = add(mul(add(mul(x, 1 / 6), 0.5), x), 1.0)
-    return select(eq(x, np.inf), x, select(small, near, div(tr.expm1(x), select(small, 1.0, x))))
+    out = quotient(tr.expm1(x), x, series(select(lt(abs(x), SMALL), x, 0.0), _EXPREL))
+    return select(eq(x, np.inf), x, out)
 
 
 def cosm1(x: Any) -> Any:

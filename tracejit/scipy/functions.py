@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit import numpy as tnp
+from tracejit.control.custom import custom_jvp
 from tracejit.errors import SpecialFunctionError
 from tracejit.numpy.dispatch import (
     broadcast_operands,
@@ -23,6 +25,8 @@ from tracejit.numpy.dispatch import (
 from tracejit.ops import special as sp
 from tracejit.scipy.registry import function
 from tracejit.tracing import Box, wrap
+
+Axes = tuple[int, ...]
 
 
 def _doubles(*xs: Any) -> list[Any]:
@@ -64,6 +68,8 @@ def logsumexp(
 
     `where` (as in JAX): elements that do not count. Without `return_sign` a negative sum gives NaN.
     """
+    if b is None and not return_sign:
+        return _log_sum(_inexact(a), axis, keepdims, where)
     x = _inexact(a)
     if b is not None:
         x, weights = tnp.broadcast_arrays(x, _inexact(b))
@@ -83,24 +89,76 @@ def logsumexp(
     return (out, sign) if return_sign else out
 
 
-def _axes(axis: Any, x: Box) -> Any:
-    return tuple(range(len(shape_of(x)))) if axis is None else axis
+def _axes(axis: Any, x: Box) -> Axes:
+    """The axes meant, each an int."""
+    if axis is None:
+        return tuple(range(len(shape_of(x))))
+    return tuple(map(int, axis)) if isinstance(axis, tuple | list) else (operator.index(axis),)
+
+
+def _log_sum(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    axes = _axes(axis, x)
+    out = _log_sum_rule(axes, x if where is None else tnp.where(where, x, -np.inf))
+    return out if keepdims else tnp.squeeze(out, axis=axes)
+
+
+def _log_sum_of(axes: Axes, x: Any) -> Any:
+    top = _shift(x, axes)
+    return tnp.log(tnp.sum(tnp.exp(x - top), axis=axes, keepdims=True)) + top
+
+
+_log_sum_rule = custom_jvp(_log_sum_of, nondiff_argnums=(0,))
+
+
+@_log_sum_rule.defjvp
+def _log_sum_jvp(axes: Axes, primals: Any, tangents: Any) -> Any:
+    """By the softmax, all that is kept for the derivative."""
+    (x,), (t,) = primals, tangents
+    return _log_sum_rule(axes, x), tnp.sum(_softmax_rule(axes, x) * t, axis=axes, keepdims=True)
 
 
 @function
 def softmax(x: Any, axis: Any = None) -> Any:
-    """exp(x) divided by its sum along `axis`."""
+    """exp(x) divided by its sum along `axis`. The derivative needs the result only."""
     x = _inexact(x)
-    e = tnp.exp(x - _shift(x, axis))
-    return e / tnp.sum(e, axis=axis, keepdims=True)
+    return _softmax_rule(_axes(axis, x), x)
+
+
+def _softmax_of(axes: Axes, x: Any) -> Any:
+    e = tnp.exp(x - _shift(x, axes))
+    return e / tnp.sum(e, axis=axes, keepdims=True)
+
+
+_softmax_rule = custom_jvp(_softmax_of, nondiff_argnums=(0,))
+
+
+@_softmax_rule.defjvp
+def _softmax_jvp(axes: Axes, primals: Any, tangents: Any) -> Any:
+    y, (t,) = _softmax_rule(axes, *primals), tangents
+    weighted = y * t
+    return y, weighted - y * tnp.sum(weighted, axis=axes, keepdims=True)
 
 
 @function
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """log(softmax(x))."""
     x = _inexact(x)
-    centred = x - _shift(x, axis)
-    return centred - tnp.log(tnp.sum(tnp.exp(centred), axis=axis, keepdims=True))
+    return _log_softmax_rule(_axes(axis, x), x)
+
+
+def _log_softmax_of(axes: Axes, x: Any) -> Any:
+    centred = x - _shift(x, axes)
+    return centred - tnp.log(tnp.sum(tnp.exp(centred), axis=axes, keepdims=True))
+
+
+_log_softmax_rule = custom_jvp(_log_softmax_of, nondiff_argnums=(0,))
+
+
+@_log_softmax_rule.defjvp
+def _log_softmax_jvp(axes: Axes, primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    y = _log_softmax_rule(axes, x)
+    return y, t - tnp.sum(tnp.exp(y) * t, axis=axes, keepdims=True)
 
 
 @function

@@ -42,7 +42,8 @@ norm = Distribution(
 
 def _laplace_tail(z: Any) -> Any:
     """The probability beyond z."""
-    half = 0.5 * tnp.exp(-tnp.abs(z))
+    # Not by abs, whose slope at 0 is 0: the tail's is minus the density.
+    half = 0.5 * tnp.exp(tnp.where(z < 0, z, -z))
     return tnp.where(z < 0, 1 - half, half)
 
 
@@ -68,7 +69,7 @@ logistic = Distribution(
     "logistic",
     0,
     _REAL,
-    logpdf=lambda z: -tnp.abs(z) - 2 * tnp.log1p(tnp.exp(-tnp.abs(z))),
+    logpdf=lambda z: sp.log_expit(z) + sp.log_expit(-z),
     cdf=sp.expit,
     sf=lambda z: sp.expit(-z),
     logcdf=sp.log_expit,
@@ -101,9 +102,14 @@ def _t_log_density(z: Any, df: Any) -> Any:
 
 
 def _t_tail(z: Any, df: Any) -> Any:
-    """The probability beyond z: half an incomplete beta function of df/(df + z**2)."""
-    half = 0.5 * sp.betainc(df / 2, 0.5, df / (df + tnp.square(z)))
-    return tnp.where(z < 0, 1 - half, half)
+    """The probability beyond z: half an incomplete beta function of df/(df + z**2), which has a corner at 0;
+    near 0 the integral of the density (DLMF 8.17.8), which is smooth."""
+    s = tnp.square(z)
+    near = s < df / 4
+    half = 0.5 * sp.betainc(df / 2, 0.5, df / (df + tnp.where(near, df, s)))
+    body = sp.hyp2f1(0.5, 1 - df / 2, 1.5, tnp.where(near, s / (df + s), 0.0)) / sp.beta(df / 2, 0.5)
+    inner = 0.5 - z / tnp.sqrt(df + tnp.where(near, s, 1.0)) * body
+    return tnp.where(near, inner, tnp.where(z < 0, 1 - half, half))
 
 
 t = Distribution("t", 1, _REAL, logpdf=_t_log_density, cdf=lambda z, df: _t_tail(-z, df), sf=_t_tail)

@@ -21,7 +21,7 @@ from tracejit.lowering.llvmscalar import emit_scalar, typed, value
 from tracejit.lowering.llvmtext import Function, Module, reg_type
 from tracejit.lowering.loopbuilder import Builder
 from tracejit.lowering.loopir import Inst
-from tracejit.lowering.vecmath import explog, huge, inverse, outline, power, special, trig
+from tracejit.lowering.vecmath import cipher, explog, huge, inverse, outline, power, special, trig
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "exp": (explog.exp, 1), "exp2": (explog.exp2, 1), "expm1": (explog.expm1, 1), "log": (explog.log, 1),
@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "sin": (trig.sin, 1), "cos": (trig.cos, 1), "tan": (trig.tan, 1), "arcsin": (trig.arcsin, 1),
     "arccos": (trig.arccos, 1), "arctan": (trig.arctan, 1), "arctan2": (trig.arctan2, 2),
     "arcsinh": (inverse.arcsinh, 1), "arccosh": (inverse.arccosh, 1), "arctanh": (inverse.arctanh, 1),
-    "pow": (power.power, 2), "cbrt": (power.cbrt, 1), **special.FUNCTIONS,
+    "pow": (power.power, 2), "cbrt": (power.cbrt, 1), **special.FUNCTIONS, **cipher.FUNCTIONS,
 }  # fmt: skip
 
 

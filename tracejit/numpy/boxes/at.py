@@ -261,8 +261,13 @@ def parse_lenient(shape: Shape, index: Any, wraps: bool = True) -> Selection:
 
 
 def _inside(index: Any, size: Any, wraps: bool) -> bool:
+    """Whether an integer is known to be in range: by its value, or if traced by its bounds."""
+    if type(size) is not int:
+        return False
     i = extents.number(index)
-    return type(i) is int and type(size) is int and (-size if wraps else 0) <= i < size
+    if type(i) is int:
+        return (-size if wraps else 0) <= i < size
+    return extents.at_least(i, 0) and extents.at_least(size - 1, i)
 
 
 def _wrapped(index: Any, size: Any) -> Any:
