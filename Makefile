@@ -1,6 +1,7 @@
 # make demo     the main job on real data
 # make test     lint, types and the test suite
 # make test-all the same with the exhaustive sweeps
+# make bench    beside JAX, autograd, Numba and NumPy, in an environment of its own; BENCH_ARGS=--quick: two minutes
 # make format   let ruff fix what it can
 #
 # Each makes the virtual environment first, if it is not there. PYTHON chooses the interpreter.
@@ -15,7 +16,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # The arrays of the tests are small: BLAS threads would only fight with the test processes.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test test-all lint types format clean
+.PHONY: demo test test-all bench lint types format clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/digits.py
@@ -25,6 +26,14 @@ test: lint types
 
 test-all: lint types
 	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS)
+
+bench: .venv-bench/.installed
+	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
+
+.venv-bench/.installed: pyproject.toml
+	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	touch $@
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -44,4 +53,4 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) .hypothesis .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .venv-bench .hypothesis .pytest_cache .ruff_cache build dist

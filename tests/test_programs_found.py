@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from tracejit import lax
+from tracejit.control.custom_convert import custom_gradient
 
 X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -3.0]])
 
@@ -47,7 +48,7 @@ def test_triangles_of_a_vector(f: Callable[..., Any]) -> None:
 
 
 def test_convolution_with_a_number() -> None:
-    np.testing.assert_array_equal(tj.jit(np.convolve)(X[0], 2.0), np.convolve(X[0], 2.0))
+    np.testing.assert_array_equal(tj.jit(np.convolve)(X[0], 2.0), np.convolve(X[0], 2.0))  # type: ignore[call-overload]
 
 
 def test_sequences_take_python_scalars_in_their_default_dtypes() -> None:
@@ -159,9 +160,6 @@ def regions(f: Callable[[Any], Any]) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-@pytest.mark.xfail(
-    reason="rules of users run again when a region is linearized, and may not make or capture arrays there"
-)
 @pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
 @pytest.mark.parametrize("region", ["checkpoint", "scan", "jit"])
 @pytest.mark.parametrize("captured", [True, False])
@@ -173,8 +171,105 @@ def test_custom_rules_with_arrays_in_regions(kind: str, region: str, captured: b
         f.defjvp(lambda primals, tangents: (primals[0] * weights(), tangents[0] * weights()))
     else:
         f.defvjp(lambda x: (x * weights(), x), lambda saved, ct: (ct * weights(),))
-    got = tj.grad(lambda x: np.sum(regions(f)[region](x)))(np.ones(3))
-    np.testing.assert_array_equal(got, k)
+    slope = tj.grad(lambda x: np.sum(regions(f)[region](x)))
+    np.testing.assert_array_equal(slope(np.ones(3)), k)
+    compiled = tj.jit(slope)
+    np.testing.assert_array_equal(compiled(np.ones(3)), k)
+    if captured:
+        k += 1.0  # is read anew at every call
+        np.testing.assert_array_equal(compiled(np.ones(3)), k)
+
+
+@pytest.mark.parametrize("region", ["checkpoint", "scan", "jit"])
+def test_custom_gradients_with_arrays_in_regions(region: str) -> None:
+    k = np.arange(3.0)
+    f = custom_gradient(lambda x: (x * k, lambda ct: ct * k * np.arange(3.0)))
+    slope = tj.grad(lambda x: np.sum(regions(f)[region](x)))
+    for g in (slope, tj.jit(slope)):
+        np.testing.assert_array_equal(g(np.ones(3)), k * k)
+
+
+@pytest.mark.parametrize("region", ["checkpoint", "scan", "jit"])
+def test_a_rule_made_inside_that_closes_over_a_stopped_value(region: str) -> None:
+    def f(x: Any) -> Any:
+        c = lax.stop_gradient(x)
+        g = tj.custom_jvp(lambda y: y * c)
+        g.defjvp(lambda primals, tangents: (primals[0] * c, tangents[0] * c))
+        return g(x)
+
+    slope = tj.grad(lambda x: np.sum(regions(f)[region](x)))
+    for g in (slope, tj.jit(slope)):
+        np.testing.assert_array_equal(g(np.arange(3.0)), np.arange(3.0))
+
+
+@pytest.mark.parametrize("index", [np.array([0, 1, 2**64 - 3], np.uint64), np.array([[1, 0]], np.uint8)])
+def test_unsigned_indices_wrap_as_numpys(index: Any) -> None:
+    def write(x: Any, i: Any) -> Any:
+        x = x * 1.0
+        x[i] = 7.0
+        return x
+
+    functions = (
+        lambda x, i: x[i],
+        lambda x, i: x[:, i],
+        lambda x, i: np.take(x, i, axis=0),
+        lambda x, i: np.take(x, i, axis=0, mode="wrap"),
+        write,
+    )
+    a = np.arange(9.0).reshape(3, 3)
+    for f in functions:
+        np.testing.assert_array_equal(tj.jit(f)(a, index), f(a, index))
+        np.testing.assert_array_equal(tj.jit(lambda x, f=f: f(x, index))(a), f(a, index))
+
+
+def test_unsigned_scalars_too_large_are_out_of_range() -> None:
+    a, big = np.ones((3, 2)), np.uint64(2**64 - 3)
+    with pytest.raises(IndexError):
+        tj.jit(lambda x, i: x[i])(a, big)
+    assert tj.jit(lambda x, i: x[i:])(a, big).shape == a[big:].shape == (0, 2)
+
+
+def _first(x: Any) -> Any:
+    x[0] = 9.0
+    return x * 1.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: _first(x.ravel()),
+        lambda x: _first(np.ravel(x.T)),
+        lambda x: _first(x.reshape(3, 2)),
+        lambda x: _first(x[:, 1:].reshape(-1)),
+        lambda x: _first(x.ravel("F")),
+        lambda x: _first(x.ravel("K")),
+        lambda x: _first(x.reshape(2, 3, 1)),
+        lambda x: x.T.ravel("A"),
+    ],
+    ids=["ravel", "T", "reshape", "part", "F", "K", "ones", "A"],
+)
+def test_what_is_a_view_depends_on_the_arguments_strides(f: Callable[[Any], Any]) -> None:
+    """NumPy copies where an array is not in the order that is asked for: writes must not reach the caller."""
+    compiled = tj.jit(f)
+    layouts: list[Callable[[], Any]] = [
+        X.copy,
+        lambda: np.asfortranarray(X),
+        lambda: X.copy()[::-1],
+        lambda: np.arange(24.0).reshape(4, 6)[::2, ::2],
+        lambda: np.arange(8.0).reshape(2, 4)[:, :3],
+    ]
+    for make in (*layouts, *layouts):
+        a, b = make(), make()
+        np.testing.assert_array_equal(compiled(a), f(b))
+        np.testing.assert_array_equal(a, b)
+    assert compiled.trace_count <= len(layouts)
+
+
+def test_programs_that_reshape_nothing_serve_all_layouts() -> None:
+    f = tj.jit(lambda x: np.sin(x).sum())
+    for a in (X, np.asfortranarray(X), X[::-1]):
+        f(a)
+    assert f.trace_count == 1
 
 
 def test_complex_functions_of_converted_reals() -> None:

@@ -11,6 +11,7 @@ from tracejit import (
     custom_batching,
     custom_derivatives,
     debug,
+    dtypes,
     extend,
     lax,
     nn,
@@ -18,6 +19,7 @@ from tracejit import (
     ops,
     random,
     scipy,
+    test_util,
     tree,
 )
 from tracejit.api.batching import vmap
@@ -61,6 +63,7 @@ __all__ = [
     "custom_vjp",
     "debug",
     "disable_jit",
+    "dtypes",
     "eval_shape",
     "explain",
     "extend",
@@ -86,6 +89,7 @@ __all__ = [
     "random",
     "remat",
     "scipy",
+    "test_util",
     "tree",
     "value_and_grad",
     "vjp",

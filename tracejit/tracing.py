@@ -179,16 +179,20 @@ class Storage:
     `trace` is the trace under which the storage was made; values of deeper
     traces may not be written into it. `origin` names an argument or captured
     array whose caller must see writes, else None. `version` counts the writes.
+    `layout` has the strides (in elements) of an argument's memory that is not in C order, which decide what
+    NumPy reshapes without a copy; `layout_read` says whether that was asked.
     `cache` remembers the values of a few views (chain -> value) until the next write.
     """
 
-    __slots__ = ("cache", "origin", "trace", "value", "version")
+    __slots__ = ("cache", "layout", "layout_read", "origin", "trace", "value", "version")
 
     def __init__(self, value: Any, trace: Trace, origin: Any = None) -> None:
         self.value = value
         self.trace = trace
         self.version = 0
         self.origin = origin
+        self.layout: tuple[int, ...] | None = None
+        self.layout_read = False
         self.cache: dict[tuple[View, ...], Any] = {}
 
     def read(self, chain: tuple[View, ...]) -> Any:

@@ -39,9 +39,9 @@ def heat_energy(lib: Any, u: Any) -> Any:
 )
 def laplacian(lib: Any, u: Any) -> Any:
     c = u[1:-1, 1:-1, 1:-1]
-    return (
-        u[2:, 1:-1, 1:-1] + u[:-2, 1:-1, 1:-1] + u[1:-1, 2:, 1:-1] + u[1:-1, :-2, 1:-1] + u[1:-1, 1:-1, 2:] + u[1:-1, 1:-1, :-2] - 6 * c
-    )  # fmt: skip
+    rows = u[2:, 1:-1, 1:-1] + u[:-2, 1:-1, 1:-1]
+    columns = u[1:-1, 2:, 1:-1] + u[1:-1, :-2, 1:-1]
+    return rows + columns + u[1:-1, 1:-1, 2:] + u[1:-1, 1:-1, :-2] - 6 * c
 
 
 @workload(

@@ -110,3 +110,10 @@ def test_boxes_given_twice() -> None:
     inner = tj.jit(lambda a, b: a + b)
     tj.grad(lambda x, y: np.sum(inner(x, y) + inner(x, x)), (0, 1))(V, V)
     assert "which arguments are the same array changed" in inner.retraces[-1]
+
+
+def test_another_order_in_memory_is_told() -> None:
+    f = tj.jit(lambda x: x.reshape(-1) * 2.0)
+    f(np.ones((2, 3)))
+    f(np.asfortranarray(np.ones((2, 3))))
+    assert f.retraces[-1] == "the order in memory of argument `x` changed"

@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 from tracejit import lax
 from tracejit.dtypes import float0
-from tracejit.errors import NotDifferentiableError, TangentMismatchError
+from tracejit.errors import ArgumentTypeError, NotDifferentiableError, TangentMismatchError
 
 ORDER = 8
 
@@ -152,3 +152,8 @@ def test_errors() -> None:
     assert along_a_line(f, 2.0, 2) == [2, 1, 0]
     with pytest.raises(NotDifferentiableError):
         along_a_line(lambda x: tj.pure_callback(np.sin, tj.ShapeDtypeStruct((), float), x), 1.0, 2)
+
+
+def test_a_series_that_is_no_sequence_is_named() -> None:
+    with pytest.raises(ArgumentTypeError, match="series 0 is a sequence of derivatives"):
+        tj.jet(np.sin, (1.0,), (1.0,))  # type: ignore[arg-type]

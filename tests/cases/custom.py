@@ -8,8 +8,11 @@ import numpy as np
 
 from tests.cases.makers import Case, case, normal, positive
 from tracejit.control.custom import custom_vmap, linear_call
+from tracejit.control.linear_solve import custom_linear_solve
 from tracejit.control.policies import name_value
-from tracejit.tracing import to_raw, wrap
+from tracejit.ops import arithmetic
+from tracejit.ops.constant import Held, constant_op
+from tracejit.tracing import bind, to_raw, wrap
 
 
 def _linear(x: Any, d: Any) -> Any:
@@ -29,8 +32,24 @@ def _rule(size: int, in_batched: Any, x: Any, y: Any) -> Any:
     return np.sin(x) * y, True
 
 
+def _solution(a: Any, b: Any) -> Any:
+    """x with (a * 3 + I) x = b, found by steps of which no derivative is taken."""
+
+    def product(x: Any) -> Any:
+        return x + wrap(a) * x * 3.0
+
+    def solve(matvec: Any, y: Any) -> Any:
+        return y / matvec(np.ones(3))
+
+    return to_raw(custom_linear_solve(product, wrap(b), solve, symmetric=True))
+
+
+_HELD = Held(np.array([[1.5, -2.0, 0.25], [3.0, 0.5, -1.0]]))
+
 CASES: dict[str, list[Case]] = {
     "name": [case(lambda x: name_value(x, name="here"), normal(2, 3))],
     "linear_call": [case(_linear, normal(3), positive(3))],
+    "constant": [case(lambda x: arithmetic.mul(x, bind(constant_op, value=_HELD)), normal(2, 3))],
+    "linear_solve": [case(_solution, positive(3), normal(3))],
     "custom_vmap": [case(lambda x, y: to_raw(_weighted(wrap(x), wrap(y))), normal(3), normal(3))],
 }

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.control.oracle import check
 from tracejit import lax
 from tracejit.api.derivatives import grad
 from tracejit.api.introspect import make_jaxpr
 from tracejit.control.checkpoint import checkpoint, checkpoint_policies
+from tracejit.errors import ArgumentTypeError
 
 X = np.array([0.3, -0.7, 1.2])
 
@@ -63,3 +65,8 @@ def test_policy_saves_products(run: Any) -> None:
 def test_static_arguments(run: Any) -> None:
     f = checkpoint(lambda n, x: x**n, static_argnums=0)
     check(lambda x: f(3, x), lambda x: x**3, X, run=run)
+
+
+def test_a_policy_that_is_no_function_is_named() -> None:
+    with pytest.raises(ArgumentTypeError, match="a policy is a function"):
+        checkpoint(np.sin, policy=3)  # type: ignore[arg-type]

@@ -139,7 +139,8 @@ class Traced:
 
     def case(self, name: str, n: int, *xs: Any) -> Any:
         out = own(CASES[name][n].fn(*map(to_raw, xs)))
-        return tuple(map(wrap, out)) if isinstance(out, (list, tuple)) else wrap(out)
+        # What is known is copied by traced code, which makes it a box.
+        return tuple(wrap(to_raw(x)) for x in out) if isinstance(out, (list, tuple)) else wrap(to_raw(out))
 
     def with_jvp(self, f: Any) -> Any:
         g = tj.custom_jvp(f)

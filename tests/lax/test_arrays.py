@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -91,3 +92,93 @@ def test_names(name: str, transform: Any) -> None:
 def test_stop_gradient() -> None:
     assert grad(lambda x: lax.stop_gradient(x) * x)(3.0) == 3.0
     assert grad(lambda x: lax.stop_gradient({"a": x})["a"] * x)(3.0) == 3.0
+
+
+def test_products_of_a_preferred_dtype() -> None:
+    x, y = np.array([100, 100], np.int8), np.array([3, 3], np.int8)
+    numbers = (((0,), (0,)), ((), ()))
+    for f in (lax.dot_general, jit(lax.dot_general, static_argnums=(2, 3, 4))):
+        out = np.asarray(f(x, y, numbers, None, np.int32))
+        assert out.tolist() == 600
+        assert out.dtype == np.int32
+    a = np.full((2, 3), 1e-9, np.float32)
+    assert lax.dot(a, a.T, preferred_element_type=np.float64).dtype == np.float64
+    assert lax.dot(a, a.T, dimension_numbers=(((1,), (0,)), ((), ()))).shape == (2, 2)
+    assert lax.batch_matmul(np.ones((2, 3, 4)), np.ones((2, 4, 5)), precision="highest").shape == (2, 3, 5)
+
+
+#: JAX's arguments, by position and then by name only. Those for accelerators and several devices are not here.
+SIGNATURES = {
+    "scan": "f init xs length reverse unroll _split_transpose",
+    "while_loop": "cond_fun body_fun init_val",
+    "fori_loop": "lower upper body_fun init_val / unroll",
+    "map": "f xs / batch_size",
+    "associative_scan": "fn elems reverse axis",
+    "cond": "pred true_fun false_fun operands / operand",
+    "switch": "index branches operands / operand",
+    "custom_root": "f initial_guess solve tangent_solve has_aux",
+    "custom_linear_solve": "matvec b solve transpose_solve symmetric has_aux",
+    "dynamic_slice": "operand start_indices slice_sizes / allow_negative_indices",
+    "dynamic_slice_in_dim": "operand start_index slice_size axis / allow_negative_indices",
+    "dynamic_index_in_dim": "operand index axis keepdims / allow_negative_indices",
+    "dynamic_update_slice": "operand update start_indices / allow_negative_indices",
+    "dynamic_update_slice_in_dim": "operand update start_index axis / allow_negative_indices",
+    "dynamic_update_index_in_dim": "operand update index axis / allow_negative_indices",
+    "select": "pred on_true on_false",
+    "select_n": "which cases",
+    "reduce": "operands init_values computation dimensions",
+    "reduce_window": "operand init_value computation window_dimensions window_strides padding base_dilation "
+    "window_dilation",
+    "sort": "operand dimension is_stable num_keys",
+    "top_k": "operand k / axis",
+    "conv_general_dilated": "lhs rhs window_strides padding lhs_dilation rhs_dilation dimension_numbers "
+    "feature_group_count batch_group_count precision preferred_element_type",
+    "dot_general": "lhs rhs dimension_numbers precision preferred_element_type",
+    "dot": "lhs rhs / dimension_numbers precision preferred_element_type",
+    "gather": "operand start_indices dimension_numbers slice_sizes / unique_indices indices_are_sorted mode "
+    "fill_value",
+    **dict.fromkeys(
+        ("scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max"),
+        "operand scatter_indices updates dimension_numbers / indices_are_sorted unique_indices mode",
+    ),
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), "operand axis reverse"),
+    "stop_gradient": "x",
+    "atan2": "x y",
+    "nextafter": "x1 x2",
+    "exp": "x / accuracy",
+    "betainc": "a b x",
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_arguments_have_jaxs_names(name: str) -> None:
+    found = inspect.signature(getattr(lax, name)).parameters.values()
+    ours = [p.name for p in found if p.kind is not p.KEYWORD_ONLY]
+    by_name = [p.name for p in found if p.kind is p.KEYWORD_ONLY and p.name != "checkpoint"]
+    assert " ".join([*ours, *(["/", *by_name] if by_name else [])]) == SIGNATURES[name]
+
+
+def test_operands_by_name() -> None:
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    np.testing.assert_array_equal(jit(lambda x, y: lax.sub(x=x, y=y))(x, y), x - y)
+    np.testing.assert_array_equal(jit(lambda x, y: lax.div(x, y=y))(x, y), x / y)
+    np.testing.assert_array_equal(lax.atan2(y=y, x=x), np.arctan2(x, y))
+    np.testing.assert_array_equal(lax.exp(x, accuracy="highest"), np.exp(x))
+    with pytest.raises(TypeError):
+        lax.add(x, z=y)
+    assert lax.cond(True, lambda a: a + 1, lambda a: a, operand=2) == 3
+    assert lax.switch(1, [lambda a: a, lambda a: (a, 1)], operand=None) == (None, 1)
+    with pytest.raises(TypeError, match="not both"):
+        lax.cond(True, lambda a: a, lambda a: a, 1, operand=2)
+
+
+def test_windows_that_do_not_count_from_the_end() -> None:
+    x = np.arange(5.0)
+    for f in (lambda f: f, jit):
+        first = f(lambda i: lax.dynamic_slice(x, (i,), (2,), allow_negative_indices=False))
+        last = f(lambda i: lax.dynamic_slice_in_dim(x, i, 2))
+        assert first(-1).tolist() == [0, 1]
+        assert last(-1).tolist() == [3, 4]
+        assert f(lambda i: lax.dynamic_index_in_dim(x, i, keepdims=False))(-1) == 4
+        written = f(lambda i: lax.dynamic_update_slice(x, np.ones(1), (i,), allow_negative_indices=(False,)))
+        assert written(-3).tolist() == [1, 1, 2, 3, 4]

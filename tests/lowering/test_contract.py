@@ -55,3 +55,38 @@ def test_inside_a_loop() -> None:
     got = tj.jit(lambda x, w: tj.lax.map(lambda r: f(r, w), x))(x, w)
     want = [np.einsum("bpt,bto->bpo", np.asarray(sliding_windows(r, windows)), w) for r in x]
     np.testing.assert_allclose(got, np.stack(want), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("shape", [(1, 700), (700, 1), (30, 40), (64, 9), (9, 64)])
+def test_vectors_by_matrices_in_the_cache(dtype: Any, shape: tuple[int, int]) -> None:
+    """Loops along the memory of the matrix, whichever way it lies; BLAS only for complex numbers."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=shape).astype(dtype)
+    x, y = rng.normal(size=shape[1]).astype(dtype), rng.normal(size=shape[0]).astype(dtype)
+    tolerance = 1e-4 if dtype is np.float32 else 1e-12
+    for m in (a, np.asfortranarray(a)):
+        f = tj.jit(lambda a, x, y: (a @ x, y @ a, a.T @ y, x[::-1] @ a.T))
+        for found, want in zip(f(m, x, y), (a @ x, y @ a, y @ a, a @ x[::-1]), strict=True):
+            np.testing.assert_allclose(found, want, rtol=tolerance, atol=tolerance)
+        text = f.lower(m, x, y).compile().as_text("loops")
+        assert ("gemv" in text) is (dtype is np.complex128)
+
+
+def test_large_matrices_go_to_blas() -> None:
+    f = tj.jit(lambda a, x: a @ x)
+    assert "gemv" in f.lower(np.ones((600, 600)), np.ones(600)).compile().as_text("loops")
+
+
+def test_extents_that_grow() -> None:
+    """The rows before a loop's index, none at first."""
+
+    def f(a: Any) -> Any:
+        return tj.lax.fori_loop(
+            0, 40, lambda i, c: c.at[i].set(a[i] - (c[:i] @ a[i]) @ c[:i] / 40), np.zeros((40, 40))
+        )
+
+    a, want = np.random.default_rng(0).normal(size=(40, 40)), np.zeros((40, 40))
+    for i in range(40):
+        want[i] = a[i] - (want[:i] @ a[i]) @ want[:i] / 40
+    np.testing.assert_allclose(tj.jit(f)(a), want, rtol=1e-9)

@@ -141,11 +141,13 @@ def test_heap_blocks_grow_and_are_freed_on_every_exit(fails):
         if p:
             del live[p]
 
-    c_malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(malloc)
-    c_free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(free)
+    def blocks(p: int | None, n: int) -> int | None:
+        return malloc(n) if n else free(p)
+
+    pool = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(blocks)
     k, got = heap_program(fails), np.zeros(4)
     code = build(k)
-    functions = {"c:malloc": c_malloc, "c:free": c_free}
+    functions = {"pool:blocks": pool}
     table = [ctypes.cast(functions[e.name], ctypes.c_void_p).value for e in k.program.externals]
     status, _ = call(code, [got], table=table)
     assert status == (3 if fails else 0)
@@ -155,11 +157,10 @@ def test_heap_blocks_grow_and_are_freed_on_every_exit(fails):
 
 
 def test_allocation_failure_ends_the_program():
-    c_malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(lambda n: None)
-    c_free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda p: None)
+    pool = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(lambda p, n: None)
     k = heap_program(False)
     code = build(k)
-    functions = {"c:malloc": c_malloc, "c:free": c_free}
+    functions = {"pool:blocks": pool}
     table = [ctypes.cast(functions[e.name], ctypes.c_void_p).value for e in k.program.externals]
     assert call(code, [np.zeros(4)], table=table)[0] == -2
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import lax
+from tracejit import lax, vmap
 
 
 def forever(x: Any) -> Any:
@@ -27,10 +27,21 @@ def matrices(x: Any) -> Any:
     return lax.scan(lambda c, _: (c @ c * 0.1, None), x, None, length=10**12)[0]
 
 
+def lanes(x: Any) -> Any:
+    """Each lane ends soon, all of them never."""
+    rows = np.full(1 << 24, 1.0)
+
+    def lane(a: Any) -> Any:
+        return lax.while_loop(lambda c: c[0] < 3000, lambda c: (c[0] + 1, np.sin(c[1]) + a), (x, a))[1]
+
+    return lax.scan(lambda c, _: (np.sin(c + np.sum(vmap(lane)(rows))), None), 0.0, None, length=10**6)[0]
+
+
 LOOPS: dict[str, tuple[Callable[..., Any], Any]] = {
     "while": (forever, 1),
     "dynamic length": (many, 10**15),
     "small matrices": (matrices, np.eye(3)),
+    "lanes of while loops": (lanes, 0),
     "BLAS": (matrices, np.eye(200)),
 }
 
@@ -94,6 +105,19 @@ def test_a_handler_that_returns_lets_the_loop_go_on() -> None:
 
 
 def test_short_loops_do_not_look() -> None:
-    text = tj.jit(lambda x: lax.fori_loop(0, 1000, lambda i, c: c * 1.5, x)).lower(1.0).compile().as_text("source")
+    text = (
+        tj.jit(lambda x: lax.fori_loop(0, 1000, lambda i, c: c * 1.5, x))
+        .lower(1.0)
+        .compile()
+        .as_text("source")
+    )
     assert "look" not in text
     assert "look" in tj.jit(forever).lower(1).compile().as_text("source")
+
+
+def test_loops_around_while_loops_look_when_those_have_worked() -> None:
+    """They do not call out in every iteration."""
+    f = tj.jit(vmap(lambda x: lax.while_loop(lambda c: c < 9.0, lambda c: c * x, 1.0)))
+    text = f.lower(np.full(1000, 1.5)).compile().as_text("source")
+    assert text.count("look") >= 4 and text.count("store i64 0, ptr") >= 2
+    assert f(np.full(1000, 1.5))[7] == 1.5**6

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.special as sp
 
 import tracejit as tj
-from tracejit import nn
+from tracejit import dtypes, nn
 from tracejit.test_util import check_grads
 
 X = np.array([-800.0, -30.0, -6.5, -3.2, -1.3, -0.7, -1e-9, 0.0, 1e-9, 0.4, 0.9, 1.7, 3.4, 6.5, 30.0, 800.0])
@@ -79,3 +80,27 @@ def test_glu_halves() -> None:
 
 def test_relu_of_integers() -> None:
     assert nn.relu(np.arange(-2, 3)).tolist() == [0, 0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+@pytest.mark.parametrize("dtype", [dtypes.bfloat16, np.float16, np.float32])
+def test_dtypes_are_kept(name: str, dtype: Any) -> None:
+    f, x = getattr(nn, name), np.array([-2.0, 0.5, 3.0], dtype)
+    assert f(x).dtype == tj.jit(f)(x).dtype == tj.grad(lambda x: f(x).sum())(x).dtype == dtype
+    np.testing.assert_allclose(f(x).astype(float), FORMULAS[name](x.astype(float)), rtol=0.02, atol=1e-2)
+
+
+@pytest.mark.parametrize("f", [nn.softplus, nn.log_sigmoid, nn.mish])
+def test_second_derivatives_at_zero(f: Any) -> None:
+    check_grads(f, (0.0,), order=3, atol=1e-4, rtol=1e-4)
+
+
+def test_log1mexp() -> None:
+    x = np.array([1e-20, 1e-3, 0.5, 0.7, 3.0, 50.0, 800.0])
+    with mp.workdps(400):
+        want = [float(mp.log(-mp.expm1(-mp.mpf(v)))) for v in x]
+    np.testing.assert_allclose(nn.log1mexp(x), want, rtol=1e-14, atol=1e-300)
+    np.testing.assert_allclose(tj.jit(nn.log1mexp)(x), want, rtol=1e-14, atol=1e-300)
+    slopes = tj.jit(tj.grad(lambda x: nn.log1mexp(x).sum()))(x)
+    np.testing.assert_allclose(slopes, [float(1 / mp.expm1(mp.mpf(v))) for v in x], rtol=1e-13, atol=1e-300)
+    assert nn.tanh(np.float32(0.5)) == np.tanh(np.float32(0.5))

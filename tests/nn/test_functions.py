@@ -91,3 +91,48 @@ def test_attention(groups: int) -> None:
 def test_attention_needs_heads_that_share() -> None:
     with pytest.raises(ShapeError, match="share"):
         nn.dot_product_attention(np.ones((1, 2, 3, 4)), np.ones((1, 2, 2, 4)), np.ones((1, 2, 2, 4)))
+
+
+def test_log_softmax_is_along_the_last_axis() -> None:
+    np.testing.assert_allclose(nn.log_softmax(X), np.log(sp.softmax(X, axis=-1)), rtol=1e-12)
+    some = nn.log_softmax(X, where=X > 0)
+    assert np.all(some[X <= 0] == -np.inf) and np.allclose(np.exp(some).sum(-1), 1)
+
+
+def test_dropout_differentiates_forward_and_to_second_order() -> None:
+    key, x = random.key(0), rng.normal(size=50)
+    f = lambda x: (nn.dropout(key, x, 0.5) ** 2).sum()
+    kept = nn.dropout(key, np.ones(50), 0.5) > 0
+    check_grads(f, (x,), order=2, atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(tj.jit(tj.hessian(f))(x), np.diag(8.0 * kept))
+    np.testing.assert_allclose(tj.hvp(f, (x,), (x,)), 8 * kept * x)
+    keys = random.split(key, 3)
+    many = tj.vmap(tj.grad(lambda x, key: (nn.dropout(key, x, 0.5) ** 2).sum()), (None, 0))(x, keys)
+    for key, slope in zip(keys, many, strict=True):
+        np.testing.assert_allclose(slope, 8 * x * (nn.dropout(key, np.ones(50), 0.5) > 0))
+
+
+@pytest.mark.parametrize(
+    ("f", "kept"),
+    [
+        (nn.relu, "bool[4,3]       12 B"),
+        (nn.relu6, "bool[4,3]       12 B"),
+        (lambda x: nn.dropout(random.key(0), x, 0.5), "u32[2]        8 B"),
+        (lambda x: nn.softmax(x) * 1.0, "f64[4,3]       96 B"),
+    ],
+)
+def test_residuals_are_the_smallest(f: Any, kept: str, capsys: Any) -> None:
+    tj.print_saved_residuals(f, rng.normal(size=(4, 3)))
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert len(lines) == 2 and lines[0].startswith(kept)
+
+
+@pytest.mark.parametrize("axis", [None, 1, (0, 1)])
+def test_logmeanexp(axis: Any) -> None:
+    f = lambda x: nn.logmeanexp(x, axis=axis)
+    np.testing.assert_allclose(f(X), np.log(np.exp(X).mean(axis=axis)), rtol=1e-12)
+    np.testing.assert_allclose(tj.jit(f)(X), f(X), rtol=1e-13)
+    check_grads(f, (X,), order=2, atol=1e-5, rtol=1e-5)
+    some = nn.logmeanexp(X, axis=1, where=X > 0, keepdims=True)
+    np.testing.assert_allclose(some, np.log(np.exp(X).mean(axis=1, where=X > 0, keepdims=True)), rtol=1e-12)
+    assert nn.logmeanexp(X.astype(np.float32)).dtype == np.float32

@@ -257,3 +257,54 @@ def test_operands_without_a_derivative(name: str, args: tuple[float, ...]) -> No
 def test_complex_numbers_are_refused() -> None:
     with pytest.raises(TypeRuleError, match="lgamma"):
         tj.jit(public("lgamma"))(np.array([1j]))
+
+
+# ---------------------------------------------------------------- quantiles of the gamma distribution
+
+#: Probabilities of the lower tail (positive) and of the upper one (negative).
+TAILS = (1e-8, 1e-4, 0.05, 0.5, -0.3, -0.05, -1e-4, -1e-8)
+
+
+def _quantile_slope(a: float, x: float) -> float:
+    """-(dP/da)/(dP/dx) in 60 digits, by a difference quotient of the smaller tail."""
+    with mp.workdps(60):
+        p, q = mp.mpf(a), mp.mpf(x)
+        bounds, sign = ((0, q), 1) if x <= a else ((q, mp.inf), -1)
+        tail = lambda s: sign * mp.gammainc(s, *bounds, regularized=True)
+        h = p / 10**12
+        slope = (tail(p - 2 * h) - 8 * tail(p - h) + 8 * tail(p + h) - tail(p + 2 * h)) / (12 * h)
+        return float(-slope / mp.exp((p - 1) * mp.log(q) - q - mp.loggamma(p)))
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.1, 0.9, 1.0, 3.0, 15.0, 31.9, 32.0, 100.0, 1e3, 1e5])
+def test_random_gamma_grad(a: float) -> None:
+    x = np.array([sp.gammaincinv(a, u) if u > 0 else sp.gammainccinv(a, -u) for u in TAILS])
+    x = x[x > 1e-300]
+    want = [_quantile_slope(a, y) for y in x]
+    eager = special.random_gamma_grad(np.full_like(x, a), x)
+    np.testing.assert_allclose(eager, want, rtol=1e-12)
+    compiled = tj.jit(public("random_gamma_grad"))
+    np.testing.assert_allclose(compiled(np.full_like(x, a), x), want, rtol=1e-12)
+    assert tj.explain(compiled)(np.full_like(x, a), x).callbacks == []
+
+
+def test_random_gamma_grad_of_huge_parameters() -> None:
+    """x is about a + z sqrt(a), of which the slope is 1 + z / (2 sqrt(a))."""
+    for a in (1e8, 1e12, 1e150, 1e300):
+        got = special.random_gamma_grad(np.array([a] * 3), a + np.array([-3.0, 0.0, 3.0]) * a**0.5)
+        np.testing.assert_allclose(got, 1 + np.array([-1.5, 0.0, 1.5]) / a**0.5, rtol=10 / a + 1e-14)
+
+
+def test_igamma_grad_compiled() -> None:
+    a, x = np.array([0.3, 2.0, 7.5, 80.0]), np.array([1.7, 0.4, 11.0, 77.0])
+    first, second = public("igamma_grad_a"), tj.grad(tj.grad(sp.gammainc))
+    compiled = tj.jit(first)
+    np.testing.assert_allclose(compiled(a, x), first(a, x), rtol=1e-12)
+    assert tj.explain(compiled)(a, x).callbacks == []
+    assert compiled(a.astype(np.float32), x.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(tj.jit(second)(2.0, 0.4), second(2.0, 0.4), rtol=1e-12)
+    edge_a, edge_x = (
+        np.array([1.0, 1.0, -1.0, 1.0, 0.0, np.nan]),
+        np.array([0.0, np.inf, 1.0, -1.0, 1.0, 1.0]),
+    )
+    np.testing.assert_array_equal(compiled(edge_a, edge_x), [0.0, 0.0, np.nan, np.nan, np.nan, np.nan])

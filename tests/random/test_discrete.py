@@ -10,8 +10,8 @@ import pytest
 import scipy.stats as st
 
 import tracejit as tj
-from tracejit import random
-from tracejit.errors import RandomArgumentError
+from tracejit import dtypes, random
+from tracejit.errors import RandomArgumentError, ShapeError
 
 N = 20000
 # A correct sampler fails each of these with probability 1e-6; the seeds are fixed.
@@ -107,3 +107,22 @@ def test_edges() -> None:
 def test_arguments_that_make_no_sense_are_named(call: Any) -> None:
     with pytest.raises(RandomArgumentError):
         call(random.key(0))
+
+
+def test_a_number_where_an_array_is_needed_is_refused() -> None:
+    key = random.key(0)
+    for call in (lambda: random.categorical(key, 3.0), lambda: random.permutation(key, 3.0)):
+        with pytest.raises(RandomArgumentError):
+            call()
+    for call in (
+        lambda: random.normal(key, -1),
+        lambda: random.split(key, -1),
+        lambda: random.bits(key, (2, -3)),
+    ):
+        with pytest.raises(ShapeError, match="negative dimensions"):
+            call()
+
+
+def test_truncated_normal_keeps_bfloat16() -> None:
+    x = random.truncated_normal(random.key(0), -1.0, 2.0, (100,), dtypes.bfloat16)
+    assert x.dtype == dtypes.bfloat16 and (x > -1).all() and (x < 2).all()

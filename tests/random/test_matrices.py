@@ -43,3 +43,9 @@ def test_vectors_and_matrices() -> None:
 def test_arguments_that_make_no_sense_are_named(call: Any) -> None:
     with pytest.raises(RandomArgumentError):
         call(random.key(0))
+
+
+def test_large_balls_are_compiled() -> None:
+    key = random.key(3)
+    x = random.ball(key, 3, 1.5, (5000,))
+    assert x.shape == (5000, 3) and ((np.abs(x) ** 1.5).sum(-1) <= 1).all()

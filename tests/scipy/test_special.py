@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import ml_dtypes
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy
@@ -354,3 +355,45 @@ def test_derivatives_have_no_nan_from_cases_not_taken() -> None:
     slope = tj.grad(tj.grad(lambda x: sp.spence(x)))(1.0)
     np.testing.assert_allclose(slope, 0.5, rtol=1e-12)
     np.testing.assert_allclose(tj.grad(tj.grad(tj.grad(lambda x: sp.i1(x))))(0.0), 3 / 8, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "want"),
+    [
+        (sp.log_expit, 0.0, (0.5, -0.25, 0.0)),
+        (sp.exprel, 0.0, (1 / 2, 1 / 3, 1 / 4)),
+        (sp.rgamma, 0.0, tuple(float(mp.diff(mp.rgamma, 0, n)) for n in (1, 2, 3))),
+        (sp.rgamma, -3.0, tuple(float(mp.diff(mp.rgamma, -3, n)) for n in (1, 2, 3))),
+        (lambda p: sp.boxcox(3.0, p), 0.0, tuple(np.log(3.0) ** (n + 1) / (n + 1) for n in (1, 2, 3))),
+        (lambda y: np.logaddexp(y, 1.0), 1.0, (0.5, 0.25, 0.0)),
+        (lambda y: np.logaddexp2(1.0, y), 1.0, (0.5, np.log(2) / 4, 0.0)),
+    ],
+)
+def test_derivatives_at_special_points(f: Any, x: float, want: tuple[float, ...]) -> None:
+    _, got = tj.jet(f, (x,), ((1.0, 0.0, 0.0),))
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-14)
+    for n in range(3):
+        f = tj.grad(f)
+        assert f(x) == pytest.approx(want[n], rel=1e-12, abs=1e-14)
+
+
+def test_rgamma_left_of_zero() -> None:
+    x = np.array([-0.3, -1.0, -2.0, -7.5, -150.5, -200.0, -1e20, -np.inf, np.inf, 0.0, np.nan])
+    np.testing.assert_allclose(tj.jit(sp.rgamma)(x), sp.rgamma(x), rtol=1e-14)
+    np.testing.assert_allclose(tj.jit(sp.inv_boxcox)(x[:3], 1e-9), sp.inv_boxcox(x[:3], 1e-9), rtol=1e-14)
+
+
+def test_derivatives_of_sums_of_exponentials_keep_one_array(capsys: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(4, 300))
+    softmax = lambda x: sp.softmax(x, axis=1)[0, 0]
+    functions = (softmax, lambda x: sp.log_softmax(x, axis=1)[0, 0], logsumexp)
+    for f in functions:
+        tj.print_saved_residuals(f, x)
+        assert "9.6 kB besides arguments and results" in capsys.readouterr().out
+        check_grads(f, (x[:, :3],), order=2, atol=1e-5, rtol=1e-5)
+
+
+def test_logsumexp_of_some_elements_without_a_trace() -> None:
+    x = np.array([0.3, -1.0, 2.0])
+    assert special.logsumexp(x, where=x > 0) == pytest.approx(np.log(np.exp(0.3) + np.exp(2.0)))
+    assert type(special.logsumexp(x, where=x > 0)) is np.float64

@@ -70,3 +70,22 @@ def test_what_is_not_traced_is_scipys() -> None:
         stats.nothing
     with pytest.raises(TypeError, match="unexpected keyword argument 'mean'"):
         tj.jit(lambda x: stats.norm.logpdf(x, mean=1.0))(0.0)
+
+
+@pytest.mark.parametrize(
+    "name", ["norm", "laplace", "logistic", "cauchy", "t", "expon", "gamma", "chi2", "beta"]
+)
+def test_probabilities_have_the_density_as_derivative(name: str) -> None:
+    d, shapes = getattr(theirs, name), SHAPES.get(name, ())
+    for x in (0.0, 0.25, 0.7, -1.0, 3.0):
+        density = d.pdf(x, *shapes)
+        assert tj.grad(lambda x: d.cdf(x, *shapes))(x) == pytest.approx(density, rel=1e-11)
+        assert tj.grad(lambda x: d.sf(x, *shapes))(x) == pytest.approx(-density, rel=1e-11)
+    second = tj.grad(tj.grad(lambda x: theirs.logistic.logpdf(x)))
+    assert second(0.0) == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize(("name", "x"), [("expon", 50.0), ("gamma", 60.0), ("chi2", 90.0), ("laplace", 50.0)])
+def test_logarithms_of_probabilities_near_one(name: str, x: float) -> None:
+    d, shapes = getattr(theirs, name), SHAPES.get(name, ())
+    assert tj.jit(lambda x: d.logcdf(x, *shapes))(x) == pytest.approx(-d.sf(x, *shapes), rel=1e-12)

@@ -20,6 +20,7 @@ from tracejit.api.common import (
     normalize_argnums,
     plain,
 )
+from tracejit.api.pullbacks import Pullback
 from tracejit.api.running import run_user
 from tracejit.errors import CotangentMismatchError, NonScalarOutputError, TangentMismatchError
 from tracejit.interpreters import leaks
@@ -188,7 +189,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Vector-Jacobian product: `(f(*primals), pullback)`, `pullback(ct) -> cotangents of primals`.
 
     `ct` has the structure, shapes and dtypes of the result. The pullback may be called any
-    number of times. With `has_aux`, aux comes third.
+    number of times; it is a pytree of the values that it has kept. With `has_aux`, aux comes third.
 
     Raises:
         CotangentMismatchError: by the pullback, when `ct` does not fit.
@@ -196,14 +197,14 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     flat, trace, outs, tape, ins = linearize_user(f, primals, has_aux)
     out_avals = [aval_of(o) for o in outs]
 
-    def pullback(ct: Any) -> tuple[Any, ...]:
+    def run(tape: Tape, ct: Any) -> tuple[Any, ...]:
         cts = _cotangents(flat.out_tree, out_avals, ct)
         held = {*tape.held(), *map(id, cts)}
         return tree.unflatten(
             ins.structure, [_materialize(c, held) for c in input_cotangents(ins, tape, cts)]
         )
 
-    value = tree.unflatten(flat.out_tree, [plain(o) for o in outs])
+    value, pullback = tree.unflatten(flat.out_tree, [plain(o) for o in outs]), Pullback(run, tape)
     return (value, pullback, strip_aux(flat.aux, trace)) if has_aux else (value, pullback)
 
 

@@ -118,14 +118,16 @@ class Jitted:
     def _program(self, call: Call) -> tuple[Program, list[Any]]:
         """The program for the call's signature whose guards hold, traced if there is none."""
         key = call.key()
-        found = self._find(key)
+        found = self._find(call, key)
         if found is None:
             with LOCK:
-                found = self._find(key) or self._trace(call, key)
+                found = self._find(call, key) or self._trace(call, key)
         return found
 
-    def _find(self, key: Any) -> tuple[Program, list[Any]] | None:
+    def _find(self, call: Call, key: Any) -> tuple[Program, list[Any]] | None:
         for program in self._programs.get(key, ()):
+            if any(call.layout(n) != layout for n, layout in program.layouts.items()):
+                continue
             consts = program.constants()
             if consts is not None:
                 return program, consts

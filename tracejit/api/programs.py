@@ -78,7 +78,8 @@ class Program:
         self.donated = donated
         self.snapshots = snapshots
         self.num_outs = len(jaxpr.outs) - len(written)
-        self.layouts: dict[Any, native.Compiled] = {}
+        self.layouts: dict[int, Any] = {}  # of the arguments that have to be in these (`Call.layout`)
+        self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
         self.simple = not written and not donated
 
@@ -111,12 +112,12 @@ class Program:
         return self._assemble([native.scalar(o) for o in outs], leaves)
 
     def compiled(self, strides: Any) -> native.Compiled:
-        found = self.layouts.get(strides)
+        found = self.machine_code.get(strides)
         if found is None:
             with LOCK:
-                if strides not in self.layouts:
-                    self.layouts[strides] = native.Compiled(self.jaxpr, strides, self._aliases())
-                found = self.layouts[strides]
+                if strides not in self.machine_code:
+                    self.machine_code[strides] = native.Compiled(self.jaxpr, strides, self._aliases())
+                found = self.machine_code[strides]
         return found
 
     def _aliases(self) -> dict[int, int]:

@@ -17,13 +17,19 @@ def why_traced(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
     """What differs between the call of signature `key` and what was traced before; None if nothing was."""
     variants = known.get(key)
     if variants:
-        return variants[0].guards.why() or "its guards hold again"
+        return variants[0].guards.why() or _layouts(call, variants[0].layouts) or "its guards hold again"
     found = [differences(call, old, key) for old in list(reversed(known))[:_COMPARED]]
     if not found:
         return None
     best = min(found, key=_distance)
     more = f" and {len(best) - _SHOWN} more" if len(best) > _SHOWN else ""
     return "; ".join(best[:_SHOWN]) + more
+
+
+def _layouts(call: Call, known: dict[int, Any]) -> str | None:
+    """Arguments whose strides decide what is a view, if they have others than in a program."""
+    names = [call.names()[n] for n, layout in known.items() if call.layout(n) != layout]
+    return f"the order in memory of argument {', '.join(names)} changed" if names else None
 
 
 def _distance(found: list[str]) -> int:

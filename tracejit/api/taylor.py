@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tracejit import dtypes, tree
 from tracejit.api.common import FlatFunction, flatten_args, fresh, name_of, plain
-from tracejit.errors import TangentMismatchError
+from tracejit.errors import ArgumentTypeError, TangentMismatchError
 from tracejit.interpreters.jet import jet_flat
 from tracejit.interpreters.series import times
 from tracejit.ir.avals import aval_of
@@ -29,10 +31,17 @@ def jet(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence
 
     Raises:
         ValueError: the series have different lengths, or their number is not that of the primals.
+        ArgumentTypeError: a series is no sequence.
         TangentMismatchError: an entry has not the shape and dtype of its primal.
     """
     if len(primals) != len(series):
         raise ValueError(f"jet: {len(series)} series for {len(primals)} primals")
+    for n, s in enumerate(series):
+        if not isinstance(s, Sequence | np.ndarray):
+            problem = (
+                f"series {n} is a sequence of derivatives, the first for h, the second for h**2 …, not {s!r}"
+            )
+            raise ArgumentTypeError(name="jet", problem=problem)
     orders = {len(s) for s in series}
     if len(orders) != 1:
         raise ValueError(f"jet: the series have different lengths, {sorted(orders)}")

@@ -43,9 +43,11 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
     args = make_args(trace, call.avals())
     boxes: list[Any] = []
     with new_trace(trace):
+        layouts = [call.layout(n) for n in range(len(args))]
         for n, (v, w, s) in enumerate(zip(args, call.weak, call.scalar, strict=True)):
             boxes.append(box(v, w, origin=n))
             boxes[n].scalar = s
+            boxes[n].storage.layout = layouts[n]
         positional, kwargs = call.rebuild(boxes)
         held = _held(positional, kwargs)
         with our_errors():
@@ -70,6 +72,7 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
     program = Program(
         fun, jaxpr, sources, guards, out_tree, results, written, call.names(), donated, capture.snapshots
     )
+    program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
 
 

@@ -43,7 +43,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         out = call_user(fn, tree.unflatten(structure, carry), tree.unflatten(structure, x))
         new, out_structure = tree.flatten(out)
         if out_structure != structure:
-            raise ScanResultError(found=f"a {out_structure} from the function of associative_scan")
+            raise ScanResultError(found=f"{out_structure} from the function of associative_scan")
         return new, new
 
     _, ys = scan(step, [wrap(x) for x in first], [wrap(x) for x in rest], reverse=reverse)

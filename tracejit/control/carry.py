@@ -46,7 +46,7 @@ def stable(
         staged = run(carry)
         found = carry_tree(staged)
         if found != carry.tree:
-            raise CarryStructureError(op=op, before=str(carry.tree), after=str(found))
+            raise _other_structure(carry, found, op)
         new = _adopted(carry, staged, op)
         if new is carry:
             return carry, _fitted(carry, staged)
@@ -77,7 +77,7 @@ def after_step(carry: Carry, out: Leaves, op: str) -> Carry:
         CarryStructureError, CarryTypeError: it has another structure or other types.
     """
     if out.tree != carry.tree:
-        raise CarryStructureError(op=op, before=str(carry.tree), after=str(out.tree))
+        raise _other_structure(carry, out.tree, op)
     raw = []
     for n, x in enumerate(out.raw):
         before, after = aval_of(carry.raw[n]), aval_of(x)
@@ -115,6 +115,14 @@ def _same_shape(before: Aval, after: Aval) -> bool:
 def _refusal(carry: Carry, n: int, before: Aval, after: Aval, op: str) -> CarryTypeError:
     path = tree.paths(carry.tree, "carry")[n]
     return CarryTypeError(op=op, path=path, before=str(before), after=str(after))
+
+
+def _other_structure(carry: Carry, found: Any, op: str) -> CarryStructureError:
+    """The error, with the first leaf that is in only one of the structures."""
+    before, after = (tree.paths(t, "carry") for t in (carry.tree, found))
+    gone, new = [p for p in before if p not in after], [p for p in after if p not in before]
+    which = f" ({gone[0]} is missing)" if gone else f" ({new[0]} is new)" if new else ""
+    return CarryStructureError(op=op, before=str(carry.tree), after=str(found) + which)
 
 
 def _fitted(carry: Carry, staged: Staged) -> Staged:

@@ -25,6 +25,7 @@ from tracejit.control.regions import (
 )
 from tracejit.control.residuals import once_only, rematerialize
 from tracejit.control.staging import flatten, stage_user
+from tracejit.errors import ArgumentTypeError
 from tracejit.interpreters import jit
 from tracejit.interpreters.closed import with_constants
 from tracejit.interpreters.core import eval_jaxpr
@@ -78,6 +79,9 @@ def checkpoint(
         return functools.partial(
             checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
         )
+    if policy is not None and not callable(policy):
+        problem = f"a policy is a function such as those of checkpoint_policies, not {policy!r}"
+        raise ArgumentTypeError(name="checkpoint", problem=problem)
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
     @functools.wraps(fun)

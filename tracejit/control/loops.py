@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -67,6 +68,7 @@ def scan(
         CarryTypeError: the carry that `f` gives has another type than `init`.
         CarryStructureError: it has another structure.
     """
+    _check_unroll(unroll)
     rows = flatten(xs)
     trips = _scan_trips(rows, length)
     if checkpoint is not None and trips.static is not None:
@@ -80,6 +82,19 @@ def scan(
 
     carry, ys = _run(body, Carry.of(init), rows, trips, reverse, "scan")
     return carry, ys
+
+
+def _whole(x: Any, name: str) -> int:
+    try:
+        return operator.index(x)
+    except TypeError:
+        raise LoopLengthError(problem=f"{name} is {x!r}, not an integer") from None
+
+
+def _check_unroll(unroll: int | bool | None) -> None:
+    """`unroll` says nothing that the compiler would heed, but nonsense is refused as in JAX."""
+    if unroll is not None and _whole(unroll, "unroll") < (0 if isinstance(unroll, bool) else 1):
+        raise LoopLengthError(problem=f"unroll is {unroll}, not a positive number or a boolean")
 
 
 def _states(checkpoint: int | str) -> int:
@@ -142,7 +157,9 @@ def _scan_trips(rows: Leaves, length: Any) -> _Trips:
     if length is not None:
         if isinstance(unbox(length), Value):
             raise LoopLengthError(problem="length is traced; fori_loop takes a traced number of steps")
-        length = int(length)
+        length = _whole(unbox(length), "length")
+        if length < 0:
+            raise LoopLengthError(problem=f"length is {length}")
     found: Any = length
     for x, path in zip(rows.raw, tree.paths(rows.tree, "xs"), strict=True):
         if not aval_of(x).shape:
@@ -173,6 +190,7 @@ def fori_loop(
         CarryTypeError: `body_fun` gives another type than it takes.
         CarryStructureError: it gives another structure.
     """
+    _check_unroll(unroll)
     lo, hi = (_loop_bound(x, name) for x, name in ((lower, "lower"), (upper, "upper")))
     weak = is_weak(lower) and is_weak(upper)
     strong = [aval_of(x).dtype for x, given in ((lo, lower), (hi, upper)) if not is_weak(given)]

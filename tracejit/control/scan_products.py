@@ -22,6 +22,7 @@ from tracejit.ops.linalg import dot_general_op
 from tracejit.ops.shape import transpose_op
 
 _ADD = ops.arithmetic.add.op  # type: ignore[attr-defined]
+_SMALL = 64  # elements of a product below which adding up in the loop is fast
 _PAYS = 2  # how many times larger a product is than what has to be stacked for it
 
 
@@ -57,7 +58,7 @@ def defer_products(jaxpr: Jaxpr, head: int, accumulators: int, carry: int) -> De
     producer = {v: e for e in jaxpr.eqns for v in e.outvars}
     invariant = set(invars[:head])
     xs = invars[end + carry :]
-    place = {v: n for n, v in enumerate(xs)}  # of a factor among (*xs, *old ys, *new ys)
+    place: dict[Any, int] = {v: n for n, v in enumerate(xs)}  # of a factor among (*xs, *old ys, *new ys)
     old = len(xs) + len(jaxpr.outs) - accumulators - carry
     new: list[Any] = []
     kept, sums = [], []
@@ -113,7 +114,8 @@ def _product(
     if any(type(a) is Literal or a in invariant or not a.aval.is_static for a in atoms):
         return None
     needed = sum(_size(a) for a in set(eqn.invars) if a not in stacked)
-    return (eqn, tuple(permutations)) if needed * _PAYS <= _size(eqn.outvars[0]) else None
+    size = _size(eqn.outvars[0])
+    return (eqn, tuple(permutations)) if size >= _SMALL and needed * _PAYS <= size else None
 
 
 def _size(a: Any) -> int:

@@ -211,6 +211,7 @@ class UnsupportedFunctionError(TracejitError, NotImplementedError, TypeError):
     remedies = (
         "write it with functions that tracejit.numpy has",
         "call it outside of the traced function, and pass its result in",
+        "call it by tracejit.pure_callback, or make it a primitive: tracejit.extend.pointwise",
     )
     example = """
         import numpy as np, tracejit as tj

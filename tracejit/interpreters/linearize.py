@@ -206,6 +206,19 @@ class Tape:
                 found.setdefault(id(o.value), o.value)
         return list(found.values())
 
+    def with_residuals(self, values: Sequence[Any]) -> Tape:
+        """The same program with other `values` for its residuals."""
+        new = {id(x): Residual(y) for x, y in zip(self.residuals(), values, strict=True)}
+
+        def atom(a: Any) -> Any:
+            return new[id(a.value)] if type(a) is Residual else a
+
+        def eqns(old: Sequence[Eqn]) -> list[Eqn]:
+            return [e.replace(invars=tuple([atom(a) for a in e.invars])) for e in old]
+
+        outs = [atom(o) for o in self.outs]
+        return Tape(self.trace, self.invars, eqns(self.eqns), outs, eqns(self.prologue))
+
     def slim(self, free: Sequence[Any]) -> Tape:
         """The same program with fewer residuals: those that can be made again cheaply from `free` values
         and other residuals are not kept."""
@@ -320,7 +333,8 @@ def linearize_jaxpr(
         outs, tape = linearize_flat(lambda *xs: eval_jaxpr(jaxpr, xs), args, nonzero, free)
         tape = _instantiate_outs(tape, instantiate)
         linear, residuals = tape.freeze(jaxpr.name)
-        arrays = {n: x for n, x in enumerate(residuals) if isinstance(x, np.ndarray)}
+        known = [stage.constant_of(x) if type(x) is Var else x for x in residuals]
+        arrays = {n: x for n, x in enumerate(known) if isinstance(x, np.ndarray)}
         residuals = [x for n, x in enumerate(residuals) if n not in arrays]
         forward = with_constants(*stage.freeze(args, [*outs, *residuals]))
     linear = holding(linear, arrays)

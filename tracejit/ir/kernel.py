@@ -138,6 +138,14 @@ class Composite(Opaque):
 
 
 @dataclass(frozen=True)
+class Constant(Opaque):
+    """The array `params['value'].array`, no operands; params['value'] is equal where the array is the same.
+
+    The jit interpreter makes it an operand of the program; where it can't, it runs opaquely.
+    """
+
+
+@dataclass(frozen=True)
 class UserCode(Opaque):
     """Runs a function of the user's, which may raise: never moved to where it might not have run."""
 

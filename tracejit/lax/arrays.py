@@ -107,7 +107,10 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     Raises ShapeError where more is removed than there is, and for negative interior padding.
     """
     x = to_raw(operand)
-    config = [(lo, hi, inner) for lo, hi, inner in padding_config]
+    config: list[Any] = list(map(tuple, padding_config))
+    if any(len(c) != 3 for c in config):
+        problem = f"each axis is padded by (low, high, interior), not {config}"
+        raise ShapeError(op="pad", problem=problem)
     for n, (size, (lo, hi, inner)) in enumerate(zip(aval_of(x).shape, config, strict=False)):
         if type(size) is int and lo + hi + size + max(size - 1, 0) * inner < 0:
             raise ShapeError(

@@ -54,7 +54,7 @@ class Host(Target):
 def emit(program: Program) -> str:
     """The module of a program as LLVM IR text.
 
-    `c:malloc` and `c:free` are appended to `program.externals` where heap buffers need them, so the
+    `pool:blocks` is appended to `program.externals` where heap buffers need them, so the
     pointer table must be built after this. Raises Unsupported for dtypes without a native type.
     """
     module = Module()

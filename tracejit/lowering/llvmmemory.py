@@ -34,6 +34,7 @@ from tracejit.lowering.loopir import (
 )  # fmt: skip
 
 POLL = "python:check_signals"
+POOL = "pool:blocks"
 OUT_OF_MEMORY = -2
 STATUS_WORDS = 8  # int64 details that a failure can leave
 
@@ -232,8 +233,8 @@ class Memory:
         f.branch(f.let(f"icmp slt i64 {held}, {needed}"), grow, on)
         f.begin(grow)
         self.release(b)
-        malloc = self.target.external(f, self.register("c:malloc", "ptr(i64)"))
-        block = f.let(f"call noalias ptr {malloc}(i64 {needed}) nounwind")
+        pool = self.target.external(f, self.register(POOL, "ptr(ptr,i64)"))
+        block = f.let(f"call noalias ptr {pool}(ptr null, i64 {needed}) nounwind")
         f.add(f"store ptr {block}, ptr {variable}")
         self.leave_if(f.let(f"icmp eq ptr {block}, null"), str(OUT_OF_MEMORY))
         f.add(f"store i64 {needed}, ptr {capacity}")
@@ -242,8 +243,8 @@ class Memory:
 
     def release(self, b: Buffer) -> None:
         f, variable = self.f, self.variable(b)
-        free = self.target.external(f, self.register("c:free", "void(ptr)"))
-        f.add(f"call void {free}(ptr {f.let(f'load ptr, ptr {variable}')}) nounwind")
+        pool = self.target.external(f, self.register(POOL, "ptr(ptr,i64)"))
+        f.add(f"call ptr {pool}(ptr {f.let(f'load ptr, ptr {variable}')}, i64 0) nounwind")
         f.add(f"store ptr null, ptr {variable}")
         f.add(f"store i64 0, ptr {self.capacity(b)}")
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from tracejit.errors import InternalTypeError
 from tracejit.ir.avals import Dim, capacity
-from tracejit.lowering import shell
+from tracejit.lowering import pool, shell
 from tracejit.lowering._lazy import cython_blas, cython_special
 from tracejit.lowering.compile import Code
 from tracejit.lowering.llvmalias import walk
@@ -76,6 +76,8 @@ class Executable:
             return ctypes.cast(getattr(_libc, name), ctypes.c_void_p).value or 0
         if kind == "python":
             return shell.signal_check()
+        if kind == "pool":
+            return pool.address()
         raise InternalTypeError(problem=f"no address for the external function {external.name!r}")
 
     def _keep_exception(self, e: BaseException) -> None:

@@ -12,6 +12,7 @@ from tracejit.nn.activations import (
     hard_tanh,
     identity,
     leaky_relu,
+    log1mexp,
     log_sigmoid,
     mish,
     relu,
@@ -25,11 +26,13 @@ from tracejit.nn.activations import (
     sparse_sigmoid,
     squareplus,
     swish,
+    tanh,
 )
 from tracejit.nn.functions import (
     dot_product_attention,
     dropout,
     log_softmax,
+    logmeanexp,
     logsumexp,
     one_hot,
     softmax,
@@ -50,8 +53,10 @@ __all__ = [
     "identity",
     "initializers",
     "leaky_relu",
+    "log1mexp",
     "log_sigmoid",
     "log_softmax",
+    "logmeanexp",
     "logsumexp",
     "mish",
     "one_hot",
@@ -68,4 +73,5 @@ __all__ = [
     "squareplus",
     "standardize",
     "swish",
+    "tanh",
 ]

@@ -182,6 +182,20 @@ def glu(x: Any, axis: int = -1) -> Any:
     return first * sigmoid(second)
 
 
+@activation
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent."""
+    return tnp.tanh(x)
+
+
+@activation
+def log1mexp(x: Any) -> Any:
+    """log(1 - exp(-x)) for x > 0, without cancellation: by expm1 up to log(2), by log1p beyond (Mächler, 2012)."""
+    small = x < math.log(2)
+    near = tnp.log(-tnp.expm1(-tnp.where(small, x, 1.0)))
+    return tnp.where(small, near, tnp.log1p(-tnp.exp(-tnp.where(small, 1.0, x))))
+
+
 def identity(x: Any) -> Any:
     """x."""
     return x

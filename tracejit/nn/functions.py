@@ -16,6 +16,15 @@ from tracejit.scipy import special
 logsumexp = special.logsumexp
 
 
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+    """log of the mean of exp(x) along `axis` (an int, a tuple or None for all), over the elements where `where`."""
+    x = tnp.asarray(x)
+    counted = np.ones((), bool) if where is None else where
+    n = tnp.sum(tnp.broadcast_to(counted, x.shape), axis=axis, keepdims=keepdims)
+    out = special.logsumexp(x, axis=axis, keepdims=keepdims, **({} if where is None else {"where": where}))
+    return out - tnp.log(n).astype(out.dtype)
+
+
 def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """log(softmax(x)) along `axis` (an int, a tuple or None for all); -inf where `where` is False."""
     return special.log_softmax(x if where is None else tnp.where(where, x, -np.inf), axis)

@@ -37,7 +37,18 @@ from tracejit.ops import (
     scatter_rules,
     several,
 )
-from tracejit.ops import conv, conv_kernel, conv_shapes, cosine, fft, pooling, selection, sliding, values, windows
+from tracejit.ops import (
+    conv,
+    conv_kernel,
+    conv_shapes,
+    cosine,
+    fft,
+    pooling,
+    selection,
+    sliding,
+    values,
+    windows,
+)
 from tracejit.ops import decompositions, special
 # isort: on
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.kernel import Opaque
+from tracejit.ir.kernel import Constant
 from tracejit.ir.primitive import (
     FROM_JVP,
     NO_BOUNDS,
@@ -63,7 +63,7 @@ constant_op = Op(
     simplify=NO_IDENTITIES,
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
-    kernel=Opaque(),
+    kernel=Constant(),
 )
 
 

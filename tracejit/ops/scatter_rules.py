@@ -119,7 +119,13 @@ def _other_factors(x: Any, indices: Any, u: Any, params: Any) -> Any:
     others = ops.arithmetic.sub(count, number)
     rest = ops.arithmetic.div(product, factor)
     zeros = select(is_0, u, zero)
-    total = bind(ops.scatter.scatter_add_op, ops.broadcast.zeros(Aval(dims_of(x), dtype_of(u))), indices, zeros, **params)
+    total = bind(
+        ops.scatter.scatter_add_op,
+        ops.broadcast.zeros(Aval(dims_of(x), dtype_of(u))),
+        indices,
+        zeros,
+        **params,
+    )
     other_zero = ops.arithmetic.sub(read(total, indices, u, params), zeros)
     with_one = select(eq(others, np.int64(1)), ops.arithmetic.mul(rest, other_zero), zero)
     return select(eq(others, np.int64(0)), rest, with_one)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.avals import Aval
-from tracejit.ir.jaxpr import Eqn, Jaxpr, Var, sub_jaxprs
-from tracejit.ir.kernel import CallRegion, CondRegion, ScanRegion, WhileRegion
-from tracejit.ops.constant import Held, constant_op
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Var, contains
+from tracejit.ir.kernel import CallRegion, CondRegion, Constant, ScanRegion, WhileRegion
 from tracejit.passes.rewrite import Env, with_params
 
 
@@ -23,16 +22,16 @@ def lift(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
 
 
 def _has_constants(jaxpr: Jaxpr) -> bool:
-    return any(e.op is constant_op or any(map(_has_constants, sub_jaxprs(e.params))) for e in jaxpr.eqns)
+    return any(contains(e, (Constant,)) for e in jaxpr.eqns)
 
 
 class _Lifter:
     """Replaces the constants of one jaxpr by variables: `vars` has one for each array."""
 
     def __init__(self) -> None:
-        self.vars: dict[Held, Var] = {}
+        self.vars: dict[Any, Var] = {}
 
-    def var(self, held: Held, aval: Aval) -> Var:
+    def var(self, held: Any, aval: Aval) -> Var:
         if held not in self.vars:
             self.vars[held] = Var(None, aval)
         return self.vars[held]
@@ -41,7 +40,7 @@ class _Lifter:
         """`jaxpr` with free variables, those in `vars`, for its constants."""
         env, eqns = Env(), list[Eqn]()
         for old in jaxpr.eqns:
-            if old.op is constant_op:
+            if isinstance(old.op.kernel, Constant):
                 env.map[old.outvars[0]] = self.var(old.params["value"], old.outvars[0].aval)
             else:
                 eqns.append(self.region(env.eqn(old)))

@@ -70,7 +70,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = Non
     out = (root * special.erfinv(a + u * (b - a))).astype(dtype)
     # rounding may leave the open interval
     inside = tnp.nextafter(low, dtype.type(np.inf)), tnp.nextafter(high, dtype.type(-np.inf))
-    return tnp.clip(out, *inside)
+    return tnp.clip(out, *inside).astype(dtype)
 
 
 @sampler

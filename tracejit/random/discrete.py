@@ -12,11 +12,12 @@ from tracejit import dtypes
 from tracejit import numpy as tnp
 from tracejit.control.loops import while_loop
 from tracejit.errors import RandomArgumentError
+from tracejit.ir.avals import aval_of
 from tracejit.random.continuous import exponential, gumbel
 from tracejit.random.drawing import open_unit, sampler, shape_of_draw, spread, unit_interval
 from tracejit.random.keys import Shape, as_shape, bits, fold_in, split
 from tracejit.scipy import special
-from tracejit.tracing import wrap
+from tracejit.tracing import to_raw, wrap
 
 _F64 = np.dtype(float)
 
@@ -98,6 +99,8 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Shape | None = Non
     """Indices along `axis`, with probabilities proportional to exp(logits): the largest of
     logits plus Gumbel noise (Gumbel, 1954)."""
     logits = tnp.asarray(logits)
+    if not logits.ndim:
+        raise RandomArgumentError(function="categorical", problem="needs an axis of logits, not one number")
     own = tuple(np.delete(logits.shape, axis))
     shape = own if shape is None else as_shape(shape)
     if shape[len(shape) - len(own) :] != own:
@@ -279,7 +282,10 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     if not hasattr(x, "shape") and hasattr(x, "__index__"):
         return _shuffled(key, tnp.arange(operator.index(x)), 0)
     x = tnp.asarray(x)
-    axis = axis % x.ndim if x.ndim else 0
+    if not x.ndim:
+        problem = f"takes an array, or a Python int for a permutation of range(x), not {aval_of(to_raw(x))}"
+        raise RandomArgumentError(function="permutation", problem=problem)
+    axis = axis % x.ndim
     if independent or x.ndim == 1:
         return _shuffled(key, x, axis)
     return tnp.take(x, _shuffled(key, tnp.arange(x.shape[axis]), 0), axis=axis)

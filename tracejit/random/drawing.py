@@ -62,8 +62,9 @@ def _compiled(fn: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         for k, v in arguments.items()
         if k in _STATIC or v is None or (k in _COUNTS and not hasattr(v, "shape") and hasattr(v, "__index__"))
     }
-    if static.get("shape") is not None:
-        static["shape"] = as_shape(static["shape"])
+    shape = static.get("shape")
+    if shape is not None:
+        static["shape"] = as_shape(shape)
     traced = {k: v for k, v in arguments.items() if k not in static}
     raw = [to_raw(v) for v in traced.values()]
     weak = tuple(type(v) in (bool, int, float, complex) for v in traced.values())

@@ -143,4 +143,4 @@ def ball(key: Any, d: int, p: float = 2, shape: Shape = (), dtype: Any = None) -
     g_key, e_key = split(key)
     g = generalized_normal(g_key, p, (*shape, d), dtype)
     e = exponential(e_key, shape, dtype)
-    return g / ((tnp.abs(g) ** p).sum(axis=-1) + e)[..., None] ** dtype.type(1 / p)
+    return g / ((tnp.abs(g) ** p).sum(axis=-1) + e)[..., None] ** tnp.asarray(1 / p).astype(dtype)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import RandomKeyError
+from tracejit.errors import RandomKeyError, ShapeError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.tracing import to_raw, wrap
@@ -19,6 +19,7 @@ Shape = int | Sequence[int]
 
 _U32 = np.dtype(np.uint32)
 _U64 = np.dtype(np.uint64)
+_FOLDED = np.uint64(0xFFFF_FFFF_0000_0000)
 
 
 def key(seed: Any) -> Any:
@@ -90,7 +91,8 @@ def fold_in(key: Any, data: Any) -> Any:
     if aval.shape or aval.dtype.kind not in "iub":
         raise RandomKeyError(problem=f"fold_in takes an integer of no dimensions, not {aval}")
     low = _as_u32(raw) if isinstance(raw, Value) else _U32.type(int(raw) & 0xFFFF_FFFF)
-    counter = ops.create.convert_element_type(low, dtype=_U64)
+    # The last positions, which no draw and no split reaches: fold_in(key, n) is not split(key)[n].
+    counter = ops.compare.or_(ops.create.convert_element_type(low, dtype=_U64), _FOLDED)
     high, low = halves(ops.random.threefry2x32(*words_of(key), counter))
     return wrap(_stack([high, low]))
 
@@ -156,7 +158,13 @@ def _stack(scalars: list[Any]) -> Any:
 
 
 def as_shape(shape: Shape) -> tuple[int, ...]:
-    """A shape given as an int or a sequence of ints."""
-    if hasattr(shape, "__index__"):
-        return (operator.index(shape),)  # type: ignore[arg-type]
-    return tuple(operator.index(n) for n in shape)  # type: ignore[union-attr]
+    """A shape given as an int or a sequence of ints.
+
+    Raises:
+        ShapeError: a negative size.
+    """
+    sizes = (shape,) if hasattr(shape, "__index__") else shape
+    out = tuple(operator.index(n) for n in sizes)  # type: ignore[union-attr, arg-type]
+    if any(n < 0 for n in out):
+        raise ShapeError(op="random", problem=f"negative dimensions are not allowed: {out}")
+    return out

@@ -112,7 +112,9 @@ def _log_of(probability: Formula, other: Formula | None, *xs: Any) -> Any:
     if other is None:
         return tnp.log(p)
     likely = p > 0.5
-    return tnp.where(likely, tnp.log1p(tnp.where(likely, -other(*xs), 0.0)), tnp.log(tnp.where(likely, 1.0, p)))
+    return tnp.where(
+        likely, tnp.log1p(tnp.where(likely, -other(*xs), 0.0)), tnp.log(tnp.where(likely, 1.0, p))
+    )
 
 
 def _middle(low: float, high: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
@@ -55,7 +56,7 @@ def _shift(x: Any, axis: Any) -> Any:
     return wrap(ops.compare.select(ops.compare.isfinite(top), top, 0.0))
 
 
-@function
+@functools.partial(function, own=frozenset({"where"}))
 def logsumexp(
     a: Any,
     axis: Any = None,
@@ -99,7 +100,7 @@ def _axes(axis: Any, x: Box) -> Axes:
 def _log_sum(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     axes = _axes(axis, x)
     out = _log_sum_rule(axes, x if where is None else tnp.where(where, x, -np.inf))
-    return out if keepdims else tnp.squeeze(out, axis=axes)
+    return out if keepdims else tnp.squeeze(out, axis=axes)[()]
 
 
 def _log_sum_of(axes: Axes, x: Any) -> Any:

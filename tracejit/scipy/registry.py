@@ -64,13 +64,17 @@ def ufunc(name: str, fn: Callable[..., Any], nin: int = 1, nout: int = 1) -> Sci
     return NAMES[name]
 
 
-def function(fn: F) -> F:
-    """Register the traced form of the Python function of scipy.special that has the name of `fn`."""
+def function(fn: F, own: frozenset[str] = frozenset()) -> F:
+    """Register the traced form of the Python function of scipy.special that has the name of `fn`.
+
+    `own`: keywords that SciPy does not have; calls with one are ours, traced or not.
+    """
     name = fn.__name__
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
+        traced = has_box(args) or (kwargs and has_box(kwargs.values()))
+        if not traced and not (own and own & kwargs.keys()):
             return plain(getattr(scipy_special(), name), args, kwargs)
         out = kwargs.pop("out", None)
         result = fn(*args, **kwargs)

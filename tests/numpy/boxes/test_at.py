@@ -227,3 +227,23 @@ def test_lax_modes() -> None:
         np.testing.assert_array_equal(got, want)
         got = lax.scatter_sub(X, np.array([[0], [9]]), -np.array([1.0, 2.0]), numbers, mode=m)
         np.testing.assert_array_equal(got, want)
+
+
+def test_a_loops_index_is_known_to_be_inside() -> None:
+    """So that its updates are in place, windows included, and not scatters that drop what is outside."""
+    a = np.arange(16.0).reshape(4, 4)
+
+    def column(j: Any, x: Any) -> Any:
+        return x.at[j:, j].set(a[j:, j] * 2).at[j, 0].add(1.0)
+
+    f = tj.jit(lambda x: lax.fori_loop(0, 4, column, x))
+    want = np.zeros((4, 4))
+    for j in range(4):
+        want[j:, j] = a[j:, j] * 2
+        want[j, 0] += 1
+    np.testing.assert_array_equal(f(np.zeros((4, 4))), want)
+    assert "scatter" not in f.lower(want).compile().as_text("jaxpr")
+    outside = tj.jit(lambda x: lax.fori_loop(0, 6, lambda j, x: x.at[j].set(1.0), x))
+    np.testing.assert_array_equal(outside(np.zeros(3)), np.ones(3))
+    wrapped = tj.jit(lambda x: lax.fori_loop(0, 2, lambda j, x: x.at[j - 2].set(j + 1.0), x))
+    np.testing.assert_array_equal(wrapped(np.zeros(3)), [0, 1, 2])

@@ -30,16 +30,18 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "sin": (trig.sin, 1), "cos": (trig.cos, 1), "tan": (trig.tan, 1), "arcsin": (trig.arcsin, 1),
     "arccos": (trig.arccos, 1), "arctan": (trig.arctan, 1), "arctan2": (trig.arctan2, 2),
     "arcsinh": (inverse.arcsinh, 1), "arccosh": (inverse.arccosh, 1), "arctanh": (inverse.arctanh, 1),
-    "pow": (power.power, 2), "cbrt": (power.cbrt, 1), **special.FUNCTIONS, **cipher.FUNCTIONS,
+    "pow": (power.power, 2), "cbrt": (power.cbrt, 1), **special.FUNCTIONS,
 }  # fmt: skip
+#: With those of bits, which are in float64 only and no functions of numbers.
+_ALL = FUNCTIONS | cipher.FUNCTIONS
 
 
 @functools.cache
 def _steps(name: str, size: int) -> tuple[list[Any], tuple[Any, ...], Any]:
     """(instructions, arguments, result) of a function."""
-    if name not in FUNCTIONS:
+    if name not in _ALL:
         raise Unsupported(f"no vector function {name!r}")
-    fn, arity = FUNCTIONS[name]
+    fn, arity = _ALL[name]
     k, dtype = Builder(name), np.dtype(f"f{size}")
     args = tuple([k.reg(dtype) for _ in range(arity)])
     out = fn(k, *args)
@@ -62,7 +64,7 @@ def _written(name: str, size: int, rare: Callable[[Function, Inst], str], varian
 def _function_text(name: str, size: int, variants: bool, inline: bool) -> str:
     """The definition of a function."""
     t = "double" if size == 8 else "float"
-    parameters = ", ".join(f"{t} %x{n}" for n in range(FUNCTIONS[name][1]))
+    parameters = ", ".join(f"{t} %x{n}" for n in range(_ALL[name][1]))
     how = "alwaysinline" if inline else "noinline"
     head = (
         f"define internal {t} @tj.{name}.f{size * 8}({parameters}) {how} nounwind willreturn memory(none) {{"
@@ -74,7 +76,7 @@ def _function_text(name: str, size: int, variants: bool, inline: bool) -> str:
 def _variant_texts(name: str, size: int, bits: int) -> dict[str, str]:
     """The definitions of a function's vector variants."""
     t, lines = "double" if size == 8 else "float", _written(name, size, _masked, True).lines
-    return outline.definitions(f"tj.{name}.f{size * 8}", t, bits, FUNCTIONS[name][1], lines)
+    return outline.definitions(f"tj.{name}.f{size * 8}", t, bits, _ALL[name][1], lines)
 
 
 def _branched(f: Function, inst: Inst) -> str:
@@ -104,7 +106,7 @@ def plan(module: Module, stmts: list[Any], bits: int) -> None:
     """Decide which functions that `stmts` call are out of line, with variants of up to `bits`."""
     counts, vectors = outline.called(stmts)
     for (name, size), count in counts.items():
-        if name in FUNCTIONS and count * len(_steps(name, size)[0]) > outline.BUDGET:
+        if name in _ALL and count * len(_steps(name, size)[0]) > outline.BUDGET:
             module.outlined[f"tj.{name}.f{size * 8}"] = bits if (name, size) in vectors else 0
 
 

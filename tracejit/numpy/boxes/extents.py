@@ -22,6 +22,8 @@ from tracejit.tracing import Box, current_trace, wrap
 Number = Any  # int, or a raw 0-d int64 value
 
 _I64 = np.dtype(np.int64)
+_I64_MAX = np.iinfo(np.int64).max
+_U64 = np.dtype(np.uint64)
 
 
 def known(raw: Any) -> Any:
@@ -45,6 +47,8 @@ def number(x: Any) -> Number:
     raw = here(raw)
     if raw.aval.dtype == _I64:
         return raw
+    if raw.aval.dtype == _U64:  # too large for every axis stays so
+        raw = memo("min", ops.arithmetic.minimum, raw, _U64.type(_I64_MAX))
     return memo("convert", ops.create.convert_element_type, raw, dtype=_I64)
 
 

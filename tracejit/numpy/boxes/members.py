@@ -200,10 +200,17 @@ def reshaped(x: Box, new: Any) -> Box:
     if not all(type(d) is int for d in (*old, *target)):
         return _insert_ones(x, target)
     base = x.storage.value
-    if views.reshape_is_view(shape_of(base), x.chain, target):  # type: ignore[arg-type]
+    x.storage.layout_read = True
+    if views.reshape_is_view(shape_of(base), x.storage.layout, x.chain, target):  # type: ignore[arg-type]
         view = views.Reshaped(old, target)  # type: ignore[arg-type]
         return indexing.view_of(x, (*x.chain, view), target)
     return indexed_copy(ops.shape.reshape(x.read(), shape=target))
+
+
+def in_fortran_order(x: Box) -> bool:
+    """Whether NumPy's array would lie in memory in Fortran's order and not in C's."""
+    x.storage.layout_read = True
+    return views.in_fortran_order(shape_of(x.storage.value), x.storage.layout, x.chain)
 
 
 def indexed_copy(value: Any) -> Box:

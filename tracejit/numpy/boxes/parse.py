@@ -189,6 +189,7 @@ def _checked(index: Any, size: Any, axis: int) -> Any:
     if 0 in shape_of(index):
         return cast(index, dtypes.int64)
     n = extents.of_dim(size)
+    index = cast(index, dtypes.int64) if dtype_of(index).kind == "u" else index  # NumPy wraps, as C does
     if not isinstance(index, Value) and type(n) is int:
         return _known_indices(np.asarray(index), n, axis)
     return ops.index_check.check_index(index, size=n, axis=axis)

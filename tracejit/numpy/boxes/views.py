@@ -287,22 +287,35 @@ class ReadOnly(View):
         return self.fn(raw)
 
 
-def reshape_is_view(base: Shape, chain: tuple[View, ...], shape: tuple[int, ...]) -> bool:
-    """Whether NumPy would reshape this view of a C-ordered array of shape `base` without copying."""
-    if not chain:
+def reshape_is_view(
+    base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...], shape: tuple[int, ...]
+) -> bool:
+    """Whether NumPy would reshape without copying: this view of an array of shape `base` whose strides
+    (in elements) are `layout`, or C order's."""
+    if not chain and layout is None:
         return True
     try:
-        shadow = _shadow(base, chain)
+        shadow = _shadow(base, layout, chain)
         return shadow is not None and np.reshape(shadow, shape, copy=False) is not None
     except ValueError:
         return False
 
 
-def _shadow(base: Shape, chain: tuple[View, ...]) -> np.ndarray | None:
+def in_fortran_order(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> bool:
+    """Whether the view lies in memory in Fortran's order and not in C's."""
+    try:
+        shadow = _shadow(base, layout, chain)
+    except ValueError:
+        return False
+    return shadow is not None and shadow.flags.fnc
+
+
+def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> np.ndarray | None:
     """An array with the strides of the view, over no memory of its own: it must not be read."""
     if not all(type(d) is int for d in base):
         return None
-    strides = [8 * math.prod(base[n + 1 :]) for n in range(len(base))]  # type: ignore[arg-type]
+    elements = layout or [math.prod(base[n + 1 :]) for n in range(len(base))]  # type: ignore[arg-type]
+    strides = [8 * s for s in elements]
     out = np.lib.stride_tricks.as_strided(np.empty(1), base, strides)  # type: ignore[arg-type]
     for view in chain:
         if isinstance(view, Reshaped):

@@ -12,6 +12,7 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
     broadcast_operands,
+    cast,
     convert,
     dtype_of,
     implements,
@@ -173,6 +174,8 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **_: Any) 
     x = ravel(box_of(a)) if axis is None else box_of(a)
     n = axis_of("take", axis or 0, x.ndim)
     index: Any = indices if isinstance(indices, (Box, np.ndarray)) else raw(indices)
+    if dtype_of(raw(index)).kind == "u":
+        index = wrap(cast(raw(index), dtypes.int64))  # values too large wrap, those of scalars too
     if mode in ("wrap", "clip"):
         i = wrap(raw(index))
         index = i % x.shape[n] if mode == "wrap" else clip(i, 0, x.shape[n] - 1)
@@ -194,6 +197,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
         store(arr, raw(values), "put_along_axis")
     x, index, n = _along(arr, indices, axis)
     x[_grid(x, index, n)] = values
+    if axis is None and x.storage is not arr.storage:  # a copy: the array is not in C order
+        arr[...] = reshape(x, arr.shape)
 
 
 def _along(arr: Any, indices: Any, axis: Any) -> tuple[Any, Any, int]:

@@ -50,8 +50,10 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
 
 @implements(np.ravel, "ravel")
 def ravel(a: Any, order: str = "C") -> Any:
-    """One-dimensional: a view where possible."""
-    return reshape(a, (-1,), order if order == "F" else "C")
+    """One-dimensional: a view where possible. Orders A and K: that of Fortran for what lies in memory so."""
+    x = box_of(a)
+    fortran = order == "F" or (order in ("A", "K") and members.in_fortran_order(x))
+    return reshape(x, (-1,), "F" if fortran else "C")
 
 
 @implements(np.transpose, "transpose", "permute_dims")

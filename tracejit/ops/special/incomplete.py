@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tracejit.ir.kernel import Opaque
+from tracejit.ir.avals import aval_of
+from tracejit.ir.kernel import Composite
 from tracejit.ops.arithmetic import add, mul, neg, reciprocal, sub
+from tracejit.ops.compare import eq, select
+from tracejit.ops.create import convert_element_type
 from tracejit.ops.helpers import pointwise
-from tracejit.ops.special import jets
-from tracejit.ops.special.building import in_double, no_derivative, special, times
+from tracejit.ops.special import gamma_slope, jets
+from tracejit.ops.special.building import F64, in_double, no_derivative, special, times
 from tracejit.ops.special.gamma import betaln, digamma, lgamma, polygamma
 from tracejit.ops.special.integrals import xlog1py, xlogy
 from tracejit.ops.transcendental import exp, log
@@ -61,12 +64,23 @@ def _grad_a_eval(a: Any, x: Any, *, order: int) -> Any:
     return in_double(lambda p, q: jets.gammainc_derivative(p, q, order))(a, x)
 
 
+def _first_grad_a(a: Any, x: Any, *, order: int) -> Any:
+    """The first one by the quantile's slope, whose code is native; others run opaquely."""
+    if order != 1:
+        return None
+    dtype = aval_of(a).dtype
+    a, x = (convert_element_type(y, dtype=F64) for y in (a, x))
+    slope = random_gamma_grad(a, x)
+    out = select(eq(slope, 0), 0.0, neg(mul(gamma_density(a, x), slope)))
+    return convert_element_type(out, dtype=dtype)
+
+
 _igamma_grad_a = pointwise(
     "igamma_grad_a",
     "the derivative of a positive order of igamma by a",
     _grad_a_eval,
     kinds="f",
-    kernel=Opaque(),
+    kernel=Composite(_first_grad_a),
     derivatives=(
         times(lambda ans, a, x, order: igamma_grad_a(a, x, order=order + 1)),
         times(lambda ans, a, x, order: _density_slope(a, x, order)),
@@ -85,11 +99,11 @@ igamma_grad_a.op = _igamma_grad_a.op  # type: ignore[attr-defined]
 random_gamma_grad = special(
     "random_gamma_grad",
     "the derivative by a of a sample x of the gamma distribution",
-    jets.gamma_sample_slope,
+    gamma_slope.evaluate,
     no_derivative("random_gamma_grad", "its operands"),
     no_derivative("random_gamma_grad", "its operands"),
-    kernel=Opaque(),
-    cost=5000,
+    kernel=gamma_slope.kernel,
+    cost=1500,
 )
 
 igammainv = special(

@@ -114,16 +114,3 @@ def gammainc_derivative(a: Any, x: Any, order: int) -> Any:
         return (jet[order] if is_series else -jet[order]) * math.factorial(order)
 
     return _split(fn, a, x, 0.0)
-
-
-def gamma_sample_slope(a: Any, x: Any) -> Any:
-    """dx/da at constant P(a, x): how a gamma variate x moves with its parameter. The factor that P's derivative
-    and the density share is left out, so that nothing underflows."""
-
-    def fn(a: np.ndarray, x: np.ndarray, is_series: bool) -> np.ndarray:
-        slope = np.log(x) - scipy_special().psi(a + (1 if is_series else 0))
-        body = (_series if is_series else _fraction)(a, x, 1)
-        ratio = slope * body[0] + body[1]
-        return -x / a * ratio if is_series else x * ratio
-
-    return _split(fn, a, x, 0.0)

@@ -1,0 +1,51 @@
+"""Reductions down narrow columns: one accumulator a column, vectorised along the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int32, np.complex128])
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((50, 3), 0), ((7, 50, 2), 1), ((3, 9, 11, 4), (1, 2)), ((40, 2, 2), 0)]
+)
+def test_narrow_columns(dtype: Any, shape: tuple[int, ...], axes: Any) -> None:
+    x = (np.random.default_rng(0).normal(size=shape) * 4).astype(dtype)
+    f = tj.jit(lambda x: np.sum(x * x + 1, axis=axes))
+    tolerance = {2: 3e-2, 4: 1e-5}.get(np.dtype(dtype).itemsize, 1e-12)
+    want = np.sum(x * x + 1, axis=axes)
+    np.testing.assert_allclose(f(x), want, rtol=tolerance, atol=tolerance)
+    assert f(x).dtype == want.dtype
+    np.testing.assert_allclose(
+        f(x[::-1]), np.sum(x[::-1] ** 2 + 1, axis=axes), rtol=tolerance, atol=tolerance
+    )
+
+
+def test_several_sums_share_a_pass() -> None:
+    def f(x: Any, y: Any) -> Any:
+        d = x[:, None] - y[None]
+        r = np.sqrt((d * d).sum(axis=-1) + 1)[..., None]
+        return (d / r).sum(axis=1), (d * r).sum(axis=1)
+
+    x, y = np.random.default_rng(0).normal(size=(2, 30, 3))
+    for found, want in zip(tj.jit(f)(x, y), f(x, y), strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-12)
+
+
+def test_infinities_and_nans_stay_in_their_columns() -> None:
+    x = np.ones((20, 3))
+    x[4, 0], x[5, 1] = np.inf, np.nan
+    np.testing.assert_array_equal(tj.jit(lambda x: x.sum(axis=0))(x), [np.inf, np.nan, 20])
+
+
+def test_long_sums_in_blocks_compile_once() -> None:
+    """The loop over the blocks is not written out: 10_000 elements are ten blocks of 128 vectors."""
+    text = tj.jit(lambda x: x.sum()).lower(np.ones((100, 100))).compile().as_text("llvm")
+    assert text.count("fadd") < 60
+    x = np.random.default_rng(0).normal(size=(100, 101))
+    np.testing.assert_allclose(tj.jit(lambda x: x.sum())(x), x.sum(), rtol=1e-13)

@@ -1,0 +1,111 @@
+"""Blocks for arrays whose size is known only while a program runs: a few freed ones are kept for the next call.
+
+The C library gives large blocks back to the system at once, and the system gives new ones page by page, which
+costs more than a loop that fills them. Threads share the kept blocks by atomic exchanges.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+from tracejit.lowering.compile import compile_llvm
+
+_SLOTS = 8
+_LEAST = 1 << 16  # bytes from which a block is kept
+_MOST = 1 << 24  # bytes up to which it is
+_WASTE = 4  # how many times larger than asked for a block may be
+
+# `entry(block, bytes)`: a block of so many bytes, or with none the release of `block`. A block's size
+# lies in the 64 bytes before it.
+_TEXT = """
+@slots = internal global [{slots} x ptr] zeroinitializer
+
+define ptr @entry(ptr %block, i64 %bytes) nounwind {{
+  %asked = icmp ne i64 %bytes, 0
+  br i1 %asked, label %ask, label %give
+ask:
+  %worth = icmp uge i64 %bytes, {least}
+  %limit = mul i64 %bytes, {waste}
+  br i1 %worth, label %look, label %new
+look:
+  %k = phi i64 [ 0, %ask ], [ %k.next, %on ]
+  %slot = getelementptr ptr, ptr @slots, i64 %k
+  %seen = load atomic ptr, ptr %slot monotonic, align 8
+  %some = icmp ne ptr %seen, null
+  br i1 %some, label %take, label %on
+take:
+  %base = atomicrmw xchg ptr %slot, ptr null acq_rel
+  %mine = icmp ne ptr %base, null
+  br i1 %mine, label %measure, label %on
+measure:
+  %held = load i64, ptr %base
+  %enough = icmp uge i64 %held, %bytes
+  %sober = icmp ule i64 %held, %limit
+  %fits = and i1 %enough, %sober
+  br i1 %fits, label %found, label %return
+return:
+  %other = atomicrmw xchg ptr %slot, ptr %base acq_rel
+  call void inttoptr (i64 {free} to ptr)(ptr %other)
+  br label %on
+on:
+  %k.next = add i64 %k, 1
+  %last = icmp eq i64 %k.next, {slots}
+  br i1 %last, label %new, label %look
+new:
+  %room = add i64 %bytes, 64
+  %made = call ptr inttoptr (i64 {malloc} to ptr)(i64 %room)
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %fail, label %mark
+mark:
+  store i64 %bytes, ptr %made
+  br label %found
+fail:
+  ret ptr null
+found:
+  %got = phi ptr [ %base, %measure ], [ %made, %mark ]
+  %out = getelementptr i8, ptr %got, i64 64
+  ret ptr %out
+give:
+  %empty = icmp eq ptr %block, null
+  br i1 %empty, label %fail, label %weigh
+weigh:
+  %start = getelementptr i8, ptr %block, i64 -64
+  %size = load i64, ptr %start
+  %above = icmp uge i64 %size, {least}
+  %below = icmp ule i64 %size, {most}
+  %kept = and i1 %above, %below
+  br i1 %kept, label %store, label %drop
+store:
+  %j = phi i64 [ 0, %weigh ], [ %j.next, %taken ]
+  %place = getelementptr ptr, ptr @slots, i64 %j
+  %pair = cmpxchg ptr %place, ptr null, ptr %start acq_rel monotonic
+  %done = extractvalue {{ ptr, i1 }} %pair, 1
+  br i1 %done, label %fail, label %taken
+taken:
+  %j.next = add i64 %j, 1
+  %full = icmp eq i64 %j.next, {slots}
+  br i1 %full, label %swap, label %store
+swap:
+  %old = atomicrmw xchg ptr @slots, ptr %start acq_rel
+  br label %drop
+drop:
+  %gone = phi ptr [ %start, %weigh ], [ %old, %swap ]
+  call void inttoptr (i64 {free} to ptr)(ptr %gone)
+  ret ptr null
+}}
+"""
+
+
+@functools.cache
+def _code() -> Any:
+    libc = ctypes.CDLL(None)
+    address = {n: ctypes.cast(getattr(libc, n), ctypes.c_void_p).value for n in ("malloc", "free")}
+    return compile_llvm(_TEXT.format(slots=_SLOTS, least=_LEAST, most=_MOST, waste=_WASTE, **address))
+
+
+def address() -> int:
+    """The address of `ptr(ptr block, i64 bytes)`: `bytes` of memory (null if there is none), or, with 0 bytes,
+    the release of `block`, which may be null."""
+    return _code().address
