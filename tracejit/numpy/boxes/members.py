@@ -207,6 +207,19 @@ def reshaped(x: Box, new: Any) -> Box:
     return indexed_copy(ops.shape.reshape(x.read(), shape=target))
 
 
+def is_contiguous(x: Box, order: str) -> bool:
+    """Whether NumPy's array would lie in memory without gaps in order 'C' or 'F'."""
+    x.storage.layout_read = True
+    return views.is_contiguous(shape_of(x.storage.value), x.storage.layout, x.chain, order)
+
+
+def memory_order(x: Box) -> tuple[int, ...]:
+    """The axes as NumPy's order 'K' goes through them."""
+    x.storage.layout_read = True
+    found = views.memory_order(shape_of(x.storage.value), x.storage.layout, x.chain)
+    return tuple(range(x.aval.ndim)) if found is None else found
+
+
 def in_fortran_order(x: Box) -> bool:
     """Whether NumPy's array would lie in memory in Fortran's order and not in C's."""
     x.storage.layout_read = True

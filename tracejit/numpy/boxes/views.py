@@ -310,6 +310,30 @@ def in_fortran_order(base: Shape, layout: tuple[int, ...] | None, chain: tuple[V
     return shadow is not None and shadow.flags.fnc
 
 
+def is_contiguous(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...], order: str) -> bool:
+    """Whether the view lies in memory without gaps in C's or Fortran's order."""
+    if not chain and layout is None and order == "C":
+        return True
+    try:
+        shadow = _shadow(base, layout, chain)
+    except ValueError:
+        return False
+    return shadow is not None and bool(shadow.flags[f"{order}_CONTIGUOUS"])
+
+
+def memory_order(
+    base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]
+) -> tuple[int, ...] | None:
+    """The axes of the view from the largest step in memory to the smallest; None if it is no view of memory."""
+    try:
+        shadow = _shadow(base, layout, chain)
+    except ValueError:
+        return None
+    if shadow is None:
+        return None
+    return tuple(sorted(range(shadow.ndim), key=lambda n: (-abs(shadow.strides[n]), n)))
+
+
 def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> np.ndarray | None:
     """An array with the strides of the view, over no memory of its own: it must not be read."""
     if not all(type(d) is int for d in base):

@@ -50,10 +50,15 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
 
 @implements(np.ravel, "ravel")
 def ravel(a: Any, order: str = "C") -> Any:
-    """One-dimensional: a view where possible. Orders A and K: that of Fortran for what lies in memory so."""
+    """One-dimensional: a view of what is contiguous, otherwise a copy, where `reshape` may still give a view.
+    Order A: that of Fortran for what lies in memory so; K: that of the memory."""
     x = box_of(a)
-    fortran = order == "F" or (order in ("A", "K") and members.in_fortran_order(x))
-    return reshape(x, (-1,), "F" if fortran else "C")
+    if order == "K":
+        x = members.transposed(x, members.memory_order(x))
+    fortran = order == "F" or (order == "A" and members.in_fortran_order(x))
+    flat = reshape(x, (-1,), "F" if fortran else "C")
+    copied = flat.storage is not x.storage or members.is_contiguous(x, "F" if fortran else "C")
+    return flat if copied else members.indexed_copy(flat.read())
 
 
 @implements(np.transpose, "transpose", "permute_dims")
