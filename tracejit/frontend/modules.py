@@ -94,7 +94,9 @@ def stand_in_for(value: Any) -> Any:
 def _named(value: Any) -> Any:
     """The counterpart of a callable of one of the modules in `BY_NAME`, or None."""
     name = getattr(value, "__name__", None)
-    for module_name in BY_NAME if type(name) is str else ():
+    if not isinstance(name, str):
+        return None
+    for module_name in BY_NAME:
         if getattr(sys.modules.get(module_name), name, None) is value:
             return getattr(REBIND[module_name], name, None)
     return None

@@ -318,7 +318,7 @@ def is_contiguous(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View
         shadow = _shadow(base, layout, chain)
     except ValueError:
         return False
-    return shadow is not None and bool(shadow.flags[f"{order}_CONTIGUOUS"])
+    return shadow is not None and (shadow.flags.c_contiguous if order == "C" else shadow.flags.f_contiguous)
 
 
 def memory_order(
