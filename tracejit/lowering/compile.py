@@ -65,8 +65,12 @@ def vector_bits() -> int:
 
 @functools.cache
 def _jit() -> Any:
-    """The linker of this process. Objects may refer to symbols of the process (memcpy, memset)."""
-    return llvm.create_lljit_compiler(_machine())
+    """The linker of this process. Objects may refer to symbols of the process (memcpy, memset).
+
+    JITLink gives all sections of an object one block of memory. The older linker takes a mapping each, and
+    where two of them end up more than 2 GB apart it aborts the process.
+    """
+    return llvm.create_lljit_compiler(_machine(), use_jit_link=True)
 
 
 def _parse(text: str) -> Any:
