@@ -21,11 +21,11 @@ def test_derivatives_of_draws() -> None:
     assert np.isclose(scale, random.rayleigh(key, 1.0, (50,)).sum())
 
     def mean(a: Any) -> Any:
-        return random.gamma(key, a, (400,)).mean()
+        return random.gamma(key, a, (N,)).mean()
 
     # the mean of the distribution is a
-    assert abs(tj.jit(tj.grad(mean))(2.5) - 1) < 0.2
-    assert abs(tj.grad(mean)(0.4) - 1) < 0.3
+    assert abs(tj.jit(tj.grad(mean))(2.5) - 1) < 0.05
+    assert abs(tj.grad(mean)(0.4) - 1) < 0.1
     # x(a) is the a-quantile of a fixed probability: dx/da by SciPy's inverse
     x = random.gamma(key, 1.7, (20,))
     p, h = st.gamma(1.7).cdf(x), 1e-5
