@@ -22,7 +22,7 @@ from tracejit.api.common import (
 )
 from tracejit.api.pullbacks import Pullback
 from tracejit.api.running import run_user
-from tracejit.errors import CotangentMismatchError, NonScalarOutputError, TangentMismatchError
+from tracejit.errors import CotangentMismatchError, NonScalarOutputError, TangentMismatchError, TracejitError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import JVPTrace, split_outputs
@@ -263,6 +263,8 @@ def value_and_grad(
 
 def fix_others(f: Callable[..., Any], args: tuple[Any, ...], nums: tuple[int, ...]) -> Callable[..., Any]:
     """`f` as a function of the arguments `nums`; the others are its own copies too."""
+    if nums == tuple(range(len(args))):
+        return f
 
     def fixed(*chosen: Any, **kwargs: Any) -> Any:
         full = [own_copy(a) for a in args]
@@ -286,10 +288,17 @@ def _is_array(x: Any) -> bool:
 def _check_inputs(
     f: Any, args: tuple[Any, ...], nums: tuple[int, ...], holomorphic: bool, allow_int: bool
 ) -> None:
-    names = argument_names(f, len(args))
-    for n in nums:
-        for path, leaf in tree.flatten_with_paths(args[n])[0]:
-            check_input("grad", names[n] + path, to_raw(leaf, names[n] + path), holomorphic, allow_int)
+    try:
+        for n in nums:
+            for leaf in tree.leaves(args[n]):
+                check_input("grad", "", to_raw(leaf), holomorphic, allow_int)
+    except TracejitError:  # once more, with names, which take longer to find than the check
+        names = argument_names(f, len(args))
+        for n in nums:
+            for path, leaf in tree.flatten_with_paths(args[n])[0]:
+                where = names[n] + path
+                check_input("grad", where, to_raw(leaf, where), holomorphic, allow_int)
+        raise
 
 
 def _check_scalar(f: Any, flat: FlatFunction, outs: list[Any], holomorphic: bool) -> None:

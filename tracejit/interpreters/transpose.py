@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.config import config
 from tracejit.errors import InternalTypeError
 from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import rename_dims
+from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.linearize import Residual, Tape
 from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.recipes import TapedEqn
 from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.source import replay
 from tracejit.ir.values import AddInto, Linear, Overwrite, Zero
 from tracejit.ops import arithmetic, helpers
-from tracejit.tracing import bind, bind_update
+from tracejit.tracing import bind, bind_update, current_trace
 
 
 class Accumulators:
@@ -38,7 +41,11 @@ class Accumulators:
             return
         if type(ct) is AddInto:
             self._add_into(var, ct)
-            return
+        else:
+            self.add_value(var, ct)
+
+    def add_value(self, var: Any, ct: Any) -> None:
+        """Add an array or tracer in floating point."""
         entry = self._table.get(var)
         if entry is None:
             self._table[var] = [ct, False]
@@ -71,6 +78,11 @@ class Accumulators:
         """The cotangent of `var`, which is complete: Zero if nothing was added. `env` has the extents."""
         return self.take(var, env)[0]
 
+    def value_of(self, var: Any) -> Any:
+        """The complete cotangent of `var`, or None if nothing was added."""
+        entry = self._table.pop(var, None)
+        return None if entry is None else entry[0]
+
     def take(self, var: Any, env: dict[Any, Any]) -> list[Any]:
         """[cotangent of `var`, do we own the array]."""
         entry = self._table.pop(var, None)
@@ -80,8 +92,12 @@ class Accumulators:
 def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> None:
     """Transpose linear equations in reverse. Variables not in `env` are linear."""
     before = replay.source
+    eager = current_trace() is ROOT and not config.checks
     try:
         for eqn in reversed(eqns):
+            if eager and type(eqn) is TapedEqn:
+                _replay(eqn, cts)
+                continue
             taken = [cts.take(v, env) for v in eqn.outvars]
             if all(type(t[0]) is Zero for t in taken):
                 continue
@@ -101,6 +117,15 @@ def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> Non
                     cts.add(a, ct)
     finally:
         replay.source = before
+
+
+def _replay(eqn: TapedEqn, cts: Accumulators) -> None:
+    """An eager equation's transpose, by its recipe."""
+    ct = cts.value_of(eqn.outvars[0])
+    if ct is not None:
+        for a, x in zip(eqn.invars, eqn.back(ct, eqn.invars), strict=True):
+            if x is not None:
+                cts.add_value(a, x)
 
 
 def _overwrite(cts: Accumulators, var: Any, taken: list[Any], rule: Overwrite) -> None:

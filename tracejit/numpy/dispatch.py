@@ -220,6 +220,11 @@ def result_type(*xs: Any) -> np.dtype:
 def convert(x: Any, dtype: np.dtype) -> Any:
     """The raw value of `x` as `dtype`. A Python integer that does not fit raises OverflowError."""
     t = type(x)
+    if t is Box:
+        value = x.read() if x.chain else x.storage.value
+        return value if x.aval.dtype is dtype else cast(value, dtype)
+    if t is float and dtype is dtypes.float64:
+        return dtype.type(x)
     if t is int or t is float or t is complex or t is bool:
         return np.asarray(x, dtype)[()]
     return cast(raw(x), dtype)
@@ -274,7 +279,10 @@ def broadcast_shapes(name: str, shapes: Iterable[Shape]) -> Shape:
 
 def broadcast_operands(name: str, raws: list[Any], full: bool = False) -> list[Any]:
     """Operands of a pointwise op: of one shape, or 0-d (not if `full`)."""
-    shapes = [shape_of(r) for r in raws]
+    shapes = [aval_of(r).shape for r in raws]
+    first = shapes[0]
+    if first == shapes[-1] and len(shapes) <= 2:
+        return raws
     shape = broadcast_shapes(name, shapes)
     return [
         r if s == shape or (not s and not full) else ops.shape.broadcast_to(r, shape)

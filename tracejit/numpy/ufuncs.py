@@ -150,7 +150,10 @@ class Ufunc:
 
     def operator(self, *args: Any) -> Any:
         """The result of a Python operator: weak if all operands are."""
-        if all(type(a) is not Box or a.weak for a in args) and not has_arrays(args):
+        for a in args:
+            if type(a) is Box and not a.weak:
+                return self._wrap(self.apply(args))
+        if not has_arrays(args):
             args = tuple(int_like(a) for a in args) if self.__name__ not in _BOOLEAN else args
             return self._wrap(self.apply(args), weak=True)
         return self._wrap(self.apply(args))
