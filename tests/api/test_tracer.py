@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.api import tracer
 from tracejit.errors import ArgumentContainerError, DynamicExtentError
 
 
@@ -76,3 +77,23 @@ def test_results_of_traced_size() -> None:
 def test_results_of_a_size_without_bound_are_refused() -> None:
     with pytest.raises(DynamicExtentError):
         tj.jit(lambda n: np.arange(n + 1))(3)
+
+
+weights = np.ones(3)
+
+
+def test_a_captured_array_replaced_while_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another thread may do between the trace and the look at the guards."""
+    original = tracer._sort_results
+
+    def meanwhile(*args: Any) -> Any:
+        globals()["weights"] = np.full(3, 5.0)
+        return original(*args)
+
+    monkeypatch.setattr(tracer, "_sort_results", meanwhile)
+    f = tj.jit(lambda x: x * weights)
+    f(np.ones(3))
+    for value in (2.0, 3.0):
+        globals()["weights"] = np.full(3, value)
+        np.testing.assert_array_equal(f(np.ones(3)), np.full(3, value))
+    assert f.trace_count == 1

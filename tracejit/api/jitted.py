@@ -12,7 +12,7 @@ from typing import Any
 
 from tracejit.api.aot import Lowering
 from tracejit.api.common import name_of
-from tracejit.api.fastpath import FastCall, fast_key
+from tracejit.api.fastpath import MISS, fast_call, fast_key
 from tracejit.api.programs import Program
 from tracejit.api.retraces import why_traced
 from tracejit.api.running import jit_session, run_user
@@ -23,12 +23,15 @@ from tracejit.interpreters import messages
 from tracejit.ir.values import Value
 from tracejit.tracing import LOCK, Box, is_tracing
 
-#: Signatures of a function with a fast path.
-MAX_FAST = 256
+#: Signatures of a function with a fast path, and those of them that are tried first.
+MAX_FAST, NEAR = 256, 4
 #: Programs kept for one signature, told apart by their guards.
 MAX_VARIANTS = 8
 #: Reasons for tracing again that are remembered.
 MAX_REASONS = 16
+
+
+FastCall = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 
 class _Bounded:
@@ -66,6 +69,7 @@ class Jitted:
         self.retraces: deque[str] = deque(maxlen=MAX_REASONS)
         self._programs: dict[Any, list[Program]] = {}
         self._fast: dict[Any, FastCall] = {}
+        self._near: tuple[FastCall, ...] = ()  # the last of them to be used
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         return self if obj is None else functools.partial(self, obj)
@@ -84,18 +88,23 @@ class Jitted:
     # -- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and self._fast and config.fast and not is_tracing():
-            key = fast_key(args)
-            fast = self._fast.get(key) if key is not None else None
-            if fast is not None:
-                consts = fast.constants()
-                if consts is not None:
-                    return fast.run(consts, args)
+        if config.fast and not is_tracing():
+            for fast in self._near:
+                out = fast(args, kwargs)
+                if out is not MISS:
+                    return out
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
+        key = fast_key(self.options.static_nums, args, kwargs) if config.fast and not is_tracing() else None
+        fast = self._fast.get(key) if key is not None else None
+        if fast is not None:
+            out = fast(args, kwargs)
+            if out is not MISS:
+                self._near = (fast, *self._near)[:NEAR]
+                return out
         call = Call(self.fun, self.options, args, kwargs)
         program, consts = self._program(call)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
@@ -103,17 +112,17 @@ class Jitted:
         if program.written and program.overlaps([*consts, *call.raw]):
             return self.fun(*args, **kwargs)
         out = program.run(consts, call.leaves)
-        if program.simple and not kwargs and not call.static:
-            self._remember(program, args)
+        if key is not None:
+            self._remember(key, fast_call(program, call, args, kwargs))
         return out
 
-    def _remember(self, program: Program, args: tuple[Any, ...]) -> None:
-        """Let the next call with such arguments skip flattening and layout."""
-        key = fast_key(args)
-        if key is not None:
+    def _remember(self, key: Any, fast: FastCall | None) -> None:
+        """Let calls like this one skip the general way."""
+        if fast is not None:
             if len(self._fast) >= MAX_FAST:
                 self._fast.clear()
-            self._fast[key] = FastCall(program, args)
+            self._fast[key] = fast
+            self._near = (fast, *self._near)[:NEAR]
 
     def _program(self, call: Call) -> tuple[Program, list[Any]]:
         """The program for the call's signature whose guards hold, traced if there is none."""
@@ -142,7 +151,7 @@ class Jitted:
         if not any(isinstance(c, Value) for c in map(_raw_const, consts)):
             self._programs[key] = [program, *variants][:MAX_VARIANTS]
             _bounded.add(self, key)
-        self._fast.clear()
+        self._forget_fast()
         return program, consts
 
     def _tell_why(self, call: Call, key: Any) -> None:
@@ -157,12 +166,16 @@ class Jitted:
     def forget(self, key: Any) -> None:
         """Drop the programs of one signature."""
         self._programs.pop(key, None)
-        self._fast.clear()
+        self._forget_fast()
 
     def clear_cache(self) -> None:
         """Drop everything that was traced and compiled."""
         self._programs.clear()
+        self._forget_fast()
+
+    def _forget_fast(self) -> None:
         self._fast.clear()
+        self._near = ()
 
     # -- ahead of time
 

@@ -25,14 +25,14 @@ class JitCapture:
     guarded = True
 
     def __init__(self) -> None:
-        self.boxes: list[tuple[Any, Box]] = []  # (path, box)
+        self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
         self.snapshots: list[Any] = []
 
     def array(self, path: Any, value: Any) -> Any:
         raw = to_raw(value)
         held = self.trace.lift(raw) if isinstance(raw, (np.ndarray, Value)) else raw
         b = Box(Storage(held, self.trace, path), (), aval_of(held))
-        self.boxes.append((path, b))
+        self.held.append((raw, b))
         return b
 
     def scalar(self, path: Any, value: Any) -> Any:
@@ -203,9 +203,9 @@ class Constant:
         self.value = value
 
 
-def const_sources(consts: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+def const_sources(consts: Sequence[Any], captured: Sequence[Any]) -> list[Any]:
     """For each constant its position among the captured arrays (by identity), or the value itself."""
-    position = {id(to_raw(a)): n for n, a in enumerate(arrays)}
+    position = {id(raw): n for n, raw in enumerate(captured)}
     return [position[id(c)] if id(c) in position else Constant(c) for c in consts]
 
 

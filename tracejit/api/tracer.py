@@ -57,7 +57,8 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
         outs += _extents(name_of(fun), outs, args)
         _refuse_reassigned(fun, held, _held(positional, kwargs))
         guards = session.guards()
-        captured = [(p, b) for p, b in capture.boxes if b.storage.version > 0]
+        # By what they held: another thread may have changed the names since.
+        captured = [(raw, b) for raw, b in capture.held if b.storage.version > 0]
         changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
         news = [*(b.storage.value for _, b in captured), *(boxes[n].storage.value for n in changed)]
         jaxpr, consts = trace.freeze(args, [*outs, *news])
@@ -66,7 +67,7 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
     arrays = guards.arrays()
     if arrays is None:
         return None
-    sources = const_sources(consts, arrays)
+    sources = const_sources(consts, [raw for raw, _ in capture.held])
     written = _written_inputs(captured, changed, consts, len(consts))
     donated = tuple(len(consts) + n for n in call.donated() if _is_array(call.leaves[n]))
     program = Program(
@@ -106,7 +107,7 @@ def _is_array(x: Any) -> bool:
 def _written_inputs(captured: list[Any], changed: list[int], consts: list[Any], offset: int) -> list[int]:
     """Positions among the program's inputs of what was written."""
     position = {id(c): n for n, c in enumerate(consts)}
-    return [*(position[id(to_raw(p.read()))] for p, _ in captured), *(offset + n for n in changed)]
+    return [*(position[id(raw)] for raw, _ in captured), *(offset + n for n in changed)]
 
 
 def _sort_results(leaves: list[Any], boxes: list[Any], name: str) -> tuple[list[tuple[str, Any]], list[Any]]:

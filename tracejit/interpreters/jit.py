@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import compile as machine
-from tracejit.lowering import cpu, cuda, fuse, loopprint, runtime
+from tracejit.lowering import cpu, cuda, fuse, loopprint, runtime, shell
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
 from tracejit.tracing import LOCK, use_trace
@@ -26,6 +27,8 @@ from tracejit.tracing import LOCK, use_trace
 MAX_LAYOUTS = 8
 
 Strides = tuple[tuple[int, ...], ...]
+#: What `Compiled.caller` takes, and what its functions give for other arguments.
+Input, MISS = shell.Input, shell.MISS
 
 
 class Compiled:
@@ -56,11 +59,17 @@ class Compiled:
         self.compile_seconds = time.perf_counter() - start
         messages.tell_compiled(jaxpr, self.compile_seconds)
 
-    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        """The results, in new arrays or those that `aliases` names."""
+    def __call__(self, *arrays: np.ndarray) -> tuple[Any, ...]:
+        """The results, in new arrays (0-d ones as NumPy scalars) or those that `aliases` names."""
         if self.constants:
             arrays = (*map(operand, self.constants), *arrays)
         return self.run(*arrays)
+
+    def caller(self, inputs: Sequence[shell.Input], single: bool) -> Callable[..., Any]:
+        """A function of arguments like `inputs`, which it checks (see `Executable.caller`)."""
+        fixed = [operand(c) for c in self.constants]
+        native = self.run.caller([*(Input() for _ in fixed), *inputs], single)
+        return functools.partial(native, *fixed) if fixed else native
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or

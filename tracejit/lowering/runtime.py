@@ -1,9 +1,8 @@
 """Executables: machine code with what it takes to call it on ndarrays.
 
-`Executable(lowered, code)(*arrays)` allocates the outputs, calls the entry through the native shell and
-returns the outputs. It may be called from many threads, and recursively through callbacks. The GIL is
-released during the call, except for programs that are `small` and have no callbacks: there the release
-would cost more than the work.
+`Executable(lowered, code)(*arrays)` calls the entry through the native shell, which makes the outputs. It may
+be called from many threads, and recursively through callbacks. The GIL is released during the call, except for
+programs that are `small` and have no callbacks: there the release would cost more than the work.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import ctypes
 import math
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,8 @@ _libc = ctypes.CDLL(None)
 class Executable:
     """A compiled program that is called with ndarrays of exactly the types it was lowered for.
 
-    `call` is the function itself, for the fastest path. Raises what callbacks raise, the exceptions of
-    `lowered.failures`, and MemoryError when a heap buffer cannot be allocated.
+    `call` is the function itself; `caller` makes ones that check their arguments. Raises what callbacks raise,
+    the exceptions of `lowered.failures`, and MemoryError when a heap buffer cannot be allocated.
     """
 
     def __init__(self, lowered: Lowered, code: Code) -> None:
@@ -57,9 +56,9 @@ class Executable:
         addresses = [self._address(e) for e in program.externals]
         self._table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
         self._blocks: list[np.ndarray] = []
-        self.call = self._make_call()
+        self.call = self.caller([shell.Input()] * len(lowered.in_avals))
 
-    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+    def __call__(self, *arrays: np.ndarray) -> tuple[Any, ...]:
         return self.call(*arrays)
 
     # -- external functions
@@ -85,26 +84,43 @@ class Executable:
 
     # -- the call
 
-    def _make_call(self) -> Callable[..., list[np.ndarray]]:
+    def caller(self, inputs: Sequence[shell.Input], single: bool = False) -> Callable[..., Any]:
+        """The function itself, of arguments like these: the outputs as a tuple (with `single`, which needs one output,
+        as they are), or `shell.MISS` for other arguments. Outputs without dimensions are NumPy scalars."""
         low = self.lowered
         on_stack = low.program.arena_bytes <= _STACK_ARENA
-        count = len(low.in_avals) + len(low.out_avals) + (not on_stack)
         scratch = max(low.program.arena_bytes, 64) if on_stack else 0
         release = not low.small or bool(low.callbacks)
-        native = shell.make(self.code.address, ctypes.addressof(self._params), ctypes.addressof(self._table),
-                            count, scratch, release)  # fmt: skip
+        entry = shell.Entry(
+            self.code.address,
+            ctypes.addressof(self._params),
+            ctypes.addressof(self._table),
+            scratch,
+            release,
+            self._fail,
+        )
+        dynamic = [n for n, a in enumerate(low.out_avals) if not a.is_static]
+        outputs = [shell.Output(a.dtype, capacity(a.shape) if a.is_static else (), self._given(n, dynamic))
+                   for n, a in enumerate(low.out_avals)]  # fmt: skip
+        extra = len(dynamic) + (not on_stack)
+        native = shell.make(entry, inputs, outputs, extra, single and not dynamic)
         if not on_stack:
             native = self._with_block(native)
-        if low.aliases or any(not a.is_static for a in low.out_avals):
-            return self._general_call(native)
-        return self._static_call(native, [(a.shape, a.dtype) for a in low.out_avals])
+        return self._with_extents(native, dynamic, single) if dynamic else native
 
-    def _with_block(self, native: Callable[..., bytes | None]) -> Callable[..., bytes | None]:
+    def _given(self, n: int, dynamic: list[int]) -> int | None:
+        """The argument that is output `n`: an input whose memory it takes, or an array made before the call."""
+        aliases = self.lowered.aliases
+        if n in aliases:
+            return aliases[n]
+        return len(self.lowered.in_avals) + dynamic.index(n) if n in dynamic else None
+
+    def _with_block(self, native: Callable[..., Any]) -> Callable[..., Any]:
         """`native` with an arena block of the free-list as its last array."""
         blocks, size = self._blocks, self.lowered.program.arena_bytes + 64
         kept = 1 if size > _BIG_BLOCK else _KEPT_BLOCKS
 
-        def call(*arrays: np.ndarray) -> bytes | None:
+        def call(*arrays: Any) -> Any:
             try:
                 block = blocks.pop()
             except IndexError:
@@ -117,40 +133,17 @@ class Executable:
 
         return call
 
-    def _static_call(self, native: Callable[..., Any], specs: list[Any]) -> Callable[..., list[np.ndarray]]:
-        empty, fail = np.empty, self._fail
-        if len(specs) == 1:
-            ((shape, dtype),) = specs
+    def _with_extents(
+        self, native: Callable[..., Any], dynamic: list[int], single: bool
+    ) -> Callable[..., Any]:
+        """`native` with arrays for the outputs whose extents are known only at run time, which it cuts to size."""
 
-            def call_one(*arrays: np.ndarray) -> list[np.ndarray]:
-                out = empty(shape, dtype)
-                status = native(*arrays, out)
-                if status is not None:
-                    fail(status)
-                return [out]
-
-            return call_one
-
-        def call(*arrays: np.ndarray) -> list[np.ndarray]:
-            outs = [empty(shape, dtype) for shape, dtype in specs]
-            status = native(*arrays, *outs)
-            if status is not None:
-                fail(status)
-            return outs
-
-        return call
-
-    def _general_call(self, native: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
-        """With aliased outputs (the input array is returned) and extents known only at run time."""
-        low = self.lowered
-
-        def call(*arrays: np.ndarray) -> list[np.ndarray]:
-            outs = [arrays[low.aliases[n]] if n in low.aliases else self._allocate(n, arrays)
-                    for n in range(len(low.out_avals))]  # fmt: skip
-            status = native(*arrays, *outs)
-            if status is not None:
-                self._fail(status)
-            return [self._trimmed(n, out, arrays, outs) for n, out in enumerate(outs)]
+        def call(*arrays: Any) -> Any:
+            outs = native(*arrays, *(self._allocate(n, arrays) for n in dynamic))
+            if outs is shell.MISS:
+                return outs
+            outs = tuple([self._trimmed(n, out, arrays, outs) for n, out in enumerate(outs)])
+            return outs[0] if single else outs
 
         return call
 

@@ -1,10 +1,14 @@
-"""The native shell: a built-in function that takes ndarrays and calls a program's entry.
+"""The native shell: a built-in function that takes Python's objects and calls a program's entry.
 
-One generic shell is compiled per process. Each executable gets a METH_FASTCALL function object whose
-`self` is a bytes object with a `Frame`: the addresses the shell needs. It reads the data pointers out of
-the array structs, releases the GIL where asked, and returns None, or for a nonzero status a bytes object
-of int64: the status and its details. Where the interpreter's layout is not the expected one, `make`
-returns a Python function that does the same through ctypes.
+One generic shell (`shell_text`) is compiled per process. Each `make` gives a METH_FASTCALL function whose `self`
+holds a frame: what the arguments must be, what the outputs are, and the addresses that the shell needs. A call
+
+    checks each argument against its `Input`: another type, dtype, shape or layout gives MISS at once;
+    makes the outputs: new arrays, or NumPy scalars where they have no dimensions;
+    calls the entry, with the GIL released where asked;
+    returns the tuple of the outputs, or the only one, or raises what `fail(status words)` raises.
+
+Where the interpreter's layout is not the expected one, `make` returns a Python function that does the same.
 """
 
 from __future__ import annotations
@@ -12,108 +16,254 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tracejit.lowering.compile import compile_llvm
 from tracejit.lowering.llvmmemory import STATUS_WORDS
+from tracejit.lowering.shell_text import TEXT
 
 WRONG_COUNT = -3
 INTERRUPTED = -4  # a Python exception is set
 _FASTCALL = 0x80
-_ARRAY_DATA = object.__basicsize__  # PyArrayObject: the object header, then `char *data`
-_BYTES_DATA = bytes.__basicsize__ - 1  # PyBytesObject ends with `char ob_sval[1]`
 _ENTRY_WITH_GIL = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
 
-_TEXT = """
-define ptr @entry(ptr %self, ptr %args, i64 %nargs) nounwind {{
-  %frame = getelementptr inbounds i8, ptr %self, i64 {bytes_data}
-  %entry = load ptr, ptr %frame, align 1
-  %params.at = getelementptr inbounds i8, ptr %frame, i64 8
-  %params = load ptr, ptr %params.at, align 1
-  %table.at = getelementptr inbounds i8, ptr %frame, i64 16
-  %table = load ptr, ptr %table.at, align 1
-  %count.at = getelementptr inbounds i8, ptr %frame, i64 24
-  %count = load i64, ptr %count.at, align 1
-  %scratch.at = getelementptr inbounds i8, ptr %frame, i64 32
-  %scratch = load i64, ptr %scratch.at, align 1
-  %save.at = getelementptr inbounds i8, ptr %frame, i64 40
-  %save = load ptr, ptr %save.at, align 1
-  %restore.at = getelementptr inbounds i8, ptr %frame, i64 48
-  %restore = load ptr, ptr %restore.at, align 1
-  %none.at = getelementptr inbounds i8, ptr %frame, i64 56
-  %none = load ptr, ptr %none.at, align 1
-  %incref.at = getelementptr inbounds i8, ptr %frame, i64 64
-  %incref = load ptr, ptr %incref.at, align 1
-  %make.at = getelementptr inbounds i8, ptr %frame, i64 72
-  %make = load ptr, ptr %make.at, align 1
-  %out = alloca [{words} x i64], align 16
-  %status = getelementptr inbounds i64, ptr %out, i64 1
-  %stack = alloca i8, i64 %scratch, align 64
-  %pointers = alloca ptr, i64 %nargs, align 16
-  %right = icmp eq i64 %nargs, %count
-  br i1 %right, label %head, label %failed
-head:
-  %i = phi i64 [ 0, %0 ], [ %next, %body ]
-  %more = icmp slt i64 %i, %nargs
-  br i1 %more, label %body, label %ready
-body:
-  %from = getelementptr inbounds ptr, ptr %args, i64 %i
-  %object = load ptr, ptr %from
-  %data.at = getelementptr inbounds i8, ptr %object, i64 {array_data}
-  %data = load ptr, ptr %data.at
-  %to = getelementptr inbounds ptr, ptr %pointers, i64 %i
-  store ptr %data, ptr %to
-  %next = add i64 %i, 1
-  br label %head
-ready:
-  %on.stack = icmp sgt i64 %scratch, 0
-  br i1 %on.stack, label %run, label %block
-block:
-  %index = sub i64 %count, 1
-  %last.at = getelementptr ptr, ptr %pointers, i64 %index
-  %last = load ptr, ptr %last.at
-  %address = ptrtoint ptr %last to i64
-  %over = add i64 %address, 63
-  %aligned = and i64 %over, -64
-  %arena.block = inttoptr i64 %aligned to ptr
-  br label %run
-run:
-  %arena = phi ptr [ %stack, %ready ], [ %arena.block, %block ]
-  %release = icmp ne ptr %save, null
-  br i1 %release, label %free, label %held
-held:
-  %code.held = call i32 %entry(ptr %pointers, ptr %params, ptr %table, ptr %arena, ptr %status)
-  br label %done
-free:
-  %state = call ptr %save()
-  %code.free = call i32 %entry(ptr %pointers, ptr %params, ptr %table, ptr %arena, ptr %status)
-  call void %restore(ptr %state)
-  br label %done
-done:
-  %code = phi i32 [ %code.held, %held ], [ %code.free, %free ]
-  %good = icmp eq i32 %code, 0
-  br i1 %good, label %success, label %failed
-success:
-  call void %incref(ptr %none)
-  ret ptr %none
-failed:
-  %why = phi i32 [ {wrong_count}, %0 ], [ %code, %done ]
-  %raised = icmp eq i32 %why, {interrupted}
-  br i1 %raised, label %raise, label %report
-raise:
-  ret ptr null
-report:
-  %why.wide = sext i32 %why to i64
-  store i64 %why.wide, ptr %out
-  %result = call ptr %make(ptr %out, i64 {out_bytes})
-  ret ptr %result
-}}
-"""
 
+class _Miss:
+    """What a call with other arguments gives."""
+
+    def __repr__(self) -> str:
+        return "MISS"
+
+
+MISS: Any = _Miss()
+
+# ---------------------------------------------------------------- layouts
+
+_HEAD = object.__basicsize__
+# PyArrayObject: the object's header, then data, nd, dimensions, strides, base, descr, flags.
+_ARRAY = {"data": _HEAD, "rank": _HEAD + 8, "shape": _HEAD + 16, "strides": _HEAD + 24, "descr": _HEAD + 40,
+          "flags": _HEAD + 48}  # fmt: skip
+_LAYOUT = {
+    **_ARRAY,
+    "type": _HEAD - 8,  # the header ends with the type
+    "value": _HEAD,  # floats, complex numbers and NumPy's scalars: the header, then the value
+    "bytes_data": bytes.__basicsize__ - 1,  # PyBytesObject ends with `char ob_sval[1]`
+    "items": tuple.__basicsize__,
+}
+_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # NPY_ARRAY_ flags
+_SPEC_WORDS = 8
+_ANY, _CHECKED, _INSIDE, _INTEGER, _BOOLEAN = range(5)  # kinds of arguments
+_FRESH, _GIVEN, _SCALAR = range(3)  # kinds of outputs
+
+#: Functions of Python's and NumPy's C interfaces, in the order of the shell's table.
+_API = ("incref", "decref", "as_long", "true", "bytes", "call", "tuple", "save", "restore", "empty", "scalar")
+_SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyLong_AsLongLongAndOverflow", "", "PyBytes_FromStringAndSize",
+            "PyObject_CallOneArg", "PyTuple_New", "PyEval_SaveThread", "PyEval_RestoreThread")  # fmt: skip
+_NUMPY = (184, 60)  # PyArray_Empty, PyArray_Scalar: places in NumPy's table, which are part of its ABI
+
+#: Scalars whose value lies right behind the header.
+INSIDE_TYPES: frozenset[type] = frozenset((float, complex, *(np.dtype(c).type for c in "?bhilqBHILQefdFD")))
+
+
+def _symbol(name: str) -> int:
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+def layout_is_known() -> bool:
+    """True if objects lie in memory as the shell expects."""
+    probe, marker = np.arange(6.0).reshape(2, 3)[:, ::2], b"tracejit layout probe"
+    pointers = {k: ctypes.c_void_p.from_address(id(probe) + at).value for k, at in _ARRAY.items()}
+    try:
+        rank, flags = (ctypes.c_int.from_address(id(probe) + _ARRAY[k]).value for k in ("rank", "flags"))
+        shape = tuple((ctypes.c_int64 * 2).from_address(pointers["shape"] or 0))
+        strides = tuple((ctypes.c_int64 * 2).from_address(pointers["strides"] or 0))
+        number, pair = np.float64(2.5), (marker, None)
+        known = (
+            pointers["data"] == probe.ctypes.data and pointers["descr"] == id(probe.dtype) and rank == 2,
+            flags == probe.flags.num and shape == probe.shape and strides == probe.strides,
+            ctypes.c_void_p.from_address(id(probe) + _LAYOUT["type"]).value == id(np.ndarray),
+            ctypes.c_double.from_address(id(number) + _LAYOUT["value"]).value == 2.5,
+            ctypes.c_void_p.from_address(id(pair) + _LAYOUT["items"]).value == id(marker),
+            ctypes.string_at(id(marker) + _LAYOUT["bytes_data"], len(marker)) == marker,
+            all(hasattr(ctypes.pythonapi, name) for name in (*filter(None, _SYMBOLS), "PyCFunction_NewEx")),
+        )
+    except (TypeError, ValueError, AttributeError):
+        return False
+    return all(known)
+
+
+# ---------------------------------------------------------------- specifications
+
+
+@dataclass(frozen=True)
+class Input:
+    """What an argument must be: an object of exactly `type`; an array of this dtype and shape, in C order or with
+    these strides (in bytes). The default is any array, unchecked: the caller vouches for it."""
+
+    type: type | None = None
+    dtype: np.dtype | None = None
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] | None = None
+    writeable: bool = False
+
+    @staticmethod
+    def of(x: Any, writeable: bool = False) -> Input | None:
+        """The specification of arguments like `x`, if that is an array which native code can read, or a number."""
+        if type(x) in INSIDE_TYPES or type(x) is int or type(x) is bool:
+            return Input(type(x))
+        if type(x) is not np.ndarray or not x.flags.aligned or not x.dtype.isnative:
+            return None
+        strides = None if x.flags.c_contiguous else x.strides
+        if strides and any(s % x.itemsize for s in strides):
+            return None
+        return Input(np.ndarray, x.dtype, x.shape, strides, writeable)
+
+    def words(self, keep: list[Any]) -> list[int]:
+        if self.type is not np.ndarray:
+            kinds = {None: _ANY, int: _INTEGER, bool: _BOOLEAN}
+            return [kinds.get(self.type, _INSIDE), id(self.type), *[0] * 6]
+        flags = _ALIGNED | (_CONTIGUOUS if self.strides is None else 0) | _WRITEABLE * self.writeable
+        strides = 0 if self.strides is None else _numbers(self.strides, keep)
+        keep.append(self.dtype)
+        shape = _numbers(self.shape, keep)
+        return [_CHECKED, id(np.ndarray), id(self.dtype), flags, len(self.shape), shape, strides, 0]
+
+    def accepts(self, x: Any) -> bool:
+        """The same check in Python."""
+        if self.type is None or type(x) is not self.type:
+            return self.type is None
+        if self.type is not np.ndarray:
+            return self.type is not int or -(2**63) <= x < 2**63
+        layout = x.flags.c_contiguous if self.strides is None else x.strides == self.strides
+        given = x.dtype is self.dtype and x.shape == self.shape and x.flags.aligned
+        return given and layout and (x.flags.writeable or not self.writeable)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A new array of this dtype and shape (a NumPy scalar where it has no dimensions), or argument `given`."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    given: int | None = None
+
+    def words(self, keep: list[Any]) -> list[int]:
+        kind = _GIVEN if self.given is not None else _FRESH if self.shape else _SCALAR
+        keep.append(self.dtype)
+        shape = _numbers(self.shape, keep)
+        return [kind, id(self.dtype), len(self.shape), shape, self.given or 0, 0, 0, 0]
+
+
+def _numbers(values: Sequence[int], keep: list[Any]) -> int:
+    """The address of these int64s, which live as long as `keep`."""
+    block = (ctypes.c_int64 * max(len(values), 1))(*values)
+    keep.append(block)
+    return ctypes.addressof(block)
+
+
+# ---------------------------------------------------------------- making shells
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("meth", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@functools.cache
+def _native() -> tuple[Any, Any, Any, Any]:
+    """(constructor, method definition, code, table of functions): made once, kept for the life of the process."""
+    numbers = {name: n for n, name in enumerate(_API)}
+    code = compile_llvm(TEXT.format(
+        **_LAYOUT, **numbers, any=_ANY, checked=_CHECKED, inside=_INSIDE, integer=_INTEGER, boolean=_BOOLEAN,
+        fresh=_FRESH, given=_GIVEN, spec_words=_SPEC_WORDS, words=STATUS_WORDS + 1,
+        report_bytes=8 * (STATUS_WORDS + 1), wrong_count=WRONG_COUNT, interrupted=INTERRUPTED,
+    ))  # fmt: skip
+    definition = _MethodDef(b"tracejit_program", code.address, _FASTCALL, None)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return new, definition, code, (ctypes.c_void_p * len(_API))(*_addresses())
+
+
+def _addresses() -> list[int]:
+    """The table of functions."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = (ctypes.c_void_p * (max(_NUMPY) + 1)).from_address(
+        get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
+    )
+    return [*(_symbol(s) if s else id(True) for s in _SYMBOLS), *(table[n] or 0 for n in _NUMPY)]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A program to call: `entry(pointers, params, table, arena, status)`. `fail` holds what the addresses belong to.
+
+    `scratch` > 0 puts an arena of that many bytes on the C stack; with 0 it is the last argument (aligned up to 64
+    bytes). `fail(bytes)` takes the int64 status and its details, and raises.
+    """
+
+    address: int
+    params: int
+    table: int
+    scratch: int
+    release: bool
+    fail: Callable[[bytes], Any]
+
+
+def make(
+    entry: Entry, inputs: Sequence[Input], outputs: Sequence[Output], extra: int = 0, single: bool = False
+) -> Callable[..., Any]:
+    """A function of the inputs and `extra` more arrays (given outputs, the arena's block) that calls `entry` and
+    returns the outputs: a tuple, or with `single` the only one; MISS if the inputs are not as specified."""
+    if not _KNOWN:
+        return _in_python(entry, inputs, outputs, extra, single)
+    keep: list[Any] = [entry, MISS]
+    specs = [_numbers([w for x in xs for w in x.words(keep)], keep) for xs in (inputs, outputs)]
+    new, definition, _, api = _native()
+    counts = (len(inputs) + extra, len(inputs), len(outputs))
+    frame = struct.pack(
+        "<14q", entry.address, entry.params, entry.table, *counts, *specs, entry.scratch, entry.release, single,
+        id(MISS), id(entry.fail), ctypes.addressof(api),
+    )  # fmt: skip
+    return new(ctypes.addressof(definition), (frame, *keep), None)
+
+
+def _in_python(
+    entry: Entry, inputs: Sequence[Input], outputs: Sequence[Output], extra: int, single: bool
+) -> Callable[..., Any]:
+    """The shell for interpreters of another layout. It keeps the GIL: ctypes then raises the exception that an
+    interruption has set."""
+    native = _ENTRY_WITH_GIL(entry.address)
+
+    def shell(*args: Any) -> Any:
+        if len(args) != len(inputs) + extra:
+            return entry.fail(struct.pack(f"<{STATUS_WORDS + 1}q", WRONG_COUNT, *[0] * STATUS_WORDS))
+        if not all(spec.accepts(x) for spec, x in zip(inputs, args, strict=False)):
+            return MISS
+        arrays = [np.asarray(x) for x in args]
+        outs = [np.empty(o.shape, o.dtype) if o.given is None else arrays[o.given] for o in outputs]
+        data = [a.ctypes.data for a in (*arrays[: len(inputs)], *outs)]
+        block = np.empty(entry.scratch + 64, np.uint8) if entry.scratch else arrays[-1]
+        status = (ctypes.c_int64 * STATUS_WORDS)()
+        pointers = (ctypes.c_void_p * max(len(data), 1))(*data)
+        code = native(pointers, entry.params, entry.table, (block.ctypes.data + 63) & -64, status)
+        if code:
+            return entry.fail(struct.pack(f"<{STATUS_WORDS + 1}q", code, *status))
+        found = [a if a.shape or o.given is not None else a[()] for a, o in zip(outs, outputs, strict=True)]
+        return found[0] if single else tuple(found)
+
+    return shell
+
+
+# ---------------------------------------------------------------- signals
 
 # Signals are handled in the thread's own state: after the entry has left, the shell returns null and the
 # exception that a handler raised goes on from there.
@@ -129,63 +279,6 @@ define i32 @entry() nounwind {{
 """
 
 
-@dataclass
-class Frame:
-    """What the shell reads, in order: addresses and counts, 8 bytes each.
-
-    `count` pointers are expected. With `scratch` > 0 the arena is that many bytes of the C stack,
-    otherwise the last array given (aligned up to 64 bytes). `save` 0 keeps the GIL.
-    """
-
-    entry: int
-    params: int
-    table: int
-    count: int
-    scratch: int
-    save: int
-    restore: int
-    none: int
-    incref: int
-    make: int
-
-
-def _symbol(name: str) -> int:
-    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-
-
-def layout_is_known() -> bool:
-    """True if arrays and bytes objects lie in memory as the shell expects."""
-    probe, marker = np.arange(3.0), b"tracejit layout probe"
-    try:
-        data = ctypes.c_void_p.from_address(id(probe) + _ARRAY_DATA).value
-        inside = ctypes.string_at(id(marker) + _BYTES_DATA, len(marker))
-    except (TypeError, ValueError, AttributeError):
-        return False
-    return data == probe.ctypes.data and inside == marker and hasattr(ctypes.pythonapi, "PyCFunction_NewEx")
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("meth", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-@functools.cache
-def _native() -> tuple[Any, Any, Any]:
-    """(constructor, method definition, code): made once, kept for the life of the process."""
-    code = compile_llvm(_TEXT.format(
-        bytes_data=_BYTES_DATA, array_data=_ARRAY_DATA, words=STATUS_WORDS + 1,
-        out_bytes=8 * (STATUS_WORDS + 1), wrong_count=WRONG_COUNT, interrupted=INTERRUPTED,
-    ))  # fmt: skip
-    definition = _MethodDef(b"tracejit_program", code.address, _FASTCALL, None)
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new, definition, code
-
-
 @functools.cache
 def _signal_code() -> Any:
     return compile_llvm(_CHECK.format(
@@ -198,38 +291,6 @@ def signal_check() -> int:
     """The address of an `i32()` that lets Python handle its signals, with or without the GIL held: 0, or
     INTERRUPTED with an exception set."""
     return _signal_code().address
-
-
-def make(
-    entry: int, params: int, table: int, count: int, scratch: int, release: bool
-) -> Callable[..., bytes | None]:
-    """A function of `count` ndarrays that calls `entry` (see `Frame`)."""
-    if not _KNOWN:
-        return _through_ctypes(entry, params, table, count, scratch)
-    gil = (_symbol("PyEval_SaveThread"), _symbol("PyEval_RestoreThread")) if release else (0, 0)
-    frame = Frame(entry, params, table, count, scratch, *gil, id(None), _symbol("Py_IncRef"),
-                  _symbol("PyBytes_FromStringAndSize"))  # fmt: skip
-    new, definition, _ = _native()
-    return new(ctypes.addressof(definition), struct.pack("<10q", *astuple(frame)), None)
-
-
-def _through_ctypes(
-    entry: int, params: int, table: int, count: int, scratch: int
-) -> Callable[..., bytes | None]:
-    """The shell in Python, for interpreters of another layout. It keeps the GIL: ctypes then raises the
-    exception that an interruption has set."""
-    native = _ENTRY_WITH_GIL(entry)
-
-    def shell(*arrays: np.ndarray) -> bytes | None:
-        if len(arrays) != count:
-            return struct.pack(f"<{STATUS_WORDS + 1}q", WRONG_COUNT, *[0] * STATUS_WORDS)
-        pointers = (ctypes.c_void_p * max(count, 1))(*[a.ctypes.data for a in arrays])
-        block = np.empty(scratch + 64, np.uint8) if scratch else arrays[-1]
-        status = (ctypes.c_int64 * STATUS_WORDS)()
-        code = native(pointers, params, table, (block.ctypes.data + 63) & -64, status)
-        return struct.pack(f"<{STATUS_WORDS + 1}q", code, *status) if code else None
-
-    return shell
 
 
 _KNOWN = layout_is_known()
