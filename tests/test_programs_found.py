@@ -114,6 +114,18 @@ def test_positions_in_nothing(kind: Any) -> None:
     assert tj.jit(f)(np.ones(0)).shape == (0,)
 
 
+def test_copyto_of_itself() -> None:
+    def f(x: Any) -> Any:
+        np.copyto(x, x)
+        d = np.diagonal(x)
+        np.copyto(d, d)  # read-only, but NumPy looks at the memory first
+        return d * 1
+
+    x = np.arange(9.0).reshape(3, 3)
+    for way in (f, tj.jit(f), lambda x: tj.jvp(f, (x,), (x,))[0]):
+        assert way(x).tolist() == [0, 4, 8]
+
+
 def test_copyto_of_a_python_scalar() -> None:
     def f(x: Any) -> Any:
         np.copyto(x, 3)

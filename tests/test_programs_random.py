@@ -7,6 +7,9 @@ A program that fails is minimised and saved in `tests/regressions`, which are ru
 from __future__ import annotations
 
 import dataclasses
+import functools
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,13 +30,17 @@ CHUNK = 1000
 
 
 def check(first: int, count: int) -> None:
-    programs = [program(seed) for seed in range(first, first + count)]
-    reports = []
+    """Every program of these seeds that fails is saved and reported."""
+    reports = [r for start in range(first, first + count, TOGETHER) for r in failures(start)]
+    assert not reports, "\n\n".join(reports)
+
+
+def failures(first: int) -> Iterator[str]:
+    programs = [program(seed) for seed in range(first, first + TOGETHER)]
     for n, (how, text) in check_many(programs).items():
         small = minimise(programs[n], how)
         path = save(small, how, text)
-        reports.append(f"program {programs[n].seed} under {how}, saved as {path}:\n{text}\n{small.source}")
-    assert not reports, "\n\n".join(reports)
+        yield f"program {programs[n].seed} under {how}, saved as {path}:\n{text}\n{small.source}"
 
 
 @pytest.mark.parametrize("first", FEW)
@@ -43,8 +50,7 @@ def test_programs_mean_what_they_mean_by_numpy(first: int) -> None:
 
 @pytest.mark.exhaustive
 def test_many_programs(chunk: int) -> None:
-    for first in range(chunk * CHUNK, (chunk + 1) * CHUNK, TOGETHER):
-        check(len(FEW) * TOGETHER + first, TOGETHER)
+    check(len(FEW) * TOGETHER + chunk * CHUNK, CHUNK)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -101,6 +107,18 @@ def test_a_wrong_transposition_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_wrong_batch_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong(monkeypatch, REGISTRY["rev"], batch=lambda size, args, dims, **params: (args[0], dims[0]))
     assert "flip" in caught("vmap", "np.flip")
+
+
+def test_a_chunk_reports_all_its_failures(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    here = sys.modules[__name__]
+    broken = {3: ("jit", "Mismatch: one"), 24: ("vmap", "Mismatch: two")}
+    monkeypatch.setattr(here, "check_many", lambda programs: broken)
+    monkeypatch.setattr(here, "minimise", lambda p, how: p)
+    monkeypatch.setattr(here, "save", functools.partial(save, folder=tmp_path))
+    with pytest.raises(AssertionError) as info:
+        check(0, 2 * TOGETHER)
+    assert all(f"program {n} under" in str(info.value) for n in (3, 24, 28, 49))
+    assert len(list(tmp_path.glob("*.py"))) == 4
 
 
 def test_minimised_programs_are_saved_and_found_again(tmp_path: Any) -> None:

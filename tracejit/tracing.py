@@ -287,7 +287,7 @@ def _base_array(x: np.ndarray, what: str) -> np.ndarray:
     return np.asarray(x)
 
 
-class _Frozen(View):
+class Frozen(View):
     """What traced indices show of a real array: nothing can be written through it."""
 
     __slots__ = ()
@@ -297,7 +297,7 @@ class _Frozen(View):
         return raw
 
 
-_frozen = (_Frozen(),)
+_frozen = (Frozen(),)
 
 
 class CapturedArray(np.ndarray):

@@ -273,7 +273,7 @@ def flatten_up_to(treedef: TreeDef, tree: Any, what: str = "the tree") -> list[A
     except ValueError as e:
         found = structure(tree)
         raise PytreeMismatchError(
-            what=what, path="", problem=f"expected {_show(treedef)}, got {_show(found)}"
+            what=what, path="", problem=f"expected {show(treedef)}, got {show(found)}"
         ) from e
 
 
@@ -331,7 +331,10 @@ def _kind_of(treedef: TreeDef) -> str:
     return "a leaf" if treedef.type is None else f"a {treedef.type.__name__} of {treedef.num_children}"
 
 
-def _show(treedef: TreeDef) -> str:
+def show(treedef: TreeDef) -> str:
+    """The structure as its containers are written, `*` in place of each leaf: for messages."""
+    if treedef.is_leaf():
+        return "a single value"
     return (
         str(treedef).removeprefix("PyTreeSpec(").removesuffix(")").replace(f", namespace='{NAMESPACE}'", "")
     )

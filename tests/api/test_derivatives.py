@@ -83,6 +83,13 @@ WRONG: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (NonFloatInputError, "complex", lambda: tj.grad(f, holomorphic=True)(X)),
     (TangentMismatchError, "primal 0", lambda: tj.jvp(f, (X,), (X[:2],))),
     (TangentMismatchError, "float0", lambda: tj.jvp(lambda n: n * 1.0, (3,), (1.0,))),
+    (TangentMismatchError, "float0", lambda: tj.jvp(lambda n: n * 1.0, (3,), (1,))),
+    (TangentMismatchError, r"f64\[\].*got i64\[\]", lambda: tj.jvp(np.sin, (3.0,), (1,))),
+    (TangentMismatchError, r"f64\[3\].*got i64\[3\]", lambda: tj.jvp(f, (X,), (np.arange(3),))),
+    (TangentMismatchError, r"f32\[\].*got f64\[\]", lambda: tj.jvp(f, (np.float32(1),), (np.float64(1),))),
+    (TangentMismatchError, "bool", lambda: tj.linearize(np.sin, 3.0)[1](True)),
+    (CotangentMismatchError, "i64", lambda: tj.vjp(np.sin, 3.0)[1](1)),
+    (CotangentMismatchError, "c128", lambda: tj.vjp(np.sin, 3.0)[1](1j)),
     (CotangentMismatchError, "3", lambda: tj.vjp(np.sin, X)[1](np.ones(2))),
     (TypeError, "tuples", lambda: tj.jvp(f, X, X)),
 ]
@@ -104,6 +111,14 @@ def test_derivatives_have_the_dtype_of_the_input(dtype: Any) -> None:
     x = X.astype(dtype)
     g = tj.grad(lambda x: (x * x).real.sum())(x)
     assert g.dtype == dtype and type(tj.grad(lambda s: (s * s).real)(x[0])) is dtype
+
+
+def test_python_numbers_as_tangents_have_the_width_of_the_primal() -> None:
+    for jit in (tj.jit, lambda f: f):
+        x, z = np.float32(2), np.complex64(2j)
+        assert jit(lambda t, x=x: tj.jvp(np.square, (x,), (t,))[1])(0.5) == 2
+        assert jit(lambda t, x=x: tj.vjp(np.square, x)[1](t)[0])(0.5).dtype == np.float32
+        assert jit(lambda t, z=z: tj.jvp(np.square, (z,), (t,))[1])(1j) == -4
 
 
 def test_python_control_flow_on_values() -> None:

@@ -15,8 +15,11 @@ import tracejit as tj
 from tracejit.config import config
 from tracejit.errors import (
     DonatedArgumentError,
+    OuterWriteError,
     ReadOnlyArgumentError,
     StaticArgumentError,
+    TracerArrayError,
+    TracerIntegerError,
     UnhashableStaticError,
 )
 from tracejit.test_util import assert_max_traces
@@ -295,6 +298,43 @@ def test_overlapping_arguments_run_as_numpy_does() -> None:
     x, y = np.zeros(4), np.zeros(4)
     assert tj.jit(shift)(x[1:], x[:3]) == shift(y[1:], y[:3])
     np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a.T, lambda a: a[::-1]])
+@pytest.mark.parametrize("how", ["jvp", "grad", "vmap", "jit"])
+def test_overlapping_arguments_inside_other_transformations(view: Any, how: str) -> None:
+    def write(a: Any, b: Any) -> Any:
+        b[2] += 2
+        return a * 1
+
+    def f(jit: Any, x: Any) -> Any:
+        constant, traced = np.eye(3), np.eye(3) * x
+        return jit(write)(constant, view(constant)) + jit(write)(traced, view(traced))
+
+    run = {
+        "jvp": lambda f: tj.jvp(f, (2.0,), (1.0,))[0],
+        "grad": lambda f: tj.jacrev(f)(2.0),
+        "vmap": lambda f: tj.vmap(f)(np.array([2.0, 3.0])),
+        "jit": lambda f: tj.jit(f)(2.0),
+    }[how]
+    np.testing.assert_array_equal(run(lambda x: f(tj.jit, x)), run(lambda x: f(lambda g: g, x)))
+    if how == "jit":
+        np.testing.assert_array_equal(run(lambda x: f(tj.jit, x)), f(lambda g: g, 2.0))
+
+
+def test_traced_places_in_real_arrays_cannot_be_written() -> None:
+    captured = np.zeros(3)
+
+    def f(i: Any, jit: Any) -> Any:
+        jit(lambda a, i: a.__setitem__(i, 1.0))(captured, i)
+        return i
+
+    for jit in (tj.jit, lambda g: g):
+        with pytest.raises((TracerArrayError, TracerIntegerError)):
+            tj.vmap(lambda i: f(i, jit))(np.arange(2))
+        with pytest.raises(OuterWriteError):
+            tj.jit(tj.vmap(lambda i: f(i, jit)))(np.arange(2))
+    assert captured.tolist() == [0, 0, 0]
 
 
 def test_read_only_arguments_that_are_only_read() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.control.oracle import check, close
 from tracejit import lax
 from tracejit.api.batching import vmap
@@ -110,14 +111,38 @@ def test_switch(run: Any) -> None:
     close(run(vmap(f, (None, 0)))(X, ks), np.stack([f(X, k) for k in ks]))
 
 
-def test_known_predicates_choose_at_once() -> None:
-    calls = []
-    out = lax.cond(True, lambda x: calls.append("yes") or x + 1, lambda x: calls.append("no") or x, X)
-    close(out, X + 1)
-    assert calls == ["yes"]
+def test_of_a_known_predicate_one_branch_runs() -> None:
+    text = str(make_jaxpr(lambda x: lax.cond(True, lambda: np.sin(x), lambda: np.cos(x)))(X))
+    assert "sin" in text and "cos" not in text
+    no = lambda x: tj.pure_callback(lambda x: 1 / 0, X, x)
+    close(lax.cond(True, lambda x: x + 1, no, X), X + 1)
+    close(grad(lambda x: np.sum(lax.switch(7, [no, lambda x: x * x], x)))(X), 2 * X)
     x = X.copy()
     assert lax.cond(np.bool_(True), lambda a: a.__iadd__(1).sum(), lambda a: 0.0, x) == (X + 1).sum()
     close(x, X)
+
+
+@pytest.mark.parametrize("how", ["eager", "grad", "jvp", "vmap", "jit"])
+def test_of_a_known_predicate_both_branches_are_compared(how: str) -> None:
+    """As under `jit`: what one branch gives cannot depend on the predicate's being known."""
+
+    def under(f: Any) -> Any:
+        g = {"eager": f, "grad": grad(lambda x: np.sum(f(x))), "vmap": vmap(f), "jit": tj.jit(f)}
+        g["jvp"] = lambda x: tj.jvp(f, (x,), (x,))[0]
+        return g[how]
+
+    for no in (lambda x: x[:0], lambda x: x * 1j, lambda x: (x, x), lambda x: None):
+        for pred in (True, False):
+            with pytest.raises(BranchTypeError, match="true_fun"):
+                under(lambda x: lax.cond(pred, lambda x: x * 2, no, x))(np.ones((2, 2)))
+        with pytest.raises(BranchTypeError, match="branch 1"):
+            under(lambda x: lax.switch(0, [lambda x: x * 2, no], x))(np.ones((2, 2)))
+    narrow = np.float32(2)
+    assert (
+        lax.cond(True, lambda: 0.5, lambda: narrow).dtype
+        == tj.jit(lax.cond, static_argnums=(1, 2))(True, lambda: 0.5, lambda: narrow).dtype
+        == np.float32
+    )
 
 
 def test_python_scalars_adopt_the_other_branch(run: Any) -> None:

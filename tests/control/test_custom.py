@@ -161,7 +161,7 @@ def test_errors() -> None:
     with pytest.raises(CustomRuleError, match="2 cotangents"):
         grad(g)(1.0, 2.0)
     g.defvjp(lambda x, y: (x * y, (x, y)), lambda res, ct: ({"a": ct}, ct))
-    with pytest.raises(CustomRuleError, match="cotangent 0 has the structure"):
+    with pytest.raises(CustomRuleError, match="cotangent 0 is "):
         grad(g)(1.0, 2.0)
     g.defvjp(lambda x, y: (x * y, (x, y)), lambda res, ct: (np.ones(3), ct))
     with pytest.raises(CustomRuleError, match=r"f64\[3\]"):

@@ -127,6 +127,8 @@ class Env:
     def shared(self, name: str) -> bool:
         """Whether a variable of a body is memory of a parameter or of an outer variable: not to be written."""
         value = self.spaces[0][name]
+        if isinstance(value, np.ndarray) and not value.size:
+            return value.base is not None  # a view of nothing shares no memory
         outers = self.outer.everything() if self.outer is not None else []
         return isinstance(value, np.ndarray) and any(
             np.shares_memory(value, self.spaces[0][o]) for o in outers if o in self.spaces[0]

@@ -59,7 +59,7 @@ def shaping(e: Env) -> None:
         "np.unwrap({x})",
     )
     ordered = np.asarray(e.value(x)).flags.c_contiguous or (x[0] == "a" and not e.depth)
-    if ("ravel" in form or "reshape" in form) and not ordered:
+    if any(w in form for w in ("ravel", "reshape", "asfortranarray")) and not ordered:
         form += ".copy()"  # whether it is a view depends on the strides, which are known of arguments only
     if any(w in form for w in ("unwrap", "gradient", "diff")) and np.asarray(e.value(x)).dtype.kind == "b":
         raise Refused
@@ -77,7 +77,7 @@ def joining(e: Env) -> None:
         "np.append({x}, {y})",
         "np.vstack([{x}, {y}])",
         "np.column_stack([{x}, {y}])",
-        "np.array([{x}.min(), 1, {y}.max()])",
+        "np.array([{x}.min() + 0, 1, {y}.max() + 0])",  # which of two zeros it is depends on the order
     )
     assign(e, form.format(x=x, y=y))
 

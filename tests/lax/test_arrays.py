@@ -167,7 +167,7 @@ def test_operands_by_name() -> None:
     with pytest.raises(TypeError):
         lax.add(x, z=y)
     assert lax.cond(True, lambda a: a + 1, lambda a: a, operand=2) == 3
-    assert lax.switch(1, [lambda a: a, lambda a: (a, 1)], operand=None) == (None, 1)
+    assert lax.switch(1, [lambda a: (a, 0), lambda a: (a, 1)], operand=None) == (None, 1)
     with pytest.raises(TypeError, match="not both"):
         lax.cond(True, lambda a: a, lambda a: a, 1, operand=2)
 

@@ -353,9 +353,20 @@ def test_writes_from_an_inner_transformation_are_refused() -> None:
         program(lambda y: inner(y), 1.0)
         return kept
 
+    def index(x: Any) -> Any:
+        kept = tnp.zeros(3)
+
+        def inner(i: Any) -> None:
+            kept[i] = 1.0
+
+        with pytest.raises(errors.OuterWriteError):
+            program(inner, np.int64(2))
+        return kept * 1
+
     for way in (eager, staged):
         with pytest.raises(errors.OuterWriteError):
             way(f, X)
+        np.testing.assert_array_equal(way(index, X)[0], np.zeros(3))
 
 
 def test_small_things() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit import dtypes, tree
 from tracejit.api.running import run_user
+from tracejit.control.staging import is_weak
 from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
 from tracejit.ir.avals import aval_of
 from tracejit.tracing import Box, box, to_raw, wrap
@@ -77,11 +78,6 @@ class FlatFunction:
                 f"has_aux=True: {name_of(self.f)} must return a pair (result, aux), not {type(out).__name__}"
             )
         return out
-
-
-def is_weak(x: Any) -> bool:
-    """Does the leaf stand for a Python scalar (NEP 50)?"""
-    return x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
 
 
 def is_scalar(x: Any) -> bool:

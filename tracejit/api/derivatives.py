@@ -16,12 +16,14 @@ from tracejit.api.common import (
     check_output,
     flatten_args,
     fresh,
+    is_weak,
     name_of,
     normalize_argnums,
     plain,
 )
 from tracejit.api.pullbacks import Pullback
 from tracejit.api.running import run_user
+from tracejit.control.staging import convert
 from tracejit.errors import CotangentMismatchError, NonScalarOutputError, TangentMismatchError, TracejitError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.core import eval_jaxpr
@@ -93,10 +95,8 @@ def _tangent(f: Any, n: int, primal: Any, tangent: Any) -> Any:
     if isinstance(tangent, np.ndarray) and tangent.dtype == dtypes.float0:
         got = Aval(tangent.shape, dtypes.float0)
     else:
-        tangent = to_raw(tangent, "a tangent")
+        tangent = _adopting(tangent, want, "a tangent")
         got = aval_of(tangent)
-        if got.dtype != want.dtype and type(unbox(tangent)) is not np.ndarray and got.shape == ():
-            tangent, got = _weak_cast(tangent, got, want)
     if got != want:
         raise TangentMismatchError(
             transformation=f"jvp of {name_of(f)}", argument=f"primal {n}", expected=want, got=got
@@ -104,11 +104,12 @@ def _tangent(f: Any, n: int, primal: Any, tangent: Any) -> Any:
     return Zero(want) if want.dtype == dtypes.float0 else tangent
 
 
-def _weak_cast(x: Any, got: Aval, want: Aval) -> tuple[Any, Aval]:
-    """A NumPy scalar cast to the wanted dtype where that loses no kind."""
-    if isinstance(x, np.generic) and np.can_cast(got.dtype, want.dtype, "same_kind"):
-        return want.dtype.type(x), got.with_dtype(want.dtype)
-    return x, got
+def _adopting(x: Any, want: Aval, what: str) -> Any:
+    """A raw tangent or cotangent. Python's floats and complex numbers have the width that is wanted."""
+    raw = to_raw(x, what)
+    if is_weak(x) and aval_of(raw).dtype.kind == want.dtype.kind:
+        return convert(raw, want.dtype)
+    return raw
 
 
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -217,10 +218,8 @@ def _cotangents(out_tree: Any, avals: list[Aval], ct: Any) -> list[Any]:
         if want.dtype == dtypes.float0:
             out.append(Zero(want))
             continue
-        raw = to_raw(x, "a cotangent")
+        raw = _adopting(x, want, "a cotangent")
         got = aval_of(raw)
-        if got.dtype != want.dtype:
-            raw, got = _weak_cast(raw, got, want)
         if got != want:
             raise CotangentMismatchError(path=path, expected=want, got=got)
         out.append(raw)

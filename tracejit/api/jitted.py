@@ -107,10 +107,10 @@ class Jitted:
                 return out
         call = Call(self.fun, self.options, args, kwargs)
         program, consts = self._program(call)
+        if program.written and program.overlaps([*consts, *call.leaves]):
+            return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
             return program.bind(consts, call.raw, call.leaves, self.options.inline)
-        if program.written and program.overlaps([*consts, *call.raw]):
-            return self.fun(*args, **kwargs)
         out = program.run(consts, call.leaves)
         if key is not None:
             self._remember(key, fast_call(program, call, args, kwargs))

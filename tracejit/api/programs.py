@@ -168,13 +168,8 @@ class Program:
                 )
 
     def overlaps(self, inputs: list[Any]) -> bool:
-        """Whether an array that is written shares memory with another input."""
-        arrays = [x if isinstance(x, np.ndarray) else None for x in inputs]
-        for n in self.written:
-            for m, y in enumerate(arrays):
-                if m != n and y is not None and arrays[n] is not None and np.may_share_memory(arrays[n], y):
-                    return True
-        return False
+        """Whether an array or box that is written shares memory with another input."""
+        return any(_share(inputs[n], y) for n in self.written for m, y in enumerate(inputs) if m != n)
 
     # -- inside another transformation
 
@@ -187,6 +182,13 @@ class Program:
             write_back(holders[n], outs[self.num_outs + k])
         results = [plain(o) for o in outs[: self.num_outs]]
         return self._assemble(results, boxes)
+
+
+def _share(x: Any, y: Any) -> bool:
+    """Whether a write into one of two inputs may be seen in the other."""
+    if type(x) is Box and type(y) is Box:
+        return x.storage is y.storage
+    return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
 
 
 def write_back(target: Any, raw: Any) -> None:

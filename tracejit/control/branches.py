@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops, tree
+from tracejit.control import python_loops
 from tracejit.control.cond import cond_op
 from tracejit.control.intern import intern_jaxpr
-from tracejit.control.staging import Staged, convert, flatten, own_copy, stage_user, with_output_dtypes
+from tracejit.control.staging import (
+    Staged,
+    convert,
+    flatten,
+    own_copy,
+    stage_user,
+    unaliased,
+    with_output_dtypes,
+)
 from tracejit.errors import BranchTypeError, PredicateError
+from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
@@ -30,7 +40,8 @@ def cond(
 ) -> Any:
     """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, as one operation.
 
-    A predicate whose value is known chooses at once, as Python's `if` does. A single operand may be named.
+    Both branches are recorded and compared, also where the predicate's value is known; then only the chosen
+    one runs. A single operand may be named.
 
     Raises:
         PredicateError: `pred` is not a boolean or number of no dimensions.
@@ -43,11 +54,11 @@ def cond(
         raise PredicateError(op="cond", aval=str(aval), wanted="a boolean of no dimensions")
     known = _known(raw)
     if known is not None:
-        return _call(true_fun if known else false_fun, operands)
-    if aval.dtype != dtypes.bool_:
+        known = 0 if known else 1
+    elif aval.dtype != dtypes.bool_:
         raw = ops.compare.ne(raw, aval.dtype.type(0))
     # Errors name the branches in the order of the arguments; the index of true_fun is 1.
-    return _choose(raw, (true_fun, false_fun), operands, "cond", ("true_fun", "false_fun"))
+    return _choose(raw, known, (true_fun, false_fun), operands, "cond", ("true_fun", "false_fun"))
 
 
 def _operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
@@ -73,18 +84,18 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
     if not branches:
         raise ValueError("switch needs at least one branch")
     last = len(branches) - 1
+    names = tuple(f"branch {n}" for n in range(len(branches)))
     known = 0 if last == 0 else _known(raw)
     if known is not None:
-        return _call(branches[min(max(int(known), 0), last)], operands)
-    wide = convert(raw, dtypes.int64)
-    chosen = ops.arithmetic.minimum(ops.arithmetic.maximum(wide, np.int64(0)), np.int64(last))
-    return _choose(
-        chosen, tuple(branches), operands, "switch", tuple(f"branch {n}" for n in range(len(branches)))
-    )
+        known = min(max(int(known), 0), last)
+    else:
+        wide = convert(raw, dtypes.int64)
+        raw = ops.arithmetic.minimum(ops.arithmetic.maximum(wide, np.int64(0)), np.int64(last))
+    return _choose(raw, known, tuple(branches), operands, "switch", names)
 
 
 def _call(branch: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """The chosen branch at once: its operands and results are its own, as those of the operation are."""
+    """The chosen branch in Python: its operands and results are its own, as those of the operation are."""
     return tree.map(own_copy, call_user(branch, *(tree.map(own_copy, x) for x in operands)))
 
 
@@ -97,18 +108,31 @@ def _known(raw: Any) -> Any:
 
 
 def _choose(
-    index: Any, functions: Sequence[Callable[..., Any]], operands: Any, op: str, names: Sequence[str]
+    index: Any,
+    known: int | None,
+    functions: Sequence[Callable[..., Any]],
+    operands: Any,
+    op: str,
+    names: Sequence[str],
 ) -> Any:
+    """The function that `index` chooses, the one at position `known` if that is known."""
+    if known is not None and python_loops.applies():
+        return _call(functions[known], operands)
     given = flatten(operands)
     avals = arg_avals(given.raw)
     trees = [tree.structure(x) for x in operands]
     bounds = [getattr(x, "bounds", None) for x in given.raw]
     staged = [stage_user(f, trees, avals, given.weak, op, bounds) for f in functions]
     staged = _agree(staged, op, names)
-    consts, jaxprs = _common_consts(staged)
-    if op == "cond":
-        jaxprs.reverse()
-    outs = bind(cond_op, index, *consts, *given.raw, branches=tuple(jaxprs))
+    if known is not None:
+        chosen = staged[known]
+        outs = eval_jaxpr(chosen.jaxpr, [*chosen.consts, *given.raw])
+        outs = unaliased(outs, (*chosen.consts, *given.raw))
+    else:
+        consts, jaxprs = _common_consts(staged)
+        if op == "cond":
+            jaxprs.reverse()
+        outs = bind(cond_op, index, *consts, *given.raw, branches=tuple(jaxprs))
     weak = [all(s.weak[n] for s in staged) for n in range(len(outs))]
     return tree.unflatten(staged[0].out_tree, [wrap(x, w) for x, w in zip(outs, weak, strict=True)])
 
@@ -118,9 +142,8 @@ def _agree(staged: list[Staged], op: str, names: Sequence[str]) -> list[Staged]:
     first = staged[0]
     for s, name in zip(staged[1:], names[1:], strict=True):
         if s.out_tree != first.out_tree:
-            raise BranchTypeError(
-                op=op, first=names[0], second=name, path="output", a=str(first.out_tree), b=str(s.out_tree)
-            )
+            a, b = tree.show(first.out_tree), tree.show(s.out_tree)
+            raise BranchTypeError(op=op, first=names[0], second=name, path="output", a=a, b=b)
     targets = [_common(staged, n, op, names) for n in range(len(first.weak))]
     return [with_output_dtypes(s, targets) for s in staged]
 

@@ -122,7 +122,7 @@ def _other_structure(carry: Carry, found: Any, op: str) -> CarryStructureError:
     before, after = (tree.paths(t, "carry") for t in (carry.tree, found))
     gone, new = [p for p in before if p not in after], [p for p in after if p not in before]
     which = f" ({gone[0]} is missing)" if gone else f" ({new[0]} is new)" if new else ""
-    return CarryStructureError(op=op, before=str(carry.tree), after=str(found) + which)
+    return CarryStructureError(op=op, before=tree.show(carry.tree), after=tree.show(found) + which)
 
 
 def _fitted(carry: Carry, staged: Staged) -> Staged:

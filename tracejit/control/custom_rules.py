@@ -135,7 +135,9 @@ def matching_leaves(rule: str, what: str, got: Any, treedef: Any, avals: Sequenc
     """
     leaves, structure = tree.flatten(got)
     if structure != treedef:
-        raise CustomRuleError(rule=rule, problem=f"{what} has the structure {structure} instead of {treedef}")
+        raise CustomRuleError(
+            rule=rule, problem=f"{what} is {tree.show(structure)} instead of {tree.show(treedef)}"
+        )
     rows = zip(leaves, avals, tree.paths(treedef, what), strict=True)
     return [matching_leaf(rule, path, x, aval) for x, aval, path in rows]
 

@@ -163,11 +163,11 @@ def _cotangents(name: str, what: str, got: Any, sub: Any, avals: Sequence[Aval])
     except ValueError:
         found = tree.structure(got)
         raise CustomRuleError(
-            rule=name, problem=f"{what} has the structure {found} instead of {sub}"
+            rule=name, problem=f"{what} is {tree.show(found)} instead of {tree.show(sub)}"
         ) from None
     rows = list(zip(leaves, avals, tree.paths(sub, what), strict=True))
     for x, _, path in rows:
         if x is not None and not tree.structure(x).is_leaf():
-            problem = f"{path} has the structure {tree.structure(x)} instead of a single array"
+            problem = f"{path} is {tree.show(tree.structure(x))} instead of a single array"
             raise CustomRuleError(rule=name, problem=problem)
     return [Zero(a) if x is None else matching_leaf(name, path, x, a) for x, a, path in rows]

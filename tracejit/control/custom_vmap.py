@@ -110,7 +110,7 @@ class UserRule:
             raise CustomRuleError(rule=name, problem="it did not return a pair (out, out_batched)")
         out = flatten(got[0])
         if out.tree != self.out_tree:
-            problem = f"the output has the structure {out.tree} instead of {self.out_tree}"
+            problem = f"the output is {tree.show(out.tree)} instead of {tree.show(self.out_tree)}"
             raise CustomRuleError(rule=name, problem=problem)
         which = [bool(b) for b in tree.flatten_axes("out_batched", self.out_tree, got[1])]
         for path, x, b, aval in zip(out.paths("the output"), out.raw, which, self.out_avals, strict=True):

@@ -81,7 +81,7 @@ class HostFunction:
         return [self._leaf(*row) for row in zip(leaves, self.results, paths, strict=True)]
 
     def _announced(self) -> str:
-        return str(self.results[0]) if self.out_tree.is_leaf() else str(self.out_tree)
+        return str(self.results[0]) if self.out_tree.is_leaf() else tree.show(self.out_tree)
 
     def _leaf(self, x: Any, want: Aval, path: str) -> np.ndarray:
         """One result as an array of its own."""
@@ -122,7 +122,7 @@ def _value_key(x: Any) -> Any:
 
 
 def _described(out: Any, structure: Any) -> str:
-    return f"{type(out).__name__}" if structure.is_leaf() or out is None else str(structure)
+    return f"{type(out).__name__}" if structure.is_leaf() or out is None else tree.show(structure)
 
 
 def _own(a: Any) -> Any:

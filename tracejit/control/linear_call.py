@@ -77,7 +77,7 @@ def call_linear(
 def _check(name: str, back: Staged, lin: Leaves) -> None:
     rule = f"the transpose of {name}"
     if back.out_tree != lin.tree:
-        problem = f"the cotangent has the structure {back.out_tree} instead of {lin.tree}"
+        problem = f"the cotangent is {tree.show(back.out_tree)} instead of {tree.show(lin.tree)}"
         raise CustomRuleError(rule=rule, problem=problem)
     for path, got, x in zip(lin.paths("the cotangent"), back.out_avals, lin.raw, strict=True):
         if got != aval_of(x):

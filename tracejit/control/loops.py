@@ -285,7 +285,7 @@ def _predicate(x: Any) -> Any:
     """What `cond_fun` returned, as a boolean."""
     if not tree.structure(x).is_leaf():
         raise PredicateError(
-            op="while_loop", aval=str(tree.structure(x)), wanted="a boolean of no dimensions"
+            op="while_loop", aval=tree.show(tree.structure(x)), wanted="a boolean of no dimensions"
         )
     raw = to_raw(x, "the condition of while_loop")
     aval = aval_of(raw)

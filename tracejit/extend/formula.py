@@ -54,7 +54,7 @@ class Formula:
         staged = self.stage([_Typed(a) for a in avals], params)
         if self.check.multi != (not staged.out_tree.is_leaf()):
             wanted = "a tuple of arrays" if self.check.multi else "one array"
-            raise self.check.fail("formula", f"it must return {wanted}, not {staged.out_tree}")
+            raise self.check.fail("formula", f"it must return {wanted}, not {tree.show(staged.out_tree)}")
         return self._one(staged.out_avals)
 
     def eval(self, *arrays: Any, **params: Any) -> Any:

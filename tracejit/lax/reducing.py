@@ -80,7 +80,7 @@ def _stage(computation: Callable[..., Any], structure: Any, xs: list[Any]) -> St
         computation, [structure, structure], [*scalars, *scalars], [False] * (2 * len(xs)), "reduce"
     )
     if staged.out_tree != structure:
-        raise CarryStructureError(op="reduce", before=str(structure), after=str(staged.out_tree))
+        raise CarryStructureError(op="reduce", before=tree.show(structure), after=tree.show(staged.out_tree))
     for path, want, got in zip(staged.paths, scalars, staged.out_avals, strict=True):
         if want != got:
             raise CarryTypeError(op="reduce", path=path, before=str(want), after=str(got))

@@ -15,6 +15,7 @@ from tracejit.errors import (
     OuterWriteError,
     ReadOnlyViewError,
     ShapeError,
+    TracerArrayError,
 )
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of
@@ -23,7 +24,7 @@ from tracejit.numpy.boxes.masked import MaskedArray, masked_write
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.views import Item, Region
 from tracejit.numpy.dispatch import broadcast_shapes, cast, raw, shape_of
-from tracejit.tracing import Box, Storage, View, bind_update, box, check_live, current_trace, wrap
+from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check_live, current_trace, wrap
 
 # ---------------------------------------------------------------- reading
 
@@ -219,13 +220,19 @@ def fit(value: Any, shape: Shape) -> Any:
 def assign(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
     """Replace what `chain` shows of the storage by `new` (of its shape and dtype)."""
     if not all(v.writable for v in chain):
+        if any(isinstance(v, Frozen) for v in chain):
+            raise TracerArrayError(aval=str(aval_of(new)))
         raise ReadOnlyViewError()
     check_depth(storage, new)
     storage.cache.clear()
     holder, storage.value = [storage.value], None
-    kept = holder[0] if isinstance(holder[0], Value) and isinstance(current_trace(), StageTrace) else None
+    outside = current_trace() is not storage.trace
+    shared = isinstance(holder[0], Value) and isinstance(current_trace(), StageTrace)
+    kept = holder[0] if outside or shared else None
     try:
         storage.value = _write(chain, holder, new)
+        if outside:  # an index that is an inner trace's makes the result one
+            check_depth(storage, storage.value)
     except BaseException:
         storage.value = holder[0] if holder else kept
         raise

@@ -227,6 +227,8 @@ def _target(name: str, a: Any, value: Any) -> Box:
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """`dst[...] = src`, where the mask holds."""
     dst = _target("copyto", dst, src)
+    if src is dst:  # nothing happens, to a read-only view either
+        return
     value = wrap(raw(src)) if type(src) is Box else src
     kind = kind_of(src)
     given = promote(kind, dst.dtype) if isinstance(kind, type) else np.dtype(kind)
