@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tracejit import lax
-from tracejit.errors import ReadOnlyViewError
+from tracejit.errors import TracerArrayError
 from tracejit.frontend.capture import EagerCapture
 from tracejit.tracing import CapturedArray
 
@@ -91,7 +91,7 @@ def test_nothing_is_written_through_a_traced_index() -> None:
         TABLE[i][0] = 5.0
         return c
 
-    with pytest.raises(ReadOnlyViewError):
+    with pytest.raises(TracerArrayError):
         lax.fori_loop(0, 3, body, 1.0)
 
 
