@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 for _name in [n for n in os.environ if n.startswith("TRACEJIT_")]:
     del os.environ[_name]
+os.environ["TRACEJIT_CACHE"] = "off"  # of child processes too: no test reads or writes the user's folder
 
 from tracejit.config import config  # noqa: E402  (after the environment is clean)
 

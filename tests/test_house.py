@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 FLOORS = [
-    {"errors", "config", "tree", "dtypes"},
+    {"errors", "config", "tree", "dtypes", "version"},
     {"ir"},
     {"tracing"},
     {"ops", "passes", "lowering"},

@@ -1,9 +1,13 @@
 import dataclasses
 
+import numpy as np
 import pytest
 
+import tracejit as tj
 from tracejit import __main__ as cli
+from tracejit.config import config
 from tracejit.ir.primitive import REGISTRY, Op, all_ops
+from tracejit.lowering import cache as disk
 
 
 def test_the_rule_matrix_has_no_hole(capsys):
@@ -41,6 +45,39 @@ def test_help(capsys):
     assert cli.main(["help"]) == 0
     assert "TJ003  ShapeError" in capsys.readouterr().out
     assert cli.main(["help", "TJ999"]) == 1
+
+
+def test_the_disk_cache(tmp_path, capsys):
+    folder = tmp_path / "cache"
+
+    def cache(action: str) -> tuple[int, str]:
+        status = cli.main(["cache", action])
+        return status, "".join(capsys.readouterr())
+
+    with config.override(cache=folder, cache_mb=7):
+        assert "entries  0" in cache("info")[1]
+        tj.clear_caches()
+        tj.jit(lambda x: x * 1.0625)(np.ones(3))
+        kept = list(folder.iterdir())
+        status, text = cache("info")
+        assert status == 0 and f"folder   {folder}\n" in text and "of at most 7 MiB" in text
+        assert f"entries  {len(kept)}, of them {len(kept)} made by this version" in text
+        assert cache("verify") == (0, f"{len(kept)} sound entries, 0 others\n")
+        kept[0].write_bytes(kept[0].read_bytes()[:100])
+        status, text = cache("verify")
+        assert status == 1 and f"removed {kept[0]}: its length is wrong\n" in text
+        assert "made by this version" in cache("info")[1] and not kept[0].exists()
+        tj.clear_caches()
+        tj.jit(lambda x: x * 1.0625)(np.ones(3))
+        assert cache("clear") == (0, f"removed {len(kept)} files from {folder}\n")
+        folder.chmod(0o777)
+        disk._opened.cache_clear()  # a process looks once
+        status, text = cache("info")
+        assert status == 1 and "other users may write to it" in text
+    with config.override(cache=f"ro:{tmp_path / 'other'}"):
+        assert "(read only)" in cache("info")[1]
+    with config.override(cache="off"):
+        assert "off" in cache("clear")[1]
 
 
 def test_doctor(capsys):

@@ -34,7 +34,7 @@ from tracejit.api.introspect import (
     make_jaxpr,
 )
 from tracejit.api.jacobians import hessian, hvp, jacfwd, jacrev, linear_transpose
-from tracejit.api.jitted import jit
+from tracejit.api.jitted import clear_caches, jit
 from tracejit.api.residuals import print_saved_residuals
 from tracejit.api.sparse import jacobian
 from tracejit.api.taylor import jet
@@ -43,8 +43,7 @@ from tracejit.control.callbacks import io_callback, pure_callback
 from tracejit.control.checkpoint import checkpoint, checkpoint_policies, remat
 from tracejit.control.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tracejit.errors import TracejitError
-
-__version__ = "0.1.0"
+from tracejit.version import __version__
 
 __all__ = [
     "ShapeDtypeStruct",
@@ -54,6 +53,7 @@ __all__ = [
     "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
+    "clear_caches",
     "closure_convert",
     "config",
     "custom_batching",

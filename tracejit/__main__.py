@@ -1,16 +1,20 @@
-"""python -m tracejit: the rule matrix, help on an error, a check-up, the demo."""
+"""python -m tracejit: the rule matrix, help on an error, the disk cache, a check-up, the demo."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import sys
 import sysconfig
+import warnings
 from pathlib import Path
 from typing import Any
 
 import tracejit
 from tracejit import doctor, errors
+from tracejit.config import config
+from tracejit.interpreters.jit import disk_cache, disk_cache_maker
 from tracejit.ir.primitive import Op, Sentinel, all_ops
 
 SLOTS = (
@@ -44,6 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     page = commands.add_parser("help", help="the page of an error code, or the list of all")
     page.add_argument("code", nargs="?", help="such as TJ012")
     page.set_defaults(run=_help)
+    kept = commands.add_parser("cache", help="the compiled functions on disk: info, verify, clear")
+    kept.add_argument("action", choices=list(_CACHE_ACTIONS), help="; ".join(_CACHE_ACTIONS.values()))
+    kept.set_defaults(run=_cache)
     commands.add_parser("doctor", help="versions, processor, libraries, threads").set_defaults(run=_doctor)
     commands.add_parser("demo", help="train a network on real data").set_defaults(run=_demo)
     return parser
@@ -92,6 +99,41 @@ def _help(args: Any) -> int:
         print(f"{args.code} is no error code; `python -m tracejit help` lists them", file=sys.stderr)
         return 1
     print(cls.page())
+    return 0
+
+
+# ---- cache ------------------------------------------------------------------------------------------
+
+_CACHE_ACTIONS = {
+    "info": "info: where it is, how much it holds",
+    "verify": "verify: read every entry, remove the damaged ones (exit status 1 if there are any)",
+    "clear": "clear: remove all entries",
+}
+
+
+def _cache(args: Any) -> int:
+    with warnings.catch_warnings(action="ignore", category=errors.CacheFolderWarning):
+        kept = disk_cache()
+    if kept is None:
+        print("the disk cache is off (TRACEJIT_CACHE)")
+        return 0
+    if kept.folder_problem:
+        print(f"{kept.folder} is not used: {kept.folder_problem}", file=sys.stderr)
+        return 1
+    if args.action == "clear":
+        print(f"removed {kept.clear()} files from {kept.folder}")
+        return 0
+    if args.action == "verify":
+        sound, bad = kept.verify()
+        for path, problem in bad:
+            print(f"{'left' if os.path.lexists(path) else 'removed'} {path}: {problem}")
+        print(f"{sound} sound entries, {len(bad)} others")
+        return 1 if bad else 0
+    files = list(kept.files())
+    own = sum(path.name.startswith(disk_cache_maker()) for path, _ in files)
+    print(f"folder   {kept.folder}{'' if kept.writable else ' (read only)'}")
+    print(f"entries  {len(kept.entries())}, of them {own} made by this version for this processor")
+    print(f"size     {sum(s.st_size for _, s in files) / 1e6:.1f} MB of at most {config.cache_mb} MiB")
     return 0
 
 

@@ -12,6 +12,8 @@ override the same setting, the one that ends last restores what it found; set it
     disable_jit           TRACEJIT_DISABLE_JIT        run everything op by op through NumPy
     check_types           TRACEJIT_CHECK_TYPES        typecheck the IR after every trace and pass
     cache_size            TRACEJIT_CACHE_SIZE         compiled functions kept in memory, over all functions
+    cache                 TRACEJIT_CACHE              machine code on disk: on, off, ro (read only), a folder, ro:FOLDER
+    cache_mb              TRACEJIT_CACHE_MB           megabytes of it that are kept, the last used ones
     debug_nans            TRACEJIT_DEBUG_NANS         raise at the operation that gives a NaN
     debug_infs            TRACEJIT_DEBUG_INFS         raise at the operation that gives an infinity
     log_compiles          TRACEJIT_LOG_COMPILES       log each compilation, and why functions are traced again
@@ -33,6 +35,17 @@ def _flag(name: str) -> bool:
     return os.environ.get(name, "0").lower() not in ("", "0", "false", "off")
 
 
+def _folder(value: Any) -> str:
+    """A value of `cache`: one of the words, or a folder's whole path."""
+    text = os.fspath(value)
+    words = {"": "on", "1": "on", "true": "on", "0": "off", "false": "off"}
+    word = words.get(text.lower(), text.lower())
+    if word in ("on", "off", "ro"):
+        return word
+    mode, path = ("ro:", text[3:]) if text.startswith("ro:") else ("", text)
+    return mode + os.path.abspath(os.path.expanduser(path))
+
+
 def _number(name: str, default: int, low: int = 0) -> int:
     text = os.environ.get(name, "")
     return max(int(text), low) if text.lstrip("-").isdigit() else default
@@ -49,6 +62,8 @@ class Config:
     disable_jit: bool = False
     check_types: bool = False
     cache_size: int = 4096
+    cache: str = "on"
+    cache_mb: int = 512
     debug_nans: bool = False
     debug_infs: bool = False
     log_compiles: bool = False
@@ -89,7 +104,12 @@ class Config:
 
 
 #: Setting -> (its values in words, whether a value is one of them).
-_WANTED = {"debug": "an integer from 0 to 4", "cache_size": "a positive integer"}
+_WANTED = {
+    "debug": "an integer from 0 to 4",
+    "cache_size": "a positive integer",
+    "cache": "'on', 'off', 'ro', a folder, or 'ro:' and a folder",
+    "cache_mb": "a positive integer",
+}
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -101,6 +121,10 @@ def _checked(name: str, value: Any) -> Any:
         if type(value) in (bool, int) and value in (0, 1):
             return bool(value)
         raise SettingValueError(name=name, wanted="True or False", value=value)
+    if name == "cache":
+        if type(value) is str or isinstance(value, os.PathLike):
+            return _folder(value)
+        raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
     low, high = (0, 4) if name == "debug" else (1, None)
     number = type(value) in (int, bool) and low <= value and (high is None or value <= high)
     if not number:
@@ -113,6 +137,8 @@ config = Config(
     disable_jit=_flag("TRACEJIT_DISABLE_JIT"),
     check_types=_flag("TRACEJIT_CHECK_TYPES"),
     cache_size=_number("TRACEJIT_CACHE_SIZE", 4096, low=1),
+    cache=_folder(os.environ.get("TRACEJIT_CACHE", "on")),
+    cache_mb=_number("TRACEJIT_CACHE_MB", 512, low=1),
     debug_nans=_flag("TRACEJIT_DEBUG_NANS"),
     debug_infs=_flag("TRACEJIT_DEBUG_INFS"),
     log_compiles=_flag("TRACEJIT_LOG_COMPILES"),

@@ -22,7 +22,7 @@ from tracejit.errors import (
     TracerIntegerError,
     UnhashableStaticError,
 )
-from tracejit.test_util import assert_max_traces
+from tracejit.test_util import assert_max_compiles, assert_max_traces, count_compiles
 
 X = np.arange(3.0)
 
@@ -416,3 +416,15 @@ def test_inline_leaves_no_trace_of_the_call() -> None:
     names = [e.op.name for e in tj.make_jaxpr(lambda x: inner(x) + 1.0)(x).jaxpr.eqns]
     assert names == ["sin", "mul", "add"]
     np.testing.assert_allclose(tj.grad(lambda x: inner(x).sum())(x), 2.0 * np.cos(x))
+
+
+def test_clear_caches() -> None:
+    f, g = tj.jit(lambda x: x * 1.125), tj.jit(lambda x: x * 1.125 + x)
+    f(X), g(X), g(X[:2])
+    with assert_max_compiles(0):
+        f(X), g(X[:2])
+    tj.clear_caches()
+    with count_compiles() as n:
+        np.testing.assert_array_equal(f(X), X * 1.125)
+        np.testing.assert_array_equal(g(X[:2]), X[:2] * 2.125)
+    assert n.value == 2 and f.trace_count == 2

@@ -19,6 +19,7 @@ from tracejit.api.running import jit_session, run_user
 from tracejit.api.signature import Call, Options
 from tracejit.api.tracer import trace_program
 from tracejit.config import config
+from tracejit.interpreters import jit as native
 from tracejit.interpreters import messages
 from tracejit.ir.values import Value
 from tracejit.tracing import LOCK, Box, is_tracing
@@ -52,6 +53,14 @@ class _Bounded:
                     messages.debug(
                         1, f"tracejit: dropped a program of {name_of(jitted.fun)}: the cache is full"
                     )
+
+    def clear(self) -> None:
+        """Evict everything."""
+        with self._lock:
+            owners = {owner for ref in self._order.values() if (owner := ref()) is not None}
+            self._order.clear()
+        for jitted in owners:
+            jitted.clear_cache()
 
 
 _bounded = _Bounded()
@@ -188,6 +197,16 @@ class Jitted:
     def trace(self, *args: Any, **kwargs: Any) -> Lowering:
         """The same as `lower`: tracing and lowering are one step here."""
         return self.lower(*args, **kwargs)
+
+
+def clear_caches() -> None:
+    """Drop everything that was traced and compiled in this process, as JAX's function of that name does.
+
+    What is used next is traced and compiled again, or loaded from the disk cache, which stays
+    (`python -m tracejit cache clear` empties it).
+    """
+    _bounded.clear()
+    native.forget()
 
 
 def _raw_const(c: Any) -> Any:

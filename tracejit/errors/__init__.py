@@ -33,6 +33,7 @@ from tracejit.errors.base import (
     is_library,
     user_location,
 )
+from tracejit.errors.cache import CacheEntryWarning, CacheFolderWarning, CacheWarning, CacheWriteWarning
 from tracejit.errors.callbacks import (
     CallbackArgumentError,
     CallbackBatchError,
@@ -100,6 +101,10 @@ __all__ = [
     "AxisError",
     "BranchTypeError",
     "CODES",
+    "CacheEntryWarning",
+    "CacheFolderWarning",
+    "CacheWarning",
+    "CacheWriteWarning",
     "CallbackArgumentError",
     "CallbackBatchError",
     "CallbackResultError",

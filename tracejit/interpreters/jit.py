@@ -17,8 +17,8 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Unsupported
+from tracejit.lowering import cache, cpu, cuda, fuse, loopprint, runtime, shell
 from tracejit.lowering import compile as machine
-from tracejit.lowering import cpu, cuda, fuse, loopprint, runtime, shell
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
 from tracejit.tracing import LOCK, use_trace
@@ -174,3 +174,20 @@ def _compile_layout(
 def scalar(a: np.ndarray) -> Any:
     """0-d arrays as NumPy scalars, as NumPy's functions return them."""
     return a[()] if a.ndim == 0 else a
+
+
+def forget() -> None:
+    """Drop the machine code that this module and `lowering` keep. What is on disk stays."""
+    with LOCK:
+        _layouts.clear()
+        machine.forget()
+
+
+def disk_cache() -> cache.Cache | None:
+    """The machine code on disk, as the settings have it; None if it is off."""
+    return cache.current()
+
+
+def disk_cache_maker() -> str:
+    """How the names of entries begin that this version makes on this processor."""
+    return machine.made_by()

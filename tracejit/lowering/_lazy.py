@@ -6,6 +6,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
+import sys
+from importlib.machinery import PathFinder
 from typing import Any
 
 
@@ -17,16 +21,40 @@ class LazyModule:
 
     def __getattr__(self, attribute: str) -> Any:
         # Inspection (copy, pickle, doctest) must not import anything.
-        if attribute.startswith("__") and attribute != "__pyx_capi__":
+        if attribute.startswith("__") and attribute not in ("__pyx_capi__", "__version__"):
             raise AttributeError(attribute)
-        value = getattr(importlib.import_module(self._name), attribute)
+        value = getattr(self._load(), attribute)
         setattr(self, attribute, value)
         return value
+
+    def _load(self) -> Any:
+        return importlib.import_module(self._name)
 
     def __repr__(self) -> str:
         return f"LazyModule({self._name!r})"
 
 
+class LazyExtension(LazyModule):
+    """Stands for a compiled module inside a package, loaded without the package's `__init__`, which would take many
+    times as long as the module does."""
+
+    def _load(self) -> Any:
+        root, *folders = self._name.split(".")[:-1]
+        package, found = ".".join([root, *folders]), None
+        if package not in sys.modules:
+            paths = importlib.import_module(root).__path__
+            found = PathFinder.find_spec(self._name, [os.path.join(p, *folders) for p in paths])
+        if found is None or found.loader is None:
+            return super()._load()
+        module = importlib.util.module_from_spec(found)
+        found.loader.exec_module(module)
+        # A later import by name finds the same module, and makes it an attribute of its package.
+        sys.modules.pop(self._name, None)
+        return module
+
+
 llvm = LazyModule("llvmlite.binding")
-cython_blas = LazyModule("scipy.linalg.cython_blas")
+llvmlite = LazyModule("llvmlite")
+cython_blas = LazyExtension("scipy.linalg.cython_blas")
 cython_special = LazyModule("scipy.special.cython_special")
+platformdirs = LazyModule("platformdirs")

@@ -1,37 +1,50 @@
 """LLVM IR text -> machine code in memory, through llvmlite's binding (no Numba).
 
-`compile_llvm(text)` gives a `Code` with the address of `@entry`. Identical text is compiled once. LLVM is
-not thread-safe on one context, so compilation holds the lock of tracing: one lock, which a fork waits for.
+`compile_llvm(text)` gives a `Code` with the address of `@entry`. Identical text is compiled once: in this process,
+and in all of them if the disk cache is on, from which the code only has to be linked. LLVM is not thread-safe on
+one context, so compilation holds the lock of tracing: one lock, which a fork waits for.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
-import hashlib
 import itertools
+import platform
+import re
+import sys
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
+from tracejit.config import config
 from tracejit.errors import InternalTypeError
-from tracejit.lowering._lazy import llvm
+from tracejit.lowering import cache
+from tracejit.lowering._lazy import llvm, llvmlite
 from tracejit.tracing import LOCK
+from tracejit.version import __version__
 
 _CACHE_SIZE = 512
 _cache: OrderedDict[str, Code] = OrderedDict()
 _names = itertools.count()
+_COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
 
 
 class Code:
     """Machine code of one module, loaded. Valid as long as the object lives.
 
-    `address` is that of `@entry`; `object_bytes` the relocatable object; `text` the LLVM IR given.
+    `address` is that of `@entry`; `object_bytes` the relocatable object; `text` the LLVM IR without comments.
+    `imports` are addresses for the pointers of `@imports`: code names none itself, so it serves every process.
     """
 
-    def __init__(self, text: str, object_bytes: bytes) -> None:
+    def __init__(self, text: str, object_bytes: bytes, imports: tuple[int, ...] = ()) -> None:
         self.text = text
         self.object_bytes = object_bytes
-        self._library = _load(object_bytes)
+        self._library = _load(object_bytes, ("entry", "imports") if imports else ("entry",))
         self.address: int = self._library["entry"]
+        if imports:
+            table = (ctypes.c_void_p * len(imports)).from_address(self._library["imports"])
+            table[:] = imports
 
     def optimized_llvm(self) -> str:
         """The LLVM IR after optimisation (made again on demand; it is not kept)."""
@@ -114,25 +127,72 @@ def _run_passes(text: str, slp: bool) -> Any:
     return module
 
 
-def _load(object_bytes: bytes) -> Any:
-    library = (
-        llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process().export_symbol("entry")
-    )
+def _load(object_bytes: bytes, symbols: tuple[str, ...]) -> Any:
+    library = llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process()
+    for name in symbols:
+        library.export_symbol(name)
     return library.link(_jit(), f"tj{next(_names)}")
 
 
-def compile_llvm(text: str) -> Code:
+@functools.cache
+def made_by() -> str:
+    """The hash of what decides, besides the text, which code is made: versions, processor, and this file."""
+    try:
+        recipe = Path(__file__).read_text(encoding="utf-8")
+    except OSError:  # installed without sources: the version says the same
+        recipe = ""
+    llvm_version = ".".join(map(str, llvm.llvm_version_info))
+    features = llvm.get_host_cpu_features().flatten()
+    return cache.makers(
+        __version__, recipe, llvmlite.__version__, llvm_version, sys.platform, platform.machine(),
+        llvm.get_host_cpu_name(), features,
+    )  # fmt: skip
+
+
+def compile_llvm(text: str, imports: tuple[int, ...] = ()) -> Code:
     """Compile and load a module that defines `@entry`. Thread-safe; identical text is compiled once.
 
+    With `imports` the module defines `@imports`, as many pointers, which are set to these addresses.
     Raises InternalTypeError when the text is not valid LLVM IR.
     """
-    key = hashlib.sha256(text.encode()).hexdigest()
+    text = _COMMENTS.sub("", text)  # equations and the user's lines: they make no other code
     with LOCK:
-        if key in _cache:
-            _cache.move_to_end(key)
-            return _cache[key]
-        code = Code(text, _machine().emit_object(_optimized(text)))
-        _cache[key] = code
+        if text in _cache:
+            _cache.move_to_end(text)
+            return _cache[text]
+        code = _from_disk(text, imports)
+        _cache[text] = code
         while len(_cache) > _CACHE_SIZE:
             _cache.popitem(last=False)
         return code
+
+
+def _from_disk(text: str, imports: tuple[int, ...]) -> Code:
+    """The code that the disk cache has for `text`; or compiled, and put there."""
+    store = cache.current()
+    if store is None:
+        return Code(text, _machine().emit_object(_optimized(text)), imports)
+    key = cache.key_of(made_by(), text)
+    kept = store.load(key)
+    if kept is not None:
+        try:
+            code = Code(text, kept, imports)
+        except RuntimeError as e:
+            store.distrust(key, f"it can't be linked: {e}")
+        else:
+            _tell(f"loaded {key.file_name} from the disk cache")
+            return code
+    code = Code(text, _machine().emit_object(_optimized(text)), imports)
+    store.save(key, code.object_bytes)
+    return code
+
+
+def _tell(event: str) -> None:
+    if config.debug:
+        print(f"tracejit: {event}", file=sys.stderr, flush=True)
+
+
+def forget() -> None:
+    """Drop the code kept in memory, as far as nobody holds it. The disk cache stays."""
+    with LOCK:
+        _cache.clear()

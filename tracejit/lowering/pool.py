@@ -21,8 +21,12 @@ _WASTE = 4  # how many times larger than asked for a block may be
 # lies in the 64 bytes before it.
 _TEXT = """
 @slots = internal global [{slots} x ptr] zeroinitializer
+@imports = global [2 x ptr] zeroinitializer
 
 define ptr @entry(ptr %block, i64 %bytes) nounwind {{
+  %malloc = load ptr, ptr @imports
+  %free.at = getelementptr ptr, ptr @imports, i64 1
+  %free = load ptr, ptr %free.at
   %asked = icmp ne i64 %bytes, 0
   br i1 %asked, label %ask, label %give
 ask:
@@ -47,7 +51,7 @@ measure:
   br i1 %fits, label %found, label %return
 return:
   %other = atomicrmw xchg ptr %slot, ptr %base acq_rel
-  call void inttoptr (i64 {free} to ptr)(ptr %other)
+  call void %free(ptr %other)
   br label %on
 on:
   %k.next = add i64 %k, 1
@@ -55,7 +59,7 @@ on:
   br i1 %last, label %new, label %look
 new:
   %room = add i64 %bytes, 64
-  %made = call ptr inttoptr (i64 {malloc} to ptr)(i64 %room)
+  %made = call ptr %malloc(i64 %room)
   %none = icmp eq ptr %made, null
   br i1 %none, label %fail, label %mark
 mark:
@@ -92,7 +96,7 @@ swap:
   br label %drop
 drop:
   %gone = phi ptr [ %start, %weigh ], [ %old, %swap ]
-  call void inttoptr (i64 {free} to ptr)(ptr %gone)
+  call void %free(ptr %gone)
   ret ptr null
 }}
 """
@@ -101,8 +105,10 @@ drop:
 @functools.cache
 def _code() -> Any:
     libc = ctypes.CDLL(None)
-    address = {n: ctypes.cast(getattr(libc, n), ctypes.c_void_p).value for n in ("malloc", "free")}
-    return compile_llvm(_TEXT.format(slots=_SLOTS, least=_LEAST, most=_MOST, waste=_WASTE, **address))
+    imports = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (libc.malloc, libc.free)]
+    return compile_llvm(
+        _TEXT.format(slots=_SLOTS, least=_LEAST, most=_MOST, waste=_WASTE), (imports[0], imports[1])
+    )
 
 
 def address() -> int:

@@ -268,10 +268,17 @@ def _in_python(
 # Signals are handled in the thread's own state: after the entry has left, the shell returns null and the
 # exception that a handler raised goes on from there.
 _CHECK = """
+@imports = global [3 x ptr] zeroinitializer
+
 define i32 @entry() nounwind {{
-  %state = call i32 inttoptr (i64 {ensure} to ptr)()
-  %result = call i32 inttoptr (i64 {check} to ptr)()
-  call void inttoptr (i64 {release} to ptr)(i32 %state)
+  %ensure = load ptr, ptr @imports
+  %check.at = getelementptr ptr, ptr @imports, i64 1
+  %check = load ptr, ptr %check.at
+  %release.at = getelementptr ptr, ptr @imports, i64 2
+  %release = load ptr, ptr %release.at
+  %state = call i32 %ensure()
+  %result = call i32 %check()
+  call void %release(i32 %state)
   %raised = icmp ne i32 %result, 0
   %code = select i1 %raised, i32 {interrupted}, i32 0
   ret i32 %code
@@ -281,10 +288,8 @@ define i32 @entry() nounwind {{
 
 @functools.cache
 def _signal_code() -> Any:
-    return compile_llvm(_CHECK.format(
-        ensure=_symbol("PyGILState_Ensure"), check=_symbol("PyErr_CheckSignals"),
-        release=_symbol("PyGILState_Release"), interrupted=INTERRUPTED,
-    ))  # fmt: skip
+    names = ("PyGILState_Ensure", "PyErr_CheckSignals", "PyGILState_Release")
+    return compile_llvm(_CHECK.format(interrupted=INTERRUPTED), tuple(map(_symbol, names)))
 
 
 def signal_check() -> int:
