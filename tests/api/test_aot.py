@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.lowering.arena import ARENA
 
 X = np.linspace(0.0, 1.0, 8)
 
@@ -69,10 +71,46 @@ def test_unknown_stages() -> None:
 
 def test_memory_analysis() -> None:
     analysis = tj.jit(f).lower(X, 2.0).compile().memory_analysis()
-    assert analysis == {"argument_bytes": 72, "output_bytes": 64, "temporary_bytes": 0}
-    a = np.ones((64, 64))
-    products = tj.jit(lambda a, b: (a @ b) @ (b @ a)).lower(a, a).compile().memory_analysis()
-    assert products["temporary_bytes"] >= 64 * 64 * 8
+    assert analysis == {
+        "argument_bytes": 72,
+        "output_bytes": 64,
+        "alias_bytes": 0,
+        "temporary_bytes": 0,
+        "arena_bytes": 0,
+        "peak_bytes": 136,
+    }
+
+
+def test_outputs_in_the_memory_of_arguments_count_once() -> None:
+    a = np.ones(1000)
+    analysis = tj.jit(lambda a: a * 2.0, donate_argnums=0).lower(a).compile().memory_analysis()
+    assert analysis["alias_bytes"] == analysis["peak_bytes"] == 8000
+
+
+def chain(a: Any, b: Any) -> Any:
+    return (a @ b) @ (b @ a) @ a
+
+
+def rows(a: Any, b: Any) -> Any:
+    return np.cumsum(a @ np.exp(b), axis=1).sum(axis=0)
+
+
+@pytest.mark.parametrize("f", [chain, rows, tj.grad(lambda a, b: np.tanh(np.tanh(a @ b) @ a).sum())])
+def test_the_analysis_agrees_with_the_measured_peak(f: Any) -> None:
+    a = np.random.default_rng(0).standard_normal((300, 300))
+    compiled = tj.jit(f).lower(a, a).compile()
+    compiled(a, a)
+    ARENA.clear()
+    tracemalloc.start()
+    try:
+        out = compiled(a, a)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    said = compiled.memory_analysis()
+    assert said["output_bytes"] == out.nbytes and said["argument_bytes"] == 2 * a.nbytes
+    assert abs(peak - (said["output_bytes"] + said["arena_bytes"])) < 0.02 * peak + 10_000
+    assert said["temporary_bytes"] - said["arena_bytes"] < 100_000
 
 
 def test_the_jaxpr_before_and_after_passes() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.passes.toy import B, add, agree, cond, f64, mul, names, neg, op, sin
+from tests.passes.toy import B, add, agree, broadcast, cond, f64, mul, names, neg, op, sin
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
 from tracejit.ir.kernel import Pointwise
@@ -46,3 +46,22 @@ def test_an_identity_of_the_wrong_type():
         simplify(j)
     with config.override(check_types=False):
         assert simplify(j) is j
+
+
+def test_arrays_of_one_number_are_read_as_the_number():
+    """`x + zeros` in a derivative is `x`, although zeros is a broadcast scalar."""
+    b = B(f64(3), f64())
+    zeros = b(broadcast, 0.0, shape=(3,))
+    many = b(broadcast, b[1], shape=(3,))
+    j = b.done(b(mul, b(add, b[0], zeros), many))
+    out = simplify(j)
+    assert "add" not in names(out)
+    assert out.eqns[-1].invars == out.invars
+    agree(j, out, [1.0, 2.0, 3.0], 0.5)
+
+
+def test_one_operand_keeps_the_shape():
+    b = B(f64())
+    both = b(broadcast, b[0], shape=(3,))
+    j = b.done(b(add, both, both))
+    assert simplify(j) is j

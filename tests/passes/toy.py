@@ -98,6 +98,12 @@ square = op("square", lambda a: a, np.square, Pointwise(_plain))
 neg = op("neg", lambda a: a, np.negative, Pointwise(_plain), simplify=(_double_neg,))
 sin = op("sin", lambda a: a, np.sin, Pointwise(_plain, cost=20))
 total = op("total", lambda a: f64(), np.sum, Reduce(_plain, _plain, _plain, "sum"))
+broadcast = op(
+    "broadcast",
+    lambda a, *, shape: Aval(shape, a.dtype),
+    lambda x, *, shape: np.broadcast_to(x, shape),
+    Pull(_plain),
+)
 lt = op("lt", lambda a, b: a.with_dtype(np.dtype(bool)), np.less, Pointwise(_plain))
 library = op("library", lambda a: a, lambda a: np.tanh(a), Opaque())
 ranged = op(

@@ -18,6 +18,7 @@ from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import cache, cpu, cuda, fuse, loopprint, runtime, shell
+from tracejit.lowering.arena import ARENA
 from tracejit.lowering import compile as machine
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
@@ -177,7 +178,8 @@ def scalar(a: np.ndarray) -> Any:
 
 
 def forget() -> None:
-    """Drop the machine code that this module and `lowering` keep. What is on disk stays."""
+    """Drop the machine code and scratch memory that this module and `lowering` keep. What is on disk stays."""
+    ARENA.clear()
     with LOCK:
         _layouts.clear()
         machine.forget()

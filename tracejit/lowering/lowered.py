@@ -52,3 +52,10 @@ class Lowered:
     callbacks: list[Callback] = field(default_factory=list)
     failures: dict[int, Failure] = field(default_factory=dict)
     small: bool = False
+
+    @property
+    def temporary_bytes(self) -> int:
+        """Bytes of all buffers that are neither inputs nor outputs, at their peak. Those whose size only a run
+        knows are not counted."""
+        fixed = (b for b in self.program.buffers if b.kind in ("stack", "heap") and isinstance(b.size, int))
+        return self.program.arena_bytes + sum(b.size * b.dtype.itemsize for b in fixed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,8 @@ from tracejit.lowering.loopir import (
 )  # fmt: skip
 
 _ALIGN = 64
+#: Up to this many buffers are placed in two orders, by time and by size, and the smaller plan is taken.
+_FEW = 200
 
 
 def plan_memory(program: Program, homes: dict[Buffer, Block]) -> None:
@@ -29,12 +32,13 @@ def plan_memory(program: Program, homes: dict[Buffer, Block]) -> None:
     used in a loop inside of its home is needed for the whole loop.
     """
     spans = _Lifetimes(homes).of(program.body)
-    free = _Space()
-    known = [b for b in program.buffers if b in spans]
-    for buffer in sorted(known, key=spans.__getitem__):
-        start, end = spans[buffer]
-        buffer.slot = free.take(_bytes(buffer), start, end)
-    program.arena_bytes = free.peak
+    known = sorted((b for b in program.buffers if b in spans), key=spans.__getitem__)
+    plans = [_first_fit(known, spans, in_time=True)]
+    if len(known) <= _FEW:
+        plans.append(_first_fit(sorted(known, key=_bytes, reverse=True), spans))
+    offsets, program.arena_bytes = min(plans, key=lambda plan: plan[1])
+    for buffer, offset in offsets.items():
+        buffer.slot = offset
 
 
 def _bytes(buffer: Buffer) -> int:
@@ -134,21 +138,25 @@ def _named(stmt: Any) -> Iterator[Buffer]:
                 yield b
 
 
-class _Space:
-    """First fit: blocks in use at a time never overlap."""
-
-    def __init__(self) -> None:
-        self.live: list[tuple[int, int, int]] = []  # offset, end offset, last statement; by offset
-        self.peak = 0
-
-    def take(self, size: int, start: int, end: int) -> int:
-        self.live = [b for b in self.live if b[2] >= start]
+def _first_fit(
+    order: list[Buffer], spans: dict[Buffer, tuple[int, int]], in_time: bool = False
+) -> tuple[dict[Buffer, int], int]:
+    """(offsets, bytes in all): each buffer, in this order, at the first place that is free for its whole life.
+    In the order of time, those that have ended need not be looked at again."""
+    placed: list[tuple[int, int, int, int]] = []  # offset, end offset, first and last statement; by offset
+    offsets, peak = dict[Buffer, int](), 0
+    for buffer in order:
+        (start, end), size = spans[buffer], _bytes(buffer)
         offset = 0
-        for low, high, _ in self.live:
+        if in_time:
+            placed = [b for b in placed if b[3] >= start]
+        for low, high, first, last in placed:
+            if last < start or end < first:
+                continue
             if low - offset >= size:
                 break
             offset = max(offset, high)
-        self.live.append((offset, offset + size, end))
-        self.live.sort()
-        self.peak = max(self.peak, offset + size)
-        return offset
+        insort(placed, (offset, offset + size, start, end))
+        offsets[buffer] = offset
+        peak = max(peak, offset + size)
+    return offsets, peak

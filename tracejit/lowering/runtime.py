@@ -20,6 +20,7 @@ from tracejit.errors import InternalTypeError
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering import pool, shell
 from tracejit.lowering._lazy import cython_blas, cython_special
+from tracejit.lowering.arena import ARENA
 from tracejit.lowering.compile import Code
 from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.llvmmemory import OUT_OF_MEMORY
@@ -27,9 +28,7 @@ from tracejit.lowering.loopir import External, Fail
 from tracejit.lowering.lowered import Callback, Lowered
 
 CALLBACK_RAISED = -1
-_STACK_ARENA = 32 * 1024  # bytes; larger arenas are blocks of the free-list
-_KEPT_BLOCKS = 4
-_BIG_BLOCK = 1 << 26  # of these only one is kept
+_STACK_ARENA = 32 * 1024  # bytes; larger arenas are blocks of `lowering.arena`
 
 _PyCapsule_GetName = ctypes.pythonapi.PyCapsule_GetName
 _PyCapsule_GetName.restype, _PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -55,7 +54,6 @@ class Executable:
         self._params = (ctypes.c_int64 * max(len(program.params), 1))(*program.params)
         addresses = [self._address(e) for e in program.externals]
         self._table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
-        self._blocks: list[np.ndarray] = []
         self.call = self.caller([shell.Input()] * len(lowered.in_avals))
 
     def __call__(self, *arrays: np.ndarray) -> tuple[Any, ...]:
@@ -116,20 +114,15 @@ class Executable:
         return len(self.lowered.in_avals) + dynamic.index(n) if n in dynamic else None
 
     def _with_block(self, native: Callable[..., Any]) -> Callable[..., Any]:
-        """`native` with an arena block of the free-list as its last array."""
-        blocks, size = self._blocks, self.lowered.program.arena_bytes + 64
-        kept = 1 if size > _BIG_BLOCK else _KEPT_BLOCKS
+        """`native` with a block of scratch memory as its last array."""
+        size, take, give = self.lowered.program.arena_bytes + 64, ARENA.take, ARENA.give
 
         def call(*arrays: Any) -> Any:
-            try:
-                block = blocks.pop()
-            except IndexError:
-                block = np.empty(size, np.uint8)
+            block = take(size)
             try:
                 return native(*arrays, block)
             finally:
-                if len(blocks) < kept:
-                    blocks.append(block)
+                give(block)
 
         return call
 

@@ -102,7 +102,9 @@ def _ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 
 def spread(x: Any, axes: tuple[int, ...], shape: Any) -> Any:
     """A reduced value repeated along the axes that were reduced."""
-    return ops.shape.broadcast_to(ops.shape.expand_dims(x, axes), shape)
+    # A constant stays a scalar: as an array it would be an operand of the program.
+    x = ops.shape.expand_dims(x, axes) if shape_of(x) else x
+    return ops.shape.broadcast_to(x, shape)
 
 
 # ---------------------------------------------------------------- kernels

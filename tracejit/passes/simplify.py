@@ -15,7 +15,7 @@ import numpy as np
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, effects_of
-from tracejit.ir.kernel import CondRegion
+from tracejit.ir.kernel import CondRegion, Pointwise, Pull
 from tracejit.ir.primitive import Sentinel
 from tracejit.passes.rewrite import Env, Pass, alias, everywhere, splice
 
@@ -60,13 +60,38 @@ def _simplify(jaxpr: Jaxpr) -> Jaxpr:
             alias(env, old.outvars, splice(chosen_branch(eqn), eqn.invars[1:], eqns))
             makers.update((v, e) for e in eqns[first:] for v in e.outvars)
             continue
-        done = _rewrite(eqn, makers)
+        done = _rewrite(_with_scalars(eqn, makers), makers)
         if isinstance(done, Eqn):
             eqns.append(done)
             makers.update((v, done) for v in done.outvars)
         else:
             alias(env, old.outvars, done)
     return env.jaxpr(jaxpr, eqns)
+
+
+def _with_scalars(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn:
+    """An elementwise equation that reads numbers themselves, where it read arrays of one number everywhere.
+
+    Its operands may be 0-d; one keeps the shape of the result."""
+    if type(eqn.op.kernel) is not Pointwise or len(eqn.invars) < 2:
+        return eqn
+    numbers = tuple([_repeated(a, makers) for a in eqn.invars])
+    if all(new is old for new, old in zip(numbers, eqn.invars, strict=True)):
+        return eqn
+    shape = eqn.outvars[0].aval.shape
+    if not any(a.aval.shape == shape for a in numbers):
+        return eqn
+    return eqn.replace(invars=numbers)
+
+
+def _repeated(a: Atom, makers: dict[Any, Eqn]) -> Atom:
+    """The 0-d atom that `a` repeats, or `a` itself."""
+    maker = makers.get(a)
+    while maker is not None and type(maker.op.kernel) is Pull and len(maker.invars) == 1 and not maker.effects:
+        if not maker.invars[0].aval.shape:
+            return maker.invars[0]
+        maker = makers.get(maker.invars[0])
+    return a
 
 
 def chosen_branch(eqn: Eqn) -> Jaxpr:
