@@ -75,8 +75,9 @@ class CompiledFunction:
 
         `argument_bytes`, `output_bytes`, and `alias_bytes` of outputs that are written into arguments;
         `temporary_bytes`, of all buffers in between at their peak, with `arena_bytes` of them in the one block
-        that a call borrows (the rest lies on the stack or is allocated by loops); `peak_bytes` in all. Arrays whose extent
-        only a run knows (the tape of a `while_loop` in reverse) are not in these figures.
+        that a call borrows (the rest lies on the stack or is allocated by loops); `peak_bytes` in all. Arrays
+        whose extent only a run knows (the tape of a `while_loop` in reverse) are not in these figures, nor is
+        what Python functions allocate that the program calls.
         """
         lowered, jaxpr = self._compiled.lowered, self._compiled.jaxpr
         size = lambda avals: sum(a.size * a.dtype.itemsize for a in avals)  # noqa: E731

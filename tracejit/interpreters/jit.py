@@ -18,8 +18,8 @@ from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import cache, cpu, cuda, fuse, loopprint, runtime, shell
-from tracejit.lowering.arena import ARENA
 from tracejit.lowering import compile as machine
+from tracejit.lowering.arena import ARENA
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
 from tracejit.tracing import LOCK, use_trace

@@ -87,7 +87,9 @@ def _with_scalars(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn:
 def _repeated(a: Atom, makers: dict[Any, Eqn]) -> Atom:
     """The 0-d atom that `a` repeats, or `a` itself."""
     maker = makers.get(a)
-    while maker is not None and type(maker.op.kernel) is Pull and len(maker.invars) == 1 and not maker.effects:
+    while (
+        maker is not None and type(maker.op.kernel) is Pull and len(maker.invars) == 1 and not maker.effects
+    ):
         if not maker.invars[0].aval.shape:
             return maker.invars[0]
         maker = makers.get(maker.invars[0])
