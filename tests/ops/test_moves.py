@@ -11,7 +11,7 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import aval_of
 from tracejit.ir.check import check_jaxpr
-from tracejit.ops import arithmetic, broadcast, concat, index, linalg, shape, slices
+from tracejit.ops import arithmetic, broadcast, concat, index, linalg, reduce, shape, slices
 from tracejit.passes.dce import dce
 from tracejit.passes.simplify import simplify
 
@@ -121,3 +121,56 @@ def test_products() -> None:
 
 def test_trivial_joins() -> None:
     assert names(lambda x: concat.concatenate(x, dimension=0), X) == []
+
+
+A, B = RNG.standard_normal((64, 80)), RNG.standard_normal((72, 80))
+BATCH = RNG.standard_normal((3, 40, 64)), RNG.standard_normal((3, 64, 50))
+
+
+def spread(x: Any, shape: tuple[int, ...], *axes: int) -> Any:
+    return broadcast.broadcast_in_dim(x, shape=shape, broadcast_dimensions=axes)
+
+
+@pytest.mark.parametrize(
+    ("fn", "x", "y"),
+    [
+        (lambda x, y: (spread(x, (64, 72, 80), 0, 2), spread(y, (64, 72, 80), 1, 2), (2,)), A, B),
+        (lambda x, y: (spread(y, (64, 72, 80), 1, 2), spread(x, (64, 72, 80), 0, 2), (2,)), A, B),
+        (lambda x, y: (spread(x, (80, 64, 72), 0, 1), spread(y, (80, 64, 72), 0, 2), (0,)), A.T, B.T),
+        (lambda x, y: (spread(x, (64, 80, 72), 0, 1), spread(y, (64, 80, 72), 1, 2), (1,)), A, B.T),
+        (lambda x, y: (spread(x, (3, 40, 50, 64), 0, 1, 3),
+                       spread(y, (3, 40, 50, 64), 0, 2, 3), (3,)), BATCH[0], BATCH[1].swapaxes(1, 2)),
+        (lambda x, y: (spread(x, (40, 50, 3, 64), 0, 2, 3), spread(y, (40, 50, 3, 64), 1, 2, 3), (2, 3)),
+         BATCH[0].swapaxes(0, 1), BATCH[1].transpose(2, 0, 1)),
+    ],
+)  # fmt: skip
+def test_sums_of_products_are_matrix_products(fn: Any, x: Any, y: Any) -> None:
+    def whole(x: Any, y: Any) -> Any:
+        p, q, axes = fn(x, y)
+        return reduce.reduce_sum(arithmetic.mul(p, q), axes=axes)
+
+    jaxpr, _ = stage(lambda x, y: [whole(x, y)], [aval_of(x), aval_of(y)])
+    new = dce(simplify(jaxpr))
+    check_jaxpr(new)
+    assert [e.op.name for e in new.eqns] == ["dot_general"]
+    np.testing.assert_allclose(eval_jaxpr(new, [x, y])[0], whole(x, y), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fn", "x", "y"),
+    [
+        (lambda x, y: (spread(x, (64, 72, 80), 0, 2), spread(y, (64, 72, 80), 1, 2), (1, 2)), A, B),
+        (lambda x, y: (spread(x, (64, 72, 80), 0, 2), spread(y, (64, 72, 80), 1, 2), (2,)), A > 0, B > 0),
+        (lambda x, y: (spread(x, (4, 5, 80), 0, 2), spread(y, (4, 5, 80), 1, 2), (2,)), A[:4], B[:5]),
+        (lambda x, y: (x, spread(y, (64, 80), 1), (1,)), A, B[0]),
+    ],
+)
+def test_other_sums_stay(fn: Any, x: Any, y: Any) -> None:
+    """An axis summed of one operand alone, other dtypes, small products, operands that are not repeated."""
+
+    def whole(x: Any, y: Any) -> Any:
+        p, q, axes = fn(x, y)
+        return reduce.reduce_sum(arithmetic.mul(p, q), axes=axes)
+
+    jaxpr, _ = stage(lambda x, y: [whole(x, y)], [aval_of(x), aval_of(y)])
+    assert "dot_general" not in [e.op.name for e in dce(simplify(jaxpr)).eqns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tracejit import ops
@@ -179,3 +180,48 @@ def product_of_transposed(eqn: Any) -> Any:
         invars = tuple(made.invars[0] if m == n else a for m, a in enumerate(eqn.invars))
         return ("op", eqn.op, invars, {"dimension_numbers": numbers})
     return None
+
+
+#: Multiplications from which a sum of products is one matrix product, and the least size of its sides.
+_WORTH_BLAS, _SIDE = 1 << 18, 8
+
+
+def sum_of_products(eqn: Any) -> Any:
+    """`(x[:, None, :] * y[None, :, :]).sum(-1)` is a matrix product: arrays that are repeated along axes of
+    their own are multiplied, and axes that both have are summed."""
+    product = _made_by(eqn, 0, "mul")
+    if product is None or product.aval.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        return None
+    sides = [_spread(product, n) for n in (0, 1)]
+    if sides[0] is None or sides[1] is None:
+        return None
+    summed = eqn.params["axes"]
+    for (x, xs), (y, ys) in (sides, sides[::-1]):
+        both = [a for a in xs if a in ys]
+        contracted, batched = [a for a in both if a in summed], [a for a in both if a not in summed]
+        free = [a for a in xs if a not in ys], [a for a in ys if a not in xs]
+        kept = [*batched, *free[0], *free[1]]
+        if (
+            len(contracted) < len(summed)
+            or kept != sorted(kept)
+            or len(kept) + len(summed) < product.aval.ndim
+        ):
+            continue
+        sizes = [math.prod(product.aval.shape[a] for a in axes) for axes in (*free, contracted)]
+        if min(sizes) < _SIDE or product.aval.size < _WORTH_BLAS:
+            return None
+        numbers = tuple(
+            tuple(tuple(have.index(a) for a in axes) for have in (xs, ys)) for axes in (contracted, batched)
+        )
+        return ("op", ops.linalg.dot_general_op, (x, y), {"dimension_numbers": numbers})
+    return None
+
+
+def _spread(eqn: Any, n: int) -> tuple[Any, tuple[int, ...]] | None:
+    """(array, the axes of operand `n` along which it lies), if the operand repeats it along the others."""
+    made = _made_by(eqn, n, "broadcast_in_dim")
+    if made is None or len(made.invars) > 1 or not made.aval.is_static:
+        return None
+    (x,), axes = made.invars, made.params["broadcast_dimensions"]
+    whole = x.aval.shape == tuple(made.aval.shape[a] for a in axes)
+    return (x, axes) if whole and x.aval.shape else None

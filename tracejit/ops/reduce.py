@@ -30,6 +30,7 @@ from tracejit.ops import scalar, scalar_order
 from tracejit.ops.arithmetic import mul, unscale
 from tracejit.ops.compare import eq, select
 from tracejit.ops.helpers import check_axis, check_kind, lift, shape_of, shift_axes
+from tracejit.ops.moves import sum_of_products
 from tracejit.tracing import bind
 
 
@@ -51,6 +52,7 @@ def _reduction(
     transpose: Rule | Sentinel = NONLINEAR,
     result: np.dtype | None = None,
     identity: bool = True,
+    simplify: tuple[Rule, ...] = (),
 ) -> Callable[..., Any]:
     """Register `fn(x, axes)`; `identity`: it has a value for no elements at all."""
 
@@ -79,7 +81,7 @@ def _reduction(
         linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=(ids.unchanged(lambda e: not e.params["axes"]),) if result is None else (),
+        simplify=(ids.unchanged(lambda e: not e.params["axes"]), *simplify) if result is None else (),
         effects=NO_EFFECTS,
         bounds=NO_BOUNDS,
         kernel=kernel,
@@ -161,6 +163,7 @@ reduce_sum = _reduction(
     kernel=_fold(lambda d: 0, scalar.add, "sum", wide=True),
     jvp=LINEAR,
     transpose=lambda ct, x, *, axes: [spread(ct, axes, x.aval.shape)],
+    simplify=(sum_of_products,),
 )
 
 
