@@ -3,8 +3,8 @@
 Each case of `tests/cases` is converted to every dtype, and the type rule says by trying which it takes. Then:
 eval has the type that the rule says and agrees with the same in double precision; jit and vmap agree with eval;
 derivatives to second order agree with those in double precision, which `test_rules` checks by differences; those
-of complex functions agree with differences along real and imaginary directions. All of an operation is compiled
-as one program. `make test` takes each operation's first case, the exhaustive sweep all of them.
+of complex functions agree with differences along real and imaginary directions. `make test` takes each operation's
+first case, compiled as one program in all dtypes; the exhaustive sweep takes all cases, in smaller programs.
 """
 
 from __future__ import annotations
@@ -117,6 +117,12 @@ def applications(name: str, all_of_them: bool) -> Iterator[tuple[Case, np.dtype,
                 yield case, d, args
 
 
+def programs(rows: list[Any], all_of_them: bool) -> Iterator[list[Any]]:
+    """What is compiled together: LLVM takes much longer for one long function than for several."""
+    size = 4 if all_of_them else len(DTYPES)
+    return (rows[n : n + size] for n in range(0, len(rows), size))
+
+
 def lifted(case: Case) -> Callable[..., Any]:
     return lambda *xs: [wrap(o) for o in listed(case.fn(*map(to_raw, xs)))]
 
@@ -169,6 +175,11 @@ def each(test: Callable[[str, bool], None]) -> Callable[..., None]:
 def test_values_in_every_dtype(name: str, all_of_them: bool) -> None:
     found = list(applications(name, all_of_them))
     assert found or not CASES[name][0].makers, f"{name} takes no dtype"
+    for some in programs(found, all_of_them):
+        check_values(name, some)
+
+
+def check_values(name: str, found: list[tuple[Case, np.dtype, tuple[Any, ...]]]) -> None:
     rows = [[np.stack([np.asarray(a)] * 2) for a in args] for _, _, args in found]
 
     def together(all_args: Any, all_rows: Any) -> Any:
@@ -233,8 +244,12 @@ def test_derivatives_in_every_inexact_dtype(name: str, all_of_them: bool) -> Non
             doubled = derivative_program(c, tuple(map(wide, args)))
             assert doubled is not None
             rows.append((d, args, *made, *doubled))
-    if not rows:
-        return
+    for some in programs(rows, all_of_them):
+        check_derivatives(name, some)
+
+
+def check_derivatives(name: str, rows: list[Any]) -> None:
+    """Rows of (dtype, operands, derivatives and what they take, the same in double precision)."""
     compiled = tj.jit(lambda all_args: [r[2](*xs) for r, xs in zip(rows, all_args, strict=True)])(
         [list(r[3]) for r in rows]
     )
