@@ -222,6 +222,7 @@ def jit(
     donate_argnames: str | Sequence[str] | None = None,
     inline: bool = False,
     keep_unused: bool = False,
+    fastmath: bool = False,
 ) -> Any:
     """Compile `fun`, a function of arrays (or trees of them) written against NumPy or tracejit.numpy.
 
@@ -233,6 +234,8 @@ def jit(
     `donate_argnums`, `donate_argnames`: arrays whose memory the results may take.
     `inline`: inside another jit, leave no trace of the call in the program. `keep_unused` is accepted
     for compatibility: unused arguments are never read.
+    `fastmath`: what is computed may be rounded in another way than it is written: a product and a sum at once,
+    products of several matrices in the order that multiplies least. The outermost jit decides.
 
     Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 
@@ -248,10 +251,11 @@ def jit(
             donate_argnames=donate_argnames,
             inline=inline,
             keep_unused=keep_unused,
+            fastmath=fastmath,
         )
     if not callable(fun):
         raise TypeError(f"jit takes a function, not {type(fun).__name__}")
     options = Options(
-        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, keep_unused
+        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, keep_unused, fastmath
     )
     return Jitted(fun, options)

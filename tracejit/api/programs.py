@@ -78,6 +78,7 @@ class Program:
         self.donated = donated
         self.snapshots = snapshots
         self.num_outs = len(jaxpr.outs) - len(written)
+        self.fastmath = False
         self.layouts: dict[int, Any] = {}  # of the arguments that have to be in these (`Call.layout`)
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
@@ -116,7 +117,9 @@ class Program:
         if found is None:
             with LOCK:
                 if strides not in self.machine_code:
-                    self.machine_code[strides] = native.Compiled(self.jaxpr, strides, self._aliases())
+                    self.machine_code[strides] = native.Compiled(
+                        self.jaxpr, strides, self._aliases(), self.fastmath
+                    )
                 found = self.machine_code[strides]
         return found
 

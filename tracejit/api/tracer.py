@@ -73,6 +73,7 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
     program = Program(
         fun, jaxpr, sources, guards, out_tree, results, written, call.names(), donated, capture.snapshots
     )
+    program.fastmath = call.options.fastmath
     program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
 

@@ -36,21 +36,28 @@ class Compiled:
     """A jaxpr compiled for given input strides: call it with ndarrays of exactly the right types.
 
     `constants` are arrays inside of the jaxpr, which `run`, the native function, takes first.
-    `aliases` maps outputs to inputs whose memory they take. `stages` has the texts of what was compiled.
+    `aliases` maps outputs to inputs whose memory they take. `fastmath` allows what changes roundings.
     """
 
     count: ClassVar[int] = 0  # made in this process
 
-    def __init__(self, jaxpr: Jaxpr, in_strides: Strides, aliases: dict[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        jaxpr: Jaxpr,
+        in_strides: Strides,
+        aliases: dict[int, int] | None = None,
+        fastmath: bool = False,
+    ) -> None:
         start = time.perf_counter()
         with use_trace(ROOT):
             self.source_jaxpr = jaxpr
-            self.jaxpr, self.constants = lift(pipeline.run(expand(jaxpr)))
+            self.jaxpr, self.constants = lift(pipeline.run(expand(jaxpr), fastmath=fastmath))
             messages.debug(2, self.jaxpr)
             n = len(self.constants)
             strides = [element_strides(operand(x)) for x in self.constants]
             shifted = {out: n + arg for out, arg in (aliases or {}).items()}
             self.lowered = fuse.lower(self.jaxpr, [*strides, *in_strides], shifted)
+            self.lowered.program.fastmath = fastmath
             self.llvm = cpu.emit(self.lowered.program)
             messages.debug(4, self.llvm)
             self.code = machine.compile_llvm(self.llvm)

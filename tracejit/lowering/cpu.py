@@ -59,7 +59,7 @@ def emit(program: Program) -> str:
     """
     module = Module()
     vecmath.plan(module, program.body.stmts, vector_bits())
-    f = Function(module)
+    f = Function(module, contract=program.fastmath)
     body = Translator(f, program, Host(program))
     body.run()
     body.finish()

@@ -98,7 +98,7 @@ def emit_kernel(program: Program) -> str:
     """
     _check(program)
     module = Module(vector_variants=False)
-    f = Function(module)
+    f = Function(module, contract=program.fastmath)
     Translator(f, program, Device()).run()
     pointers = [f"ptr noalias %arg{b.slot}" for b in program.args]
     params = [f"i64 %param{n}" for n in range(len(program.params))]

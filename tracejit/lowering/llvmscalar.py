@@ -1,7 +1,7 @@
 """Scalar instructions of the loop IR as LLVM text: arithmetic, comparisons, conversions.
 
 Arithmetic is strict IEEE: the only flags ever written are `reassoc nsz`, on instructions that ask for
-them. float16 and bfloat16 are computed in float32 and rounded after every operation, which for + - * /
+them, and `contract` in programs with `fastmath`. float16 and bfloat16 are computed in float32 and rounded after every operation, which for + - * /
 and sqrt is the correctly rounded result, as NumPy's.
 """
 
@@ -147,7 +147,9 @@ def convert(f: Function, name: str, src: np.dtype, dst: np.dtype) -> str:
 
 def _float_op(f: Function, op: str, t: str, names: list[str], dtype: np.dtype, attr: Any) -> str:
     if op in _BINARY_FLOAT:
-        return f.let(f"{op} {_RELAXED.get(attr, '')}{t} {names[0]}, {names[1]}")
+        return f.let(
+            f"{op} {_RELAXED.get(attr, '')}{'contract ' if f.contract else ''}{t} {names[0]}, {names[1]}"
+        )
     if op == "fneg":
         return f.let(f"fneg {t} {names[0]}")
     args = ", ".join(f"{t} {n}" for n in names)

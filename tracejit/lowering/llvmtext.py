@@ -130,6 +130,7 @@ class Function:
     entry: list[str] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)  # of registers, by id
     label: str = "start"
+    contract: bool = False  # products and sums may become fused ones
     _count: int = 0
 
     def fresh(self) -> str:

@@ -295,7 +295,8 @@ class External:
 class Program:
     """One native entry. `args`: the buffers of the call's pointers, in order (inputs, then
     outputs); `externals` in table order; `params` the int64 values passed at every call;
-    `may_alias` pairs of different buffers that share memory (an output given an input's)."""
+    `may_alias` pairs of different buffers that share memory (an output given an input's);
+    `fastmath`: a product and a sum may be rounded once."""
 
     name: str
     body: Block
@@ -306,3 +307,4 @@ class Program:
     params: list[int] = field(default_factory=list)
     arena_bytes: int = 0
     may_alias: list[tuple[Buffer, Buffer]] = field(default_factory=list)
+    fastmath: bool = False

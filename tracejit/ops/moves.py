@@ -192,11 +192,11 @@ def sum_of_products(eqn: Any) -> Any:
     product = _made_by(eqn, 0, "mul")
     if product is None or product.aval.dtype.name not in ("float32", "float64", "complex64", "complex128"):
         return None
-    sides = [_spread(product, n) for n in (0, 1)]
-    if sides[0] is None or sides[1] is None:
+    first, second = _spread(product, 0), _spread(product, 1)
+    if first is None or second is None:
         return None
     summed = eqn.params["axes"]
-    for (x, xs), (y, ys) in (sides, sides[::-1]):
+    for (x, xs), (y, ys) in ((first, second), (second, first)):
         both = [a for a in xs if a in ys]
         contracted, batched = [a for a in both if a in summed], [a for a in both if a not in summed]
         free = [a for a in xs if a not in ys], [a for a in ys if a not in xs]

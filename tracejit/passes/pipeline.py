@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tracejit.config import config
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
+from tracejit.passes.chains import chains
 from tracejit.passes.cse import cse
 from tracejit.passes.dce import dce
 from tracejit.passes.fold import fold
@@ -23,12 +24,17 @@ Watch = Callable[[str, Jaxpr], None]
 #: Calls first, so that every later pass sees one flat program; dead code early, since
 #: derivatives leave much of it; loops before folding, since it hands constants to bodies;
 #: products and hoist after cse, so that each equation leaves once; dce sweeps up behind them.
-PASSES: tuple[Pass, ...] = (inline, dce, loops, fold, simplify, fold, cse, products, hoist, dce)
+PASSES: tuple[Pass, ...] = (inline, dce, loops, fold, simplify, fold, cse, chains, products, hoist, dce)
+#: Those that add and multiply in another order than was written.
+REORDERING = (chains,)
 
 
-def run(jaxpr: Jaxpr, watch: Watch | None = None) -> Jaxpr:
-    """`jaxpr` through all passes. `watch(name, jaxpr)` is called after each that changed it."""
+def run(jaxpr: Jaxpr, watch: Watch | None = None, fastmath: bool = False) -> Jaxpr:
+    """`jaxpr` through all passes, those of `REORDERING` with `fastmath` only. `watch(name, jaxpr)` is called
+    after each that changed it."""
     for p in PASSES:
+        if p in REORDERING and not fastmath:
+            continue
         new = p(jaxpr)
         if new is jaxpr:
             continue
