@@ -1,8 +1,8 @@
 """Scalar instructions of the loop IR as LLVM text: arithmetic, comparisons, conversions.
 
 Arithmetic is strict IEEE: the only flags ever written are `reassoc nsz`, on instructions that ask for
-them, and `contract` in programs with `fastmath`. float16 and bfloat16 are computed in float32 and rounded after every operation, which for + - * /
-and sqrt is the correctly rounded result, as NumPy's.
+them, and `contract` in programs with `fastmath`. float16 and bfloat16 are computed in float32 and rounded
+after every operation, which for + - * / and sqrt is the correctly rounded result, as NumPy's.
 """
 
 from __future__ import annotations
