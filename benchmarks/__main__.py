@@ -17,7 +17,7 @@ def main() -> int:
     _limit_threads(args.threads)
     # only now, since thread pools are made on import
     from benchmarks import peers as all_peers
-    from benchmarks import report, timing, workloads
+    from benchmarks import processes, report, timing, workloads
 
     wanted = args.peers.split(",") if args.peers else None
     peers = [
@@ -29,11 +29,16 @@ def main() -> int:
         else ({"middle"} if args.quick else {"small", "middle", "large"})
     )
     dtypes = set(args.dtypes.split(",")) if args.dtypes else ({"f8"} if args.quick else {"f8", "f4"})
-    cases = [c for w in workloads.load() for c in w.cases(sizes, dtypes) if re.search(args.only, c.label)]
+    every = [c for w in workloads.load() for c in w.cases(sizes, dtypes)]
+    every += [c for c in processes.CASES if c.size in sizes and c.dtype in dtypes]
+    cases = [c for c in every if re.search(args.only, c.label)]
     rows = []
     start = time.perf_counter()
     for n, case in enumerate(cases):
-        row = timing.measure(case, peers, 7 if args.quick else 21, 0.5 if args.quick else 3.0)
+        if isinstance(case, processes.ProcessCase):
+            row = case.measure(peers, 3 if args.quick else 11, 12.0 if args.quick else 60.0)
+        else:
+            row = timing.measure(case, peers, 7 if args.quick else 21, 0.5 if args.quick else 3.0)
         rows.append(row)
         ratio = "" if row.ratio is None else f"{row.ratio:6.2f}x {row.best_peer}"
         times = "  ".join(f"{k} {v:.4g}" for k, v in row.ms.items())

@@ -55,6 +55,10 @@ class Case:
     dtype: str
 
     @property
+    def family(self) -> str:
+        return self.workload.family
+
+    @property
     def label(self) -> str:
         w = self.workload
         mode = "" if w.mode == "forward" else f" {w.mode.replace('_', ' ')}"

@@ -66,8 +66,8 @@ def summary(rows: list[Row]) -> str:
     ratios = [r.ratio for r in rows if r.ratio is not None]
     out = [f"Best peer / tracejit: geometric mean {geometric_mean(ratios):.2f} over {len(ratios)} rows,"
            f" smallest {min(ratios, default=math.nan):.2f}."]  # fmt: skip
-    for family in dict.fromkeys(r.case.workload.family for r in rows):
-        some = [r.ratio for r in rows if r.case.workload.family == family and r.ratio is not None]
+    for family in dict.fromkeys(r.case.family for r in rows):
+        some = [r.ratio for r in rows if r.case.family == family and r.ratio is not None]
         if some:
             out.append(f"- {family}: {geometric_mean(some):.2f} ({len(some)} rows, smallest {min(some):.2f})")
     for peer in dict.fromkeys(n for r in rows for n in r.ms if n != "tracejit"):
@@ -86,7 +86,7 @@ def write_json(path: Path, rows: list[Row], env: dict[str, Any]) -> None:
         "rows": [
             {
                 "workload": r.case.label,
-                "family": r.case.workload.family,
+                "family": r.case.family,
                 "size": r.case.size,
                 "dtype": r.case.dtype,
                 "milliseconds": r.ms,

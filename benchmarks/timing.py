@@ -7,12 +7,15 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.peers import NotHere, Peer
 from benchmarks.registry import Case
+
+if TYPE_CHECKING:
+    from benchmarks.processes import ProcessCase
 
 #: A sample lasts about this long: many calls of a fast function, one of a slow one.
 SAMPLE_SECONDS = 0.004
@@ -23,7 +26,7 @@ MAX_CALLS = 2000
 class Row:
     """A case measured: milliseconds a call by peer, and why peers are missing."""
 
-    case: Case
+    case: Case | ProcessCase
     ms: dict[str, float] = field(default_factory=dict)
     first_call: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
