@@ -97,6 +97,11 @@ def derived(w: Workload, f: Callable[..., Any], t: Any) -> Callable[..., Any]:
     return make[w.mode](f, argnums=w.argnums)
 
 
+def transformations(t: Any) -> dict[str, Any]:
+    """Those that workloads call themselves."""
+    return {name: getattr(t, name) for name in ("vmap", "jacfwd", "grad", "jvp")}
+
+
 # ---------------------------------------------------------------- the peers
 
 
@@ -105,7 +110,7 @@ class NumPy(Peer):
 
     @functools.cached_property
     def lib(self) -> Any:
-        return types.SimpleNamespace(np=np, name=self.name)
+        return types.SimpleNamespace(np=np, special=importlib.import_module("scipy.special"), name=self.name)
 
     def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
         if w.mode != "forward":
@@ -119,7 +124,10 @@ class Tracejit(Peer):
     @functools.cached_property
     def lib(self) -> Any:
         tj = importlib.import_module("tracejit")
-        return types.SimpleNamespace(np=np, lax=tj.lax, vmap=tj.vmap, jacfwd=tj.jacfwd, name=self.name)
+        special = importlib.import_module("scipy.special")
+        return types.SimpleNamespace(
+            np=np, special=special, lax=tj.lax, name=self.name, **transformations(tj)
+        )
 
     def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
         tj = importlib.import_module("tracejit")
@@ -136,7 +144,10 @@ class Jax(Peer):
         jax = importlib.import_module("jax")
         jax.config.update("jax_enable_x64", True)
         jnp = importlib.import_module("jax.numpy")
-        return types.SimpleNamespace(np=jnp, lax=jax.lax, vmap=jax.vmap, jacfwd=jax.jacfwd, name=self.name)
+        special = importlib.import_module("jax.scipy.special")
+        return types.SimpleNamespace(
+            np=jnp, special=special, lax=jax.lax, name=self.name, **transformations(jax)
+        )
 
     def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
         lib = self.lib
@@ -200,7 +211,7 @@ class Torch(Peer):
 
     def run_by_hand(self, w: Workload, args: tuple[Any, ...]) -> Run:
         torch = importlib.import_module("torch")
-        placed = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args]
+        placed = _placed(torch, args)
         f = w.by_hand["torch"](w.mode, *placed)
         if self.compiled:
             f = torch.compile(f, dynamic=False)
@@ -208,6 +219,12 @@ class Torch(Peer):
 
     def to_numpy(self, result: Any) -> list[np.ndarray]:
         return [np.asarray(x.detach() if hasattr(x, "detach") else x) for x in _leaves(result)]
+
+
+def _placed(torch: Any, x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(_placed(torch, y) for y in x)
+    return torch.from_numpy(x) if isinstance(x, np.ndarray) else x
 
 
 class TorchEager(Torch):

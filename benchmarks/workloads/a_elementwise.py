@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.by_torch import by_torch
 from benchmarks.registry import workload
 
 SIZES = {"small": {"n": 1000}, "middle": {"n": 100_000}, "large": {"n": 4_000_000}}
@@ -22,6 +23,14 @@ for _name, _low, _high in (
     @workload(_name, "elementwise", make=_make, sizes=SIZES)
     def _unary(lib: Any, x: Any, name: str = _name) -> Any:
         return getattr(lib.np, name)(x)
+
+
+@workload(
+    "erf", "elementwise", make=lambda rng, dtype, n: (rng.uniform(-4, 4, n).astype(dtype),), sizes=SIZES,
+    by_hand={"torch": by_torch(lambda torch, x: torch.erf(x))},
+)  # fmt: skip
+def _erf(lib: Any, x: Any) -> Any:
+    return lib.special.erf(x)
 
 
 def _two(rng: Any, dtype: Any, n: int) -> tuple[Any, ...]:

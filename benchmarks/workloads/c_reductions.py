@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.by_torch import by_torch
 from benchmarks.registry import workload
 
 MATRIX = {"small": {"m": 16, "n": 64}, "middle": {"m": 512, "n": 256}, "large": {"m": 4096, "n": 512}}
@@ -18,19 +19,28 @@ def vector(rng: Any, dtype: Any, n: int) -> tuple[Any, ...]:
     return (rng.standard_normal(n).astype(dtype),)
 
 
-@workload("softmax", "reductions", make=matrix, sizes=MATRIX)
+@workload(
+    "softmax", "reductions", make=matrix, sizes=MATRIX,
+    by_hand={"torch": by_torch(lambda torch, x: torch.softmax(x, dim=1))},
+)  # fmt: skip
 def softmax(lib: Any, x: Any) -> Any:
     e = lib.np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
 
-@workload("layernorm", "reductions", make=matrix, sizes=MATRIX)
+@workload(
+    "layernorm", "reductions", make=matrix, sizes=MATRIX,
+    by_hand={"torch": by_torch(lambda torch, x: torch.nn.functional.layer_norm(x, x.shape[1:]))},
+)  # fmt: skip
 def layernorm(lib: Any, x: Any) -> Any:
     d = x - x.mean(axis=1, keepdims=True)
     return d / lib.np.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5)
 
 
-@workload("logsumexp", "reductions", make=vector, sizes=VECTOR, modes=("forward", "grad"))
+@workload(
+    "logsumexp", "reductions", make=vector, sizes=VECTOR, modes=("forward", "grad"),
+    by_hand={"torch": by_torch(lambda torch, x: torch.logsumexp(x, 0))},
+)  # fmt: skip
 def logsumexp(lib: Any, x: Any) -> Any:
     m = x.max()
     return lib.np.log(lib.np.exp(x - m).sum()) + m
@@ -78,7 +88,8 @@ def gather(lib: Any, x: Any, i: Any) -> Any:
 
 
 @workload(
-    "gather and square, its scatter-add", "sorting and indexing", make=lookup, sizes=VECTOR, modes=("grad",)
-)
+    "gather and square, its scatter-add", "sorting and indexing", make=lookup, sizes=VECTOR, modes=("grad",),
+    by_hand={"torch": by_torch(lambda torch, x, i: x[i].square().sum())},
+)  # fmt: skip
 def gather_squares(lib: Any, x: Any, i: Any) -> Any:
     return (x[i] ** 2).sum()

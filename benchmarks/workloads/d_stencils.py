@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.by_torch import by_torch
 from benchmarks.registry import workload
 
 PLANE = {"small": {"n": 64}, "middle": {"n": 512}, "large": {"n": 2000}}
@@ -26,6 +27,7 @@ def heat(lib: Any, u: Any) -> Any:
     make=lambda rng, dtype, n: (rng.standard_normal((n, n)).astype(dtype),),
     sizes=PLANE,
     modes=("grad",),
+    by_hand={"torch": by_torch(lambda torch, u: heat(None, u).square().sum())},
 )
 def heat_energy(lib: Any, u: Any) -> Any:
     return (heat(lib, u) ** 2).sum()
@@ -50,6 +52,7 @@ def laplacian(lib: Any, u: Any) -> Any:
     make=lambda rng, dtype, n: (rng.standard_normal((n, n, n)).astype(dtype),),
     sizes=BOX,
     modes=("grad",),
+    by_hand={"torch": by_torch(lambda torch, u: laplacian(None, u).square().sum())},
 )
 def dirichlet(lib: Any, u: Any) -> Any:
     return (laplacian(lib, u) ** 2).sum()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.by_torch import by_torch
 from benchmarks.registry import workload
 
 
@@ -18,6 +19,12 @@ def attention_data(rng: Any, dtype: Any, t: int, d: int) -> tuple[Any, ...]:
 ATTENTION = {"small": {"t": 16, "d": 32}, "middle": {"t": 128, "d": 64}, "large": {"t": 512, "d": 256}}
 
 
+def torch_attention(torch: Any, x: Any, w: Any) -> Any:
+    q, k, v = x @ w[0], x @ w[1], x @ w[2]
+    y = x + torch.softmax(q @ k.T / x.shape[-1] ** 0.5, dim=-1) @ v @ w[3]
+    return (y * y).sum()
+
+
 @workload(
     "attention block",
     "networks",
@@ -25,6 +32,7 @@ ATTENTION = {"small": {"t": 16, "d": 32}, "middle": {"t": 128, "d": 64}, "large"
     sizes=ATTENTION,
     modes=("forward", "grad"),
     argnums=1,
+    by_hand={"torch": by_torch(torch_attention, 1)},
 )
 def attention(lib: Any, x: Any, w: Any) -> Any:
     """One head with a residual; the sum of squares where it is differentiated."""
@@ -43,6 +51,12 @@ def mlp_data(rng: Any, dtype: Any, batch: int, width: int) -> tuple[Any, ...]:
     return weights, scaled(batch, width), scaled(batch, width)
 
 
+def torch_perceptron(torch: Any, weights: Any, x: Any, y: Any) -> Any:
+    for w in weights:
+        x = torch.tanh(x @ w)
+    return ((x - y) ** 2).mean()
+
+
 @workload(
     "4-layer perceptron",
     "networks",
@@ -53,6 +67,7 @@ def mlp_data(rng: Any, dtype: Any, batch: int, width: int) -> tuple[Any, ...]:
         "large": {"batch": 512, "width": 512},
     },
     modes=("value_and_grad",),
+    by_hand={"torch": by_torch(torch_perceptron)},
 )
 def perceptron(lib: Any, weights: Any, x: Any, y: Any) -> Any:
     for w in weights:
@@ -67,6 +82,12 @@ def images(rng: Any, dtype: Any, batch: int, size: int, channels: int) -> tuple[
     return (k1.astype(dtype), k2.astype(dtype)), x.astype(dtype)
 
 
+def torch_convolutions(torch: Any, kernels: Any, x: Any) -> Any:
+    for k in kernels:
+        x = torch.relu(torch.nn.functional.conv2d(x, k, padding="same"))
+    return (x * x).mean()
+
+
 @workload(
     "two convolutions",
     "networks",
@@ -78,6 +99,7 @@ def images(rng: Any, dtype: Any, batch: int, size: int, channels: int) -> tuple[
     },
     modes=("value_and_grad",),
     avoid={"autograd": "has no fast convolution", "numpy": "has no convolution"},
+    by_hand={"torch": by_torch(torch_convolutions)},
 )
 def convolutions(lib: Any, kernels: Any, x: Any) -> Any:
     for k in kernels:

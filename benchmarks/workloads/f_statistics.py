@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.by_torch import by_torch
 from benchmarks.registry import workload
 
 
@@ -76,11 +77,35 @@ def points(rng: Any, dtype: Any, n: int, k: int, d: int) -> tuple[Any, ...]:
     },
     modes=("grad",),
     rtol={"f8": 1e-7, "f4": 1e-2},
+    by_hand={"torch": by_torch(lambda torch, centres, x: torch.cdist(x, centres).square().amin(dim=1).sum())},
 )
 def kmeans(lib: Any, centres: Any, x: Any) -> Any:
     xp = lib.np
     a = (x * x).sum(axis=1)[:, None] - 2 * x @ centres.T + (centres * centres).sum(axis=1)[None]
     return xp.min(a, axis=1).sum()
+
+
+def curvature_by_jvp(lib: Any) -> Any:
+    """GradBench's direction and diagonal of the Hessian: the gradient, and the product of the Hessian with ones."""
+
+    def both(centres: Any, x: Any) -> Any:
+        g = lib.grad(lambda c: kmeans(lib, c, x))
+        return lib.jvp(g, (centres,), (lib.np.ones_like(centres),))
+
+    return both
+
+
+@workload(
+    "k-means gradient and Hessian diagonal",
+    "statistics",
+    make=points,
+    sizes={"small": {"n": 200, "k": 5, "d": 3}, "middle": {"n": 2000, "k": 50, "d": 8},
+           "large": {"n": 10000, "k": 1000, "d": 16}},
+    avoid={"numpy": "no derivatives", "torch": "not written for PyTorch", "autograd": "has no such product"},
+    rtol={"f8": 1e-7, "f4": 1e-2},
+)  # fmt: skip
+def kmeans_second_order(lib: Any, centres: Any, x: Any) -> Any:
+    return curvature_by_jvp(lib)(centres, x)
 
 
 def regression(rng: Any, dtype: Any, n: int, m: int) -> tuple[Any, ...]:
@@ -95,6 +120,7 @@ def regression(rng: Any, dtype: Any, n: int, m: int) -> tuple[Any, ...]:
     make=regression,
     sizes={"small": {"n": 100, "m": 8}, "middle": {"n": 2048, "m": 64}, "large": {"n": 16392, "m": 128}},
     modes=("grad",),
+    by_hand={"torch": by_torch(lambda torch, w, x, y: (x @ w - y).square().sum() / 2)},
 )
 def least_squares(lib: Any, w: Any, x: Any, y: Any) -> Any:
     r = x @ w - y

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.by_torch import by_torch
 from benchmarks.registry import workload
 
 
@@ -19,12 +20,21 @@ def start_and_direction(rng: Any, dtype: Any, n: int) -> tuple[Any, ...]:
 SIZES = {"small": {"n": 10}, "middle": {"n": 10_000}, "large": {"n": 1_000_000}}
 
 
-@workload("Rosenbrock", "optimisation", make=start, sizes=SIZES, modes=("grad",))
+def torch_rosenbrock(torch: Any, x: Any) -> Any:
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+IN_TORCH = {"torch": by_torch(torch_rosenbrock)}
+
+
+@workload("Rosenbrock", "optimisation", make=start, sizes=SIZES, modes=("grad",), by_hand=IN_TORCH)
 def rosenbrock(lib: Any, x: Any) -> Any:
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
 
-@workload("Rosenbrock", "optimisation", make=start_and_direction, sizes=SIZES, modes=("hvp",))
+@workload(
+    "Rosenbrock", "optimisation", make=start_and_direction, sizes=SIZES, modes=("hvp",), by_hand=IN_TORCH
+)
 def rosenbrock_hvp(lib: Any, x: Any) -> Any:
     return rosenbrock(lib, x)
 
