@@ -49,7 +49,7 @@ class Env:
         for n, sign in enumerate(SIGNS):
             space: dict[str, Any] = {} if self.outer is None else dict(self.outer.spaces[n])
             space.update(np=np, L=Plain(sign))
-            space.update({k: own(v[n]) for k, v in self.parameters.items()})
+            space.update({k: given(v[n]) for k, v in self.parameters.items()})
             self.spaces.append(space)
         for text in [*self.start, *(line.source() for line in self.lines)]:
             self.run(text)
@@ -72,7 +72,7 @@ class Env:
         """A parameter of a body, with a value for each execution."""
         self.parameters[name] = values
         for space, v in zip(self.spaces, values, strict=True):
-            space[name] = own(v)
+            space[name] = given(v)
         self.names.append(name)
 
     def add(self, line: Line) -> bool:
@@ -181,6 +181,11 @@ class Env:
 
     def values(self, name: str) -> list[Any]:
         return [s[name] for s in self.spaces]
+
+
+def given(x: Any) -> Any:
+    """What a body gets for a parameter: its own copy; the index of a loop may be a Python integer."""
+    return x if type(x) is int else own(x)
 
 
 def leaves(x: Any) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,19 @@ def test_plain_operands_are_numpys() -> None:
 def test_made_ufuncs_are_refused() -> None:
     with pytest.raises(UnsupportedFunctionError):
         tj.jit(lambda x: np.frompyfunc(lambda v: v, 1, 1)(x))(np.ones(3))
+
+
+@pytest.mark.parametrize("name", ["power", "pow", "float_power"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.complex128, np.int64])
+def test_a_scalar_exponent_of_one_half(name: str, dtype: Any) -> None:
+    """NumPy takes a square root, but of float16 and complex numbers: the sign of zero and -inf tell."""
+    f = getattr(np, name)
+    x = np.array([4, 9, 0] if dtype in (np.int64, np.complex128) else [4, 0.0, -0.0, np.inf, -np.inf, -2])
+    x = x.astype(dtype)
+    for y in (0.5, dtype(0.5)) if dtype is not np.int64 else (0.5,):
+        with np.errstate(all="ignore"):
+            want, got = f(x, y), tj.jit(lambda x, y=y: f(x, y))(x)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+        if dtype is not np.complex128:
+            np.testing.assert_array_equal(np.signbit(got[want == 0]), np.signbit(want[want == 0]))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.values import Value
 from tracejit.numpy.dispatch import cast, dtype_of, filled, shape_of
 from tracejit.ops import arithmetic as ar
 from tracejit.ops import compare as co
@@ -129,6 +130,15 @@ def _lexicographic(op: Callable[..., Any], wins: Callable[..., Any]) -> Callable
     return of
 
 
+def _power(x: Any, y: Any) -> Any:
+    """x ** y. NumPy's loops for float32 and float64 take a scalar exponent of one half for a square root,
+    which is NaN of -inf and keeps the sign of zero."""
+    known = not isinstance(y, Value) and np.ndim(y) == 0
+    if known and y == 0.5 and dtype_of(x).name in ("float32", "float64"):
+        return tr.sqrt(x)
+    return ar.pow(x, y)
+
+
 TABLE: dict[str, Callable[..., Any]] = {
     "add": _by_kind(co.or_, ar.add),
     "subtract": ar.sub,
@@ -141,8 +151,8 @@ TABLE: dict[str, Callable[..., Any]] = {
     "fmod": ar.fmod,
     "divmod": fl.divmod,
     "modf": fl.modf,
-    "power": ar.pow,
-    "pow": ar.pow,
+    "power": _power,
+    "pow": _power,
     "float_power": ar.pow,
     "negative": ar.neg,
     "positive": _positive,

@@ -278,7 +278,8 @@ def _double_word_pow(k: Any, x: Any, n: int) -> Any:
         base = (r, fma(k.neg(x), r, k.const(1.0, x.dtype)) * r)
     high, low = _power(abs(n), base, product)
     total = high + low
-    return k.select(k.isnan(total), high, total)  # infinities: inf - inf in the low word
+    # The low word of infinities is NaN, and that of a negative zero a positive one.
+    return k.select(fabs(k, total) > 0, total, high)
 
 
 def power(k: Any, x: Any, y: Any) -> Any:

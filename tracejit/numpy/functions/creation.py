@@ -12,7 +12,7 @@ from tracejit.errors import ShapeError
 from tracejit.interpreters.stage import SMALL_CONSTANT
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.dispatch import (
     cast,
     convert,
@@ -257,25 +257,37 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any
     if type(a) is Box:
         if dtype is not None and a.aval.dtype != dtypes.canonical(dtype):
             return a.astype(dtype)
-        return array(a) if a.weak else a  # an array is no Python scalar to promotion
+        if a.weak or not _lies_in(a, order):  # an array is no Python scalar to promotion
+            return array(a)
+        return a
     if isinstance(a, np.ndarray) or not is_tracing():
         return np.asarray(a, dtype, order)
     return _array(a, dtype)
 
 
+def _lies_in(x: Box, order: Any) -> bool:
+    """Whether NumPy would take the array as one of this order as it is."""
+    return order not in ("C", "F") or members.is_contiguous(x, order)
+
+
 _array.__name__, _asarray.__name__ = "array", "asarray"
 array_ = creates(np.array, "array")(_array)
-for _np in (np.asarray, np.asanyarray, np.ascontiguousarray):
+for _np in (np.asarray, np.asanyarray):
     creates(_np, _np.__name__)(_asarray)
+
+
+@creates(np.ascontiguousarray, "ascontiguousarray")
+def ascontiguousarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """The array itself if it lies in C order, otherwise a copy; of one dimension at least."""
+    x = _asarray(a, dtype, "C", **kwargs)
+    return x if np.ndim(x) else x.reshape(1)
 
 
 @creates(np.asfortranarray, "asfortranarray")
 def asfortranarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """The array itself if it has one dimension, otherwise a copy: traced arrays are in C order."""
-    x = _asarray(a, dtype, **kwargs)
-    if type(x) is Box:
-        return array(x) if x.ndim > 1 else x
-    return np.asfortranarray(x)
+    """The array itself if it lies in Fortran's order, otherwise a copy; of one dimension at least."""
+    x = _asarray(a, dtype, "F", **kwargs)
+    return x if np.ndim(x) else x.reshape(1)
 
 
 @implements(np.copy, "copy")
