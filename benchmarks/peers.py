@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import types
 from collections.abc import Callable
 from typing import Any
@@ -240,9 +241,43 @@ class TorchEager(Torch):
 
 
 class DrJit(Peer):
-    """Hand-written programs only."""
+    """Hand-written functions of single elements. Dr.Jit traces at every call. With some versions of LLVM its
+    inverse functions end the process, so the rows are few."""
 
     name, needs = "drjit", ("drjit",)
+
+    @functools.cached_property
+    def lib(self) -> Any:
+        return types.SimpleNamespace(np=importlib.import_module("drjit"), name=self.name)
+
+    def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        raise NotHere("not written for Dr.Jit")
+
+    def run_by_hand(self, w: Workload, args: tuple[Any, ...]) -> Run:
+        """`by_hand` is a function `(np, *args)` of single elements; in reverse mode the gradient of its sum."""
+        dr, placed = self._placed(args)
+        chosen = (w.argnums,) if isinstance(w.argnums, int) else w.argnums
+
+        def finish(out: Any) -> Any:
+            dr.eval(out)
+            dr.sync_thread()
+            return out
+
+        def gradient() -> Any:
+            xs = [type(x)(dr.detach(x)) for x in placed]
+            for n in chosen:
+                dr.enable_grad(xs[n])
+            dr.backward(w.by_hand["drjit"](self.lib.np, *xs))
+            return finish([dr.grad(xs[n]) for n in chosen])
+
+        forward = lambda: finish(w.by_hand["drjit"](self.lib.np, *placed))  # noqa: E731
+        return forward if w.mode == "forward" else gradient
+
+    def _placed(self, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+        llvm = importlib.import_module("drjit.llvm.ad")
+        self.lib.np.set_thread_count(int(os.environ.get("OMP_NUM_THREADS", "1")))
+        kinds = {"f8": llvm.Float64, "f4": llvm.Float}
+        return importlib.import_module("drjit"), [kinds[a.dtype.str[1:]](a) for a in args]
 
     def to_numpy(self, result: Any) -> list[np.ndarray]:
         return [np.asarray(x.numpy() if hasattr(x, "numpy") else x) for x in _leaves(result)]

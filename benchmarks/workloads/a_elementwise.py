@@ -20,7 +20,12 @@ for _name, _low, _high in (
     def _make(rng: Any, dtype: Any, n: int, low: float = _low, high: float = _high) -> tuple[Any, ...]:
         return (rng.uniform(low, high, n).astype(dtype),)
 
-    @workload(_name, "elementwise", make=_make, sizes=SIZES)
+    in_drjit = {"drjit": lambda np_, x, name=_name: getattr(np_, name)(x)}
+
+    @workload(
+        _name, "elementwise", make=_make, sizes=SIZES,
+        by_hand=in_drjit if _name in ("exp", "log", "sin", "cos", "tan", "sqrt") else {},
+    )  # fmt: skip
     def _unary(lib: Any, x: Any, name: str = _name) -> Any:
         return getattr(lib.np, name)(x)
 

@@ -68,7 +68,7 @@ def _not_here() -> Exception:
     "elementwise",
     make=market,
     sizes=SIZES,
-    by_hand={"torch": torch_price, "numba": numba_price},
+    by_hand={"torch": torch_price, "numba": numba_price, "drjit": price},
 )
 def black_scholes(lib: Any, *args: Any) -> Any:
     return price(lib.np, *args)
@@ -81,7 +81,7 @@ def black_scholes(lib: Any, *args: Any) -> Any:
     sizes=SIZES,
     modes=("grad",),
     argnums=(0, 1, 2, 3, 4),
-    by_hand={"torch": torch_price},
+    by_hand={"torch": torch_price, "drjit": price},
     rtol={"f8": 1e-8, "f4": 2e-2},
 )
 def greeks(lib: Any, *args: Any) -> Any:
@@ -92,10 +92,15 @@ COEFFICIENTS = tuple((np.random.default_rng(7).normal(size=100) / np.arange(1, 1
 
 
 @workload("equation of state, 100 terms", "elementwise", make=lambda rng, dtype, n: tuple(
-    rng.uniform(0.1, 0.9, n).astype(dtype) for _ in range(3)), sizes=SIZES)  # fmt: skip
+    rng.uniform(0.1, 0.9, n).astype(dtype) for _ in range(3)), sizes=SIZES,
+    by_hand={"drjit": lambda np_, s, t, p: polynomial(s, t, p, np_.sqrt(s))})  # fmt: skip
 def equation_of_state(lib: Any, s: Any, t: Any, p: Any) -> Any:
     """A polynomial of salinity, temperature and pressure with a root, of the kind that oceanography uses."""
     root = lib.np.sqrt(s)
+    return polynomial(s, t, p, root)
+
+
+def polynomial(s: Any, t: Any, p: Any, root: Any) -> Any:
     total = 0 * s
     for n, c in enumerate(COEFFICIENTS):
         total = total + c * (t, root, p)[n % 3] * (s, p, t)[(n // 3) % 3] * (p, t, root)[(n // 9) % 3]
