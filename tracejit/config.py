@@ -14,6 +14,8 @@ override the same setting, the one that ends last restores what it found; set it
     cache_size            TRACEJIT_CACHE_SIZE         compiled functions kept in memory, over all functions
     cache                 TRACEJIT_CACHE              machine code on disk: on, off, ro (read only), a folder, ro:FOLDER
     cache_mb              TRACEJIT_CACHE_MB           megabytes of it that are kept, the last used ones
+    num_threads           TRACEJIT_NUM_THREADS        threads that a large loop is shared among; the processors
+                                                      that the process may use, unless set
     debug_nans            TRACEJIT_DEBUG_NANS         raise at the operation that gives a NaN
     debug_infs            TRACEJIT_DEBUG_INFS         raise at the operation that gives an infinity
     log_compiles          TRACEJIT_LOG_COMPILES       log each compilation, and why functions are traced again
@@ -23,12 +25,15 @@ override the same setting, the one that ends last restores what it found; set it
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tracejit.errors import SettingValueError, UnknownSettingError
+
+_MAX_THREADS = 1024
 
 
 def _flag(name: str) -> bool:
@@ -51,6 +56,13 @@ def _number(name: str, default: int, low: int = 0) -> int:
     return max(int(text), low) if text.lstrip("-").isdigit() else default
 
 
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @dataclass
 class Config:
     """The settings of this process. Assigning checks names and values.
@@ -64,6 +76,7 @@ class Config:
     cache_size: int = 4096
     cache: str = "on"
     cache_mb: int = 512
+    num_threads: int = field(default_factory=_processors)
     debug_nans: bool = False
     debug_infs: bool = False
     log_compiles: bool = False
@@ -73,12 +86,19 @@ class Config:
     # are looked for, and whether calls may go straight to machine code.
     checks: bool = field(init=False, default=False)
     fast: bool = field(init=False, default=True)
+    # num_threads where native code reads it.
+    thread_count: ctypes.c_int64 = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__setattr__("thread_count", ctypes.c_int64(self.num_threads))
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, _checked(name, value))
         checks = self.debug_nans or self.debug_infs
         super().__setattr__("checks", checks)
         super().__setattr__("fast", not checks and not self.disable_jit)
+        if name == "num_threads" and hasattr(self, "thread_count"):
+            self.thread_count.value = self.num_threads
 
     def update(self, name: str, value: Any) -> None:
         """Change one setting. Names of JAX, such as "jax_debug_nans", mean the setting without "jax_".
@@ -109,7 +129,9 @@ _WANTED = {
     "cache_size": "a positive integer",
     "cache": "'on', 'off', 'ro', a folder, or 'ro:' and a folder",
     "cache_mb": "a positive integer",
+    "num_threads": f"an integer from 1 to {_MAX_THREADS}",
 }
+_RANGES = {"debug": (0, 4), "cache_size": (1, None), "cache_mb": (1, None), "num_threads": (1, _MAX_THREADS)}
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -125,7 +147,7 @@ def _checked(name: str, value: Any) -> Any:
         if type(value) is str or isinstance(value, os.PathLike):
             return _folder(value)
         raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
-    low, high = (0, 4) if name == "debug" else (1, None)
+    low, high = _RANGES[name]
     number = type(value) in (int, bool) and low <= value and (high is None or value <= high)
     if not number:
         raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
@@ -139,6 +161,7 @@ config = Config(
     cache_size=_number("TRACEJIT_CACHE_SIZE", 4096, low=1),
     cache=_folder(os.environ.get("TRACEJIT_CACHE", "on")),
     cache_mb=_number("TRACEJIT_CACHE_MB", 512, low=1),
+    num_threads=min(_number("TRACEJIT_NUM_THREADS", _processors(), low=1), _MAX_THREADS),
     debug_nans=_flag("TRACEJIT_DEBUG_NANS"),
     debug_infs=_flag("TRACEJIT_DEBUG_INFS"),
     log_compiles=_flag("TRACEJIT_LOG_COMPILES"),

@@ -7,6 +7,7 @@ against the bounds of its buffer, so it also finds accesses that native code wou
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy as np
@@ -194,9 +195,26 @@ class _Machine:
         return {"for": self.loop, "while": self.while_, "if": self.if_}[name]
 
     def loop(self, s: For) -> None:
-        span = range(int(self.value(s.start)), int(self.value(s.stop)))
+        span = list(range(int(self.value(s.start)), int(self.value(s.stop))))
+        if s.independent and not s.down:
+            self.in_any_order(s, span)
+            return
         for i in reversed(span) if s.down else span:
             self.setfor(s, i)
+
+    def in_any_order(self, s: For, span: list[int]) -> None:
+        """Independent iterations, what one leaves behind taken from the next; the first failure counts."""
+        failures: dict[int, Failed] = {}
+        random.Random(len(span)).shuffle(span)
+        for i in span:
+            for b in s.private:
+                self.memory.pop(b, None)
+            try:
+                self.setfor(s, i)
+            except Failed as e:
+                failures[i] = e
+        if failures:
+            raise failures[min(failures)]
 
     def while_(self, s: While) -> None:
         while True:

@@ -138,3 +138,19 @@ class CallbackArgumentError(TracejitError, TypeError, ValueError):
         import numpy as np, tracejit as tj
         tj.pure_callback(np.sin, "float64", 1.0)
     """
+
+
+class ForkedCallError(TracejitError, RuntimeError):
+    """A signal handler forked the process in the middle of a compiled loop, and the child went on.
+
+    Threads share large loops, and a child has only one of them: its copy of the call cannot end. The
+    parent's call goes on as if nothing had happened.
+    """
+
+    code = "TJ195"
+    cause = "this process was forked by a signal handler while threads shared a loop of the call."
+    remedies = (
+        "end the child in the handler: os._exit, or one of the os.exec functions",
+        "let the handler set a flag, and fork after the call",
+        "tj.config.num_threads = 1 in programs whose handlers fork",
+    )

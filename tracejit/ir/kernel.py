@@ -59,9 +59,10 @@ class Reduce(Kernel):
     `index` is the int64 position in the flattened reduced axes in C order, and
     `finish(k, state, dtype)` the output scalar (`dtype`: the output's).
     `tree='sum'` asks for the blocked, vectorised, compensated summation tree;
-    'reassoc' says the step may be reordered freely (max, any, integer sum);
-    'ordered' that it may not. `extreme(k, x, y)` (or None) says that the state of floats is
-    (extreme element, its first index): the one of two that it keeps, NaN if either is.
+    'reassoc' says the step may be reordered freely (max, any, integer sum), so that it also takes a
+    state of one scalar in the place of x; 'ordered' that it may not. `extreme(k, x, y)` (or None) says
+    that the state of floats is (extreme element, its first index): the one of two that it keeps, NaN if
+    either is.
     """
 
     init: Callable[..., tuple]

@@ -22,6 +22,8 @@ class Accumulator:
     """The state of one reduction in slots."""
 
     blocked = False
+    #: Whether parts of the range may be reduced on their own: `partial` of each is then taken in by `take`.
+    splits = False
     searches = False  # whether a block whose result is better than those before is read again
 
     def __init__(self, k: Recorder, eqn: Eqn) -> None:
@@ -31,6 +33,7 @@ class Accumulator:
         self.initial = self.form.init(k, eqn.invars[0].aval.dtype)
         self.slots = [k.slot(x, "acc") for x in self.initial]
         self.vector = self.form.tree != "ordered"
+        self.splits = self.vector and len(self.slots) == 1
 
     def add(self, x: Any, position: Any) -> None:
         """Take in one element."""
@@ -47,6 +50,14 @@ class Accumulator:
 
     def prepare(self) -> None:
         """There will be blocks; called outside of all loops over them."""
+
+    def partial(self) -> Any:
+        """What the elements of one block come to."""
+        return self.k.get(self.slots[0])
+
+    def take(self, partial: Any) -> None:
+        """Take in a block of which another accumulator has this result."""
+        self.add(partial, 0)
 
     def result(self) -> Any:
         """The output's scalar."""
@@ -84,6 +95,10 @@ class Sum(Accumulator):
         start = self.initial[0]
         self.totals = [self.k.slot(start, "sum"), self.k.slot(self.k.const(0, start.dtype), "err")]
 
+    def take(self, partial: Any) -> None:
+        self.k.set(self.slots[0], partial)
+        self.close_block()
+
     def result(self) -> Any:
         k = self.k
         if not self.totals:
@@ -99,7 +114,7 @@ class Search(Accumulator):
 
     def __init__(self, k: Recorder, eqn: Eqn) -> None:
         super().__init__(k, eqn)
-        self.vector = True
+        self.vector = self.splits = True
         self.best, self.where = self.slots
         self.top = k.slot(self.initial[0], "top")
         k.set(self.where, -1)
@@ -113,6 +128,12 @@ class Search(Accumulator):
 
     def add(self, x: Any, position: Any) -> None:
         self.k.set(self.top, self.form.extreme(self.k, self.k.get(self.top), x))
+
+    def partial(self) -> Any:
+        return self.k.get(self.top)
+
+    def take(self, partial: Any) -> None:
+        self.k.set(self.top, partial)
 
     def is_better(self) -> Any:
         """Whether the block that has just been run through has a better element than those before."""

@@ -46,6 +46,10 @@ class Context:
         self.homes[b] = self.body
         return b
 
+    def make_private(self, buffers: Sequence[Buffer]) -> None:
+        """The contents of these buffers do not outlive an execution of the innermost open block."""
+        self.homes.update(dict.fromkeys(buffers, self.k.block))
+
     def constant(self, dtype: np.dtype, value: float) -> Buffer:
         """A number in memory, written once where the program starts."""
         key = dtype, value
@@ -75,7 +79,7 @@ class Context:
         if plain and target.offset == source.offset == 0 and aval.size > _STACK:
             k.emit(Copy(target.buffer, source.buffer, k.const(aval.size, np.int64)))
             return
-        with loops(scope, shape) as idx:
+        with loops(scope, shape, independent=True) as idx:
             k.store(target.buffer, target.at(k, idx), k.load(source.buffer, source.at(k, idx)))
 
     # -- failures
@@ -97,19 +101,24 @@ def _capacity(d: Any) -> int:
 
 
 @contextlib.contextmanager
-def loops(scope: Scope, shape: Sequence[Any], vector: bool = True) -> Iterator[Index]:
-    """Loops over `shape`, outermost first; there is none for axes of size 1."""
+def loops(
+    scope: Scope, shape: Sequence[Any], vector: bool = True, independent: bool = False
+) -> Iterator[Index]:
+    """Loops over `shape`, outermost first; there is none for axes of size 1. An entry (start, stop) is a range."""
     with contextlib.ExitStack() as stack:
         idx: list[Any] = []
         last = max((n for n, d in enumerate(shape) if d != 1), default=-1)
         for n, d in enumerate(shape):
             one = type(d) is int and d == 1
-            idx.append(ZERO if one else stack.enter_context(_axis(scope, d, vector and n == last)))
+            idx.append(
+                ZERO if one else stack.enter_context(_axis(scope, d, vector and n == last, independent))
+            )
         yield tuple(idx)
 
 
-def _axis(scope: Scope, d: Any, vector: bool) -> Any:
-    return scope.k.loop(0, scope.extent(d), vector=vector)
+def _axis(scope: Scope, d: Any, vector: bool, independent: bool) -> Any:
+    start, stop = d if type(d) is tuple else (0, scope.extent(d))
+    return scope.k.loop(start, stop, vector=vector, independent=independent)
 
 
 def work_of(block: Block) -> int:

@@ -67,7 +67,7 @@ def _by_loops(body: Body, p: _Product) -> None:
     target = None if is_scalar else body.place(p.out)
     dtype = p.out.aval.dtype
     wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else dtype
-    with loops(body, (*p.batch, *p.m, *p.n), vector=False) as idx:
+    with loops(body, (*p.batch, *p.m, *p.n), vector=False, independent=True) as idx:
         b, m, n = _split(idx, len(p.batch), len(p.m))
         acc = k.slot(k.const(0, wide), "acc")
         with loops(body, p.k) as c:
@@ -299,7 +299,7 @@ def _permuted(body: Body, atom: Atom, batch: Any, rows: Any, columns: Any) -> St
     order = (*batch, *rows, *columns)
     shape = tuple(atom.aval.shape[n] for n in order)
     target = body.ctx.allocate(body, shape, atom.aval.dtype, "t")
-    with loops(body, shape) as idx:
+    with loops(body, shape, independent=True) as idx:
         body.put(target, idx, body.read(atom, _index(atom, (order, idx))))
     places = range(len(batch), len(order))
     got = _merge(target, shape, range(len(batch)), places[: len(rows)], places[len(rows) :])

@@ -6,11 +6,12 @@ The entry is `i32 @entry(ptr args, ptr params, ptr table, ptr arena, ptr status)
 from __future__ import annotations
 
 from tracejit.lowering import vecmath
+from tracejit.lowering.chunks import launch
 from tracejit.lowering.compile import vector_bits
 from tracejit.lowering.llvmbody import Translator
-from tracejit.lowering.llvmmemory import Target
+from tracejit.lowering.llvmmemory import Memory, Target
 from tracejit.lowering.llvmtext import Function, Module
-from tracejit.lowering.loopir import Buffer, External, Program
+from tracejit.lowering.loopir import Buffer, External, For, Program
 
 _ATTRIBUTES = 'nounwind "prefer-vector-width"="512"'
 
@@ -44,11 +45,33 @@ class Host(Target):
         where = f.let(f"getelementptr inbounds ptr, ptr %table, i64 {index}")
         return f.let(f"load ptr, ptr {where}, !invariant.load {f.module.empty()}")
 
-    def interruptible(self) -> bool:
+    def launch(self, body: Translator, node: For) -> bool:
+        chunk = Translator(Function(body.f.module), self.program, Chunk(self.program))
+        launch(body, chunk, node, _ATTRIBUTES)
         return True
+
+    interruptible = True
+
+    def look(self, body: Memory) -> str:
+        return self._look(body, body.register("python:check_signals", "i32()"), "")
+
+    def _look(self, body: Memory, check: External, argument: str) -> str:
+        """It runs signal handlers, which know nothing of the arrays here: values stay in registers."""
+        address = self.external(body.f, check)
+        return body.f.let(f"call i32 {address}({argument}) nounwind memory(inaccessiblemem: readwrite)")
 
     def detail(self, f: Function, index: int, operand: str) -> None:
         f.add(f"store i64 {operand}, ptr {f.let(f'getelementptr inbounds i64, ptr %status, i64 {index}')}")
+
+
+class Chunk(Host):
+    """A part of a loop that threads share."""
+
+    def launch(self, body: Translator, node: For) -> bool:
+        return False
+
+    def look(self, body: Memory) -> str:
+        return self._look(body, body.register("threads:look", "i32(i64)"), "i64 %who")
 
 
 def emit(program: Program) -> str:

@@ -28,7 +28,7 @@ def _along_last(body: Body, eqn: Eqn, axis: int) -> None:
     shape, reverse = x.aval.shape, eqn.params["reverse"]
     target = body.place(eqn.outvars[0])
     n = k.lift(body.extent(shape[axis]), I64)
-    with loops(body, shape[:axis], vector=False) as outer:
+    with loops(body, shape[:axis], vector=False, independent=True) as outer:
         acc = k.slot(form.init(k, x.aval.dtype), "acc")
 
         def step(i: Any, is_first: bool = False) -> None:
@@ -63,7 +63,7 @@ def _by_rows(body: Body, eqn: Eqn, axis: int) -> None:
     target = body.place(eqn.outvars[0])
 
     n = k.lift(body.extent(shape[axis]), I64)
-    with loops(body, shape[:axis], vector=False) as outer:
+    with loops(body, shape[:axis], vector=False, independent=True) as outer:
         with k.when(k.gt(n, 0)), loops(body, shape[axis + 1 :]) as inner:
             idx = (*outer, _first(k, n, reverse), *inner)
             body.put(target, idx, body.read(x, idx))

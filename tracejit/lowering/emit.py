@@ -19,7 +19,7 @@ from tracejit.ir.kernel import (
     WhileRegion,
 )  # fmt: skip
 from tracejit.ir.pretty import Namer, format_eqn
-from tracejit.lowering import contract, cumulative, opaque, reduce, regions, tiles, update
+from tracejit.lowering import columns, contract, cumulative, opaque, reduce, regions, tiles, update
 from tracejit.lowering.access import (
     Flat,
     Index,
@@ -139,7 +139,7 @@ class Body(Scope):
         if type(value) is Stored:
             self.ctx.copy(self, target, value, atom.aval)
             return
-        with loops(self, atom.aval.shape) as idx:
+        with loops(self, atom.aval.shape, independent=True) as idx:
             self.put(target, idx, self.read(atom, idx))
 
     def _preserve(self, group: Group) -> None:
@@ -195,7 +195,8 @@ class Body(Scope):
         shape = group.domain
         vector = not any(e.effects for e in group.members)
         if self.is_flat(group.members, shape, own):
-            with self.k.loop(0, group.members[0].outvars[0].aval.size, vector=vector) as i:
+            size = group.members[0].outvars[0].aval.size
+            with self.k.loop(0, size, vector=vector, independent=True) as i:
                 self.compute(group.members, Flat((i,)), own)
             return
         with tiles.nest(self, group.members, shape, vector) as idx:
@@ -274,7 +275,7 @@ _EMITTERS: dict[str, Callable[[Body, Group], None]] = {
     "map": Body.map,
     "single": Body.single,
     "rows": reduce.emit_rows,
-    "columns": reduce.emit_columns,
+    "columns": columns.emit_columns,
 }
 
 _ROOTS: dict[type[Kernel], Callable[[Body, Eqn], None]] = {

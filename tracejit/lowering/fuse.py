@@ -13,6 +13,7 @@ from tracejit.lowering.emit import Body
 from tracejit.lowering.interrupt import make_interruptible
 from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.memory import plan_memory
+from tracejit.lowering.parallel import parallelise
 from tracejit.lowering.plan import Storage
 
 _SMALL = 20_000  # instructions below which a call does not release the GIL
@@ -48,6 +49,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
         if not a.aval.shape and target.stored is not None:
             ctx.k.store(target.stored.buffer, target.stored.offset, x)
     program = ctx.k.program
+    parallelise(program, ctx.homes)
     plan_memory(program, ctx.homes)
     may_be_long = make_interruptible(program.body)
     return Lowered(

@@ -83,12 +83,19 @@ class Recorder(Builder):
 
     @contextlib.contextmanager
     def loop(
-        self, start: Any, stop: Any, *, vector: bool = False, down: bool = False, movable: bool = True
+        self,
+        start: Any,
+        stop: Any,
+        *,
+        vector: bool = False,
+        down: bool = False,
+        independent: bool = False,
+        movable: bool = True,
     ) -> Iterator[Reg]:
         """`with k.loop(0, n) as i:` a For loop over int64. Invariant code leaves it if `movable`."""
         var = self.reg(I64)
         start, stop = self.lift(start, I64), self.lift(stop, I64)
-        node = For(var, start, stop, Block(), vector, down)
+        node = For(var, start, stop, Block(), vector, down, independent)
         self.emit(node)
         runs = isinstance(start, Const) and isinstance(stop, Const) and start.value < stop.value
         with self._open(Frame(node.body, movable, runs)):

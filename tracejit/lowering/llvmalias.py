@@ -105,7 +105,7 @@ class Scopes:
         if a.kind == "pointer" or b.kind == "pointer":
             here, there = self.pointees.get(a, {a}), self.pointees.get(b, {b})
             return any(x is y or self.may_overlap(x, y) for x in here for y in there)
-        if a.kind == b.kind == "arena":
+        if a.kind == b.kind and a.kind in ("arena", "private"):
             return a.slot < b.slot + b.size * b.dtype.itemsize and b.slot < a.slot + a.size * a.dtype.itemsize
         if a.kind == b.kind == "arg":
             return a.slot == b.slot

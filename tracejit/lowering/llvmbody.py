@@ -15,7 +15,6 @@ from tracejit.lowering.loopir import (
     Block,
     Call,
     Comment,
-    Const,
     Copy,
     Fail,
     For,
@@ -27,8 +26,8 @@ from tracejit.lowering.loopir import (
     Store,
     While,
 )  # fmt: skip
+from tracejit.lowering.uses import is_written_out, trips
 
-_LONG = 8  # iterations; shorter loops are written out
 _VERY_LONG = 64  # iterations of a loop of which there is one copy
 
 
@@ -64,8 +63,12 @@ class Translator(Memory):
         _STATEMENTS[type(stmt)](self, stmt)
 
     def loop(self, node: For) -> None:
+        if not (node.grain and self.target.launch(self, node)):
+            self.iterate(node, value(self.f, node.start), value(self.f, node.stop))
+
+    def iterate(self, node: For, start: str, stop: str) -> None:
+        """Run the iterations of a loop from `start` to before `stop` here."""
         f, i = self.f, self.f.fresh()
-        start, stop = value(f, node.start), value(f, node.stop)
         first, by = f.let(f"sub nsw i64 {stop}, 1") if node.down else start, "1"
         if share := self.target.share(f) if node is self.outermost else None:
             first, by = f.let(f"add nsw i64 {start}, {share[0]}"), share[1]
@@ -163,19 +166,12 @@ class Translator(Memory):
 def _unrolls_badly(node: For) -> bool:
     """Whether LLVM must not write out the iterations of a loop: it would do so before it vectorises, and
     then compile every copy, to slower code."""
-    if _trips(node) == math.inf:
+    if trips(node) == math.inf:
         return False
     inner = [s for s in node.body.stmts if isinstance(s, For)]
-    if any(_trips(s) >= _VERY_LONG for s in inner):
+    if any(trips(s) >= _VERY_LONG for s in inner):
         return True
-    return (node.vector or bool(inner)) and _trips(node) >= _LONG
-
-
-def _trips(node: For) -> float:
-    """The iterations of a loop, infinity where they are not known."""
-    if isinstance(node.start, Const) and isinstance(node.stop, Const):
-        return node.stop.value - node.start.value
-    return math.inf
+    return (node.vector or bool(inner)) and not is_written_out(node)
 
 
 _STATEMENTS: dict[type, Callable[[Translator, Any], None]] = {

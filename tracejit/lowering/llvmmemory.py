@@ -33,7 +33,6 @@ from tracejit.lowering.loopir import (
     While,
 )  # fmt: skip
 
-POLL = "python:check_signals"
 POOL = "pool:blocks"
 OUT_OF_MEMORY = -2
 STATUS_WORDS = 8  # int64 details that a failure can leave
@@ -66,9 +65,16 @@ class Target:
         """(first, step) of the iterations of an outermost loop that run here; None for all of them."""
         return None
 
-    def interruptible(self) -> bool:
-        """Whether long loops can look for signals."""
+    def launch(self, body: Any, node: For) -> bool:
+        """Let threads share a loop of `body`, a translator; False if it is to be translated as any other."""
         return False
+
+    #: Whether long loops can look for signals.
+    interruptible = False
+
+    def look(self, body: Memory) -> str:
+        """Look for signals: 0, or the code to end with."""
+        raise NotImplementedError
 
 
 class Memory:
@@ -257,7 +263,7 @@ class Memory:
 
     def charge(self, ticks: str | int) -> str:
         """Add to the work done since the last look for signals; what it is now."""
-        if not self.target.interruptible():
+        if not self.target.interruptible:
             return "0"
         if not self.ticks:
             self.ticks = self.alloca("i64", 8, "0")
@@ -269,7 +275,7 @@ class Memory:
         """Let Python handle its signals each time `count` has risen by `node.poll`, a power of two, or enough
         work has been charged."""
         f, every = self.f, node.poll
-        if not (every or node.ticks) or not self.target.interruptible():
+        if not (every or node.ticks) or not self.target.interruptible:
             return
         look, on = f.labels("look", "on")
         if not every:
@@ -283,9 +289,7 @@ class Memory:
         f.begin(look)
         if not every:
             f.add(f"store i64 0, ptr {self.ticks}")
-        check = self.target.external(f, self.register(POLL, "i32()"))
-        # It runs signal handlers, which know nothing of the arrays here: values stay in registers.
-        code = f.let(f"call i32 {check}() nounwind memory(inaccessiblemem: readwrite)")
+        code = self.target.look(self)
         self.leave_if(f.let(f"icmp ne i32 {code}, 0"), code)
         f.jump(on)
         f.begin(on)

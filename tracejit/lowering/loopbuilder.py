@@ -63,10 +63,12 @@ class Builder:
             self.block = previous
 
     @contextlib.contextmanager
-    def loop(self, start: Any, stop: Any, *, vector: bool = False, down: bool = False) -> Iterator[Reg]:
+    def loop(
+        self, start: Any, stop: Any, *, vector: bool = False, down: bool = False, independent: bool = False
+    ) -> Iterator[Reg]:
         """`with k.loop(0, n) as i:` a For loop over int64."""
         var = self.reg(I64)
-        node = For(var, self.lift(start, I64), self.lift(stop, I64), Block(), vector, down)
+        node = For(var, self.lift(start, I64), self.lift(stop, I64), Block(), vector, down, independent)
         self.emit(node)
         with self.into(node.body):
             yield var

@@ -31,8 +31,9 @@ class Buffer:
     """A block of memory of `size` elements (an int, or an int64 operand for heap buffers).
 
     kind: 'arg' (pointer number `slot` of the call), 'arena' (byte offset `slot` into the
-    arena, set by the memory plan), 'stack', 'heap' (Alloc/Free statements),
-    'pointer' (a variable that SetPointer points at other buffers).
+    arena, set by the memory plan), 'private' (byte offset `slot` into the memory of each thread in the
+    one loop that uses it), 'stack', 'heap' (Alloc/Free statements), 'pointer' (a variable that
+    SetPointer points at other buffers).
     """
 
     name: str
@@ -197,7 +198,12 @@ class For:
     """for var in range(start, stop): body. `vector` asks for vectorisation (iterations are
     independent but for reassociable accumulators); `down` counts from stop-1 to start.
     `poll`: iterations (a power of two) between looks for Ctrl-C, 0 for none; `ticks`: work that an
-    iteration is charged (see `interrupt`)."""
+    iteration is charged (see `interrupt`).
+
+    `independent`: no iteration reads or writes what another one writes, but for buffers and slots that
+    each fills before it reads them. `grain`: iterations (a power of two) that are worth a thread's
+    attention, 0 where one thread runs all (see `parallel`); `private`: the buffers that each thread has
+    of its own, `scratch` bytes in all of those of that kind."""
 
     var: Reg
     start: Operand
@@ -205,8 +211,12 @@ class For:
     body: Block
     vector: bool = False
     down: bool = False
+    independent: bool = False
     poll: int = 0
     ticks: int = 0
+    grain: int = 0
+    private: list[Buffer] = field(default_factory=list)
+    scratch: int = 0
 
 
 @dataclass(eq=False)

@@ -112,7 +112,8 @@ class _Names:
         self.loops += 1
         bounds = f"{self.of(s.start)}, {self.of(s.stop)}"
         span = f"reversed(range({bounds}))" if s.down else f"range({bounds})"
-        yield f"for {self.of(s.var)} in {span}:{'  # vector' if s.vector else ''}"
+        notes = ", ".join(n for n, on in (("vector", s.vector), ("parallel", s.grain)) if on)
+        yield f"for {self.of(s.var)} in {span}:{notes and '  # ' + notes}"
         yield from self.nested(s.body)
 
     def inst(self, s: Inst) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.avals import Aval
-from tracejit.lowering.loopir import Buffer, Program
+from tracejit.lowering.llvmalias import walk
+from tracejit.lowering.loopir import Buffer, For, Program
 
 Spec = tuple[Buffer, tuple[Any, ...], np.dtype]
 Failure = Callable[[tuple[int, ...]], Exception]
@@ -55,7 +56,8 @@ class Lowered:
 
     @property
     def temporary_bytes(self) -> int:
-        """Bytes of all buffers that are neither inputs nor outputs, at their peak. Those whose size only a run
-        knows are not counted."""
+        """Bytes of all buffers that are neither inputs nor outputs, at their peak, if one thread does everything.
+        Those whose size only a run knows are not counted."""
         fixed = (b for b in self.program.buffers if b.kind in ("stack", "heap") and isinstance(b.size, int))
-        return self.program.arena_bytes + sum(b.size * b.dtype.itemsize for b in fixed)
+        scratch = max((s.scratch for s in walk(self.program.body.stmts) if isinstance(s, For)), default=0)
+        return self.program.arena_bytes + scratch + sum(b.size * b.dtype.itemsize for b in fixed)

@@ -6,6 +6,7 @@ from bisect import insort
 from collections.abc import Iterator
 from typing import Any
 
+from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.loopir import (
     Block,
     Buffer,
@@ -26,19 +27,28 @@ _FEW = 200
 
 
 def plan_memory(program: Program, homes: dict[Buffer, Block]) -> None:
-    """Give every arena buffer its offset.
+    """Give every arena buffer its offset, and every private one its offset in its loop's scratch memory.
 
     `homes`: the block in whose executions a buffer's contents begin and end. A buffer that is
     used in a loop inside of its home is needed for the whole loop.
     """
     spans = _Lifetimes(homes).of(program.body)
-    known = sorted((b for b in program.buffers if b in spans), key=spans.__getitem__)
+    program.arena_bytes = _place([b for b in program.buffers if b.kind == "arena"], spans)
+    for s in walk(program.body.stmts):
+        if isinstance(s, For) and s.private:
+            s.scratch = _place([b for b in s.private if b.kind == "private"], spans)
+
+
+def _place(buffers: list[Buffer], spans: dict[Buffer, tuple[int, int]]) -> int:
+    """Give those of the buffers that are used their offsets; the bytes they take."""
+    known = sorted((b for b in buffers if b in spans), key=spans.__getitem__)
     plans = [_first_fit(known, spans, in_time=True)]
     if len(known) <= _FEW:
         plans.append(_first_fit(sorted(known, key=_bytes, reverse=True), spans))
-    offsets, program.arena_bytes = min(plans, key=lambda plan: plan[1])
+    offsets, total = min(plans, key=lambda plan: plan[1])
     for buffer, offset in offsets.items():
         buffer.slot = offset
+    return total
 
 
 def _bytes(buffer: Buffer) -> int:
@@ -92,7 +102,7 @@ class _Lifetimes:
         return False
 
     def extend(self, buffer: Buffer, start: int, end: int) -> None:
-        if buffer.kind == "arena":
+        if buffer.kind in ("arena", "private"):
             first, last = self.spans.get(buffer, (start, end))
             self.spans[buffer] = (min(first, start), max(last, end))
 

@@ -1,9 +1,8 @@
-"""Nests with reductions: along rows (several phases over one row) and down columns."""
+"""Nests with reductions along rows: several phases over one row."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
     from tracejit.lowering.emit import Body
 
 _BLOCK = 1024  # elements that a sum adds up before it starts anew
+MANY = 1 << 16  # elements from which a reduction of everything is done in parts
+_LEAST_PART = 256  # elements of a part
 _SEARCHED = 64  # length from which the position of an extreme is searched after its value
-_NARROW = 4  # columns of which a row is narrow
 _EXPENSIVE = 8  # work an element from which on a row's values are kept for its next phase
 
 
@@ -93,9 +93,10 @@ def emit_rows(body: Body, group: Group) -> None:
     own = {
         v: body.define(v) for e in group.members for v in e.outvars if v in body.plan.storage or _is_reduce(e)
     }
-    for eqn in phases.kept:
-        own.update({v: _row_buffer(body, group, v) for v in eqn.outvars})
-    with loops(body, group.domain[: group.rows], vector=False) as row:
+    kept = {v: _row_buffer(body, group, v) for eqn in phases.kept for v in eqn.outvars}
+    own.update(kept)
+    with loops(body, group.domain[: group.rows], vector=False, independent=True) as row:
+        body.ctx.make_private([s.buffer for s in kept.values()])
         for n in range(max(phases.first[e] for e in group.members) + 1):
             _phase(body, group, phases, own, row, n)
     for eqn in phases.kept:
@@ -189,10 +190,10 @@ def _columns_of(
         order = loop_order(e.invars[0].aval.shape, tuple(e.params["axes"]))
         return body.read(e.invars[0], operand_index((*row, *columns), order)), k.lift(position, I64)
 
-    def element(columns: Index) -> None:
+    def element(columns: Index, into: list[Accumulator] = accumulators) -> None:
         idx = Flat(columns) if flat else (*row, *columns)
         results = body.evaluate(full, idx, own)
-        for e, acc in zip(reductions, accumulators, strict=True):
+        for e, acc in zip(reductions, into, strict=True):
             acc.add(*operand(e, columns))
         body.commit(results, idx)
 
@@ -213,8 +214,25 @@ def _columns_of(
     blocked = in_blocks and not (
         short and all(d == 1 for d in outer) and not any(a.searches for a in accumulators)
     )
-    for acc in accumulators if blocked else ():
+    in_parts = group.rows == 0 and _is_worth_parts(extents, inner, accumulators)
+    for acc in accumulators if blocked or in_parts else ():
         acc.prepare()
+    if in_parts:
+        parts = _Parts(body, extents[: inner + 1], accumulators)
+        with parts.each(independent=True) as (before, start, stop, number):
+            fresh = [
+                accumulator(k, e, isinstance(a, Search))
+                for e, a in zip(reductions, accumulators, strict=True)
+            ]
+            for acc in fresh:
+                acc.open_block()
+            with k.loop(start, stop, vector=vector) as i:
+                element((*before, i, *rest), fresh)
+            parts.leave(number, fresh)
+        with parts.each(independent=False) as (before, start, stop, number):
+            parts.take(number)
+            search(before, start, stop)
+        return
     with loops(body, outer, vector=False) as before:
         if not blocked:
             with k.loop(0, n, vector=vector) as i:
@@ -224,21 +242,62 @@ def _columns_of(
                 element((*before, i, *rest))
             search(before, 0, n)
         else:
-            with _blocks(body, n) as (start, stop):
+            with _blocks(body, n) as (start, stop, _):
                 with _block(body, start, stop, accumulators, vector) as i:
                     element((*before, i, *rest))
                 search(before, start, stop)
 
 
 @contextlib.contextmanager
-def _blocks(body: Body, n: Any) -> Iterator[tuple[Any, Any]]:
-    """The blocks of range(n): where one starts and stops."""
+def _blocks(body: Body, n: Any, independent: bool = False) -> Iterator[tuple[Any, Any, Any]]:
+    """The blocks of range(n): where one starts and stops, and its number."""
     k = body.k
     count = -(-n // _BLOCK) if type(n) is int else k.int_op("sdiv", k.add(n, _BLOCK - 1), _BLOCK)
     n = k.lift(n, I64)
-    with k.loop(0, count) as b:
+    with k.loop(0, count, independent=independent) as b:
         start = k.mul(b, _BLOCK)
-        yield start, k.int_op("smin", k.add(start, _BLOCK), n)
+        yield start, k.int_op("smin", k.add(start, _BLOCK), n), b
+
+
+def _is_worth_parts(extents: list[Any], inner: int, accumulators: list[Accumulator]) -> bool:
+    """Whether a reduction of everything is large enough to be done in parts that threads can share."""
+    if not accumulators or not all(a.splits for a in accumulators):
+        return False
+    static = all(type(d) is int for d in extents)
+    return static and math.prod(extents) >= MANY and extents[inner] >= _LEAST_PART
+
+
+class _Parts:
+    """A reduction of everything: each block on its own, then their results in order. That is the order of
+    operations of one pass, but the blocks do not wait for each other."""
+
+    def __init__(self, body: Body, extents: list[int], accumulators: list[Accumulator]) -> None:
+        self.body = body
+        self.extents = extents
+        self.accumulators = accumulators
+        self.blocks = -(-extents[-1] // _BLOCK)
+        count = math.prod(extents[:-1]) * self.blocks
+        self.results = [body.ctx.allocate(body, (count,), a.initial[0].dtype, "part") for a in accumulators]
+
+    @contextlib.contextmanager
+    def each(self, independent: bool) -> Iterator[tuple[Index, Any, Any, Any]]:
+        """The blocks: outer index, start, stop, number."""
+        k, number = self.body.k, Const(0, I64)
+        with loops(self.body, self.extents[:-1], vector=False, independent=independent) as before:
+            with _blocks(self.body, self.extents[-1], independent) as (start, stop, b):
+                for i, d in zip(before, self.extents[:-1], strict=True):
+                    number = k.add(k.mul(number, d), i)
+                yield before, start, stop, k.lift(k.add(k.mul(number, self.blocks), b), I64)
+
+    def leave(self, number: Any, accumulators: list[Accumulator]) -> None:
+        """Keep what a block came to."""
+        for acc, place in zip(accumulators, self.results, strict=True):
+            self.body.put(place, (number,), acc.partial())
+
+    def take(self, number: Any) -> None:
+        """Take in what a block came to."""
+        for acc, place in zip(self.accumulators, self.results, strict=True):
+            acc.take(self.body.k.load(place.buffer, place.at(self.body.k, (number,))))
 
 
 @contextlib.contextmanager
@@ -264,85 +323,3 @@ def _all_flat(body: Body, group: Group, full: list[Eqn], reductions: list[Eqn], 
     return body.is_flat(full, shape, {v: own[v] for e in full for v in e.outvars if v in own}) and all(
         body.reads_flat(a, own) for a in operands
     )
-
-
-# ---------------------------------------------------------------- columns
-
-
-def emit_columns(body: Body, group: Group) -> None:
-    """`for kept: clear a row; for reduced: for kept: accumulate into the row; finish the row`."""
-    k, domain = body.k, group.domain
-    for eqn in group.members:
-        body.comment(eqn)
-    first = min((n for n in group.axes if domain[n] != 1), default=min(group.axes))
-    kept = [n for n in range(first, len(domain)) if n not in group.axes]
-    lanes = tuple(domain[n] for n in kept)
-    if _is_narrow(group, kept):
-        _emit_narrow_columns(body, group, first, lanes)
-        return
-    outs = {e: body.define(e.outvars[0]) for e in group.members}
-    states = {e: _state_rows(body, e, lanes) for e in group.members}
-    with loops(body, domain[:first], vector=False) as outer:
-        head = tuple(i for n, i in enumerate(outer) if n not in group.axes)
-        with loops(body, lanes) as lane:
-            for e in group.members:
-                initial = _form(e).init(k, e.invars[0].aval.dtype)
-                for place, x in zip(states[e], initial, strict=True):
-                    body.put(place, lane, x)
-        with loops(body, domain[first:]) as inner:
-            lane = tuple(inner[n - first] for n in kept)
-            idx = (*outer, *inner)
-            position = _position(body, group, idx)
-            for e in group.members:
-                old = tuple(k.load(p.buffer, p.at(k, lane)) for p in states[e])
-                new = _form(e).step(k, old, body.read(e.invars[0], idx), position)
-                for p, x in zip(states[e], new, strict=True):
-                    body.put(p, lane, x)
-        with loops(body, lanes) as lane:
-            for e in group.members:
-                state = tuple(k.load(p.buffer, p.at(k, lane)) for p in states[e])
-                dtype = e.outvars[0].aval.dtype
-                body.put(outs[e], (*head, *lane), k.cast(_form(e).finish(k, state, dtype), dtype))
-
-
-def _is_narrow(group: Group, kept: list[int]) -> bool:
-    """Whether a row of columns is shorter than a vector, and the columns are not: then they are what to
-    vectorise, each with an accumulator of its own."""
-    sizes = [group.domain[n] for n in kept]
-    down = [group.domain[n] for n in group.axes]
-    if not kept or max(group.axes) > min(kept) or not all(type(d) is int for d in (*sizes, *down)):
-        return False
-    sums = all(_form(e).tree == "sum" and e.outvars[0].aval.dtype.kind == "f" for e in group.members)
-    return sums and 1 < math.prod(sizes) <= _NARROW and group.domain[max(group.axes)] >= 2 * _NARROW
-
-
-def _emit_narrow_columns(body: Body, group: Group, first: int, lanes: tuple[int, ...]) -> None:
-    """`for outer: for reduced: accumulate into one register a column`."""
-    domain, axes = group.domain, set(group.axes)
-    outs = {e: body.define(e.outvars[0]) for e in group.members}
-    tails = [tuple(Const(i, I64) for i in lane) for lane in itertools.product(*map(range, lanes))]
-    with loops(body, domain[:first], vector=False) as outer:
-        head = tuple(i for n, i in enumerate(outer) if n not in axes)
-        rows = [(e, tail, accumulator(body.k, e, False)) for e in group.members for tail in tails]
-        with loops(body, domain[first : len(domain) - len(lanes)]) as inner:
-            for e, tail, acc in rows:
-                acc.add(body.read(e.invars[0], (*outer, *inner, *tail)), ZERO)
-        for e, tail, acc in rows:
-            body.put(outs[e], (*head, *tail), acc.result())
-
-
-def _form(eqn: Eqn) -> Any:
-    return eqn.op.kernel
-
-
-def _state_rows(body: Body, eqn: Eqn, lanes: Any) -> list[Stored]:
-    initial = _form(eqn).init(body.k, eqn.invars[0].aval.dtype)
-    return [body.ctx.allocate(body, lanes, x.dtype, "acc") for x in initial]
-
-
-def _position(body: Body, group: Group, idx: Index) -> Any:
-    """The position in the flattened reduced axes."""
-    k, position = body.k, Const(0, I64)
-    for n in sorted(group.axes):
-        position = k.add(k.mul(position, body.extent(group.domain[n])), idx[n])
-    return k.lift(position, I64)

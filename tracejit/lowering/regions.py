@@ -126,7 +126,9 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
     sources = [_value_of(body, a) for a in xs]
     length = body.scalar(eqn.invars[0], I64) if first else params["length"]
     carry_vars = inner.invars[1 + n_consts : 1 + n_consts + n_carry]
-    with _loop(body, 0, length, params["reverse"]) as i:
+    alone = not n_carry and inner.effects <= {"error"}
+    down = params["reverse"] and not (alone and not inner.effects)  # otherwise the order means nothing
+    with _loop(body, 0, length, down, alone) as i:
         values[inner.invars[0]] = Scalar(i)
         values.update(carries.values(carry_vars))
         for v, source in zip(inner.invars[1 + n_consts + n_carry :], sources, strict=True):
@@ -156,9 +158,9 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
 class _loop:
     """A For loop whose invariant code may leave it, as a context with its body as the current home."""
 
-    def __init__(self, body: Body, start: Any, stop: Any, down: bool) -> None:
+    def __init__(self, body: Body, start: Any, stop: Any, down: bool, independent: bool) -> None:
         self.ctx = body.ctx
-        self.manager = body.k.loop(start, stop, down=down)
+        self.manager = body.k.loop(start, stop, down=down, independent=independent)
 
     def __enter__(self) -> Any:
         i = self.manager.__enter__()

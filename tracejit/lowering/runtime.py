@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import InternalTypeError
+from tracejit.errors import ForkedCallError, InternalTypeError
 from tracejit.ir.avals import Dim, capacity
-from tracejit.lowering import pool, shell
+from tracejit.lowering import pool, shell, threads
 from tracejit.lowering._lazy import cython_blas, cython_special
 from tracejit.lowering.arena import ARENA
 from tracejit.lowering.compile import Code
@@ -75,6 +75,8 @@ class Executable:
             return shell.signal_check()
         if kind == "pool":
             return pool.address()
+        if kind == "threads":
+            return threads.address(name)
         raise InternalTypeError(problem=f"no address for the external function {external.name!r}")
 
     def _keep_exception(self, e: BaseException) -> None:
@@ -165,6 +167,8 @@ class Executable:
             raise e
         if code == OUT_OF_MEMORY:
             raise MemoryError("a temporary array of a compiled function could not be allocated")
+        if code == threads.FORKED:
+            raise ForkedCallError
         if code in self.lowered.failures:
             raise self.lowered.failures[code](tuple(details[: self._detail_count(code)]))
         if code == shell.WRONG_COUNT:

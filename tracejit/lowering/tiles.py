@@ -28,17 +28,18 @@ _WORTH = 64 * 64  # elements below which everything is in the cache anyway
 
 @contextlib.contextmanager
 def nest(body: Body, members: list[Eqn], shape: Any, vector: bool) -> Iterator[Index]:
-    """Loops over `shape` for `members`, tiled if that pays."""
+    """Loops over `shape` for `members`, tiled if that pays; elements are computed independently."""
     axis = _crossed_axis(body, members, shape)
     if axis is None:
-        with loops(body, shape, vector) as idx:
+        with loops(body, shape, vector, independent=True) as idx:
             yield idx
         return
     k, last = body.k, len(shape) - 1
     rest = tuple(1 if n in (axis, last) else d for n, d in enumerate(shape))
     with contextlib.ExitStack() as stack:
-        idx = list(stack.enter_context(loops(body, rest, vector=False)))
-        blocks = [stack.enter_context(k.loop(0, -(-shape[n] // _TILE))) for n in (axis, last)]
+        idx = list(stack.enter_context(loops(body, rest, vector=False, independent=True)))
+        counts = (-(-shape[n] // _TILE) for n in (axis, last))
+        blocks = [stack.enter_context(k.loop(0, count, independent=True)) for count in counts]
         for n, block in zip((axis, last), blocks, strict=True):
             start = k.mul(block, _TILE)
             stop = k.add(start, _TILE)

@@ -31,7 +31,7 @@ def emit_update(body: Body, eqn: Eqn) -> None:
 
 def _start(body: Body, eqn: Eqn, base: Any, target: Stored) -> None:
     if type(base) is tuple:
-        with loops(body, eqn.outvars[0].aval.shape) as idx:
+        with loops(body, eqn.outvars[0].aval.shape, independent=True) as idx:
             body.put(target, idx, body.read(eqn.invars[base[1]], ()))
     elif base is not None and (eqn in body.plan.copies or not target.strides):
         body.fill(target, eqn.invars[base])
@@ -40,7 +40,7 @@ def _start(body: Body, eqn: Eqn, base: Any, target: Stored) -> None:
 def _write(body: Body, eqn: Eqn, segment: Segment, target: Stored) -> None:
     k, source = body.k, eqn.invars[segment.source]
     operands, out = [Operand(body, a) for a in eqn.invars], Operand(body, eqn.outvars[0])
-    with loops(body, source.aval.shape, vector=not segment.repeats) as idx:
+    with loops(body, source.aval.shape, not segment.repeats, not segment.repeats) as idx:
         x = body.read(source, idx)
         at, inside = segment.place(k, idx, operands, out)
         at = tuple(k.lift(i, I64) for i in at)
