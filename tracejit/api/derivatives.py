@@ -21,7 +21,7 @@ from tracejit.api.common import (
     normalize_argnums,
     plain,
 )
-from tracejit.api.pullbacks import Pullback
+from tracejit.api.pullbacks import Pullback, detached
 from tracejit.api.running import run_user
 from tracejit.control.staging import convert
 from tracejit.errors import CotangentMismatchError, NonScalarOutputError, TangentMismatchError, TracejitError
@@ -119,6 +119,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
     With `has_aux`, aux comes third.
     """
     flat, trace, outs, tape, ins = linearize_user(f, primals, has_aux)
+    tape = detached(tape)
 
     def f_jvp(*tangents: Any) -> Any:
         given = tree.flatten_up_to(ins.structure, tuple(tangents), "the tangents")
@@ -205,7 +206,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             ins.structure, [_materialize(c, held) for c in input_cotangents(ins, tape, cts)]
         )
 
-    value, pullback = tree.unflatten(flat.out_tree, [plain(o) for o in outs]), Pullback(run, tape)
+    value, pullback = tree.unflatten(flat.out_tree, [plain(o) for o in outs]), Pullback(run, detached(tape))
     return (value, pullback, strip_aux(flat.aux, trace)) if has_aux else (value, pullback)
 
 
