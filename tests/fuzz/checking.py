@@ -145,12 +145,23 @@ def check_batch(programs: Sequence[Loaded]) -> None:
 
 def check_vmap(p: Loaded) -> None:
     want = oracle(p, lambda s: stack_rows([plainly(p, s, row)[0] for row in range(3)]))
+    if writes_into_constants(p):  # no lane's write may be seen by the others: refused where it is noticed
+        return
     with quiet():
         rows = [lanes_of(p, row) for row in range(3)]
         got = tj.jit(tj.vmap(p.load(Traced())[1]))(*[np.stack(a) for a in zip(*rows, strict=True)])
         eager = tj.vmap(p.load(Traced())[1])(*[np.stack(a) for a in zip(*rows, strict=True)])
     compare(list(eager), want, "vmap")
     compare(list(got), want, "jit(vmap)")
+
+
+def writes_into_constants(p: Loaded) -> bool:
+    inputs, fn = p.load(Plain())
+    constants = [x for x in fn.__globals__.values() if isinstance(x, np.ndarray)]
+    before = [x.copy() for x in constants]
+    with quiet():
+        fn(*inputs())
+    return any(x.tobytes() != y.tobytes() for x, y in zip(constants, before, strict=True))
 
 
 def stack_rows(rows: list[Values]) -> Values:
@@ -190,17 +201,17 @@ def check_derivatives(p: Loaded) -> None:
         return
     _value, slope, tolerance = want
 
-    def loss(*floats: Any) -> Any:  # a program loaded anew: it may write into its constants
-        return loss_of(p.load(Traced())[1])(*floats)
+    def loss() -> Any:  # of a program loaded anew: it may write into its constants
+        return loss_of(p.load(Traced())[1])
 
     with quiet():
         nums = tuple(range(len(xs)))
         compared = {}
         if "with_vjp" not in p.source:  # which has a derivative in reverse only
-            compared["jvp"] = tj.jvp(loss, tuple(xs), tuple(ts))[1]
-        for name, gradient in (("grad", tj.grad(loss, nums)), ("jit(grad)", tj.jit(tj.grad(loss, nums)))):
+            compared["jvp"] = tj.jvp(loss(), tuple(xs), tuple(ts))[1]
+        for name, jit in (("grad", lambda f: f), ("jit(grad)", tj.jit)):
             if name == "grad" or p.seed % 8 == 0:
-                gs = gradient(*[np.array(x)[()] for x in xs])
+                gs = jit(tj.grad(loss(), nums))(*[np.array(x)[()] for x in xs])
                 compared[name] = sum(np.sum(g * t) for g, t in zip(gs, ts, strict=True))
     for name, found in compared.items():
         if not abs(found - slope) <= tolerance:
