@@ -130,7 +130,7 @@ def _cache(args: Any) -> int:
         print(f"{sound} sound entries, {len(bad)} others")
         return 1 if bad else 0
     files = list(kept.files())
-    own = sum(path.name.startswith(disk_cache_maker()) for path, _ in files)
+    own = sum(os.path.basename(path).startswith(disk_cache_maker()) for path, _ in files)
     print(f"folder   {kept.folder}{'' if kept.writable else ' (read only)'}")
     print(f"entries  {len(kept.entries())}, of them {own} made by this version for this processor")
     print(f"size     {sum(s.st_size for _, s in files) / 1e6:.1f} MB of at most {config.cache_mb} MiB")

@@ -266,7 +266,7 @@ print("right")
 def test_cold_at_once(tmp_path, processes, count):
     running = [start(MANY.format(seed=n, count=count), tmp_path / "cache") for n in range(processes)]
     assert [output(p) for p in running] == ["right\n"] * processes
-    kept = Cache(tmp_path / "cache", 1 << 28)
+    kept = Cache(str(tmp_path / "cache"), 1 << 28)
     assert kept.verify() == (len(kept.entries()), []) and len(kept.entries()) >= count
     assert not list((tmp_path / "cache").glob("*.tmp"))
 
@@ -277,12 +277,12 @@ def test_killed_while_compiling(tmp_path):
     pick = np.random.default_rng(0)
     for n in range(60):
         if n % 6 == 0:
-            Cache(tmp_path / "cache", 1 << 28).clear()
+            Cache(str(tmp_path / "cache"), 1 << 28).clear()
         process = start(MANY.format(seed=n, count=40), tmp_path / "cache")
         time.sleep(pick.uniform(0.3, 1.5))
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        assert Cache(tmp_path / "cache", 1 << 28).verify()[1] == []
+        assert Cache(str(tmp_path / "cache"), 1 << 28).verify()[1] == []
     assert output(start(MANY.format(seed=0, count=40), tmp_path / "cache")) == "right\n"
 
 

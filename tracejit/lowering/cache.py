@@ -24,7 +24,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from tracejit.config import config
 from tracejit.errors import CacheEntryWarning, CacheFolderWarning, CacheWarning, CacheWriteWarning
@@ -106,7 +105,7 @@ class Cache:
     `folder_problem` says why the folder is not used, if it isn't. No method raises for what it finds there.
     """
 
-    def __init__(self, folder: Path, limit: int, writable: bool = True) -> None:
+    def __init__(self, folder: str, limit: int, writable: bool = True) -> None:
         self.folder = folder
         self.limit = limit
         self.writable = writable
@@ -118,14 +117,14 @@ class Cache:
 
     def _folder_problem(self) -> str:
         try:
-            status = self.folder.stat()
+            status = os.stat(self.folder)
         except FileNotFoundError:
             return ""  # the first entry makes it
         except OSError as e:
             return _reason(e)
         return _others_may_write(status) if stat.S_ISDIR(status.st_mode) else "it is no folder"
 
-    def _tell(self, warning: type[CacheWarning], path: Path, problem: str) -> None:
+    def _tell(self, warning: type[CacheWarning], path: str, problem: str) -> None:
         if warning not in self._told:
             self._told.add(warning)
             warnings.warn(warning(path=path, problem=problem), stacklevel=2)
@@ -136,7 +135,7 @@ class Cache:
         """The object of `key`, or None. A hit is marked as used, for the order of eviction."""
         if self.folder_problem:
             return None
-        path = self.folder / key.file_name
+        path = os.path.join(self.folder, key.file_name)
         try:
             code, problem, status = _read(path, key.digest)
         except FileNotFoundError:
@@ -153,9 +152,9 @@ class Cache:
 
     def distrust(self, key: Key, problem: str) -> None:
         """Remove the entry of `key`, which is not what it should be, and say so."""
-        path = self.folder / key.file_name
+        path = os.path.join(self.folder, key.file_name)
         if self.writable:
-            _try(path.unlink)
+            _try(os.unlink, path)
         self._tell(CacheEntryWarning, path, problem)
 
     def save(self, key: Key, code: bytes) -> None:
@@ -163,10 +162,10 @@ class Cache:
         data = _pack(key, code)
         if self.folder_problem or not self.writable or len(data) > self.limit:
             return
-        path = self.folder / key.file_name
-        temporary = path.with_suffix(f".{os.urandom(8).hex()}.tmp")
+        path = os.path.join(self.folder, key.file_name)
+        temporary = f"{path.removesuffix('.object')}.{os.urandom(8).hex()}.tmp"
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
             self._make_room(len(data))
             _write(temporary, data)
             os.replace(temporary, path)
@@ -174,11 +173,11 @@ class Cache:
             if not os.path.isfile(path):  # else another process was faster, and has it open
                 self._tell(CacheWriteWarning, self.folder, _reason(e))
         finally:
-            _try(temporary.unlink)
+            _try(os.unlink, temporary)
 
     # -- the folder
 
-    def files(self) -> Iterator[tuple[Path, os.stat_result]]:
+    def files(self) -> Iterator[tuple[str, os.stat_result]]:
         """Our files, temporary ones too; never what else lies in the folder."""
         try:
             found = [e for e in os.scandir(self.folder) if _OURS.fullmatch(e.name)]
@@ -186,12 +185,12 @@ class Cache:
             return
         for e in found:
             try:
-                yield Path(e.path), e.stat(follow_symlinks=False)
+                yield e.path, e.stat(follow_symlinks=False)
             except OSError:
                 continue  # another process has just removed it
 
-    def entries(self) -> list[tuple[Path, os.stat_result]]:
-        return [(path, s) for path, s in self.files() if path.suffix == ".object"]
+    def entries(self) -> list[tuple[str, os.stat_result]]:
+        return [(path, s) for path, s in self.files() if path.endswith(".object")]
 
     def _make_room(self, size: int) -> None:
         """Keep the folder below its limit, by and large: it is looked through when a sixteenth of that is new."""
@@ -207,20 +206,20 @@ class Cache:
         for path, s in files:  # the longest unused ones, and some more than needed
             if held <= self.limit * 3 // 4:
                 break
-            _try(path.unlink)
+            _try(os.unlink, path)
             held -= s.st_size
 
     def _sweep(self) -> None:
         """Remove what killed processes have left."""
         for path, s in self.files():
-            if path.suffix == ".tmp" and s.st_mtime < time.time() - _ABANDONED:
-                _try(path.unlink)
+            if path.endswith(".tmp") and s.st_mtime < time.time() - _ABANDONED:
+                _try(os.unlink, path)
 
-    def verify(self) -> tuple[int, list[tuple[Path, str]]]:
+    def verify(self) -> tuple[int, list[tuple[str, str]]]:
         """Read all entries: how many are sound, and the others, which are removed, with what is wrong."""
         sound, bad = 0, []
         for path, _ in self.entries():
-            digest = bytes.fromhex(path.stem.partition("-")[2])
+            digest = bytes.fromhex(os.path.basename(path)[17 : -len(".object")])
             try:
                 problem = _read(path, digest)[1]
             except FileNotFoundError:
@@ -232,15 +231,15 @@ class Cache:
                 continue
             bad.append((path, problem))
             if self.writable:
-                _try(path.unlink)
+                _try(os.unlink, path)
         return sound, bad
 
     def clear(self) -> int:
         """Remove all entries and temporary files; how many there were."""
-        return sum(_try(path.unlink) for path, _ in list(self.files()))
+        return sum(_try(os.unlink, path) for path, _ in list(self.files()))
 
 
-def _read(path: Path, digest: bytes) -> tuple[bytes, str, os.stat_result]:
+def _read(path: str, digest: bytes) -> tuple[bytes, str, os.stat_result]:
     """(object, what is wrong, status) of a file. Raises OSError."""
     with open(os.open(path, os.O_RDONLY | _CAREFULLY), "rb") as file:
         status = os.fstat(file.fileno())
@@ -252,7 +251,7 @@ def _read(path: Path, digest: bytes) -> tuple[bytes, str, os.stat_result]:
         return *_unpack(file.read(), digest), status
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: str, data: bytes) -> None:
     """A new file that nobody else may read or write. Raises OSError."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CAREFULLY, 0o600), "wb") as file:
         file.write(data)
@@ -284,13 +283,13 @@ def _opened(setting: str, megabytes: int) -> Cache | None:
     if setting == "off":
         return None
     try:
-        folder = default_folder() if setting in ("on", "ro") else Path(setting.removeprefix("ro:"))
+        folder = default_folder() if setting in ("on", "ro") else setting.removeprefix("ro:")
     except ImportError as e:  # of platformdirs, in a damaged installation: no reason not to compute
         warnings.warn(CacheFolderWarning(path="of this user", problem=str(e)), stacklevel=2)
         return None
     return Cache(folder, megabytes << 20, writable=setting != "ro" and not setting.startswith("ro:"))
 
 
-def default_folder() -> Path:
+def default_folder() -> str:
     """The folder for this user's caches, as the system has it."""
-    return Path(platformdirs.user_cache_dir("tracejit", appauthor=False))
+    return platformdirs.user_cache_dir("tracejit", appauthor=False)

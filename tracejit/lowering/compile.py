@@ -14,7 +14,6 @@ import platform
 import re
 import sys
 from collections import OrderedDict
-from pathlib import Path
 from typing import Any
 
 from tracejit.config import config
@@ -138,7 +137,8 @@ def _load(object_bytes: bytes, symbols: tuple[str, ...]) -> Any:
 def made_by() -> str:
     """The hash of what decides, besides the text, which code is made: versions, processor, and this file."""
     try:
-        recipe = Path(__file__).read_text(encoding="utf-8")
+        with open(__file__, encoding="utf-8") as file:
+            recipe = file.read()
     except OSError:  # installed without sources: the version says the same
         recipe = ""
     llvm_version = ".".join(map(str, llvm.llvm_version_info))

@@ -67,7 +67,6 @@ def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[
 
     def register(fn: F) -> F:
         fn.__qualname__ = fn.__name__  # Python's "unexpected keyword argument" names it
-        place, parameters = _out_place(np_function)
 
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -75,9 +74,11 @@ def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[
                 if np_function is None or not EXTENSIONS.isdisjoint(kwargs):
                     return fn(*args, **kwargs)
                 return plain(np_function, args, kwargs)
-            if len(args) > place:  # `out` by position, and what follows it
-                kwargs |= zip(parameters[place:], args[place:], strict=False)
-                args = args[:place]
+            if len(args) > 1:
+                place, parameters = _out_place(np_function)
+                if len(args) > place:  # `out` by position, and what follows it
+                    kwargs |= zip(parameters[place:], args[place:], strict=False)
+                    args = args[:place]
             out = kwargs.pop("out", None)
             result = fn(*args, **kwargs)
             return result if out is None or out is np._NoValue else store(out, result, fn.__name__)
@@ -87,6 +88,7 @@ def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[
     return register
 
 
+@functools.cache
 def _out_place(np_function: Any) -> tuple[int, list[str]]:
     """Where NumPy's function takes `out` by position (far away if nowhere), and its positional parameters."""
     if np_function is None or isinstance(np_function, np.ufunc):

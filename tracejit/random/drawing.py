@@ -32,13 +32,12 @@ _COUNTS = {"a", "x", "d", "n"}  # a Python int in their place is a size
 
 def sampler(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A distribution. Called outside of any trace for a large shape, it runs compiled."""
-    signature = inspect.signature(fn)
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         if is_tracing() or any(type(x) is Box for x in (*args, *kwargs.values())):
             return fn(*args, **kwargs)
-        bound = signature.bind(*args, **kwargs)
+        bound = _signature(fn).bind(*args, **kwargs)
         bound.apply_defaults()
         if _size(bound.arguments) > COMPILE_ABOVE:
             return _compiled(fn, bound.arguments)
@@ -47,6 +46,11 @@ def sampler(fn: Callable[..., Any]) -> Callable[..., Any]:
             return fn(*args, **kwargs)
 
     return call
+
+
+_signature = functools.cache(
+    inspect.signature
+)  # reading all of them would take a while when this is imported
 
 
 def _size(arguments: dict[str, Any]) -> int:
