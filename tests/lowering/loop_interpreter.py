@@ -26,6 +26,7 @@ from tracejit.lowering.loopir import (
     If,
     Inst,
     Reg,
+    Rotate,
     SetPointer,
     SetSlot,
     Slot,
@@ -181,11 +182,12 @@ class _Machine:
         self.slots[s.slot] = self.value(s.value)
 
     def setpointer(self, s: SetPointer) -> None:
-        a, b = s.buffer, s.target
-        old = self.memory.get(a)
-        self.memory[a] = self.where(b)
-        if s.swap:
-            self.memory[b] = old
+        self.memory[s.buffer] = self.where(s.target)
+
+    def rotate(self, s: Rotate) -> None:
+        now = [self.where(p) for p in s.pointers]
+        assert not any(np.shares_memory(a[0], b[0]) for n, a in enumerate(now) for b in now[:n])
+        self.memory.update(zip(s.pointers, (*now[1:], now[0]), strict=True))
 
     def setfor(self, s: For, i: int) -> None:
         self.regs[s.var.id] = np.int64(i)

@@ -11,7 +11,7 @@ from tests.lowering.native import call, pointwise
 from tracejit.lowering import cpu
 from tracejit.lowering.compile import compile_llvm
 from tracejit.lowering.loopbuilder import Builder
-from tracejit.lowering.loopir import I64, Alloc, Block, Const, Copy, Free, SetPointer, While
+from tracejit.lowering.loopir import I64, Alloc, Block, Const, Copy, Free, Rotate, SetPointer, While
 
 F8 = np.dtype(np.float64)
 rng = np.random.default_rng(0)
@@ -93,7 +93,7 @@ def test_pointers_swap():
     with k.loop(0, 5), k.loop(0, 4, vector=True) as i:
         k.store(q, i, k.load(p, i) * 2.0)
         with k.when(k.eq(i, 3)):
-            k.emit(SetPointer(p, q, swap=True))
+            k.emit(Rotate((p, q)))
     k.emit(Copy(out, p, Const(4, I64)))
     got = np.empty(4)
     call(build(k), [got])

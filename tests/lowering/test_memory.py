@@ -7,7 +7,7 @@ import numpy as np
 from tests.lowering.running import check
 from tracejit import ops
 from tracejit.lowering.loopbuilder import Builder
-from tracejit.lowering.loopir import BOOL, I64, Const, Copy, SetPointer
+from tracejit.lowering.loopir import BOOL, I64, Const, Copy, Rotate, SetPointer
 from tracejit.lowering.memory import plan_memory
 from tracejit.ops.reduce import reduce_sum
 from tracejit.ops.shape import rev
@@ -75,7 +75,7 @@ def test_buffers_behind_pointers_are_in_use_with_them():
     k.store(a, 0, Const(1.0, F64))
     k.emit(SetPointer(p, a))
     k.emit(SetPointer(q, b))
-    k.emit(SetPointer(p, q, swap=True))
+    k.emit(Rotate((p, q)))
     k.store(c, 0, Const(2.0, F64))
     move(k, p, q)
     plan_memory(k.program, {})

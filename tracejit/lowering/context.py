@@ -15,7 +15,7 @@ from tracejit.lowering.hoist import Recorder
 from tracejit.lowering.loopir import Alloc, Block, Buffer, Copy
 from tracejit.lowering.lowered import Callback, Failure
 
-_STACK = 64  # elements up to which a buffer is a stack buffer, which LLVM can keep in registers
+STACK = 64  # elements up to which a buffer is a stack buffer, which LLVM can keep in registers
 
 
 class Context:
@@ -38,7 +38,7 @@ class Context:
             return self._allocate_heap(scope, shape, dtype, name)
         strides = c_strides(shape)
         size = (strides[0] * _capacity(shape[0])) if shape else 1
-        buffer = self.buffer(dtype, size, "stack" if size <= _STACK else "arena", name)
+        buffer = self.buffer(dtype, size, "stack" if size <= STACK else "arena", name)
         return Stored(buffer, strides, 0, self.k.depth)
 
     def buffer(self, dtype: np.dtype, size: Any, kind: str, name: str) -> Buffer:
@@ -76,7 +76,7 @@ class Context:
         """target[...] = source[...]."""
         k, shape = self.k, aval.shape
         plain = is_contiguous(target, shape) and is_contiguous(source, shape)
-        if plain and target.offset == source.offset == 0 and aval.size > _STACK:
+        if plain and target.offset == source.offset == 0 and aval.size > STACK:
             k.emit(Copy(target.buffer, source.buffer, k.const(aval.size, np.int64)))
             return
         with loops(scope, shape, independent=True) as idx:

@@ -7,6 +7,7 @@ it cannot overlap. Loops then vectorise without run-time checks.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from tracejit.lowering.loopir import (
     If,
     Inst,
     Program,
+    Rotate,
     SetPointer,
     Store,
     While,
@@ -59,25 +61,24 @@ def accessed(stmts: Iterable[Any]) -> list[Buffer]:
 
 
 def pointees(program: Program) -> dict[Buffer, set[Buffer]]:
-    """What each 'pointer' buffer may point at, following swaps and pointers set to pointers."""
-    sets = [s for s in walk(program.body.stmts) if isinstance(s, SetPointer)]
-    targets: dict[Buffer, set[Buffer]] = {}
+    """What each 'pointer' buffer may point at, following rotations and pointers set to pointers."""
+    stmts = list(walk(program.body.stmts))
+    sets = [s for s in stmts if isinstance(s, SetPointer)]
+    # buffer -> the pointers whose targets it takes
+    takes = [(s.buffer, s.target) for s in sets if s.target.kind == "pointer"]
+    for s in stmts:
+        if isinstance(s, Rotate):
+            takes += zip(s.pointers, (*s.pointers[1:], s.pointers[0]), strict=True)
+    targets: dict[Buffer, set[Buffer]] = {b: set() for pair in takes for b in pair}
     for s in sets:
-        targets.setdefault(s.buffer, set())
-        if s.target.kind == "pointer":
-            targets.setdefault(s.target, set())
-        else:
-            targets[s.buffer].add(s.target)
+        if s.target.kind != "pointer":
+            targets.setdefault(s.buffer, set()).add(s.target)
     changed = True
     while changed:
         changed = False
-        for s in sets:
-            if s.target.kind != "pointer":
-                continue
-            a, b = targets[s.buffer], targets[s.target]
-            if not b <= a or (s.swap and not a <= b):
-                a |= b
-                b |= a if s.swap else set()
+        for a, b in takes:
+            if not targets[b] <= targets[a]:
+                targets[a] |= targets[b]
                 changed = True
     return targets
 
@@ -89,6 +90,7 @@ class Scopes:
         self.module = module
         self.pointees = pointees(program)
         self.related = {frozenset(map(id, pair)) for pair in program.may_alias}
+        self.group = ""
         self.domain = module.node("distinct !{{self}}")
         self.scopes: dict[Buffer, str] = {}
         self.region: dict[Buffer, str] = {}
@@ -126,6 +128,22 @@ class Scopes:
                 own = self.module.node(f"!{{{self.scope(b)}}}")
                 self.region[b] = f", !alias.scope {own}, !noalias {lists[text]}"
 
+    @contextlib.contextmanager
+    def independent(self, body: Block) -> Iterator[str]:
+        """A loop whose iterations depend on none before: yields the access group of its body, '' if it needs none.
+
+        Pointers that rotate can't have scopes of their own, since LLVM takes scopes to hold across iterations of
+        outer loops; instead, a loop that reads one and writes another is said to be parallel.
+        """
+        outer = self.group
+        if any(b.kind == "pointer" for b in accessed(body.stmts)):
+            self.group = self.module.node("distinct !{}")
+        try:
+            yield self.group if self.group != outer else ""
+        finally:
+            self.group = outer
+
     def tags(self, buffer: Buffer) -> str:
         """The metadata to append to an access of `buffer`."""
-        return self.region.get(buffer, "")
+        group = f", !llvm.access.group {self.group}" if self.group else ""
+        return self.region.get(buffer, "") + group

@@ -21,6 +21,7 @@ from tracejit.lowering.loopir import (
     Free,
     If,
     Inst,
+    Rotate,
     SetPointer,
     SetSlot,
     Store,
@@ -81,17 +82,20 @@ class Translator(Memory):
         inside = f"icmp sge i64 {i}, {start}" if node.down else f"icmp slt i64 {i}, {stop}"
         f.branch(f.let(inside), body, done)
         f.begin(body)
-        self.block(node.body)
+        with self.scopes.independent(node.body if node.vector else Block()) as group:
+            self.block(node.body)
         self.poll(i, node)
         f.jump(latch)
         f.begin(latch)
         f.add(f"{step} = {'sub' if node.down else 'add'} nsw i64 {i}, {by}")
-        f.add(f"br label %{head}{self.loop_hint(node)}")
+        f.add(f"br label %{head}{self.loop_hint(node, group)}")
         f.begin(done)
 
-    def loop_hint(self, node: For) -> str:
-        """The metadata of a loop's back edge."""
+    def loop_hint(self, node: For, group: str) -> str:
+        """The metadata of a loop's back edge; `group`: the accesses that depend on no iteration before."""
         module, hints = self.f.module, []
+        if group:
+            hints.append(f'!{{!"llvm.loop.parallel_accesses", {group}}}')
         if node.vector:
             hints.append('!{!"llvm.loop.mustprogress"}')
         if _unrolls_badly(node):
@@ -179,6 +183,7 @@ _STATEMENTS: dict[type, Callable[[Translator, Any], None]] = {
     Store: Translator.store,
     SetSlot: Translator.set_slot,
     SetPointer: Translator.set_pointer,
+    Rotate: Translator.rotate,
     For: Translator.loop,
     While: Translator.while_,
     If: Translator.if_,

@@ -26,6 +26,7 @@ from tracejit.lowering.loopir import (
     Inst,
     Operand,
     Program,
+    Rotate,
     SetPointer,
     SetSlot,
     Slot,
@@ -160,11 +161,12 @@ class Memory:
         f.add(f"call void @llvm.memcpy.p0.p0.i64({pointers}, i64 {count}, i1 false)")
 
     def set_pointer(self, node: SetPointer) -> None:
-        f, to = self.f, self.base(node.target)
-        if node.swap:
-            own = self.base(node.buffer)
-            f.add(f"store ptr {own}, ptr {self.variable(node.target)}")
-        f.add(f"store ptr {to}, ptr {self.variable(node.buffer)}")
+        self.f.add(f"store ptr {self.base(node.target)}, ptr {self.variable(node.buffer)}")
+
+    def rotate(self, node: Rotate) -> None:
+        now = [self.base(p) for p in node.pointers]
+        for p, to in zip(node.pointers, (*now[1:], now[0]), strict=True):
+            self.f.add(f"store ptr {to}, ptr {self.variable(p)}")
 
     # -- slots and instructions
 

@@ -186,11 +186,18 @@ class SetSlot:
 
 @dataclass(eq=False)
 class SetPointer:
-    """Point a 'pointer' buffer at `target` (any buffer), or swap with `swap=True`."""
+    """Point a 'pointer' buffer at `target` (any buffer)."""
 
     buffer: Buffer
     target: Buffer
-    swap: bool = False
+
+
+@dataclass(eq=False)
+class Rotate:
+    """Each of these 'pointer' buffers takes what the next one points at, and the last what the first one did.
+    They never share memory."""
+
+    pointers: tuple[Buffer, ...]
 
 
 @dataclass(eq=False)

@@ -21,6 +21,7 @@ from tracejit.lowering.loopir import (
     Inst,
     Program,
     Reg,
+    Rotate,
     SetPointer,
     SetSlot,
     Slot,
@@ -148,7 +149,7 @@ class _Names:
         if isinstance(s, Free):
             return f"free({s.buffer.name})"
         if isinstance(s, SetPointer):
-            return (
-                f"swap({s.buffer.name}, {s.target.name})" if s.swap else f"{s.buffer.name} = {s.target.name}"
-            )
+            return f"{s.buffer.name} = {s.target.name}"
+        if isinstance(s, Rotate):
+            return f"rotate({', '.join(p.name for p in s.pointers)})"
         return repr(s)

@@ -16,6 +16,7 @@ from tracejit.lowering.loopir import (
     If,
     Inst,
     Program,
+    Rotate,
     SetPointer,
     Store,
     While,
@@ -114,8 +115,9 @@ class _Lifetimes:
         if isinstance(stmt, SetPointer):
             known = self.pointees.setdefault(stmt.buffer, set())
             known |= {stmt.target} | self.pointees.get(stmt.target, set())
-            if stmt.swap:
-                self.pointees.setdefault(stmt.target, set()).update(known)
+        elif isinstance(stmt, Rotate):
+            known = set[Buffer]().union(*(self.pointees.get(p, ()) for p in stmt.pointers))
+            self.pointees.update((p, set(known)) for p in stmt.pointers)
 
 
 def _blocks(stmt: Any) -> Iterator[Block]:
@@ -141,6 +143,8 @@ def _named(stmt: Any) -> Iterator[Buffer]:
     elif isinstance(stmt, SetPointer):
         yield stmt.buffer
         yield stmt.target
+    elif isinstance(stmt, Rotate):
+        yield from stmt.pointers
     elif isinstance(stmt, Call):
         for a in stmt.args:
             b = a[0] if isinstance(a, tuple) else a

@@ -26,6 +26,7 @@ from tracejit.lowering.loopir import (
     If,
     Inst,
     Program,
+    Rotate,
     SetPointer,
     SetSlot,
     Slot,
@@ -158,6 +159,8 @@ class _Marker:
             return s.slot in whole
         if isinstance(s, (SetPointer, Alloc)):
             return s.buffer in private
+        if isinstance(s, Rotate):
+            return private.issuperset(s.pointers)
         return not isinstance(s, Copy) or s.target in private
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Eqn, Literal
-from tracejit.ir.kernel import Cumulative, Pointwise, Pull, Reduce, Unsupported
+from tracejit.ir.kernel import Cumulative, Pointwise, Pull, Reduce, Segment, Unsupported
 from tracejit.lowering.access import ZERO, Index, Operand
 from tracejit.lowering.hoist import Recorder
 from tracejit.lowering.loopir import I64, Const, Inst, Pair, Reg
@@ -142,6 +142,30 @@ def affine(k: Symbols, x: Any) -> dict[int, int] | None:
         inner = affine(k, other)
         if isinstance(factor, Const) and inner is not None:
             return {n: c * factor.value for n, c in inner.items()}
+    return None
+
+
+def box_written(eqn: Eqn, segment: Segment) -> tuple[tuple[int, int], ...] | None:
+    """The part [low, high) of each axis of the result that a segment overwrites as a whole, if it is such a box."""
+    k, shape = Symbols(), eqn.invars[segment.source].aval.shape
+    if segment.combine is not None or segment.repeats or not all(type(d) is int for d in shape):
+        return None
+    own = k.identity(shape)
+    _, at = probe_place(k, segment.place, eqn, own)
+    lows = [_shift(k, x, i) for x, i in zip(at, own, strict=False)]
+    if len(at) != len(own) or None in lows:
+        return None
+    return tuple((low, low + d) for low, d in zip(lows, shape, strict=True))  # type: ignore[operator]
+
+
+def _shift(k: Symbols, x: Any, i: Any) -> int | None:
+    """The constant in x = i + constant; None if it is not of this form."""
+    if x is i or isinstance(x, Const):
+        return 0 if x is i else int(x.value) - (int(i.value) if isinstance(i, Const) else 0)
+    inst = k.made.get(x)
+    if inst is not None and inst.op == "iadd" and i in inst.args:
+        other = inst.args[1 - inst.args.index(i)]
+        return int(other.value) if isinstance(other, Const) else None
     return None
 
 

@@ -76,13 +76,15 @@ class Planner(Reads):
             self.demand(a, self.end, WHOLE if a.aval.shape else ())
             if target is None:
                 continue
-            if type(a) is Var and a in self.producers and a not in storage:
-                storage[a] = target
-                self.forced.add(a)
+            local = a if type(a) is Var and a in self.producers else None
+            fails = local and target in self.visible and "error" in self.producers[local].effects  # midway
+            if local and local not in storage and not fails:
+                storage[local] = target
+                self.forced.add(local)
             elif type(a) is not Var or self.owned.get(a) is not target:
                 self.plan.moves.append(n)
-                if type(a) is Var and a in self.producers:
-                    self.forced.add(a)
+                if local:
+                    self.forced.add(local)
 
     # -- limits: storage that is overwritten
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Eqn
@@ -9,6 +10,7 @@ from tracejit.ir.kernel import Segment, Update
 from tracejit.lowering.access import Operand, Scalar, Stored
 from tracejit.lowering.context import loops
 from tracejit.lowering.loopir import I64
+from tracejit.lowering.probe import box_written
 
 if TYPE_CHECKING:
     from tracejit.lowering.emit import Body
@@ -20,8 +22,9 @@ def emit_update(body: Body, eqn: Eqn) -> None:
     out = eqn.outvars[0]
     is_scalar = not out.aval.shape
     target = body.ctx.allocate(body, (), out.aval.dtype, "t") if is_scalar else body.place(out)
-    _start(body, eqn, form.base(eqn.params), target)
-    for segment in form.segments(eqn.params, [a.aval for a in eqn.invars], out.aval):
+    segments = form.segments(eqn.params, [a.aval for a in eqn.invars], out.aval)
+    _start(body, eqn, form.base(eqn.params), target, segments)
+    for segment in segments:
         _write(body, eqn, segment, target)
     if is_scalar:
         body.values[out] = Scalar(body.k.load(target.buffer, target.offset))
@@ -29,12 +32,28 @@ def emit_update(body: Body, eqn: Eqn) -> None:
         body.define(out)
 
 
-def _start(body: Body, eqn: Eqn, base: Any, target: Stored) -> None:
-    if type(base) is tuple:
-        with loops(body, eqn.outvars[0].aval.shape, independent=True) as idx:
-            body.put(target, idx, body.read(eqn.invars[base[1]], ()))
-    elif base is not None and (eqn in body.plan.copies or not target.strides):
-        body.fill(target, eqn.invars[base])
+def _start(body: Body, eqn: Eqn, base: Any, target: Stored, segments: list[Segment]) -> None:
+    filled = type(base) is tuple
+    source = eqn.invars[base[1] if filled else base] if base is not None else None
+    if source is None or not (filled or eqn in body.plan.copies or not target.strides):
+        return
+    shape = eqn.outvars[0].aval.shape
+    box = box_written(eqn, segments[0]) if len(segments) == 1 and all(type(d) is int for d in shape) else None
+    if box is None and not filled:
+        body.fill(target, source)
+        return
+    for part in [shape] if box is None else _around(shape, box):
+        with loops(body, part, independent=True) as idx:
+            body.put(target, idx, body.read(source, () if filled else idx))
+
+
+def _around(shape: Any, box: Any) -> Iterator[Sequence[Any]]:
+    """The parts of an array that lie outside of a box."""
+    for n, (low, high) in enumerate(box):
+        rest = shape[n + 1 :]
+        for part in ((0, low), (high, shape[n])):
+            if part[0] < part[1]:
+                yield [*box[:n], part, *rest]
 
 
 def _write(body: Body, eqn: Eqn, segment: Segment, target: Stored) -> None:

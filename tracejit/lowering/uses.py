@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tracejit.lowering.loopir import Block, Buffer, Call, Const, Fail, For, Inst, Reg, Slot
+from tracejit.lowering.loopir import Block, Buffer, Call, Const, Fail, For, Inst, Reg, Rotate, Slot
 
 _LONG = 8  # iterations; shorter loops are written out
 _BLOCKS = ("head", "body", "then", "orelse")
@@ -56,6 +56,8 @@ def places(s: Any) -> Iterator[Buffer | Slot]:
     found = [getattr(s, name, None) for name in _PLACES]
     if isinstance(s, Inst):
         found.append(s.attr)
+    if isinstance(s, Rotate):
+        found += s.pointers
     if isinstance(s, Call):
         found += (a[0] if isinstance(a, tuple) else a for a in s.args)
     return (x for x in found if isinstance(x, (Buffer, Slot)))
