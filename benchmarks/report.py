@@ -40,19 +40,37 @@ def _processor() -> str:
 
 def markdown(rows: list[Row], names: list[str], env: dict[str, Any]) -> str:
     """The ratio table: times in milliseconds, and how many times faster than the best peer we are."""
-    head = ["workload", "size", "dtype", *names, "best peer / tracejit"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * 3 + "---:|" * (len(names) + 1)]
+    head = ["workload", "size", "dtype", *names, "best peer / tracejit", "gradient / forward"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * 3 + "---:|" * (len(names) + 2)]
     for r in rows:
         times = [_time(r.ms.get(n)) for n in names]
         ratio = "" if r.ratio is None else f"{r.ratio:.2f} ({r.best_peer})"
         dtype = {"f8": "float64", "f4": "float32"}.get(r.case.dtype, r.case.dtype)
-        lines.append("| " + " | ".join([r.case.label, r.case.size, dtype, *times, ratio]) + " |")
+        own = own_forward(r, rows)
+        slope = "" if own is None else f"{own:.1f}"
+        lines.append("| " + " | ".join([r.case.label, r.case.size, dtype, *times, ratio, slope]) + " |")
     versions = ", ".join(f"{n} {v}" for n, v in env["versions"].items())
     note = (
         f"{env['date']}, {env['processor']}, {env['threads']} thread(s), Python {env['python']}; {versions}. "
-        "Milliseconds a call, medians of interleaved samples."
+        "Milliseconds a call, medians of interleaved samples; the last column is tracejit's own gradient beside its forward pass."
     )
     return "\n".join([*lines, "", note, "", summary(rows)])
+
+
+def own_forward(row: Row, rows: list[Row]) -> float | None:
+    """Our time for the gradient of a workload over that for the workload itself, if both were measured."""
+    case = row.case
+    if case.workload.mode not in ("grad", "value_and_grad") or "tracejit" not in row.ms:
+        return None
+    for r in rows:
+        same = (r.case.workload.name, r.case.size, r.case.dtype) == (
+            case.workload.name,
+            case.size,
+            case.dtype,
+        )
+        if same and r.case.workload.mode == "forward" and "tracejit" in r.ms:
+            return row.ms["tracejit"] / r.ms["tracejit"]
+    return None
 
 
 def _time(ms: float | None) -> str:
@@ -70,6 +88,11 @@ def summary(rows: list[Row]) -> str:
         some = [r.ratio for r in rows if r.case.family == family and r.ratio is not None]
         if some:
             out.append(f"- {family}: {geometric_mean(some):.2f} ({len(some)} rows, smallest {min(some):.2f})")
+    slopes = [x for r in rows if (x := own_forward(r, rows)) is not None]
+    if slopes:
+        out.append(
+            f"- gradient / forward: {geometric_mean(slopes):.2f} ({len(slopes)} rows, largest {max(slopes):.2f})"
+        )
     for peer in dict.fromkeys(n for r in rows for n in r.ms if n != "tracejit"):
         both = [r.ms[peer] / r.ms["tracejit"] for r in rows if peer in r.ms and "tracejit" in r.ms]
         if both:
@@ -94,6 +117,7 @@ def write_json(path: Path, rows: list[Row], env: dict[str, Any]) -> None:
                 "missing": r.missing,
                 "ratio": r.ratio,
                 "best_peer": r.best_peer,
+                "gradient_over_forward": own_forward(r, rows),
             }
             for r in rows
         ],
