@@ -73,6 +73,8 @@ class Table:
     b: mp.mpf
     slack: int = 1  # the result tolerates this factor over the target
     first: int = 3
+    only: str = ""  # the one precision that needs it
+    rounded: str = ""  # the precision of the coefficients, where it is another
 
     def fit(self, precision: str) -> list[mp.mpf]:
         for degree in range(self.first, 30):
@@ -107,17 +109,27 @@ TABLES = [
     Table("EXP", _series(lambda r: (mp.expm1(r) - r) / r**2, mp.mpf(1) / 2), lambda r: abs(r) + 1e-30, -HALF, HALF),
     Table("EXP2", _series(lambda r: (mp.expm1(r * LN2) - r * LN2) / r**2, LN2**2 / 2),
           lambda r: r**2 + 1e-30, mp.mpf("-0.5"), mp.mpf("0.5")),
-    Table("LOG", _series(_log_tail, mp.mpf(2) / 3), lambda z: z + 1e-30, mp.mpf(0), S_MAX),
+    Table("LOG", _series(_log_tail, mp.mpf(2) / 3), lambda z: z + 1e-30, mp.mpf(0), S_MAX, first=2),
     Table("POW_LOG", _series(lambda z: (_log_tail(z) - mp.mpf(2) / 3) / z, mp.mpf(2) / 5),
           lambda z: z * z * 256 + 1e-30, mp.mpf(0), S_MAX),
-    Table("SIN", _odd(mp.sin, -mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), QUARTER),
+    Table("SIN", _odd(mp.sin, -mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), QUARTER, slack=2, first=2),
     Table("COS", _series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, mp.mpf(1) / 24),
           lambda z: z * z + 1e-30, mp.mpf(0), QUARTER),
     Table("ATAN", _odd(mp.atan, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0),
-          mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.001")),
+          mp.mpf("0.2505"), only="f64"),
+    Table("ATAN", _odd(mp.atan, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), mp.mpf(1), only="f32"),
     Table("ASIN", _odd(mp.asin, mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), mp.mpf("0.2501")),
     Table("ERF", _series(lambda z: (mp.erf(mp.sqrt(z)) / mp.sqrt(z) - ERF0) / z, -ERF0 / 3),
           lambda z: z + 1e-30, mp.mpf(0), mp.mpf(1)),
+]  # fmt: skip
+TABLES += [
+    Table("SINH", _odd(mp.sinh, mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), HALF**2, first=2),
+    Table("COSH", _series(lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z, mp.mpf(1) / 2), lambda z: z + 1e-30,
+          mp.mpf(0), HALF**2, first=2),
+    Table("TAN", _odd(mp.tan, mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), QUARTER),
+    Table("HALF_TURN", _odd(mp.sin, -mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), 4 * QUARTER, only="f32",
+          rounded="f64"),
+    Table("TANH", _odd(mp.tanh, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), mp.mpf("0.945"), slack=2, only="f32"),
 ]  # fmt: skip
 _WIDE = {"f64": mp.mpf("5.9375"), "f32": mp.mpf("3.9375")}
 
@@ -125,7 +137,9 @@ _WIDE = {"f64": mp.mpf("5.9375"), "f32": mp.mpf("3.9375")}
 def erfc_table(precision: str) -> Table:
     """-log(erfc(x)) in u = x - 1, for x from 1 to the point where erf rounds to 1."""
     span = _WIDE[precision] - 1
-    return Table("ERFC", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), mp.mpf(0), span, 1, 9)
+    return Table(
+        "ERFC", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), mp.mpf(0), span, 1, 9, precision
+    )
 
 
 def _rounded(c: list[mp.mpf], precision: str) -> str:
@@ -165,11 +179,13 @@ def main() -> None:
         print(f"    0x{word:016X},")
     print(")")
     print("POLYNOMIALS: dict[str, dict[int, tuple[float, ...]]] = {")
-    for table in [*TABLES, None]:
-        print(f'    "{table.name if table else "ERFC"}": {{')
+    tables = [*TABLES, *(erfc_table(p) for p in ("f64", "f32"))]
+    for name in dict.fromkeys(t.name for t in tables):
+        print(f'    "{name}": {{')
         for precision, size in (("f64", 8), ("f32", 4)):
-            c = (table or erfc_table(precision)).fit(precision)
-            print(f"        {size}: (\n            {_rounded(c, precision)},\n        ),")
+            for table in [t for t in tables if t.name == name and t.only in ("", precision)]:
+                c = _rounded(table.fit(precision), table.rounded or precision)
+                print(f"        {size}: (\n            {c},\n        ),")
         print("    },")
     print("}")
 

@@ -38,7 +38,7 @@ UNARY = {
         [(-20, 88.7), (-1, 1)],
     ),
     "log": (mp.log, 1.0, LOGS[8] + SUBNORMAL[8], LOGS[4] + SUBNORMAL[4]),
-    "log2": (lambda x: mp.log(x) / mp.log(2), 1.0, LOGS[8], LOGS[4]),
+    "log2": (lambda x: mp.log(x) / mp.log(2), 1.05, LOGS[8], LOGS[4]),
     "log10": (mp.log10, 1.0, LOGS[8], LOGS[4]),
     "log1p": (mp.log1p, 1.0, [(-1, 1), (-0.3, 0.5), (-1e-5, 1e-5), (1, 1e6), *BIG[8]], [(-1, 1), (1, 3e38)]),
     "sin": (mp.sin, 1.0, ANGLES[8], ANGLES[4]),
@@ -49,13 +49,13 @@ UNARY = {
     "cosh": (mp.cosh, 2.0, [(-710, 710), (-1, 1)], [(-89, 89), (-1, 1)]),
     "arcsin": (mp.asin, 1.5, *2 * ([(-1, 1), (-0.5, 0.5), (0.99, 1), (-1e-5, 1e-5)],)),
     "arccos": (mp.acos, 1.5, *2 * ([(-1, 1), (-0.5, 0.5), (0.99, 1), (-1, -0.99)],)),
-    "arctan": (mp.atan, 1.0, *2 * ([(-10, 10), (-1, 1), (0.41, 0.5), (-1e-5, 1e-5), (1, 1e30)],)),
+    "arctan": (mp.atan, 1.25, *2 * ([(-10, 10), (-1, 1), (0.41, 0.5), (-1e-5, 1e-5), (1, 1e30)],)),
     "arcsinh": (mp.asinh, 1.0, *2 * ([(-10, 10), (-1, 1), (-1e-3, 1e-3), (-1e-7, 1e-7), (1e3, 1e30)],)),
     "arccosh": (mp.acosh, 1.0, *2 * ([(1, 10), (1, 1.5), (1, 1.001), (1, 1e6), (1e3, 1e30)],)),
     "arctanh": (mp.atanh, 1.0, *2 * ([(-1, 1), (-0.5, 0.5), (0.99, 1), (-1e-3, 1e-3), (-1e-7, 1e-7)],)),
     "cbrt": (mp.cbrt, 1.0, *([(0, 100), (0.5, 8.5), *SUBNORMAL[n], *BIG[n]] for n in (8, 4))),
     "erf": (mp.erf, 1.5, [(-6, 6), (-1, 1), (-1e-5, 1e-5)], [(-4, 4), (-1, 1)]),
-    "logistic": (lambda x: 1 / (1 + mp.exp(-x)), 2.0, [(-740, 40), (-1, 1)], [(-100, 20), (-1, 1)]),
+    "logistic": (lambda x: 1 / (1 + mp.exp(-x)), 2.1, [(-740, 40), (-1, 1)], [(-100, 20), (-1, 1)]),
 }
 REFERENCE = {
     "logistic": lambda x: scipy.special.expit(x.astype(np.float64)).astype(x.dtype),
@@ -160,7 +160,7 @@ def test_arctan2_accuracy(dtype):
         errors = ulp_errors(
             got, [mp.atan2(mp.mpf(a), mp.mpf(b)) for a, b in zip(y.tolist(), x.tolist(), strict=True)]
         )
-    assert errors.max() <= 1.0
+    assert errors.max() <= (1.0 if dtype == np.float64 else 1.5)
 
 
 @pytest.mark.parametrize("name", ["sin", "cos"])

@@ -80,8 +80,8 @@ def emit(program: Program) -> str:
     `pool:blocks` is appended to `program.externals` where heap buffers need them, so the
     pointer table must be built after this. Raises Unsupported for dtypes without a native type.
     """
-    module = Module()
-    vecmath.plan(module, program.body.stmts, vector_bits())
+    module = Module(vector_bits=vector_bits())
+    vecmath.plan(module, program.body.stmts)
     f = Function(module, contract=program.fastmath)
     body = Translator(f, program, Host(program))
     body.run()

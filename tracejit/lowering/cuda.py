@@ -97,7 +97,7 @@ def emit_kernel(program: Program) -> str:
     Raises Unsupported for programs that are not one parallel loop.
     """
     _check(program)
-    module = Module(vector_variants=False)
+    module = Module()
     f = Function(module, contract=program.fastmath)
     Translator(f, program, Device()).run()
     pointers = [f"ptr noalias %arg{b.slot}" for b in program.args]

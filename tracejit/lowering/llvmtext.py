@@ -81,7 +81,7 @@ class Module:
     header: list[str] = field(default_factory=list)
     functions: dict[str, str] = field(default_factory=dict)
     metadata: list[str] = field(default_factory=list)
-    vector_variants: bool = True  # whether loops are vectorised, so that functions need such variants
+    vector_bits: int = 0  # the width of the vectors of loops that are vectorised, 0 where none are
     outlined: dict[str, int] = field(default_factory=dict)  # functions not to inline: bits of their variants
     kept: list[str] = field(default_factory=list)  # functions that only the vectoriser will call
     _shared: dict[str, str] = field(default_factory=dict)

@@ -114,8 +114,12 @@ def horner(k: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def polynomial(k: Any, x: Any, name: str) -> Any:
-    """A table of `tables.POLYNOMIALS` at x: even and odd powers apart, to shorten the chain."""
-    c = POLYNOMIALS[name][x.dtype.itemsize]
+    """A table of `tables.POLYNOMIALS` at x."""
+    return even_odd(k, x, POLYNOMIALS[name][x.dtype.itemsize])
+
+
+def even_odd(k: Any, x: Any, c: tuple[float, ...]) -> Any:
+    """The polynomial with these coefficients: even and odd powers apart, to shorten the chain."""
     square = x * x
     return fma(k, horner(k, square, c[1::2]), x, horner(k, square, c[0::2]))
 
@@ -154,6 +158,12 @@ def fabs(k: Any, x: Any) -> Any:
 
 def copysign(k: Any, x: Any, sign: Any) -> Any:
     return k.float_op("copysign", x, sign)
+
+
+def near_reciprocal(k: Any, x: Any) -> Any:
+    """1/x within an eighth, for the correction of something that needs no more; a large number at 0."""
+    form = fmt(x)
+    return floats(k, ((2 * form.bias) << form.mantissa) - bits(k, x) - (1 << form.mantissa - 3))
 
 
 def clamp(k: Any, x: Any, lo: float, hi: float) -> Any:

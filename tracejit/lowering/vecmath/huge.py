@@ -3,21 +3,21 @@
 |x| = m * 2**e with a 53-bit integer m. Bits of 2/pi that contribute multiples of 4 to the product are
 skipped; the next 192 give |x|*2/pi modulo 4 to 137 fraction bits, more than the worst cancellation (61)
 needs. `huge_rest` is the remainder, `huge_tail` what rounding it lost, with the quarter (0 to 3) in its two
-lowest bits. Functions are out of line. For vector loops each has masked variants (LLVM's vector function ABI)
-that test once whether any lane is concerned and otherwise return at once. The slow functions are `optnone`:
-optimising them would take longer than most kernels, for a few per cent of a rare path.
+lowest bits; `huge_sin` and `huge_cos` are angles within pi/2 that have the sine, or the cosine, as their sine.
+They are called as `rare` says, lane by lane. They are `optnone`: optimising them would take longer than most
+kernels, for a few per cent of a rare path.
 """
 
 from __future__ import annotations
 
+from tracejit.lowering.vecmath.outline import PURE
+from tracejit.lowering.vecmath.rare import scalar_definitions
 from tracejit.lowering.vecmath.tables import TWO_OVER_PI_WORDS
 
-_WIDTHS = {"double": (2, 4, 8), "float": (4, 8, 16)}
-_PURE = "nounwind willreturn memory(none)"
-_NAMES = ("huge_rest", "huge_tail")
+NAMES = ("huge_rest", "huge_tail", "huge_sin", "huge_cos")
 
 _REDUCE = """
-define internal {{double, double}} @tj.huge.pair(double %x) noinline optnone {pure} {{
+define internal {{double, double}} @tj.huge.pair(double %x) noinline optnone cold {pure} {{
   %bits = bitcast double %x to i64
   %mantissa = and i64 %bits, 4503599627370495
   %m = or i64 %mantissa, 4503599627370496
@@ -104,108 +104,47 @@ define internal {{double, double}} @tj.huge.pair(double %x) noinline optnone {pu
   ret {{double, double}} %both
 }}
 
-define internal double @tj.huge_rest.f64(double %x) noinline optnone {pure} {{
+define internal double @tj.huge_rest.f64(double %x) noinline optnone cold {pure} {{
   %p = call {{double, double}} @tj.huge.pair(double %x)
   %r = extractvalue {{double, double}} %p, 0
   ret double %r
 }}
 
-define internal double @tj.huge_tail.f64(double %x) noinline optnone {pure} {{
+define internal double @tj.huge_tail.f64(double %x) noinline optnone cold {pure} {{
   %p = call {{double, double}} @tj.huge.pair(double %x)
   %r = extractvalue {{double, double}} %p, 1
   ret double %r
 }}
 """
-
-
-_SINGLE = """
-define internal float @tj.huge_rest.f32(float %x) noinline optnone {pure} {{
-  %wide = fpext float %x to double
-  %y = call double @tj.huge_rest.f64(double %wide)
-  %r = fptrunc double %y to float
-  ret float %r
-}}
-
-define internal float @tj.huge_tail.f32(float %x) noinline optnone {pure} {{
-  %wide = fpext float %x to double
-  %y = call double @tj.huge_rest.f64(double %wide)
-  %tail = call double @tj.huge_tail.f64(double %wide)
-  %rest = fptrunc double %y to float
-  %back = fpext float %rest to double
-  %lost = fsub double %y, %back
-  %r = fptrunc double %lost to float
-  %bits = bitcast float %r to i32
-  %clear = and i32 %bits, -4
-  %tail.bits = bitcast double %tail to i64
-  %tail.low = trunc i64 %tail.bits to i32
-  %q = and i32 %tail.low, 3
-  %marked = or i32 %clear, %q
-  %result = bitcast i32 %marked to float
-  ret float %result
+_ANGLE = """
+define internal double @tj.huge_{name}.f64(double %x) noinline optnone cold {pure} {{
+  %p = call {{double, double}} @tj.huge.pair(double %x)
+  %r = extractvalue {{double, double}} %p, 0
+  %tail = extractvalue {{double, double}} %p, 1
+  %bits = bitcast double %tail to i64
+  %q = add i64 %bits, {ahead}
+  %odd = trunc i64 %q to i1
+  %a = call double @llvm.fabs.f64(double %r)
+  %other = fsub double 0x3FF921FB54442D18, %a
+  %v = select i1 %odd, double %other, double %r
+  %top = shl i64 %q, 62
+  %below = icmp slt i64 %top, 0
+  %minus = fneg double %v
+  %angle = select i1 %below, double %minus, double %v
+  ret double %angle
 }}
 """
 
 
-def _lanes(scalar: str, type_: str) -> str:
-    """The function at the elements of an array whose bit is set."""
-    return f"""
-define internal void @{scalar}.lanes(ptr noalias %xs, ptr noalias %ys, i64 %set) noinline optnone nounwind {{
-  br label %next
-next:
-  %bits = phi i64 [ %set, %0 ], [ %rest, %next ]
-  %i = call i64 @llvm.cttz.i64(i64 %bits, i1 true)
-  %at = getelementptr inbounds {type_}, ptr %xs, i64 %i
-  %x = load {type_}, ptr %at
-  %y = call {type_} @{scalar}({type_} %x)
-  %to = getelementptr inbounds {type_}, ptr %ys, i64 %i
-  store {type_} %y, ptr %to
-  %less = sub i64 %bits, 1
-  %rest = and i64 %bits, %less
-  %more = icmp ne i64 %rest, 0
-  br i1 %more, label %next, label %end
-end:
-  ret void
-}}"""
+def definitions(bits: int) -> str:
+    """The functions, which are float64's only."""
+    parts = [_table(), _REDUCE.format(pure=PURE, half=1 << 189)]
+    parts += [_ANGLE.format(name=name, ahead=ahead, pure=PURE) for name, ahead in (("sin", 0), ("cos", 1))]
+    for name in NAMES if bits else ():
+        parts += scalar_definitions(f"tj.{name}.f64", 8, bits)
+    return "\n".join(parts)
 
 
-def _variant(scalar: str, type_: str, n: int) -> str:
-    """The masked variant that the vectoriser calls: is any lane set?"""
-    v = f"<{n} x {type_}>"
-    return f"""
-define hidden {v} @{scalar}.v{n}({v} %x, <{n} x i1> %mask) alwaysinline minsize optsize {_PURE} {{
-  %xs = alloca {v}, align 64
-  %ys = alloca {v}, align 64
-  %set = bitcast <{n} x i1> %mask to i{n}
-  %bits = zext i{n} %set to i64
-  %any = icmp ne i{n} %set, 0
-  br i1 %any, label %slow, label %done
-slow:
-  store {v} %x, ptr %xs
-  call void @{scalar}.lanes(ptr %xs, ptr %ys, i64 %bits)
-  %y = load {v}, ptr %ys
-  br label %done
-done:
-  %r = phi {v} [ zeroinitializer, %0 ], [ %y, %slow ]
-  ret {v} %r
-}}"""
-
-
-def call_attributes(name: str, size: int) -> str:
-    """The call-site attributes that name the vector variants."""
-    scalar = f"tj.{name}.f{size * 8}"
-    widths = _WIDTHS["double" if size == 8 else "float"]
-    variants = ",".join(f"_ZGV_LLVM_M{n}v_{scalar}({scalar}.v{n})" for n in widths)
-    return f'nounwind willreturn memory(none) "vector-function-abi-variant"="{variants}"'
-
-
-def definitions(size: int, variants: bool = True) -> str:
-    """Everything that calls in the format of `size` bytes need (float32 also needs size 8's)."""
-    type_ = "double" if size == 8 else "float"
-    scalars = [f"tj.{name}.f{size * 8}" for name in _NAMES]
-    parts = [_variant(scalar, type_, n) for scalar in scalars for n in _WIDTHS[type_]] if variants else []
-    parts += [_lanes(scalar, type_) for scalar in scalars] if variants else []
-    if size == 4:
-        return "\n".join([_SINGLE.format(pure=_PURE), *parts])
+def _table() -> str:
     words = ", ".join(f"i64 {w - 2**64 if w >= 2**63 else w}" for w in TWO_OVER_PI_WORDS)
-    table = f"@tj.two_over_pi = internal constant [{len(TWO_OVER_PI_WORDS)} x i64] [{words}]"
-    return "\n".join([table, _REDUCE.format(pure=_PURE, half=1 << 189), *parts])
+    return f"@tj.two_over_pi = internal constant [{len(TWO_OVER_PI_WORDS)} x i64] [{words}]"

@@ -23,7 +23,7 @@ from tracejit.lowering.vecmath.core import (
     two_prod,
     two_sum,
 )  # fmt: skip
-from tracejit.lowering.vecmath.explog import _decompose, _log1p_tail, _log_sum
+from tracejit.lowering.vecmath.logarithm import decompose, log_sum
 
 # From here on sqrt(x**2 ± 1) is x; below the other limit two terms of the series are enough.
 _BIG = {8: 2.0**28, 4: 2.0**13}
@@ -33,11 +33,11 @@ _TINY = {8: 2.0**-26, 4: 2.0**-11}
 def _log_pair(k: Any, hi: Any, lo: Any, doublings: Any = None) -> Any:
     """log((hi + lo) * 2**doublings) for finite hi >= 1 and |lo| <= ulp(hi)/2, accurate near 1 too."""
     form = fmt(hi)
-    e, m = _decompose(k, hi)
+    e, m = decompose(k, hi)
     scale = power_of_two(k, bits(k, form.magic - at_most(k, e, 100.0)) - form.magic_bits)
     f, rest = fast_two_sum(k, m - 1.0, lo * scale)
     e = e if doublings is None else e + doublings
-    return _log_sum(k, e, f, _log1p_tail(k, f) + fma(k, rest, k.neg(f), rest))
+    return log_sum(k, e, f, rest)
 
 
 def _sqrt_pair(k: Any, hi: Any, lo: Any) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracejit.lowering.vecmath import explog
+from tracejit.lowering.vecmath import logarithm
 from tracejit.lowering.vecmath.core import (
     INF,
     NAN,
@@ -107,7 +107,7 @@ def _erfinv_near(k: Any, x: Any) -> Any:
 
 def _minus_log(k: Any, q: Any) -> Any:
     """-log(q), of 1/2 where q is no usable number."""
-    return k.neg(explog.log(k, k.select(k.and_(k.gt(q, 0.0), k.le(q, 0.51)), q, const(k, 0.5))))
+    return k.neg(logarithm.log_of_any(k, k.select(k.and_(k.gt(q, 0.0), k.le(q, 0.51)), q, const(k, 0.5))))
 
 
 @wide
@@ -169,7 +169,7 @@ def log_ndtr(k: Any, x: Any) -> Any:
     """log of the normal distribution function: log(erfcx(-x/sqrt 2)/2) - x**2/2 below 0, log1p above."""
     a = fabs(k, x)
     half, tail = _normal_tail(k, a)
-    left = fma(k, a * -0.5, a, explog.log(k, half))
+    left = fma(k, a * -0.5, a, logarithm.log_of_any(k, half))
     left = k.select(k.gt(a, 1e10), a * -0.5 * a, left)
-    z = k.select(k.lt(x, 0.0), left, explog.log1p(k, k.neg(tail)))
+    z = k.select(k.lt(x, 0.0), left, logarithm.log1p_of_usual(k, k.neg(tail)))
     return k.select(k.isnan(x), x, z)

@@ -20,7 +20,7 @@ from tracejit.lowering.loopir import For, Inst
 # faster, above it compiling takes longer than running usually gains.
 BUDGET = 300
 
-_PURE = "nounwind willreturn memory(none)"
+PURE = "nounwind willreturn memory(none)"
 _TOKEN = re.compile(
     r"%[\w.]+|@[\w.]+|\b(?:double|float|i1|i32|i64)\b|0x[0-9A-F]+|-?\b\d+\b|\btrue\b|\bfalse\b"
 )
@@ -77,11 +77,11 @@ def _vector_name(name: str, lanes: int) -> str:
     return f"{name}.v{lanes}"
 
 
-def _full(scalar: str, t: str, lanes: int, arity: int, lines: list[str]) -> str:
+def full_variant(scalar: str, t: str, lanes: int, arity: int, lines: list[str], how: str = "") -> str:
     """The variant over whole vectors of the host; `lines` are the scalar instructions."""
     parameters = ", ".join(f"<{lanes} x {t}> %x{n}" for n in range(arity))
     head = (f"define internal <{lanes} x {t}> @{scalar}.v{lanes}({parameters}) "
-            f'noinline {_PURE} "prefer-vector-width"="512" {{')  # fmt: skip
+            f'noinline {how} {PURE} "prefer-vector-width"="512" {{')  # fmt: skip
     return "\n".join([head, *[widened(line, lanes) for line in lines], "}"])
 
 
@@ -92,7 +92,7 @@ def _narrow(scalar: str, t: str, lanes: int, full: int, arity: int) -> str:
     first = ", ".join(f"i32 {n}" for n in range(lanes))
     parameters = ", ".join(f"{v} %x{n}" for n in range(arity))
     # `alwaysinline minsize` has compile.py inline what the vectoriser has called.
-    lines = [f"define internal {v} @{scalar}.v{lanes}({parameters}) alwaysinline minsize {_PURE} {{"]
+    lines = [f"define internal {v} @{scalar}.v{lanes}({parameters}) alwaysinline minsize {PURE} {{"]
     lines += [f"  %w{n} = shufflevector {v} %x{n}, {v} zeroinitializer, <{full} x i32> <{widen}>"
               for n in range(arity)]  # fmt: skip
     args = ", ".join(f"{wide} %w{n}" for n in range(arity))
@@ -110,12 +110,12 @@ def widths(size: int, bits: int) -> list[int]:
 def attribute(scalar: str, size: int, bits: int, arity: int) -> str:
     """The call-site attribute that names the variants."""
     variants = ",".join(f"_ZGV_LLVM_N{n}{'v' * arity}_{scalar}({scalar}.v{n})" for n in widths(size, bits))
-    return f'{_PURE} "vector-function-abi-variant"="{variants}"'
+    return f'{PURE} "vector-function-abi-variant"="{variants}"'
 
 
 def definitions(scalar: str, t: str, bits: int, arity: int, lines: list[str]) -> dict[str, str]:
     """The variants by name."""
     size = 8 if t == "double" else 4
     full, *narrow = widths(size, bits)
-    out = {f"{scalar}.v{full}": _full(scalar, t, full, arity, lines)}
+    out = {f"{scalar}.v{full}": full_variant(scalar, t, full, arity, lines)}
     return out | {f"{scalar}.v{n}": _narrow(scalar, t, n, full, arity) for n in narrow}

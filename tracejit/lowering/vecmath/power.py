@@ -30,7 +30,7 @@ from tracejit.lowering.vecmath.core import (
     two_prod,
     two_sum,
 )  # fmt: skip
-from tracejit.lowering.vecmath.explog import _normalised
+from tracejit.lowering.vecmath.logarithm import normalised
 
 _WIDE = np.dtype(np.float64)
 # 2/3 = _THIRDS[0] + _THIRDS[1], the coefficient of s**3 in log(1 + f), as doubles.
@@ -39,7 +39,7 @@ _THIRDS = (2.0 / 3.0, 3.700743415417188e-17)
 
 def _log_pair(k: Any, x: Any) -> tuple[Any, Any]:
     """(hi, lo) of log(x), x > 0 finite: 2s + s**3*(2/3 + z*p(z)) with s, z = s**2 and the cubic term as pairs."""
-    e, m = _normalised(k, x)
+    e, m = normalised(k, x)
     f = m - 1.0
     d, lost = two_sum(k, m, k.const(1.0, x.dtype))
     inverse = 1.0 / d
@@ -113,7 +113,7 @@ def cbrt(k: Any, x: Any) -> Any:
     """2**(e/3) * cbrt(m): e is divided by 3 in floats, the remainder 0, 1, 2 joins m."""
     form = fmt(x)
     a = fabs(k, x)
-    e, m = _normalised(k, a)
+    e, m = normalised(k, a)
     third = fma(k, e - 1.0, 1.0 / 3.0, form.magic) - form.magic  # nearest to (e - 1)/3: e/3 rounded down
     left = e - third * 3.0
     m = m * power_of_two(k, bits(k, left + form.magic) - form.magic_bits)

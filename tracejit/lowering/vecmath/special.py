@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.vecmath import explog, normal, power
+from tracejit.lowering.vecmath import exponential, logarithm, normal, power
 from tracejit.lowering.vecmath.core import (
     INF,
     NAN,
@@ -52,7 +52,7 @@ def _lgamma_positive(k: Any, x: Any) -> Any:
     u = within(k, u, -0.5, 0.5)
     near_one = times_table(k, u, u, "LGAMMA1")
     tiny = k.select(k.gt(x, 0.0), x, const(k, 1.0))
-    near_zero = near_one - explog.log(k, tiny)
+    near_zero = near_one - logarithm.log_of_any(k, tiny)
     v = within(k, x - 2.0, -0.5, 1.0)
     near_two = times_table(k, v, v, "LGAMMA2")
     low = k.select(small, near_zero, k.select(k.lt(x, 1.5), near_one, near_two))
@@ -78,13 +78,13 @@ def lgamma(k: Any, x: Any) -> Any:
     """log(|gamma(x)|); inf at 0 and the negative integers. Below 0 by log(pi / |x sin(pi x)|) - lgamma(-x)."""
     a = fabs(k, x)
     y = _lgamma_positive(k, a)
-    y = k.select(k.gt(a, 2.5e305), a * (explog.log(k, a) - 1.0), y)  # overflows where it should
+    y = k.select(k.gt(a, 2.5e305), a * (logarithm.log_of_any(k, a) - 1.0), y)  # overflows where it should
     r, whole = _nearest(k, a)
     sine = fabs(k, r) * table(k, r * r, "SINPI") * a
     usual = k.and_(k.lt(x, 0.0), k.not_(whole))
-    reflected = explog.log(k, np.pi / k.select(usual, sine, const(k, 1.0))) - y
+    reflected = logarithm.log_of_any(k, np.pi / k.select(usual, sine, const(k, 1.0))) - y
     # For tiny x the sine's product with x leaves the range: there log|gamma(x)| is -log|x|.
-    reflected = k.select(k.lt(a, 1e-20), k.neg(explog.log(k, a)), reflected)
+    reflected = k.select(k.lt(a, 1e-20), k.neg(logarithm.log_of_any(k, a)), reflected)
     z = k.select(usual, reflected, k.select(k.gt(x, 0.0), y, const(k, INF)))
     z = k.select(k.eq(x, INF), x, k.select(k.isnan(x), x, z))
     return k.select(k.eq(x, -INF), x, z)
@@ -97,7 +97,7 @@ def _digamma_above_one(k: Any, x: Any, d: Any, v: Any) -> Any:
     inverse = 1.0 / far
     z = inverse * inverse
     tail = fma(k, inverse, 0.5, z * table(k, z, "DIGAMMA_TAIL"))
-    far = explog.log(k, k.select(k.ge(x, 3.0), x, const(k, 3.0))) - tail
+    far = logarithm.log_of_any(k, k.select(k.ge(x, 3.0), x, const(k, 3.0))) - tail
     return k.select(k.lt(x, 3.0), near, far)
 
 
@@ -157,7 +157,7 @@ def _bessel_e(k: Any, x: Any, order: int) -> Any:
     a = fabs(k, x)
     near, far, is_near = _bessel_scaled(k, a, order)
     c = k.select(k.ge(a, 7.75), a, const(k, 7.75))
-    e = explog.exp(k, k.neg(within(k, a, 0.0, 7.75)))
+    e = exponential.exp(k, k.neg(within(k, a, 0.0, 7.75)))
     z = _odd(k, k.select(is_near, near * e, far / k.float_op("sqrt", c)), x, order)
     return k.select(k.isnan(x), x, z)
 
