@@ -91,7 +91,7 @@ def _series(f: Fn, zero: mp.mpf) -> Fn:
 
 def _odd(fn: Fn, cubic: mp.mpf) -> Fn:
     """(fn(t) - t)/t^3 as a function of z = t^2."""
-    return _series(lambda z: (fn(mp.sqrt(z)) - mp.sqrt(z)) / (z * mp.sqrt(z)), cubic)
+    return _series(lambda z: mp.mpf((fn(mp.sqrt(z)) - mp.sqrt(z)) / (z * mp.sqrt(z))), cubic)
 
 
 def _log_tail(z: mp.mpf) -> mp.mpf:

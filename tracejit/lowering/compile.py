@@ -120,8 +120,14 @@ def _run_passes(text: str, slp: bool) -> Any:
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
+        for fn in module.functions:
+            if (
+                ".masked." in fn.name
+            ):  # visible up to here, so that they were not dropped before their first call
+                fn.linkage = llvm.Linkage.internal
         after = llvm.create_new_module_pass_manager()
         after.add_always_inliner_pass()
+        after.add_global_dead_code_eliminate_pass()
         after.run(module, builder)
     return module
 

@@ -103,8 +103,8 @@ def _variant_texts(name: str, size: int, bits: int) -> dict[str, str]:
 def _rare_text(name: str, size: int, bits: int) -> str:
     """The definition of a function for rare arguments, with its masked variants."""
     if name in huge.NAMES:
-        return huge.definitions(bits)
-    texts = [_function_text(name, size, bits, "noinline cold")]
+        return huge.definitions(name, bits)
+    texts = [_function_text(name, size, bits, "noinline optnone cold")]
     if bits:
         lines = _written(name, size, bits, rare.masked).lines
         texts += rare.vector_definitions(f"tj.{name}.f{size * 8}", size, bits, _ALL[name][1], lines)
@@ -139,11 +139,14 @@ def _define_rare(module: Module, name: str, size: int) -> None:
     for inst in _steps(name, size)[0]:
         if inst.op == "math":
             needed, width = inst.attr[1], inst.out.dtype.itemsize
-            key = "huge" if needed in huge.NAMES else f"tj.{needed}.f{width * 8}"
-            if key not in module.functions:
-                module.functions[key] = _rare_text(needed, width, module.vector_bits)
-                if key != "huge":
-                    _define_rare(module, needed, width)
+            key = f"tj.{needed}.f{width * 8}"
+            if key in module.functions:
+                continue
+            module.functions[key] = _rare_text(needed, width, module.vector_bits)
+            if needed in huge.NAMES:
+                module.functions.setdefault("huge", huge.reduction())
+            else:
+                _define_rare(module, needed, width)
 
 
 def emit_call(f: Function, inst: Inst) -> str:

@@ -103,21 +103,20 @@ define internal {{double, double}} @tj.huge.pair(double %x) noinline optnone col
   %both = insertvalue {{double, double}} %first, double %tail, 1
   ret {{double, double}} %both
 }}
+"""
 
-define internal double @tj.huge_rest.f64(double %x) noinline optnone cold {pure} {{
+_PART = {
+    name: f"""
+define internal double @tj.{name}.f64(double %x) noinline optnone cold {PURE} {{
   %p = call {{double, double}} @tj.huge.pair(double %x)
-  %r = extractvalue {{double, double}} %p, 0
-  ret double %r
-}}
-
-define internal double @tj.huge_tail.f64(double %x) noinline optnone cold {pure} {{
-  %p = call {{double, double}} @tj.huge.pair(double %x)
-  %r = extractvalue {{double, double}} %p, 1
+  %r = extractvalue {{double, double}} %p, {index}
   ret double %r
 }}
 """
+    for index, name in enumerate(("huge_rest", "huge_tail"))
+}
 _ANGLE = """
-define internal double @tj.huge_{name}.f64(double %x) noinline optnone cold {pure} {{
+define internal double @tj.{name}.f64(double %x) noinline optnone cold {pure} {{
   %p = call {{double, double}} @tj.huge.pair(double %x)
   %r = extractvalue {{double, double}} %p, 0
   %tail = extractvalue {{double, double}} %p, 1
@@ -136,13 +135,16 @@ define internal double @tj.huge_{name}.f64(double %x) noinline optnone cold {pur
 """
 
 
-def definitions(bits: int) -> str:
-    """The functions, which are float64's only."""
-    parts = [_table(), _REDUCE.format(pure=PURE, half=1 << 189)]
-    parts += [_ANGLE.format(name=name, ahead=ahead, pure=PURE) for name, ahead in (("sin", 0), ("cos", 1))]
-    for name in NAMES if bits else ():
-        parts += scalar_definitions(f"tj.{name}.f64", 8, bits)
-    return "\n".join(parts)
+def definitions(name: str, bits: int) -> str:
+    """A function, which is float64's only, with its masked variants."""
+    angle = {"huge_sin": 0, "huge_cos": 1}.get(name)
+    text = _PART[name] if angle is None else _ANGLE.format(name=name, ahead=angle, pure=PURE)
+    return "\n".join([text, *(scalar_definitions(f"tj.{name}.f64", 8, bits) if bits else ())])
+
+
+def reduction() -> str:
+    """What all of them call."""
+    return _table() + _REDUCE.format(pure=PURE, half=1 << 189)
 
 
 def _table() -> str:

@@ -66,7 +66,7 @@ def _masked_widths(size: int, bits: int) -> list[int]:
 def vector_definitions(scalar: str, size: int, bits: int, arity: int, lines: list[str]) -> Iterable[str]:
     """The vector form of a function, given its scalar instructions, and its masked variants."""
     t, full = "double" if size == 8 else "float", widths(size, bits)[0]
-    yield full_variant(scalar, t, full, arity, lines, "cold")
+    yield full_variant(scalar, t, full, arity, lines, "optnone cold")
     for n in widths(size, bits):
         yield _masked_variant(scalar, t, n, arity, _padded_call(scalar, t, n, full, arity))
 
