@@ -43,6 +43,8 @@ def test_unknown_settings() -> None:
         ("TRACEJIT_CHECK_TYPES", "yes", "config.check_types", "True"),
         ("TRACEJIT_CACHE_SIZE", "12", "config.cache_size", "12"),
         ("TRACEJIT_CACHE_SIZE", "-3", "config.cache_size", "1"),
+        ("TRACEJIT_NUM_THREADS", "3", "config.num_threads", "3"),
+        ("TRACEJIT_NUM_THREADS", "0", "config.num_threads", "1"),
         ("TRACEJIT_CACHE", "", "config.cache", "on"),
         ("TRACEJIT_CACHE", "OFF", "config.cache", "off"),
         ("TRACEJIT_CACHE", "0", "config.cache", "off"),
@@ -111,3 +113,27 @@ def test_one_wrong_value_changes_nothing() -> None:
     with pytest.raises(SettingValueError), config.override(debug=3, cache_size=-1):
         pass
     assert config.debug == before
+
+
+def test_num_threads_is_the_number_of_processors_unless_set() -> None:
+    code = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        if hasattr(os, "sched_setaffinity")
+        else ""
+    )
+    env = {k: v for k, v in os.environ.items() if k != "TRACEJIT_NUM_THREADS"}
+    code += "from tracejit.config import config; print(config.num_threads)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert int(out.stdout) == (1 if hasattr(os, "sched_setaffinity") else os.cpu_count())
+    for wrong in (0, -1, 1.5, "2", 5000):
+        with pytest.raises(SettingValueError, match="from 1 to 1024"):
+            config.update("num_threads", wrong)
+
+
+def test_watchers_see_every_change() -> None:
+    settings, seen = Config(num_threads=4), list[int]()
+    settings.watch("num_threads", seen.append)
+    with settings.override(num_threads=2):
+        settings.num_threads = 3
+    settings.debug = 1
+    assert seen == [4, 2, 3, 4]

@@ -25,9 +25,8 @@ override the same setting, the one that ends last restores what it found; set it
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -86,19 +85,23 @@ class Config:
     # are looked for, and whether calls may go straight to machine code.
     checks: bool = field(init=False, default=False)
     fast: bool = field(init=False, default=True)
-    # num_threads where native code reads it.
-    thread_count: ctypes.c_int64 = field(init=False, repr=False, compare=False)
+    _watchers: dict[str, list[Callable[[Any], None]]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        super().__setattr__("thread_count", ctypes.c_int64(self.num_threads))
+        super().__setattr__("_watchers", {})
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, _checked(name, value))
         checks = self.debug_nans or self.debug_infs
         super().__setattr__("checks", checks)
         super().__setattr__("fast", not checks and not self.disable_jit)
-        if name == "num_threads" and hasattr(self, "thread_count"):
-            self.thread_count.value = self.num_threads
+        for act in getattr(self, "_watchers", {}).get(name, ()):
+            act(getattr(self, name))
+
+    def watch(self, name: str, act: Callable[[Any], None]) -> None:
+        """Call `act` with the value of a setting, now and each time that it is assigned."""
+        self._watchers.setdefault(name, []).append(act)
+        act(getattr(self, name))
 
     def update(self, name: str, value: Any) -> None:
         """Change one setting. Names of JAX, such as "jax_debug_nans", mean the setting without "jax_".

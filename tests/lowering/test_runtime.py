@@ -11,7 +11,7 @@ import scipy.special
 
 from tracejit.errors import InternalTypeError
 from tracejit.ir.avals import Aval, Dim
-from tracejit.lowering import cpu, runtime, shell
+from tracejit.lowering import blas, cpu, runtime, shell
 from tracejit.lowering.arena import ARENA
 from tracejit.lowering.compile import compile_llvm
 from tracejit.lowering.loopbuilder import Builder
@@ -293,7 +293,7 @@ def test_blas_through_the_pointer_table(shells, routine):
 
 def test_every_blas_routine_has_an_address():
     for name in [f"{t}{r}" for t in "sdcz" for r in ("gemm", "gemv")] + ["sdot", "ddot", "cdotu", "zdotu"]:
-        assert runtime.capsule_pointer(runtime.cython_blas.__pyx_capi__, name)
+        assert blas.address(name)
 
 
 def test_special_functions_through_the_pointer_table():

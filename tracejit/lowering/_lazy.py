@@ -21,7 +21,7 @@ class LazyModule:
 
     def __getattr__(self, attribute: str) -> Any:
         # Inspection (copy, pickle, doctest) must not import anything.
-        if attribute.startswith("__") and attribute not in ("__pyx_capi__", "__version__"):
+        if attribute.startswith("__") and attribute not in ("__pyx_capi__", "__version__", "__file__"):
             raise AttributeError(attribute)
         value = getattr(self._load(), attribute)
         setattr(self, attribute, value)

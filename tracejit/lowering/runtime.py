@@ -18,9 +18,10 @@ import numpy as np
 
 from tracejit.errors import ForkedCallError, InternalTypeError
 from tracejit.ir.avals import Dim, capacity
-from tracejit.lowering import pool, shell, threads
-from tracejit.lowering._lazy import cython_blas, cython_special
+from tracejit.lowering import blas, pool, shell, threads
+from tracejit.lowering._lazy import cython_special
 from tracejit.lowering.arena import ARENA
+from tracejit.lowering.blas import capsule_name, capsule_pointer
 from tracejit.lowering.compile import Code
 from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.llvmmemory import OUT_OF_MEMORY
@@ -30,11 +31,6 @@ from tracejit.lowering.lowered import Callback, Lowered
 CALLBACK_RAISED = -1
 _STACK_ARENA = 32 * 1024  # bytes; larger arenas are blocks of `lowering.arena`
 
-_PyCapsule_GetName = ctypes.pythonapi.PyCapsule_GetName
-_PyCapsule_GetName.restype, _PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-_PyCapsule_GetPointer = ctypes.pythonapi.PyCapsule_GetPointer
-_PyCapsule_GetPointer.restype = ctypes.c_void_p
-_PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _libc = ctypes.CDLL(None)
 
 
@@ -66,7 +62,7 @@ class Executable:
         if kind == "callback":
             return ctypes.cast(self._thunks[int(name)], ctypes.c_void_p).value or 0
         if kind == "blas":
-            return capsule_pointer(cython_blas.__pyx_capi__, name)
+            return blas.address(name)
         if kind == "special":
             return special_pointer(cython_special.__pyx_capi__, name)
         if kind == "c":
@@ -189,18 +185,12 @@ def _extent(d: Any, arrays: Any, outs: Any) -> int:
     return int((arrays if kind == "input" else outs)[n])
 
 
-def capsule_pointer(table: dict[str, Any], name: str) -> int:
-    """The C function behind a capsule of a Cython module's `__pyx_capi__`."""
-    capsule = table[name]
-    return _PyCapsule_GetPointer(capsule, _PyCapsule_GetName(capsule)) or 0
-
-
 def special_pointer(table: dict[str, Any], name: str) -> int:
     """The function `name` of scipy.special.cython_special that takes and gives doubles, and then an int that
     says not to look for overriding methods. Functions of several types have a capsule for each."""
     for n in (name, *(f"__pyx_fuse_{i}{name}" for i in range(4))):
         if n in table:
-            result, _, rest = (_PyCapsule_GetName(table[n]) or b"").decode().partition(" (")
+            result, _, rest = capsule_name(table[n]).decode().partition(" (")
             if {result, *rest.split(", ")[:-1]} == {"double"}:
                 return capsule_pointer(table, n)
     raise InternalTypeError(problem=f"scipy.special.cython_special has no function {name!r} of doubles")

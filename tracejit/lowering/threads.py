@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import os
 import platform
 import signal
@@ -120,7 +121,7 @@ def _functions() -> dict[str, int]:
             code = compile_llvm(_text())
             _kept.append(code)
             enter = ctypes.CFUNCTYPE(ctypes.POINTER(ctypes.c_void_p * len(_NAMES)), *[ctypes.c_void_p] * 2)
-            table = enter(code.address)(ctypes.addressof(config.thread_count), shell.signal_check()).contents
+            table = enter(code.address)(ctypes.addressof(_count), shell.signal_check()).contents
             _addresses.update((name, address or 0) for name, address in zip(_NAMES, table, strict=True))
             reset, close = (ctypes.CFUNCTYPE(None)(_addresses[n]) for n in ("reset", "close"))
             reset()
@@ -130,6 +131,8 @@ def _functions() -> dict[str, int]:
 
 
 _NAMES = ("run", "look", "reset", "close", "hired")
+_count = ctypes.c_int64()  # the setting where native code reads it
+config.watch("num_threads", functools.partial(setattr, _count, "value"))
 _addresses: dict[str, int] = {}
 #: Threads may be in this code until the process is gone.
 _kept: list[Any] = []
