@@ -121,9 +121,8 @@ def _run_passes(text: str, slp: bool) -> Any:
     builder.getModulePassManager().run(module, builder)
     if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
         for fn in module.functions:
-            if (
-                ".masked." in fn.name
-            ):  # visible up to here, so that they were not dropped before their first call
+            # Visible up to here, so that they were not dropped before their first call.
+            if ".masked." in fn.name and not fn.is_declaration:
                 fn.linkage = llvm.Linkage.internal
         after = llvm.create_new_module_pass_manager()
         after.add_always_inliner_pass()
