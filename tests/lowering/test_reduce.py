@@ -49,3 +49,21 @@ def test_long_sums_in_blocks_compile_once() -> None:
     assert text.count("fadd") < 60
     x = np.random.default_rng(0).normal(size=(100, 101))
     np.testing.assert_allclose(tj.jit(lambda x: x.sum())(x), x.sum(), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 1), (1,), (1, 1), (4, 1, 1), (2, 3, 1), (1, 5), (0, 1), (5, 0), (1, 3, 1)]
+)
+def test_axes_of_one_element(shape: tuple[int, ...]) -> None:
+    x = np.arange(1.0, np.prod(shape) + 1).reshape(shape)
+    for axis in (*range(len(shape)), -1, None, tuple(range(len(shape)))):
+        for reduce in (np.sum, np.prod, np.any, np.var, np.mean):
+            if x.size or reduce in (np.sum, np.prod, np.any):
+                np.testing.assert_allclose(
+                    tj.jit(lambda x, r=reduce, a=axis: r(x, axis=a))(x), reduce(x, axis=axis)
+                )
+        if x.size:
+            for order in (np.max, np.median, np.argmin):
+                if order is not np.argmin or not isinstance(axis, tuple):
+                    got = tj.jit(lambda x, r=order, a=axis: r(x, axis=a))(x)
+                    np.testing.assert_array_equal(got, order(x, axis=axis))

@@ -111,7 +111,7 @@ def _position(body: Body, group: Group, idx: Index) -> Any:
 def _strips(body: Body, group: Group, kept: list[int]) -> Iterator[dict[int, Any]]:
     """The extents of the axes, of which the innermost is a range of columns at a time where a row is wide."""
     k, ranges = body.k, dict(enumerate(group.domain))
-    n = ranges[kept[-1]]
+    n = ranges[kept[-1]] if kept else 1
     if type(n) is not int or n < _WIDE:
         yield ranges
         return
@@ -126,7 +126,9 @@ def _rows_of_a_part(group: Group, first: int, lanes: tuple[int, ...]) -> int | N
     """Of how many rows the parts are that are accumulated on their own, for threads to share. It depends on
     nothing but the shape, so that results are the same whoever shares."""
     domain = group.domain
-    if not all(type(d) is int for d in domain) or math.prod(domain) < MANY or math.prod(domain[:first]) != 1:
+    if not lanes or not all(type(d) is int for d in domain):
+        return None
+    if math.prod(domain) < MANY or math.prod(domain[:first]) != 1:
         return None
     if lanes[-1] >= _WIDE or not all(_form(e).tree in ("sum", "reassoc") for e in group.members):
         return None
