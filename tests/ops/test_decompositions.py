@@ -268,6 +268,42 @@ def test_without_check_failures_are_nan() -> None:
         assert all(np.isnan(o).all() for o in (outs if isinstance(outs, list) else [outs])), fn.__name__
 
 
+def test_singular_values_of_infinite_matrices_come_to_an_end() -> None:
+    """LAPACK goes on for ever with this matrix."""
+    endless = np.array([[np.inf, 1, 0], [0, 1, 0], [0, 0, 1]])
+    stack = np.stack([np.eye(3), endless])
+    for fn in (lambda x: svd.svd(x)[1], svd.svdvals):
+        s = fn(stack)
+        assert s[0].tolist() == [1, 1, 1] and np.isnan(s[1]).all()
+    for fn in (np.linalg.svdvals, np.linalg.pinv, lambda x: np.linalg.norm(x, 2)):
+        with pytest.raises(np.linalg.LinAlgError):
+            tj.jit(fn)(endless)
+    with np.errstate(all="ignore"):
+        assert tj.grad(np.linalg.det)(endless).shape == tj.hessian(np.linalg.det)(endless).shape[:2] == (3, 3)
+
+
+@pytest.mark.parametrize("where", ["one", "all"])
+def test_derivatives_are_nan_where_numpy_gives_nan(where: str) -> None:
+    a = (
+        np.array([[2.0, np.nan, 0.1], [0.3, 3.0, 0.2], [0.1, 0.4, 1.5]])
+        if where == "one"
+        else np.full((3, 3), np.nan)
+    )
+    functions = {
+        "inv": np.linalg.inv,
+        "solve": lambda a: np.linalg.solve(a, np.ones(3)),
+        "det": np.linalg.det,
+        "slogdet": lambda a: np.linalg.slogdet(a)[1],
+        "qr": lambda a: np.linalg.qr(a)[1],
+        "matrix_power": lambda a: np.linalg.matrix_power(a, -2),
+    }
+    for name, f in functions.items():
+        with np.errstate(all="ignore"):
+            assert np.isnan(f(a)).any(), name
+            assert np.isnan(tj.jvp(f, (a,), (np.ones((3, 3)),))[1]).any(), name
+            assert np.isnan(tj.jit(tj.grad(lambda a, f=f: np.sum(f(a))))(a)).any(), name
+
+
 def test_with_check_they_raise_compiled_code_too() -> None:
     for fn, a in [
         (lambda x: cholesky.cholesky(x, check=True), -np.eye(2)),

@@ -157,6 +157,13 @@ def per_matrix(fn: Callable[..., Any], avals: list[tuple[Shape, np.dtype]], *xs:
     return outs
 
 
+def finite(x: Any) -> Any:
+    """`x`, to be decomposed by singular values: LAPACK raises for NaN, but never ends for some infinities."""
+    if not np.isfinite(x).all():
+        raise np.linalg.LinAlgError("SVD did not converge")
+    return x
+
+
 def nan_where_failing(fn: Callable[[Any], Any], x: Any, error: Any) -> Any:
     """`fn(x)`, which raises for the whole stack; matrix by matrix with NaN where it raises, if it does."""
     try:

@@ -51,7 +51,7 @@ pinv_op = c.factorization(
     "pinv",
     "pseudo-inverses; singular values up to rcond times the largest count as 0",
     type=_type,
-    eval=lambda a, rcond, *, hermitian: np.linalg.pinv(a, rcond, hermitian),
+    eval=lambda a, rcond, *, hermitian: np.linalg.pinv(a if hermitian else c.finite(a), rcond, hermitian),
     jvp=_jvp,
     multi=False,
 )

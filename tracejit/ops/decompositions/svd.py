@@ -26,7 +26,7 @@ def _type(a: Aval, *, full_matrices: bool, check: bool) -> list[Aval]:
 
 def _eval(a: Any, *, full_matrices: bool, check: bool) -> list[Any]:
     def svd(x: Any) -> tuple[Any, ...]:
-        return tuple(np.linalg.svd(x, full_matrices))
+        return tuple(np.linalg.svd(c.finite(x), full_matrices))
 
     return list(svd(a) if check else c.nan_where_failing(svd, a, np.linalg.LinAlgError))
 
@@ -123,7 +123,7 @@ def _values_type(a: Aval, *, check: bool) -> Aval:
 
 def _values_eval(a: Any, *, check: bool) -> Any:
     try:
-        return np.linalg.svd(a, compute_uv=False)
+        return np.linalg.svd(c.finite(a), compute_uv=False)
     except np.linalg.LinAlgError:
         if check:
             raise
