@@ -1,4 +1,4 @@
-"""Whole processes, from `python` to the result: what an import and the first call cost.
+"""Whole processes, from `python` to the first result: what an import and the first call cost.
 
 A program of `programs/` computes value and gradient of the four-layer perceptron at its middle size, as one would
 write it for that library, and prints what it got. The libraries' caches lie in folders of their own, given by the
@@ -51,7 +51,7 @@ def cache_variables(folder: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Process:
-    """A process that ended: seconds from its start to its end, its peak memory in bytes, and what it printed."""
+    """A process that ended: seconds from its start until it printed, its peak memory in bytes, and what it printed."""
 
     seconds: float
     peak_bytes: int
@@ -59,25 +59,30 @@ class Process:
 
 
 def run(arguments: list[str], folder: Path) -> Process:
-    """A fresh interpreter with `arguments`. Raises RuntimeError if it fails."""
+    """A fresh interpreter with `arguments`, whose program prints one line. Raises RuntimeError if it fails."""
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     path = [str(PROGRAMS.parents[1]), *filter(None, [env.get("PYTHONPATH")])]
-    env |= {"PYTHONPATH": os.pathsep.join(path), **cache_variables(folder)}
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+    env |= {"PYTHONPATH": os.pathsep.join(path), "PYTHONUNBUFFERED": "1", **cache_variables(folder)}
+    with tempfile.TemporaryFile("w+") as err:
         start = time.perf_counter()
-        child = subprocess.Popen([sys.executable, *arguments], env=env, stdout=out, stderr=err)
-        _, status, usage = os.wait4(child.pid, 0)
+        child = subprocess.Popen(
+            [sys.executable, *arguments], env=env, stdout=subprocess.PIPE, stderr=err, text=True
+        )
+        assert child.stdout is not None
+        output = child.stdout.readline()
         seconds = time.perf_counter() - start
+        child.stdout.close()
+        _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0), err.seek(0)
-        if child.returncode:
+        if child.returncode or not output:
+            err.seek(0)
             raise RuntimeError((err.read().strip().splitlines() or [f"ended with {child.returncode}"])[-1])
-        return Process(seconds, usage.ru_maxrss * 1024, out.read())
+        return Process(seconds, usage.ru_maxrss * 1024, output)
 
 
 @dataclass(frozen=True)
 class ProcessCase:
-    """A row of the table whose times are those of whole processes.
+    """A row of the table whose times are those of whole processes, until they print.
 
     `cache` is 'warm' (a first run, which is not measured, has filled it), 'empty' (before each run), or '' for
     processes that only import the library.
@@ -88,11 +93,16 @@ class ProcessCase:
     size: str = "middle"
     dtype: str = "f8"
     family: str = "processes"
+    mode: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.label
 
     def arguments(self, peer: Peer) -> list[str] | None:
         """What this peer's interpreter is given; None if there is no program for it."""
         if not self.cache:
-            return ["-c", IMPORTS[peer.name]] if peer.name in IMPORTS else None
+            return ["-c", f"{IMPORTS[peer.name]}; print(0)"] if peer.name in IMPORTS else None
         program = PROGRAMS / f"perceptron_{peer.name}.py"
         return [str(program)] if program.exists() else None
 

@@ -55,6 +55,14 @@ class Case:
     dtype: str
 
     @property
+    def name(self) -> str:
+        return self.workload.name
+
+    @property
+    def mode(self) -> str:
+        return self.workload.mode
+
+    @property
     def family(self) -> str:
         return self.workload.family
 

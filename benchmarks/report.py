@@ -52,7 +52,8 @@ def markdown(rows: list[Row], names: list[str], env: dict[str, Any]) -> str:
     versions = ", ".join(f"{n} {v}" for n, v in env["versions"].items())
     note = (
         f"{env['date']}, {env['processor']}, {env['threads']} thread(s), Python {env['python']}; {versions}. "
-        "Milliseconds a call, medians of interleaved samples; the last column is tracejit's own gradient beside its forward pass."
+        "Milliseconds a call, medians of interleaved samples; the last column is tracejit's own gradient "
+        "beside its forward pass."
     )
     return "\n".join([*lines, "", note, "", summary(rows)])
 
@@ -60,15 +61,11 @@ def markdown(rows: list[Row], names: list[str], env: dict[str, Any]) -> str:
 def own_forward(row: Row, rows: list[Row]) -> float | None:
     """Our time for the gradient of a workload over that for the workload itself, if both were measured."""
     case = row.case
-    if case.workload.mode not in ("grad", "value_and_grad") or "tracejit" not in row.ms:
+    if case.mode not in ("grad", "value_and_grad") or "tracejit" not in row.ms:
         return None
     for r in rows:
-        same = (r.case.workload.name, r.case.size, r.case.dtype) == (
-            case.workload.name,
-            case.size,
-            case.dtype,
-        )
-        if same and r.case.workload.mode == "forward" and "tracejit" in r.ms:
+        same = (r.case.name, r.case.size, r.case.dtype) == (case.name, case.size, case.dtype)
+        if same and r.case.mode == "forward" and "tracejit" in r.ms:
             return row.ms["tracejit"] / r.ms["tracejit"]
     return None
 

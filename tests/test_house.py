@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 FLOORS = [
-    {"errors", "config", "tree", "dtypes", "version"},
+    {"errors", "config", "tree", "dtypes", "version", "startup"},
     {"ir"},
     {"tracing"},
     {"ops", "passes", "lowering"},

@@ -22,11 +22,11 @@ import os
 import platform
 import signal
 import string
-from importlib import resources
 from typing import Any
 
 from tracejit.config import config
 from tracejit.lowering import shell
+from tracejit.lowering._lazy import resources
 from tracejit.lowering.compile import compile_llvm
 from tracejit.lowering.llvmmemory import STATUS_WORDS
 from tracejit.lowering.parallel import UNIT
