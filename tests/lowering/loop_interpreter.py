@@ -23,6 +23,7 @@ from tracejit.lowering.loopir import (
     Fail,
     For,
     Free,
+    Grow,
     If,
     Inst,
     Reg,
@@ -117,6 +118,11 @@ class _Machine:
     def where(self, buffer: Buffer) -> Any:
         if buffer not in self.memory:
             size = int(self.value(buffer.size)) if not isinstance(buffer.size, int) else buffer.size
+            if buffer.kind == "field":
+                start = int(self.value(buffer.slot))
+                assert buffer.block is not None
+                block = self.memory[buffer.block][0][start:]
+                return (block[: block.size - block.size % buffer.dtype.itemsize].view(buffer.dtype), 0)
             if buffer.kind == "arena":
                 stop = buffer.slot + size * buffer.dtype.itemsize
                 assert buffer.slot >= 0 and stop <= self.arena.nbytes, "outside of the arena"
@@ -231,6 +237,12 @@ class _Machine:
     def alloc(self, s: Alloc) -> None:
         size = int(self.value(s.size)) * s.buffer.dtype.itemsize
         self.memory[s.buffer] = (np.full(size, 0xA5, np.uint8).view(s.buffer.dtype), 0)
+
+    def grow(self, s: Grow) -> None:
+        old = self.memory.get(s.buffer, (np.zeros(0, np.uint8), 0))[0]
+        new = np.full(max(int(self.value(s.size)), old.size), 0xA5, np.uint8)
+        new[: old.size] = old
+        self.memory[s.buffer] = (new, 0)
 
     def free(self, s: Free) -> None:
         del self.memory[s.buffer]

@@ -230,9 +230,13 @@ def _maybe_union(parts: Sequence[Deps]) -> Deps:
 def _while(params: dict[str, Any], args: list[Known]) -> list[Known]:
     nc, nb = params["cond_consts"], params["body_consts"]
     cond, body, carry = args[:nc], args[nc : nc + nb], args[nc + nb :]
+    rows: list[list[Known]] = []
     while _run(params["cond"], [*cond, *carry])[0][0]:
-        carry = _run(params["body"], [*body, *carry])
-    return carry
+        outs = _run(params["body"], [*body, *carry])
+        carry = outs[: len(carry)]
+        rows.append(outs[len(carry) :])
+    avals = [v.aval for v in params["body"].outs[len(carry) :]]
+    return [*carry, *(_stacked([r[n] for r in rows], a) for n, a in enumerate(avals))]
 
 
 def _scan(params: dict[str, Any], args: list[Known]) -> list[Known]:

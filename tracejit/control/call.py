@@ -26,8 +26,8 @@ from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.transpose import transpose_jaxpr
-from tracejit.interpreters.vmap import batch_jaxpr
-from tracejit.ir.avals import Aval
+from tracejit.interpreters.vmap import batch_flat, batch_jaxpr
+from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion
 from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
@@ -53,12 +53,18 @@ def is_staging() -> bool:
 
 
 def has_local_extents(jaxpr: Jaxpr) -> bool:
-    """Whether an output has an extent that is computed inside of `jaxpr`."""
-    return any(local_axes(a.aval, jaxpr.invars) for a in jaxpr.outs)
+    """Whether an output has an extent that is computed inside of `jaxpr`, and is no output itself."""
+    return any(local_axes(a.aval, (*jaxpr.invars, *jaxpr.outs)) for a in jaxpr.outs)
+
+
+def _has_rows(jaxpr: Jaxpr) -> bool:
+    """Whether it takes or gives the rows of a loop whose length nothing bounds."""
+    avals = (*jaxpr.in_avals, *jaxpr.out_avals)
+    return any(isinstance(d, Dim) and d.bound is None for a in avals for d in a.shape)
 
 
 def _type(*avals: Aval, jaxpr: Jaxpr, name: str) -> list[Aval]:
-    return region_avals(jaxpr, range(len(avals)), name or "call")
+    return region_avals(jaxpr, range(len(avals)), name or "call", own=True)
 
 
 def _eval(*args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
@@ -76,9 +82,9 @@ def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str) -> tuple[list[
 
 @memoize_by_jaxpr
 def closed_linearization(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[Jaxpr, Jaxpr, tuple[bool, ...]]:
-    """(forward, linear, out_nonzero); residuals have no extents that are computed inside."""
+    """(forward, linear, out_nonzero); residuals have no extents that are computed inside but outputs."""
     forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, nonzero)
-    forward, linear, _ = close(forward, linear, len(jaxpr.outs), nonzero)
+    forward, linear, _ = close(forward, linear, len(jaxpr.outs), nonzero, own=True)
     return forward, linear, out_nz
 
 
@@ -105,6 +111,8 @@ def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
 
 
 def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str) -> tuple[Any, Any]:
+    if _has_rows(jaxpr):  # lanes are not put before rows, and may end at different times
+        return batch_flat(lambda *raw: eval_jaxpr(jaxpr, raw), size, args, dims, processing_axis())
     from_front = [
         x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
     ]

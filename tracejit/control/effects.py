@@ -32,13 +32,14 @@ def without_effects(jaxpr: Jaxpr, op: str) -> Jaxpr:
         if has_side_effects(eqn.effects):
             if live.isdisjoint(eqn.outvars):
                 continue
-            eqn = _stripped(eqn, op)
+            eqn = stripped(eqn, op)
         kept.append(eqn)
         mark((*eqn.invars, *eqn.outvars), live)
     return Jaxpr(jaxpr.invars, tuple(reversed(kept)), jaxpr.outs, jaxpr.name)
 
 
-def _stripped(eqn: Eqn, op: str) -> Eqn:
+def stripped(eqn: Eqn, op: str) -> Eqn:
+    """A region without callbacks and printing. Raises RepeatedEffectError as `without_effects`."""
     if not any(True for _ in sub_jaxprs(eqn.params)):
         problem = f"in reverse mode its body runs again, but not the {eqn.op} whose result it uses"
         raise RepeatedEffectError(op=op, problem=problem, where=eqn.source.full() if eqn.source else None)

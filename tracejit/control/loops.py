@@ -249,10 +249,15 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
     """`while cond_fun(val): val = body_fun(val)` as one loop.
 
+    In reverse mode the loop runs once and pushes what the derivative needs of each step on a tape, whose size
+    doubles where it is full; a second loop walks it back. In a loop around it that is differentiated too, the
+    inner loops run again on the way back, one at a time, so that one tape serves them all.
+
     Raises:
         PredicateError: `cond_fun` does not give a boolean of no dimensions.
         CarryTypeError: `body_fun` gives another type than it takes.
         CarryStructureError: it gives another structure.
+        MemoryError: there is none for the tape.
     """
     init = Carry.of(init_val)
     if python_loops.applies():

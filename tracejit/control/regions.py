@@ -17,7 +17,7 @@ from tracejit.interpreters.core import eval_jaxpr, rename_dims
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import Aval, Dim, aval_of
-from tracejit.ir.check import OperandRef
+from tracejit.ir.check import OperandRef, OutputRef
 from tracejit.ir.jaxpr import Jaxpr, Literal
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Zero
@@ -117,8 +117,8 @@ def differentiable(x: Any) -> bool:
     return dtypes.is_inexact(aval_of(x).dtype)
 
 
-def outer_aval(aval: Aval, position: dict[Any, int], op: str) -> Aval:
-    """A region's output type as its op's type rule states it: extents are operands.
+def outer_aval(aval: Aval, position: dict[Any, Any], op: str) -> Aval:
+    """A region's output type as its op's type rule states it: extents are what `position` refers to.
 
     Raises:
         DynamicExtentError: the extent is computed inside of the region.
@@ -128,19 +128,21 @@ def outer_aval(aval: Aval, position: dict[Any, int], op: str) -> Aval:
     return aval.with_shape(tuple(_outer_dim(d, position, op) for d in aval.shape))
 
 
-def _outer_dim(d: Any, position: dict[Any, int], op: str) -> Any:
+def _outer_dim(d: Any, position: dict[Any, Any], op: str) -> Any:
     if not isinstance(d, Dim):
         return d
     if isinstance(d.var, Literal):
         return int(d.var.value)
     if d.var not in position:
         raise DynamicExtentError(op=op, problem="an output has a dimension whose size is computed inside")
-    return Dim(OperandRef(position[d.var]), d.bound)
+    return Dim(position[d.var], d.bound)
 
 
-def region_avals(jaxpr: Jaxpr, operands: Sequence[int], op: str) -> list[Aval]:
-    """The op's output types for `jaxpr`, whose inputs are the op's `operands`."""
-    position = dict(zip(jaxpr.invars, operands, strict=True))
+def region_avals(jaxpr: Jaxpr, operands: Sequence[int], op: str, own: bool = False) -> list[Aval]:
+    """The op's output types for `jaxpr`, whose inputs are the op's `operands`; with `own` extents may be
+    outputs too."""
+    position: dict[Any, Any] = {a: OutputRef(n) for n, a in enumerate(jaxpr.outs)} if own else {}
+    position.update((v, OperandRef(n)) for v, n in zip(jaxpr.invars, operands, strict=True))
     return [outer_aval(a.aval, position, op) for a in jaxpr.outs]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
+from tracejit.control.effects import stripped
 from tracejit.control.regions import Typed, build, pick, prune, rename_dims, with_outputs
 from tracejit.errors import DynamicExtentError
 from tracejit.interpreters.core import eval_jaxpr
@@ -115,7 +116,10 @@ def _room(a: Any) -> int:
 
 def once_only(jaxpr: Jaxpr, atoms: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     """What has to be kept to compute `atoms` again without the equations that have side effects: (their
-    results that are needed, the equations that compute the atoms from the inputs and these)."""
+    results that are needed, the equations that compute the atoms from the inputs and these).
+
+    A loop whose rows can't be kept runs again without its effects.
+    """
     live = {a for a in atoms if type(a) is not Literal}
     kept: list[Any] = []
     eqns = []
@@ -124,8 +128,10 @@ def once_only(jaxpr: Jaxpr, atoms: Sequence[Any]) -> tuple[list[Any], tuple[Any,
         if not needed:
             continue
         if has_side_effects(eqn.effects):
-            kept.extend(needed)
-            continue
+            if not unbounded(needed, jaxpr.invars):
+                kept.extend(needed)
+                continue
+            eqn = stripped(eqn, eqn.op.name)
         eqns.append(eqn)
         for a in (*eqn.invars, *eqn.outvars):
             if type(a) is not Literal:
@@ -184,12 +190,16 @@ def _origin(x: Any) -> list[Any]:
     return [np.int64(0)] * len(aval_of(x).shape)
 
 
-def close(forward: Jaxpr, linear: Jaxpr, num_outs: int, nonzero: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, int]:
-    """(forward, linear, number of residuals) without extents computed inside among the residuals."""
+def close(
+    forward: Jaxpr, linear: Jaxpr, num_outs: int, nonzero: Sequence[bool], own: bool = False
+) -> tuple[Jaxpr, Jaxpr, int]:
+    """(forward, linear, number of residuals) without extents computed inside among the residuals; with `own`
+    they may be outputs."""
     residuals = forward.outs[num_outs:]
-    if unbounded(residuals, forward.invars):
+    fixed = {*forward.invars, *(forward.outs if own else ())}
+    if unbounded(residuals, fixed):
         return rematerialize(forward, linear, num_outs, nonzero)
-    new = pad_residuals(forward, linear, num_outs, set(forward.invars), [True] * len(residuals))
+    new = pad_residuals(forward, linear, num_outs, fixed, [True] * len(residuals))
     return *new, len(residuals)
 
 

@@ -7,7 +7,6 @@ of the slices. `xs` may be longer than the trip count.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from tracejit.control.regions import flags as nonzero_flags
 from tracejit.control.regions import (
     instantiated,
     outer_aval,
-    permute,
     pick,
     rename_dims,
     spread,
@@ -26,16 +24,19 @@ from tracejit.control.regions import (
     union_effects,
     zero_tangents,
 )
-from tracejit.control.scan_parts import Parts, scan_params, split
+from tracejit.control.scan_parts import Parts, deal, interleave, scan_params, split
 from tracejit.control.scan_transpose import transpose_scan
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import jvp_jaxpr
-from tracejit.ir.avals import Aval, Dim, capacity
+from tracejit.interpreters.stage import ArgRef
+from tracejit.ir.avals import Aval, Dim, aval_of, capacity
 from tracejit.ir.check import OperandRef
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import ScanRegion
 from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.tracing import bind
+
+_TRIPS = Dim(ArgRef(0), None)  # the extent of xs that are as long as the loop runs
 
 
 def bind_scan(parts: Parts, jaxpr: Jaxpr, params: dict[str, Any]) -> list[Any]:
@@ -48,7 +49,7 @@ def _type(*avals: Aval, **params: Any) -> list[Aval]:
     carry = params["carry"]
     first = 0 if length is not None else 1
     invariant = jaxpr.invars[1 : 1 + params["consts"] + carry]
-    position = {v: first + n for n, v in enumerate(invariant)}
+    position = {v: OperandRef(first + n) for n, v in enumerate(invariant)}
     outs = [outer_aval(a.aval, position, "scan") for a in jaxpr.outs]
     n = length if length is not None else Dim(OperandRef(0), params["bound"])
     return outs[:carry] + [a.with_shape((n, *a.shape)) for a in outs[carry:]]
@@ -69,10 +70,10 @@ def _python(*args: Any, **params: Any) -> list[Any]:
         kept.reverse()
     sizes = dict(zip(jaxpr.invars[1:], parts.consts, strict=False))
     avals = [rename_dims(a.aval, sizes) for a in jaxpr.outs[len(carry) :]]
-    return carry + [_stack(n, aval, kept) for n, aval in enumerate(avals)]
+    return carry + [stack_rows(n, aval, kept) for n, aval in enumerate(avals)]
 
 
-def _stack(n: int, aval: Aval, rows: list[Any]) -> Any:
+def stack_rows(n: int, aval: Aval, rows: list[Any]) -> Any:
     """Output `n` of all steps as one array."""
     out = np.zeros((len(rows), *capacity(aval.shape)), aval.dtype)
     for k, row in enumerate(rows):
@@ -81,13 +82,15 @@ def _stack(n: int, aval: Aval, rows: list[Any]) -> Any:
 
 
 def _eval(*args: Any, **params: Any) -> list[Any]:
-    if params["length"] is None and len(params["jaxpr"].outs) > params["carry"]:
-        # Concrete outputs have a static size; without any, one program serves every trip count.
-        params = {**params, "length": int(args[0]), "bound": None}
-        args = args[1:]
     if params["length"] == 0 or (params["length"] is None and int(args[0]) <= 0):
         return _python(*args, **params)
-    return evaluate(scan_op, _python, args, params)
+    if params["length"] is not None:
+        return evaluate(scan_op, _python, args, params)
+    # One program serves every trip count.
+    rows = 1 + params["consts"] + params["carry"]
+    avals = [aval_of(x) for x in args]
+    avals[rows:] = [a.with_shape((_TRIPS, *a.shape[1:])) for a in avals[rows:]]
+    return evaluate(scan_op, _python, args, {**params, "bound": None}, tuple(avals))
 
 
 def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
@@ -104,7 +107,7 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[An
         if wider == carry_nz:
             break
         carry_nz = wider
-    body = _interleave(new, (1, len(p.consts), num_carry, len(p.xs)), flags, out_nz)
+    body = interleave(new, (1, len(p.consts), num_carry, len(p.xs)), flags, out_nz)
     carry_t = [instantiated(x, c) for x, c in zip(t.carry, p.carry, strict=True)]
     both = Parts(
         p.lead,
@@ -113,33 +116,7 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[An
         p.xs + pick(t.xs, xs_nz),
     )
     outs = bind_scan(both, body, params)
-    return _deal(outs, num_carry, carry_nz, out_nz[num_carry:])
-
-
-def _interleave(new: Jaxpr, counts: tuple[int, int, int, int], flags: Any, out_nz: Any) -> Jaxpr:
-    """A jvp's body with primals and tangents grouped as consts, carry and xs."""
-    n = sum(counts)
-    ends = [sum(counts[: k + 1]) for k in range(4)]
-    at = iter(range(n, n + sum(flags)))
-    tangent_at = [next(at) if f else None for f in flags]
-    ins: list[int] = [0]
-    for lo, hi in itertools.pairwise(ends):
-        ins += range(lo, hi)
-        ins += [x for x in tangent_at[lo:hi] if x is not None]
-    num_outs, num_carry = len(out_nz), counts[2]
-    carry_t = sum(out_nz[:num_carry])
-    outs = [*range(num_carry), *range(num_outs, num_outs + carry_t)]
-    outs += [*range(num_carry, num_outs), *range(num_outs + carry_t, num_outs + sum(out_nz))]
-    return permute(new, ins, outs)
-
-
-def _deal(outs: list[Any], num_carry: int, carry_nz: Any, ys_nz: Any) -> tuple[list[Any], list[Any]]:
-    """(primals, tangents) from the outputs of a scan of both."""
-    a = num_carry
-    b = a + sum(carry_nz)
-    c = b + len(ys_nz)
-    primals = outs[:a] + outs[b:c]
-    return primals, spread(outs[a:b] + outs[c:], (*carry_nz, *ys_nz), zero_tangents(primals))
+    return deal(outs, num_carry, carry_nz, out_nz[num_carry:])
 
 
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
@@ -151,6 +128,14 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     values, stacked = outs[: len(jaxpr.outs)], outs[len(jaxpr.outs) :]
     if not any((*plan.carry_nonzero, *plan.ys_nonzero)):
         return values, zero_tangents(values)
+    out_ts = record_linear(tape, plan, p, t, stacked, params)
+    return values, spread(out_ts, (*plan.carry_nonzero, *plan.ys_nonzero), zero_tangents(values))
+
+
+def record_linear(
+    tape: Any, plan: scan_linear.Plan, p: Parts, t: Parts, stacked: list[Any], params: dict[str, Any]
+) -> list[Any]:
+    """Record the linear scan of `plan` for the operands `p`, their tangents `t` and the stacked residuals."""
     hoisted = eval_jaxpr(plan.hoist, p.consts)
     residual_consts = [
         p.consts[n] if kind == scan_linear.CONST else hoisted[n] for kind, n in plan.const_sources
@@ -162,8 +147,7 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
         pick(carry_t, plan.carry_nonzero),
         [*(p.xs[n] for n in plan.x_sources), *stacked, *pick(t.xs, nonzero_flags(t.xs))],
     )
-    out_ts = tape.record(scan_op, tuple(linear.all()), scan_params(linear, plan.linear, params))
-    return values, spread(out_ts, (*plan.carry_nonzero, *plan.ys_nonzero), zero_tangents(values))
+    return tape.record(scan_op, tuple(linear.all()), scan_params(linear, plan.linear, params))
 
 
 def _transpose(cts: Any, *args: Any, **params: Any) -> list[Any]:

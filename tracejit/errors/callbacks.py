@@ -60,14 +60,18 @@ class RepeatedEffectError(TracejitError, NotImplementedError):
 
     code = "TJ126"
     cause = "{op}: {problem}."
-    remedies = ("use scan or fori_loop, which keep what a callback gave", "move the callback out of the loop")
+    remedies = (
+        "use scan or fori_loop, which keep what a callback gave, for the inner loop",
+        "move the callback out of the loop",
+    )
     example = """
         import numpy as np, tracejit as tj
         out = tj.ShapeDtypeStruct((), float)
 
         def f(x):
             step = lambda y: y * tj.io_callback(lambda: 2.0, out)
-            return tj.lax.while_loop(lambda y: y < 9.0, step, x)
+            loop = lambda y, _: (tj.lax.while_loop(lambda y: y < 9.0, step, y), None)
+            return tj.lax.scan(loop, x, length=2)[0]
 
         tj.grad(f)(1.0)
     """

@@ -233,6 +233,7 @@ def _while(trace: SeriesTrace, op: Op, args: tuple[Any, ...], params: dict[str, 
     operands += [trace.coef(a, 0) for a in init] + extra
     # The body's inputs: consts, carry, consts' coefficients, carry's: the consts' go in front.
     body = _reordered(body, [nb, len(init), len(const_coefs), len(extra)], (0, 2, 1, 3))
+    body = _with_rows_last(body, len(init), len(varies), len(extra))
     new = {
         **params,
         "cond": Jaxpr((*old.invars, *ignored), old.eqns, old.outs, old.name),
@@ -240,7 +241,21 @@ def _while(trace: SeriesTrace, op: Op, args: tuple[Any, ...], params: dict[str, 
         "body_consts": nb + len(const_coefs),
     }
     outs = current_trace().process(op, tuple(operands), new)
-    return _joined(trace, outs, varies)
+    return _joined(trace, _values_first(outs, len(init), len(varies), len(extra)), varies)
+
+
+def _with_rows_last(body: Jaxpr, carry: int, values: int, extra: int) -> Jaxpr:
+    """A loop's body, whose results are `values` (the carry, then rows) and the coefficients of these, `extra`
+    of them the carry's, with all of the carry first."""
+    outs = body.outs
+    first = (*outs[:carry], *outs[values : values + extra])
+    return Jaxpr(body.invars, body.eqns, (*first, *outs[carry:values], *outs[values + extra :]), body.name)
+
+
+def _values_first(outs: Sequence[Any], carry: int, values: int, extra: int) -> list[Any]:
+    """The results of a loop with such a body in the body's order before."""
+    cut = values + extra
+    return [*outs[:carry], *outs[carry + extra : cut], *outs[carry : carry + extra], *outs[cut:]]
 
 
 def _reordered(jaxpr: Jaxpr, sizes: Sequence[int], order: Sequence[int]) -> Jaxpr:
@@ -267,23 +282,12 @@ def _scan(trace: SeriesTrace, op: Op, args: tuple[Any, ...], params: dict[str, A
     extra = [_coefs(trace, consts), _carried(trace, init, carry), _coefs(trace, xs)]
     a, b, c = map(len, extra)
     body = _reordered(body, [1 + nc, nk, len(xs), a, b, c], (0, 3, 1, 4, 2, 5))
-    # The body's results: carry, ys, then the coefficients of both.
-    ny = len(body.outs) - nk - sum(varies) * trace.order
-    outs = body.outs
-    cut = nk + ny
-    body = Jaxpr(
-        body.invars,
-        body.eqns,
-        (*outs[:nk], *outs[cut : cut + b], *outs[nk:cut], *outs[cut + b :]),
-        body.name,
-    )
+    body = _with_rows_last(body, nk, len(varies), b)
     firsts = [[trace.coef(v, 0) for v in group] for group in (args[:dynamic], consts, init, xs)]
     operands = (*firsts[0], *firsts[1], *extra[0], *firsts[2], *extra[1], *firsts[3], *extra[2])
     new = {**params, "jaxpr": body, "consts": nc + a, "carry": nk + b}
     got = current_trace().process(op, operands, new)
-    values = [*got[:nk], *got[nk + b : nk + b + ny]]
-    coefs = [*got[nk : nk + b], *got[nk + b + ny :]]
-    return _joined(trace, [*values, *coefs], varies)
+    return _joined(trace, _values_first(got, nk, len(varies), b), varies)
 
 
 _REGIONS: dict[type, Callable[..., list[Any]]] = {

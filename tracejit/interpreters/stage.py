@@ -11,7 +11,7 @@ from tracejit import tree
 from tracejit.config import config
 from tracejit.errors import LeakedTracerError
 from tracejit.ir.avals import Aval, Dim, aval_of
-from tracejit.ir.check import apply_type_rule, check_jaxpr
+from tracejit.ir.check import apply_type_rule, check_jaxpr, with_outputs
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
 from tracejit.ir.kernel import Pointwise, Pull
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
@@ -52,9 +52,11 @@ class StageTrace(Trace):
             return self.lift(params["value"].array)
         atoms = tuple([a if type(a) is Var and a.trace is self else self.lift(a) for a in args])
         types = apply_type_rule(op, atoms, params)
-        outs = tuple([Var(self, t, _result_bounds(op, atoms, params, t)) for t in types])
-        self.eqns.append(Eqn(op, atoms, outs, params, user_source(), effects_of(op, params)))
-        return list(outs) if op.multi else outs[0]
+        outs: list[Var] = []
+        for t in types:
+            outs.append(Var(self, with_outputs(t, outs), _result_bounds(op, atoms, params, t)))
+        self.eqns.append(Eqn(op, atoms, tuple(outs), params, user_source(), effects_of(op, params)))
+        return outs if op.multi else outs[0]
 
     def lift(self, x: Any) -> Var | Literal:
         """A constant as an atom: NumPy scalars as literals, arrays and outer tracers as constant inputs."""

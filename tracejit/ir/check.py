@@ -45,7 +45,7 @@ def _check_eqn(eqn: Eqn, bound: set[Any], jaxpr: Jaxpr) -> None:
         _check_atom(a, bound, jaxpr, f"operand of `{text}`")
     for sub in sub_jaxprs(eqn.params):
         check_jaxpr(sub)
-    types = apply_type_rule(eqn.op, eqn.invars, eqn.params)
+    types = [with_outputs(t, eqn.outvars) for t in apply_type_rule(eqn.op, eqn.invars, eqn.params)]
     if len(types) != len(eqn.outvars):
         _fail(jaxpr, f"`{text}` has {len(eqn.outvars)} outputs, its rule gives {len(types)}")
     if effects_of(eqn.op, eqn.params) != eqn.effects:
@@ -61,6 +61,7 @@ def apply_type_rule(op: Any, atoms: Any, params: dict[str, Any]) -> list[Aval]:
 
     A type rule sees only avals. Where a result's extent is the value of an
     operand, it writes `Dim(OperandRef(n), bound)`; here that becomes the operand.
+    `Dim(OutputRef(n), bound)`, the value of an earlier output, is left to `with_outputs`.
     """
     out = op.type(*(a.aval for a in atoms), **params)
     outs = list(out) if op.multi else [out]
@@ -76,6 +77,26 @@ class OperandRef:
         self.index = index
 
 
+class OutputRef:
+    """In a type rule's result: "the value of output `index`" of the same equation as an extent."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+def with_outputs(aval: Aval, outs: Any) -> Aval:
+    """`aval` with output references replaced by the equation's variables `outs`."""
+    if aval.is_static:
+        return aval
+    return aval.with_shape(tuple(_of_outputs(d, outs) for d in aval.shape))
+
+
+def _of_outputs(d: Any, outs: Any) -> Any:
+    return Dim(outs[d.var.index], d.bound) if isinstance(d, Dim) and type(d.var) is OutputRef else d
+
+
 def resolve_dims(aval: Aval, atoms: Any) -> Aval:
     """`aval` with operand references replaced by the operands (literals by their values)."""
     if aval.is_static:
@@ -84,7 +105,7 @@ def resolve_dims(aval: Aval, atoms: Any) -> Aval:
 
 
 def _resolve(d: Any, atoms: Any) -> Any:
-    if isinstance(d, Dim) and isinstance(d.var, OperandRef):
+    if isinstance(d, Dim) and type(d.var) is OperandRef:
         atom = atoms[d.var.index]
         return int(atom.value) if isinstance(atom, Literal) else Dim(atom, d.bound)
     return d

@@ -169,10 +169,12 @@ class CondRegion(Kernel):
 
 @dataclass(frozen=True)
 class WhileRegion(Kernel):
-    """operands = cond_consts + body_consts + carry.
+    """operands = cond_consts + body_consts + carry; outputs carry + rows.
 
     params: `cond` and `body` (jaxprs over their consts + carry), `cond_consts`,
-    `body_consts` (counts).
+    `body_consts` (counts). What `body` gives beyond the carry are rows: the output has those of all
+    steps, on a tape that grows. The first carry then is an int64 that starts at 0 and counts the
+    steps, and as an output is the leading dimension of the rows.
     """
 
 

@@ -75,7 +75,7 @@ def _capture(frame: _Frame, body: Translator, chunk: Translator, node: For) -> N
             type_ = mem_type(x.dtype)
             got = frame.add(type_, body.f.let(f"load {type_}, ptr {body.slot(x)}"))
             chunk.f.entry.append(f"  store {type_} {got}, ptr {chunk.slot(x)}")
-        elif x.kind == "stack":
+        elif x.kind in ("stack", "field"):
             chunk.bases[x] = frame.add("ptr", body.base(x))
         elif x.kind in ("heap", "pointer"):
             chunk.bases[x] = chunk.alloca("ptr", 8, frame.add("ptr", body.base(x)))

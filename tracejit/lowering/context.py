@@ -12,7 +12,7 @@ from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.jaxpr import Eqn
 from tracejit.lowering.access import ZERO, Index, Scope, Stored, c_strides, is_contiguous
 from tracejit.lowering.hoist import Recorder
-from tracejit.lowering.loopir import Alloc, Block, Buffer, Copy
+from tracejit.lowering.loopir import I64, Alloc, Block, Buffer, Copy
 from tracejit.lowering.lowered import Callback, Failure
 
 STACK = 64  # elements up to which a buffer is a stack buffer, which LLVM can keep in registers
@@ -62,15 +62,22 @@ class Context:
         return self._constants[key]
 
     def _allocate_heap(self, scope: Scope, shape: Shape, dtype: np.dtype, name: str) -> Stored:
+        strides, size = self.layout(scope, shape)
+        size = self.k.lift(size, I64)
+        buffer = self.buffer(dtype, size, "heap", name)
+        self.k.emit(Alloc(buffer, size))
+        return Stored(buffer, strides, 0, self.k.depth)
+
+    def layout(self, scope: Scope, shape: Shape) -> tuple[tuple[Any, ...], Any]:
+        """(strides, size) in C order, extents at their bounds: ints, int64 operands where nothing bounds them."""
         k, strides = self.k, list[Any]()
         size: Any = 1
         for d in reversed(shape):
             strides.insert(0, size)
             n = d.bound if isinstance(d, Dim) and d.bound is not None else scope.extent(d)
-            size = k.mul(size, n) if strides[1:] or type(n) is not int else n
-        buffer = self.buffer(dtype, size, "heap", name)
-        self.k.emit(Alloc(buffer, size))
-        return Stored(buffer, tuple(strides), 0, k.depth)
+            known = type(size) is int and type(n) is int
+            size = size * n if known else n if type(size) is int and size == 1 else k.mul(size, n)
+        return tuple(strides), size
 
     def copy(self, scope: Scope, target: Stored, source: Stored, aval: Aval) -> None:
         """target[...] = source[...]."""

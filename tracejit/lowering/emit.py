@@ -153,6 +153,10 @@ class Body(Scope):
 
     def _moves(self) -> None:
         """Put outputs that are arguments, duplicates or constants into their targets."""
+        for n in self.plan.moves:
+            if self.targets[n].stored is None:
+                a = self.jaxpr.outs[n]
+                self.targets[n].stored = self.ctx.allocate(self, a.aval.shape, a.aval.dtype, "t")
         pending = [(self.targets[n].stored, self.jaxpr.outs[n]) for n in self.plan.moves]
         while pending:
             target, atom = pending.pop(0)

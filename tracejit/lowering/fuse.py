@@ -11,6 +11,7 @@ from tracejit.lowering.access import Stored, c_strides, is_contiguous
 from tracejit.lowering.context import Context, work_of
 from tracejit.lowering.emit import Body
 from tracejit.lowering.interrupt import make_interruptible
+from tracejit.lowering.loopir import I64, Give
 from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.memory import plan_memory
 from tracejit.lowering.parallel import parallelise
@@ -49,6 +50,10 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
         if not a.aval.shape and target.stored is not None:
             ctx.k.store(target.stored.buffer, target.stored.offset, x)
     program = ctx.k.program
+    given = {n: targets[n].stored for n, a in enumerate(jaxpr.outs) if _is_given(jaxpr, a.aval)}
+    if given:
+        at = len(places)
+        ctx.k.emit(Give(tuple((s.buffer, program.args[at + n]) for n, s in given.items() if s is not None)))
     parallelise(program, ctx.homes)
     plan_memory(program, ctx.homes)
     may_be_long = make_interruptible(program.body)
@@ -59,6 +64,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
         out_avals=jaxpr.out_avals,
         out_dims=[_dims(jaxpr, a.aval) for a in jaxpr.outs],
         aliases=dict(aliases),
+        given={n: _known(s.strides) for n, s in given.items() if s is not None},
         callbacks=ctx.callbacks,
         failures=ctx.failures,
         small=not may_be_long and work_of(program.body) < _SMALL,
@@ -72,6 +78,10 @@ def _outputs(
     targets, owned = [], {}
     for n, a in enumerate(jaxpr.outs):
         shape = a.aval.shape
+        if _is_given(jaxpr, a.aval):
+            ctx.k.buffer(f"out{n}", I64, 2, "arg", len(places) + n)
+            targets.append(Storage(None, None, False))
+            continue
         buffer = ctx.k.buffer(f"out{n}", a.aval.dtype, a.aval.size, "arg", len(places) + n)
         if n in aliases:
             v, place = jaxpr.invars[aliases[n]], places[aliases[n]]
@@ -82,6 +92,16 @@ def _outputs(
             target = Storage(Stored(buffer, c_strides(shape)), None, True)
         targets.append(target)
     return targets, owned
+
+
+def _known(strides: tuple[Any, ...]) -> tuple[int, ...] | None:
+    return strides if all(type(s) is int for s in strides) else None
+
+
+def _is_given(jaxpr: Jaxpr, aval: Aval) -> bool:
+    """Whether nobody can say before the program has run how large an output is, or what its strides are."""
+    dims = [(n, d.var) for n, d in enumerate(aval.shape) if isinstance(d, Dim) and d.bound is None]
+    return any(not isinstance(v, Literal) and (n > 0 or v not in jaxpr.invars) for n, v in dims)
 
 
 def _dims(jaxpr: Jaxpr, aval: Aval) -> tuple[Any, ...]:

@@ -23,6 +23,8 @@ from tracejit.lowering.loopir import (
     External,
     Fail,
     For,
+    Give,
+    Grow,
     Inst,
     Operand,
     Program,
@@ -35,6 +37,8 @@ from tracejit.lowering.loopir import (
 )  # fmt: skip
 
 POOL = "pool:blocks"
+_FIRST_BLOCK = 1 << 12  # bytes of a growing buffer when the program runs for the first time
+_MOST_REMEMBERED = 1 << 24  # bytes that later calls start with at most
 OUT_OF_MEMORY = -2
 STATUS_WORDS = 8  # int64 details that a failure can leave
 
@@ -91,6 +95,7 @@ class Memory:
         self.params: dict[int, str] = {}
         self.heap: list[Buffer] = []
         self.capacities: dict[Buffer, str] = {}
+        self.needs: dict[Buffer, str] = {}
         self.unlikely = ""
         self.ticks = ""  # the alloca that counts the work since the last look for signals
         self.outermost: Any = None
@@ -101,6 +106,9 @@ class Memory:
         """The pointer to the first element. Heap and pointer buffers are variables, read at each use."""
         if b.kind in ("heap", "pointer"):
             return self.f.let(f"load ptr, ptr {self.variable(b)}")
+        if b.kind == "field" and b not in self.bases:
+            offset = str(b.slot) if isinstance(b.slot, int) else value(self.f, b.slot)
+            return self.f.let(f"getelementptr inbounds i8, ptr {self.base(b.block)}, i64 {offset}")  # type: ignore[arg-type]
         if b not in self.bases:
             self.bases[b] = self._fixed(b)
         return self.bases[b]
@@ -249,12 +257,53 @@ class Memory:
         f.jump(on)
         f.begin(on)
 
+    def grow(self, node: Grow) -> None:
+        f, b = self.f, node.buffer
+        variable, capacity = self.variable(b), self.capacity(b)
+        if b not in self.needs:
+            self.needs[b] = f"@need{len(f.module.header)}"
+            f.module.header.append(f"{self.needs[b]} = internal global i64 {_FIRST_BLOCK}")
+        full, on = f.labels("full", "room")
+        held, size = f.let(f"load i64, ptr {capacity}"), value(f, node.size)
+        f.branch(f.let(f"icmp slt i64 {held}, {size}"), full, on, f", !prof {self.weights()}")
+        f.begin(full)
+        before = f.let(f"load atomic i64, ptr {self.needs[b]} monotonic, align 8")
+        twice = f.let(f"call i64 @llvm.smax.i64(i64 {f.let(f'mul i64 {held}, 2')}, i64 {size})")
+        first = f.let(f"icmp eq i64 {held}, 0")
+        more = f.let(f"select i1 {first}, i64 {before}, i64 0")
+        bytes_ = f.let(f"call i64 @llvm.smax.i64(i64 {twice}, i64 {more})")
+        pool = self.target.external(f, self.register(POOL, "ptr(ptr,i64)"))
+        old = f.let(f"load ptr, ptr {variable}")
+        # It touches no other memory that is known here, so that the loop keeps values in registers.
+        touched = "memory(argmem: readwrite, inaccessiblemem: readwrite)"
+        block = f.let(f"call ptr {pool}(ptr {old}, i64 {bytes_}) nounwind {touched}")
+        self.leave_if(f.let(f"icmp eq ptr {block}, null"), str(OUT_OF_MEMORY))
+        f.add(f"store ptr {block}, ptr {variable}")
+        f.add(f"store i64 {bytes_}, ptr {capacity}")
+        need = f.let(f"call i64 @llvm.smin.i64(i64 {bytes_}, i64 {_MOST_REMEMBERED})")
+        f.add(f"store atomic i64 {need}, ptr {self.needs[b]} monotonic, align 8")
+        f.jump(on)
+        f.begin(on)
+
+    def give(self, node: Give) -> None:
+        f = self.f
+        blocks = dict.fromkeys(b.block or b for b, _ in node.pairs)
+        for b, target in node.pairs:
+            f.add(f"store ptr {self.base(b)}, ptr {self.base(target)}, align 8")
+            second = f.let(f"getelementptr inbounds i64, ptr {self.base(target)}, i64 1")
+            f.add(f"store ptr {self.base(b.block or b)}, ptr {second}, align 8")
+        for b in blocks:
+            self.forget(b)
+
     def release(self, b: Buffer) -> None:
         f, variable = self.f, self.variable(b)
         pool = self.target.external(f, self.register(POOL, "ptr(ptr,i64)"))
         f.add(f"call ptr {pool}(ptr {f.let(f'load ptr, ptr {variable}')}, i64 0) nounwind")
-        f.add(f"store ptr null, ptr {variable}")
-        f.add(f"store i64 0, ptr {self.capacity(b)}")
+        self.forget(b)
+
+    def forget(self, b: Buffer) -> None:
+        self.f.add(f"store ptr null, ptr {self.variable(b)}")
+        self.f.add(f"store i64 0, ptr {self.capacity(b)}")
 
     def register(self, name: str, signature_: str) -> External:
         """An external that the program needs though no statement of its own calls it."""

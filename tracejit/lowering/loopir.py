@@ -32,7 +32,8 @@ class Buffer:
 
     kind: 'arg' (pointer number `slot` of the call), 'arena' (byte offset `slot` into the
     arena, set by the memory plan), 'private' (byte offset `slot` into the memory of each thread in the
-    one loop that uses it), 'stack', 'heap' (Alloc/Free statements), 'pointer' (a variable that
+    one loop that uses it), 'stack', 'heap' (Alloc/Grow/Free statements), 'field' (what starts `slot`
+    bytes, an int or an int64 operand, into the heap buffer `block`), 'pointer' (a variable that
     SetPointer points at other buffers).
     """
 
@@ -40,7 +41,8 @@ class Buffer:
     dtype: np.dtype
     size: Any
     kind: str
-    slot: int = -1
+    slot: Any = -1
+    block: Buffer | None = None
 
 
 @dataclass(eq=False)
@@ -262,6 +264,23 @@ class Alloc:
 
     buffer: Buffer
     size: Operand
+
+
+@dataclass(eq=False)
+class Grow:
+    """Make a heap buffer hold at least `size` bytes; what it held stays. Its size doubles each time, so that
+    n pushes cost O(n), and the next call starts with the size that this one needed."""
+
+    buffer: Buffer
+    size: Operand
+
+
+@dataclass(eq=False)
+class Give:
+    """Hand a heap block over to the caller: `buffer` (it, or a field of it) as the addresses of the data and of
+    the block, two int64 in `target`. Blocks are given for good after all of `pairs` (buffer, target)."""
+
+    pairs: tuple[tuple[Buffer, Buffer], ...]
 
 
 @dataclass(eq=False)

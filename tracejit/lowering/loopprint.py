@@ -17,6 +17,8 @@ from tracejit.lowering.loopir import (
     Fail,
     For,
     Free,
+    Give,
+    Grow,
     If,
     Inst,
     Program,
@@ -41,7 +43,10 @@ def format_program(program: Program) -> str:
     args = ", ".join(_declared(b) for b in program.args)
     lines = [f"def {program.name}({args}):"]
     for b in program.buffers:
-        if b.kind not in ("arg", "heap"):
+        if b.kind == "field":
+            at = b.slot if isinstance(b.slot, int) else "?"
+            lines.append(f"    {b.name} = {_type(b)}[] at {at} of {b.block.name}")  # type: ignore[union-attr]
+        elif b.kind not in ("arg", "heap"):
             where = f" at {b.slot}" if b.kind == "arena" else ""
             lines.append(f"    {b.name} = {b.kind}({_type(b)}[{b.size}]){where}")
     names = _Names()
@@ -146,6 +151,10 @@ class _Names:
             return f"if {self.of(s.cond)}: fail({s.code}{details})"
         if isinstance(s, Alloc):
             return f"{s.buffer.name} = alloc({_type(s.buffer)}[{self.of(s.size)}])"
+        if isinstance(s, Grow):
+            return f"grow({s.buffer.name}, {self.of(s.size)})"
+        if isinstance(s, Give):
+            return f"give({', '.join(f'{b.name} -> {t.name}' for b, t in s.pairs)})"
         if isinstance(s, Free):
             return f"free({s.buffer.name})"
         if isinstance(s, SetPointer):

@@ -40,7 +40,9 @@ class Lowered:
 
     `in_strides`: per input, in elements. `out_dims`: per output a tuple of ints, ('input', n) or
     ('output', n): the extent is the integer value of that input or output. `aliases`: output ->
-    the input whose buffer holds it after the call. `failures`: status code -> exception factory.
+    the input whose buffer holds it after the call. `given`: outputs that the program allocates itself,
+    since nothing says before how large they are -> their strides in elements, or None for C order at the bounds
+    of extents; their arguments are two int64 (see `loopir.Give`). `failures`: status code -> exception factory.
     `small`: the work is so little that a call need not release the GIL.
     """
 
@@ -50,6 +52,7 @@ class Lowered:
     out_avals: list[Aval]
     out_dims: list[tuple[Any, ...]]
     aliases: dict[int, int]
+    given: dict[int, tuple[int, ...] | None] = field(default_factory=dict)
     callbacks: list[Callback] = field(default_factory=list)
     failures: dict[int, Failure] = field(default_factory=dict)
     small: bool = False

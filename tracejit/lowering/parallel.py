@@ -23,6 +23,7 @@ from tracejit.lowering.loopir import (
     Const,
     Copy,
     For,
+    Grow,
     If,
     Inst,
     Program,
@@ -146,7 +147,9 @@ class _Marker:
     def is_private(self, b: Buffer, bodies: set[Block], whole: set[Any], stmts: list[Any]) -> bool:
         """Whether each iteration fills a buffer anew, all of whose uses are in the loop."""
         if b.kind == "heap":
-            return any(isinstance(s, Alloc) and s.buffer is b for s in stmts)
+            return any(isinstance(s, (Alloc, Grow)) and s.buffer is b for s in stmts)
+        if b.kind == "field":
+            return b.block in whole and self.is_private(b.block, bodies, whole, stmts)
         if b.kind == "pointer":
             targets = self.pointees.get(b, set())
             return all(t in whole and self.is_private(t, bodies, whole, stmts) for t in targets)
@@ -157,7 +160,7 @@ class _Marker:
         """Whether a statement does nothing that a later iteration depends on."""
         if isinstance(s, SetSlot):
             return s.slot in whole
-        if isinstance(s, (SetPointer, Alloc)):
+        if isinstance(s, (SetPointer, Alloc, Grow)):
             return s.buffer in private
         if isinstance(s, Rotate):
             return private.issuperset(s.pointers)

@@ -10,6 +10,8 @@ import ctypes
 import functools
 from typing import Any
 
+import numpy as np
+
 from tracejit.lowering.compile import compile_llvm
 
 _SLOTS = 8
@@ -17,18 +19,29 @@ _LEAST = 1 << 16  # bytes from which a block is kept
 _MOST = 1 << 24  # bytes up to which it is
 _WASTE = 4  # how many times larger than asked for a block may be
 
-# `entry(block, bytes)`: a block of so many bytes, or with none the release of `block`. A block's size
-# lies in the 64 bytes before it.
+# `entry(block, bytes)`, as C's realloc: without a block a new one, without bytes the release of `block`,
+# with both `block` in a larger place. A block's size lies in the 64 bytes before it.
 _TEXT = """
 @slots = internal global [{slots} x ptr] zeroinitializer
-@imports = global [2 x ptr] zeroinitializer
+@imports = global [3 x ptr] zeroinitializer
 
 define ptr @entry(ptr %block, i64 %bytes) nounwind {{
   %malloc = load ptr, ptr @imports
   %free.at = getelementptr ptr, ptr @imports, i64 1
   %free = load ptr, ptr %free.at
+  %realloc.at = getelementptr ptr, ptr @imports, i64 2
+  %realloc = load ptr, ptr %realloc.at
   %asked = icmp ne i64 %bytes, 0
-  br i1 %asked, label %ask, label %give
+  br i1 %asked, label %held.or.not, label %give
+held.or.not:
+  %first = icmp eq ptr %block, null
+  br i1 %first, label %ask, label %grow
+grow:
+  %before = getelementptr i8, ptr %block, i64 -64
+  %more = add i64 %bytes, 64
+  %moved = call ptr %realloc(ptr %before, i64 %more)
+  %stuck = icmp eq ptr %moved, null
+  br i1 %stuck, label %fail, label %mark
 ask:
   %worth = icmp uge i64 %bytes, {least}
   %limit = mul i64 %bytes, {waste}
@@ -63,12 +76,13 @@ new:
   %none = icmp eq ptr %made, null
   br i1 %none, label %fail, label %mark
 mark:
-  store i64 %bytes, ptr %made
+  %fresh = phi ptr [ %moved, %grow ], [ %made, %new ]
+  store i64 %bytes, ptr %fresh
   br label %found
 fail:
   ret ptr null
 found:
-  %got = phi ptr [ %base, %measure ], [ %made, %mark ]
+  %got = phi ptr [ %base, %measure ], [ %fresh, %mark ]
   %out = getelementptr i8, ptr %got, i64 64
   ret ptr %out
 give:
@@ -105,13 +119,48 @@ drop:
 @functools.cache
 def _code() -> Any:
     libc = ctypes.CDLL(None)
-    imports = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (libc.malloc, libc.free)]
+    imports = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (libc.malloc, libc.free, libc.realloc)]
     return compile_llvm(
-        _TEXT.format(slots=_SLOTS, least=_LEAST, most=_MOST, waste=_WASTE), (imports[0], imports[1])
+        _TEXT.format(slots=_SLOTS, least=_LEAST, most=_MOST, waste=_WASTE), tuple(imports)
     )
 
 
 def address() -> int:
-    """The address of `ptr(ptr block, i64 bytes)`: `bytes` of memory (null if there is none), or, with 0 bytes,
-    the release of `block`, which may be null."""
+    """The address of `ptr(ptr block, i64 bytes)`: `bytes` of memory that start with what `block` holds (null if
+    there is not so much, `block` is then as it was), or, with 0 bytes, the release of `block`. It may be null."""
     return _code().address
+
+
+class Block:
+    """A block that a program has handed over, released with the last array in it."""
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def __del__(self) -> None:
+        _release()(self.pointer, 0)
+
+    def array(
+        self, data: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype
+    ) -> np.ndarray:
+        """The array at `data`, an address in the block; `strides` are in elements."""
+        return np.asarray(_Part(self, data, shape, strides, dtype)).view(dtype)
+
+
+class _Part:
+    """A part of a block as NumPy reads it: the array holds this, and so the block."""
+
+    def __init__(
+        self, block: Block, data: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype
+    ) -> None:
+        self.block = block
+        steps = tuple(s * dtype.itemsize for s in strides)
+        raw = f"V{dtype.itemsize}"  # not every dtype has a code that the protocol knows
+        self.__array_interface__ = {
+            "version": 3, "data": (data, False), "shape": shape, "strides": steps, "typestr": f"|{raw}",
+        }  # fmt: skip
+
+
+@functools.cache
+def _release() -> Any:
+    return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address())

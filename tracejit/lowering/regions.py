@@ -14,6 +14,7 @@ from tracejit.lowering.carries import Carries, target_of, value_of
 from tracejit.lowering.context import loops
 from tracejit.lowering.loopir import I64, Block, While
 from tracejit.lowering.plan import Storage
+from tracejit.lowering.tape import Tape
 
 if TYPE_CHECKING:
     from tracejit.lowering.emit import Body
@@ -50,15 +51,8 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
         values.update(carries.values())
         for v, source in zip(inner.invars[1 + n_consts + n_carry :], sources, strict=True):
             values[v] = _slice(body, source, v, i)
-        owned, targets = carries.storages()
         rows = [None if y is None else y.row(k, i) for y in ys]
-        trailing = zip(inner.outs[n_carry:], rows, eqn.outvars[n_carry:], strict=True)
-        targets += [_row_target(body, a, r, v.aval.shape[1:]) for a, r, v in trailing]
-        scalars = _run(body, inner, values, owned, targets, carries.used)
-        for n, row in enumerate(rows):
-            if row is not None and not inner.outs[n_carry + n].aval.shape:
-                body.put(row, (), scalars[n_carry + n])
-        carries.set(scalars)
+        _step(body, inner, values, carries, list(zip(rows, eqn.outvars[n_carry:], strict=True)))
     carries.finish()
     for v, y in zip(eqn.outvars[n_carry:], ys, strict=True):
         if y is not None:
@@ -68,6 +62,20 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
 def _carry_copies(body: Body, eqn: Eqn) -> dict[int, int]:
     """Operand -> carry, for the initial values that are not in their place yet."""
     return body.plan.copies.get(eqn, {})
+
+
+def _step(body: Body, inner: Jaxpr, values: dict[Var, Any], carries: Carries, rows: list[Any]) -> None:
+    """Lower a step: the carries of the next one, and the rows where they end. `rows` has (place, or None for
+    one that nobody reads; output of the loop that it is a row of)."""
+    count = len(carries.vars)
+    owned, targets = carries.storages()
+    trailing = zip(inner.outs[count:], rows, strict=True)
+    targets += [_row_target(body, a, row, v.aval.shape[1:]) for a, (row, v) in trailing]
+    scalars = _run(body, inner, values, owned, targets, carries.used)
+    for n, (row, _) in enumerate(rows, count):
+        if row is not None and not inner.outs[n].aval.shape:
+            body.put(row, (), scalars[n])
+    carries.set(scalars)
 
 
 class _loop:
@@ -129,13 +137,19 @@ def _run(
 
 
 def emit_while(body: Body, eqn: Eqn) -> None:
-    """A While loop whose head computes the condition."""
+    """A While loop whose head computes the condition; its rows go to a tape."""
     params, k, ctx = eqn.params, body.k, body.ctx
     n_cond, n_body = params["cond_consts"], params["body_consts"]
     cond, inner = params["cond"], params["body"]
     inits = eqn.invars[n_cond + n_body :]
-    carries = Carries(body, inits, eqn.outvars, inner, n_body, list(range(len(inits))))
+    ys = eqn.outvars[len(inits) :]
+    read = [v for v in ys if v in body.plan.storage]
+    used = [*range(len(inits)), *(n for n, v in enumerate(ys, len(inits)) if v in read)]
+    carries = Carries(body, inits, eqn.outvars[: len(inits)], inner, n_body, used)
     carries.start(_carry_copies(body, eqn), None)
+    tape = Tape(body, [v.aval.with_shape(v.aval.shape[1:]) for v in read])
+    fields = dict(zip(read, tape.fields, strict=True))
+    rows: dict[Var, Stored] = {}
     consts = [value_of(body, a) for a in eqn.invars[: n_cond + n_body]]
     node = While(Block(), None, Block())
     k.emit(node)
@@ -147,10 +161,16 @@ def emit_while(body: Body, eqn: Eqn) -> None:
     with k.into(node.body):
         values = dict(zip(inner.invars, consts[n_cond:], strict=False))
         values.update(carries.values())
-        owned, targets = carries.storages()
-        carries.set(_run(body, inner, values, owned, targets, carries.used))
+        if fields:
+            count = values[carries.vars[0]].operand
+            tape.push(count)
+            rows = {v: field.row(k, count) for v, field in fields.items()}
+        _step(body, inner, values, carries, [(rows.get(v), v) for v in ys])
     ctx.body = outer
     carries.finish()
+    for v, field in fields.items():
+        body.plan.storage[v].stored = field
+        body.define(v)
 
 
 # ---------------------------------------------------------------- cond

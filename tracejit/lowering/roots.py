@@ -264,10 +264,14 @@ def passed_through(body: Jaxpr, first: int, count: int) -> list[int]:
 def _while(p: Planner, eqn: Eqn) -> Group:
     group, params = _single(p, eqn), eqn.params
     consts = params["cond_consts"] + params["body_consts"]
+    num_carry = len(eqn.invars) - consts
     _demand_all(p, eqn.invars[:consts], group, VIEW)
-    passed = passed_through(params["body"], params["body_consts"], len(eqn.outvars))
+    passed = passed_through(params["body"], params["body_consts"], num_carry)
     _pass_on(p, eqn, group, [(consts + n, n) for n in passed])
-    _demand_carries(p, eqn, group, {consts + n: n for n in range(len(eqn.outvars)) if n not in passed})
+    _demand_carries(p, eqn, group, {consts + n: n for n in range(num_carry) if n not in passed})
+    for v in eqn.outvars[num_carry:]:
+        if v in p.demands:
+            p.claim(v, group)
     return group
 
 

@@ -20,6 +20,7 @@ from tracejit.errors import ForkedCallError, InternalTypeError
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering import blas, pool, shell, threads
 from tracejit.lowering._lazy import cython_special
+from tracejit.lowering.access import c_strides
 from tracejit.lowering.arena import ARENA
 from tracejit.lowering.blas import capsule_name, capsule_pointer
 from tracejit.lowering.compile import Code
@@ -133,13 +134,16 @@ class Executable:
             outs = native(*arrays, *(self._allocate(n, arrays) for n in dynamic))
             if outs is shell.MISS:
                 return outs
-            outs = tuple([self._trimmed(n, out, arrays, outs) for n, out in enumerate(outs)])
+            blocks = {p: pool.Block(p) for p in {int(outs[n][1]) for n in self.lowered.given}}
+            outs = tuple([self._trimmed(n, out, arrays, outs, blocks) for n, out in enumerate(outs)])
             return outs[0] if single else outs
 
         return call
 
     def _allocate(self, n: int, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
         """Output n at the bounds of its extents; unbounded ones are integers among the inputs."""
+        if n in self.lowered.given:
+            return np.zeros(2, np.int64)
         aval, dims = self.lowered.out_avals[n], self.lowered.out_dims[n]
         shape = list(capacity(aval.shape))
         for axis, d in enumerate(aval.shape):
@@ -147,10 +151,22 @@ class Executable:
                 shape[axis] = _extent(dims[axis], arrays, ())
         return np.empty(shape, aval.dtype)
 
-    def _trimmed(self, n: int, out: np.ndarray, arrays: Any, outs: Any) -> np.ndarray:
+    def _trimmed(
+        self, n: int, out: np.ndarray, arrays: Any, outs: Any, blocks: dict[int, pool.Block]
+    ) -> np.ndarray:
+        """Output n as large as it is; of the block that it is in, if the program has allocated that."""
         if self.lowered.out_avals[n].is_static:
             return out
-        return out[tuple(slice(_extent(d, arrays, outs)) for d in self.lowered.out_dims[n])]
+        shape = tuple(_extent(d, arrays, outs) for d in self.lowered.out_dims[n])
+        if n not in self.lowered.given:
+            return out[tuple(map(slice, shape))]
+        aval, strides = self.lowered.out_avals[n], self.lowered.given[n]
+        if 0 in shape:
+            return np.empty(shape, aval.dtype)
+        if strides is None:
+            bounds = [d.bound if isinstance(d, Dim) else d for d in aval.shape]
+            strides = c_strides(tuple(b or k for b, k in zip(bounds, shape, strict=True)))
+        return blocks[int(out[1])].array(int(out[0]), shape, strides, aval.dtype)
 
     # -- failures
 

@@ -99,9 +99,10 @@ def _prune_cond(run: _Dce, eqn: Eqn, used: Mask) -> Eqn:
 def _prune_while(run: _Dce, eqn: Eqn, used: Mask) -> Eqn:
     p = eqn.params
     n_cond, n_body = p["cond_consts"], p["body_consts"]
+    n_carry = len(eqn.invars) - n_cond - n_body
     cond, cond_reads = run.sweep(p["cond"])
-    carry = _or(used, cond_reads[n_cond:])
-    body, reads, carry = _live_carry(run, p["body"], carry, (), slice(n_body, None))
+    carry, rows = _or(used[:n_carry], cond_reads[n_cond:]), used[n_carry:]
+    body, reads, carry = _live_carry(run, p["body"], carry, rows, slice(n_body, None))
     invars = (
         *_keep(eqn.invars[:n_cond], cond_reads),
         *_keep(eqn.invars[n_cond : n_cond + n_body], reads),
@@ -110,7 +111,7 @@ def _prune_while(run: _Dce, eqn: Eqn, used: Mask) -> Eqn:
     return _changed(
         eqn,
         invars,
-        _keep(eqn.outvars, carry),
+        _keep(eqn.outvars, carry + rows),
         cond=_with_invars(cond, cond_reads[:n_cond] + carry),
         body=_with_invars(body, reads[:n_body] + carry),
         cond_consts=sum(cond_reads[:n_cond]),

@@ -117,11 +117,13 @@ def _while(eqn: Eqn, env: Env) -> Eqn:
     fixed = _constant_carries(body, body.invars[m:], carry)
     outvars = eqn.outvars
     if any(fixed):
+        k = len(carry)
         new, carry = _split(carry, fixed)
-        gone, outvars = _split(outvars, fixed)
+        gone, kept = _split(outvars[:k], fixed)
+        outvars = kept + outvars[k:]
         env.map.update(zip(gone, new, strict=True))
         cond = _carries_to_consts(cond, n, fixed, cond.outs)
-        body = _carries_to_consts(body, m, fixed, _split(body.outs, fixed)[1])
+        body = _carries_to_consts(body, m, fixed, _split(body.outs[:k], fixed)[1] + body.outs[k:])
         cconsts, bconsts = cconsts + new, bconsts + new
     cond, cconsts = absorb(cond, 0, cconsts)
     body, bconsts = absorb(body, 0, bconsts)
