@@ -120,9 +120,7 @@ drop:
 def _code() -> Any:
     libc = ctypes.CDLL(None)
     imports = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (libc.malloc, libc.free, libc.realloc)]
-    return compile_llvm(
-        _TEXT.format(slots=_SLOTS, least=_LEAST, most=_MOST, waste=_WASTE), tuple(imports)
-    )
+    return compile_llvm(_TEXT.format(slots=_SLOTS, least=_LEAST, most=_MOST, waste=_WASTE), tuple(imports))
 
 
 def address() -> int:
