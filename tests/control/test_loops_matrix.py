@@ -368,19 +368,19 @@ def while_mixed_rows(L: Any, x: Any, n: Any) -> Any:
     """Rows of elements of every size: float32, complex and boolean residuals among the float64 ones."""
 
     def body(c: Any) -> Any:
-        k, a, b, z = c
-        up = a > 0.1 * k
-        single = b.astype(np.float32) * np.float32(0.5)
-        return k + 1, np.where(up, np.sin(a) * x, a + x), b * single + a[0], z * (a[1] + 1j) / 2
+        k, a, b, z, single = c
+        new = np.where(a > 0.1 * k, np.sin(a) * x, a + x)
+        return k + 1, new, b * single + a[0], z * (a[1] + 1j) / 2, single * single - np.float32(0.25)
 
-    return L.while_loop(lambda c: c[0] < n, body, (0, x, x[1], x[2] + 0.5j))[:3]
+    return L.while_loop(lambda c: c[0] < n, body, (0, x, x[1], x[2] + 0.5j, np.float32(0.3)))[:3]
 
 
 @program
 def while_dynamic_extents(L: Any, x: Any, n: Any) -> Any:
     def body(c: Any) -> Any:
         k, a = c
-        a[k % 4] = np.sin(a[: k % 4] @ x[: k % 4]) + a[k % 4] * x[0]
+        m = k % 4
+        a[m] = np.sin(a[:m] @ x[:m]) + a[m] * x[0]
         return k + 1, a
 
     return L.while_loop(lambda c: c[0] < n, body, (0, x * 1.0))
