@@ -82,6 +82,11 @@ def table(x: Any) -> Any:
     return tj.vmap(lane)(x)
 
 
+def decaying(x: Any) -> Any:
+    """One loop of unknown length over all elements."""
+    return lax.while_loop(lambda c: np.max(c) > 0.3, lambda c: c * np.cos(0.3 * c), np.abs(x))
+
+
 def convolution(x: Any) -> Any:
     dims = ("NHWC", "HWIO", "NHWC")
     return lax.conv_general_dilated(x, KERNEL, (1, 1), "SAME", dimension_numbers=dims)
@@ -114,12 +119,14 @@ KERNELS: dict[str, tuple[Callable[..., Any], np.ndarray]] = {
     "convolution": (convolution, IMAGES),
     "lanes of while loops": (tj.vmap(newton), VECTOR[:999]),
     "lanes with arrays": (table, VECTOR[:99]),
+    "a while loop over arrays": (decaying, VECTOR[:700]),
     "mapped rows": (lambda x: lax.map(lambda r: np.sort(r * r)[::2] + r.sum(), x), MATRIX),
     "special": (lambda x: tj.scipy.special.j0(x) + tj.scipy.special.gammainc(1.5, x * x), VECTOR[:500]),
 }
 GRADIENTS = [
     "pointwise", "transposed", "sum", "mean and variance", "max and min", "rows", "softmax", "layer norm", "stencil",
     "gather", "scatter", "running sums", "concatenated", "small products", "convolution", "lanes with arrays",
+    "lanes of while loops", "a while loop over arrays",
 ]  # fmt: skip
 
 

@@ -35,8 +35,9 @@ def is_written_out(node: For) -> bool:
 
 
 def operands(s: Any) -> Iterator[Reg]:
-    """The registers that a statement itself reads."""
+    """The registers that a statement itself reads, those of the places of its buffers included."""
     found = [getattr(s, name, None) for name in _OPERANDS]
+    found += [b.slot for b in places(s) if isinstance(b, Buffer) and b.kind == "field"]
     if isinstance(s, (Inst, Call)):
         for a in s.args:
             found += a if isinstance(a, tuple) else (a,)
