@@ -149,7 +149,7 @@ class _Marker:
         if b.kind == "heap":
             return any(isinstance(s, (Alloc, Grow)) and s.buffer is b for s in stmts)
         if b.kind == "field":
-            return b.block in whole and self.is_private(b.block, bodies, whole, stmts)
+            return b.block is not None and b.block in whole and self.is_private(b.block, bodies, whole, stmts)
         if b.kind == "pointer":
             targets = self.pointees.get(b, set())
             return all(t in whole and self.is_private(t, bodies, whole, stmts) for t in targets)
