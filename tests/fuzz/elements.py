@@ -30,8 +30,16 @@ EXACT_REDUCTIONS = {"max", "min", "any", "all", "argmax", "argmin", "ptp"}
 RUNNING = ["cumsum", "cumprod"]
 
 
+def has_nan(e: Env, x: str) -> bool:
+    """Whether there are NaNs, whose signs mean nothing."""
+    value = np.asarray(e.value(x))
+    return value.dtype.kind in "fc" and bool(np.isnan(value).any())
+
+
 def unary(e: Env) -> None:
     f, x = e.one_of(*UNARY), e.pick()
+    if f == "signbit" and has_nan(e, x):
+        raise Refused
     outs = getattr(np, f).nout
     assign(e, f"np.{f}({x})", rounds(e, f, x), outs)
 
@@ -42,6 +50,8 @@ def binary(e: Env) -> None:
     if e.rng.random() < 0.15:
         x, y = y, x
     outs = getattr(np, f).nout
+    if f == "copysign" and y in e.spaces[0] and has_nan(e, y):
+        raise Refused
     if f in ("left_shift", "right_shift", "bitwise_left_shift", "bitwise_right_shift", "ldexp"):
         y = f"({y} % 5)"
     assign(e, f"np.{f}({x}, {y})", rounds(e, f, x, y), outs)
@@ -155,7 +165,27 @@ def product(e: Env) -> None:
         "np.convolve({x}, {y})",
         "np.cross({x}, {y})",
     )
+    if (
+        e.special
+        and ("np.dot" in form or "np.inner" in form)
+        and 0 in (np.ndim(e.value(x)), np.ndim(e.value(y)))
+    ):
+        raise Refused  # BLAS gives 0 for NaN times 0
+    cancels(e, form, x, y)
     assign(e, form.format(x=x, y=y), True)
+
+
+def cancels(e: Env, form: str, x: str, y: str) -> None:
+    """Refuse a product whose terms cancel: how far it may be off has nothing to do with its size."""
+    space = dict(e.spaces[0], x=e.value(x), y=e.value(y))
+    try:
+        with np.errstate(all="ignore"):
+            out = np.abs(eval(form.format(x="x", y="y"), space))
+            most = np.abs(eval(form.format(x="np.abs(x)", y="np.abs(y)"), space))
+    except Exception as error:  # of shapes that do not fit
+        raise Refused from error
+    if out.dtype.kind == "f" and np.any(out < 1e-6 * most):
+        raise Refused
 
 
 def order(e: Env) -> None:
