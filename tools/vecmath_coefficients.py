@@ -71,7 +71,7 @@ class Table:
     weight: Fn
     a: mp.mpf
     b: mp.mpf
-    slack: int = 1  # the result tolerates this factor over the target
+    slack: mp.mpf | int = 1  # the result tolerates this factor over the target
     first: int = 3
     only: str = ""  # the one precision that needs it
     rounded: str = ""  # the precision of the coefficients, where it is another
@@ -89,9 +89,13 @@ def _series(f: Fn, zero: mp.mpf) -> Fn:
     return lambda x: zero if abs(x) < mp.mpf(10) ** -16 else f(x)
 
 
+def _root(z: mp.mpf) -> mp.mpf:
+    return mp.mpf(mp.sqrt(z).real)
+
+
 def _odd(fn: Fn, cubic: mp.mpf) -> Fn:
     """(fn(t) - t)/t^3 as a function of z = t^2."""
-    return _series(lambda z: mp.mpf((fn(mp.sqrt(z)) - mp.sqrt(z)) / (z * mp.sqrt(z))), cubic)
+    return _series(lambda z: (fn(_root(z)) - _root(z)) / (z * _root(z)), cubic)
 
 
 def _log_tail(z: mp.mpf) -> mp.mpf:
@@ -127,6 +131,10 @@ TABLES += [
     Table("COSH", _series(lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z, mp.mpf(1) / 2), lambda z: z + 1e-30,
           mp.mpf(0), HALF**2, first=2),
     Table("TAN", _odd(mp.tan, mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), QUARTER),
+    Table("LOG2_WIDE", lambda z: (_log_tail(z) * z + 2) / LN2 if z else 2 / LN2, lambda z: mp.mpf(1),
+          mp.mpf(0), S_MAX, slack=mp.mpf(2) ** -8, only="f32", rounded="f64"),
+    Table("EXP2_WIDE", lambda r: mp.exp(r * LN2), lambda r: mp.mpf(1), mp.mpf("-0.5"), mp.mpf("0.5"), only="f32",
+          rounded="f64"),
     Table("HALF_TURN", _odd(mp.sin, -mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), 4 * QUARTER, only="f32",
           rounded="f64"),
     Table("TANH", _odd(mp.tanh, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), mp.mpf("0.945"), slack=2, only="f32"),

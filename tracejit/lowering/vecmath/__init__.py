@@ -53,7 +53,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **special.FUNCTIONS,
 }
 #: What rare arguments of others call.
-_RARE: dict[str, tuple[Callable[..., Any], int]] = exponential.RARE | logarithm.RARE | trig.RARE
+_RARE: dict[str, tuple[Callable[..., Any], int]] = (
+    exponential.RARE | inverse.RARE | logarithm.RARE | power.RARE | trig.RARE
+)
 #: With those of bits, which are in float64 only and no functions of numbers.
 _ALL = FUNCTIONS | cipher.FUNCTIONS | _RARE
 

@@ -36,7 +36,7 @@ _TANH_NEAR = 0.97
 _ERF_ONE = {8: 5.9375, 4: 3.9375}
 
 
-def _nearest(k: Any, x: Any, c: float) -> tuple[Any, Any]:
+def nearest(k: Any, x: Any, c: float) -> tuple[Any, Any]:
     """(n, i): x*c rounded to an integer, as a float, and as the low bits of an integer."""
     magic = fmt(x).magic
     t = fma(k, x, c, magic)
@@ -47,7 +47,7 @@ def _reduce(k: Any, x: Any) -> tuple[Any, Any, Any, Any]:
     """(n, i, r, exact): x = n*log(2) + r, where r = exact - n*(low part of log(2)) is rounded."""
     size = x.dtype.itemsize
     hi, lo = split("LN2", size, 2)
-    n, i = _nearest(k, x, split("LOG2E", size, 1)[0])
+    n, i = nearest(k, x, split("LOG2E", size, 1)[0])
     exact = fma(k, n, -hi, x)
     return n, i, fma(k, n, -lo, exact), exact
 
@@ -57,7 +57,7 @@ def _lost(k: Any, n: Any, r: Any, exact: Any) -> Any:
     return fma(k, n, -split("LN2", r.dtype.itemsize, 2)[1], exact - r)
 
 
-def _power_of_two(k: Any, i: Any, ahead: int = 0) -> Any:
+def power_of_two(k: Any, i: Any, ahead: int = 0) -> Any:
     """2.0**(i + ahead) from the low bits of an integer."""
     form = fmt(floats(k, i))
     return floats(k, k.int_op("shl", i, form.mantissa) + ((form.bias + ahead) << form.mantissa))
@@ -66,8 +66,8 @@ def _power_of_two(k: Any, i: Any, ahead: int = 0) -> Any:
 def scaled(k: Any, q: Any, n: Any, i: Any, shift: int = 0) -> Any:
     """(1 + q) * 2**(n + shift) in two steps, so that overflow and gradual underflow are right."""
     half = bits(k, fma(k, n, 0.5, fmt(q).magic))
-    a = _power_of_two(k, half)
-    return fma(k, a, q, a) * _power_of_two(k, i - half, shift)
+    a = power_of_two(k, half)
+    return fma(k, a, q, a) * power_of_two(k, i - half, shift)
 
 
 def scaled_exp(k: Any, x: Any, shift: int = 0) -> Any:
@@ -84,7 +84,7 @@ def exp2(k: Any, x: Any) -> Any:
     """2**x: the reduction is exact; 2**r - 1 = r*log(2) + r**2*q(r), with log(2) in two parts."""
     size = x.dtype.itemsize
     x = clamp(k, x, *{8: (-1080.0, 1030.0), 4: (-155.0, 130.0)}[size])
-    n, i = _nearest(k, x, 1.0)
+    n, i = nearest(k, x, 1.0)
     r = x - n
     hi, lo = split("LN2", size, 2)
     return scaled(k, fma(k, r, hi, fma(k, r * r, polynomial(k, r, "EXP2"), r * lo)), n, i)
@@ -96,7 +96,7 @@ def expm1_pair(k: Any, x: Any) -> tuple[Any, Any]:
     c = _lost(k, n, r, exact)
     high = POLYNOMIALS["EXP"][x.dtype.itemsize][1:]
     tail = fma(k, r, fma(k, r * r, even_odd(k, r, high), r * 0.5), fma(k, c, r, c))
-    s = _power_of_two(k, i)
+    s = power_of_two(k, i)
     less = s - 1.0
     hi = fma(k, s, r, less)
     return hi, fma(k, s, tail, fma(k, s, r, less - hi) + ((s - less) - 1.0))
@@ -116,7 +116,7 @@ def _hyperbolic(k: Any, x: Any) -> tuple[Any, ...]:
     n, i, r, exact = _reduce(k, x)
     z = r * r
     s = fma(k, z * r, _short(k, z, "SINH"), _lost(k, n, r, exact))
-    up = _power_of_two(k, i, -1)
+    up = power_of_two(k, i, -1)
     down = floats(k, bits_sum(up) - bits(k, up))
     return up, down, r, s, z * _short(k, z, "COSH")
 
@@ -187,9 +187,9 @@ def _tanh_single(k: Any, x: Any) -> Any:
     near = fma(k, a * z, _short(k, z, "TANH"), a)
     b = at_most(k, a, _TANH_ONE[4])
     b = b + b
-    n, i = _nearest(k, b, split("LOG2E", 4, 1)[0])
+    n, i = nearest(k, b, split("LOG2E", 4, 1)[0])
     r = fma(k, n, -split("LN2", 4, 1)[0], b)
-    s = _power_of_two(k, i)
+    s = power_of_two(k, i)
     far = 1.0 - 2.0 / fma(k, s, fma(k, r * r, polynomial(k, r, "EXP"), r), s + 1.0)
     return copysign(k, k.select(k.lt(a, _TANH_NEAR), near, far), x)
 

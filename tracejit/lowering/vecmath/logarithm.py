@@ -141,14 +141,19 @@ def log1p(k: Any, x: Any) -> Any:
 
 
 def log1p_of_usual(k: Any, x: Any) -> Any:
-    """log(2**e * (1 + f)) with e of fl(1 + x), and f = (x + 1)/2**e - 1 in one step, with what it lost.
-    x is above -1 and not very large."""
+    """log1p of x above -1 and not very large."""
+    return copysign(k, log1p_pair(k, x), x)  # the sign of -0
+
+
+def log1p_pair(k: Any, x: Any, low: Any = None) -> Any:
+    """log(2**e * (1 + f)) with e of fl(1 + x), and f = (x + 1)/2**e - 1 in one step, with what it lost; or where
+    `low` is given that of x + low."""
     e, i = _exponent(k, x + 1.0)
     scale = floats(k, bits_of(fmt(x), 1.0) - i)
     less = scale - 1.0
     f = fma(k, scale, x, less)
     rest = fma(k, scale, x, less - f)
-    return copysign(k, log_sum(k, e, f, rest), x)  # the sign of -0
+    return log_sum(k, e, f, rest if low is None else fma(k, scale, low, rest))
 
 
 def _log1p_of_any(k: Any, x: Any) -> Any:

@@ -1,9 +1,10 @@
 """pow and cbrt.
 
 pow: log(x) as a pair with about 65 good bits, times y as a pair, then the exponential of the pair, so that
-the product's size (up to 1075*ln2) does not cost accuracy. float32 goes through float64, which
-is exact enough by far. cbrt: Newton's iteration for 1/cbrt, then one step for the root itself with the
-residual in twice the precision.
+the product's size (up to 700) does not cost accuracy. float32 goes through float64, where single numbers are good
+enough. Zeros, negative, subnormal and infinite bases and results near the ends of the range are rare ones
+(`lowering.vecmath.rare`). cbrt: a first value from the bits divided by 3, Newton's iteration for 1/cbrt, then one step
+for the root itself with the residual in twice the precision.
 """
 
 from __future__ import annotations
@@ -20,75 +21,108 @@ from tracejit.lowering.vecmath.core import (
     copysign,
     fabs,
     fast_two_sum,
+    floats,
     fma,
     fmt,
-    halves,
+    horner,
     polynomial,
-    power_of_two,
-    round_product,
     split,
     two_prod,
-    two_sum,
 )  # fmt: skip
-from tracejit.lowering.vecmath.logarithm import normalised
+from tracejit.lowering.vecmath.exponential import nearest, power_of_two, scaled
+from tracejit.lowering.vecmath.logarithm import decompose, normalised
+from tracejit.lowering.vecmath.rare import rare
+from tracejit.lowering.vecmath.tables import POLYNOMIALS
 
-_WIDE = np.dtype(np.float64)
+_F64 = np.dtype(np.float64)
 # 2/3 = _THIRDS[0] + _THIRDS[1], the coefficient of s**3 in log(1 + f), as doubles.
 _THIRDS = (2.0 / 3.0, 3.700743415417188e-17)
+_USUAL = {8: 700.0, 4: 120.0}  # of y*log(x), in float32 to base 2: the result is a normal number
 
 
-def _log_pair(k: Any, x: Any) -> tuple[Any, Any]:
-    """(hi, lo) of log(x), x > 0 finite: 2s + s**3*(2/3 + z*p(z)) with s, z = s**2 and the cubic term as pairs."""
-    e, m = normalised(k, x)
-    f = m - 1.0
-    d, lost = two_sum(k, m, k.const(1.0, x.dtype))
+def _log_parts(k: Any, e: Any, m: Any) -> tuple[Any, Any]:
+    """(hi, lo) of log(2**e * m): 2s + s**3*(2/3 + z*p(z)) with s = (m - 1)/(m + 1), z = s**2 and the cubic term as
+    pairs."""
+    f, d = m - 1.0, m + 1.0
     inverse = 1.0 / d
     s = f * inverse
-    s_lo = fma(k, k.neg(s), lost, fma(k, k.neg(s), d, f)) * inverse
-    z, z_lo = two_prod(k, s, s)
-    z_lo = fma(k, s + s, s_lo, z_lo)
-    t, t_lo = fast_two_sum(k, k.const(_THIRDS[0], x.dtype), z * polynomial(k, z, "POW_LOG"))
-    cube, cube_lo = two_prod(k, z, s)
-    cube_lo = fma(k, z, s_lo, fma(k, z_lo, s, cube_lo))
-    q, q_lo = two_prod(k, cube, t)
-    q_lo = fma(k, cube, t_lo + _THIRDS[1], fma(k, cube_lo, t, q_lo))
-    l1, l2, l3 = split("LN2", 8, 3, trim=12)
-    hi, e1 = two_sum(k, e * l1, s + s)
-    hi, e2 = two_sum(k, hi, q)
-    lo = (e1 + e2) + (q_lo + (s_lo + s_lo))
-    n_hi, n_lo = two_prod(k, e, k.const(l2, x.dtype))
-    hi, e3 = two_sum(k, hi, n_hi)
-    return fast_two_sum(k, hi, (lo + e3) + fma(k, e, l3, n_lo))
+    s_lo = fma(k, k.neg(s), m - (d - 1.0), fma(k, k.neg(s), d, f)) * inverse
+    z = s * s
+    z_lo = fma(k, s + s, s_lo, fma(k, s, s, k.neg(z)))
+    t, t_lo = fast_two_sum(k, k.const(_THIRDS[0], _F64), z * polynomial(k, z, "POW_LOG"))
+    cube = z * s
+    cube_lo = fma(k, z_lo, s, fma(k, z, s_lo, fma(k, z, s, k.neg(cube))))
+    q = cube * t
+    q_lo = fma(k, cube, t_lo + _THIRDS[1], fma(k, cube_lo, t, fma(k, cube, t, k.neg(q))))
+    step, less = split("LN2", 8, 2, trim=12)
+    twice = s + s
+    top = fma(k, e, step, twice)
+    low = twice - fma(k, e, -step, top)
+    hi, more = fast_two_sum(k, top, q)
+    return hi, fma(k, e, less, (low + more) + fma(k, s_lo, 2.0, q_lo))
 
 
-def _exp_pair(k: Any, hi: Any, lo: Any) -> Any:
-    """e**(hi + lo)."""
-    limit = 800.0
-    out = k.gt(fabs(k, hi), limit)
-    hi = clamp(k, hi, -limit, limit)
-    lo = k.select(out, k.const(0.0, hi.dtype), lo)
+def log_pair(k: Any, x: Any) -> tuple[Any, Any]:
+    """(hi, lo) of log(x) for normal x > 0."""
+    return fast_two_sum(k, *_log_parts(k, *decompose(k, x)))
+
+
+def _exp_parts(k: Any, hi: Any, lo: Any) -> tuple[Any, Any, Any]:
+    """(n, i, q): e**(hi + lo) = 2**n * (1 + q)."""
     l1, l2 = split("LN2", 8, 2)
-    n, i = round_product(k, hi, split("LOG2E", 8, 1)[0])
-    exact = fma(k, n, -l1, hi)
-    r, c = two_sum(k, exact, fma(k, n, -l2, lo))
-    tail = fma(k, r * r, polynomial(k, r, "EXP"), fma(k, c, r, c))
-    a, b = halves(k, i)
-    s = power_of_two(k, a)
-    return fma(k, s, r + tail, s) * power_of_two(k, b)
+    n, i = nearest(k, hi, split("LOG2E", 8, 1)[0])
+    exact, small = fma(k, n, -l1, hi), fma(k, n, -l2, lo)
+    r = exact + small
+    return n, i, r + fma(k, r * r, polynomial(k, r, "EXP"), (exact - r) + small)
 
 
-def _positive_power(k: Any, a: Any, y: Any) -> Any:
-    """a**y for finite a > 0 and finite y."""
-    hi, lo = _log_pair(k, a)
-    y = clamp(k, y, -(2.0**70), 2.0**70)  # the product stays finite, and far beyond the range of exp
-    p, e = two_prod(k, hi, y)
-    return _exp_pair(k, p, fma(k, lo, y, e))
+def _power_double(k: Any, x: Any, y: Any) -> Any:
+    hi, lo = _log_parts(k, *decompose(k, x))
+    p, rest = two_prod(k, hi, y)
+    _, i, q = _exp_parts(k, p, fma(k, lo, y, rest))
+    s = power_of_two(k, i)
+    return _checked(k, p, fma(k, s, q, s), x, y)
+
+
+def _power_single(k: Any, x: Any, y: Any) -> Any:
+    """2**(y*log2(x)) in float64, with polynomials for float32."""
+    e, m = decompose(k, k.cast(x, _F64))
+    s = (m - 1.0) / (m + 1.0)
+    p = k.cast(y, _F64) * fma(k, s, horner(k, s * s, POLYNOMIALS["LOG2_WIDE"][4]), e)
+    n, i = nearest(k, p, 1.0)
+    q = horner(k, p - n, POLYNOMIALS["EXP2_WIDE"][4])
+    z = floats(k, bits(k, q) + k.int_op("shl", i, 52))
+    return _checked(k, p, k.cast(z, np.float32), x, y)
+
+
+def _checked(k: Any, p: Any, z: Any, x: Any, y: Any) -> Any:
+    """z, or where x or the exponent p is not a usual one the power by the full function."""
+    form = fmt(x)
+    usual = k.and_(k.ge(x, form.min_normal * 2.0), k.lt(x, INF))
+    usual = k.and_(usual, k.le(fabs(k, p), _USUAL[form.size]))
+    return rare(k, k.not_(usual), "pow.any", z, x, y)
 
 
 def power(k: Any, x: Any, y: Any) -> Any:
     """x**y as C's pow."""
+    return (_power_double if x.dtype == _F64 else _power_single)(k, x, y)
+
+
+def _positive_power(k: Any, a: Any, y: Any) -> Any:
+    """a**y for finite a > 0 and finite y."""
+    hi, lo = fast_two_sum(k, *_log_parts(k, *normalised(k, a)))
+    y = clamp(k, y, -(2.0**70), 2.0**70)  # the product stays finite, and far beyond the range of exp
+    p, e = two_prod(k, hi, y)
+    limit = 800.0
+    low = k.select(k.gt(fabs(k, p), limit), k.const(0.0, p.dtype), fma(k, lo, y, e))
+    n, i, q = _exp_parts(k, clamp(k, p, -limit, limit), low)
+    return scaled(k, q, n, i)
+
+
+def _power_any(k: Any, x: Any, y: Any) -> Any:
+    """x**y for all arguments."""
     if x.dtype.itemsize == 4:
-        return k.cast(power(k, k.cast(x, _WIDE), k.cast(y, _WIDE)), x.dtype)
+        return k.cast(_power_any(k, k.cast(x, _F64), k.cast(y, _F64)), x.dtype)
     one, zero = k.const(1.0, x.dtype), k.const(0.0, x.dtype)
     a = fabs(k, x)
     whole = k.eq(k.float_op("trunc", y), y)
@@ -109,27 +143,52 @@ def power(k: Any, x: Any, y: Any) -> Any:
     return k.select(k.or_(k.eq(y, 0.0), k.eq(x, 1.0)), one, z)
 
 
+# 1/cbrt(x) has about the bits start - bits(x)/3 above the shift.
+_ROOT = {8: (32, 1430188458.0), 4: (9, 2773276.0)}
+_SMALL = {
+    8: (2.0**-900, 600),
+    4: (2.0**-100, 96),
+}  # below it the residual underflows; the power of 2 against that
+
+
 def cbrt(k: Any, x: Any) -> Any:
-    """2**(e/3) * cbrt(m): e is divided by 3 in floats, the remainder 0, 1, 2 joins m."""
-    form = fmt(x)
     a = fabs(k, x)
-    e, m = normalised(k, a)
-    third = fma(k, e - 1.0, 1.0 / 3.0, form.magic) - form.magic  # nearest to (e - 1)/3: e/3 rounded down
-    left = e - third * 3.0
-    m = m * power_of_two(k, bits(k, left + form.magic) - form.magic_bits)
-    # m is in [sqrt(1/2), 4*sqrt(2)). Newton's step for 1/cbrt(m) does not divide.
-    r = _cbrt_start(k, m)
-    for _ in range(5 if form.size == 8 else 4):
-        r = r * fma(k, r * r * r, k.neg(m) * (1.0 / 3.0), 4.0 / 3.0)
-    y = m * r * r
-    square, lost = two_prod(k, y, y)
-    rest = fma(k, k.neg(square), y, m) - lost * y
-    y = fma(k, rest * (1.0 / 3.0), r * r, y)
-    y = y * power_of_two(k, bits(k, third + form.magic) - form.magic_bits)
-    usual = k.and_(k.gt(a, 0.0), k.lt(a, INF))
-    return copysign(k, k.select(usual, y, a), x)
+    usual = k.and_(k.ge(a, _SMALL[fmt(x).size][0]), k.lt(a, INF))
+    return rare(k, k.not_(usual), "cbrt.any", copysign(k, _root(k, a), x), x)
 
 
-def _cbrt_start(k: Any, m: Any) -> Any:
-    """1/cbrt(m) within 10 % for m in [0.7, 5.7]: a quadratic through three points."""
-    return fma(k, m, fma(k, m, 0.0262, -0.2643), 1.2447)
+def _root(k: Any, a: Any) -> Any:
+    """The cube root of a usual positive number."""
+    form = fmt(a)
+    shift, start = _ROOT[form.size]
+    magic = 2.0**form.mantissa
+    number = _as_float(k, k.int_op("lshr", bits(k, a), shift), form)
+    r = floats(k, k.int_op("shl", bits(k, fma(k, number, -1.0 / 3.0, start + magic)), shift))
+    for terms in ((1 / 3, 2 / 9, 14 / 81), (1 / 3, 2 / 9))[: form.size // 4]:
+        h = fma(k, r * r, k.neg(r * a), 1.0)
+        r = fma(k, r * h, horner(k, h, terms), r)
+    square = r * r
+    y = a * square
+    y2, lost = two_prod(k, y, y)
+    rest = fma(k, k.neg(y2), y, a)
+    if form.size == 8:
+        rest = rest - lost * y
+    return fma(k, rest, square * (1.0 / 3.0), y)
+
+
+def _as_float(k: Any, i: Any, form: Any) -> Any:
+    """A small non-negative integer as a float; from 64 bits through those of 2**mantissa."""
+    if form.size == 4:
+        return k.cast(i, np.float32)
+    return floats(k, k.or_(i, (form.bias + form.mantissa) << form.mantissa)) - 2.0**form.mantissa
+
+
+def _cbrt_any(k: Any, x: Any) -> Any:
+    """cbrt of zero, of very small numbers, infinity and NaN."""
+    a = fabs(k, x)
+    power = _SMALL[fmt(x).size][1]
+    y = _root(k, a * 2.0**power) * 2.0 ** (-power // 3)
+    return copysign(k, k.select(k.and_(k.gt(a, 0.0), k.lt(a, INF)), y, a), x)
+
+
+RARE = {"pow.any": (_power_any, 2), "cbrt.any": (_cbrt_any, 1)}

@@ -62,7 +62,7 @@ def _lgamma_positive(k: Any, x: Any) -> Any:
 def _stirling(k: Any, x: Any) -> Any:
     """(x - 1/2)(log x - 1) + log(2 pi)/2 - 1/2 + rest(1/x**2)/x for x >= 3, with log x as a pair."""
     x = k.select(k.ge(x, 3.0), k.select(k.lt(x, 1e306), x, const(k, 1e306)), const(k, 3.0))
-    hi, lo = power._log_pair(k, x)
+    hi, lo = power.log_pair(k, x)
     hi, e = fast_two_sum(k, hi, const(k, -1.0))
     lo = lo + e
     h, h_lo = two_sum(k, x, const(k, -0.5))
