@@ -100,6 +100,8 @@ class Translator(Memory):
             hints.append(f'!{{!"llvm.loop.parallel_accesses", {group}}}')
         if node.vector:
             hints.append('!{!"llvm.loop.mustprogress"}')
+        if node.vector and _waits_for_extremes(node):
+            hints.append('!{!"llvm.loop.interleave.count", i32 4}')
         if _unrolls_badly(node):
             hints.append('!{!"llvm.loop.unroll.disable"}')
             if node.vector:  # once it is vectorised, unrolling may keep accumulators in registers
@@ -167,6 +169,19 @@ class Translator(Memory):
 
     def comment(self, node: Comment) -> None:
         self.f.add("; " + node.text.replace("\n", " "))
+
+
+#: Loops of more instructions have something to do while they wait.
+_SHORT_BODY = 8
+
+
+def _waits_for_extremes(node: For) -> bool:
+    """Whether each iteration waits for the maximum of the last one: several at a time hide that, which LLVM's
+    cost model does not see."""
+    body = node.body.stmts
+    return len(body) <= _SHORT_BODY and any(
+        isinstance(s, Inst) and s.op in ("fmaximum", "fminimum") for s in body
+    )
 
 
 def _unrolls_badly(node: For) -> bool:
