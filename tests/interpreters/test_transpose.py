@@ -102,3 +102,47 @@ def test_the_transpose_of_a_jaxpr() -> None:
 def test_unused_inputs_have_symbolic_zeros() -> None:
     jaxpr = tj.make_jaxpr(lambda x, y: x * 2.0)(X, X).jaxpr
     assert transpose_jaxpr(jaxpr, (True, True), (True,))[1] == (True, False)
+
+
+UPDATES: dict[str, Callable[..., Any]] = {
+    "slice": lambda x, i: x.at[1:3].set(np.sin(x[1:3]) * x[0]),
+    "add": lambda x, i: x.at[1:3].add(x[1:3] * x[0]),
+    "multiply": lambda x, i: x.at[1:3].multiply(x[:2]),
+    "window": lambda x, i: lax.dynamic_update_slice(x, lax.dynamic_slice(x, (i,), (3,)) * x[0], (i,)),
+    "another window": lambda x, i: lax.dynamic_update_slice(
+        x, lax.dynamic_slice(x, (i + 1,), (3,)) ** 2, (i,)
+    ),
+    "clamped": lambda x, i: lax.dynamic_update_slice(
+        x, lax.dynamic_slice(x, (i + 90,), (3,)) ** 2, (i + 80,)
+    ),
+    "read twice": lambda x, i: x.at[1:3].set(x[1:3] * x[1:3] * x[2:4]),
+    "written twice": lambda x, i: x.at[1:3].set(x[1:3] * 2).at[1:3].add(x[:2]).at[2:5].set(x[1:4]),
+    "element": lambda x, i: x.at[i].set(x[i] * x[i + 1]),
+    "steps": lambda x, i: x.at[::2].set(x[::2] * x[1]),
+    "nothing": lambda x, i: x.at[2:2].set(x[2:2] * 2),
+}
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates_of_a_part_by_what_is_in_it(name: str, jitted: bool) -> None:
+    """The part's cotangent is overwritten rather than cleared and added to; against forward mode."""
+    f, x, v = UPDATES[name], np.linspace(0.5, 2, 8), np.cos(np.arange(8.0))
+    g = lambda x, i: (f(x, i) * v * x).sum()
+    apply = tj.jit if jitted else lambda h: h
+    want = [tj.jvp(lambda x: g(x, np.int64(2)), (x,), (e,))[1] for e in np.eye(8)]
+    np.testing.assert_allclose(apply(tj.grad(g))(x, np.int64(2)), want, rtol=1e-12)
+    hessian = [tj.jvp(lambda x: tj.grad(g)(x, np.int64(2)), (x,), (e,))[1] for e in np.eye(8)]
+    np.testing.assert_allclose(apply(tj.jacrev(tj.grad(g)))(x, np.int64(2)), hessian, rtol=1e-11, atol=1e-12)
+
+
+def test_adding_into_a_part_touches_nothing_in_reverse() -> None:
+    """The cotangent of a[R] += f(a[R]) starts as that of the result: no zeros are written, and nothing is added."""
+
+    def f(a: Any) -> Any:
+        step = lambda k, a: a.at[k + 1 :, k + 1 :].add(-a[k + 1 :, k][:, None] * a[k, k + 1 :])
+        return lax.fori_loop(0, 8, step, a).sum()
+
+    lowered = tj.jit(tj.grad(f)).lower(np.eye(9) + 0.1)
+    backward = lowered.as_text("jaxpr").split("reverse=True")[1]
+    assert backward.count("dynamic_update_slice") == 0 and backward.count("dynamic_slice_add") == 2

@@ -85,6 +85,18 @@ def test_constant_reads_of_writes() -> None:
     assert len(names(lambda x, u: slices.slice(write(x, u), **other), X, U)) == 2
 
 
+def test_writing_back_what_was_read() -> None:
+    read = lambda x, i: index.dynamic_slice(x, i, 0, sizes=(1, 4))
+    write = lambda x, u, i: index.dynamic_update_slice(x, u, i, 0)
+    assert names(lambda x, i: write(x, read(x, i), i), X, J) == []
+    assert len(names(lambda x, i, j: write(x, read(x, i), j), X, J, J)) == 2
+    assert len(names(lambda x, y, i: write(x, read(y, i), i), X, X, J)) == 2
+    part: dict[str, Any] = {"start_indices": (1, 0), "limit_indices": (2, 4), "strides": (1, 1)}
+    other = {**part, "start_indices": (0, 0), "limit_indices": (1, 4)}
+    assert names(lambda x: slices.slice_update(x, slices.slice(x, **part), **part), X) == []
+    assert len(names(lambda x: slices.slice_update(x, slices.slice(x, **other), **part), X)) == 2
+
+
 @pytest.mark.parametrize(
     "bounds, left",
     [((0, 2), []), ((0, 3), ["check_index"]), ((-1, 2), ["check_index"]), (None, ["check_index"])],

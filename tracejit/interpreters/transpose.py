@@ -17,6 +17,7 @@ from tracejit.interpreters.linearize import Residual, Tape
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.recipes import TapedEqn
 from tracejit.interpreters.stage import arg_avals
+from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.source import replay
@@ -30,6 +31,7 @@ class Accumulators:
 
     def __init__(self) -> None:
         self._table: dict[Any, list[Any]] = {}
+        self._cleared: dict[Any, Overwrite] = {}  # where a part of a cotangent has just been set to zero
 
     def add(self, var: Any, ct: Any) -> None:
         """Add a cotangent: an array or tracer, Zero, AddInto or None."""
@@ -46,6 +48,7 @@ class Accumulators:
 
     def add_value(self, var: Any, ct: Any) -> None:
         """Add an array or tracer in floating point."""
+        self._cleared.pop(var, None)
         entry = self._table.get(var)
         if entry is None:
             self._table[var] = [ct, False]
@@ -56,15 +59,18 @@ class Accumulators:
             entry[1] = True
 
     def _add_into(self, var: Any, ct: AddInto) -> None:
+        cleared, op = self._cleared.pop(var, None), ct.op
+        if cleared is not None and _same_part(cleared, ct):
+            op = cleared.op
         entry = self._table.get(var)
         if entry is None:
             entry = self._table[var] = [helpers.instantiate(Zero(ct.aval)), True]
         holder = [entry[0]]
         if entry[1]:
             entry[0] = None
-            entry[0] = bind_update(ct.op, holder, *ct.rest, **ct.params)
+            entry[0] = bind_update(op, holder, *ct.rest, **ct.params)
         else:
-            entry[0] = bind(ct.op, holder.pop(), *ct.rest, **ct.params)
+            entry[0] = bind(op, holder.pop(), *ct.rest, **ct.params)
             entry[1] = True
 
     def give(self, var: Any, ct: Any) -> None:
@@ -73,6 +79,13 @@ class Accumulators:
             self.add(var, ct)
         else:
             self._table[var] = [ct, True]
+
+    def clear(self, var: Any, ct: Any, rule: Overwrite) -> None:
+        """Like `give`, for a cotangent to which `rule` has been applied."""
+        fresh = var not in self._table
+        self.give(var, ct)
+        if fresh and rule.adds is not None:
+            self._cleared[var] = rule
 
     def pop(self, var: Any, env: dict[Any, Any]) -> Any:
         """The cotangent of `var`, which is complete: Zero if nothing was added. `env` has the extents."""
@@ -138,9 +151,21 @@ def _overwrite(cts: Accumulators, var: Any, taken: list[Any], rule: Overwrite) -
     holder = [ct]
     del ct
     if owned:
-        cts.give(var, bind_update(rule.op, holder, *rule.rest, **rule.params))
+        cts.clear(var, bind_update(rule.op, holder, *rule.rest, **rule.params), rule)
     else:
-        cts.give(var, bind(rule.op, holder.pop(), *rule.rest, **rule.params))
+        cts.clear(var, bind(rule.op, holder.pop(), *rule.rest, **rule.params), rule)
+
+
+def _same_part(cleared: Overwrite, ct: AddInto) -> bool:
+    """Whether `ct` adds into just the part that has been set to zero."""
+    zeros, *where = cleared.rest
+    given, *there = ct.rest
+    return (
+        cleared.adds is ct.op
+        and cleared.params == ct.params
+        and aval_of(zeros) == aval_of(given)
+        and all(a is b or (isinstance(a, np.generic) and a == b) for a, b in zip(where, there, strict=True))
+    )
 
 
 def _operand(a: Any, env: dict[Any, Any]) -> Any:

@@ -93,14 +93,19 @@ class Overwrite:
 
     The transposer applies it in place when nothing else refers to `ct`, so that n
     writes into an n-array cost O(n) in reverse too. `op` None gives `ct` itself.
+    `adds`: where `op` writes zeros, the op that adds into the same part. What is added there next is then
+    written instead.
     """
 
-    __slots__ = ("op", "params", "rest")
+    __slots__ = ("adds", "op", "params", "rest")
 
-    def __init__(self, op: Any = None, rest: tuple = (), params: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, op: Any = None, rest: tuple = (), params: dict[str, Any] | None = None, adds: Any = None
+    ) -> None:
         self.op = op
         self.rest = rest
         self.params = params or {}
+        self.adds = adds
 
 
 def is_zero(x: Any) -> bool:

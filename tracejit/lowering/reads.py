@@ -94,7 +94,7 @@ class Reads:
 
     def _view_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
         (a, *_) = eqn.invars or (None,)
-        if self._is_alias(eqn) and type(a) is Var and a.aval.shape:
+        if self.divides(eqn) and type(a) is Var and a.aval.shape:
             self.forced.add(a)
             return [(a, WHOLE)]
         if not self.is_view(eqn):

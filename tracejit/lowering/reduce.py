@@ -209,7 +209,7 @@ def _columns_of(
         element((ZERO,) * len(extents))
         return
     n, rest = extents[inner], (ZERO,) * (len(extents) - inner - 1)
-    short = type(n) is int and n <= _BLOCK
+    short = _is_block(n if type(n) is int else group.domain[group.rows + inner])
     in_blocks = any(a.blocked for a in accumulators)
     blocked = in_blocks and not (
         short and all(d == 1 for d in outer) and not any(a.searches for a in accumulators)
@@ -246,6 +246,12 @@ def _columns_of(
                 with _block(body, start, stop, accumulators, vector) as i:
                     element((*before, i, *rest))
                 search(before, start, stop)
+
+
+def _is_block(d: Any) -> bool:
+    """Whether an axis of this size is never longer than a block."""
+    most = d if type(d) is int else d.bound
+    return most is not None and most <= _BLOCK
 
 
 @contextlib.contextmanager

@@ -31,6 +31,7 @@ from tracejit.ops.moves import (
     constant_window,
     read_what_was_written,
     same_type,
+    write_back,
     write_everything,
     write_twice,
 )
@@ -214,8 +215,8 @@ def _dynamic_updater(name: str, doc: str, add: bool) -> Op:
             # A copy, so that the update below may overwrite the cotangent.
             ct_u = create.copy(_window_like(ct, starts, u.aval.shape))
         if is_linear(x):
-            zeros = () if add else (ops.broadcast.zeros(Aval(dims_of(u), x.aval.dtype)), *starts)
-            ct_x = Overwrite(None if add else op, zeros)
+            zeros = ops.broadcast.zeros(Aval(dims_of(u), x.aval.dtype))
+            ct_x = Overwrite() if add else Overwrite(op, (zeros, *starts), adds=dynamic_slice_add_op)
         return [ct_x, ct_u, *(None for _ in starts)]
 
     def batch(size: int, args: Any, dims: Any) -> tuple[Any, int]:
@@ -248,7 +249,7 @@ def _dynamic_updater(name: str, doc: str, add: bool) -> Op:
         linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=(constant_update,) if add else (write_everything, write_twice, constant_update),
+        simplify=(constant_update,) if add else (write_everything, write_back, write_twice, constant_update),
         effects=NO_EFFECTS,
         bounds=NO_BOUNDS,
         kernel=Update(lambda params: 0, segments),

@@ -122,6 +122,17 @@ def read_what_was_written(eqn: Any) -> Any:
     return if_type(eqn, made.invars[1]) if same_atoms(starts, made.invars[2:]) else None
 
 
+def write_back(eqn: Any) -> Any:
+    """Writing what was read in the same place changes nothing."""
+    x, made = eqn.invars[0], _made_by(eqn, 1, "dynamic_slice", "slice")
+    if made is None or made.invars[0] is not x:
+        return None
+    if eqn.op.name == "slice_update":
+        return x if made.op.name == "slice" and _same_slices(made.params, eqn.params) else None
+    starts = made.invars[1 : 1 + x.aval.ndim]
+    return x if made.op.name == "dynamic_slice" and same_atoms(starts, eqn.invars[2:]) else None
+
+
 def write_twice(eqn: Any) -> Any:
     """Of two writes to the same place the first is not needed."""
     made = _made_by(eqn, 0, eqn.op.name)

@@ -18,7 +18,7 @@ from tracejit.ops import scalar
 from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import to_batch_axis, view
 from tracejit.ops.identities import unchanged
-from tracejit.ops.moves import read_what_was_written, write_everything, write_twice
+from tracejit.ops.moves import read_what_was_written, write_back, write_everything, write_twice
 from tracejit.tracing import bind
 
 Ints = tuple[Any, ...]
@@ -155,8 +155,9 @@ def _slice_updater(name: str, doc: str, add: bool) -> Op:
         ct_u = ops.create.copy(bind(slice_op, ct, **params)) if is_linear(u) else None
         if not is_linear(x):
             return [None, ct_u]
-        zeros = () if add else (ops.broadcast.zeros(aval_of(u)),)
-        return [Overwrite(None if add else op, zeros, params), ct_u]
+        if add:
+            return [Overwrite(), ct_u]
+        return [Overwrite(op, (ops.broadcast.zeros(aval_of(u)),), params, adds=slice_add_op), ct_u]
 
     def batch(size: int, args: Any, dims: Any, **params: Any) -> tuple[Any, int]:
         x, u = (to_batch_axis(a, d, 0, size) for a, d in zip(args, dims, strict=True))
@@ -179,7 +180,7 @@ def _slice_updater(name: str, doc: str, add: bool) -> Op:
         linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=NO_IDENTITIES if add else (write_everything, write_twice),
+        simplify=NO_IDENTITIES if add else (write_everything, write_back, write_twice),
         effects=NO_EFFECTS,
         bounds=NO_BOUNDS,
         kernel=Update(lambda params: 0, segments),
