@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import pickle
 import textwrap
 from collections.abc import Iterator
@@ -44,8 +45,12 @@ def test_the_page_is_complete(cls):
 
 
 @pytest.mark.parametrize("cls", [c for c in CLASSES if c.example], ids=_ids)
-def test_the_example_raises_it(cls):
-    program = compile(textwrap.dedent(cls.example).strip() + "\n", "example.py", "exec")
+def test_the_example_raises_it(cls, monkeypatch):
+    source = textwrap.dedent(cls.example).strip() + "\n"
+    monkeypatch.setitem(
+        linecache.cache, "example.py", (len(source), None, source.splitlines(True), "example.py")
+    )
+    program = compile(source, "example.py", "exec")
     with pytest.raises(TracejitError) as caught:
         exec(program, {"__name__": "example"})
     assert type(caught.value) is cls, f"raised {caught.value}"
@@ -56,10 +61,14 @@ def test_the_example_raises_it(cls):
 
 
 @pytest.mark.parametrize("cls", [c for c in CLASSES if c.example], ids=_ids)
-def test_the_next_call_is_not_affected(cls):
+def test_the_next_call_is_not_affected(cls, monkeypatch):
     """An exception in the middle of a trace leaves nothing half done."""
+    source = textwrap.dedent(cls.example)
+    monkeypatch.setitem(
+        linecache.cache, "example.py", (len(source), None, source.splitlines(True), "example.py")
+    )
     with pytest.raises(TracejitError):
-        exec(compile(textwrap.dedent(cls.example), "example.py", "exec"), {"__name__": "example"})
+        exec(compile(source, "example.py", "exec"), {"__name__": "example"})
     assert tj.jit(tj.grad(lambda x: x * x))(3.0) == 6.0
 
 

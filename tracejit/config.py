@@ -20,6 +20,7 @@ override the same setting, the one that ends last restores what it found; set it
     debug_infs            TRACEJIT_DEBUG_INFS         raise at the operation that gives an infinity
     log_compiles          TRACEJIT_LOG_COMPILES       log each compilation, and why functions are traced again
     check_tracer_leaks    TRACEJIT_CHECK_TRACER_LEAKS raise where a traced value outlives its trace
+    unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ class Config:
     debug_infs: bool = False
     log_compiles: bool = False
     check_tracer_leaks: bool = False
+    unroll: int = 4
 
     # What is asked at every call and every eager operation, kept by __setattr__: whether NaNs or infinities
     # are looked for, and whether calls may go straight to machine code.
@@ -132,9 +134,10 @@ _WANTED = {
     "cache_size": "a positive integer",
     "cache": "'on', 'off', 'ro', a folder, or 'ro:' and a folder",
     "cache_mb": "a positive integer",
+    "unroll": "a number from 0 on",
     "num_threads": f"an integer from 1 to {_MAX_THREADS}",
 }
-_RANGES = {"debug": (0, 4), "cache_size": (1, None), "cache_mb": (1, None), "num_threads": (1, _MAX_THREADS)}
+_RANGES = {"debug": (0, 4), "cache_size": (1, None), "cache_mb": (1, None), "unroll": (0, None), "num_threads": (1, _MAX_THREADS)}
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -169,4 +172,5 @@ config = Config(
     debug_infs=_flag("TRACEJIT_DEBUG_INFS"),
     log_compiles=_flag("TRACEJIT_LOG_COMPILES"),
     check_tracer_leaks=_flag("TRACEJIT_CHECK_TRACER_LEAKS"),
+    unroll=_number("TRACEJIT_UNROLL", 4),
 )

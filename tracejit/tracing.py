@@ -30,6 +30,8 @@ class Trace:
     parent: Trace | None
     live: bool
     _made: dict[Any, tuple[Any, Any]] | None = None
+    #: While a block of a user's function is staged: takes over a storage of an outer trace that it writes to.
+    claim: Callable[[Storage], bool] | None = None
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent

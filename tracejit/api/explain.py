@@ -18,7 +18,8 @@ class Report:
     `guards`: names read while tracing, whose change makes jit trace again. `retraces`: why it was traced
     again, the last times. `captured`: arrays read at every call. `snapshots`: what can't be followed and stays
     as it was when the function was traced. `written`: arguments and captured arrays that the function updates.
-    `callbacks`: operations that run in Python.
+    `callbacks`: operations that run in Python. `loops_and_branches`: what was done with each that the
+    function's source has, and why.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Report:
     written: list[str]
     compile_seconds: float
     retraces: list[str]
+    loops_and_branches: list[str]
 
     def __str__(self) -> str:
         lines = [
@@ -39,6 +41,7 @@ class Report:
             f"{self.loops} native loops, compiled in {self.compile_seconds * 1e3:.1f} ms"
         ]
         for title, items in (
+            ("loops and branches", self.loops_and_branches),
             ("runs in Python", self.callbacks),
             ("updates in place", self.written),
             ("reads at every call", self.captured),
@@ -74,9 +77,22 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
             written=[program.input_name(n) for n in program.written],
             compile_seconds=compiled.compile_seconds,
             retraces=list(jitted.retraces),
+            loops_and_branches=[
+                f"{place}: {what}: {done}" for (place, what), done in _sorted(program.decisions)
+            ],
         )
 
     return report
+
+
+def _sorted(decisions: dict[tuple[str, str], str]) -> list[tuple[tuple[str, str], str]]:
+    """In the order of the source."""
+
+    def key(item: tuple[tuple[str, str], str]) -> tuple[str, int]:
+        file, _, line = item[0][0].rpartition(":")
+        return file, int(line)
+
+    return sorted(decisions.items(), key=key)
 
 
 def count_equations(jaxpr: Jaxpr) -> int:

@@ -223,6 +223,7 @@ def jit(
     inline: bool = False,
     keep_unused: bool = False,
     fastmath: bool = False,
+    capture: bool = True,
 ) -> Any:
     """Compile `fun`, a function of arrays (or trees of them) written against NumPy or tracejit.numpy.
 
@@ -237,10 +238,16 @@ def jit(
     `fastmath`: what is computed may be rounded in another way than it is written: a product and a sum at once,
     products of several matrices in the order that multiplies least. The outermost jit decides.
 
+    Python's loops and branches over traced values, and long loops, become native ones where the function's
+    source is known; `explain` says what was done with each. With `capture=False` Python runs them as they are
+    while the function is traced: loops are unrolled, and conditions need known values.
+
     Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 
     Raises:
         UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError.
+        TracedLoopError, LoopTypeError, VariableTypeError, BranchLeavesError: a loop or branch over traced
+        values can't be native.
     """
     if fun is None:
         return functools.partial(
@@ -252,10 +259,11 @@ def jit(
             inline=inline,
             keep_unused=keep_unused,
             fastmath=fastmath,
+            capture=capture,
         )
     if not callable(fun):
         raise TypeError(f"jit takes a function, not {type(fun).__name__}")
     options = Options(
-        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, keep_unused, fastmath
+        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, keep_unused, fastmath, capture
     )
     return Jitted(fun, options)

@@ -66,6 +66,7 @@ class Program:
         arg_names: list[str],
         donated: tuple[int, ...],
         snapshots: list[Any],
+        decisions: dict[tuple[str, str], str],
     ) -> None:
         self.function = function
         self.jaxpr = jaxpr
@@ -77,6 +78,7 @@ class Program:
         self.arg_names = arg_names
         self.donated = donated
         self.snapshots = snapshots
+        self.decisions = decisions
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
         self.layouts: dict[int, Any] = {}  # of the arguments that have to be in these (`Call.layout`)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tracejit import frontend, numpy
 from tracejit.errors import TracejitError
-from tracejit.frontend import modules
+from tracejit.frontend import math_, modules
 from tracejit.scipy import fft, linalg, signal, special, stats
 from tracejit.tracing import caller
 
@@ -18,7 +18,8 @@ modules.REBIND.update({"numpy": numpy, "numpy.linalg": numpy.linalg, "numpy.fft"
 modules.REBIND.update({"scipy": types.SimpleNamespace(), "scipy.special": special, "scipy.linalg": linalg})
 modules.REBIND.update({"scipy.stats": stats})
 modules.REBIND.update({"scipy.fft": fft, "scipy.signal": signal})
-modules.BY_NAME.append("scipy.linalg")
+modules.REBIND["math"] = math_.namespace
+modules.BY_NAME += ["scipy.linalg", "math"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
 caller.run = frontend.call
 caller.original = frontend.users_own

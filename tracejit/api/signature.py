@@ -30,12 +30,14 @@ class Options:
         inline: bool,
         keep_unused: bool,
         fastmath: bool,
+        capture: bool,
     ) -> None:
         self.static_nums, self.static_names = _resolve(fun, static_argnums, static_argnames, "static_argnums")
         self.donate_nums, self.donate_names = _resolve(fun, donate_argnums, donate_argnames, "donate_argnums")
         self.inline = inline
         self.keep_unused = keep_unused
         self.fastmath = fastmath
+        self.capture = capture
 
 
 def _resolve(fun: Any, nums: Any, names: Any, option: str) -> tuple[frozenset[int], frozenset[str]]:

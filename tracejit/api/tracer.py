@@ -39,7 +39,7 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
     trace = StageTrace(current_trace(), name_of(fun), eager_constants=True)
     capture = JitCapture()
     capture.trace = trace
-    session = frontend.Session(capture)
+    session = frontend.Session(capture, call.options.capture)
     args = make_args(trace, call.avals())
     boxes: list[Any] = []
     with new_trace(trace):
@@ -71,7 +71,17 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
     written = _written_inputs(captured, changed, consts, len(consts))
     donated = tuple(len(consts) + n for n in call.donated() if _is_array(call.leaves[n]))
     program = Program(
-        fun, jaxpr, sources, guards, out_tree, results, written, call.names(), donated, capture.snapshots
+        fun,
+        jaxpr,
+        sources,
+        guards,
+        out_tree,
+        results,
+        written,
+        call.names(),
+        donated,
+        capture.snapshots,
+        session.decisions,
     )
     program.fastmath = call.options.fastmath
     program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}

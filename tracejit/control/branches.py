@@ -129,7 +129,7 @@ def _choose(
         outs = eval_jaxpr(chosen.jaxpr, [*chosen.consts, *given.raw])
         outs = unaliased(outs, (*chosen.consts, *given.raw))
     else:
-        consts, jaxprs = _common_consts(staged)
+        consts, jaxprs = common_consts(staged)
         if op == "cond":
             jaxprs.reverse()
         outs = bind(cond_op, index, *consts, *given.raw, branches=tuple(jaxprs))
@@ -161,7 +161,7 @@ def _common(staged: list[Staged], n: int, op: str, names: Sequence[str]) -> np.d
     return target
 
 
-def _common_consts(staged: Sequence[Staged]) -> tuple[list[Any], list[Jaxpr]]:
+def common_consts(staged: Sequence[Staged]) -> tuple[list[Any], list[Jaxpr]]:
     """All branches over the same leading constants."""
     consts: list[Any] = []
     position: dict[int, int] = {}

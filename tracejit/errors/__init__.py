@@ -60,6 +60,13 @@ from tracejit.errors.control import (
 )
 from tracejit.errors.extend import PrimitiveNameError, PrimitiveRuleError, PrimitiveSlotError
 from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError
+from tracejit.errors.loops import (
+    BranchLeavesError,
+    LoopTypeError,
+    TracedIterationError,
+    TracedLoopError,
+    VariableTypeError,
+)
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
 from tracejit.errors.random import RandomArgumentError, RandomKeyError
 from tracejit.errors.sparse import SparsityPatternError
@@ -100,6 +107,7 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "AxisError",
+    "BranchLeavesError",
     "BranchTypeError",
     "CODES",
     "CacheEntryWarning",
@@ -126,6 +134,7 @@ __all__ = [
     "InternalTypeError",
     "LeakedTracerError",
     "LoopLengthError",
+    "LoopTypeError",
     "MatrixDtypeError",
     "MatrixShapeError",
     "MissingRuleError",
@@ -157,6 +166,8 @@ __all__ = [
     "SparsityPatternError",
     "StaticArgumentError",
     "TangentMismatchError",
+    "TracedIterationError",
+    "TracedLoopError",
     "TracedMaskError",
     "TracejitError",
     "TracerArrayError",
@@ -170,6 +181,7 @@ __all__ = [
     "UnknownDtypeError",
     "UnknownSettingError",
     "UnsupportedFunctionError",
+    "VariableTypeError",
     "VmapAxisError",
     "VmapNothingMappedError",
     "VmapOutputError",

@@ -145,17 +145,17 @@ class TracerFloatError(TracejitError, TypeError):
     code = "TJ102"
     cause = "the value of a traced {aval} is not known while tracing, and a Python number is needed here."
     remedies = (
-        "use NumPy's functions instead of math's, and x.astype(float) instead of float(x)",
+        "leave x an array: NumPy's functions and math's take it; x.astype(float) converts it",
         "mark the argument it comes from static with static_argnums",
     )
     example = """
-        import math, tracejit as tj
-        tj.make_jaxpr(lambda x: math.sin(x))(1.0)
+        import tracejit as tj
+        tj.make_jaxpr(lambda x: x.item())(1.0)
     """
 
 
 class LostDerivativeError(TracejitError, TypeError):
-    """float(x), x.item() or math.sin(x) of a value that is being differentiated.
+    """float(x) or x.item() of a value that is being differentiated.
 
     Its value is known, but Python's numbers carry no derivative: the result would silently count as constant.
     """
@@ -163,12 +163,12 @@ class LostDerivativeError(TracejitError, TypeError):
     code = "TJ112"
     cause = "a Python number of a differentiated {aval} would lose its derivative."
     remedies = (
-        "use NumPy's functions instead of math's, and x.astype(float) instead of float(x)",
+        "leave x an array: NumPy's functions and math's take it; x.astype(float) converts it",
         "if no derivative is meant: float(tracejit.lax.stop_gradient(x))",
     )
     example = """
-        import math, tracejit as tj
-        tj.grad(lambda x: x * math.sin(x))(1.0)
+        import tracejit as tj
+        tj.grad(lambda x: x * x.item())(1.0)
     """
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracejit.control.loops import scan
 from tracejit.errors import NotAnArrayError
 from tracejit.frontend import active, classes, shadows
 from tracejit.frontend.modules import ndarray
+from tracejit.frontend.rewrite.calls import is_long
 from tracejit.numpy.boxes.extents import known
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, dtype_of, result_type
 from tracejit.tracing import Box
@@ -92,13 +94,19 @@ def traced_super(*args: Any) -> Any:
 
 def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..., Any]:
     def extremum(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and is_long(args[0]):
+            first, rest = args[0][0], args[0][1:]
+            return scan(lambda c, v: (better(v, c), None), first, rest)[0]
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
         if kwargs or not _need_select(xs):
             return builtin(*args, **kwargs)
         best: Any = xs[0]  # type: ignore[misc]
         for x in xs[1:]:
-            best = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
+            best = better(x, best)
         return best
+
+    def better(x: Any, best: Any) -> Any:
+        return NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
 
     extremum.__name__ = extremum.__qualname__ = name
     return extremum

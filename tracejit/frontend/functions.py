@@ -56,7 +56,11 @@ def copy_function(
     here = node.named(fn)
     cells = tuple(_copy_cell(session, cell) for cell in fn.__closure__ or ())
     scope = session.scope(real, fn.__module__)
-    copy = types.FunctionType(fn.__code__, scope, fn.__name__, None, cells or None)
+    by_name = dict(zip(fn.__code__.co_freevars, cells, strict=True))
+    code = session.code_of(fn)
+    copy = types.FunctionType(
+        code, scope, fn.__name__, None, tuple(by_name[n] for n in code.co_freevars) or None
+    )
     session.remember(fn, copy)
     session.codes.append((fn.__code__, scope))
     functools.update_wrapper(copy, fn, ("__module__", "__qualname__", "__doc__", "__annotations__"), ())

@@ -19,6 +19,7 @@ from tracejit.frontend import (
     host,
     modules,
     objects,
+    rewrite,
     shadows,
     watch,
 )
@@ -34,8 +35,11 @@ from tracejit.tracing import Box, CapturedArray
 class Session:
     """Turns what the function reads into stand-ins and records guards, for one run."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, rewrites: bool = True) -> None:
         self.capture = capture
+        self.rewrites = rewrites
+        #: (`file:line`, what) of loops and branches: what was done with each, and why.
+        self.decisions: dict[tuple[str, str], str] = {}
         self.guarded = capture.guarded
         self.checks: list[Check] = []
         self.array_nodes: list[Node] = []
@@ -112,6 +116,17 @@ class Session:
         if functions.is_compiled(value):
             return functions.wrap_compiled(self, node, value)
         return objects.wrap_object(self, node, value)
+
+    def code_of(self, fn: types.FunctionType) -> types.CodeType:
+        """The code that the copy of `fn` runs: its loops and branches are captured where a program is traced."""
+        if not self.guarded or not self.rewrites:
+            return fn.__code__
+        code, reason = rewrite.rewritten_code(fn.__code__)
+        if reason is not None:
+            self.decisions[f"{fn.__code__.co_filename}:{fn.__code__.co_firstlineno}", fn.__name__] = (
+                f"the function runs as it is: {reason}"
+            )
+        return code
 
     def wrap_dict(self, node: Node, value: dict[str, Any]) -> dict[str, Any]:
         """A copy of a function's attributes."""

@@ -259,6 +259,8 @@ def check_depth(storage: Storage, *values: Any) -> None:
             if isinstance(v, Value):
                 check_live(v)
         return
+    if trace.claim is not None and trace.claim(storage):
+        return
     inner = any(isinstance(v, Value) and v.trace is not None and v.trace.level > owner.level for v in values)
     while trace is not None and trace is not owner and not inner:
         inner = isinstance(trace, StageTrace)

@@ -1,0 +1,360 @@
+"""What jit says of loops and branches: decisions, refusals with the user's line, and how often it traces."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.errors import (
+    BranchLeavesError,
+    LoopTypeError,
+    TracedIterationError,
+    TracedLoopError,
+    TracerBoolError,
+    TracerIntegerError,
+    VariableTypeError,
+)
+from tracejit.frontend.rewrite.staged import Stager
+
+
+def line_of(f: Any, text: str) -> str:
+    """`file:line` of the line of `f` that has `text`."""
+    lines, first = inspect.getsourcelines(f)
+    n = next(n for n, line in enumerate(lines) if text in line)
+    return f"{inspect.getsourcefile(f)}:{first + n}"
+
+
+def decisions(f: Any, *args: Any, **options: Any) -> list[str]:
+    report = tj.explain(tj.jit(f, **options))(*args)
+    assert all(text in str(report) for text in report.loops_and_branches)
+    return report.loops_and_branches
+
+
+X = np.arange(1.0, 9.0)
+
+# ---------------------------------------------------------------- decisions
+
+
+def test_explain_names_each_loop_and_branch():
+    def f(x, n):
+        for i in range(3):
+            x = x + i
+        for i in range(20):
+            x = x * 1.5
+        for i in range(n):
+            x = x - 1
+        for w in [1.0, 2.0]:
+            x = x * w
+        while x.sum() > 100:
+            x = x / 2
+        if x[0] > 1:
+            x = -x
+        return x
+
+    found = decisions(f, X, 4)
+    wanted = [
+        ("range(3)", "for: unrolled: 3 times, which is short"),
+        ("range(20)", "for: native loop of 20 steps"),
+        ("range(n)", "for: native loop of a traced number of steps"),
+        ("for w", "for: unrolled: it runs over a list"),
+        ("while", "while: native loop"),
+        ("if x", "if: native branch"),
+    ]
+    assert found == [f"{line_of(f, text)}: {what}" for text, what in wanted]
+
+
+def test_explain_says_why_a_loop_is_unrolled():
+    def f(x):
+        out = []
+        for i in range(6):
+            out.append(x * i)
+        return out
+
+    assert decisions(f, X) == [
+        f"{line_of(f, 'range')}: for: unrolled: 6 times, because it changes the Python container or object `out`"
+    ]
+
+
+def test_explain_says_which_variable_changes():
+    def f(x):
+        for _ in range(6):
+            x = np.concatenate([x, x[:1]])
+        return x
+
+    assert re.search(r"because `x` is f64\[\d+\] before a step and f64\[\d+\] after it", decisions(f, X)[0])
+
+
+def test_functions_without_source_run_as_they_are():
+    scope: dict[str, Any] = {}
+    exec("def f(x):\n    for i in range(9):\n        x = x + i\n    return x", scope)
+    report = decisions(scope["f"], 1.0)
+    assert report == ["<string>:1: f: the function runs as it is: it has no source"]
+    assert tj.jit(scope["f"])(1.0) == 37.0
+
+
+def test_capture_can_be_turned_off():
+    def f(x):
+        for i in range(9):
+            x = x + i
+        if x > 3:
+            return x
+        return -x
+
+    assert tj.jit(f)(1.0) == 37.0
+    with pytest.raises(TracerBoolError):
+        tj.jit(f, capture=False)(1.0)
+    assert decisions(lambda x: [x + i for i in range(9)], 1.0, capture=False) == []
+
+
+def test_the_length_that_is_unrolled_is_a_setting():
+    def f(x):
+        for i in range(6):
+            x = x * i
+        return x
+
+    with tj.config.override(unroll=6):
+        assert "unrolled: 6 times" in decisions(f, 1.0)[0]
+    assert "native loop of 6 steps" in decisions(f, 1.0)[0]
+
+
+# ---------------------------------------------------------------- tracing
+
+
+@pytest.fixture
+def stagings(monkeypatch):
+    """The lines of the loops whose bodies were staged, one after the other."""
+    seen: list[int] = []
+    once = Stager._once
+
+    def counted(self, position):
+        seen.append(self.spec.line)
+        return once(self, position)
+
+    monkeypatch.setattr(Stager, "_once", counted)
+    return seen
+
+
+@pytest.mark.parametrize("n", [1000, 1_000_000])
+def test_bodies_are_traced_once_at_any_length(n, stagings):
+    def f(x, out):
+        for _ in range(n):
+            for j in range(len(x)):
+                out[j] = out[j] * 0.5 + x[j]
+
+    tj.jit(f).lower(X, np.zeros(8))
+    assert len(stagings) == 2
+
+
+def test_a_start_of_another_type_costs_one_more_trace(stagings):
+    def f(x):
+        s = 0
+        for v in x:
+            s += v
+        return s
+
+    assert tj.jit(f)(X) == 36.0
+    assert len(stagings) == 2
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def refused(error: type[Exception], f: Any, at: str, *args: Any) -> str:
+    with pytest.raises(error) as caught:
+        tj.jit(f)(*args)
+    text = str(caught.value)
+    assert f"at {line_of(f, at)}" in text
+    return text
+
+
+def test_a_list_that_grows_in_a_traced_loop():
+    def f(n):
+        out = []
+        for i in range(n):
+            out.append(i)
+        return out
+
+    assert "`out`" in refused(TracedLoopError, f, "range(n)", 3)
+
+
+def test_a_shape_that_grows_in_a_traced_loop():
+    def f(x, n):
+        for _ in range(n):
+            x = np.concatenate([x, x])
+        return x
+
+    text = refused(LoopTypeError, f, "range(n)", X, 3)
+    assert "`x` of the `for` loop is f64[8] before a step and f64[16] after it" in text
+
+
+def test_a_structure_that_changes_in_a_while_loop():
+    def f(x):
+        y = None
+        while x > 1:
+            x = x / 2
+            y = x
+        return y
+
+    text = refused(LoopTypeError, f, "while", 8.0)
+    assert "`y` of the `while` loop is None before a step and a Python float after it" in text
+
+
+def test_branches_that_leave_different_types():
+    def f(x):
+        if x.sum() > 0:
+            y = x
+        else:
+            y = x[:2]
+        return y
+
+    assert "`y` would be f64[8] in one branch and f64[2] in the other" in refused(
+        VariableTypeError, f, "if", X
+    )
+
+
+def test_returned_values_of_different_structure():
+    def f(x):
+        if x > 0:
+            return x, x
+        return x
+
+    assert "the returned value would be" in refused(VariableTypeError, f, "if", 2.0)
+
+
+def test_a_branch_that_changes_a_container():
+    def f(x):
+        found = {}
+        if x > 0:
+            found["x"] = x
+        return len(found)
+
+    assert "`found`" in refused(BranchLeavesError, f, "if", 2.0)
+
+
+def test_a_traced_range_outside_of_for():
+    refused(TracedIterationError, lambda n: list(range(n)), "list(range(n))", 3)
+
+
+def test_a_python_integer_needed_in_a_traced_loop():
+    def f(x, n):
+        s = 0.0
+        for i in range(n):
+            s += np.zeros((i,)).sum() + [1.0, 2.0, 3.0][i]
+        return s
+
+    with pytest.raises((TracedLoopError, TracerIntegerError)) as caught:
+        tj.jit(f)(X, 3)
+    assert line_of(f, "zeros") in str(caught.value)
+
+
+def test_an_argument_that_changes_places_in_a_traced_loop():
+    def f(u, n):
+        v = np.zeros_like(u)
+        for _ in range(n):
+            v[1:] = u[:-1]
+            u, v = v, u
+        return u
+
+    assert "copy the first one" in refused(TracedLoopError, f, "range(n)", X.copy(), 3)
+
+    def g(u, n):
+        return f(u.copy(), n)
+
+    np.testing.assert_array_equal(tj.jit(g)(X, 3), g(X, 3))
+
+
+# ---------------------------------------------------------------- exceptions
+
+
+def test_exceptions_of_the_users_own():
+    def f(x):
+        if x < 0:
+            raise ValueError("negative")
+        assert x != 3, "three"
+        return np.sqrt(x)
+
+    jitted = tj.jit(f)
+    assert jitted(4.0) == 2.0
+    with pytest.raises(ValueError, match=r"^negative$"):
+        jitted(-1.0)
+    with pytest.raises(AssertionError, match=r"^three$"):
+        jitted(3.0)
+    assert jitted(9.0) == 3.0
+
+
+def test_exceptions_in_loops():
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            if x[i] < 0:
+                raise ArithmeticError
+            total += np.sqrt(x[i])
+        return total
+
+    jitted = tj.jit(f)
+    assert jitted(X) == f(X)
+    with pytest.raises(ArithmeticError):
+        jitted(X - 3)
+
+
+def test_a_name_that_is_not_assigned():
+    def f(x):
+        for _ in range(9):
+            x = x + missing
+        if x is None:
+            missing = 1.0
+        return x
+
+    with pytest.raises(NameError, match="missing"):
+        tj.jit(f)(1.0)
+
+
+def test_effects_are_undone_before_a_loop_is_unrolled():
+    def f(x, out):
+        names = []
+        for i in range(7):
+            out[0] += x
+            names.append(f"step {i}")
+        return len(names)
+
+    out = np.zeros(2)
+    assert tj.jit(f)(2.0, out) == 7
+    np.testing.assert_array_equal(out, [14.0, 0.0])
+
+
+# ---------------------------------------------------------------- inside other transformations
+
+
+def test_derivatives_and_lanes_of_loops():
+    def f(x, n):
+        y = x
+        for i in range(n):
+            if y > 10:
+                break
+            y = y * x
+        return y
+
+    assert tj.jit(tj.grad(f))(1.5, 4) == pytest.approx(5 * 1.5**4)
+    assert tj.grad(tj.jit(f))(3.0, 10) == pytest.approx(27.0)
+    xs = np.array([1.5, 3.0, 20.0])
+    np.testing.assert_allclose(tj.jit(tj.vmap(f, in_axes=(0, None)))(xs, 4), [f(x, 4) for x in xs])
+    np.testing.assert_allclose(tj.vmap(tj.grad(tj.jit(f)), in_axes=(0, None))(xs, 4), [5 * 1.5**4, 27.0, 1.0])
+    assert tj.jit(tj.grad(tj.grad(f)))(1.5, 2) == pytest.approx(6 * 1.5)
+
+
+def test_eager_transformations_capture_nothing():
+    seen = []
+
+    def f(x):
+        for i in range(50):
+            seen.append(i)
+            x = x * 1.01 if x > 0 else x
+        return x
+
+    assert tj.grad(f)(2.0) == pytest.approx(1.01**50)
+    assert seen == list(range(50))

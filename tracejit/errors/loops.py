@@ -1,0 +1,116 @@
+"""Loops and branches of users' functions that can't become native ones."""
+
+from __future__ import annotations
+
+from tracejit.errors.base import TracejitError
+
+
+class TracedLoopError(TracejitError, TypeError):
+    """A Python loop whose length or condition is traced can't become a native loop.
+
+    How often it runs is known only when the program runs, so it can't be unrolled either.
+    """
+
+    code = "TJ200"
+    cause = "the `{kind}` loop runs over traced values and cannot become a native loop: {reason}."
+    remedies = (
+        "keep what changes in arrays and numbers: a preallocated array instead of a list that grows",
+        "make the number of steps known: a shape, a constant, or an argument in static_argnums",
+        "write it with tracejit.lax.while_loop, fori_loop or scan",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        @tj.jit
+        def f(n):
+            out = []
+            for i in range(n):
+                out.append(i)
+            return out
+        f(3)
+    """
+
+
+class LoopTypeError(TracejitError, TypeError):
+    """A variable of a loop over traced values changes its shape or structure from step to step.
+
+    A native loop keeps its variables in places of one type. (Numbers are promoted: 0 becomes 0.0.)
+    """
+
+    code = "TJ201"
+    cause = "the variable `{name}` of the `{kind}` loop is {before} before a step and {after} after it."
+    remedies = (
+        "give `{name}` the type that it has in the loop before the loop begins",
+        "use another name for what has another type",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        @tj.jit
+        def f(x, n):
+            for i in range(n):
+                x = np.concatenate([x, x])
+            return x
+        f(np.ones(2), 3)
+    """
+
+
+class VariableTypeError(TracejitError, TypeError):
+    """The two branches of a traced condition leave a variable with different shapes or structures.
+
+    Both branches are part of the program; what comes after needs one type.
+    """
+
+    code = "TJ202"
+    cause = (
+        "after the `{kind}` on a traced condition, {name} would be {a} in one branch and {b} in the other."
+    )
+    remedies = (
+        "give it the same shape and structure in both branches",
+        "make the condition known while tracing: an argument in static_argnums",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        @tj.jit
+        def f(x):
+            if x.sum() > 0:
+                y = x
+            else:
+                y = None
+            return y
+        f(np.ones(2))
+    """
+
+
+class BranchLeavesError(TracejitError, TypeError):
+    """A branch of a traced condition does something that can't be undone if it is not taken."""
+
+    code = "TJ203"
+    cause = "a branch of a traced condition cannot be part of the program: {problem}."
+    remedies = (
+        "choose between values instead: an array with np.where, a number with a conditional expression",
+        "make the condition known while tracing: an argument in static_argnums",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        @tj.jit
+        def f(x):
+            found = []
+            if x.sum() > 0:
+                found.append(x)
+            return found
+        f(np.ones(2))
+    """
+
+
+class TracedIterationError(TracejitError, TypeError):
+    """Something iterates in Python over a number of steps that is traced."""
+
+    code = "TJ204"
+    cause = "{what} has a traced number of steps, which only a `for` statement can run over."
+    remedies = (
+        "write a `for` loop: it becomes a native loop",
+        "make the number known while tracing: a shape, a constant, or an argument in static_argnums",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda n: list(range(n)))(3)
+    """

@@ -1,0 +1,56 @@
+"""Python's loops and branches as native ones: the source of users' functions is rewritten into calls of
+hooks, which decide at run time, by the values, what is a loop of the program and what Python does.
+
+    code, reason = rewrite.rewritten_code(f.__code__)
+"""
+
+from __future__ import annotations
+
+import threading
+import types
+import weakref
+
+from tracejit.frontend.rewrite import hooks
+from tracejit.frontend.rewrite.source import NoSource, compile_function, function_tree
+from tracejit.frontend.rewrite.transform import HOOKS, Unchanged, rewritten
+
+__all__ = ["rewritten_code"]
+
+_lock = threading.Lock()
+#: By identity: code objects of different files may be equal.
+_known: dict[int, tuple[weakref.ref[types.CodeType], types.CodeType | None, str | None]] = {}
+
+
+def rewritten_code(code: types.CodeType) -> tuple[types.CodeType, str | None]:
+    """`code` with its loops and branches as calls of hooks, and None; `code` itself, and why it can't be
+    rewritten, where there is no source. Remembered as long as `code` lives."""
+    entry = _known.get(id(code))
+    if entry is not None and entry[0]() is code:
+        return entry[1] or code, entry[2]
+    new, reason = _rewrite(code)
+    key = id(code)
+    with _lock:
+        _known[key] = weakref.ref(code, lambda _: _known.pop(key, None)), new, reason
+    return new or code, reason
+
+
+def _rewrite(code: types.CodeType) -> tuple[types.CodeType | None, str | None]:
+    """(the new code or None, why there is none)."""
+    try:
+        node, parents = function_tree(code)
+        return _with_hooks(compile_function(rewritten(node), parents, code)), None
+    except Unchanged:
+        return None, None
+    except NoSource as e:
+        return None, str(e)
+
+
+def _with_hooks(code: types.CodeType) -> types.CodeType:
+    """`code` that holds the hooks themselves: functions defined in it may be called anywhere."""
+
+    def constant(x: object) -> object:
+        return (
+            hooks if type(x) is str and x == HOOKS else _with_hooks(x) if isinstance(x, types.CodeType) else x
+        )
+
+    return code.replace(co_consts=tuple([constant(x) for x in code.co_consts]))

@@ -1,0 +1,261 @@
+"""`if`, and values chosen by conditions: both branches staged as one `cond`, or the one that is taken."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.control.branches import common_consts
+from tracejit.control.cond import cond_op
+from tracejit.control.staging import Staged, convert
+from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
+from tracejit.frontend.rewrite.decisions import capturing, decide, place
+from tracejit.frontend.rewrite.predicates import raw_truth, truth
+from tracejit.frontend.rewrite.results import Spec
+from tracejit.frontend.rewrite.state import (
+    UNBOUND,
+    Form,
+    Frame,
+    Leaf,
+    cells_of,
+    describe,
+    get,
+    promoted,
+    put,
+    read_only,
+    zeros_like,
+)
+from tracejit.interpreters import leaks
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.avals import aval_of
+from tracejit.numpy.boxes.indexing import assign
+from tracejit.ops.index_check import check_index
+from tracejit.tracing import Box, Storage, bind, current_trace, new_trace, use_trace
+
+Block = Callable[..., Any]
+#: How messages call the value of a conditional expression, or of `return`.
+VALUE = "the value"
+
+
+def if_(test: Any, then: Block | None, other: Block | None, spec: tuple[Any, ...]) -> None:
+    """`if test: then() else: other()`."""
+    run_if(test, then, other, Spec(*spec), then or other)
+
+
+def run_if(test: Any, then: Block | None, other: Block | None, s: Spec, block: Any) -> None:
+    """The branch that is taken, or both as one `cond`; `block` is a function with the names' cells."""
+    session = capturing()
+    known = truth(test) if session is not None else bool(test)
+    if known is not None:
+        taken = then if known else other
+        if taken is not None:
+            taken()
+        return
+    if s.globals:
+        raise VariableTypeError(
+            kind=s.kind,
+            name=s.globals[0],
+            a="a global that is assigned",
+            b="left as it is",
+            where=place(block, s.line),
+        )
+    cells = {**cells_of(then if then is block else None, other), **cells_of(block)}
+    choice = _Choice(raw_truth(test), (then, other), cells, s.keep, s.kind, place(block, s.line))
+    choice.run()
+    if s.kind == "if":
+        decide(session, block, s, "native branch")
+
+
+def ifexp(test: Any, then: Block, other: Block) -> Any:
+    """`then() if test else other()`."""
+    known = truth(test) if capturing() is not None else bool(test)
+    if known is not None:
+        return then() if known else other()
+    where = place(then, then.__code__.co_firstlineno)
+    cells = cells_of(then, other)
+    return _Choice(raw_truth(test), (then, other), cells, (), "conditional expression", where).run()
+
+
+@dataclass
+class _Branch:
+    """A staged branch: what it made of names and storages, its value, or the exception that it raises."""
+
+    trace: StageTrace
+    names: dict[str, Any]
+    storages: dict[int, tuple[Storage, Any]]
+    value: Any = None
+    outside: frozenset[str] = frozenset()  # names that have arrays of outside
+    raised: Exception | None = None
+
+
+class _Choice:
+    """A branch on a traced predicate."""
+
+    def __init__(
+        self,
+        pred: Any,
+        blocks: tuple[Block | None, Block | None],
+        cells: Any,
+        keep: Sequence[str],
+        kind: str,
+        where: str,
+    ) -> None:
+        self.pred = pred
+        self.blocks = blocks
+        self.cells = cells
+        self.keep = [n for n in keep if n in cells]
+        self.kind = kind
+        self.where = where
+
+    def run(self) -> Any:
+        """Stage both branches; names and storages have the chosen values afterwards. Gives the value."""
+        before = {name: get(self.cells[name]) for name in self.keep}
+        then, other = (self._stage(b) for b in self.blocks)
+        for branch, block, pred in ((then, self.blocks[1], self.pred), (other, self.blocks[0], None)):
+            if branch.raised is not None:
+                self._fail(branch.raised, ops.compare.not_(self.pred) if pred is None else pred)
+                return None if block is None else block()
+        return self._merge(before, then, other)
+
+    def _fail(self, error: Exception, pred: Any) -> None:
+        """Raise a user's exception when the program runs, if `pred` holds then."""
+        number = convert(pred, np.dtype(np.int64))
+        check_index(number, size=1, axis=0, failure=Raise(error))
+
+    def _stage(self, block: Block | None) -> _Branch:
+        trace = StageTrace(current_trace(), "branch", eager_constants=True)
+        frame = Frame(trace, self.cells)
+        value, raised = None, None
+        with new_trace(trace):
+            with frame:
+                try:
+                    value = block() if block is not None else None
+                except Exception as e:
+                    if not getattr(e, "_tj_raised", False):
+                        self._explain(e)
+                        raise
+                    raised = e
+                names = {name: get(self.cells[name]) for name in self.keep}
+                outside = frozenset(n for n, x in names.items() if _is_outside(x, frame))
+                storages = {id(s): (s, s.value) for s in frame.written()}
+            if frame.changed is not None and raised is None:
+                raise BranchLeavesError(
+                    problem=f"it changes the Python container or object `{frame.changed}`", where=self.where
+                )
+        return _Branch(trace, names, storages, value, outside, raised)
+
+    def _explain(self, e: BaseException) -> None:
+        """An exception which no `raise` of the function's own threw: say that its branch may not be taken."""
+        if not isinstance(e, TracejitError) and hasattr(e, "add_note"):
+            e.add_note(f"raised while tracing a branch of the `{self.kind}` at {self.where}")
+
+    # -- both branches as one equation
+
+    def _merge(self, before: dict[str, Any], then: _Branch, other: _Branch) -> Any:
+        parts: list[tuple[str, _Merged]] = []
+        for name in self.keep:
+            a, b = then.names[name], other.names[name]
+            if a is b:
+                put(self.cells[name], a)
+                continue
+            merged = _Merged(name, a, b, self, self._alias(name, before, (then, other)))
+            parts.append((name, merged))
+        value = None
+        if then.value is not None or other.value is not None:
+            value = _Merged(VALUE, then.value, other.value, self, False)
+        rows = [r for m in [m for _, m in parts] + ([value] if value is not None else []) for r in m.rows]
+        storages = {**then.storages, **other.storages}
+        for k, (s, x) in storages.items():
+            a, b = (branch.storages.get(k, (s, s.value))[1] for branch in (then, other))
+            rows.append((a, b, aval_of(x).dtype))
+        results = iter(self._bind((then, other), rows))
+        for name, m in parts:
+            put(self.cells[name], m.rebuilt(results))
+        chosen = value.rebuilt(results) if value is not None else None
+        for s, _ in storages.values():
+            assign(s, (), next(results))
+        return chosen
+
+    def _alias(self, name: str, before: dict[str, Any], branches: tuple[_Branch, _Branch]) -> bool:
+        """Whether the name may share its array with another one afterwards."""
+        held = [get(c) for n, c in self.cells.items() if n != name]
+        for branch in branches:
+            x = branch.names[name]
+            if name not in branch.outside:
+                continue
+            own = x is before[name] and x.storage.origin is None
+            if not own or any(type(y) is Box and y.storage is x.storage for y in held):
+                return True
+        return False
+
+    def _bind(self, branches: tuple[_Branch, _Branch], rows: list[tuple[Any, Any, np.dtype]]) -> list[Any]:
+        """The chosen one of each row (if the condition holds, otherwise, dtype)."""
+        staged = []
+        for n, branch in enumerate(branches):
+            with use_trace(branch.trace):
+                jaxpr, consts = branch.trace.freeze([], [convert(row[n], row[2]) for row in rows])
+            leaks.check_jaxpr("a branch", jaxpr)
+            staged.append(Staged(jaxpr, consts, None, ()))
+        if not rows and not any(s.jaxpr.effects for s in staged):
+            return []
+        consts, jaxprs = common_consts(staged)
+        return list(bind(cond_op, self.pred, *consts, branches=(jaxprs[1], jaxprs[0])))
+
+
+class _Merged:
+    """A name that two branches give values: the leaves of both, of one type."""
+
+    def __init__(self, name: str, a: Any, b: Any, choice: _Choice, alias: bool) -> None:
+        self.name, self.choice, self.alias = name, choice, alias
+        self.types = (a, b)
+        first = Form(b if a is UNBOUND else a)
+        second = first if b is UNBOUND or a is UNBOUND else Form(b)
+        if not first.same(second):
+            raise self._refusal()
+        self.form = first
+        self.rows: list[tuple[Any, Any, np.dtype]] = []
+        self.weak: list[bool] = []
+        for x, y in zip(first.dynamic, second.dynamic, strict=True):
+            self._leaf(x, y, a is UNBOUND, b is UNBOUND)
+
+    def _leaf(self, x: Leaf, y: Leaf, no_a: bool, no_b: bool) -> None:
+        p, q = aval_of(x.raw), aval_of(y.raw)
+        common = promoted(p.dtype, x.weak, q.dtype, y.weak)
+        if common is None or p.shape != q.shape or ((no_a or no_b) and not p.is_static):
+            raise self._refusal()
+        dtype, weak = common
+        a, b = zeros_like(x.raw) if no_a else x.raw, zeros_like(y.raw) if no_b else y.raw
+        self.rows.append((a, b, dtype))
+        self.weak.append(weak)
+
+    def _refusal(self) -> VariableTypeError:
+        a, b = map(describe, self.types)
+        name = "the returned value" if self.name.startswith("_tj_value") else f"`{self.name}`"
+        return VariableTypeError(kind=self.choice.kind, name=name, a=a, b=b, where=self.choice.where)
+
+    def rebuilt(self, values: Any) -> Any:
+        leaves = [f.rebuilt(next(values), w) for f, w in zip(self.form.dynamic, self.weak, strict=True)]
+        return self.form.rebuilt([read_only(x) if self.alias and x.aval.shape else x for x in leaves])
+
+
+class Raise:
+    """The failure of a check that raises a user's exception."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error: Exception = error.with_traceback(None)
+        self.error.__context__ = None
+
+    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
+        return copy.copy(self.error)
+
+
+def _is_outside(x: Any, frame: Frame) -> bool:
+    """Whether a name has an array (or a part of one) that lives outside of the branch."""
+    if type(x) is not Box or x.scalar:
+        return False
+    return x.storage.trace is not frame.trace or id(x.storage) in frame.claimed

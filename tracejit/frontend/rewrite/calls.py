@@ -1,0 +1,143 @@
+"""Builtins that the functions' source calls by name, for traced values."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.control.loops import scan
+from tracejit.control.staging import convert
+from tracejit.frontend.rewrite.decisions import capturing
+from tracejit.frontend.rewrite.iterables import enumerate_, range_, reversed_, zip_
+from tracejit.frontend.rewrite.predicates import raw_truth, truth
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.tracing import Box, box
+
+
+def builtin(f: Any) -> Any:
+    """What traced code calls where its source says `f(…)`."""
+    return f if capturing() is None else _FORMS.get(f, f) if isinstance(f, _HASHED) else f
+
+
+def _is_number(x: Any) -> bool:
+    """Whether `x` is a traced number, which Python's conversions don't know."""
+    return type(x) is Box and x.aval.is_static and x.aval.size == 1 and extents.known(x.read()) is None
+
+
+def _scalar(x: Box) -> Any:
+    raw = x.read()
+    return ops.shape.squeeze(raw, dimensions=tuple(range(x.aval.ndim))) if x.aval.shape else raw
+
+
+def int_(*args: Any, **kwargs: Any) -> Any:
+    """`int`, which cuts the fraction off."""
+    if len(args) != 1 or kwargs or not _is_number(args[0]) or dtypes.is_complex(args[0].aval.dtype):
+        return int(*args, **kwargs)
+    return box(convert(_scalar(args[0]), dtypes.int64), weak=True)
+
+
+def float_(*args: Any) -> Any:
+    """`float`."""
+    if len(args) != 1 or not _is_number(args[0]) or dtypes.is_complex(args[0].aval.dtype):
+        return float(*args)
+    return box(convert(_scalar(args[0]), dtypes.float64), weak=True)
+
+
+def complex_(*args: Any, **kwargs: Any) -> Any:
+    """`complex`, of one or two numbers."""
+    if kwargs or not any(map(_is_number, args)):
+        return complex(*args, **kwargs)
+    parts = [convert(_scalar(x) if type(x) is Box else np.asarray(x)[()], np.dtype(complex)) for x in args]
+    out = (
+        parts[0]
+        if len(parts) == 1
+        else ops.arithmetic.add(parts[0], ops.arithmetic.mul(parts[1], np.complex128(1j)))
+    )
+    return box(out, weak=True)
+
+
+def bool_(*args: Any) -> Any:
+    """`bool`."""
+    if len(args) != 1 or not _is_number(args[0]):
+        return bool(*args)
+    return box(raw_truth(args[0]), weak=True)
+
+
+def len_(x: Any) -> Any:
+    """`len`, which may be traced."""
+    if type(x) is Box and x.aval.shape and type(x.aval.shape[0]) is not int:
+        return x.shape[0]
+    return len(x)
+
+
+def round_(x: Any, ndigits: Any = None) -> Any:
+    """`round`: to a Python integer, or to digits."""
+    if not _is_number(x) or x.aval.shape:
+        return round(x) if ndigits is None else round(x, ndigits)
+    rounded = NUMPY_TO_TRACEJIT[np.round](x, ndigits or 0)
+    return int_(rounded) if ndigits is None else rounded
+
+
+def is_long(x: Any) -> bool:
+    """Whether `x` has too many numbers to take them one by one."""
+    return type(x) is Box and x.aval.ndim == 1 and type(x.aval.shape[0]) is int and x.aval.shape[0] > 8
+
+
+def sum_(xs: Any, /, start: Any = 0) -> Any:
+    """`sum`: one after the other, in the order of the items."""
+    if not is_long(xs):
+        return sum(xs, start)
+    return scan(lambda c, v: (c + v, None), xs[0] + start, xs[1:])[0]
+
+
+def any_(xs: Any) -> Any:
+    """`any`."""
+    if type(xs) is Box and xs.aval.ndim == 1:
+        return NUMPY_TO_TRACEJIT[np.any](xs)
+    return _fold(xs, True, any)
+
+
+def all_(xs: Any) -> Any:
+    """`all`."""
+    if type(xs) is Box and xs.aval.ndim == 1:
+        return NUMPY_TO_TRACEJIT[np.all](xs)
+    return _fold(xs, False, all)
+
+
+def _fold(xs: Any, stop: bool, plain: Any) -> Any:
+    """`any` (stop is True) or `all` of a few values, some of which may be traced."""
+    traced = []
+    for x in xs:
+        known = truth(x)
+        if known is stop:
+            return stop
+        if known is None:
+            traced.append(raw_truth(x))
+    if not traced:
+        return not stop
+    out = traced[0]
+    for t in traced[1:]:
+        out = ops.compare.or_(out, t) if plain is any else ops.compare.and_(out, t)
+    return box(out, weak=True)
+
+
+_HASHED = (type, type(len))
+_FORMS: dict[Any, Any] = {
+    builtins.int: int_,
+    builtins.float: float_,
+    builtins.complex: complex_,
+    builtins.bool: bool_,
+    builtins.len: len_,
+    builtins.round: round_,
+    builtins.sum: sum_,
+    builtins.any: any_,
+    builtins.all: all_,
+    builtins.range: range_,
+    builtins.zip: zip_,
+    builtins.enumerate: enumerate_,
+    builtins.reversed: reversed_,
+}

@@ -1,0 +1,75 @@
+"""`and`, `or`, `not`, chained comparisons and `assert` where an operand may be traced."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tracejit import ops
+from tracejit.frontend.rewrite.branches import ifexp, run_if
+from tracejit.frontend.rewrite.decisions import capturing
+from tracejit.frontend.rewrite.predicates import raw_truth, truth
+from tracejit.frontend.rewrite.results import Spec
+from tracejit.tracing import box
+
+Thunk = Callable[[], Any]
+
+
+def _known(x: Any) -> bool | None:
+    return truth(x) if capturing() is not None else bool(x)
+
+
+def and_(first: Any, *rest: Thunk) -> Any:
+    """`first and rest[0]() and …`."""
+    if not rest:
+        return first
+    known = _known(first)
+    if known is None:
+        return ifexp(first, lambda: and_(rest[0](), *rest[1:]), lambda: first)
+    return and_(rest[0](), *rest[1:]) if known else first
+
+
+def or_(first: Any, *rest: Thunk) -> Any:
+    """`first or rest[0]() or …`."""
+    if not rest:
+        return first
+    known = _known(first)
+    if known is None:
+        return ifexp(first, lambda: first, lambda: or_(rest[0](), *rest[1:]))
+    return first if known else or_(rest[0](), *rest[1:])
+
+
+def not_(x: Any) -> Any:
+    """`not x`."""
+    known = _known(x)
+    return box(ops.compare.not_(raw_truth(x)), weak=True) if known is None else not known
+
+
+def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:
+    """`left < right <= rest[0]() …`, comparisons given by name."""
+    first = getattr(operator, names[0])(left, right)
+    if not rest:
+        return first
+    return and_(first, lambda: chain(names[1:], right, rest[0](), *rest[1:]))
+
+
+def assert_(test: Any, message: Thunk) -> None:
+    """`assert test, message`."""
+
+    def fail() -> None:
+        raise raised(AssertionError(*message()))
+
+    if _known(test) is None:
+        run_if(test, None, fail, Spec("assert", message.__code__.co_firstlineno, (), (), (), (), ()), message)
+    elif not test:
+        raise AssertionError(*message())
+
+
+def raised(error: Any) -> Any:
+    """An exception that the user's function raises itself: compiled code may raise it too."""
+    if isinstance(error, type) and issubclass(error, BaseException):
+        error = error()
+    if isinstance(error, BaseException) and capturing() is not None:
+        error._tj_raised = True  # type: ignore[attr-defined]
+    return error

@@ -1,0 +1,218 @@
+"""What loops run over, as a number of steps and an item for each: ranges, arrays, and `zip`, `enumerate`
+and `reversed` of them. The number and the position may be traced."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import TracedIterationError
+from tracejit.ir.jaxpr import Var
+from tracejit.numpy.boxes import extents
+from tracejit.tracing import Box, box, current_trace
+
+Number = extents.Number
+_zip: Any = builtins.zip
+_reversed: Any = builtins.reversed
+
+
+class Steps:
+    """A sequence that native loops can run over: `count`, and `item(k)` for a traced or known `k`."""
+
+    def __init__(self, count: Number) -> None:
+        self.count = count
+
+    def item(self, k: Number) -> Any:
+        raise NotImplementedError
+
+    def after(self, n: int) -> Steps:
+        """Without the first `n`."""
+        return Part(self, n, extents.maximum(extents.sub(self.count, n), 0))
+
+    def every(self, fold: int) -> Steps:
+        """The first of each `fold` that are there; the rest that does not fill a step is left out."""
+        return Part(self, 0, extents.floordiv(self.count, fold), fold)
+
+
+class Part(Steps):
+    """Some of the steps: `item(k)` is the owner's `item(first + k * stride)`."""
+
+    def __init__(self, of: Steps, first: int, count: Number, stride: int = 1) -> None:
+        super().__init__(count)
+        self.of, self.first, self.stride = of, first, stride
+
+    def item(self, k: Number) -> Any:
+        return self.of.item(extents.add(extents.mul(k, self.stride), self.first))
+
+
+class RangeSteps(Steps):
+    """`range(start, stop, step)`; all may be traced but the step."""
+
+    def __init__(self, start: Number, stop: Number, step: int) -> None:
+        span = extents.sub(stop, start) if step > 0 else extents.sub(start, stop)
+        size = abs(step)
+        super().__init__(extents.maximum(extents.floordiv(extents.add(span, size - 1), size), 0))
+        self.start, self.step = start, step
+        low = extents.least(start if step > 0 else extents.add(stop, 1))
+        high = extents.greatest(extents.add(stop, -1) if step > 0 else start)
+        self.bounds = None if low is None or high is None else (low, high)
+
+    def item(self, k: Number) -> Any:
+        raw = extents.add(self.start, extents.mul(k, self.step))
+        if type(raw) is int:
+            return raw
+        if type(raw) is Var and self.bounds is not None and raw.trace is current_trace():
+            low, high = self.bounds
+            known = raw.bounds or self.bounds
+            raw.bounds = (max(low, known[0]), max(low, min(high, known[1])))
+        return box(raw, weak=True)
+
+
+class ArraySteps(Steps):
+    """The rows of an array: views, as Python's iteration gives them."""
+
+    def __init__(self, x: Box) -> None:
+        super().__init__(extents.of_dim(x.aval.shape[0]))
+        self.x = x
+
+    def item(self, k: Number) -> Any:
+        return self.x[k if type(k) is int else box(k, weak=True)]
+
+
+class ZipSteps(Steps):
+    """Several sequences side by side."""
+
+    def __init__(self, parts: list[Steps]) -> None:
+        count = parts[0].count
+        for p in parts[1:]:
+            count = extents.minimum(count, p.count)
+        super().__init__(count)
+        self.parts = parts
+
+    def item(self, k: Number) -> Any:
+        return tuple([p.item(k) for p in self.parts])
+
+
+class CountedSteps(Steps):
+    """`enumerate`."""
+
+    def __init__(self, of: Steps, start: Number) -> None:
+        super().__init__(of.count)
+        self.of, self.start = of, start
+
+    def item(self, k: Number) -> Any:
+        n = extents.add(self.start, k)
+        return (n if type(n) is int else box(n, weak=True)), self.of.item(k)
+
+
+class BackwardSteps(Steps):
+    """`reversed`."""
+
+    def __init__(self, of: Steps) -> None:
+        super().__init__(of.count)
+        self.of = of
+
+    def item(self, k: Number) -> Any:
+        return self.of.item(extents.sub(extents.add(self.count, -1), k))
+
+
+class Lazy:
+    """What `range`, `zip`, `enumerate` and `reversed` give in traced code where Python's own would lose the
+    structure. Iterates as Python's do if the number of steps is known."""
+
+    def __init__(self, steps: Steps, what: str, plain: Any = None) -> None:
+        self.steps = steps
+        self.what = what
+        self.plain = plain
+        self.iterator: Iterator[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.plain is not None:
+            return self.plain()
+        n = self.steps.count
+        if type(n) is not int:
+            raise TracedIterationError(what=self.what)
+        return (self.steps.item(k) for k in builtins.range(n))
+
+    def __next__(self) -> Any:
+        if self.iterator is None:
+            self.iterator = iter(self)
+        return next(self.iterator)
+
+    def __len__(self) -> int:
+        n = self.steps.count
+        if type(n) is not int:
+            raise TracedIterationError(what=self.what)
+        return n
+
+
+def steps_of(x: Any) -> Steps | None:
+    """What is known of an iterable; None if only Python can iterate over it."""
+    if type(x) is builtins.range:
+        return RangeSteps(x.start, x.stop, x.step)
+    if type(x) is Lazy:
+        return x.steps if x.iterator is None else None
+    if isinstance(x, np.ndarray) and x.ndim and x.dtype.kind in "biufc":
+        return ArraySteps(box(x))
+    return ArraySteps(x) if type(x) is Box and x.aval.shape else None
+
+
+def _is_unknown(x: Any) -> bool:
+    return type(x) is Box and extents.known(x.read()) is None
+
+
+def range_(*args: Any) -> Any:
+    """`range` whose ends may be traced."""
+    if not any(map(_is_unknown, args)):
+        return builtins.range(*args)
+    for a in args:
+        if type(a) is Box and (a.aval.shape or a.aval.dtype.kind not in "iu"):
+            a.__index__()  # raises
+    start, stop = args[:2] if len(args) > 1 else (0, *args)
+    step = args[2] if len(args) > 2 else 1
+    if _is_unknown(step):
+        raise TracedIterationError(what="range(start, stop, step) with a traced step")
+    if int(step) == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    return Lazy(RangeSteps(extents.number(start), extents.number(stop), int(step)), "range(...)")
+
+
+def zip_(*args: Any, **kwargs: Any) -> Any:
+    """`zip`, whose structure a loop can see."""
+    parts = [steps_of(a) for a in args]
+    known = [p for p in parts if p is not None]
+    if kwargs or not known or len(known) < len(parts):
+        return _zip(*args, **kwargs)
+    return Lazy(ZipSteps(known), "zip(...)", lambda: _zip(*args))
+
+
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """`enumerate`, whose structure a loop can see."""
+    steps = steps_of(iterable)
+    if steps is None or type(start) not in (int, Box):
+        return builtins.enumerate(iterable, start)
+    return Lazy(CountedSteps(steps, extents.number(start)), "enumerate(...)", lambda: _count(iterable, start))
+
+
+def _count(iterable: Any, start: Any) -> Iterator[Any]:
+    for x in iterable:
+        yield start, x
+        start = start + 1
+
+
+def reversed_(sequence: Any) -> Any:
+    """`reversed`, whose structure a loop can see."""
+    if type(sequence) is builtins.range:
+        return _backward(sequence)
+    steps = steps_of(sequence) if type(sequence) in (Box, Lazy) else None
+    if steps is None or (type(sequence) is Lazy and type(steps) is not RangeSteps):
+        return _reversed(sequence)
+    return Lazy(BackwardSteps(steps), "reversed(...)")
+
+
+def _backward(r: range) -> Lazy:
+    back = r[::-1]
+    return Lazy(RangeSteps(back.start, back.stop, back.step), "reversed(...)", lambda: iter(back))

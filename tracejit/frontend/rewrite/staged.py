@@ -1,0 +1,306 @@
+"""One step of a loop as a jaxpr: what it reads, what it changes, and what must be staged again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.control.staging import convert
+from tracejit.frontend.rewrite.results import Carried, Entry, NotNative, Permuted, Result, Spec, TypeChange
+from tracejit.frontend.rewrite.state import (
+    UNBOUND,
+    Form,
+    Frame,
+    Leaf,
+    cells_of,
+    get,
+    is_array,
+    promoted,
+    put,
+    zeros_like,
+)
+from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
+from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Var
+from tracejit.tracing import Box, Storage, current_trace, new_trace
+
+#: Stagings of one body, until its types are stable.
+MAX_STAGINGS = 12
+
+
+class Stager:
+    """Stages a body until nothing new turns up.
+
+    `step(k)` runs the body for the traced position `k`; `finish()` gives further raw results.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        functions: tuple[Any, ...],
+        step: Callable[[Any], None],
+        finish: Callable[[Any], list[Any]],
+    ) -> None:
+        self.spec = spec
+        self.cells = cells_of(*functions)
+        self.step = step
+        self.finish = finish
+        self.keep = [n for n in spec.keep if n in self.cells]
+        self.anew = set(spec.anew)
+        self.permuted = False  # what to do with names that swap their arrays has been decided
+        self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
+        self.storages = self._suspects()
+
+    def _suspects(self) -> list[Storage]:
+        """Storages that are probably written."""
+        found: dict[int, Storage] = {}
+        for name in self.spec.written:
+            x = get(self.cells[name]) if name in self.cells else None
+            if type(x) is Box and not x.scalar and not (name in self.anew and name in self.keep):
+                found[id(x.storage)] = x.storage
+        return list(found.values())
+
+    def run(self, position: Any) -> Result:
+        """The staged step; `position` has the aval and bounds of `k`. Raises NotNative."""
+        for name, cell in self.cells.items():
+            if hasattr(type(get(cell)), "__next__"):
+                raise NotNative(f"it may take items from the iterator `{name}`")
+        for _ in range(MAX_STAGINGS):
+            result = self._once(position)
+            if result is not None:
+                return result
+        raise NotNative("the types of its variables do not settle")
+
+    def keep_arrays(self, e: Permuted) -> None:
+        """Stage `e.fold` steps at once, after which the names have their own arrays again."""
+        self.permuted = True
+        for name in e.names:
+            self.anew.discard(name)
+            self._suspect(get(self.cells[name]))
+
+    # -- one staging
+
+    def _once(self, position: Any) -> Result | None:
+        entries = {name: self._entry(name) for name in self.keep}
+        inits = [x for e in entries.values() for x in e.inits]
+        held = [s.value for s in self.storages]
+        trace = StageTrace(current_trace(), self.spec.kind, eager_constants=True)
+        args = make_args(
+            trace, arg_avals([position, *inits, *held]), [position.bounds, *[None] * (len(inits) + len(held))]
+        )
+        frame = Frame(trace, self.cells)
+        with new_trace(trace):
+            with frame:
+                objects = self._enter(frame, entries, args)
+                inputs = {
+                    id(s): (v, x) for s, v, x in zip(self.storages, args[1 + len(inits) :], held, strict=True)
+                }
+                self.step(args[0])
+                extra = self.finish(args[0])
+                after = {name: get(self.cells[name]) for name in self.keep}
+                shared = {name: self._lives_outside(x, frame) for name, x in after.items()}
+                outs = [(s, s.value) for s in frame.written()]
+                found = self._compare(entries, objects, after)
+            if frame.changed is not None:
+                raise NotNative(f"it changes the Python container or object `{frame.changed}`")
+            late = [s for s, _ in outs if id(s) not in inputs]
+            if late:
+                self.storages += late
+                return None
+            if found is None:
+                return None
+            return self._result(trace, args, entries, found, shared, inputs, outs, extra)
+
+    def _entry(self, name: str) -> Entry:
+        value = get(self.cells[name])
+        if value is UNBOUND or (is_array(value) and name not in self.anew):
+            return Entry(value, None)
+        form = Form(value)
+        known = self.types.get(name)
+        inits, weak = [], []
+        for n, leaf in enumerate(form.dynamic):
+            dtype, w = known[n] if known else (aval_of(leaf.raw).dtype, leaf.weak)
+            inits.append(convert(leaf.raw, dtype))
+            weak.append(w)
+        return Entry(value, form, inits, weak)
+
+    def _enter(self, frame: Frame, entries: dict[str, Entry], args: list[Var]) -> dict[str, Any]:
+        """Let cells and storages hold the inputs; what the cells hold now."""
+        given = iter(args[1:])
+        objects: dict[str, Any] = {}
+        for name, e in entries.items():
+            if e.form is None:
+                objects[name] = e.value
+                continue
+            leaves = [f.rebuilt(next(given), w) for f, w in zip(e.form.dynamic, e.weak, strict=True)]
+            objects[name] = e.form.rebuilt(leaves)
+            put(self.cells[name], objects[name])
+        for storage in self.storages:
+            frame.claim(storage)
+            storage.value = next(given)
+        return objects
+
+    def _lives_outside(self, x: Any, frame: Frame) -> bool:
+        """Whether an array that a name was given is one of outside, or part of one."""
+        return (
+            is_array(x)
+            and type(x) is Box
+            and (x.storage.trace is not frame.trace or id(x.storage) in frame.claimed)
+        )
+
+    # -- what has changed
+
+    def _compare(self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]) -> Any:
+        """{changed name: (form, weak flags) afterwards}; None if it must be staged again."""
+        self._refuse_mixed(entries, objects, after)
+        changed: dict[str, tuple[Form, list[bool]]] = {}
+        again = False
+        for name, e in entries.items():
+            x = after[name]
+            if x is objects[name]:
+                if type(x) is Box and e.form is not None and x.storage.version:
+                    self.anew.discard(name)  # it is updated in place
+                    self._suspect(e.value)
+                    again = True
+                continue
+            if x is UNBOUND:
+                raise NotNative(f"`{name}` is deleted in it", name=name)
+            if e.form is None and e.value is not UNBOUND:
+                self.anew.add(name)
+                again = True
+                continue
+            form = Form(x)
+            weak = [leaf.weak for leaf in form.dynamic]
+            if e.form is not None:
+                again |= self._widen(name, e, form, weak)
+            changed[name] = form, weak
+        return None if again else changed
+
+    def _suspect(self, x: Any) -> None:
+        if all(s is not x.storage for s in self.storages):
+            self.storages.append(x.storage)
+
+    def _widen(self, name: str, e: Entry, form: Form, weak: list[bool]) -> bool:
+        """Whether the types that `name` starts with had to be changed."""
+        assert e.form is not None
+        if not e.form.same(form):
+            raise _other_type(name, e.form, form)
+        types: list[tuple[np.dtype, bool]] = []
+        for x, w, leaf in zip(e.inits, e.weak, form.dynamic, strict=True):
+            before, now = aval_of(x), aval_of(leaf.raw)
+            common = promoted(before.dtype, w, now.dtype, leaf.weak) if _same_shape(before, now) else None
+            if common is None:
+                raise _other_type(name, e.form, form)
+            types.append(common)
+        old = [(aval_of(x).dtype, w) for x, w in zip(e.inits, e.weak, strict=True)]
+        self.types[name] = types
+        weak[:] = [w for _, w in types]
+        return types != old
+
+    def _refuse_mixed(
+        self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]
+    ) -> None:
+        """Names that are bound anew although the array they had was updated in place: each array would have
+        to be followed through the loop. `a, b = b, a` is done by several steps at once."""
+        mixed = [
+            n
+            for n, e in entries.items()
+            if e.form is not None and _is_written(objects[n]) and after[n] is not objects[n]
+        ]
+        if not mixed:
+            return
+        to = {n: _name_of(after[n], objects) for n in entries if _is_array(objects[n])}
+        fold, cycle = _order(to, mixed)
+        if fold and not self.permuted:
+            raise Permuted(fold, cycle)
+        for n in cycle if fold else mixed:
+            x = entries[n].value
+            others = [get(c) for m, c in self.cells.items() if m != n]
+            if type(x) is not Box or x.storage.origin is not None or _holds(others, x):
+                reason = f"`{n}` is updated in place and bound to another array (copy the first one before the loop)"
+                raise NotNative(reason, peel=True, name=n)
+
+    # -- the result
+
+    def _result(
+        self,
+        trace: StageTrace,
+        args: list[Var],
+        entries: dict[str, Entry],
+        found: dict[str, tuple[Form, list[bool]]],
+        shared: dict[str, bool],
+        inputs: dict[int, tuple[Var, Any]],
+        outs: list[tuple[Storage, Any]],
+        extra: list[Any],
+    ) -> Result:
+        carried: list[Carried] = []
+        constant: list[tuple[Var, Any]] = []
+        names: dict[str, tuple[Form, list[bool], bool]] = {}
+        given = iter(args[1:])
+        for name, e in entries.items():
+            variables = [next(given) for _ in e.inits]
+            if name not in found:
+                constant += zip(variables, e.inits, strict=True)
+                continue
+            form, weak = found[name]
+            names[name] = form, weak, shared[name]
+            starts = e.inits or [zeros_like(static(name, leaf)) for leaf in form.dynamic]
+            for n, (start, leaf) in enumerate(zip(starts, form.dynamic, strict=True)):
+                carried.append(Carried(variables[n] if variables else None, start, leaf.raw))
+        new = {id(s): x for s, x in outs}
+        for s in self.storages:
+            var, value = inputs[id(s)]
+            if id(s) in new:
+                carried.append(Carried(var, value, new[id(s)]))
+            else:
+                constant.append((var, value))
+        written = [s for s in self.storages if id(s) in new]
+        return Result(trace, args, carried, constant, names, written, extra)
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is Box and not x.scalar
+
+
+def _is_written(x: Any) -> bool:
+    return type(x) is Box and not x.scalar and x.storage.version > 0
+
+
+def _name_of(x: Any, objects: dict[str, Any]) -> str | None:
+    return next((m for m, y in objects.items() if y is x), None)
+
+
+def _holds(values: list[Any], x: Box) -> bool:
+    """Whether one of `values` shares memory with `x`."""
+    return any(type(y) is Box and y.storage is x.storage for y in values)
+
+
+def _order(to: dict[str, str | None], mixed: list[str]) -> tuple[int, list[str]]:
+    """(after how many steps the names of `mixed` have their own arrays again, or 0; all that swap)."""
+    now: dict[str, Any] = {n: n for n in mixed}
+    seen = set(mixed)
+    for fold in range(1, 7):
+        now = {n: to.get(m) for n, m in now.items()}
+        if None in now.values():
+            return 0, []
+        seen |= set(now.values())
+        if all(n == m for n, m in now.items()):
+            return fold, sorted(seen)
+    return 0, []
+
+
+def _same_shape(a: Any, b: Any) -> bool:
+    return a.shape == b.shape if a.is_static or b.is_static else len(a.shape) == len(b.shape)
+
+
+def _other_type(name: str, before: Form, after: Form) -> NotNative:
+    return TypeChange(name, before.describe(), after.describe())
+
+
+def static(name: str, leaf: Leaf) -> Any:
+    """The raw value of a leaf whose shape is known. Raises NotNative."""
+    if not aval_of(leaf.raw).is_static:
+        raise NotNative(f"`{name}` has a size that is computed in it", name=name)
+    return leaf.raw

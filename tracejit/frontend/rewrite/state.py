@@ -1,0 +1,284 @@
+"""What a block of a user's function can change: names in cells, arrays' storages, containers.
+
+A `Frame` lets a block run under a staging trace and puts everything back afterwards.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.errors import NotAnArrayError, UnknownDtypeError
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
+from tracejit.tracing import Box, Storage, View, box, to_raw
+
+#: What the cell of a name holds that is not assigned.
+UNBOUND: Any = type("Unbound", (), {"__repr__": lambda self: "unbound"})()
+_PLAIN = (list, dict, set, collections.deque, collections.defaultdict, collections.OrderedDict)
+#: Containers are looked into so deep, for what a block changed in them.
+DEPTH = 4
+
+
+def cells_of(*functions: Any) -> dict[str, types.CellType]:
+    """The cells of the names that blocks (None: an empty one) share with the function around them."""
+    found: dict[str, types.CellType] = {}
+    for f in functions:
+        if f is not None:
+            found.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    return found
+
+
+def get(cell: types.CellType) -> Any:
+    """What the cell holds, or UNBOUND."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def put(cell: types.CellType, value: Any) -> None:
+    """Let the cell hold `value`; UNBOUND empties it."""
+    if value is not UNBOUND:
+        cell.cell_contents = value
+    elif get(cell) is not UNBOUND:
+        del cell.cell_contents
+
+
+def raw_of(x: Any) -> Any:
+    """The raw value of an array or number, or None for anything else."""
+    if isinstance(x, (Box, Value, np.ndarray, np.generic, bool, int, float, complex)):
+        try:
+            return to_raw(x)
+        except (NotAnArrayError, UnknownDtypeError, OverflowError):
+            return None
+    return None
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is an array that can be updated in place."""
+    return (type(x) is Box and not x.scalar) or isinstance(x, np.ndarray)
+
+
+class Leaf:
+    """One array or number of a value: `weak` ones are Python's numbers, `scalar` ones NumPy's."""
+
+    __slots__ = ("raw", "scalar", "weak")
+
+    def __init__(self, x: Any) -> None:
+        self.raw = raw_of(x)
+        self.weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
+        self.scalar = x.scalar if type(x) is Box else not isinstance(x, np.ndarray)
+
+    def rebuilt(self, raw: Any, weak: bool | None = None) -> Box:
+        """A new array or number like this one."""
+        out = box(raw, self.weak if weak is None else weak)
+        out.scalar = self.scalar and not out.aval.shape
+        return out
+
+
+class Form:
+    """The structure of a value: its tree, and what in it is no array or number."""
+
+    def __init__(self, value: Any) -> None:
+        leaves, self.tree = tree.flatten(value)
+        self.leaves = [Leaf(x) for x in leaves]
+        self.fixed = {n: x for n, x in enumerate(leaves) if self.leaves[n].raw is None}
+        self.dynamic = [leaf for leaf in self.leaves if leaf.raw is not None]
+
+    def same(self, other: Form) -> bool:
+        """Whether both differ in the values of arrays and numbers only."""
+        return (
+            self.tree == other.tree
+            and self.fixed.keys() == other.fixed.keys()
+            and all(x is other.fixed[n] or _equal(x, other.fixed[n]) for n, x in self.fixed.items())
+        )
+
+    def rebuilt(self, values: Iterable[Any]) -> Any:
+        """The value with other arrays and numbers."""
+        given = iter(values)
+        leaves = [self.fixed[n] if n in self.fixed else next(given) for n in range(len(self.leaves))]
+        return tree.unflatten(self.tree, leaves)
+
+    def describe(self) -> str:
+        """The value's type, for messages."""
+        texts = [str(self.fixed[n]) if n in self.fixed else _type_of(x) for n, x in enumerate(self.leaves)]
+        return (
+            texts[0] if self.tree.is_leaf() else "None" if not texts else f"{self.tree} of {', '.join(texts)}"
+        )
+
+
+def _type_of(leaf: Leaf) -> str:
+    aval = aval_of(leaf.raw)
+    kind = {"b": "bool", "i": "int", "f": "float", "c": "complex"}.get(aval.dtype.kind, "number")
+    return f"a Python {kind}" if leaf.weak else str(aval)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except Exception:
+        return False
+
+
+def describe(value: Any) -> str:
+    """The type of what a name holds, for messages."""
+    return "nothing (it is not assigned)" if value is UNBOUND else Form(value).describe()
+
+
+class Kept(View):
+    """What a loop or branch left of an array that lives on elsewhere: a copy, so that nothing may be written."""
+
+    __slots__ = ()
+    writable = False
+
+    def read(self, raw: Any) -> Any:
+        return raw
+
+
+def read_only(x: Box) -> Box:
+    """`x`, which stands for an array that has another name too."""
+    return Box(x.storage, (Kept(),), x.aval, x.weak, x.scalar)
+
+
+class Frame:
+    """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
+    afterwards. `changed`: a container was updated. `claimed`: storages that were written, by identity."""
+
+    def __init__(self, trace: StageTrace, cells: dict[str, types.CellType]) -> None:
+        self.trace = trace
+        self.cells = cells
+        self.changed: str | None = None
+        self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
+
+    def __enter__(self) -> Frame:
+        self.before = {name: get(cell) for name, cell in self.cells.items()}
+        self.containers = Containers(self.before, self.cells.values())
+        self.outer_claim, self.trace.claim = self.trace.claim, self.claim
+        return self
+
+    def claim(self, storage: Storage) -> bool:
+        """Take a storage of an outer trace over, until the end of the block."""
+        if storage.trace.level >= self.trace.level:
+            return False
+        kept = (storage.value, storage.trace, storage.version, storage.cache)
+        self.claimed[id(storage)] = storage, kept
+        storage.trace, storage.version, storage.cache = self.trace, 0, {}
+        return True
+
+    def written(self) -> list[Storage]:
+        """The storages that the block has written."""
+        return [s for s, _ in self.claimed.values() if s.version]
+
+    def outer_value(self, storage: Storage) -> Any:
+        """The raw value that a storage had before the block."""
+        return self.claimed[id(storage)][1][0]
+
+    def __exit__(self, *_: object) -> None:
+        self.trace.claim = self.outer_claim
+        for storage, (value, trace, version, cache) in self.claimed.values():
+            storage.value, storage.trace, storage.version, storage.cache = value, trace, version, cache
+        for name, cell in self.cells.items():
+            put(cell, self.before[name])
+        self.changed = self.containers.restore()
+
+
+class Containers:
+    """Lists, dicts, sets, objects and variables of functions as they were, with what they held."""
+
+    def __init__(self, names: dict[str, Any], known: Iterable[types.CellType] = ()) -> None:
+        self.seen: dict[int, tuple[str, Any, Any]] = {}
+        self.known = {id(cell) for cell in known}
+        for name, value in names.items():
+            self._look(name, value, DEPTH)
+
+    def _look(self, name: str, x: Any, depth: int) -> None:
+        if not depth or id(x) in self.seen or id(x) in self.known:
+            return
+        if type(x) is tuple:
+            inner: Any = x
+        elif isinstance(x, types.MethodType):
+            inner = (x.__self__, x.__func__)
+        elif type(x) is types.FunctionType:
+            inner = x.__closure__ or ()
+        else:
+            inner = _held(x)
+            if inner is None:
+                return
+            self.seen[id(x)] = name, x, inner
+        for y in inner.values() if isinstance(inner, dict) else inner:
+            self._look(name, y, depth - 1)
+
+    def restore(self) -> str | None:
+        """Undo what was changed; the name through which it was found, if anything was."""
+        found = None
+        for name, x, held in self.seen.values():
+            now = _held(x)
+            if not _identical(now, held):
+                _refill(x, held)
+                found = found or name
+        return found
+
+
+def _held(x: Any) -> Any:
+    """A copy of what a container, a cell or a user's object holds; None for what holds nothing that can change."""
+    if type(x) is types.CellType:
+        return [get(x)]
+    if type(x) in _PLAIN:
+        return dict(x) if isinstance(x, dict) else list(x)
+    if isinstance(x, (types.ModuleType, type)) or _is_library(type(x)):
+        return None
+    try:
+        names = object.__getattribute__(x, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+    return dict(names) if type(names) is dict else None
+
+
+def _is_library(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in ("builtins", "tracejit", "numpy", "functools")
+
+
+def _identical(a: Any, b: Any) -> bool:
+    if len(a) != len(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(a[k] is b[k] for k in b)
+    return all(x is y for x, y in zip(a, b, strict=True))
+
+
+def _refill(x: Any, held: Any) -> None:
+    if type(x) is types.CellType:
+        put(x, held[0])
+        return
+    target = x if type(x) in _PLAIN else object.__getattribute__(x, "__dict__")
+    target.clear()
+    if isinstance(target, (list, collections.deque)):
+        target.extend(held)
+    else:
+        target.update(held)
+
+
+def zeros_like(raw: Any) -> Any:
+    """Zeros of the type of a raw value of static shape: what is never looked at."""
+    aval = aval_of(raw)
+    return np.zeros(aval.shape, aval.dtype)[()]
+
+
+def promoted(before: np.dtype, weak: bool, after: np.dtype, after_weak: bool) -> tuple[np.dtype, bool] | None:
+    """The (dtype, weak) of a variable that has one of two types; None if there is no common one."""
+    if before == after:
+        return before, weak and after_weak
+    scalar, array = (before, after) if weak else (after, before)
+    try:
+        if weak == after_weak:
+            return np.result_type(before, after), weak
+        return np.result_type(scalar.type(0).item(), array), False
+    except TypeError:
+        return None
