@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tracejit as tj
+from tests.sources import compiled
 from tracejit.ir.primitive import REGISTRY
 
 ROOT = Path(__file__).parents[1]
@@ -22,7 +23,7 @@ def test_the_worked_example_of_an_op() -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```", ARCHITECTURE, re.MULTILINE | re.DOTALL)
     before = set(REGISTRY)
     try:
-        exec(compile(block, "ARCHITECTURE.md", "exec"), {"__name__": "architecture"})
+        exec(compiled(block, "ARCHITECTURE.md"), {"__name__": "architecture"})
         assert set(REGISTRY) - before == {"softplus"}
     finally:
         for name in set(REGISTRY) - before:
@@ -40,7 +41,7 @@ def test_the_pages_run(page: Path) -> None:
     space: dict[str, Any] = {"__name__": f"page_{page.stem}"}
     try:
         for n, block in enumerate(blocks):
-            exec(compile(block, f"{page.name}[{n}]", "exec"), space)
+            exec(compiled(block, f"{page.name}[{n}]"), space)
     finally:
         for name in set(REGISTRY) - before:
             del REGISTRY[name]

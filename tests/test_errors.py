@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import pickle
 import textwrap
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import tracejit as tj
+from tests.sources import compiled
 from tracejit import errors
 from tracejit.errors import CODES, TracejitError
 from tracejit.ir.primitive import REGISTRY
@@ -45,12 +45,9 @@ def test_the_page_is_complete(cls):
 
 
 @pytest.mark.parametrize("cls", [c for c in CLASSES if c.example], ids=_ids)
-def test_the_example_raises_it(cls, monkeypatch):
+def test_the_example_raises_it(cls):
     source = textwrap.dedent(cls.example).strip() + "\n"
-    monkeypatch.setitem(
-        linecache.cache, "example.py", (len(source), None, source.splitlines(True), "example.py")
-    )
-    program = compile(source, "example.py", "exec")
+    program = compiled(source, "example.py")
     with pytest.raises(TracejitError) as caught:
         exec(program, {"__name__": "example"})
     assert type(caught.value) is cls, f"raised {caught.value}"
@@ -61,14 +58,11 @@ def test_the_example_raises_it(cls, monkeypatch):
 
 
 @pytest.mark.parametrize("cls", [c for c in CLASSES if c.example], ids=_ids)
-def test_the_next_call_is_not_affected(cls, monkeypatch):
+def test_the_next_call_is_not_affected(cls):
     """An exception in the middle of a trace leaves nothing half done."""
     source = textwrap.dedent(cls.example)
-    monkeypatch.setitem(
-        linecache.cache, "example.py", (len(source), None, source.splitlines(True), "example.py")
-    )
     with pytest.raises(TracejitError):
-        exec(compile(source, "example.py", "exec"), {"__name__": "example"})
+        exec(compiled(source, "example.py"), {"__name__": "example"})
     assert tj.jit(tj.grad(lambda x: x * x))(3.0) == 6.0
 
 

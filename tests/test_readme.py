@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import compiled
 from tracejit.ir.primitive import REGISTRY
 
 README = Path(__file__).parents[1] / "README.md"
@@ -18,7 +19,7 @@ def test_block(n):
     known = dict(REGISTRY)
     # A file name of its own, so that tracebacks and recorded lines mean something.
     try:
-        exec(compile(BLOCKS[n], f"README.md[{n}]", "exec"), {"__name__": f"readme_{n}"})
+        exec(compiled(BLOCKS[n], f"README.md[{n}]"), {"__name__": f"readme_{n}"})
     finally:  # primitives that a block defines are not ours
         for name in REGISTRY.keys() - known.keys():
             del REGISTRY[name]

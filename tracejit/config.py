@@ -137,7 +137,13 @@ _WANTED = {
     "unroll": "a number from 0 on",
     "num_threads": f"an integer from 1 to {_MAX_THREADS}",
 }
-_RANGES = {"debug": (0, 4), "cache_size": (1, None), "cache_mb": (1, None), "unroll": (0, None), "num_threads": (1, _MAX_THREADS)}
+_RANGES = {
+    "debug": (0, 4),
+    "cache_size": (1, None),
+    "cache_mb": (1, None),
+    "unroll": (0, None),
+    "num_threads": (1, _MAX_THREADS),
+}
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -19,7 +19,9 @@ def f(x: Any, y: Any = None, *, mode: Any = "a") -> Any:
 
 def options(fun: Any = f, **given: Any) -> Options:
     names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
-    return Options(fun, *(given.get(n) for n in names), inline=False, keep_unused=False, fastmath=False)
+    return Options(
+        fun, *(given.get(n) for n in names), inline=False, keep_unused=False, fastmath=False, capture=True
+    )
 
 
 def call(*args: Any, opts: Options | None = None, **kwargs: Any) -> Call:

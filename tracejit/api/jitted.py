@@ -264,6 +264,14 @@ def jit(
     if not callable(fun):
         raise TypeError(f"jit takes a function, not {type(fun).__name__}")
     options = Options(
-        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, keep_unused, fastmath, capture
+        fun,
+        static_argnums,
+        static_argnames,
+        donate_argnums,
+        donate_argnames,
+        inline,
+        keep_unused,
+        fastmath,
+        capture,
     )
     return Jitted(fun, options)
