@@ -111,7 +111,7 @@ divide:
   store i64 %start, ptr @start
   store i64 %stop, ptr @stop
   store i64 %chunk, ptr @chunk
-  store i64 %chunks, ptr @chunks
+  store atomic i64 %chunks, ptr @chunks monotonic, align 8
   store ptr %status, ptr @status
   store i32 0, ptr @code
   store atomic i64 0, ptr @next monotonic, align 8
@@ -217,10 +217,15 @@ try:
   %leave = icmp ne i64 %closing2, 0
   br i1 %leave, label %gone, label %knock
 knock:
+  %taken = load atomic i64, ptr @next monotonic, align 8
+  %all = load atomic i64, ptr @chunks monotonic, align 8
+  %late = icmp sge i64 %taken, %all
+  br i1 %late, label %again, label %nearer
+nearer:
   %g = load atomic i64, ptr @gate acquire, align 8
   br label %join
 join:
-  %g.now = phi i64 [ %g, %knock ], [ %g.seen, %enter ]
+  %g.now = phi i64 [ %g, %nearer ], [ %g.seen, %enter ]
   %limit = load atomic i64, ptr @limit monotonic, align 8
   %is.open = icmp uge i64 %g.now, ${open}
   %inside = and i64 %g.now, ${below}
