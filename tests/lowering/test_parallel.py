@@ -116,6 +116,8 @@ KERNELS: dict[str, tuple[Callable[..., Any], np.ndarray]] = {
     "running sums": (lambda x: (np.cumsum(x, axis=1), np.cumsum(x, axis=0)), MATRIX),
     "concatenated": (lambda x: np.concatenate([x * 2, np.sin(x)], axis=1), MATRIX),
     "small products": (lambda x: np.einsum("bij,bjk->bik", x, x), RNG.normal(size=(40, 3, 3))),
+    "products by BLAS": (lambda x: np.einsum("bij,bjk->bik", x, x), RNG.normal(size=(9, 30, 30))),
+    "packed products": (lambda x: np.einsum("bijk,bjil->bkl", x, x), RNG.normal(size=(5, 9, 9, 12))),
     "convolution": (convolution, IMAGES),
     "lanes of while loops": (tj.vmap(newton), VECTOR[:999]),
     "lanes with arrays": (table, VECTOR[:99]),
@@ -237,10 +239,15 @@ def test_rows_kept_for_a_later_phase_are_each_threads_own() -> None:
 
 def test_what_calls_out_is_not_shared(everything_is_worth_it: None) -> None:
     """BLAS has threads of its own, and callbacks need the interpreter."""
-    products = tj.jit(lambda x: np.einsum("bij,bjk->bik", x, x)).lower(np.zeros((40, 30, 30)))
+    products = tj.jit(lambda x: np.einsum("bij,bjk->bik", x, x)).lower(np.zeros((4, 80, 80)))
     assert "dgemm" in products.as_text("loops") and "# parallel" not in products.as_text("loops")
     calls = tj.jit(lambda x: lax.map(lambda r: tj.pure_callback(np.sin, r, r), x)).lower(np.zeros((40, 30)))
     assert "callback" in calls.as_text("loops") and "# parallel" not in calls.as_text("loops")
+
+
+def test_products_that_blas_computes_in_one_thread_are_shared(everything_is_worth_it: None) -> None:
+    text = tj.jit(lambda x: np.einsum("bij,bjk->bik", x, x)).lower(np.zeros((40, 30, 30))).as_text("loops")
+    assert "dgemm" in text and "# parallel" in text
 
 
 def test_loops_that_carry_something_are_not_shared(everything_is_worth_it: None) -> None:

@@ -23,6 +23,8 @@ _TINY = 512  # multiplications up to which loops beat a call
 _CACHED = (
     1 << 18
 )  # elements of a matrix up to which loops multiply a vector by it as fast as BLAS, without a call
+#: Multiplications up to which gemm does not call for the threads of BLAS: OpenBLAS's limits.
+_ALONE = {"s": 1 << 18, "d": 1 << 18, "c": 1 << 15, "z": 1 << 15}
 _I32 = np.dtype(np.int32)
 
 
@@ -134,7 +136,9 @@ class _Gemm:
             else body.ctx.allocate(body, p.out.aval.shape, p.out.aval.dtype, "t")
         )
         width = target.strides[-1 - len(p.n)] if p.m and p.n else 1
-        with loops(body, p.batch, vector=False) as b:
+        with loops(body, p.batch, vector=False, independent=True) as b:
+            if p.batch:
+                body.ctx.make_private([s.matrix.buffer for s in (self.x, self.y) if isinstance(s, _Packed)])
             z = replace(
                 target, offset=Stored(target.buffer, target.strides[: len(b)], target.offset).at(k, b)
             )
@@ -188,6 +192,7 @@ class _Gemm:
                 self._slot(ldx),
             )
             + (zero, _pointer(z), self._slot(k.int_op("smax", k.lift(width, I64), 1))),
+            work=self.p.work if self.p.work <= _ALONE[self.letter] else 0,
         )
 
     def _gemv(self, a: Stored, z: Stored, step: Any, v: Stored, m: Any, inner: Any) -> None:

@@ -172,8 +172,10 @@ class Recorder(Builder):
             stmts.append(tail)
             self.frames, self.block = frames, block
 
-    def call(self, target: Any, args: tuple[Any, ...], out: Any = None, checked: bool = False) -> Any:
-        reg = super().call(target, args, out, checked)
+    def call(
+        self, target: Any, args: tuple[Any, ...], out: Any = None, checked: bool = False, work: int = 0
+    ) -> Any:
+        reg = super().call(target, args, out, checked, work)
         if reg is not None:
             self.depths[reg] = self.depth
         return reg

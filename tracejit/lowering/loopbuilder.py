@@ -150,10 +150,15 @@ class Builder:
         return ext
 
     def call(
-        self, target: External, args: tuple[Any, ...], out: np.dtype | None = None, checked: bool = False
+        self,
+        target: External,
+        args: tuple[Any, ...],
+        out: np.dtype | None = None,
+        checked: bool = False,
+        work: int = 0,
     ) -> Any:
         reg = self.reg(out) if out is not None else None
-        self.emit(Call(target, args, reg, checked))
+        self.emit(Call(target, args, reg, checked, work))
         return reg
 
     def fail_if(self, cond: Any, code: int, details: tuple[Any, ...] = ()) -> None:

@@ -12,6 +12,7 @@ is bound by memory gains little and loses nothing.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from tracejit.lowering.llvmalias import pointees, walk
@@ -45,7 +46,6 @@ _FEW = 8  # iterations below which the loops inside are looked at first
 _UNKNOWN = 1000  # iterations of a loop over a range that is not known
 _TURNS = 30  # iterations of a while loop
 _MATH = 10  # instructions of a transcendental function
-_SPECIAL = 200  # instructions of a function of scipy.special
 
 
 def parallelise(program: Program, homes: dict[Buffer, Block]) -> None:
@@ -121,7 +121,7 @@ class _Marker:
         if isinstance(s, Copy):
             return (self.number(s.count) or _UNKNOWN) // _LANES
         if isinstance(s, Call):
-            return _SPECIAL
+            return s.work
         return _MATH if isinstance(s, Inst) and s.op == "math" else 1
 
     # -- what an iteration needs of its own
@@ -179,8 +179,8 @@ def _least_grain(node: For) -> int:
 
 
 def _needs_caller(s: Any) -> bool:
-    """Whether a statement calls what must not run in several threads, or not in any thread: BLAS has its own."""
-    return isinstance(s, Call) and s.target.name.partition(":")[0] not in ("special", "c")
+    """Whether a statement calls Python, or what has threads of its own."""
+    return isinstance(s, Call) and not s.work
 
 
 class _Taint:
@@ -202,11 +202,20 @@ class _Taint:
             memory = isinstance(s.attr, (Buffer, Slot)) and (s.attr in self.private or s.attr in self.found)
             if memory or any(a in self.found for a in s.args):
                 self.found.add(s.out)
+        elif isinstance(s, Call) and s.out is not None and any(a in self.found for a in s.args):
+            self.found.add(s.out)
         elif isinstance(s, SetSlot) and s.value in self.found:
             self.found.add(s.slot)
         elif isinstance(s, For) and (s.start in self.found or s.stop in self.found):
             self.found.add(s.var)
 
     def reaches_all_stores(self) -> bool:
-        stores = (s for s in self.stmts if isinstance(s, Store))
-        return all(s.buffer in self.private or s.index in self.found for s in stores)
+        return all(b in self.private or i in self.found for s in self.stmts for b, i in _written(s))
+
+
+def _written(s: Any) -> Iterator[tuple[Buffer, Any]]:
+    """The elements that a statement may write."""
+    if isinstance(s, Store):
+        yield s.buffer, s.index
+    elif isinstance(s, Call):
+        yield from (a for a in s.args if isinstance(a, tuple))

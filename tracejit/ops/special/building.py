@@ -37,13 +37,16 @@ def by_scipy(name: str) -> Callable[..., Any]:
     return in_double(lambda *xs: getattr(scipy_special(), name)(*xs))
 
 
+_WORK = 200  # instructions of a function of scipy.special, roughly
+
+
 def call_scipy(name: str) -> Callable[..., Any]:
     """Kernel code that calls the C function of `scipy.special.cython_special`: the bits of its ufunc."""
 
     def kernel(k: Any, *xs: Any) -> Any:
         target = k.external(f"special:{name}", f"f64({'f64,' * len(xs)}i32)")
         wide = [k.cast(x, F64) for x in xs]
-        return k.cast(k.call(target, (*wide, k.const(0, INT32)), out=F64), xs[0].dtype)
+        return k.cast(k.call(target, (*wide, k.const(0, INT32)), out=F64, work=_WORK), xs[0].dtype)
 
     return kernel
 
