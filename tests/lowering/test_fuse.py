@@ -310,6 +310,15 @@ def test_products_without_elements():
     check(lambda x, y: ops.linalg.dot_general(x, y, dimension_numbers=dims), normal(0, 4), normal(4, 5))
 
 
+@pytest.mark.parametrize(
+    "config",
+    [((-2, 2, 0), (1, -1, 0)), ((2, -3, 0), (-4, 3, 0)), ((5, -4, 0), (-1, -1, 0)), ((9, -9, 0), (0, 1, 0))],
+)
+def test_pads_that_cut_off_stay_within_the_array(config):
+    """The interpreter checks the bounds of every store."""
+    check(lambda a: ops.concat.pad(a, np.float64(1.0), padding_config=config), normal(4, 6))
+
+
 def test_concatenate_and_pad_inline_their_operands():
     def f(x, y):
         a = ops.concat.concatenate(sin(x), mul(y, 2.0), dimension=0)

@@ -48,7 +48,8 @@ def _start(body: Body, eqn: Eqn, base: Any, target: Stored, segments: list[Segme
 
 
 def _around(shape: Any, box: Any) -> Iterator[Sequence[Any]]:
-    """The parts of an array that lie outside of a box."""
+    """The parts of an array that lie outside of a box, which may reach beyond the array."""
+    box = [(min(max(low, 0), d), min(max(high, 0), d)) for (low, high), d in zip(box, shape, strict=True)]
     for n, (low, high) in enumerate(box):
         rest = shape[n + 1 :]
         for part in ((0, low), (high, shape[n])):
