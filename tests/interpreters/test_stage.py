@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tracejit.errors import LeakedTracerError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import ArgRef, StageTrace, bounds_of, stage
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Literal
-from tracejit.ops import arithmetic, create, transcendental
+from tracejit.ops import arithmetic, broadcast, create, transcendental
 from tracejit.tracing import new_trace
 
 X = aval_of(np.ones(3))
@@ -83,3 +84,23 @@ def test_values_of_an_inner_trace_do_not_fit_an_outer_one() -> None:
 def test_creation_is_recorded_with_its_type() -> None:
     jaxpr, _ = stage(lambda x: [create.convert_element_type(x, dtype=np.dtype(np.float32))], [X])
     assert jaxpr.out_avals[0].dtype == np.float32
+
+
+def test_a_number_repeated_while_tracing_is_no_array_of_the_program() -> None:
+    def fn(x: Any) -> list[Any]:
+        row = broadcast.broadcast_to(np.float64(2), (300,))
+        return [arithmetic.mul(arithmetic.add(x, row), row)]
+
+    jaxpr, consts = stage(fn, [aval_of(np.ones(300))], eager_constants=True)
+    assert consts == [] and [e.op.name for e in jaxpr.eqns] == ["broadcast_in_dim", "add", "mul"]
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, [np.ones(300)])[0], np.full(300, 6.0))
+
+
+def test_an_array_of_the_user_stays_one_however_it_lies_in_memory() -> None:
+    """It may change between calls."""
+    number = np.array(2.0)
+    row = np.broadcast_to(number, 3)
+    f = tj.jit(lambda x: x * row)
+    assert f(np.ones(3))[0] == 2
+    number[...] = 5
+    assert f(np.ones(3)).tolist() == [5, 5, 5]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.lowering.native import apply
+from tracejit.lowering.loopir import Const
 
 
 def test_iterate() -> None:
@@ -45,3 +46,21 @@ def test_bit_operations(dtype: Any) -> None:
     assert apply(lambda k, v: k.bit_op("clz", v), x).tolist() == [width - w.bit_length() for w in words]
     lowest = [(w & -w).bit_length() - 1 if w else width for w in words]
     assert apply(lambda k, v: k.bit_op("ctz", v), x).tolist() == lowest
+
+
+@pytest.mark.parametrize("value", [0.0, 2.0, np.nan])
+def test_comparisons_of_constants_are_known(value: float) -> None:
+    """Derivatives ask which factors are zero: for constants nothing is left to do in the loop."""
+
+    def kernel(k: Any, x: Any) -> Any:
+        c = k.const(value, x.dtype)
+        known = [k.compare(p, c, 2.0) for p in ("eq", "ne", "lt", "le", "gt", "ge")]
+        assert all(isinstance(b, Const) for b in known)
+        assert k.or_(known[0], k.lt(x, 0)) is not known[0] or value == 2.0
+        return sum((k.cast(b, x.dtype) for b in known[1:]), k.cast(known[0], x.dtype)) + k.select(
+            known[0], x, 0.0
+        )
+
+    v = np.float64(value)
+    want = sum((v == 2, v != 2, v < 2, v <= 2, v > 2, v >= 2)) + (0.5 if v == 2 else 0)
+    assert apply(kernel, np.array([0.5])).tolist() == [want]

@@ -17,6 +17,7 @@ from tracejit.ir.kernel import Pointwise, Pull
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
 from tracejit.ir.source import user_source
 from tracejit.ir.values import Value, origin
+from tracejit.ops.broadcast import broadcast_in_dim_op
 from tracejit.ops.constant import constant_op
 from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, to_raw
 
@@ -36,6 +37,7 @@ class StageTrace(Trace):
         self.const_vars: list[Var] = []
         self.consts: list[Any] = []
         self._const_of: dict[int, Var] = {}
+        self._repeated: list[np.ndarray] = []  # kept, since `_const_of` knows them by id
 
     def arg(self, aval: Aval, bounds: tuple[int, int] | None = None) -> Var:
         """A new input. The Dims of `aval` must be this trace's variables already."""
@@ -50,13 +52,25 @@ class StageTrace(Trace):
         """Append an equation; gives its variables. A constant of another program is one of this."""
         if op is constant_op:
             return self.lift(params["value"].array)
-        atoms = tuple([a if type(a) is Var and a.trace is self else self.lift(a) for a in args])
+        atoms = tuple([a if type(a) is Var and a.trace is self else self._operand(a) for a in args])
         types = apply_type_rule(op, atoms, params)
         outs: list[Var] = []
         for t in types:
             outs.append(Var(self, with_outputs(t, outs), _result_bounds(op, atoms, params, t)))
         self.eqns.append(Eqn(op, atoms, tuple(outs), params, user_source(), effects_of(op, params)))
         return outs if op.multi else outs[0]
+
+    def _operand(self, x: Any) -> Var | Literal:
+        """A constant as an operand. One number that was repeated while tracing is repeated by the program: then
+        the program holds no array, and is the same one for other sizes."""
+        if type(x) is not np.ndarray or any(x.strides) or not x.size or id(x) in self._const_of:
+            return self.lift(x)
+        if x.ndim == 0:
+            return Literal(x.dtype.type(x[()]))
+        params = {"shape": x.shape, "broadcast_dimensions": (), "bounds": ()}
+        self._const_of[id(x)] = var = self.record(broadcast_in_dim_op, (x.flat[0],), params)
+        self._repeated.append(x)
+        return var
 
     def lift(self, x: Any) -> Var | Literal:
         """A constant as an atom: NumPy scalars as literals, arrays and outer tracers as constant inputs."""

@@ -41,7 +41,7 @@ def launch(body: Translator, chunk: Translator, node: For, attributes: str) -> N
     for n, (type_, x) in enumerate(frame.words):
         f.add(f"store {type_} {x}, ptr {f.let(f'getelementptr inbounds i64, ptr {where}, i64 {n}')}")
     run = body.target.external(f, body.register(LAUNCH, "i32(ptr,ptr,i64,i64,i64,ptr)"))
-    span = f"{typed(f, node.start)}, {typed(f, node.stop)}, i64 {node.grain}"
+    span = f"{typed(f, node.start)}, {typed(f, node.stop)}, i64 {body.target.given(f, node.grain)}"
     code = f.let(f"call i32 {run}(ptr @{name}, ptr {where}, {span}, ptr %status) nounwind")
     body.leave_if(f.let(f"icmp ne i32 {code}, 0"), code)
 

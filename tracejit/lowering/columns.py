@@ -12,7 +12,7 @@ from tracejit.ir.jaxpr import Eqn
 from tracejit.lowering.access import ZERO, Index, Stored
 from tracejit.lowering.accumulate import accumulator
 from tracejit.lowering.context import loops
-from tracejit.lowering.loopir import I64, Const
+from tracejit.lowering.loopir import I64, Const, Size
 from tracejit.lowering.plan import Group
 from tracejit.lowering.reduce import MANY
 
@@ -143,11 +143,12 @@ def _emit_parts(
     """`for part: clear a row; for reduced in part: ...`, then the parts' rows in order."""
     k, n = body.k, group.domain[first]
     lanes, outer = tuple(group.domain[a] for a in kept), (ZERO,) * first
-    count = -(-n // rows)
+    count, size = -(-n // rows), Size(rows, I64, k)
     parts = {e: _state_rows(body, e, (count, *lanes)) for e in group.members}
+    count = Size(count, I64, k)
     with k.loop(0, count, independent=True) as part:
-        start = k.mul(part, rows)
-        stop = k.int_op("smin", k.add(start, rows), k.const(n, I64))
+        start = k.mul(part, size)
+        stop = k.int_op("smin", k.add(start, size), k.const(n, I64))
         ranges = {**dict(enumerate(group.domain)), first: (start, stop)}
         _clear(body, parts, lanes, (part,))
         _accumulate(body, group, parts, first, kept, outer, ranges, (part,))

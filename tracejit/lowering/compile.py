@@ -7,6 +7,7 @@ one context, so compilation holds the lock of tracing: one lock, which a fork wa
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import itertools
@@ -14,6 +15,7 @@ import platform
 import re
 import sys
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any
 
 from tracejit.config import config
@@ -53,7 +55,9 @@ class Code:
     def asm(self) -> str:
         """The assembly of the host."""
         with LOCK:
-            return _machine().emit_assembly(_optimized(self.text))
+            module = _optimized(self.text)
+            with _no_strength_reduction():
+                return _machine().emit_assembly(module)
 
 
 @functools.cache
@@ -131,6 +135,25 @@ def _run_passes(text: str, slp: bool) -> Any:
     return module
 
 
+@contextlib.contextmanager
+def _no_strength_reduction() -> Iterator[None]:
+    """Without the pass that chooses what the addresses in a loop are computed from. Where strides are parameters
+    it takes up to four times as long as all the rest of code generation, and our loops are as fast without:
+    what does not change in them has been moved out before, and processors add a base and an index for nothing.
+    """
+    llvm.set_option("", "-disable-lsr=true")
+    try:
+        yield
+    finally:  # the option is the process's, and others may compile with LLVM too
+        llvm.set_option("", "-disable-lsr=false")
+
+
+def _object(text: str) -> bytes:
+    module = _optimized(text)
+    with _no_strength_reduction():
+        return _machine().emit_object(module)
+
+
 def _load(object_bytes: bytes, symbols: tuple[str, ...]) -> Any:
     library = llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process()
     for name in symbols:
@@ -176,7 +199,7 @@ def _from_disk(text: str, imports: tuple[int, ...]) -> Code:
     """The code that the disk cache has for `text`; or compiled, and put there."""
     store = cache.current()
     if store is None:
-        return Code(text, _machine().emit_object(_optimized(text)), imports)
+        return Code(text, _object(text), imports)
     key = cache.key_of(made_by(), text)
     kept = store.load(key)
     if kept is not None:
@@ -187,7 +210,7 @@ def _from_disk(text: str, imports: tuple[int, ...]) -> Code:
         else:
             _tell(f"loaded {key.file_name} from the disk cache")
             return code
-    code = Code(text, _machine().emit_object(_optimized(text)), imports)
+    code = Code(text, _object(text), imports)
     store.save(key, code.object_bytes)
     return code
 

@@ -23,22 +23,28 @@ class Host(Target):
     def __init__(self, program: Program) -> None:
         self.program = program
 
-    def _read(self, f: Function, type_: str, array: str, index: int) -> str:
+    def _read(self, f: Function, type_: str, array: str, index: int, flags: str = "") -> str:
         where, name = f.fresh(), f.fresh()
         f.entry.append(f"  {where} = getelementptr inbounds {type_}, ptr {array}, i64 {index}")
-        f.entry.append(f"  {name} = load {type_}, ptr {where}, !invariant.load {f.module.empty()}")
+        f.entry.append(f"  {name} = load {type_}, ptr {where}, !invariant.load {f.module.empty()}{flags}")
         return name
 
     def arg(self, f: Function, buffer: Buffer) -> str:
         return self._read(f, "ptr", "%args", buffer.slot)
 
     def arena(self, f: Function, buffer: Buffer) -> str:
-        name = f.fresh()
-        f.entry.append(f"  {name} = getelementptr inbounds i8, ptr %arena, i64 {buffer.slot}")
+        offset, name = self.given(f, buffer.slot), f.fresh()
+        f.entry.append(f"  {name} = getelementptr inbounds i8, ptr %arena, i64 {offset}")
         return name
 
-    def param(self, f: Function, index: int) -> str:
-        return self._read(f, "i64", "%params", index)
+    def param(self, f: Function, index: int, flags: str = "") -> str:
+        return self._read(f, "i64", "%params", index, flags)
+
+    def given(self, f: Function, value: int) -> str:
+        if value == 0 or self.program.fixed_params < 0:
+            return str(value)
+        self.program.params.append(value)
+        return self.param(f, len(self.program.params) - 1)
 
     def external(self, f: Function, external: External) -> str:
         index = self.program.externals.index(external)
@@ -77,11 +83,14 @@ class Chunk(Host):
 def emit(program: Program) -> str:
     """The module of a program as LLVM IR text.
 
-    `pool:blocks` is appended to `program.externals` where heap buffers need them, so the
-    pointer table must be built after this. Raises Unsupported for dtypes without a native type.
+    `pool:blocks` is appended to `program.externals` where heap buffers need them, and what follows from
+    sizes to `program.params`, so both tables must be built after this. Raises Unsupported for dtypes without
+    a native type.
     """
     module = Module(vector_bits=vector_bits())
     vecmath.plan(module, program.body.stmts)
+    if program.fixed_params >= 0:
+        del program.params[program.fixed_params :]
     f = Function(module, contract=program.fastmath)
     body = Translator(f, program, Host(program))
     body.run()

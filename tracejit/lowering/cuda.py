@@ -49,7 +49,7 @@ class Device(Target):
         f.entry.append(f"  {name} = getelementptr inbounds i8, ptr %arena, i64 {buffer.slot}")
         return name
 
-    def param(self, f: Function, index: int) -> str:
+    def param(self, f: Function, index: int, flags: str = "") -> str:
         return f"%param{index}"
 
     def external(self, f: Function, external: External) -> str:
@@ -101,7 +101,8 @@ def emit_kernel(program: Program) -> str:
     f = Function(module, contract=program.fastmath)
     Translator(f, program, Device()).run()
     pointers = [f"ptr noalias %arg{b.slot}" for b in program.args]
-    params = [f"i64 %param{n}" for n in range(len(program.params))]
+    count = len(program.params) if program.fixed_params < 0 else program.fixed_params
+    params = [f"i64 %param{n}" for n in range(count)]
     arena = ["ptr noalias align 16 %arena"] if program.arena_bytes else []
     name = kernel_name(program)
     head = f"define ptx_kernel void @{name}({', '.join([*pointers, *params, *arena])}) {{"

@@ -10,6 +10,7 @@ from tracejit.ir.jaxpr import Jaxpr, Literal, Var
 from tracejit.lowering.access import Stored, c_strides, is_contiguous
 from tracejit.lowering.context import Context, work_of
 from tracejit.lowering.emit import Body
+from tracejit.lowering.extents import pass_sizes
 from tracejit.lowering.interrupt import make_interruptible
 from tracejit.lowering.loopir import I64, Give
 from tracejit.lowering.lowered import Lowered
@@ -57,6 +58,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
     parallelise(program, ctx.homes)
     plan_memory(program, ctx.homes)
     may_be_long = make_interruptible(program.body)
+    pass_sizes(program)
     return Lowered(
         program=program,
         in_avals=jaxpr.in_avals,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.lowering.context import work_of
-from tracejit.lowering.loopir import Block, Const, For, While
+from tracejit.lowering.loopir import Block, For, While
+from tracejit.lowering.uses import trips
 
 _LONG = 100_000_000  # instructions below which a loop ends before anyone can press a key
 BETWEEN = 10_000_000  # instructions between two looks
@@ -51,9 +52,7 @@ def _own_work(s: Any) -> int:
 
 
 def _may_be_long(node: For) -> bool:
-    if isinstance(node.start, Const) and isinstance(node.stop, Const):
-        return (node.stop.value - node.start.value) * work_of(node.body) >= _LONG
-    return True
+    return trips(node) * work_of(node.body) >= _LONG
 
 
 def _interval(work: int) -> int:

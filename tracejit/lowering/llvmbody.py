@@ -8,6 +8,7 @@ from typing import Any
 
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import vecmath
+from tracejit.lowering.llvmalias import blocks_of
 from tracejit.lowering.llvmmemory import Memory
 from tracejit.lowering.llvmscalar import emit_scalar, value
 from tracejit.lowering.loopir import (
@@ -26,11 +27,13 @@ from tracejit.lowering.loopir import (
     Rotate,
     SetPointer,
     SetSlot,
+    Size,
     Store,
     While,
 )  # fmt: skip
 from tracejit.lowering.uses import is_written_out, trips
 
+_COPIES, _SHORT = 4, 32  # how often the body of a loop with exits is written, and how long it may be
 _VERY_LONG = 64  # iterations of a loop of which there is one copy
 
 
@@ -71,6 +74,32 @@ class Translator(Memory):
 
     def iterate(self, node: For, start: str, stop: str) -> None:
         """Run the iterations of a loop from `start` to before `stop` here."""
+        if _has_exits(node):
+            start = self.several(node, start, stop)
+        self.single(node, start, stop)
+
+    def several(self, node: For, start: str, stop: str) -> str:
+        """Most iterations of a loop, written out; where the rest starts. LLVM does that itself for loops
+        without exits, but not for those with exits whose length it does not know."""
+        f, i = self.f, self.f.fresh()
+        head, body, done = f.labels("fours", "four", "rest")
+        limit, before, step = f.let(f"sub nsw i64 {stop}, {_COPIES - 1}"), f.label, f.fresh()
+        f.jump(head)
+        f.begin(head)
+        f.add(f"{i} = phi i64 [ {start}, %{before} ], [ {step}, %{body}.end ]")
+        f.branch(f.let(f"icmp slt i64 {i}, {limit}"), body, done)
+        f.begin(body)
+        for n in range(_COPIES):
+            f.names[node.var.id] = f.let(f"add nsw i64 {i}, {n}") if n else i
+            self.block(node.body)
+        f.jump(f"{body}.end")
+        f.begin(f"{body}.end")
+        f.add(f"{step} = add nsw i64 {i}, {_COPIES}")
+        f.jump(head)
+        f.begin(done)
+        return i
+
+    def single(self, node: For, start: str, stop: str) -> None:
         f, i = self.f, self.f.fresh()
         first, by = f.let(f"sub nsw i64 {stop}, 1") if node.down else start, "1"
         if share := self.target.share(f) if node is self.outermost else None:
@@ -130,7 +159,7 @@ class Translator(Memory):
         f.jump(head)
         f.begin(done)
         if node.poll and node.ticks:
-            self.charge(f.let(f"mul i64 {count}, {node.ticks}"))
+            self.charge(f.let(f"mul i64 {count}, {self.target.given(f, node.ticks)}"))
 
     def if_(self, node: If) -> None:
         f = self.f
@@ -162,11 +191,6 @@ class Translator(Memory):
             raise Unsupported(f"loop IR op {inst.op!r}")
         self.f.names[inst.out.id] = name
 
-    def param(self, index: int) -> str:
-        if index not in self.params:
-            self.params[index] = self.target.param(self.f, index)
-        return self.params[index]
-
     def comment(self, node: Comment) -> None:
         self.f.add("; " + node.text.replace("\n", " "))
 
@@ -184,13 +208,21 @@ def _waits_for_extremes(node: For) -> bool:
     )
 
 
+def _has_exits(node: For) -> bool:
+    """Whether this is a short piece of straight code with checks, run for a size that is a parameter."""
+    body = node.body.stmts
+    straight = len(body) <= _SHORT and not any(blocks_of(s) for s in body)
+    upwards = not (node.down or node.poll or node.ticks)
+    return type(node.stop) is Size and straight and upwards and any(isinstance(s, Fail) for s in body)
+
+
 def _unrolls_badly(node: For) -> bool:
     """Whether LLVM must not write out the iterations of a loop: it would do so before it vectorises, and
     then compile every copy, to slower code."""
     if trips(node) == math.inf:
         return False
     inner = [s for s in node.body.stmts if isinstance(s, For)]
-    if any(trips(s) >= _VERY_LONG for s in inner):
+    if any(type(s.stop) is Size or trips(s) >= _VERY_LONG for s in inner):
         return True
     return (node.vector or bool(inner)) and not is_written_out(node)
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tracejit.lowering.interrupt import BETWEEN
 from tracejit.lowering.llvmalias import Scopes
 from tracejit.lowering.llvmscalar import typed, value
-from tracejit.lowering.llvmtext import Function, alignment, mem_type, signature
+from tracejit.lowering.llvmtext import Function, alignment, literal, mem_type, signature
 from tracejit.lowering.loopir import (
     I64,
     Alloc,
@@ -31,11 +33,19 @@ from tracejit.lowering.loopir import (
     Rotate,
     SetPointer,
     SetSlot,
+    Size,
     Slot,
     Store,
     While,
 )  # fmt: skip
 
+_MOST = 1 << 62  # sizes are less
+_CONVERSIONS = {
+    ("i", 4): ("trunc i64 {} to i32",),
+    ("u", 4): ("trunc i64 {} to i32",),
+    ("f", 8): ("bitcast i64 {} to double",),
+    ("f", 4): ("bitcast i64 {} to double", "fptrunc double {} to float"),
+}
 POOL = "pool:blocks"
 _FIRST_BLOCK = 1 << 12  # bytes of a growing buffer when the program runs for the first time
 _MOST_REMEMBERED = 1 << 24  # bytes that later calls start with at most
@@ -54,9 +64,13 @@ class Target:
         """The pointer of an 'arena' buffer."""
         raise NotImplementedError
 
-    def param(self, f: Function, index: int) -> str:
-        """The int64 parameter `index`."""
+    def param(self, f: Function, index: int, flags: str = "") -> str:
+        """The int64 parameter `index`; `flags` are metadata of a load."""
         raise NotImplementedError
+
+    def given(self, f: Function, value: int) -> str:
+        """A number that follows from the sizes of a program."""
+        return str(value)
 
     def external(self, f: Function, external: External) -> str:
         """The address of an external function."""
@@ -93,12 +107,43 @@ class Memory:
         self.bases: dict[Buffer, str] = {}
         self.slots: dict[Slot, str] = {}
         self.params: dict[int, str] = {}
+        self.sizes: dict[Size, str] = {}
+        f.size = self.size
         self.heap: list[Buffer] = []
         self.capacities: dict[Buffer, str] = {}
         self.needs: dict[Buffer, str] = {}
         self.unlikely = ""
         self.ticks = ""  # the alloca that counts the work since the last look for signals
         self.outermost: Any = None
+
+    # -- sizes
+
+    def param(self, index: int, flags: str = "") -> str:
+        if index not in self.params:
+            self.params[index] = self.target.param(self.f, index, flags)
+        return self.params[index]
+
+    def size(self, x: Size) -> str:
+        """The parameter that a size is, as a register of its dtype that is known everywhere."""
+        if x.index < 0:
+            return literal(x)
+        if x not in self.sizes:
+            self.sizes[x] = self._as(x.dtype, self.param(x.index, self._range(x)))
+        return self.sizes[x]
+
+    def _range(self, x: Size) -> str:
+        """What LLVM may know of a size, the same for all of a sign."""
+        if x.dtype.kind == "f":
+            return ""
+        low, high = (1, _MOST) if x.value > 0 else (-_MOST, 0)
+        return f", !range {self.f.module.shared(f'!{{i64 {low}, i64 {high}}}')}"
+
+    def _as(self, dtype: np.dtype, name: str) -> str:
+        """An int64 of the entry block as an integer, or its bits as a float."""
+        for op in _CONVERSIONS.get((dtype.kind, dtype.itemsize), ()):
+            given, name = name, self.f.fresh()
+            self.f.entry.append(f"  {name} = {op.format(given)}")
+        return name
 
     # -- memory
 
@@ -312,7 +357,7 @@ class Memory:
             self.program.externals.append(external)
         return external
 
-    def charge(self, ticks: str | int) -> str:
+    def charge(self, ticks: str) -> str:
         """Add to the work done since the last look for signals; what it is now."""
         if not self.target.interruptible:
             return "0"
@@ -330,10 +375,11 @@ class Memory:
             return
         look, on = f.labels("look", "on")
         if not every:
-            due = f.let(f"icmp ugt i64 {self.charge(node.ticks)}, {BETWEEN}")
+            due = f.let(f"icmp ugt i64 {self.charge(self.target.given(f, node.ticks))}, {BETWEEN}")
             f.branch(due, look, on, f", !prof {self.weights()}")
         elif every > 1:
-            due = f.let(f"icmp eq i64 {f.let(f'and i64 {count}, {every - 1}')}, {every - 1}")
+            mask = self.target.given(f, every - 1)
+            due = f.let(f"icmp eq i64 {f.let(f'and i64 {count}, {mask}')}, {mask}")
             f.branch(due, look, on, f", !prof {self.weights()}")
         else:
             f.jump(look)

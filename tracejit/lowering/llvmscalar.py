@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.lowering.llvmtext import F32, F64, Function, literal, reg_type
-from tracejit.lowering.loopir import Const, Inst, Operand
+from tracejit.lowering.loopir import Const, Inst, Operand, Size
 
 I32, I64, U64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64)
 _BINARY_FLOAT = {"fadd", "fsub", "fmul", "fdiv"}
@@ -30,8 +30,10 @@ _RELAXED = {"reassoc": "reassoc nsz "}
 
 
 def value(f: Function, x: Operand) -> str:
-    """The name of a register, or a literal."""
-    return literal(x) if isinstance(x, Const) else f.names[x.id]
+    """The name of a register or parameter, or a literal."""
+    if isinstance(x, Const):
+        return f.size(x) if type(x) is Size else literal(x)
+    return f.names[x.id]
 
 
 def typed(f: Function, x: Operand) -> str:

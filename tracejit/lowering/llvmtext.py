@@ -7,13 +7,14 @@ widens and rounds itself, since LLVM's own conversion flushes subnormals on some
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tracejit import dtypes
 from tracejit.ir.kernel import Unsupported
-from tracejit.lowering.loopir import Const
+from tracejit.lowering.loopir import Const, Size
 
 _FLOATS = {2: "half", 4: "float", 8: "double"}
 _SIGNATURE = {"f64": "double", "f32": "float", "ptr": "ptr", "void": "void"}
@@ -131,6 +132,7 @@ class Function:
     names: dict[int, str] = field(default_factory=dict)  # of registers, by id
     label: str = "start"
     contract: bool = False  # products and sums may become fused ones
+    size: Callable[[Size], str] = literal  # how sizes are written: as constants, or as names of parameters
     _count: int = 0
 
     def fresh(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -288,6 +289,8 @@ class Builder:
                 raise Unsupported("ordering of complex numbers")
             parts = (self.compare(predicate, x.re, y.re), self.compare(predicate, x.im, y.im))
             return self.and_(*parts) if predicate == "eq" else self.or_(*parts)
+        if isinstance(x, Const) and isinstance(y, Const):
+            return self.const(getattr(operator, predicate)(x.value, y.value), BOOL)
         return self._inst("cmp", BOOL, (x, y), predicate)
 
     def eq(self, x: Any, y: Any) -> Any:
@@ -327,6 +330,9 @@ class Builder:
         return self._bits("and", x, y)
 
     def or_(self, x: Any, y: Any) -> Any:
+        for a, b in ((x, y), (y, x)):
+            if isinstance(a, Const) and a.dtype == BOOL:
+                return a if a.value else b
         return self._bits("or", x, y)
 
     def xor(self, x: Any, y: Any) -> Any:

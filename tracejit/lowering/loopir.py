@@ -138,6 +138,14 @@ class Const:
     __and__, __or__, __xor__, __invert__ = map(_operator, ("__and__", "__or__", "__xor__", "__invert__"))
 
 
+@dataclass(frozen=True)
+class Size(Const):
+    """A constant whose value a program is given at every call: it is `params[index]`, the bits of a double
+    for floats (-1: not yet known). Programs that differ in such values only are the same code."""
+
+    index: int = -1
+
+
 @dataclass(eq=False)
 class Pair:
     """A complex scalar: two floats. `dtype` is the complex dtype."""
@@ -334,6 +342,8 @@ class Program:
     """One native entry. `args`: the buffers of the call's pointers, in order (inputs, then
     outputs); `externals` in table order; `params` the int64 values passed at every call;
     `may_alias` pairs of different buffers that share memory (an output given an input's);
+    `fixed_params`: how many params are known before the emission; where sizes are params, the emitter
+    adds those that follow from the memory plan. -1: sizes are constants;
     `fastmath`: a product and a sum may be rounded once."""
 
     name: str
@@ -343,6 +353,7 @@ class Program:
     slots: list[Slot] = field(default_factory=list)
     externals: list[External] = field(default_factory=list)
     params: list[int] = field(default_factory=list)
+    fixed_params: int = -1
     arena_bytes: int = 0
     may_alias: list[tuple[Buffer, Buffer]] = field(default_factory=list)
     fastmath: bool = False

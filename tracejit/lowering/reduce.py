@@ -12,14 +12,15 @@ from tracejit.ir.kernel import Reduce
 from tracejit.lowering.access import ZERO, Flat, Index, Scalar, Stored, c_strides
 from tracejit.lowering.accumulate import Accumulator, Search, accumulator
 from tracejit.lowering.context import loops
-from tracejit.lowering.loopir import I64, Const
+from tracejit.lowering.extents import LEAST
+from tracejit.lowering.loopir import I64, Const, Size
 from tracejit.lowering.plan import Group
 from tracejit.lowering.roots import loop_order, operand_index
 
 if TYPE_CHECKING:
     from tracejit.lowering.emit import Body
 
-_BLOCK = 1024  # elements that a sum adds up before it starts anew
+_BLOCK = 1024  # elements that a sum adds up before it starts anew; a power of two
 MANY = 1 << 16  # elements from which a reduction of everything is done in parts
 _LEAST_PART = 256  # elements of a part
 _SEARCHED = 64  # length from which the position of an extreme is searched after its value
@@ -209,7 +210,10 @@ def _columns_of(
         element((ZERO,) * len(extents))
         return
     n, rest = extents[inner], (ZERO,) * (len(extents) - inner - 1)
-    short = _is_block(n if type(n) is int else group.domain[group.rows + inner])
+    # A loop of its own is the same code for every size; one in others is made for its size.
+    alone = group.rows == 0 and k.depth == 0 and all(d == 1 for d in outer)
+    size = n if type(n) is int else group.domain[group.rows + inner]
+    short = size <= LEAST if alone and type(size) is int else _is_block(size)
     in_blocks = any(a.blocked for a in accumulators)
     blocked = in_blocks and not (
         short and all(d == 1 for d in outer) and not any(a.searches for a in accumulators)
@@ -257,12 +261,15 @@ def _is_block(d: Any) -> bool:
 @contextlib.contextmanager
 def _blocks(body: Body, n: Any, independent: bool = False) -> Iterator[tuple[Any, Any, Any]]:
     """The blocks of range(n): where one starts and stops, and its number."""
-    k = body.k
-    count = -(-n // _BLOCK) if type(n) is int else k.int_op("sdiv", k.add(n, _BLOCK - 1), _BLOCK)
+    k, bits = body.k, _BLOCK.bit_length() - 1
+    if type(n) is int:
+        count: Any = Size(-(-n // _BLOCK), I64, k)
+    else:
+        count = k.int_op("ashr", k.add(n, _BLOCK - 1), bits)
     n = k.lift(n, I64)
     with k.loop(0, count, independent=independent) as b:
-        start = k.mul(b, _BLOCK)
-        yield start, k.int_op("smin", k.add(start, _BLOCK), n), b
+        start, stop = (k.int_op("shl", i, bits) for i in (b, k.add(b, 1)))
+        yield start, k.int_op("smin", stop, n), b
 
 
 def _is_worth_parts(extents: list[Any], inner: int, accumulators: list[Accumulator]) -> bool:
@@ -283,7 +290,9 @@ class _Parts:
         self.accumulators = accumulators
         self.blocks = -(-extents[-1] // _BLOCK)
         count = math.prod(extents[:-1]) * self.blocks
-        self.results = [body.ctx.allocate(body, (count,), a.initial[0].dtype, "part") for a in accumulators]
+        # however many parts there are, they lie in the arena: the code is the same for every number
+        buffers = [body.ctx.buffer(a.initial[0].dtype, count, "arena", "part") for a in accumulators]
+        self.results = [Stored(b, (1,), 0, body.k.depth) for b in buffers]
 
     @contextlib.contextmanager
     def each(self, independent: bool) -> Iterator[tuple[Index, Any, Any, Any]]:
@@ -293,7 +302,7 @@ class _Parts:
             with _blocks(self.body, self.extents[-1], independent) as (start, stop, b):
                 for i, d in zip(before, self.extents[:-1], strict=True):
                     number = k.add(k.mul(number, d), i)
-                yield before, start, stop, k.lift(k.add(k.mul(number, self.blocks), b), I64)
+                yield before, start, stop, k.lift(k.add(k.mul(number, Size(self.blocks, I64, k)), b), I64)
 
     def leave(self, number: Any, accumulators: list[Accumulator]) -> None:
         """Keep what a block came to."""

@@ -16,7 +16,7 @@ from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.ir.kernel import Pointwise
 from tracejit.lowering.access import Index, Stored
 from tracejit.lowering.context import loops
-from tracejit.lowering.loopir import I64
+from tracejit.lowering.loopir import I64, Size
 from tracejit.lowering.probe import Symbols, affine, probe_pull
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ def nest(body: Body, members: list[Eqn], shape: Any, vector: bool) -> Iterator[I
     rest = tuple(1 if n in (axis, last) else d for n, d in enumerate(shape))
     with contextlib.ExitStack() as stack:
         idx = list(stack.enter_context(loops(body, rest, vector=False, independent=True)))
-        counts = (-(-shape[n] // _TILE) for n in (axis, last))
+        counts = (Size(-(-shape[n] // _TILE), I64, k) for n in (axis, last))
         blocks = [stack.enter_context(k.loop(0, count, independent=True)) for count in counts]
         for n, block in zip((axis, last), blocks, strict=True):
             start = k.mul(block, _TILE)
             stop = k.add(start, _TILE)
-            stop = stop if shape[n] % _TILE == 0 else k.int_op("smin", stop, k.const(shape[n], I64))
+            stop = k.int_op("smin", stop, k.const(shape[n], I64))
             idx[n] = stack.enter_context(k.loop(start, stop, vector=vector and n == last))
         yield tuple(idx)
 

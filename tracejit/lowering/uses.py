@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tracejit.lowering.loopir import Block, Buffer, Call, Const, Fail, For, Inst, Reg, Rotate, Slot
+from tracejit.lowering.loopir import Block, Buffer, Call, Const, Fail, For, Inst, Reg, Rotate, Size, Slot
 
 _LONG = 8  # iterations; shorter loops are written out
 _BLOCKS = ("head", "body", "then", "orelse")
@@ -31,7 +31,7 @@ def trips(node: For) -> float:
 
 def is_written_out(node: For) -> bool:
     """Whether a loop is so short that LLVM puts its iterations one after another."""
-    return trips(node) < _LONG
+    return type(node.stop) is not Size and trips(node) < _LONG
 
 
 def operands(s: Any) -> Iterator[Reg]:

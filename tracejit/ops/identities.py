@@ -98,14 +98,15 @@ def idempotent(op: str) -> Callable[[Eqn], Any]:
 
 
 def by_power_of_two(get_mul: Callable[[], Any]) -> Callable[[Eqn], Any]:
-    """x / 2**n -> x * 2**-n: both are the rounded exact quotient."""
+    """x / 2**n -> x * 2**-n: both are the rounded exact quotient. Not for large ones: they may be sizes, and
+    programs that differ in sizes are to stay alike (`lowering.extents`)."""
 
     def rule(eqn: Any) -> Any:
         x, y = eqn.invars
         if not isinstance(y, Literal) or y.aval.dtype not in (np.float32, np.float64):
             return None
         fraction, exponent = np.frexp(y.value)
-        exact = np.abs(fraction) == 0.5 and -100 < exponent < 100
+        exact = np.abs(fraction) == 0.5 and -100 < exponent < 7
         return ("op", get_mul(), (x, Literal(y.aval.dtype.type(1) / y.value)), {}) if exact else None
 
     return rule
