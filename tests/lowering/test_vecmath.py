@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import tracejit as tj
 from tests.lowering.native import apply, pointwise, ulp_errors
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import cpu
@@ -296,3 +297,14 @@ def test_instructions_are_widened():
     )
     assert outline.widened("  %t3 = lshr i64 %t2, 52", 2) == "  %t3 = lshr <2 x i64> %t2, splat (i64 52)"
     assert outline.widened("  %t3 = sub i64 %t2, -1", 2) == "  %t3 = sub <2 x i64> %t2, splat (i64 -1)"
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x**2.7 + np.cumsum(x) ** 2.7 + (x[::-1] ** 2.7).sum(),
+    lambda x: np.power(2.5, x) + np.power(2.5, np.sort(x)),
+    lambda x: np.sin(np.full(4, 1e30)) + np.cos(1e30) * x[:4] + np.sin(np.full(3, 1e30)).sum(),
+])  # fmt: skip
+def test_an_operand_that_is_the_same_constant_in_every_call(f) -> None:
+    """LLVM drops such parameters of functions that nobody else can call, which vector variants name."""
+    x = np.linspace(0.5, 3, 40)
+    np.testing.assert_allclose(tj.jit(f)(x), f(x), rtol=1e-13)

@@ -125,8 +125,8 @@ def _run_passes(text: str, slp: bool) -> Any:
     builder.getModulePassManager().run(module, builder)
     if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
         for fn in module.functions:
-            # Visible up to here, so that they were not dropped before their first call.
-            if ".masked." in fn.name and not fn.is_declaration:
+            # Visible up to here, so that they were not dropped before their first call, nor had parameters dropped.
+            if fn.linkage == llvm.Linkage.external and fn.name.startswith("tj.") and not fn.is_declaration:
                 fn.linkage = llvm.Linkage.internal
         after = llvm.create_new_module_pass_manager()
         after.add_always_inliner_pass()

@@ -105,12 +105,12 @@ def _variant_texts(name: str, size: int, bits: int) -> dict[str, str]:
 def _rare_text(name: str, size: int, bits: int) -> str:
     """The definition of a function for rare arguments, with its masked variants."""
     if name in huge.NAMES:
-        return huge.definitions(name, bits)
+        return rare.visible(huge.definitions(name, bits), bits)
     texts = [_function_text(name, size, bits, "noinline optnone cold")]
     if bits:
         lines = _written(name, size, bits, rare.masked).lines
         texts += rare.vector_definitions(f"tj.{name}.f{size * 8}", size, bits, _ALL[name][1], lines)
-    return "\n".join(texts)
+    return rare.visible("\n".join(texts), bits)
 
 
 def plan(module: Module, stmts: list[Any]) -> None:

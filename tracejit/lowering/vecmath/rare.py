@@ -49,6 +49,12 @@ def masked(f: Function, inst: Inst) -> str:
     return f.let(f"select {typed(f, condition)}, {t} {got}, {typed(f, usual)}")
 
 
+def visible(text: str, bits: int) -> str:
+    """Definitions whose first function has masked variants, if `bits`: LLVM must not change its parameters, as it
+    does with internal functions that get the same constant in every call. compile.py makes it internal later."""
+    return text.replace("define internal", "define hidden", 1) if bits else text
+
+
 def _attribute(scalar: str, size: int, bits: int, arity: int) -> str:
     """The call-site attributes that name the masked variants."""
     variants = ",".join(
