@@ -79,11 +79,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _limit_threads(count: int) -> None:
-    """The same processors for everyone: by affinity, which all libraries respect, and by their variables."""
+    """The same processors for everyone: by affinity, which all libraries respect, and by their variables. No
+    disk caches."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
     for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "TRACEJIT"):
         os.environ[f"{name}_NUM_THREADS"] = str(count)
+    os.environ["TRACEJIT_CACHE"] = "off"  # as JAX's and Numba's are; `processes` turns all of them on
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 
 import tracejit
 
-REQUIRED = ("numpy", "numba", "llvmlite", "scipy", "optree", "ml_dtypes", "typing-extensions")
+REQUIRED = ("numpy", "numba", "llvmlite", "scipy", "optree", "ml_dtypes", "platformdirs", "typing-extensions")
 OPTIONAL = ("numba-cuda", "cupy-cuda13x", "rich")
 # What the vector math gains most from; without them it is right, and slower.
 WANTED_FEATURES = {"x86_64": ("avx2", "fma"), "aarch64": ("neon",)}

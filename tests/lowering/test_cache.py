@@ -325,7 +325,7 @@ def test_verify(kept, folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("kills", [10, pytest.param(300, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("kills", [10, pytest.param(150, marks=pytest.mark.exhaustive)])
 def test_killed_while_it_writes(folder, kills):
     big, pick = CODE * 3000, random.Random(1)
     for _ in range(kills):
