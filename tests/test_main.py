@@ -54,6 +54,7 @@ def test_the_disk_cache(tmp_path, capsys):
         status = cli.main(["cache", action])
         return status, "".join(capsys.readouterr())
 
+    tj.jit(lambda x: x + 1)(np.ones(3))  # what all programs share is compiled
     with config.override(cache=folder, cache_mb=7):
         assert "entries  0" in cache("info")[1]
         tj.clear_caches()
