@@ -17,7 +17,7 @@ def main() -> int:
     _limit_threads(args.threads)
     # only now, since thread pools are made on import
     from benchmarks import peers as all_peers
-    from benchmarks import processes, report, timing, workloads
+    from benchmarks import compiling, processes, report, timing, workloads
 
     wanted = args.peers.split(",") if args.peers else None
     peers = [
@@ -30,6 +30,7 @@ def main() -> int:
     )
     dtypes = set(args.dtypes.split(",")) if args.dtypes else ({"f8"} if args.quick else {"f8", "f4"})
     every = [c for w in workloads.load() for c in w.cases(sizes, dtypes)]
+    every += compiling.cases(sizes, dtypes)
     every += [c for c in processes.CASES if c.size in sizes and c.dtype in dtypes]
     cases = [c for c in every if re.search(args.only, c.label)]
     rows = []
@@ -37,6 +38,8 @@ def main() -> int:
     for n, case in enumerate(cases):
         if isinstance(case, processes.ProcessCase):
             row = case.measure(peers, 3 if args.quick else 11, 12.0 if args.quick else 60.0)
+        elif isinstance(case, compiling.CompileCase):
+            row = case.measure(peers, 2 if args.quick else 9, 1.0 if args.quick else 10.0)
         else:
             row = timing.measure(case, peers, 7 if args.quick else 21, 0.5 if args.quick else 3.0)
         rows.append(row)
