@@ -7,6 +7,7 @@ of the slices. `xs` may be longer than the trip count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -123,23 +124,29 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     p, t = split(primals, params), split(tangents, params)
     jaxpr, num_carry = params["jaxpr"], params["carry"]
     nonzero = nonzero_flags((*t.consts, *t.carry, *t.xs))
-    plan = scan_linear.linear_plan(jaxpr, params["consts"], num_carry, nonzero)
+    plan = scan_linear.linear_plan(jaxpr, params["consts"], num_carry, nonzero, params["reverse"])
     outs = bind_scan(p, plan.forward, params)
     values, stacked = outs[: len(jaxpr.outs)], outs[len(jaxpr.outs) :]
     if not any((*plan.carry_nonzero, *plan.ys_nonzero)):
         return values, zero_tangents(values)
-    out_ts = record_linear(tape, plan, p, t, stacked, params)
+    out_ts = record_linear(tape, plan, p, t, stacked, params, values[:num_carry])
     return values, spread(out_ts, (*plan.carry_nonzero, *plan.ys_nonzero), zero_tangents(values))
 
 
 def record_linear(
-    tape: Any, plan: scan_linear.Plan, p: Parts, t: Parts, stacked: list[Any], params: dict[str, Any]
+    tape: Any,
+    plan: scan_linear.Plan,
+    p: Parts,
+    t: Parts,
+    stacked: list[Any],
+    params: dict[str, Any],
+    finals: Sequence[Any] = (),
 ) -> list[Any]:
-    """Record the linear scan of `plan` for the operands `p`, their tangents `t` and the stacked residuals."""
+    """Record the linear scan of `plan` for the operands `p`, their tangents `t`, the stacked residuals and the
+    carries after the loop."""
     hoisted = eval_jaxpr(plan.hoist, p.consts)
-    residual_consts = [
-        p.consts[n] if kind == scan_linear.CONST else hoisted[n] for kind, n in plan.const_sources
-    ]
+    known = {scan_linear.CONST: p.consts, scan_linear.HOIST: hoisted, scan_linear.FINAL: finals}
+    residual_consts = [known[kind][n] for kind, n in plan.const_sources]
     carry_t = [instantiated(x, c) for x, c in zip(t.carry, p.carry, strict=True)]
     linear = Parts(
         p.lead,
