@@ -7,7 +7,7 @@ from typing import Any
 from tracejit.errors import InternalTypeError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of, sub_jaxprs
-from tracejit.ir.pretty import Namer, format_eqn
+from tracejit.ir.pretty import Namer, headline
 
 
 def check_jaxpr(jaxpr: Jaxpr) -> None:
@@ -40,7 +40,7 @@ def _check_atom(a: Any, bound: set[Any], jaxpr: Jaxpr, what: str) -> None:
 
 
 def _check_eqn(eqn: Eqn, bound: set[Any], jaxpr: Jaxpr) -> None:
-    text = format_eqn(eqn, Namer(), "", False)[0]
+    text = headline(eqn, Namer(), False)
     for a in eqn.invars:
         _check_atom(a, bound, jaxpr, f"operand of `{text}`")
     for sub in sub_jaxprs(eqn.params):

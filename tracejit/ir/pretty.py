@@ -54,15 +54,20 @@ def _param(value: Any, name: Namer) -> str:
     return str(value)
 
 
-def format_eqn(eqn: Eqn, name: Namer, indent: str, source: bool) -> list[str]:
-    """One equation as lines; sub-jaxprs are indented below it."""
+def headline(eqn: Eqn, name: Namer, source: bool) -> str:
+    """One equation as a line, without its sub-jaxprs."""
     shown = {k: v for k, v in eqn.params.items() if v is not None and not (type(v) is tuple and not v)}
     params = f"[{', '.join(f'{k}={_param(v, name)}' for k, v in shown.items())}]" if shown else ""
     args = " ".join(name.atom(a) for a in eqn.invars)
     left = " ".join(name.binder(v) for v in eqn.outvars) or "_"
     # The line below is built right to left: names of operands are taken before those of results.
-    text = f"{indent}let {left} = {eqn.op.name}{params} {args}".rstrip()
-    lines = [f"{text}   # {eqn.source}" if source and eqn.source else text]
+    text = f"let {left} = {eqn.op.name}{params} {args}".rstrip()
+    return f"{text}   # {eqn.source}" if source and eqn.source else text
+
+
+def format_eqn(eqn: Eqn, name: Namer, indent: str, source: bool) -> list[str]:
+    """One equation as lines; sub-jaxprs are indented below it."""
+    lines = [indent + headline(eqn, name, source)]
     for key, value in eqn.params.items():
         subs = value if isinstance(value, tuple) else (value,)
         for n, sub in enumerate(subs):

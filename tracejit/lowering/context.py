@@ -12,7 +12,7 @@ from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.jaxpr import Eqn
 from tracejit.lowering.access import ZERO, Index, Scope, Stored, c_strides, is_contiguous
 from tracejit.lowering.hoist import Recorder
-from tracejit.lowering.loopir import I64, Alloc, Block, Buffer, Copy
+from tracejit.lowering.loopir import I64, Alloc, Block, Buffer, Copy, blocks_of
 from tracejit.lowering.lowered import Callback, Failure
 
 STACK = 64  # elements up to which a buffer is a stack buffer, which LLVM can keep in registers
@@ -132,9 +132,7 @@ def work_of(block: Block) -> int:
     """A rough number of the instructions that a block executes."""
     total = 0
     for s in block.stmts:
-        inner = [
-            b for b in (getattr(s, n, None) for n in ("body", "head", "then", "orelse")) if b is not None
-        ]
+        inner = blocks_of(s)
         trips = 1
         if hasattr(s, "var"):
             size = getattr(s.stop, "value", None), getattr(s.start, "value", None)

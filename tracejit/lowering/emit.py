@@ -18,7 +18,7 @@ from tracejit.ir.kernel import (
     Update,
     WhileRegion,
 )  # fmt: skip
-from tracejit.ir.pretty import Namer, format_eqn
+from tracejit.ir.pretty import Namer, headline
 from tracejit.lowering import columns, contract, cumulative, opaque, reduce, regions, tiles, update
 from tracejit.lowering.access import (
     Flat,
@@ -83,7 +83,7 @@ class Body(Scope):
 
     def comment(self, eqn: Eqn) -> None:
         """The equation as a line of the listing."""
-        self.k.comment(format_eqn(eqn, self.namer, "", True)[0].strip())
+        self.k.comment(headline(eqn, self.namer, True))
 
     # -- storage
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.lowering.context import work_of
-from tracejit.lowering.loopir import Block, For, While
+from tracejit.lowering.loopir import Block, For, While, blocks_of
 from tracejit.lowering.uses import trips
 
 _LONG = 100_000_000  # instructions below which a loop ends before anyone can press a key
@@ -31,23 +31,18 @@ def make_interruptible(block: Block, inside: bool = False) -> bool:
             s.poll = _interval(work_of(s.body))
             s.ticks = work_of(s.body) if isinstance(s, While) and inside else 0
             found = True
-        for inner in _blocks(s):
+        for inner in blocks_of(s):
             found |= make_interruptible(inner, inside or isinstance(s, (For, While)))
     return found
 
 
-def _blocks(s: Any) -> list[Block]:
-    found = (getattr(s, name, None) for name in ("head", "body", "then", "orelse"))
-    return [b for b in found if isinstance(b, Block)]
-
-
 def _has_while(s: Any) -> bool:
-    return any(isinstance(t, While) or _has_while(t) for b in _blocks(s) for t in b.stmts)
+    return any(isinstance(t, While) or _has_while(t) for b in blocks_of(s) for t in b.stmts)
 
 
 def _own_work(s: Any) -> int:
     """The work of an iteration without that of the while loops in it."""
-    rest = [t for b in _blocks(s) for t in b.stmts if not isinstance(t, While) and not _has_while(t)]
+    rest = [t for b in blocks_of(s) for t in b.stmts if not isinstance(t, While) and not _has_while(t)]
     return work_of(Block(rest))
 
 

@@ -16,27 +16,16 @@ from tracejit.lowering.loopir import (
     Block,
     Buffer,
     Copy,
-    For,
-    If,
     Inst,
     Program,
     Rotate,
     SetPointer,
     Store,
-    While,
+    blocks_of,
 )  # fmt: skip
 
 # Lists are quadratic in the buffers of a region; beyond this size the text costs more than it gives.
 _MAX_BUFFERS = 160
-
-
-def blocks_of(stmt: Any) -> tuple[Block, ...]:
-    """The blocks nested directly in a statement."""
-    if isinstance(stmt, For):
-        return (stmt.body,)
-    if isinstance(stmt, While):
-        return (stmt.head, stmt.body)
-    return (stmt.then, stmt.orelse) if isinstance(stmt, If) else ()
 
 
 def walk(stmts: Iterable[Any]) -> Iterator[Any]:

@@ -328,6 +328,16 @@ class Block:
     stmts: list[Any] = field(default_factory=list)
 
 
+def blocks_of(stmt: Any) -> tuple[Block, ...]:
+    """The blocks nested directly in a statement."""
+    kind = type(stmt)
+    if kind is For:
+        return (stmt.body,)
+    if kind is While:
+        return (stmt.head, stmt.body)
+    return (stmt.then, stmt.orelse) if kind is If else ()
+
+
 @dataclass(frozen=True)
 class External:
     """A function reached through the pointer table. `signature`: e.g. 'i32(ptr,i64,f64)'.

@@ -13,13 +13,13 @@ from tracejit.lowering.loopir import (
     Call,
     Copy,
     For,
-    If,
     Inst,
     Program,
     Rotate,
     SetPointer,
     Store,
     While,
+    blocks_of,
 )  # fmt: skip
 
 _ALIGN = 64
@@ -64,18 +64,19 @@ class _Lifetimes:
         self.homes = homes
         self.spans: dict[Buffer, tuple[int, int]] = {}
         self.pointees: dict[Buffer, set[Buffer]] = {}
+        self.parents: dict[Block, Block] = {}
         self.now = 0
 
     def of(self, body: Block) -> dict[Buffer, tuple[int, int]]:
-        self.block(body, ())
+        self.block(body)
         return self.spans
 
-    def block(self, block: Block, enclosing: tuple[Block, ...]) -> set[Buffer]:
+    def block(self, block: Block) -> set[Buffer]:
         """Visit a block; the buffers used in it."""
         used: set[Buffer] = set()
         for stmt in block.stmts:
             self.now += 1
-            inner = list(_blocks(stmt))
+            inner = blocks_of(stmt)
             if not inner:
                 found = set(self.used(stmt))
                 for b in found:
@@ -83,24 +84,21 @@ class _Lifetimes:
                 used |= found
                 continue
             start = self.now
-            found = set().union(*(self.block(b, (*enclosing, block)) for b in inner))
+            self.parents.update(dict.fromkeys(inner, block))
+            found = set[Buffer]().union(*map(self.block, inner))
             if isinstance(stmt, (For, While)):
                 for b in found:
-                    if not any(self.homes.get(b) is x for x in inner) and not self.lives_inside(b, inner):
+                    if not self.lives_inside(b, inner):
                         self.extend(b, start, self.now)
             used |= found
         return used
 
-    def lives_inside(self, buffer: Buffer, blocks: list[Block]) -> bool:
-        """Whether the home of a buffer is somewhere inside of these blocks."""
+    def lives_inside(self, buffer: Buffer, blocks: tuple[Block, ...]) -> bool:
+        """Whether the home of a buffer is one of these blocks, which have been visited, or inside of them."""
         home = self.homes.get(buffer)
-        stack = list(blocks)
-        while stack:
-            b = stack.pop()
-            if b is home:
-                return True
-            stack += [x for s in b.stmts for x in _blocks(s)]
-        return False
+        while home is not None and home not in blocks:
+            home = self.parents.get(home)
+        return home is not None
 
     def extend(self, buffer: Buffer, start: int, end: int) -> None:
         if buffer.kind in ("arena", "private"):
@@ -118,17 +116,6 @@ class _Lifetimes:
         elif isinstance(stmt, Rotate):
             known = set[Buffer]().union(*(self.pointees.get(p, ()) for p in stmt.pointers))
             self.pointees.update((p, set(known)) for p in stmt.pointers)
-
-
-def _blocks(stmt: Any) -> Iterator[Block]:
-    if isinstance(stmt, For):
-        yield stmt.body
-    elif isinstance(stmt, While):
-        yield stmt.head
-        yield stmt.body
-    elif isinstance(stmt, If):
-        yield stmt.then
-        yield stmt.orelse
 
 
 def _named(stmt: Any) -> Iterator[Buffer]:

@@ -34,8 +34,9 @@ from tracejit.lowering.loopir import (
     Slot,
     Store,
     While,
+    blocks_of,
 )  # fmt: skip
-from tracejit.lowering.uses import blocks, is_written_out, places
+from tracejit.lowering.uses import is_written_out, places
 
 UNIT = 256  # larger grains are multiples of it, and so are the places where a range is cut
 
@@ -75,7 +76,7 @@ class _Marker:
             if isinstance(s, For):
                 marked |= self.loop(s, inside)
             else:
-                for b in blocks(s):
+                for b in blocks_of(s):
                     marked |= self.block(b, inside or isinstance(s, While))
         return marked
 
@@ -133,7 +134,7 @@ class _Marker:
         whole = {x for x, n in inner.items() if n == self.uses[x]}
         if node.down or any(_needs_caller(s) for s in stmts):
             return False
-        bodies = {b for s in stmts for b in blocks(s)}
+        bodies = {b for s in stmts for b in blocks_of(s)}
         private = {b for b in whole if isinstance(b, Buffer) and self.is_private(b, bodies, whole, stmts)}
         if not all(self.is_harmless(s, whole, private) for s in stmts):
             return False

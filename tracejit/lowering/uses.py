@@ -6,20 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tracejit.lowering.loopir import Block, Buffer, Call, Const, Fail, For, Inst, Reg, Rotate, Size, Slot
+from tracejit.lowering.loopir import Buffer, Call, Const, Fail, For, Inst, Reg, Rotate, Size, Slot
 
 _LONG = 8  # iterations; shorter loops are written out
-_BLOCKS = ("head", "body", "then", "orelse")
 _OPERANDS = ("index", "value", "start", "stop", "cond", "size", "count")
 _PLACES = ("buffer", "slot", "target", "source")
-
-
-def blocks(s: Any) -> Iterator[Block]:
-    """The blocks directly in a statement."""
-    for name in _BLOCKS:
-        block = getattr(s, name, None)
-        if isinstance(block, Block):
-            yield block
 
 
 def trips(node: For) -> float:

@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tracejit.lowering.llvmalias import blocks_of
-from tracejit.lowering.loopir import For, Inst
+from tracejit.lowering.loopir import For, Inst, blocks_of
 
 # The instructions that inlined calls of one function may add to a module: below it the code is a little
 # faster, above it compiling takes longer than running usually gains.
