@@ -16,8 +16,8 @@ def main() -> int:
     args = _parser().parse_args()
     _limit_threads(args.threads)
     # only now, since thread pools are made on import
-    from benchmarks import peers as all_peers
     from benchmarks import compiling, processes, report, timing, workloads
+    from benchmarks import peers as all_peers
 
     wanted = args.peers.split(",") if args.peers else None
     peers = [

@@ -33,7 +33,9 @@ def chain_data(rng: Any, dtype: Any, n: int) -> tuple[Any, ...]:
     return (rng.standard_normal(n).astype(dtype),)
 
 
-@workload("300 operations", "compiling", make=chain_data, sizes={"middle": {"n": 1000}}, modes=("forward", "grad"))
+@workload(
+    "300 operations", "compiling", make=chain_data, sizes={"middle": {"n": 1000}}, modes=("forward", "grad")
+)
 def chain(lib: Any, x: Any) -> Any:
     for n in range(100):
         x = lib.np.sin(x) * 0.9 + 0.01 * n
