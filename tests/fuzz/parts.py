@@ -182,8 +182,9 @@ def case(e: Env) -> None:
     if made is not None and np.asarray(made).dtype == np.float64 and e.rng.random() < 0.5:
         operands[0] = assign(e, f"{operands[0]} * (1.0 + 0.01 * np.sin(np.mean({e.pick('f')})))", True)
     try:
-        out = CASES[name][n].fn(*(e.value(o) for o in operands))
-    except np.linalg.LinAlgError as error:  # a factorization of NaN
+        with np.errstate(all="ignore"):
+            out = CASES[name][n].fn(*(e.value(o) for o in operands))
+    except (np.linalg.LinAlgError, ValueError) as error:  # a factorization of NaN
         raise Refused from error
     outs = len(out) if isinstance(out, (list, tuple)) else 1
     names = [e.name() for _ in range(outs)]
