@@ -289,3 +289,25 @@ def test_complex_functions_of_converted_reals() -> None:
     f = lambda x: (np.sqrt(np.asarray(x, dtype=complex)), np.exp(x.astype(complex)), x.astype(complex) / 1.5)
     for got, want in zip(tj.jit(f)(x), f(x), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+def test_vander_multiplies_nothing_by_one() -> None:
+    z = np.array([complex(np.inf, 0), complex(2, 1), complex(-np.inf, np.nan)])
+    with np.errstate(all="ignore"):
+        for n in (0, 1, 2, 3, 4):
+            for increasing in (False, True):
+                want = np.vander(z, n, increasing)
+                np.testing.assert_array_equal(
+                    tj.jit(lambda z, n=n, i=increasing: np.vander(z, n, i))(z), want
+                )
+
+
+def test_taking_nothing_from_nothing() -> None:
+    i = np.arange(6).reshape(2, 3)
+    f = tj.jit(lambda a, i: np.take(a, i, axis=0, mode="clip"))
+    assert (
+        f(np.zeros((0, 0)), i).shape == np.take(np.zeros((0, 0)), i, axis=0, mode="clip").shape == (2, 3, 0)
+    )
+    assert f(np.zeros((0, 4)), i[:0]).shape == (0, 3, 4)
+    with pytest.raises(IndexError):
+        f(np.zeros((0, 4)), i)

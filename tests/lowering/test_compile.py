@@ -16,6 +16,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.lowering.native import call, pointwise
 from tracejit.errors import InternalTypeError
 from tracejit.lowering import compile as machine
@@ -188,3 +189,23 @@ def test_importing_the_package_loads_no_compiler():
 
 def test_the_target_is_this_host():
     assert machine._machine().triple == llvm.get_process_triple() or "linux" in machine._machine().triple
+
+
+def test_gathers_from_the_stack_see_what_was_stored_before():
+    """LLVM's alias analysis overlooks vectors of pointers: it moved a store behind the gather that reads it."""
+
+    def f(a):
+        part = a[0, 1:]
+        out = np.insert(part, 1, 0, axis=0)  # a small array on the stack, read at other places
+        for j in range(3):
+            part[j] *= j
+        return out, a
+
+    rows = np.stack([np.asfortranarray(np.arange(1.0, 13.0).reshape(3, 4) * (k + 1)) for k in range(3)])
+    compiled = tj.jit(tj.vmap(f))
+    want = [[r[0, 1], 0, r[0, 2], r[0, 3]] for r in rows]
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(rows)[0], want)
+    (program,) = next(iter(compiled._programs.values()))
+    (code,) = program.machine_code.values()
+    assert "masked.gather" not in code.code.optimized_llvm()

@@ -61,13 +61,16 @@ class Code:
 
 
 @functools.cache
-def _machine() -> Any:
-    """The target machine of this host."""
+def _machine(gathers: bool = True) -> Any:
+    """The target machine of this host; without `gathers` passes make no vector loads and stores of many places."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    if not gathers and platform.machine().lower() in ("x86_64", "amd64"):
+        features += ",+prefer-no-gather,+prefer-no-scatter"
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3,
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3,
         reloc="pic", codemodel="default",
     )  # fmt: skip
 
@@ -117,7 +120,9 @@ def _optimized(text: str) -> Any:
 
 
 def _run_passes(text: str, slp: bool) -> Any:
-    module, machine = _parse(text), _machine()
+    # LLVM takes a gather from an array on the stack for one that cannot read it (the alias analysis overlooks
+    # vectors of pointers), and moves stores behind it.
+    module, machine = _parse(text), _machine(gathers="alloca [" not in text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)

@@ -177,6 +177,9 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **_: Any) 
     if dtype_of(raw(index)).kind == "u":
         index = wrap(cast(raw(index), dtypes.int64))  # values too large wrap, those of scalars too
     if mode in ("wrap", "clip"):
+        shape = (*x.shape[:n], *shape_of(raw(index)), *x.shape[n + 1 :])
+        if x.shape[n] == 0 and 0 in shape:  # nothing from nothing is no mistake
+            return NUMPY_TO_TRACEJIT[np.zeros](shape, x.dtype)
         i = wrap(raw(index))
         index = i % x.shape[n] if mode == "wrap" else clip(i, 0, x.shape[n] - 1)
     taken = x[(slice(None),) * n + (index if isinstance(index, Box) else wrap(index),)]
