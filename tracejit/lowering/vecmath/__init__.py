@@ -1,11 +1,10 @@
 """Transcendental functions that LLVM vectorises, in float32 and float64.
 
-Each is written once on the loop IR builder and becomes an internal LLVM function of the modules that use
-it: inlined where there are few calls, out of line where there are many (`outline`). Accuracy: at most 1
-ULP for exp, log, sin, cos, tanh, expm1, log1p over their whole range, 2 for the others, 3.5 for the functions
-of `special` (0.51 in float32) but near the zeros of lgamma and digamma below 0; edge values (NaN, infinities,
-signed zeros, subnormals, overflow) are NumPy's and SciPy's. The same bits come out at every vector width and
-position, inlined or not.
+Each is written once on the loop IR builder and becomes an internal LLVM function of the modules that use it: inlined
+where there are few calls, out of line where there are many (`outline`), with functions of their own for rare
+arguments (`rare`). docs/accuracy.md has the bounds of their errors; edge values (NaN, infinities, signed zeros,
+subnormals, overflow) are NumPy's and SciPy's. The same bits come out at every vector width and position, inlined or
+not.
 """
 
 from __future__ import annotations

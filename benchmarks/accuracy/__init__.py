@@ -1,0 +1,1 @@
+"""How accurate the vector functions are: `python -m benchmarks.accuracy` measures and writes docs/accuracy.md."""
