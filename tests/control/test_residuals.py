@@ -59,3 +59,16 @@ def test_scalars_that_are_broadcast() -> None:
     twice = tj.grad(lambda x: np.sum(tj.grad(f)(x) * x))
     want = numeric_grad(lambda x: np.sum(tj.grad(f)(x) * x), (x,), 0)
     np.testing.assert_allclose(tj.jit(twice)(x), want, rtol=1e-5, atol=1e-8)
+
+
+def test_memory_of_a_reverse_scan_is_that_of_its_residuals() -> None:
+    """A sine and a cosine of each step, and a few vectors whatever the length."""
+
+    def f(x: Any, n: int) -> Any:
+        return np.sum(lax.scan(lambda c, _: (np.sin(c) * x + 0.1, None), x, None, length=n)[0])
+
+    x = np.linspace(0.1, 1, 50)
+    for n in (64, 1024, 4096):
+        needed = tj.jit(tj.grad(lambda x, n=n: f(x, n))).lower(x).compile().memory_analysis()
+        residuals = 2 * n * x.nbytes
+        assert residuals <= needed["temporary_bytes"] <= residuals + 10 * x.nbytes

@@ -9,7 +9,7 @@ import pytest
 
 from tests.lowering.native import call, pointwise
 from tracejit.lowering import cpu
-from tracejit.lowering.compile import compile_llvm
+from tracejit.lowering.compile import MANY_SCALARS, compile_llvm
 from tracejit.lowering.loopbuilder import Builder
 from tracejit.lowering.loopir import I64, Alloc, Block, Const, Copy, Free, Rotate, SetPointer, While
 
@@ -293,3 +293,24 @@ def test_accumulators_of_short_rows_stay_in_registers():
     x, got = rng.normal(size=(500, 16)), np.empty(16)
     call(code, [x, got])
     np.testing.assert_array_equal(got, np.cumsum(x, 0)[-1])
+
+
+@pytest.mark.parametrize("count", [2, 12])
+def test_many_scalars_of_a_loop_are_not_packed(count: int) -> None:
+    """LLVM may look for vectors among a few numbers that a loop carries, not among many."""
+    k = Builder()
+    out = k.buffer("out", F8, count, "arg", 0)
+    slots = [k.slot(k.const(n / count, F8), "s") for n in range(count)]
+    with k.loop(0, 1000):
+        now = [k.get(s) for s in slots]
+        for n, s in enumerate(slots):
+            k.set(s, now[n] * now[n - 1] * 0.5 + 0.25)
+    for n, s in enumerate(slots):
+        k.store(out, n, k.get(s))
+    text = cpu.emit(k.program)
+    assert (MANY_SCALARS in text) == (count > 3)
+    got, want = np.zeros(count), np.arange(count) / count
+    assert call(compile_llvm(text), [got])[0] == 0
+    for _ in range(1000):
+        want = want * np.roll(want, 1) * 0.5 + 0.25
+    np.testing.assert_array_equal(got, want)

@@ -28,6 +28,8 @@ from tracejit.version import __version__
 _CACHE_SIZE = 512
 _cache: OrderedDict[str, Code] = OrderedDict()
 _names = itertools.count()
+#: Metadata that says of a module: do not look for vectors among its scalars.
+MANY_SCALARS = "!scalars = !{}"
 _COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
 
 
@@ -114,7 +116,7 @@ def _optimized(text: str) -> Any:
     if indirect.MARK in text:
         return _verified(_run_passes(text, slp=False))
     try:
-        return _verified(_run_passes(text, slp=True))
+        return _verified(_run_passes(text, slp=MANY_SCALARS not in text))
     except InternalTypeError:
         return _verified(_run_passes(text, slp=False))
 
