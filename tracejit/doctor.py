@@ -63,7 +63,7 @@ def _processor() -> Iterator[Row]:
 def _threads() -> Iterator[Row]:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield "processors", f"{usable} usable of {os.cpu_count()}", True
-    yield "threads", "1 in compiled loops; BLAS has its own", True
+    yield "threads", f"{tracejit.config.num_threads} share a large loop; BLAS has its own", True
     limits = [f"{k}={v}" for k, v in sorted(os.environ.items()) if k.endswith("_NUM_THREADS")]
     yield "limits", " ".join(limits) or "none set", True
     settings = [f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("TRACEJIT_")]

@@ -87,6 +87,17 @@ def decaying(x: Any) -> Any:
     return lax.while_loop(lambda c: np.max(c) > 0.3, lambda c: c * np.cos(0.3 * c), np.abs(x))
 
 
+def changing_places(x: Any) -> Any:
+    """Two private arrays in each lane, that swap."""
+
+    def lane(a: Any) -> Any:
+        start = (0, np.full(30, 1.0) * a, np.arange(30.0))
+        step = lambda c: (c[0] + 1, c[2][::-1] * 0.9 + np.sin(c[1]), c[1] * a + c[0])  # noqa: E731
+        return lax.while_loop(lambda c: c[0] < 5 + np.abs(a), step, start)[1].max()
+
+    return tj.vmap(lane)(x)
+
+
 def convolution(x: Any) -> Any:
     dims = ("NHWC", "HWIO", "NHWC")
     return lax.conv_general_dilated(x, KERNEL, (1, 1), "SAME", dimension_numbers=dims)
@@ -122,6 +133,7 @@ KERNELS: dict[str, tuple[Callable[..., Any], np.ndarray]] = {
     "lanes of while loops": (tj.vmap(newton), VECTOR[:999]),
     "lanes with arrays": (table, VECTOR[:99]),
     "a while loop over arrays": (decaying, VECTOR[:700]),
+    "lanes with arrays that swap": (changing_places, VECTOR[:57]),
     "mapped rows": (lambda x: lax.map(lambda r: np.sort(r * r)[::2] + r.sum(), x), MATRIX),
     "special": (lambda x: tj.scipy.special.j0(x) + tj.scipy.special.gammainc(1.5, x * x), VECTOR[:500]),
 }
