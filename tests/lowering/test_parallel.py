@@ -92,7 +92,7 @@ def changing_places(x: Any) -> Any:
 
     def lane(a: Any) -> Any:
         start = (0, np.full(30, 1.0) * a, np.arange(30.0))
-        step = lambda c: (c[0] + 1, c[2][::-1] * 0.9 + np.sin(c[1]), c[1] * a + c[0])  # noqa: E731
+        step = lambda c: (c[0] + 1, c[2][::-1] * 0.9 + np.sin(c[1]), c[1] * a + c[0])
         return lax.while_loop(lambda c: c[0] < 5 + np.abs(a), step, start)[1].max()
 
     return tj.vmap(lane)(x)
