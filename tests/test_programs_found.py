@@ -311,3 +311,14 @@ def test_taking_nothing_from_nothing() -> None:
     assert f(np.zeros((0, 4)), i[:0]).shape == (0, 3, 4)
     with pytest.raises(IndexError):
         f(np.zeros((0, 4)), i)
+
+
+def test_a_rules_tangent_that_is_an_array() -> None:
+    """What follows a custom rule whose tangent depends on no input."""
+    f = tj.custom_jvp(lambda x, k: (x * 1, k * 1))
+    f.defjvp(lambda primals, tangents: tj.jvp(lambda x, k: (x * 1, k * 1), primals, tangents))
+    k = np.eye(3)
+    loss = lambda x: np.sum(np.sin(f(x, k)[1]) * 2) + np.sum(f(x, k)[0] * f(x, k)[1])
+    x = np.arange(3.0)
+    for gradient in (tj.grad(loss), tj.jit(tj.grad(loss))):
+        np.testing.assert_array_equal(gradient(x), [1, 1, 1])
