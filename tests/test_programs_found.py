@@ -322,3 +322,19 @@ def test_a_rules_tangent_that_is_an_array() -> None:
     x = np.arange(3.0)
     for gradient in (tj.grad(loss), tj.jit(tj.grad(loss))):
         np.testing.assert_array_equal(gradient(x), [1, 1, 1])
+
+
+def test_indices_computed_in_a_rule() -> None:
+    """A number of the program, read where a linear program is being recorded."""
+    table = np.arange(4.0)
+
+    def f(x: Any) -> Any:
+        return table[np.searchsorted(table, x)] * x + np.interp(x, table, table**2)
+
+    g = tj.custom_jvp(f)
+    g.defjvp(lambda primals, tangents: tj.jvp(f, primals, tangents))
+    x = np.array([0.25, 1.5])
+    want = tj.grad(lambda x: f(x[1]))(x)
+    for gradient in (tj.grad(lambda x: g(x[1])), tj.jit(tj.grad(lambda x: g(x[1])))):
+        np.testing.assert_array_equal(gradient(x), want)
+    assert want.tolist() == [0, 5]

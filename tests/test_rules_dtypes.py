@@ -47,7 +47,7 @@ OF_THE_FORMAT = {
 #: Operations that do more than compute, or whose operands cannot be converted one by one.
 NOT_CONVERTED = ("callback", "print", "random", "threefry", "custom_vjp_linear", "zeta", "polygamma")
 #: Results of operations lose this many times the spacing of the format, by the condition of the operation.
-LOSS = {"bessel_i1": 64, "pow": 64, "cumprod": 64, "integer_pow": 64, "tan": 64}
+LOSS = {"expm": 128, "bessel_i1": 64, "pow": 64, "cumprod": 64, "integer_pow": 64, "tan": 64}
 
 
 def listed(out: Any) -> list[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ConcreteValueError, IndexOutOfRangeError
+from tracejit.interpreters.linearize import TangentTrace
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import Dim, DimSize
 from tracejit.ir.values import Value
@@ -55,8 +56,8 @@ def number(x: Any) -> Number:
 def here(raw: Any) -> Any:
     """A value of an outer trace as the constant it is in the program being recorded, so that extents compare."""
     trace = current_trace()
-    while trace is not None and not isinstance(trace, StageTrace):
-        trace = trace.parent
+    while trace is not None and (not isinstance(trace, StageTrace) or isinstance(trace, TangentTrace)):
+        trace = trace.parent  # one of tangents records nothing else
     return raw if trace is None or raw.trace is None or raw.trace.level >= trace.level else trace.lift(raw)
 
 
