@@ -63,7 +63,7 @@ def test_main_loops_are_packed(monkeypatch: Any, target: str, name: str) -> None
     if other is None:
         pytest.skip(f"this LLVM has no {triple}")
     monkeypatch.setattr(cpu, "vector_bits", lambda: bits)
-    monkeypatch.setattr(compile, "_machine", lambda: other)
+    monkeypatch.setattr(compile, "_machine", lambda **_: other)
     for dtype in (np.float64, np.float32):
         text = cpu.emit(pointwise(lambda k, *xs: k.math(name, *xs), [dtype] * FUNCTIONS[name][1], dtype))
         assembly = other.emit_assembly(compile._optimized(text))

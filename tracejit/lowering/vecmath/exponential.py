@@ -206,16 +206,19 @@ def _expm1_any(k: Any, x: Any) -> Any:
 
 
 def erf(k: Any, x: Any) -> Any:
-    """x*(2/sqrt(pi) + x**2*p(x**2)) for |x| < 1, otherwise 1 - e**-q(|x|), where q approximates -log(erfc)."""
+    """x*(2/sqrt(pi) + x**2*p(x**2)) for |x| < 1, otherwise 1 - e**-q(|x|), where q approximates -log(erfc): at most
+    40, and e**-q at most 0.16: a plain exponential is good enough."""
     size = x.dtype.itemsize
     a = fabs(k, x)
     z = x * x
     hi, lo = split("TWO_OVER_SQRT_PI", size, 2)
-    near = fma(
-        k, x, hi, x * fma(k, z, polynomial(k, k.select(k.lt(a, 1.0), z, k.const(0.0, x.dtype)), "ERF"), lo)
-    )
-    q = polynomial(k, at_most(k, a, _ERF_ONE[size]) - 1.0, "ERFC")
-    return copysign(k, k.select(k.lt(a, 1.0), near, 1.0 - scaled_exp(k, k.neg(q))), x)
+    near = fma(k, x, hi, x * fma(k, z, polynomial(k, z, "ERF"), lo))
+    u = at_most(k, a, _ERF_ONE[size]) - 1.0
+    q = polynomial(k, u, "ERFC") if size == 8 else _short(k, u, "ERFC")
+    _, i, r, _ = _reduce(k, k.neg(q))
+    s = power_of_two(k, i)
+    far = 1.0 - fma(k, s, fma(k, r * r, polynomial(k, r, "EXP"), r), s)
+    return copysign(k, k.select(k.lt(a, 1.0), near, far), x)
 
 
 RARE = {"expm1.any": (_expm1_any, 1), "sinh.any": (_sinh_any, 1), "cosh.any": (_large_any, 1)}
