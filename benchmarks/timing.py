@@ -15,6 +15,7 @@ from benchmarks.peers import NotHere, Peer
 from benchmarks.registry import Case
 
 if TYPE_CHECKING:
+    from benchmarks.compiling import CompileCase
     from benchmarks.processes import ProcessCase
 
 #: A sample lasts about this long: many calls of a fast function, one of a slow one.
@@ -26,7 +27,7 @@ MAX_CALLS = 2000
 class Row:
     """A case measured: milliseconds a call by peer, and why peers are missing."""
 
-    case: Case | ProcessCase
+    case: Case | CompileCase | ProcessCase
     ms: dict[str, float] = field(default_factory=dict)
     first_call: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from tracejit.lowering.extents import LEAST
 from tracejit.lowering.llvmalias import pointees, walk
 from tracejit.lowering.loopir import (
     Alloc,
@@ -81,7 +82,8 @@ class _Marker:
         return marked
 
     def loop(self, node: For, inside: bool) -> bool:
-        if self.work(node) < _WORTH:
+        is_worth_it = self.work(node) >= _WORTH
+        if not (is_worth_it or (not inside and (self.trips(node) or 0) >= LEAST)):
             return False
         suits = node.independent and (self.trips(node) is not None or not inside)
         trips = self.trips(node) or _UNKNOWN
@@ -89,7 +91,8 @@ class _Marker:
             return True
         if suits and trips > 1 and self.share(node):
             each = max(self.block_work(node.body), 1)
-            wanted = min(max(_SHARE // each, 1), max(trips // 2, 1))
+            # A loop that is worth it at another size only is the same code, and never cut at this one.
+            wanted = min(max(_SHARE // each, 1), max(trips // 2, 1)) if is_worth_it else 2 * trips
             node.grain = max(1 << wanted.bit_length() - 1, _least_grain(node))
             return True
         return self.block(node.body, True)
