@@ -17,7 +17,6 @@ from tracejit.errors import LostDerivativeError, ShapeError
     "f",
     [
         lambda x: float(x[0]) * x[0],
-        lambda x: x[0] * math.sin(x[0]),
         lambda x: x[0] * x[0].item(),
         lambda x: x[0] * x.tolist()[0],
     ],
@@ -27,6 +26,13 @@ def test_no_derivative_is_lost_in_a_python_number(f: Any) -> None:
         tj.grad(f)(np.ones(2))
     with pytest.raises(LostDerivativeError):
         tj.jvp(f, (np.ones(2),), (np.ones(2),))
+
+
+def test_math_has_derivatives() -> None:
+    x = np.array([0.3, 0.7])
+    np.testing.assert_allclose(
+        tj.grad(lambda x: x[0] * math.sin(x[0]))(x), [math.sin(0.3) + 0.3 * math.cos(0.3), 0]
+    )
 
 
 def test_values_without_a_derivative_are_python_numbers() -> None:
