@@ -13,6 +13,7 @@ from tests.lowering.test_regions import count_to, loop, normal, repeat
 from tracejit.lowering.loopir import Copy, For, Rotate, While
 from tracejit.ops.arithmetic import add, mul
 from tracejit.ops.compare import lt
+from tracejit.ops.index import dynamic_slice, dynamic_update_slice
 from tracejit.ops.shape import reshape, transpose
 from tracejit.ops.slices import slice, slice_update
 
@@ -135,6 +136,19 @@ def test_results_in_the_memory_of_arguments(name: str) -> None:
     for length in (2, 3):
         f = lambda *xs, length=length: loop(lambda c, _: (body(*c), None), list(xs), length=length)
         check(f, *carries(count), aliases={n: n for n in range(count)})
+
+
+@pytest.mark.parametrize("size", [3, N])
+def test_an_update_of_one_carry_over_another_that_it_reads(size: int) -> None:
+    """b's block gets a's elements first, so that what is read of b at the same places is read before that."""
+
+    def body(i: Any, a: Any, b: Any) -> list[Any]:
+        row = dynamic_slice(a, i, np.int64(0), sizes=(1, size))
+        return [dynamic_update_slice(b, mul(row, 2.0), i, np.int64(0)), b]
+
+    xs = normal(size, size), normal(size, size, seed=1)
+    check(lambda n, *xs: count_to(n, lambda i, c: body(i, *c), list(xs)), np.int64(3), *xs)
+    check(lambda n, *xs: count_to(n, lambda i, c: body(i, *c)[::-1], list(xs)), np.int64(3), *xs)
 
 
 def test_the_border_of_a_stencil_is_copied_and_nothing_else() -> None:

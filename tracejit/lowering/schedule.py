@@ -137,9 +137,13 @@ class Planner(Reads):
         out = eqn.outvars[0]
         if not out.aval.shape:
             self.demand(eqn.invars[base], group, ())
+        elif base is None:
+            self.claim(out, group)
         elif type(base) is not int:
+            group.writes = None  # filled before anything is read
             self.claim(out, group)
         elif not self.inherit(eqn.invars[base], self.plan.storage.setdefault(out, Storage()), group):
+            group.writes = None  # so is this one
             self.plan.copies[eqn] = {base: 0}
             self.claim(out, group)
 
