@@ -134,7 +134,7 @@ class LinearizeTrace(Trace):
             recipe = recipe_for(op, primals, tangents, params)
             given = [t for t in tangents if t is not None]
             # A user's rule may have given an array of zeros for a tangent.
-            if recipe is not None and all([type(t) is Var for t in given]):
+            if recipe is not None and all(type(t) is Var for t in given):
                 out, tangent = recipe(self.tape, user_source(), *primals, *given)
                 return out if tangent is None else LinearizeTracer(self, out, tangent)
         full = tuple(
