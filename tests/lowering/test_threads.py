@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -314,6 +315,23 @@ def test_a_child_has_a_pool_of_its_own() -> None:
     assert in_child(work)
     assert in_child(lambda: in_child(work) and work())
     assert np.array_equal(f(LARGE), want)
+
+
+HEAVY = tj.jit(heavy)
+
+
+def _work_of_a_process(n: int) -> tuple[bytes, int]:
+    return HEAVY(LARGE + n).tobytes(), threads.started()
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_processes_of_multiprocessing() -> None:
+    want = [HEAVY(LARGE + n).tobytes() for n in range(8)]
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        got = pool.map(_work_of_a_process, range(8), chunksize=1)
+    assert [bits for bits, _ in got] == want
+    assert {started for _, started in got} == {2}
 
 
 @needs_fork
