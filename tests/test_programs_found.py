@@ -338,3 +338,34 @@ def test_indices_computed_in_a_rule() -> None:
     for gradient in (tj.grad(lambda x: g(x[1])), tj.jit(tj.grad(lambda x: g(x[1])))):
         np.testing.assert_array_equal(gradient(x), want)
     assert want.tolist() == [0, 5]
+
+
+def test_traced_extents_of_views_with_steps() -> None:
+    def f(x: Any, slow: bool = False) -> Any:
+        part = x[::-2]
+
+        def body(i: Any, c: Any) -> Any:
+            c[i] += np.sum(part[:i] * 0.5) + np.sum(part[i:])
+            c[::2][i // 2 :] += 1
+            return c
+
+        if not slow:
+            return lax.fori_loop(0, 3, body, x * 1)
+        c = x * 1
+        for i in range(3):
+            c = body(i, c)
+        return c
+
+    x = np.arange(1.0, 6.0) ** 2
+    want = f(x, slow=True)
+    np.testing.assert_array_equal(f(x), want)
+    np.testing.assert_array_equal(tj.jit(f)(x), want)
+    slope = tj.grad(lambda x: np.sum(f(x, slow=True) ** 2))(x)
+    np.testing.assert_allclose(tj.jit(tj.grad(lambda x: np.sum(f(x) ** 2)))(x), slope, rtol=1e-14)
+
+
+def test_negative_powers_of_no_integers() -> None:
+    x = np.zeros((2, 0), np.int8)
+    assert tj.jit(lambda x: x**-1)(x).dtype == (x**-1).dtype == np.int8
+    with pytest.raises(ValueError):
+        tj.jit(lambda x: x**-1)(np.ones(2, np.int8))

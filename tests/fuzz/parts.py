@@ -138,6 +138,8 @@ def writing(e: Env) -> None:
     x = e.pick(low=1, own_only=True)
     y = e.pick() if e.rng.random() < 0.7 else number(e)
     mark = e.one_of("=", "=", "+=", "*=", "-=", "/=")
+    if mark in ("*=", "/=") and np.asarray(e.value(x)).dtype.kind == "c":
+        raise Refused  # NumPy's complex products round in more than one way
     if e.rng.random() < 0.15:
         text = e.one_of(
             f"{x}[{x} > {y}] = {number(e)}",
@@ -150,6 +152,8 @@ def writing(e: Env) -> None:
             f"{x} += {y}",
             f"{x} *= 2",
         )
+        if " > " in text and np.shape(e.value(x) > eval(y, dict(e.spaces[0]))) != np.shape(e.value(x)):
+            raise Refused  # NumPy does not look at the shape of an empty mask
     else:
         text = f"{x}[{index(e, x)}] {mark} {y}"
     accept(e, Line(text))

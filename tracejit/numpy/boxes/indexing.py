@@ -33,7 +33,7 @@ def extend(chain: tuple[View, ...], shape: Shape, items: list[Item]) -> tuple[Vi
     """The chain of the view `x[items]` of a view with `chain` and `shape`."""
     if chain and type(chain[-1]) is Region:
         region = chain[-1].indexed(items)
-        if region is not None:
+        if region is not None and not region.skips_some:
             return (*chain[:-1], region)
     region = Region.whole(shape).indexed(items)
     assert region is not None

@@ -98,6 +98,8 @@ def _small_power(x: Box, y: Any) -> Any:
     if n == 2 and x.aval.dtype.kind == "b" and not x.scalar:  # int8, which np.power does not give
         return TABLE["square"].operator(x)
     if d.kind in "iu" and n < 0:
+        if 0 in x.aval.shape:  # nothing to raise to a power
+            return None
         raise ValueError("Integers to negative integer powers are not allowed.")
     if abs(n) > 64 or d.kind == "b":
         return None

@@ -61,6 +61,11 @@ class Region(View):
         return all(type(s) is int for s in self.sizes)
 
     @property
+    def skips_some(self) -> bool:
+        """Whether steps and traced extents meet on an axis, which no one operation cuts out."""
+        return any(type(n) is not int and abs(s) != 1 for n, s in zip(self.sizes, self.steps, strict=True))
+
+    @property
     def is_whole(self) -> bool:
         """Whether every element of the parent is in the view, in whatever order."""
         return all(
