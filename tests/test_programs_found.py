@@ -369,3 +369,13 @@ def test_negative_powers_of_no_integers() -> None:
     assert tj.jit(lambda x: x**-1)(x).dtype == (x**-1).dtype == np.int8
     with pytest.raises(ValueError):
         tj.jit(lambda x: x**-1)(np.ones(2, np.int8))
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.int8, np.float32])
+@pytest.mark.parametrize("value", [-1, 300, 2**40, 1.5, True])
+def test_where_wraps_python_integers(dtype: Any, value: Any) -> None:
+    a = np.array([1, 0, 3], dtype)
+    want, got = np.where(a, a, value), tj.jit(lambda a: np.where(a, a, value))(a)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(tj.jit(lambda a: np.where(a > 1, value, a))(a), np.where(a > 1, value, a))

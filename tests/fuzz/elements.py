@@ -184,6 +184,8 @@ def cancels(e: Env, form: str, x: str, y: str) -> None:
         with np.errstate(all="ignore"):
             out = np.abs(eval(form.format(x="x", y="y"), space))
             most = np.abs(eval(form.format(x="np.abs(x)", y="np.abs(y)"), space))
+            if "cross" in form:  # which subtracts
+                most = np.abs(e.value(x)).max(initial=0) * np.abs(e.value(y)).max(initial=0)
     except Exception as error:  # of shapes that do not fit
         raise Refused from error
     if np.asarray(e.value(x)).dtype.kind in "fc" and np.any(out < 1e-6 * most):

@@ -85,6 +85,8 @@ def joining(e: Env) -> None:
 def index(e: Env, x: str) -> str:
     """An index of the array `x`."""
     n = np.shape(e.value(x))[0]
+    if not n:
+        raise Refused
     choices = [
         "0",
         "-1",
@@ -152,7 +154,7 @@ def writing(e: Env) -> None:
             f"{x} += {y}",
             f"{x} *= 2",
         )
-        if " > " in text and np.shape(e.value(x) > eval(y, dict(e.spaces[0]))) != np.shape(e.value(x)):
+        if " > " in text and 0 in np.shape(eval(y, dict(e.spaces[0]))):
             raise Refused  # NumPy does not look at the shape of an empty mask
     else:
         text = f"{x}[{index(e, x)}] {mark} {y}"

@@ -43,6 +43,8 @@ def where(
     if x is None or y is None:
         raise ArgumentError(name="where", problem="either both or neither of x and y should be given")
     d = result_type(x, y)
+    # NumPy wraps Python integers that the dtype does not hold, here alone.
+    x, y = (np.asarray(v).astype(d)[()] if type(v) is int and d.kind in "iu" else v for v in (x, y))
     parts = broadcast_operands("where", [truth(raw(condition)), convert(x, d), convert(y, d)])
     return wrap(ops.compare.select(*parts))
 
