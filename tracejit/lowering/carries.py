@@ -103,7 +103,7 @@ def _copied(inner: Jaxpr, owned: dict[Var, Storage], used: list[int], ends: dict
     """The carries that a body would copy away if their new values went into their own blocks."""
     needed = inline_calls(Jaxpr(inner.invars, inner.eqns, tuple(inner.outs[n] for n in used), inner.name))
     other = [Storage() if inner.outs[n].aval.shape else None for n in used]
-    plan = Planner(needed, owned, [ends.get(n, t) for n, t in zip(used, other, strict=True)]).run()
+    plan = Planner(needed, owned, [ends.get(n, t) for n, t in zip(used, other, strict=True)], True).run()
     return {v for g in plan.groups for v in g.preserve}
 
 

@@ -52,13 +52,14 @@ class Body(Scope):
         values: dict[Var, Any],
         owned: dict[Var, Storage],
         targets: list[Any],
+        nested: bool = False,
     ) -> None:
         super().__init__(ctx.k, values)
         jaxpr = inline_calls(jaxpr)
         self.ctx = ctx
         self.jaxpr = jaxpr
         self.targets = targets
-        self.plan: Plan = Planner(jaxpr, owned, targets).run()
+        self.plan: Plan = Planner(jaxpr, owned, targets, nested).run()
         self.order = {e: n for n, e in enumerate(jaxpr.eqns)}
         self.namer = Namer()
         for e in self.plan.cost:
@@ -66,7 +67,7 @@ class Body(Scope):
 
     def nested(self, jaxpr: Jaxpr, values: Any, owned: dict[Var, Storage], targets: list[Any]) -> Body:
         """A region's jaxpr as a body of the same program."""
-        return Body(self.ctx, jaxpr, values, owned, targets)
+        return Body(self.ctx, jaxpr, values, owned, targets, nested=True)
 
     def inline(self, eqn: Eqn) -> None:
         """Compute the results of an equation wherever they are read."""

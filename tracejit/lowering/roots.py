@@ -309,14 +309,30 @@ def _could_start(eqn: Eqn, operand: int, out: Var) -> bool:
 
 
 def started_from(jaxpr: Jaxpr, n: int) -> Var | None:
-    """The argument that output `n` is, or is an update of."""
+    """The argument that output `n` is, or is an update of, also by loops and conditionals inside."""
     producers = {v: e for e in jaxpr.eqns for v in e.outvars}
     a = jaxpr.outs[n]
     while type(a) is Var and a in producers:
-        eqn = producers[a]
-        base = eqn.op.kernel.base(eqn.params) if isinstance(eqn.op.kernel, Update) else None
-        a = eqn.invars[base] if type(base) is int else None
+        a = _updated(producers[a], a)
     return a if type(a) is Var and a in jaxpr.invars else None
+
+
+def _updated(eqn: Eqn, out: Var) -> Any:
+    """The operand that the output `out` of an equation is an update of, or None."""
+    kernel, params, n = eqn.op.kernel, eqn.params, eqn.outvars.index(out)
+    if isinstance(kernel, Update):
+        base = kernel.base(params)
+        return eqn.invars[base] if type(base) is int else None
+    if isinstance(kernel, ScanRegion) and n < params["carry"]:
+        return eqn.invars[int(params["length"] is None) + params["consts"] + n]
+    if isinstance(kernel, WhileRegion):
+        return eqn.invars[params["cond_consts"] + params["body_consts"] + n]
+    if isinstance(kernel, CondRegion):
+        for b in params["branches"]:
+            found = started_from(b, n)
+            if found is not None:
+                return eqn.invars[1 + b.invars.index(found)]
+    return None
 
 
 _PLANS: dict[type[Kernel], Callable[[Planner, Eqn], Group]] = {

@@ -28,9 +28,12 @@ _MAX_MEMBERS = 16  # stored values of one nest
 
 class Planner(Reads):
     """Plans one jaxpr without calls. `owned`: arguments whose storage may be overwritten;
-    `targets`: for every output the storage it must end in, None for 0-d ones."""
+    `targets`: for every output the storage it must end in, None for 0-d ones; `nested`: it is a region's.
+    What may fail midway never has storage that the caller sees, so that regions need not care."""
 
-    def __init__(self, jaxpr: Jaxpr, owned: dict[Var, Storage], targets: list[Storage | None]) -> None:
+    def __init__(
+        self, jaxpr: Jaxpr, owned: dict[Var, Storage], targets: list[Storage | None], nested: bool
+    ) -> None:
         super().__init__(jaxpr)
         self.owned = owned
         self.targets = targets
@@ -40,7 +43,7 @@ class Planner(Reads):
         self.latest: dict[Any, Group] = {}
         self.end = Group("end", -1)
         self.last_effect = self.end
-        self.visible = set(owned.values()) if "error" in jaxpr.effects else set()
+        self.visible = set(owned.values()) if "error" in jaxpr.effects and not nested else set()
         self.plan = Plan(self.groups, self.opaque, self.cost, self.constant)
 
     def run(self) -> Plan:
@@ -77,14 +80,17 @@ class Planner(Reads):
             if target is None:
                 continue
             local = a if type(a) is Var and a in self.producers else None
-            fails = local and target in self.visible and "error" in self.producers[local].effects  # midway
-            if local and local not in storage and not fails:
+            if local and local not in storage and not self._fails_midway(local, target):
                 storage[local] = target
                 self.forced.add(local)
             elif type(a) is not Var or self.owned.get(a) is not target:
                 self.plan.moves.append(n)
                 if local:
                     self.forced.add(local)
+
+    def _fails_midway(self, var: Var, storage: Storage) -> bool:
+        """Whether the caller would see half of `var` in `storage`."""
+        return storage in self.visible and "error" in self.producers[var].effects
 
     # -- limits: storage that is overwritten
 
@@ -123,6 +129,8 @@ class Planner(Reads):
             self.retire(atom, group)
             return True
         local = type(atom) is Var and atom in self.producers and atom not in self.plan.storage
+        if local and self._fails_midway(atom, storage):
+            local = False
         if local and all(g.position > group.position for g in self.demands.get(atom, {})):
             self.demand(atom, group, WHOLE)
             self.plan.storage[atom] = storage

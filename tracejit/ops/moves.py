@@ -134,9 +134,9 @@ def write_back(eqn: Any) -> Any:
 
 
 def write_twice(eqn: Any) -> Any:
-    """Of two writes to the same place the first is not needed."""
+    """Of two writes to the same place the first is not needed. (Where it is read in between, both are in place.)"""
     made = _made_by(eqn, 0, eqn.op.name)
-    if made is None or made.invars[1].aval != eqn.invars[1].aval:
+    if made is None or eqn.is_read(0) or made.invars[1].aval != eqn.invars[1].aval:
         return None
     same = same_atoms(made.invars[2:], eqn.invars[2:]) and _same_slices(made.params, eqn.params)
     return ("op", eqn.op, (made.invars[0], *eqn.invars[1:]), eqn.params) if same else None

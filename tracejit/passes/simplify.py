@@ -22,12 +22,25 @@ from tracejit.passes.rewrite import Env, Pass, alias, everywhere, splice
 _MAX_STEPS = 16  # rules that undo each other must not hang a compile
 
 
+class Makers(dict[Any, Eqn]):
+    """The equation that made each variable; `read` are the variables that the equations so far read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: set[Any] = set()
+
+    def add(self, eqn: Eqn) -> None:
+        """`eqn` is part of the program."""
+        self.update((v, eqn) for v in eqn.outvars)
+        self.read.update(a for a in eqn.invars if type(a) is Var)
+
+
 class View:
     """An equation as a simplification rule sees it."""
 
     __slots__ = ("_makers", "effects", "invars", "op", "outvars", "params")
 
-    def __init__(self, eqn: Eqn, makers: dict[Any, Eqn]) -> None:
+    def __init__(self, eqn: Eqn, makers: Makers) -> None:
         self.op = eqn.op
         self.invars = eqn.invars
         self.outvars = eqn.outvars
@@ -45,6 +58,10 @@ class View:
         eqn = self._makers.get(self.invars[n])
         return None if eqn is None else View(eqn, self._makers)
 
+    def is_read(self, n: int) -> bool:
+        """Whether an earlier equation reads operand `n`."""
+        return self.invars[n] in self._makers.read
+
     def literal(self, n: int) -> np.generic | None:
         """The value of operand `n` if it is a literal."""
         a = self.invars[n]
@@ -52,24 +69,25 @@ class View:
 
 
 def _simplify(jaxpr: Jaxpr) -> Jaxpr:
-    env, eqns, makers = Env(), list[Eqn](), dict[Any, Eqn]()
+    env, eqns, makers = Env(), list[Eqn](), Makers()
     for old in jaxpr.eqns:
         eqn = env.eqn(old)
         if isinstance(eqn.op.kernel, CondRegion) and isinstance(eqn.invars[0], Literal):
             first = len(eqns)
             alias(env, old.outvars, splice(chosen_branch(eqn), eqn.invars[1:], eqns))
-            makers.update((v, e) for e in eqns[first:] for v in e.outvars)
+            for e in eqns[first:]:
+                makers.add(e)
             continue
         done = _rewrite(_with_scalars(eqn, makers), makers)
         if isinstance(done, Eqn):
             eqns.append(done)
-            makers.update((v, done) for v in done.outvars)
+            makers.add(done)
         else:
             alias(env, old.outvars, done)
     return env.jaxpr(jaxpr, eqns)
 
 
-def _with_scalars(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn:
+def _with_scalars(eqn: Eqn, makers: Makers) -> Eqn:
     """An elementwise equation that reads numbers themselves, where it read arrays of one number everywhere.
 
     Its operands may be 0-d; one keeps the shape of the result."""
@@ -84,7 +102,7 @@ def _with_scalars(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn:
     return eqn.replace(invars=numbers)
 
 
-def _repeated(a: Atom, makers: dict[Any, Eqn]) -> Atom:
+def _repeated(a: Atom, makers: Makers) -> Atom:
     """The 0-d atom that `a` repeats, or `a` itself."""
     maker = makers.get(a)
     while (
@@ -102,7 +120,7 @@ def chosen_branch(eqn: Eqn) -> Jaxpr:
     return branches[min(max(int(eqn.invars[0].value), 0), len(branches) - 1)]  # type: ignore[union-attr]
 
 
-def _rewrite(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn | tuple[Atom, ...]:
+def _rewrite(eqn: Eqn, makers: Makers) -> Eqn | tuple[Atom, ...]:
     for _ in range(_MAX_STEPS):
         if isinstance(eqn.op.simplify, Sentinel):
             return eqn
@@ -113,7 +131,7 @@ def _rewrite(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn | tuple[Atom, ...]:
     return eqn
 
 
-def _first_match(eqn: Eqn, makers: dict[Any, Eqn]) -> Eqn | tuple[Atom, ...] | None:
+def _first_match(eqn: Eqn, makers: Makers) -> Eqn | tuple[Atom, ...] | None:
     view = View(eqn, makers)
     for rule in eqn.op.simplify:  # type: ignore[union-attr]
         new = rule(view)

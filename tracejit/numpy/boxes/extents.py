@@ -18,6 +18,7 @@ from tracejit.interpreters.linearize import TangentTrace
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import Dim, DimSize
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes import linear
 from tracejit.tracing import Box, current_trace, wrap
 
 Number = Any  # int, or a raw 0-d int64 value
@@ -47,7 +48,7 @@ def number(x: Any) -> Number:
         return int(value)
     raw = here(raw)
     if raw.aval.dtype == _I64:
-        return raw
+        return linear.canonical(raw)
     if raw.aval.dtype == _U64:  # too large for every axis stays so
         raw = memo("min", ops.arithmetic.minimum, raw, _U64.type(_I64_MAX))
     return memo("convert", ops.create.convert_element_type, raw, dtype=_I64)
@@ -85,7 +86,8 @@ def add(a: Number, b: Number) -> Number:
         a, b = b, a
     if type(b) is int and b == 0:
         return a
-    return memo("add", ops.arithmetic.add, _raw(a), _raw(b))
+    known = linear.known_sum(a, b, 1)
+    return linear.canonical(memo("add", ops.arithmetic.add, _raw(a), _raw(b))) if known is None else known
 
 
 def sub(a: Number, b: Number) -> Number:
@@ -96,7 +98,8 @@ def sub(a: Number, b: Number) -> Number:
         return 0
     if type(b) is int:
         return add(a, -b)
-    return memo("sub", ops.arithmetic.sub, _raw(a), _raw(b))
+    known = linear.known_sum(a, b, -1)
+    return linear.canonical(memo("sub", ops.arithmetic.sub, _raw(a), _raw(b))) if known is None else known
 
 
 def mul(a: Number, k: int) -> Number:
