@@ -358,3 +358,103 @@ def test_eager_transformations_capture_nothing():
 
     assert tj.grad(f)(2.0) == pytest.approx(1.01**50)
     assert seen == list(range(50))
+
+
+# ---------------------------------------------------------------- Python's integers
+
+
+def test_integers_that_may_outgrow_64_bits_stay_pythons():
+    def powers(x):
+        p = 1
+        for _ in range(80):
+            x = x + p
+            p = p * 2
+        return x
+
+    def fibonacci(x):
+        a, b = 0, 1
+        for _ in range(100):
+            a, b = b, a + b
+            x = x * 0.5 + a
+        return x
+
+    def branches(x):
+        p = 3
+        for i in range(70):
+            if i % 2 == 0:
+                p = p * 5
+            x = x + p
+        return x
+
+    for f in (powers, fibonacci, branches):
+        assert tj.jit(f)(1.0) == f(1.0)
+        assert "64 bits" in decisions(f, 1.0)[0]
+
+
+def test_integers_that_fit_are_native():
+    def congruence(x):
+        seed = 12345
+        for i in range(len(x)):
+            seed = (seed * 1103515245 + 12345) % 2147483648
+            x[i] = x[i] * seed / 2147483648
+        return x
+
+    def counting(x):
+        count = 0
+        for v in x:
+            count += 2
+            x[0] += v * count
+        return x, count
+
+    for f in (congruence, counting):
+        got, wanted = tj.jit(f)(X.copy()), f(X.copy())
+        np.testing.assert_array_equal(got[0], wanted[0])
+        assert "native loop of 8 steps" in decisions(f, X)[0]
+
+
+# ---------------------------------------------------------------- exceptions that the function catches
+
+
+def test_an_exception_that_the_function_may_catch_is_refused():
+    def f(x):
+        try:
+            if x < 0:
+                raise ValueError
+            return x
+        except ValueError:
+            return -x
+
+    assert "ValueError" in refused(BranchLeavesError, f, "if x", 2.0)
+
+
+def test_refusals_cannot_be_caught():
+    def f(x):
+        found = []
+        try:
+            if x < 0:
+                found.append(x)
+        except Exception:
+            return -x
+        return x
+
+    refused(BranchLeavesError, f, "if x", 2.0)
+
+
+def test_steps_of_ranges_may_be_traced():
+    def sieve(n):
+        prime = np.ones(50, dtype=bool)
+        for i in range(2, n):
+            if prime[i]:
+                for j in range(i * i, 50, i):
+                    prime[j] = False
+        return prime
+
+    np.testing.assert_array_equal(tj.jit(sieve)(50), sieve(50))
+
+    def unknown(n, step):
+        s = 0
+        for i in range(0, n, step):
+            s += i
+        return s
+
+    refused(TracedIterationError, unknown, "range(0", 5, 2)

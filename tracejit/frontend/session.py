@@ -38,6 +38,8 @@ class Session:
     def __init__(self, capture: Capture, rewrites: bool = True) -> None:
         self.capture = capture
         self.rewrites = rewrites
+        #: What can't be traced, if so far something was: the function itself may have caught the exception.
+        self.refusal: BaseException | None = None
         #: (`file:line`, what) of loops and branches: what was done with each, and why.
         self.decisions: dict[tuple[str, str], str] = {}
         self.guarded = capture.guarded
@@ -73,6 +75,8 @@ class Session:
                 if not self.guarded:
                     self.finish()  # effects before the exception have happened
                 raise
+            if self.refusal is not None:
+                raise self.refusal
             self.finish()
         return self.original(out)
 

@@ -14,7 +14,7 @@ from tracejit.control.branches import common_consts
 from tracejit.control.cond import cond_op
 from tracejit.control.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
-from tracejit.frontend.rewrite.decisions import capturing, decide, place
+from tracejit.frontend.rewrite.decisions import capturing, decide, place, refused
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import Spec
 from tracejit.frontend.rewrite.state import (
@@ -137,22 +137,22 @@ class _Choice:
                     value = block() if block is not None else None
                 except Exception as e:
                     if not getattr(e, "_tj_raised", False):
-                        self._explain(e)
-                        raise
+                        raise self._refused(e) from e
                     raised = e
                 names = {name: get(self.cells[name]) for name in self.keep}
                 outside = frozenset(n for n, x in names.items() if _is_outside(x, frame))
                 storages = {id(s): (s, s.value) for s in frame.written()}
             if frame.changed is not None and raised is None:
-                raise BranchLeavesError(
-                    problem=f"it changes the Python container or object `{frame.changed}`", where=self.where
-                )
+                problem = f"it changes the Python container or object `{frame.changed}`"
+                raise refused(BranchLeavesError(problem=problem, where=self.where))
         return _Branch(trace, names, storages, value, outside, raised)
 
-    def _explain(self, e: BaseException) -> None:
-        """An exception which no `raise` of the function's own threw: say that its branch may not be taken."""
-        if not isinstance(e, TracejitError) and hasattr(e, "add_note"):
-            e.add_note(f"raised while tracing a branch of the `{self.kind}` at {self.where}")
+    def _refused(self, e: Exception) -> Exception:
+        """What to raise for an exception in a branch that may not be taken, which no compiled check can raise."""
+        if isinstance(e, TracejitError):
+            return e
+        problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
+        return refused(BranchLeavesError(problem=problem, where=self.where))
 
     # -- both branches as one equation
 
@@ -236,7 +236,9 @@ class _Merged:
     def _refusal(self) -> VariableTypeError:
         a, b = map(describe, self.types)
         name = "the returned value" if self.name.startswith("_tj_value") else f"`{self.name}`"
-        return VariableTypeError(kind=self.choice.kind, name=name, a=a, b=b, where=self.choice.where)
+        error = VariableTypeError(kind=self.choice.kind, name=name, a=a, b=b, where=self.choice.where)
+        refused(error)
+        return error
 
     def rebuilt(self, values: Any) -> Any:
         leaves = [f.rebuilt(next(values), w) for f, w in zip(self.form.dynamic, self.weak, strict=True)]

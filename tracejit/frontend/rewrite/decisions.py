@@ -33,3 +33,11 @@ def reason_of(e: BaseException) -> str:
     return f"{text or type(e).__name__}" + (
         f" (at {line})" if line and type(e).__module__ != "builtins" else ""
     )
+
+
+def refused(error: Exception) -> Exception:
+    """`error`, which the session raises at its end even if the user's function catches it."""
+    session = capturing()
+    if session is not None and session.refusal is None:
+        session.refusal = error
+    return error

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import ops
 from tracejit.errors import TracedIterationError
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
 from tracejit.tracing import Box, box, current_trace
 
 Number = extents.Number
+_LEAST, _MOST = -(2**63), 2**63 - 1
 _zip: Any = builtins.zip
 _reversed: Any = builtins.reversed
 
@@ -48,23 +50,38 @@ class Part(Steps):
         return self.of.item(extents.add(extents.mul(k, self.stride), self.first))
 
 
-class RangeSteps(Steps):
-    """`range(start, stop, step)`; all may be traced but the step."""
+def _divided(a: Number, b: Number) -> Number:
+    """a // b for a positive b."""
+    if type(b) is int:
+        return extents.floordiv(a, b)
+    return extents.memo("floor_divide", ops.arithmetic.floor_divide, np.int64(a) if type(a) is int else a, b)
 
-    def __init__(self, start: Number, stop: Number, step: int) -> None:
-        span = extents.sub(stop, start) if step > 0 else extents.sub(start, stop)
-        size = abs(step)
-        super().__init__(extents.maximum(extents.floordiv(extents.add(span, size - 1), size), 0))
+
+def _times(k: Number, step: Number) -> Number:
+    """k * step."""
+    if type(step) is int or type(k) is int:
+        return extents.mul(k, step) if type(step) is int else extents.mul(step, k)
+    return extents.memo("mul", ops.arithmetic.mul, k, step)
+
+
+class RangeSteps(Steps):
+    """`range(start, stop, step)`; all may be traced, the step if its sign is known."""
+
+    def __init__(self, start: Number, stop: Number, step: Number) -> None:
+        up = extents.at_least(step, 1)
+        span = extents.sub(stop, start) if up else extents.sub(start, stop)
+        size = step if up else extents.sub(0, step)
+        super().__init__(extents.maximum(_divided(extents.add(span, extents.sub(size, 1)), size), 0))
         self.start, self.step = start, step
-        low = extents.least(start if step > 0 else extents.add(stop, 1))
-        high = extents.greatest(extents.add(stop, -1) if step > 0 else start)
-        self.bounds = None if low is None or high is None else (low, high)
+        low = extents.least(start if up else extents.add(stop, 1))
+        high = extents.greatest(extents.add(stop, -1) if up else start)
+        self.bounds = (_LEAST if low is None else low, _MOST if high is None else high)
 
     def item(self, k: Number) -> Any:
-        raw = extents.add(self.start, extents.mul(k, self.step))
+        raw = extents.add(self.start, _times(k, self.step))
         if type(raw) is int:
             return raw
-        if type(raw) is Var and self.bounds is not None and raw.trace is current_trace():
+        if type(raw) is Var and raw.trace is current_trace():
             low, high = self.bounds
             known = raw.bounds or self.bounds
             raw.bounds = (max(low, known[0]), max(low, min(high, known[1])))
@@ -173,11 +190,12 @@ def range_(*args: Any) -> Any:
             a.__index__()  # raises
     start, stop = args[:2] if len(args) > 1 else (0, *args)
     step = args[2] if len(args) > 2 else 1
-    if _is_unknown(step):
-        raise TracedIterationError(what="range(start, stop, step) with a traced step")
-    if int(step) == 0:
-        raise ValueError("range() arg 3 must not be zero")
-    return Lazy(RangeSteps(extents.number(start), extents.number(stop), int(step)), "range(...)")
+    by = extents.number(step)
+    if not extents.at_least(by, 1) and not extents.at_least(-1, by):
+        if type(by) is int:
+            raise ValueError("range() arg 3 must not be zero")
+        raise TracedIterationError(what="range(start, stop, step) with a step whose sign is not known")
+    return Lazy(RangeSteps(extents.number(start), extents.number(stop), by), "range(...)")
 
 
 def zip_(*args: Any, **kwargs: Any) -> Any:

@@ -14,7 +14,7 @@ from tracejit.control.scan import scan_op
 from tracejit.control.while_loop import while_op
 from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError
 from tracejit.frontend.rewrite import branches, conditions
-from tracejit.frontend.rewrite.decisions import capturing, decide, place, reason_of
+from tracejit.frontend.rewrite.decisions import capturing, decide, place, reason_of, refused
 from tracejit.frontend.rewrite.iterables import Steps, steps_of
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import NotNative, Permuted, Result, Spec, TypeChange
@@ -56,7 +56,7 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
         try:
             _native_for(steps, body, s)
         except NotNative as e:
-            raise refusal(e, body, s) from e
+            raise refused(refusal(e, body, s)) from e
         decide(session, body, s, "native loop of a traced number of steps")
     elif steps.count <= config.unroll:
         decide(session, body, s, f"unrolled: {_times(steps.count)}, which is short")
@@ -70,12 +70,14 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     items = iter(iterable)
     count = steps.count
     for peeled in range(MAX_PEELED):
+        before = session.refusal
         try:
             _native_for(steps.after(peeled), body, s, pure=True)
             rest = f", {peeled} of them before it" if peeled else ""
             decide(session, body, s, f"native loop of {count} steps{rest}")
             return
         except Exception as e:
+            session.refusal = before
             reason = e.reason if isinstance(e, NotNative) else reason_of(e)
             if not _may_settle(e, s) or peeled + 1 == MAX_PEELED:
                 break
@@ -143,14 +145,14 @@ def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False) -> None:
     stager = Stager(s, (body,), step, finish)
     position = Typed(Aval((), _I64), None if most is None else (0, max(most - 1, 0)))
     try:
-        result = stager.run(position)
+        result = stager.run(position, exact=pure)
     except Permuted as e:
         if s.stops or type(count) is not int:
             stager.permuted = True
         else:
             fold = e.fold
             stager.keep_arrays(e)
-        result = stager.run(position)
+        result = stager.run(position, exact=pure)
     if pure and result.pure_python:
         raise _PurePython
     if s.stops:
@@ -199,7 +201,7 @@ def _bind_while(body: Jaxpr, consts: list[Any], carry: list[Any]) -> list[Any]:
 def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
     """`while test(): body()`."""
     s = Spec(*spec)
-    session = capturing()
+    session: Any = capturing()
     tries = MAX_PEELED if session is not None else 0
     done = 0
     while True:
@@ -212,6 +214,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         if known is False:
             break
         if known is None or tries:
+            before = session.refusal
             try:
                 _native_while(go_on, test, body, s, must=known is None)
                 decide(
@@ -220,9 +223,10 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
                 return
             except Exception as e:
                 if known is None and isinstance(e, NotNative):
-                    raise refusal(e, body, s) from e
+                    raise refused(refusal(e, body, s)) from e
                 if known is None:
                     raise
+                session.refusal = before
                 tries = tries - 1 if _may_settle(e, s) else 0
                 reason = e.reason if isinstance(e, NotNative) else reason_of(e)
         body()
@@ -242,7 +246,7 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
 
     stager = Stager(s, (test, body), lambda _: body(), finish)
     stager.permuted = True
-    result = stager.run(Typed(Aval((), _I64)))
+    result = stager.run(Typed(Aval((), _I64)), exact=not must)
     if not isinstance(result.extra[0], Var):
         raise NotNative("its condition does not depend on traced values")
     if not must and result.pure_python:

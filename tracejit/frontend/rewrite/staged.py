@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.control.staging import convert
+from tracejit.frontend.rewrite.overflow import bounds_afterwards, outgrows
 from tracejit.frontend.rewrite.results import Carried, Entry, NotNative, Permuted, Result, Spec, TypeChange
 from tracejit.frontend.rewrite.state import (
     UNBOUND,
@@ -49,6 +50,7 @@ class Stager:
         self.finish = finish
         self.keep = [n for n in spec.keep if n in self.cells]
         self.anew = set(spec.anew)
+        self.bounds: list[Any] = []  # of the inputs, where they are known to stay inside
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
         self.storages = self._suspects()
@@ -62,8 +64,21 @@ class Stager:
                 found[id(x.storage)] = x.storage
         return list(found.values())
 
-    def run(self, position: Any) -> Result:
-        """The staged step; `position` has the aval and bounds of `k`. Raises NotNative."""
+    def run(self, position: Any, exact: bool = False) -> Result:
+        """The staged step; `position` has the aval and bounds of `k`. With `exact` Python's integers may not
+        outgrow 64 bits. Raises NotNative."""
+        result = self._settled(position)
+        name = outgrows(result) if exact else None
+        if name is not None and (known := bounds_afterwards(result)):
+            self.bounds = [known.get(v) for v in result.args[1:]]
+            result = self._settled(position)
+            name = outgrows(result)
+        if name is not None:
+            raise NotNative(f"Python's integers may outgrow 64 bits in it: `{name}`")
+        return result
+
+    def _settled(self, position: Any) -> Result:
+        """The step, staged again until its types settle."""
         for name, cell in self.cells.items():
             if hasattr(type(get(cell)), "__next__"):
                 raise NotNative(f"it may take items from the iterator `{name}`")
@@ -87,9 +102,8 @@ class Stager:
         inits = [x for e in entries.values() for x in e.inits]
         held = [s.value for s in self.storages]
         trace = StageTrace(current_trace(), self.spec.kind, eager_constants=True)
-        args = make_args(
-            trace, arg_avals([position, *inits, *held]), [position.bounds, *[None] * (len(inits) + len(held))]
-        )
+        rest = self.bounds or [None] * (len(inits) + len(held))
+        args = make_args(trace, arg_avals([position, *inits, *held]), [position.bounds, *rest])
         frame = Frame(trace, self.cells)
         with new_trace(trace):
             with frame:
