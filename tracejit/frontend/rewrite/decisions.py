@@ -41,3 +41,13 @@ def refused(error: Exception) -> Exception:
     if session is not None and session.refusal is None:
         session.refusal = error
     return error
+
+
+def refusal_so_far(session: Any) -> Any:
+    """What was refused before a loop is tried."""
+    return session.refusal
+
+
+def forget_refusal(session: Any, before: Any) -> None:
+    """A loop that could not be native is unrolled: what was refused in it does not count."""
+    session.refusal = before

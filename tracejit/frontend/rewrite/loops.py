@@ -14,7 +14,15 @@ from tracejit.control.scan import scan_op
 from tracejit.control.while_loop import while_op
 from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError
 from tracejit.frontend.rewrite import branches, conditions
-from tracejit.frontend.rewrite.decisions import capturing, decide, place, reason_of, refused
+from tracejit.frontend.rewrite.decisions import (
+    capturing,
+    decide,
+    forget_refusal,
+    place,
+    reason_of,
+    refusal_so_far,
+    refused,
+)
 from tracejit.frontend.rewrite.iterables import Steps, steps_of
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import NotNative, Permuted, Result, Spec, TypeChange
@@ -70,14 +78,14 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     items = iter(iterable)
     count = steps.count
     for peeled in range(MAX_PEELED):
-        before = session.refusal
+        before = refusal_so_far(session)
         try:
             _native_for(steps.after(peeled), body, s, pure=True)
             rest = f", {peeled} of them before it" if peeled else ""
             decide(session, body, s, f"native loop of {count} steps{rest}")
             return
         except Exception as e:
-            session.refusal = before
+            forget_refusal(session, before)
             reason = e.reason if isinstance(e, NotNative) else reason_of(e)
             if not _may_settle(e, s) or peeled + 1 == MAX_PEELED:
                 break
@@ -214,7 +222,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         if known is False:
             break
         if known is None or tries:
-            before = session.refusal
+            before = refusal_so_far(session)
             try:
                 _native_while(go_on, test, body, s, must=known is None)
                 decide(
@@ -226,7 +234,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
                     raise refused(refusal(e, body, s)) from e
                 if known is None:
                     raise
-                session.refusal = before
+                forget_refusal(session, before)
                 tries = tries - 1 if _may_settle(e, s) else 0
                 reason = e.reason if isinstance(e, NotNative) else reason_of(e)
         body()
