@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import array
+import collections
 import copy
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -273,6 +276,108 @@ def deleted(x):
         t = x[i]
         x[i] = t + 1
         del t
+    return x
+
+
+# ---------------------------------------------------------------- names that not every step assigns
+
+
+@case((X, 40), (X, 2), (X, 1))
+def assigned_in_some_steps(x, n):
+    for i in range(n):
+        if i % 7 == 0:
+            most, where = x.max(), i
+        x = x * 0.9
+    return x, most, where
+
+
+@case((X, 23))
+def assigned_after_continue(x, n):
+    for i in range(n):
+        if i % 2:
+            continue
+        last = x[i % 10] + i
+    return last
+
+
+@case((X,), (X[:3],))
+def assigned_in_some_steps_of_while(x):
+    i = 0
+    while x.sum() * x.sum() > 0.5:
+        if i % 3 == 0:
+            seen = x.copy()
+            seen[0] = i
+        x, i = x * 0.8, i + 1
+    return seen, i
+
+
+@case((N,), (N[::-1],))
+def assigned_in_an_inner_loop(n):
+    for k in n:
+        for j in range(k - 3):
+            last = j * k
+    return last
+
+
+# ---------------------------------------------------------------- state that names do not show
+
+
+class Slots:
+    __slots__ = ("n",)
+
+    def __init__(self):
+        self.n = 0
+
+    def __call__(self):
+        self.n += 1
+        return self.n
+
+
+class Items(list):
+    pass
+
+
+@case((X,))
+def objects_with_slots(x):
+    count = Slots()
+    for _ in range(30):
+        x = x + count()
+    return x
+
+
+@case((X,))
+def containers_of_own_classes(x):
+    items, counts = Items(), collections.Counter()
+    for i in range(30):
+        items.append(i)
+        counts[i % 3] += 1
+        x = x + len(items) * counts[0]
+    return x
+
+
+@case((X,))
+def iterators_in_containers(x):
+    held = [iter(range(100))]
+    for _ in range(30):
+        x = x + next(held[0])
+    return x
+
+
+@case((X,))
+def bytes_and_machine_arrays(x):
+    a, b = bytearray(3), array.array("d", [0.0])
+    for _ in range(30):
+        a[0] += 1
+        b[0] += 1
+        x = x + a[0] * b[0]
+    return x
+
+
+@case((X,))
+def random_generators(x):
+    made = np.random.default_rng(0), np.random.RandomState(1), random.Random(2)
+    for _ in range(30):
+        x = x + made[0].normal(size=10) + made[1].rand() + made[2].random()
     return x
 
 

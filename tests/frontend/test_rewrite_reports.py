@@ -236,6 +236,19 @@ def test_a_branch_that_changes_a_container():
     assert "`found`" in refused(BranchLeavesError, f, "if", 2.0)
 
 
+def test_state_behind_pythons_back_in_branches():
+    def draws(x):
+        rng = np.random.default_rng(0)
+        return x + rng.normal() if x > 0 else x - rng.normal()
+
+    def takes(x):
+        held = [iter(range(5))]
+        return x + next(held[0]) if x > 0 else x
+
+    assert "`rng`" in refused(BranchLeavesError, draws, "if", 2.0)
+    assert "iterator `held`" in refused(BranchLeavesError, takes, "if", 2.0)
+
+
 def test_a_traced_range_outside_of_for():
     refused(TracedIterationError, lambda n: list(range(n)), "list(range(n))", 3)
 

@@ -127,11 +127,12 @@ class CapturedWriteError(TracejitError, RuntimeError):
 
 
 class RandomStateError(TracejitError, TypeError):
-    """Numbers of NumPy's global random state inside a jitted function would be drawn once, while tracing."""
+    """Numbers of a random generator of outside would be drawn once, while a jitted function is traced."""
 
     code = "TJ122"
     cause = (
-        "{function} draws from NumPy's global random state, which a compiled program cannot do at every call."
+        "{function} draws from a random generator that lives on outside of the function, which a compiled program "
+        "cannot do at every call."
     )
     remedies = (
         "draw the numbers outside and pass them as an argument",

@@ -96,6 +96,8 @@ def _is_library_class(cls: type) -> bool:
     top = _top(cls.__module__)
     if top in FOLLOW or top == "__main__":
         return False
+    if top.startswith("_cython_"):  # the classes of Cython's functions and methods
+        return True
     module = sys.modules.get(cls.__module__)
     if module is None or not isinstance(module, types.ModuleType):
         return False

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import user_location
+from tracejit.errors import RandomStateError, user_location
 from tracejit.frontend import (
     active,
     builtins_,
@@ -28,6 +28,7 @@ from tracejit.frontend.checks import Check, array_type
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.origins import impure_origin, is_library_module
 from tracejit.frontend.paths import Node, root
+from tracejit.frontend.randoms import Drawn
 from tracejit.frontend.scopes import GuardedGlobals
 from tracejit.tracing import Box, CapturedArray
 
@@ -55,6 +56,7 @@ class Session:
         self._main: str | None = None
         self._noted: set[str] = set()
         self.watched: dict[int, Any] = {}
+        self.generators = Drawn()
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 
     # ---- running -------------------------------------------------------------------------------
@@ -86,6 +88,9 @@ class Session:
             scope.finish()
         functions.finish_cells(self)
         containers.finish_containers(self)
+        drawn = self.generators.restore()
+        if drawn is not None:
+            raise RandomStateError(function=drawn)
 
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
@@ -178,6 +183,8 @@ class Session:
             return ours
         if is_library_module(value):
             if impure_origin(value):
+                if self.guarded:
+                    self.generators.enter(str(node), value)
                 self.note(str(node), value, "its functions run once, while tracing; their results are kept")
             return value
         known = self.known(value)
@@ -274,6 +281,8 @@ class Session:
 
     def from_library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
         """List something of a library that may keep state of its own."""
+        if self.guarded:
+            self.generators.enter(str(node), value)
         if impure_origin(value):
             self.note(str(node), value, "it runs once, while tracing; its result is kept")
         elif not isinstance(value, _STATELESS) and not _is_ours(value):

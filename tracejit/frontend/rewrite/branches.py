@@ -14,22 +14,11 @@ from tracejit.control.branches import common_consts
 from tracejit.control.cond import cond_op
 from tracejit.control.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
+from tracejit.frontend.rewrite.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.decisions import capturing, decide, place, refused
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import Spec
-from tracejit.frontend.rewrite.state import (
-    UNBOUND,
-    Form,
-    Frame,
-    Leaf,
-    cells_of,
-    describe,
-    get,
-    promoted,
-    put,
-    read_only,
-    zeros_like,
-)
+from tracejit.frontend.rewrite.state import Form, Frame, Leaf, describe, promoted, read_only, zeros_like
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -142,10 +131,19 @@ class _Choice:
                 names = {name: get(self.cells[name]) for name in self.keep}
                 outside = frozenset(n for n, x in names.items() if _is_outside(x, frame))
                 storages = {id(s): (s, s.value) for s in frame.written()}
-            if frame.changed is not None and raised is None:
-                problem = f"it changes the Python container or object `{frame.changed}`"
-                raise refused(BranchLeavesError(problem=problem, where=self.where))
+            if raised is None:
+                self._refuse_changes(frame)
         return _Branch(trace, names, storages, value, outside, raised)
+
+    def _refuse_changes(self, frame: Frame) -> None:
+        iterators = frame.containers.iterators
+        if frame.changed is not None:
+            problem = f"it changes the Python container or object `{frame.changed}`"
+        elif iterators:
+            problem = f"it may take items from the iterator `{iterators[0]}`"
+        else:
+            return
+        raise refused(BranchLeavesError(problem=problem, where=self.where))
 
     def _refused(self, e: Exception) -> Exception:
         """What to raise for an exception in a branch that may not be taken, which no compiled check can raise."""

@@ -14,6 +14,7 @@ from tracejit.control.scan import scan_op
 from tracejit.control.while_loop import while_op
 from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError
 from tracejit.frontend.rewrite import branches, conditions
+from tracejit.frontend.rewrite.cells import cells_of, get
 from tracejit.frontend.rewrite.decisions import (
     capturing,
     decide,
@@ -27,7 +28,6 @@ from tracejit.frontend.rewrite.iterables import Steps, steps_of
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import NotNative, Permuted, Result, Spec, TypeChange
 from tracejit.frontend.rewrite.staged import Stager
-from tracejit.frontend.rewrite.state import cells_of, get
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.numpy.boxes import extents

@@ -87,8 +87,9 @@ def shared(nodes: list[ast.stmt]) -> set[str]:
 class Liveness:
     """Names needed after each loop and branch, and at the head of each loop.
 
-    `after[id(node)]`, `head[id(node)]`: for `If`, `For` and `While` nodes. `elsewhere`: names of an outer
-    function, which are needed always.
+    `after[id(node)]`, `head[id(node)]`: for `If`, `For` and `While` nodes. `through[id(node)]`: names whose
+    value a step of the loop may read or leave as it is. `elsewhere`: names of an outer function, which are needed
+    always.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Liveness:
     ) -> None:
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
+        self.through: dict[int, Names] = {}
         self.stops = stops
         self.always = frozenset(kept(body)).union(elsewhere)
         self.block(body, self.always)
@@ -151,6 +153,7 @@ class Liveness:
             head |= into
         self._around = before
         self._note(self.head, s, head)
+        self._note(self.through, s, into)
         return head if isinstance(s, ast.While) else head | read([s.iter])
 
     def _note(self, where: dict[int, Names], node: ast.AST, names: Names) -> None:

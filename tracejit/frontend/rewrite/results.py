@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.control.staging import convert
-from tracejit.frontend.rewrite.state import Form, put, read_only
+from tracejit.frontend.rewrite.cells import put
+from tracejit.frontend.rewrite.state import Form, read_only
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -29,6 +30,7 @@ class Spec(NamedTuple):
     written: tuple[str, ...]
     stops: tuple[str, ...]
     globals: tuple[str, ...]
+    through: tuple[str, ...]
 
 
 class NotNative(Exception):

@@ -8,20 +8,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.control.staging import convert
+from tracejit.frontend.rewrite.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.overflow import bounds_afterwards, outgrows
 from tracejit.frontend.rewrite.results import Carried, Entry, NotNative, Permuted, Result, Spec, TypeChange
-from tracejit.frontend.rewrite.state import (
-    UNBOUND,
-    Form,
-    Frame,
-    Leaf,
-    cells_of,
-    get,
-    is_array,
-    promoted,
-    put,
-    zeros_like,
-)
+from tracejit.frontend.rewrite.state import Form, Frame, Leaf, is_array, promoted, zeros_like
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
@@ -53,6 +43,7 @@ class Stager:
         self.bounds: list[Any] = []  # of the inputs, where they are known to stay inside
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
+        self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.storages = self._suspects()
 
     def _suspects(self) -> list[Storage]:
@@ -79,9 +70,6 @@ class Stager:
 
     def _settled(self, position: Any) -> Result:
         """The step, staged again until its types settle."""
-        for name, cell in self.cells.items():
-            if hasattr(type(get(cell)), "__next__"):
-                raise NotNative(f"it may take items from the iterator `{name}`")
         for _ in range(MAX_STAGINGS):
             result = self._once(position)
             if result is not None:
@@ -107,6 +95,8 @@ class Stager:
         frame = Frame(trace, self.cells)
         with new_trace(trace):
             with frame:
+                if frame.containers.iterators:
+                    raise NotNative(f"it may take items from the iterator `{frame.containers.iterators[0]}`")
                 objects = self._enter(frame, entries, args)
                 inputs = {
                     id(s): (v, x) for s, v, x in zip(self.storages, args[1 + len(inits) :], held, strict=True)
@@ -129,14 +119,15 @@ class Stager:
 
     def _entry(self, name: str) -> Entry:
         value = get(self.cells[name])
-        if value is UNBOUND or (is_array(value) and name not in self.anew):
+        first = self.first.get(name)
+        if first is None and (value is UNBOUND or (is_array(value) and name not in self.anew)):
             return Entry(value, None)
-        form = Form(value)
+        form = first or Form(value)
         known = self.types.get(name)
         inits, weak = [], []
         for n, leaf in enumerate(form.dynamic):
             dtype, w = known[n] if known else (aval_of(leaf.raw).dtype, leaf.weak)
-            inits.append(convert(leaf.raw, dtype))
+            inits.append(convert(leaf.raw if first is None else zeros_like(static(name, leaf)), dtype))
             weak.append(w)
         return Entry(value, form, inits, weak)
 
@@ -187,6 +178,9 @@ class Stager:
                 continue
             form = Form(x)
             weak = [leaf.weak for leaf in form.dynamic]
+            if e.form is None and name in self.spec.through:
+                self.first[name] = form
+                again = True
             if e.form is not None:
                 again |= self._widen(name, e, form, weak)
             changed[name] = form, weak

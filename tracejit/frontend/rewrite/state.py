@@ -5,7 +5,6 @@ A `Frame` lets a block run under a staging trace and puts everything back afterw
 
 from __future__ import annotations
 
-import collections
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -14,41 +13,12 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.errors import NotAnArrayError, UnknownDtypeError
+from tracejit.frontend.rewrite.cells import UNBOUND, get, put
+from tracejit.frontend.rewrite.held import Containers
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.tracing import Box, Storage, View, box, to_raw
-
-#: What the cell of a name holds that is not assigned.
-UNBOUND: Any = type("Unbound", (), {"__repr__": lambda self: "unbound"})()
-_PLAIN = (list, dict, set, collections.deque, collections.defaultdict, collections.OrderedDict)
-#: Containers are looked into so deep, for what a block changed in them.
-DEPTH = 4
-
-
-def cells_of(*functions: Any) -> dict[str, types.CellType]:
-    """The cells of the names that blocks (None: an empty one) share with the function around them."""
-    found: dict[str, types.CellType] = {}
-    for f in functions:
-        if f is not None:
-            found.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-    return found
-
-
-def get(cell: types.CellType) -> Any:
-    """What the cell holds, or UNBOUND."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNBOUND
-
-
-def put(cell: types.CellType, value: Any) -> None:
-    """Let the cell hold `value`; UNBOUND empties it."""
-    if value is not UNBOUND:
-        cell.cell_contents = value
-    elif get(cell) is not UNBOUND:
-        del cell.cell_contents
 
 
 def raw_of(x: Any) -> Any:
@@ -187,82 +157,6 @@ class Frame:
         for name, cell in self.cells.items():
             put(cell, self.before[name])
         self.changed = self.containers.restore()
-
-
-class Containers:
-    """Lists, dicts, sets, objects and variables of functions as they were, with what they held."""
-
-    def __init__(self, names: dict[str, Any], known: Iterable[types.CellType] = ()) -> None:
-        self.seen: dict[int, tuple[str, Any, Any]] = {}
-        self.known = {id(cell) for cell in known}
-        for name, value in names.items():
-            self._look(name, value, DEPTH)
-
-    def _look(self, name: str, x: Any, depth: int) -> None:
-        if not depth or id(x) in self.seen or id(x) in self.known:
-            return
-        if type(x) is tuple:
-            inner: Any = x
-        elif isinstance(x, types.MethodType):
-            inner = (x.__self__, x.__func__)
-        elif type(x) is types.FunctionType:
-            inner = x.__closure__ or ()
-        else:
-            inner = _held(x)
-            if inner is None:
-                return
-            self.seen[id(x)] = name, x, inner
-        for y in inner.values() if isinstance(inner, dict) else inner:
-            self._look(name, y, depth - 1)
-
-    def restore(self) -> str | None:
-        """Undo what was changed; the name through which it was found, if anything was."""
-        found = None
-        for name, x, held in self.seen.values():
-            now = _held(x)
-            if not _identical(now, held):
-                _refill(x, held)
-                found = found or name
-        return found
-
-
-def _held(x: Any) -> Any:
-    """A copy of what a container, a cell or a user's object holds; None for what holds nothing that can change."""
-    if type(x) is types.CellType:
-        return [get(x)]
-    if type(x) in _PLAIN:
-        return dict(x) if isinstance(x, dict) else list(x)
-    if isinstance(x, (types.ModuleType, type)) or _is_library(type(x)):
-        return None
-    try:
-        names = object.__getattribute__(x, "__dict__")
-    except (AttributeError, TypeError):
-        return None
-    return dict(names) if type(names) is dict else None
-
-
-def _is_library(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] in ("builtins", "tracejit", "numpy", "functools")
-
-
-def _identical(a: Any, b: Any) -> bool:
-    if len(a) != len(b):
-        return False
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(a[k] is b[k] for k in b)
-    return all(x is y for x, y in zip(a, b, strict=True))
-
-
-def _refill(x: Any, held: Any) -> None:
-    if type(x) is types.CellType:
-        put(x, held[0])
-        return
-    target = x if type(x) in _PLAIN else object.__getattribute__(x, "__dict__")
-    target.clear()
-    if isinstance(target, (list, collections.deque)):
-        target.extend(held)
-    else:
-        target.update(held)
 
 
 def zeros_like(raw: Any) -> Any:

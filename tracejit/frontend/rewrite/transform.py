@@ -113,7 +113,7 @@ class _Function(ast.NodeTransformer):
         head = self.where.head[id(s)]
         names = assigned([*s.body, s.target])
         take = at(ast.Assign([s.target], ast.Name("_tj_item", ast.Load())), s)
-        spec = self._spec("for", s, names, head, [take, *s.body])
+        spec = self._spec("for", s, names, head, [take, *s.body], self.where.through[id(s)])
         body = self._nested("body", [take, *self.block(s.body)], names, s, item=True)
         return self._call("loop", s, [self.visit(s.iter), body], spec)
 
@@ -122,7 +122,7 @@ class _Function(ast.NodeTransformer):
             return self.generic_visit(s)
         head = self.where.head[id(s)]
         names = assigned([*s.body, s.test])
-        spec = self._spec("while", s, names, head, s.body)
+        spec = self._spec("while", s, names, head, s.body, self.where.through[id(s)])
         result = at(ast.Return(self.visit(s.test)), s.test)
         test = self._nested("test", [result], names, s)
         body = self._nested("body", self.block(s.body), names, s)
@@ -262,13 +262,15 @@ class _Function(ast.NodeTransformer):
         args = [ast.Constant(None) if a is None else a for a in args]
         return [*before, at(ast.Expr(_hook(hook, *args, _constant(spec))), s)]
 
-    def _spec(self, kind: str, s: Any, names: set[str], live: Any, body: list[Any]) -> tuple[Any, ...]:
+    def _spec(
+        self, kind: str, s: Any, names: set[str], live: Any, body: list[Any], through: Any = frozenset()
+    ) -> tuple[Any, ...]:
         """(kind, line, names kept, names bound anew, names of arrays that may be written, flags that stop
-        the loop, names of globals assigned, jumps)."""
+        the loop, names of globals assigned, names that a step may leave as they are)."""
         keep = (names - self.globals) & live | self.shared
         anew = (_rebound(body) | self.shared) & keep
         stops = self.stops.get(id(s), ())
-        order = (keep, anew, _written(body) - self.globals, stops, names & self.globals)
+        order = (keep, anew, _written(body) - self.globals, stops, names & self.globals, keep & through)
         return (kind, s.lineno, *(tuple(sorted(x)) for x in order))
 
 

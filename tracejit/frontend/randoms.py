@@ -1,0 +1,72 @@
+"""Random generators: objects that every draw changes, behind Python's back."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import sys
+from typing import Any
+
+
+def is_generator(x: Any) -> bool:
+    """Whether `x` is a random generator of NumPy's or Python's."""
+    if isinstance(x, random.Random):
+        return type(x).getstate is random.Random.getstate
+    if not type(x).__module__.startswith("numpy.random"):
+        return False
+    made = sys.modules["numpy.random"]
+    return isinstance(x, (made.Generator, made.RandomState, made.BitGenerator))
+
+
+def generator_of(x: Any) -> Any:
+    """The generator that `x` is, or is a method of; that of the module `random`; or None."""
+    if x is random:
+        return random._inst  # type: ignore[attr-defined]
+    owner = x if is_generator(x) else getattr(x, "__self__", None)
+    return owner if owner is not None and is_generator(owner) else None
+
+
+class Drawn:
+    """Random generators of outside, each with its name and its state when it was first seen."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, tuple[str, Any, bytes]] = {}
+
+    def enter(self, name: str, x: Any) -> None:
+        """Remember the generator that `x` draws from, if it does."""
+        generator = generator_of(x)
+        if generator is not None and id(generator) not in self.seen:
+            self.seen[id(generator)] = name, generator, state_of(generator)
+
+    def restore(self) -> str | None:
+        """Undo what was drawn; the name of a generator from which something was."""
+        found = None
+        for name, generator, state in self.seen.values():
+            if state_of(generator) != state:
+                restore(generator, state)
+                found = found or name
+        return found
+
+
+def state_of(x: Any) -> bytes:
+    """What the next draws of a generator depend on."""
+    return pickle.dumps(_read(x))
+
+
+def restore(x: Any, state: bytes) -> None:
+    """Let the generator draw again what it drew after `state_of` gave `state`."""
+    held = pickle.loads(state)
+    if isinstance(x, random.Random):
+        x.setstate(held)
+    elif hasattr(x, "set_state"):
+        x.set_state(held)
+    else:
+        getattr(x, "bit_generator", x).state = held
+
+
+def _read(x: Any) -> Any:
+    if isinstance(x, random.Random):
+        return x.getstate()
+    if hasattr(x, "get_state"):
+        return x.get_state(legacy=False)
+    return getattr(x, "bit_generator", x).state

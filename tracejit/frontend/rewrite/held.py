@@ -1,0 +1,181 @@
+"""What containers, objects, functions and generators hold, so that a block's changes can be undone."""
+
+from __future__ import annotations
+
+import array
+import collections
+import io
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tracejit.frontend import randoms
+from tracejit.frontend.rewrite.cells import UNBOUND, get, put
+
+#: Classes of containers, whose own methods read and refill those that derive from them.
+_CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
+_BYTES = (bytearray, array.array)
+#: Containers are looked into so deep, for what a block changed in them.
+DEPTH = 4
+
+
+class Containers:
+    """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
+    held. `iterators`: names of iterators among it, and of what holds them; these can't be put back."""
+
+    def __init__(self, names: dict[str, Any], known: Iterable[types.CellType] = ()) -> None:
+        self.seen: dict[int, tuple[str, Any, _Held]] = {}
+        self.known = {id(cell) for cell in known}
+        self.iterators: list[str] = []
+        for name, value in names.items():
+            self._look(name, value, DEPTH)
+
+    def _look(self, name: str, x: Any, depth: int) -> None:
+        if not depth or id(x) in self.seen or id(x) in self.known:
+            return
+        if type(x) is tuple:
+            inner: Iterable[Any] = x
+        elif isinstance(x, types.MethodType):
+            inner = (x.__self__, x.__func__)
+        elif type(x) is types.FunctionType:
+            inner = x.__closure__ or ()
+        elif hasattr(type(x), "__next__"):
+            if depth == DEPTH or not isinstance(x, io.IOBase):  # many objects hold a file
+                self.iterators.append(name)
+            return
+        else:
+            held = _Held(x)
+            if held.empty:
+                return
+            self.seen[id(x)] = name, x, held
+            inner = held.values()
+        for y in inner:
+            self._look(name, y, depth - 1)
+
+    def restore(self) -> str | None:
+        """Undo what was changed; the name through which it was found, if anything was."""
+        found = None
+        for name, x, held in self.seen.values():
+            if not held.same(_Held(x)):
+                held.refill(x)
+                found = found or name
+        return found
+
+
+class _Held:
+    """What `x` holds: as a container, in its `__dict__`, in slots, in a cell, or as a generator's state."""
+
+    __slots__ = ("cell", "items", "names", "slots", "state")
+
+    def __init__(self, x: Any) -> None:
+        self.items: Any = None
+        self.names: dict[str, Any] | None = None
+        self.slots: dict[Any, Any] = {}
+        self.cell: list[Any] = [get(x)] if type(x) is types.CellType else []
+        self.state: bytes | None = None
+        base = _base_of(x)
+        if base is not None:
+            self.items = _items(base, x)
+        elif randoms.is_generator(x):
+            self.state = randoms.state_of(x)
+        elif isinstance(x, _BYTES):
+            self.state = bytes(x)
+        if not isinstance(x, (types.ModuleType, type)) and not _is_library(type(x)):
+            self.names = _names(x)
+            self.slots = {d: _slot(d, x) for d in _descriptors(type(x))}
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing in it can change."""
+        return (
+            self.items is None and self.names is None and self.state is None and not (self.slots or self.cell)
+        )
+
+    def values(self) -> Iterator[Any]:
+        """What it holds."""
+        for part in (self.items, self.names, self.slots, self.cell):
+            if part is not None:
+                yield from part.values() if isinstance(part, dict) else part
+
+    def same(self, other: _Held) -> bool:
+        """Whether both hold the same objects."""
+        return self.state == other.state and all(
+            _identical(getattr(self, part), getattr(other, part))
+            for part in ("items", "names", "slots", "cell")
+        )
+
+    def refill(self, x: Any) -> None:
+        """Let `x` hold this again."""
+        if self.cell:
+            put(x, self.cell[0])
+            return
+        base: Any = _base_of(x)
+        if base is not None:
+            base.clear(x)
+            fill = base.extend if base in (list, collections.deque) else base.update
+            fill(x, self.items)
+        if isinstance(x, _BYTES):
+            del x[:]
+            x.extend(self.state or b"") if isinstance(x, bytearray) else x.frombytes(self.state or b"")
+        elif self.state is not None:
+            randoms.restore(x, self.state)
+        if self.names is not None:
+            held = object.__getattribute__(x, "__dict__")
+            held.clear()
+            held.update(self.names)
+        for d, value in self.slots.items():
+            if value is not UNBOUND:
+                d.__set__(x, value)
+            elif _slot(d, x) is not UNBOUND:
+                d.__delete__(x)
+
+
+def _base_of(x: Any) -> Any:
+    """The class of containers that `x` is one of, or None."""
+    if type(x).__module__.partition(".")[0] in ("tracejit", "numpy"):
+        return None
+    return next((base for base in _CONTAINERS if isinstance(x, base)), None)
+
+
+def _items(base: Any, x: Any) -> Any:
+    return dict(base.items(x)) if issubclass(base, dict) else list(base.__iter__(x))
+
+
+def _is_library(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in ("builtins", "tracejit", "numpy", "functools")
+
+
+def _names(x: Any) -> dict[str, Any] | None:
+    try:
+        names = object.__getattribute__(x, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+    return dict(names) if type(names) is dict else None
+
+
+def _descriptors(cls: type) -> list[Any]:
+    """The slots that a class declares."""
+    return [
+        d
+        for base in cls.__mro__
+        if "__slots__" in vars(base)
+        for name, d in vars(base).items()
+        if type(d) is types.MemberDescriptorType and not name.startswith("_tj_")
+    ]
+
+
+def _slot(descriptor: Any, x: Any) -> Any:
+    try:
+        return descriptor.__get__(x)
+    except AttributeError:
+        return UNBOUND
+
+
+def _identical(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    if len(a) != len(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(a[k] is b[k] for k in b)
+    return all(x is y for x, y in zip(a, b, strict=True))
