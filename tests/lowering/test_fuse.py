@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.lowering.programs import Maker
 from tests.lowering.running import (
     check,
@@ -495,3 +496,20 @@ def test_lowering_time_is_linear():
     lower(jaxpr, [(1,), (1,)], {})
     assert time.perf_counter() - start < 3.0
     assert strides_of(np.zeros((2, 3))) == (3, 1)
+
+
+def test_results_that_read_each_other_reshaped() -> None:
+    """An element that is in a register is not read from memory, where it is not yet."""
+
+    def f(a):
+        x = np.logaddexp(a, a)
+        y = np.kron(x, np.int64(2))
+        y[...] -= 2
+        return x, y, (x[:, None] * np.ones((3, 1))).reshape(3) + 1
+
+    a = np.array([4.0, 3.0, -1.5])
+    for got, want in zip(tj.jit(f)(a), f(a), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-15)
+    b = np.stack([a, a[::-1]], axis=1)[:, 0]
+    for got, want in zip(tj.jit(f)(b), f(b), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-15)

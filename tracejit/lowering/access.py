@@ -131,6 +131,8 @@ class Scope:
         self.k = k
         self.values = values
         self._aliases: dict[Any, Stored] = {}
+        #: Values whose element at hand is in a register and will be stored at the end of the iteration.
+        self.pending: list[Any] = []
 
     def stored(self, value: Any) -> Any:
         """A reshape of a stored C-ordered value as a stored one; other values as they are."""
@@ -140,6 +142,8 @@ class Scope:
         source = scope.stored(scope.values[atom]) if type(atom) is Var else None
         if type(source) is not Stored or not is_contiguous(source, atom.aval.shape) or not out.is_static:
             return value
+        if any(source is p for p in scope.pending):
+            return value  # it is found by its own index, which the reshape computes
         key = (source, value.eqn)
         if key not in self._aliases:
             self._aliases[key] = replace(source, strides=c_strides(out.shape))

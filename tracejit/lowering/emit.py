@@ -215,10 +215,12 @@ class Body(Scope):
         """Store what `evaluate` gave."""
         for value, x in results:
             self.put(value, idx, x)
+        self.pending.clear()
 
     def evaluate(self, members: list[Eqn], idx: Index, own: dict[Var, Any]) -> list[tuple[Any, Any]]:
         """The places and scalars of the members' results at `idx`."""
         got = []
+        self.pending += own.values()
         for eqn in members:
             self.check(eqn)
             xs = self.element(eqn, idx)
