@@ -88,12 +88,12 @@ def test_creation_is_recorded_with_its_type() -> None:
 
 def test_a_number_repeated_while_tracing_is_no_array_of_the_program() -> None:
     def fn(x: Any) -> list[Any]:
-        row = broadcast.broadcast_to(np.float64(2), (300,))
+        row = broadcast.broadcast_to(np.float64(2), (3000,))
         return [arithmetic.mul(arithmetic.add(x, row), row)]
 
-    jaxpr, consts = stage(fn, [aval_of(np.ones(300))], eager_constants=True)
+    jaxpr, consts = stage(fn, [aval_of(np.ones(3000))], eager_constants=True)
     assert consts == [] and [e.op.name for e in jaxpr.eqns] == ["broadcast_in_dim", "add", "mul"]
-    np.testing.assert_array_equal(eval_jaxpr(jaxpr, [np.ones(300)])[0], np.full(300, 6.0))
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, [np.ones(3000)])[0], np.full(3000, 6.0))
 
 
 def test_an_array_of_the_user_stays_one_however_it_lies_in_memory() -> None:

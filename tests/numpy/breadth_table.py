@@ -625,7 +625,7 @@ CALLS: dict[str, list[Call]] = {
     "apply_along_axis": [
         call(lambda x: np.apply_along_axis(lambda r: r.sum() * r[0], 1, x), A),
         call(lambda x: np.apply_along_axis(lambda r: np.outer(r, r), 0, x), A),
-        known(lambda x: np.apply_along_axis(lambda r: r.sum() if r[0] > 0 else r[1], 1, x), A),
+        call(lambda x: np.apply_along_axis(lambda r: r.sum() if r[0] > 0 else r[1], 1, x), A, vmap=False),
     ],
     "apply_over_axes": [call(lambda x: np.apply_over_axes(np.sum, x, [0, 2]), T)],
     # types and text
