@@ -71,3 +71,17 @@ def test_errors() -> None:
     ):
         with pytest.raises(TracejitError):
             tj.jit(bad)(x)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("f", [np.convolve, np.correlate])
+def test_infinities_meet_no_zeros_beyond_the_ends(f: Any, mode: Any) -> None:
+    a, b = np.array([1.0, 2, 3, 4]), np.array([np.inf, 2.0, 3.0])
+    for x, y in ((a, b), (b, a), (b, b[:2]), (a, b[1:])):
+        want, g = f(x, y, mode), lambda x, y: f(x, y, mode)
+        for got in (
+            tj.jit(g)(x, y),
+            tj.vmap(g)(x[None], y[None])[0],
+            tj.jit(tj.vmap(g))(x[None], y[None])[0],
+        ):
+            np.testing.assert_array_equal(got, want)

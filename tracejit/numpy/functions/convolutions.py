@@ -8,8 +8,10 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ArgumentError
-from tracejit.numpy.dispatch import convert, implements, result_type, shape_of
+from tracejit.ir.avals import aval_of
+from tracejit.numpy.dispatch import convert, dtype_of, implements, result_type, shape_of
 from tracejit.ops.conv import Config, ConvDimensionNumbers
+from tracejit.ops.sliding import Windows, sliding_windows
 from tracejit.tracing import wrap
 
 _LAYOUT = ConvDimensionNumbers(*((0, 1, 2),) * 3)
@@ -36,9 +38,37 @@ def _slide(name: str, x: Any, y: Any, mode: str) -> Any:
         raise ArgumentError(
             name=name, problem=f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})"
         )
-    config = Config((1,), (pads[mode],), (1,), (1,), _LAYOUT)
+    exact = dtype_of(x).kind in "biu"
+    if m == 1 or mode == "valid" or exact or not (aval_of(x).is_static and aval_of(y).is_static):
+        return _products(x, y, pads[mode])
+    # Padding with zeros would make NaN of zero times infinity.
+    n, (before, after) = shape_of(x)[0], pads[mode]
+    whole = _products(x, y, (0, 0))
+    head = ops.slices.slice(x, start_indices=(0,), limit_indices=(m - 1,), strides=(1,))
+    tail = ops.slices.slice(x, start_indices=(n - m + 1,), limit_indices=(n,), strides=(1,))
+    left = [_edge(head, y, before, 0)] if before else []
+    right = [_edge(tail, y, 0, after)] if after else []
+    return ops.concat.concatenate(*left, whole, *right, dimension=0)
+
+
+def _products(x: Any, y: Any, pads: tuple[int, int]) -> Any:
+    """The sums of products of `y` with the parts of `x`, padded with zeros."""
+    config = Config((1,), (pads,), (1,), (1,), _LAYOUT)
     x, y = (ops.shape.expand_dims(r, (0, 1)) for r in (x, y))
     return ops.shape.squeeze(ops.conv.conv_general_dilated(x, y, config), dimensions=(0, 1))
+
+
+def _edge(x: Any, y: Any, before: int, after: int) -> Any:
+    """`_products` of `x` padded on one side, each sum over the elements that `x` has."""
+    (size,), (m,) = shape_of(x), shape_of(y)
+    padded = ops.concat.pad(x, dtype_of(x).type(0), padding_config=((before, after, 0),))
+    count = before + after
+    parts = sliding_windows(padded, Windows((0,), (m,), (1,), (1,)))
+    rows, columns = (ops.create.iota(shape=(count, m), dtype=np.int64, dimension=d) for d in (0, 1))
+    place = ops.arithmetic.add(rows, columns)
+    inside = ops.compare.ge(place, before) if before else ops.compare.lt(place, size)
+    y = ops.compare.select(inside, ops.broadcast.broadcast_to(y, (count, m)), dtype_of(x).type(0))
+    return ops.reduce.reduce_sum(ops.arithmetic.mul(parts, y), axes=(1,))
 
 
 def _reversed(x: Any) -> Any:
