@@ -88,6 +88,7 @@ def test_a_users_rule_is_asked_every_time() -> None:
     assert tj.grad(op)(1.0) == 2.0
     slope = 3.0
     assert tj.grad(op)(1.0) == 3.0
+    del REGISTRY["recipes_scaled"]
 
 
 def test_types_and_shapes_have_recipes_of_their_own() -> None:

@@ -13,6 +13,7 @@ from tracejit import ops
 from tracejit.control.regions import Typed, build
 from tracejit.control.while_loop import while_op
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.lowering import pool
 from tracejit.lowering.fuse import lower
 from tracejit.lowering.llvmmemory import _FIRST_BLOCK
 from tracejit.lowering.loopir import I64
@@ -72,7 +73,8 @@ def test_blocks_that_are_handed_over(n: int) -> None:
         if n:
             start = min(x.ctypes.data for x in rows)
             (held,) = (ctypes.c_int64 * 1).from_address(start - 64)
-            assert n * record <= held <= max(2 * n * record, _FIRST_BLOCK)
+            grown = max(2 * n * record, _FIRST_BLOCK)
+            assert n * record <= held <= pool._WASTE * grown  # the pool may have had a larger one
 
 
 def test_one_block_for_several_outputs_and_copies() -> None:
