@@ -44,6 +44,7 @@ from tracejit.numpy.functions import sets as _sets
 from tracejit.numpy.functions import shaping as _shaping
 from tracejit.numpy.functions import sorting as _sorting
 from tracejit.numpy.functions import statistics as _statistics
+from tracejit.numpy.functions import windows as _windows
 
 globals().update(_NAMES)
 
