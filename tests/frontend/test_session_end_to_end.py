@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import threading
 import warnings
 
@@ -13,6 +14,7 @@ import tracejit as tj
 from tests.frontend.fake import FakeCapture, module
 from tracejit import frontend
 from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.test_util import assert_max_compiles
 
 SOURCE = """
 import numpy as np
@@ -195,3 +197,42 @@ def test_the_global_random_state_is_refused_in_programs_and_used_eagerly() -> No
     assert tj.grad(lambda x: x * np.random.uniform(1.0, 2.0))(1.0) >= 1.0
     seeded = tj.jit(lambda x: x + np.random.default_rng(0).normal())
     assert seeded(1.0) == seeded(1.0) == 1.0 + np.random.default_rng(0).normal()
+
+
+class Bound:
+    """A descriptor that makes a new function at every reading."""
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __get__(self, obj, owner=None):
+        return functools.partial(self.fn, obj)
+
+
+class Model:
+    def __init__(self):
+        self.w = np.ones(3)
+
+    @tj.jit
+    def jitted(self, x):
+        return self.w @ x
+
+    @Bound
+    def bound(self, x):
+        return self.w @ x
+
+    @tj.jit
+    def both(self, x):
+        return self.jitted(x) + self.bound(x)
+
+
+def test_descriptors_that_make_new_functions():
+    model, x = Model(), np.arange(3.0)
+    both = tj.jit(lambda x: model.both(x))
+    slope = tj.jit(tj.grad(lambda x: model.jitted(x) * model.bound(x)))
+    for w in (1.0, 1.0, 5.0):
+        model.w = np.full(3, w)
+        assert model.both(x) == both(x) == 6 * w
+        np.testing.assert_array_equal(slope(x), np.full(3, 6 * w * w))
+    with assert_max_compiles(0):
+        both(x), slope(x)

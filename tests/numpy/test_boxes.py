@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 import tracejit.numpy as tnp
 from tests.numpy.running import check, eager, program, staged
 from tracejit import errors, lax
@@ -459,3 +460,16 @@ def test_eager_writes_are_in_place() -> None:
 
     eager(f, np.ones(50))
     assert len(addresses) <= 2
+
+
+def test_integers_of_scalars_repeat_lists() -> None:
+    for f in (lambda n: [1.0, 2.0] * n, lambda n: n * (1.0,), lambda n: len("ab" * n)):
+        assert tj.jit(f, static_argnums=0)(2) == f(2)
+        with pytest.raises(errors.TracerIntegerError, match=r"test_boxes\.py"):
+            tj.jit(f)(2)
+    assert tj.jit(lambda n: [1.0] * n)(np.array([2, 3])).tolist() == [2.0, 3.0]
+
+
+def test_unknown_attributes_say_of_what() -> None:
+    with pytest.raises(AttributeError, match=r"a traced f64\[3\] has no attribute 'foo'"):
+        tj.jit(lambda x: x.foo)(np.ones(3))

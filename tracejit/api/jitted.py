@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import types
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
@@ -81,7 +82,7 @@ class Jitted:
         self._near: tuple[FastCall, ...] = ()  # the last of them to be used
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
-        return self if obj is None else functools.partial(self, obj)
+        return self if obj is None else types.MethodType(self, obj)
 
     def __repr__(self) -> str:
         return f"<jitted {name_of(self.fun)}>"

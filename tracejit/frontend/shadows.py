@@ -104,13 +104,28 @@ def data_descriptor(self: Any, state: State, owner: type, raw: Any, name: str) -
         if raw.fget is None:
             return getattr(state.original, name)
         return state.session.wrap(here.named(raw).attr("fget"), raw.fget)(self)
+    if _has_getter(raw):
+        return _get(state.session, owner, name, raw, self, state.session.stand_in(type(state.original)))
     return _value(state, name, getattr(state.original, name))
+
+
+def _has_getter(raw: Any) -> bool:
+    """Whether it is a descriptor written in Python."""
+    return isinstance(find(type(raw).__mro__, "__get__")[1], types.FunctionType)
+
+
+def _get(session: Session, owner: type, name: str, raw: Any, obj: Any, cls: Any) -> Any:
+    """What the getter of a descriptor gives, run as Python would: what it makes is new at every reading,
+    so it can't be guarded by identity."""
+    base, getter = find(type(raw).__mro__, "__get__")
+    own = session.wrap(class_node(owner, name), raw)
+    return session.wrap(class_node(base, "__get__"), getter)(own, obj, cls)
 
 
 def bind(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
     """A class attribute as seen from the shadow: methods bound to it, constants guarded."""
     session = state.session
-    if not isinstance(raw, _BOUND):
+    if not isinstance(raw, _BOUND) and not _has_getter(raw):
         return _value(state, name, getattr(state.original, name))
     result = bind_member(session, owner, name, raw, self, session.stand_in(type(state.original)))
     if isinstance(raw, functools.cached_property):
@@ -131,6 +146,8 @@ def bind_member(session: Session, owner: type, name: str, raw: Any, obj: Any, cl
         return session.wrap(here.attr("fget"), raw.fget)(obj)
     if isinstance(raw, functools.cached_property) and obj is not None:
         return session.wrap(here.attr("func"), raw.func)(obj)
+    if _has_getter(raw):
+        return _get(session, owner, name, raw, obj, cls)
     if hasattr(type(raw), "__get__"):
         session.check(here, "is", raw)
         return raw.__get__(obj, cls)

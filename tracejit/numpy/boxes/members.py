@@ -50,6 +50,11 @@ def attribute(name: str) -> Any:
 # ---------------------------------------------------------------- attributes
 
 
+@member("__getattr__")
+def _missing(x: Box, name: str) -> Any:
+    raise AttributeError(f"a traced {x.aval} has no attribute {name!r}", name=name, obj=x)
+
+
 @attribute("shape")
 def shape(x: Box) -> tuple[Any, ...]:
     """The shape: ints, and boxes of traced integers for dynamic dimensions."""

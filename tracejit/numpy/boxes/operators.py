@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,21 @@ for _name, _ufunc in {
     "lshift": "left_shift", "rshift": "right_shift", "divmod": "divmod",
 }.items():  # fmt: skip
     _binary(_name, TABLE[_ufunc])
+
+
+def _repeating(multiply: Any) -> Any:
+    """`multiply`, except that integers that stand for scalars repeat lists and tuples, as in Python."""
+
+    def product(x: Box, y: Any) -> Any:
+        if isinstance(y, (list, tuple)) and x.scalar and x.aval.dtype.kind in "iu":
+            return y * operator.index(x)  # type: ignore[arg-type] # raises where the number is not known
+        return multiply(x, y)
+
+    return product
+
+
+for _name in ("__mul__", "__rmul__"):
+    setattr(Box, _name, _repeating(getattr(Box, _name)))
 
 
 def _comparison(ufunc: Ufunc) -> Any:
