@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import math
@@ -10,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import bandwidth, memory
 from benchmarks.peers import Peer
+from benchmarks.run import Results
 from benchmarks.timing import Row
 
 
@@ -38,7 +41,23 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def markdown(rows: list[Row], names: list[str], env: dict[str, Any]) -> str:
+def markdown(results: Results, names: list[str], env: dict[str, Any]) -> str:
+    """The tables, each if it has rows, with what they were measured on and summed up."""
+    tables = [times(results.rows, names)] if results.rows else []
+    if results.bandwidth:
+        tables.append(bandwidth.markdown(results.bandwidth))
+    if results.memory:
+        tables.append(memory.markdown(results.memory))
+    versions = ", ".join(f"{n} {v}" for n, v in env["versions"].items())
+    note = (
+        f"{env['date']}, {env['processor']}, {env['threads']} thread(s), Python {env['python']}; {versions}. "
+        "Milliseconds a call, medians of interleaved samples; the last column is tracejit's own gradient "
+        "beside its forward pass."
+    )
+    return "\n\n".join([*tables, note, *([summary(results.rows)] if results.rows else [])])
+
+
+def times(rows: list[Row], names: list[str]) -> str:
     """The ratio table: times in milliseconds, and how many times faster than the best peer we are."""
     head = ["workload", "size", "dtype", *names, "best peer / tracejit", "gradient / forward"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * 3 + "---:|" * (len(names) + 2)]
@@ -49,13 +68,7 @@ def markdown(rows: list[Row], names: list[str], env: dict[str, Any]) -> str:
         own = own_forward(r, rows)
         slope = "" if own is None else f"{own:.1f}"
         lines.append("| " + " | ".join([r.case.label, r.case.size, dtype, *times, ratio, slope]) + " |")
-    versions = ", ".join(f"{n} {v}" for n, v in env["versions"].items())
-    note = (
-        f"{env['date']}, {env['processor']}, {env['threads']} thread(s), Python {env['python']}; {versions}. "
-        "Milliseconds a call, medians of interleaved samples; the last column is tracejit's own gradient "
-        "beside its forward pass."
-    )
-    return "\n".join([*lines, "", note, "", summary(rows)])
+    return "\n".join(lines)
 
 
 def own_forward(row: Row, rows: list[Row]) -> float | None:
@@ -99,7 +112,7 @@ def summary(rows: list[Row]) -> str:
     return "\n".join(out)
 
 
-def write_json(path: Path, rows: list[Row], env: dict[str, Any]) -> None:
+def write_json(path: Path, results: Results, env: dict[str, Any]) -> None:
     """Every figure, with the reasons of those that are missing."""
     data = {
         "environment": env,
@@ -114,9 +127,14 @@ def write_json(path: Path, rows: list[Row], env: dict[str, Any]) -> None:
                 "missing": r.missing,
                 "ratio": r.ratio,
                 "best_peer": r.best_peer,
-                "gradient_over_forward": own_forward(r, rows),
+                "gradient_over_forward": own_forward(r, results.rows),
             }
-            for r in rows
+            for r in results.rows
+        ],
+        "bandwidth": [dataclasses.asdict(r) for r in results.bandwidth],
+        "memory": [
+            {"workload": r.case.label, "bytes": r.peaks, "memory_analysis": r.said, "missing": r.missing}
+            for r in results.memory
         ],
     }
     path.write_text(json.dumps(data, indent=1) + "\n")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: A sample lasts about this long: many calls of a fast function, one of a slow one.
 SAMPLE_SECONDS = 0.004
 MAX_CALLS = 2000
+#: What takes this many times longer than the fastest is sampled three times only: its ratio is plain.
+FAR_BEHIND = 5.0
 
 
 @dataclass
@@ -89,16 +91,17 @@ def difference(got: list[np.ndarray], want: list[np.ndarray], case: Case) -> str
 
 
 def interleaved(runs: dict[str, Callable[[], Any]], rounds: int, budget: float) -> dict[str, float]:
-    """Median milliseconds a call: in every round each function has its turn."""
-    calls = {name: _calls(run) for name, run in runs.items()}
-    samples: dict[str, list[float]] = {name: [] for name in runs}
+    """Median milliseconds a call: in every round each function has its turn. At most about `budget` seconds,
+    and three rounds at least."""
     gc.collect()
     gc.disable()
     try:
+        calls = {name: _calls(run) for name, run in runs.items()}
+        samples: dict[str, list[float]] = {name: [] for name in runs}
         start = time.perf_counter()
         for n in range(rounds):
-            for name, run in runs.items():
-                samples[name].append(_sample(run, calls[name]))
+            for name in runs if n < 3 else near(samples):
+                samples[name].append(_sample(runs[name], calls[name]))
             if n >= 2 and time.perf_counter() - start > budget:
                 break
     finally:
@@ -106,10 +109,17 @@ def interleaved(runs: dict[str, Callable[[], Any]], rounds: int, budget: float) 
     return {name: statistics.median(s) * 1e3 for name, s in samples.items()}
 
 
+def near(samples: dict[str, list[float]]) -> list[str]:
+    """Those that are not far behind the fastest."""
+    limit = FAR_BEHIND * min((min(s) for s in samples.values()), default=0.0)
+    return [name for name, s in samples.items() if min(s) <= limit]
+
+
 def _calls(run: Callable[[], Any]) -> int:
-    """How many calls make a sample; also the warm-up."""
-    run()
-    once = min(_sample(run, 1), _sample(run, 1))
+    """How many calls make a sample; also the rest of the warm-up, which slow functions have had."""
+    once = _sample(run, 1)
+    if once < SAMPLE_SECONDS:
+        once = min(_sample(run, 1), _sample(run, 1))
     return max(1, min(MAX_CALLS, int(SAMPLE_SECONDS / max(once, 1e-9))))
 
 

@@ -1,6 +1,6 @@
 """Golden files: the program as traced, after the passes, and as loops. `pytest --update-golden` rewrites them.
 
-They pin no decision; they show in a diff what a change does to the programs of seven typical functions.
+They pin no decision; they show in a diff what a change does to the programs of some typical functions.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def numba_price(mode: str, *args: Any) -> Any:
 
     def kernel(s, k, t, r, v):
         out = np.empty_like(s)
-        for i in range(s.size):
+        for i in numba.prange(s.size):
             root = v[i] * math.sqrt(t[i])
             d1 = (math.log(s[i] / k[i]) + (r[i] + v[i] * v[i] / 2) * t[i]) / root
             d2 = d1 - root
@@ -54,7 +54,7 @@ def numba_price(mode: str, *args: Any) -> Any:
 
     if mode != "forward":
         raise _not_here()
-    return numba.njit(kernel)
+    return numba.njit(parallel=numba.config.NUMBA_NUM_THREADS > 1)(kernel)
 
 
 def _not_here() -> Exception:

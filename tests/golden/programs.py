@@ -29,6 +29,17 @@ def mlp(params: Any, x: Any, y: Any) -> Any:
     return ((h @ w2 + b2 - y) ** 2).mean()
 
 
+def price(s: Any, k: Any, t: Any, r: Any, v: Any) -> Any:
+    """Black and Scholes' price of a European call, with a logistic form of the normal distribution."""
+
+    def cdf(x: Any) -> Any:
+        return 1 / (1 + np.exp(-(0.07056 * x**3 + 1.5976 * x)))
+
+    root = v * np.sqrt(t)
+    d1 = (np.log(s / k) + (r + v * v / 2) * t) / root
+    return (s * cdf(d1) - k * np.exp(-r * t) * cdf(d1 - root)).sum()
+
+
 def pendulum(angle: Any, length: Any) -> Any:
     def step(state: Any, _: Any) -> Any:
         a, v = state
@@ -60,12 +71,14 @@ def stencil(u: Any) -> None:
     u[1:-1] = (u[:-2] + u[2:]) / 2
 
 
+MARKET = tuple(np.linspace(a, b, 100) for a, b in ((80, 120), (120, 80), (0.1, 2), (0.01, 0.05), (0.5, 0.1)))
 PARAMS = [(np.ones((6, 5)), np.zeros(5)), (np.ones((5, 2)), np.zeros(2))]
 
 PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "softmax": (softmax, (X,)),
     "layer_norm": (layer_norm, (X, np.ones(6), np.zeros(6))),
     "mlp_gradient": (tj.grad(mlp), (PARAMS, X, np.zeros((4, 2)))),
+    "greeks": (tj.grad(price, (0, 1, 2, 3, 4)), MARKET),
     "scan": (pendulum, (1.0, 2.0)),
     "scan_gradient": (tj.grad(final_angle, (0, 1)), (1.0, 2.0)),
     "cholesky": (cholesky, (np.eye(5),)),
