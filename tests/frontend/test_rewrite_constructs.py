@@ -629,6 +629,34 @@ def builtins_of_arrays(x):
     return max(x), min(x), sum(x), any(x > 9), all(x > -5), len(x)
 
 
+@case((3.0, 2), (2.5, 7), (np.nan, 14), (8.0, -3))
+def members(v, n):
+    count = 0
+    if v in (3.0, 8.0, v):
+        count += 1
+    if n not in [2, 7]:
+        count += 10
+    if v in X and n in N:
+        count += 100
+    return count, n in range(2, 20, 5), n in range(7, -6, -5), n in range(0), v in X[:0], n in {2: 3}.values()
+
+
+@case((X, 7.0), (X, -5.0))
+def member_of_array(x, v):
+    return v in x, 3 not in x, np.nan in x, x[0] in x.reshape(2, 5), "a" in "abc"
+
+
+@case((X,), (X[:1],), (np.array([0.0, -0.0, 1.0, -0.0, np.inf]),))
+def sorted_numbers(x):
+    a, b, *_ = [*sorted(x), 1.0]
+    return (
+        sorted(x),
+        sorted([x[0], x.max(), -x[0]]),
+        [np.copysign(1.0, v) for v in sorted(x, reverse=True)],
+        a - b,
+    )
+
+
 @case((X, 3), (X, 5))
 def lengths_of_slices(x, n):
     return len(x[:n]), x[:n].sum()

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit.control.loops import scan
-from tracejit.errors import NotAnArrayError
 from tracejit.frontend import active, classes, shadows
 from tracejit.frontend.modules import ndarray
 from tracejit.frontend.rewrite.calls import is_long
-from tracejit.numpy.boxes.extents import known
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, dtype_of, result_type
+from tracejit.frontend.rewrite.predicates import need_select
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
             first, rest = args[0][0], args[0][1:]
             return scan(lambda c, v: (better(v, c), None), first, rest)[0]
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
-        if kwargs or not _need_select(xs):
+        if kwargs or not need_select(xs):
             return builtin(*args, **kwargs)
         best: Any = xs[0]  # type: ignore[misc]
         for x in xs[1:]:
@@ -110,25 +109,6 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
 
     extremum.__name__ = extremum.__qualname__ = name
     return extremum
-
-
-def _need_select(xs: tuple[Any, ...]) -> bool:
-    """Scalars of one dtype of which some are still unknown: Python's comparisons can be recorded."""
-    boxes = [x for x in xs if type(x) is Box]
-    if not boxes or any(np.ndim(x) for x in xs) or all(known(b.read()) is not None for b in boxes):
-        return False
-    try:
-        dtype = result_type(*xs)
-    except (TypeError, NotAnArrayError):
-        return False
-    return all(_fits(x, dtype) for x in xs)
-
-
-def _fits(x: Any, dtype: np.dtype) -> bool:
-    """Python's numbers, and boxes of them, give way to the other's precision, but not to its kind."""
-    if type(x) is Box and x.weak:
-        return x.aval.dtype.kind == dtype.kind
-    return type(x) in (int, float) or dtype_of(x) == dtype
 
 
 #: Name -> what traced code gets for the builtin.

@@ -11,8 +11,8 @@ from tracejit import dtypes, ops
 from tracejit.control.loops import scan
 from tracejit.control.staging import convert
 from tracejit.frontend.rewrite.decisions import capturing
-from tracejit.frontend.rewrite.iterables import enumerate_, range_, reversed_, zip_
-from tracejit.frontend.rewrite.predicates import raw_truth, truth
+from tracejit.frontend.rewrite.iterables import enumerate_, is_unknown, range_, reversed_, zip_
+from tracejit.frontend.rewrite.predicates import need_select, raw_truth, truth
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.tracing import Box, box
@@ -125,6 +125,36 @@ def _fold(xs: Any, stop: bool, plain: Any) -> Any:
     return box(out, weak=True)
 
 
+def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+    """`sorted`, of numbers of one dtype."""
+    items = list(xs)
+    if key is not None or not need_select(items):
+        return sorted(items, key=key, reverse=reverse)
+    step = -1 if reverse else 1  # equal items keep their order, backwards too
+    return list(NUMPY_TO_TRACEJIT[np.sort](NUMPY_TO_TRACEJIT[np.stack](items)[::step], kind="stable")[::step])
+
+
+def contains(item: Any, container: Any) -> Any:
+    """`item in container`, a traced truth value where it depends on traced values."""
+    if (type(container) is Box and is_unknown(container)) or (is_unknown(item) and _is_array(container)):
+        return any_((container == item).reshape(-1))
+    if type(container) is range and is_unknown(item) and not item.aval.shape:
+        if not container:
+            return False
+        inside = (item >= min(container[0], container[-1])) & (item <= max(container[0], container[-1]))
+        return inside & ((item - container.start) % container.step == 0)
+    if type(container) in _COLLECTIONS and (is_unknown(item) or any(map(is_unknown, container))):
+        return any_(True if x is item else x == item for x in container)
+    return item in container
+
+
+_COLLECTIONS = (list, tuple, type({}.values()))
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is Box or isinstance(x, np.ndarray)
+
+
 _HASHED = (type, type(len))
 _FORMS: dict[Any, Any] = {
     builtins.int: int_,
@@ -136,6 +166,7 @@ _FORMS: dict[Any, Any] = {
     builtins.sum: sum_,
     builtins.any: any_,
     builtins.all: all_,
+    builtins.sorted: sorted_,
     builtins.range: range_,
     builtins.zip: zip_,
     builtins.enumerate: enumerate_,

@@ -8,6 +8,7 @@ from typing import Any
 
 from tracejit import ops
 from tracejit.frontend.rewrite.branches import ifexp, run_if
+from tracejit.frontend.rewrite.calls import contains
 from tracejit.frontend.rewrite.decisions import capturing
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import Spec
@@ -44,6 +45,14 @@ def not_(x: Any) -> Any:
     """`not x`."""
     known = _known(x)
     return box(ops.compare.not_(raw_truth(x)), weak=True) if known is None else not known
+
+
+def in_(item: Any, container: Any, negated: bool) -> Any:
+    """`item in container`, or `item not in container`."""
+    if capturing() is None:
+        return (item not in container) if negated else item in container
+    found = contains(item, container)
+    return not_(found) if negated else found
 
 
 def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:

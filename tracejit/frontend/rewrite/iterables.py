@@ -177,13 +177,14 @@ def steps_of(x: Any) -> Steps | None:
     return ArraySteps(x) if type(x) is Box and x.aval.shape else None
 
 
-def _is_unknown(x: Any) -> bool:
+def is_unknown(x: Any) -> bool:
+    """Whether `x` is a traced value that only the compiled program knows."""
     return type(x) is Box and extents.known(x.read()) is None
 
 
 def range_(*args: Any) -> Any:
     """`range` whose ends may be traced."""
-    if not any(map(_is_unknown, args)):
+    if not any(map(is_unknown, args)):
         return builtins.range(*args)
     for a in args:
         if type(a) is Box and (a.aval.shape or a.aval.dtype.kind not in "iu"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.errors import NotAnArrayError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import dtype_of, result_type
 from tracejit.tracing import Box
 
 
@@ -29,3 +32,22 @@ def raw_truth(x: Any) -> Any:
         raw = ops.shape.squeeze(raw, dimensions=tuple(range(x.aval.ndim)))
     dtype = aval_of(raw).dtype
     return raw if dtype == dtypes.bool_ else ops.compare.ne(raw, dtype.type(0))
+
+
+def need_select(xs: Sequence[Any]) -> bool:
+    """Scalars of one dtype of which some are still unknown: Python's comparisons can be recorded."""
+    boxes = [x for x in xs if type(x) is Box]
+    if not boxes or any(np.ndim(x) for x in xs) or all(extents.known(b.read()) is not None for b in boxes):
+        return False
+    try:
+        dtype = result_type(*xs)
+    except (TypeError, NotAnArrayError):
+        return False
+    return all(_fits(x, dtype) for x in xs)
+
+
+def _fits(x: Any, dtype: np.dtype) -> bool:
+    """Python's numbers, and boxes of them, give way to the other's precision, but not to its kind."""
+    if type(x) is Box and x.weak:
+        return x.aval.dtype.kind == dtype.kind
+    return type(x) in (int, float) or dtype_of(x) == dtype

@@ -23,7 +23,7 @@ from tracejit.frontend.rewrite.source import Function, argument_names
 HOOKS = "tracejit: hooks"
 #: Builtins that calls of traced values need a form of.
 BUILTINS = frozenset(
-    {"int", "float", "bool", "complex", "abs", "len", "round", "sum", "any", "all", "divmod", "pow"}
+    {"int", "float", "bool", "complex", "abs", "len", "round", "sum", "any", "all", "divmod", "pow", "sorted"}
     | {"range", "enumerate", "zip", "reversed"}
 )
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
@@ -211,7 +211,11 @@ class _Function(ast.NodeTransformer):
         return at(_hook("not_", self.visit(e.operand)), e)
 
     def visit_Compare(self, e: ast.Compare) -> Any:
-        """`a < b < c`: each operand is computed once, the later ones only if they are needed."""
+        """`a in b`; `a < b < c`: each operand is computed once, the later ones only if they are needed."""
+        if len(e.ops) == 1 and isinstance(e.ops[0], (ast.In, ast.NotIn)) and not is_static(e):
+            self.changes += 1
+            negated = at(_constant(isinstance(e.ops[0], ast.NotIn)), e)
+            return at(_hook("in_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
         names = [_ORDER.get(type(op)) for op in e.ops]
         if len(names) == 1 or None in names or _must_stay(*e.comparators[1:]):
             return self.generic_visit(e)
