@@ -6,7 +6,7 @@ A peer is imported when it is first asked for; one that is not installed is left
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.metadata
 import os
 import types
 from collections.abc import Callable
@@ -38,7 +38,8 @@ class Peer:
         return all(importlib.util.find_spec(n) is not None for n in self.needs)  # type: ignore[attr-defined]
 
     def version(self) -> str:
-        return str(getattr(importlib.import_module(self.needs[0]), "__version__", "?"))
+        name = self.needs[0]
+        return getattr(importlib.import_module(name), "__version__", None) or importlib.metadata.version(name)
 
     def prepare(self, case: Case, args: tuple[Any, ...]) -> Run:
         """A function of nothing that computes the case; raises NotHere."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from benchmarks import readme
 from tests.sources import compiled
 from tracejit.ir.primitive import REGISTRY
 
@@ -27,3 +29,8 @@ def test_block(n):
 
 def test_there_are_blocks():
     assert len(BLOCKS) >= 5
+
+
+def test_the_benchmarks_are_those_of_the_committed_results():
+    text = README.read_text(encoding="utf-8")
+    assert readme.updated(text, json.loads(readme.RESULTS.read_text())) == text
