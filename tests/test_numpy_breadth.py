@@ -160,6 +160,7 @@ def differentiable(c: Call) -> bool:
     return any(np.asarray(o).dtype.kind in "fc" for o in leaves(numpys(c)))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # NumPy's, of some of its functions
 @pytest.mark.parametrize("c", [p for p in ALL if differentiable(p.values[0])])
 def test_derivatives(c: Call) -> None:
     """jvp against central differences, grad against jvp, jit(grad) against grad."""

@@ -52,6 +52,9 @@ def attribute(name: str) -> Any:
 
 @member("__getattr__")
 def _missing(x: Box, name: str) -> Any:
+    refused = getattr(Box, name, None)
+    if isinstance(refused, property) and refused.fget is not None:  # it raised an AttributeError of its own
+        return refused.fget(x)
     raise AttributeError(f"a traced {x.aval} has no attribute {name!r}", name=name, obj=x)
 
 

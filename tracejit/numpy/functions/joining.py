@@ -98,7 +98,8 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     return concatenate([atleast_2d(box_of(a)) for a in tup], 0, dtype=dtype)
 
 
-implements(np.row_stack)(vstack.__wrapped__)
+if hasattr(np, "row_stack"):  # until NumPy 2.5
+    implements(np.row_stack)(vstack.__wrapped__)
 
 
 @implements(np.hstack, "hstack")
