@@ -118,7 +118,7 @@ TABLES = [
           lambda z: z * z * 256 + 1e-30, mp.mpf(0), S_MAX),
     Table("SIN", _odd(mp.sin, -mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), QUARTER, slack=2, first=2),
     Table("COS", _series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, mp.mpf(1) / 24),
-          lambda z: z * z + 1e-30, mp.mpf(0), QUARTER),
+          lambda z: z * z + 1e-30, mp.mpf(0), QUARTER, first=2),
     Table("ATAN", _odd(mp.atan, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0),
           mp.mpf("0.2505"), only="f64"),
     Table("ATAN", _odd(mp.atan, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), mp.mpf(1), only="f32"),

@@ -179,11 +179,14 @@ def single_error(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def every_single(step: int = 1, chunk: int = 1 << 20) -> Iterator[np.ndarray]:
-    """All float32, or every `step`th, by chunks."""
+def every_single(step: int = 1, chunk: int = 1 << 17) -> Iterator[np.ndarray]:
+    """All float32, or every `step`th, by chunks; a chunk is overwritten by the next."""
+    offsets = np.arange(chunk, dtype=np.uint32) * np.uint32(step)
+    bits = np.empty_like(offsets)
     for start in range(0, 1 << 32, chunk * step):
-        bits = np.arange(start, min(start + chunk * step, 1 << 32), step, dtype=np.uint64)
-        yield bits.astype(np.uint32).view(np.float32)
+        left = -((start - (1 << 32)) // step)
+        np.add(offsets, np.uint32(start), out=bits)
+        yield bits[:left].view(np.float32)
 
 
 def worst_single(name: str, step: int = 1) -> tuple[float, float]:
@@ -192,7 +195,7 @@ def worst_single(name: str, step: int = 1) -> tuple[float, float]:
     worst, where = -1.0, 0.0
     for x in every_single(step):
         errors = mapped(kernel, F32, x)
-        n = int(np.argmax(errors))
-        if not errors[n] <= worst:
+        if not errors.max() <= worst:
+            n = int(np.argmax(errors))
             worst, where = float(errors[n]), float(x[n])
     return worst, where

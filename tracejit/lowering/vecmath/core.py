@@ -8,6 +8,7 @@ float near 1.5 * 2**mantissa ("magic"), because 64-bit conversions need AVX-512.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -105,20 +106,20 @@ def two_prod(k: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return p, fma(k, a, b, k.neg(p))
 
 
-def horner(k: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
-    """The polynomial with these coefficients, lowest power first."""
-    y = k.const(coefficients[-1], x.dtype)
+def horner(k: Any, x: Any, coefficients: Sequence[Any]) -> Any:
+    """The polynomial with these coefficients, numbers or values, lowest power first."""
+    y = k.lift(coefficients[-1], x.dtype)
     for c in coefficients[-2::-1]:
         y = fma(k, y, x, c)
     return y
 
 
-def polynomial(k: Any, x: Any, name: str) -> Any:
-    """A table of `tables.POLYNOMIALS` at x."""
-    return even_odd(k, x, POLYNOMIALS[name][x.dtype.itemsize])
+def polynomial(k: Any, x: Any, name: str, sign: float = 1.0) -> Any:
+    """A table of `tables.POLYNOMIALS` at x, times `sign`."""
+    return even_odd(k, x, [c * sign for c in POLYNOMIALS[name][x.dtype.itemsize]])
 
 
-def even_odd(k: Any, x: Any, c: tuple[float, ...]) -> Any:
+def even_odd(k: Any, x: Any, c: Sequence[Any]) -> Any:
     """The polynomial with these coefficients: even and odd powers apart, to shorten the chain."""
     square = x * x
     return fma(k, horner(k, square, c[1::2]), x, horner(k, square, c[0::2]))

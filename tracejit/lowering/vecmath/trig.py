@@ -1,9 +1,11 @@
 """Circular functions.
 
-x = n*pi/2 + r by fused steps. For |n| < 2**(mantissa - 1), x - n*fl(pi/2) is exact in one fma, because it is a multiple
-of the last bit of fl(pi/2) and smaller than 2; two further parts of pi/2 bring r to twice the precision. Arguments
-too large for this are rare ones (`lowering.vecmath.rare`): in float64 they go through Payne and Hanek's reduction
-(`lowering.vecmath.huge`), in float32 first through float64, where two parts of pi are enough.
+x = n*pi/2 + r by fused steps. For |n| < 2**(mantissa - 1), x - n*p1 is exact in one fma, because it is a multiple of
+the last bit of p1, which is pi/2 rounded down to one bit less than the format has, and smaller than 2; two further
+parts of pi/2 bring r to twice the precision. Sine and cosine are one polynomial with the coefficients of the quarter:
+a select costs less than a multiplication. Arguments too large for this are rare ones (`lowering.vecmath.rare`): in
+float64 they go through Payne and Hanek's reduction (`lowering.vecmath.huge`), in float32 through float64, where two
+parts of pi are enough.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from tracejit.lowering.vecmath.core import (
     FORMATS,
     bits,
+    even_odd,
     fabs,
     floats,
     fma,
@@ -35,21 +38,21 @@ _HUGE = {8: 2.0**36, 4: 2.0**11}  # in float32 the quotient times the second par
 _VERY_HUGE = 2.0**30
 
 
-def _reduce(k: Any, a: Any) -> tuple[Any, Any, Any]:
-    """(q, r, c): a = q*pi/2 + r + c for 0 <= a <= _HUGE; the low bits of the integer q count quarters."""
-    form = fmt(a)
-    p1, p2, p3 = split("PI_2", form.size, 3)
+def _reduce(k: Any, x: Any) -> tuple[Any, Any, Any]:
+    """(q, r, c): x = q*pi/2 + r - c for |x| <= _HUGE; the low bits of the integer q count quarters. c is never -0."""
+    form = fmt(x)
+    p1, p2, p3 = split("PI_2", form.size, 3, trim=1)  # from below: a product with n = 0 keeps the sign of -0
     if form.size == 4:
         p2, p3 = _trimmed(p2, p3)
-    t = fma(k, a, split("TWO_OVER_PI", form.size, 1)[0], form.magic)
+    t = fma(k, x, split("TWO_OVER_PI", form.size, 1)[0], form.magic)
     n = t - form.magic
-    exact = fma(k, n, -p1, a)
+    exact = fma(k, n, -p1, x)
     if form.size == 4:
         r = fma(k, n, -p2, exact)
-        return bits(k, t), r, fma(k, n, -p3, fma(k, n, -p2, exact - r))
+        return bits(k, t), r, fma(k, n, p3, fma(k, n, p2, r - exact))
     h, low = two_prod(k, n, k.const(p2, _F64))
     r, e = two_sum(k, exact, k.neg(h))
-    return bits(k, t), r, fma(k, n, -p3, e - low)
+    return bits(k, t), r, fma(k, n, p3, low - e)
 
 
 def _trimmed(hi: float, lo: float) -> tuple[float, float]:
@@ -59,36 +62,25 @@ def _trimmed(hi: float, lo: float) -> tuple[float, float]:
     return top, float(np.float32(hi - top + lo))
 
 
-def _reduce_any(k: Any, x: Any) -> tuple[Any, Any, Any]:
-    """`_reduce` of doubles of any size and sign."""
-    huge = k.gt(fabs(k, x), _HUGE[8])
-    q, r, c = _reduce(k, x)
-    c = rare(k, huge, "huge_tail", c, x)
-    return k.select(huge, bits(k, c), q), rare(k, huge, "huge_rest", r, x), c
-
-
-def _sin_poly(k: Any, r: Any, c: Any, z: Any) -> Any:
-    """sin(r + c) for |r| <= pi/4, z = r*r."""
-    last = fma(k, z * -0.5, c, c) if r.dtype == _F64 else c
-    return r + fma(k, r * z, polynomial(k, z, "SIN"), last)
-
-
-def _cos_poly(k: Any, r: Any, c: Any, z: Any) -> Any:
-    """cos(r + c): 1 - z/2 is split so that what it loses is added with the tail."""
-    top = fma(k, z, -0.5, 1.0)
-    lost = fma(k, z, -0.5, 1.0 - top)
-    return top + fma(k, z * z, polynomial(k, z, "COS"), fma(k, k.neg(r), c, lost))
-
-
 def _bit(k: Any, q: Any, mask: int) -> Any:
     return k.ne(k.and_(q, mask), 0)
 
 
 def _quarters(k: Any, q: Any, r: Any, c: Any) -> Any:
-    """sin(r + c + q*pi/2)."""
+    """sin(r - c + q*pi/2) for |r| <= pi/4: r - tail in even quarters, (1 - r*r/2) - tail in odd ones.
+
+    One polynomial with the quarter's coefficients. The tail of a zero is never -0, so that the sine keeps its sign.
+    """
+    size = r.dtype.itemsize
+    odd = _bit(k, q, 1)
     z = r * r
-    y = k.select(_bit(k, q, 1), _cos_poly(k, r, c, z), _sin_poly(k, r, c, z))
-    return floats(k, k.xor(bits(k, y), _sign(k, k.int_op("shl", q, fmt(r).size * 8 - 2))))
+    top = fma(k, z, -0.5, 1.0)
+    lost = fma(k, z, 0.5, top - 1.0)
+    low = fma(k, k.select(odd, k.neg(r), top), c, k.select(odd, lost, k.const(0.0, r.dtype)))
+    both = zip(POLYNOMIALS["COS"][size], POLYNOMIALS["SIN"][size], strict=True)
+    p = even_odd(k, z, [k.select(odd, k.const(-a, r.dtype), k.const(-b, r.dtype)) for a, b in both])
+    y = k.select(odd, top, r) - fma(k, k.select(odd, z * z, r * z), p, low)
+    return floats(k, k.xor(bits(k, y), _sign(k, k.int_op("shl", q, size * 8 - 2))))
 
 
 def _sign(k: Any, i: Any) -> Any:
@@ -96,61 +88,71 @@ def _sign(k: Any, i: Any) -> Any:
     return k.and_(i, -1 << (i.dtype.itemsize * 8 - 1))
 
 
-def sin(k: Any, x: Any) -> Any:
-    if x.dtype == _F64:
-        return k.select(k.eq(x, 0.0), x, _quarters(k, *_reduce_any(k, x)))
-    a = fabs(k, x)
-    y = _quarters(k, *_reduce(k, a))
-    y = floats(k, k.xor(bits(k, y), _sign(k, bits(k, x))))
-    return rare(k, k.not_(k.le(a, _HUGE[4])), "sin.any", y, x)
+def _sine(k: Any, q: Any, r: Any, c: Any) -> Any:
+    return _quarters(k, q, r, c)
 
 
-def cos(k: Any, x: Any) -> Any:
-    a = fabs(k, x)
-    q, r, c = _reduce_any(k, x) if x.dtype == _F64 else _reduce(k, a)
-    y = _quarters(k, q + 1, r, c)
-    return y if x.dtype == _F64 else rare(k, k.not_(k.le(a, _HUGE[4])), "cos.any", y, x)
+def _cosine(k: Any, q: Any, r: Any, c: Any) -> Any:
+    return _quarters(k, q + 1, r, c)
 
 
-def tan(k: Any, x: Any) -> Any:
-    """r + r**3*p(r**2), and in odd quarters -1 over it as a pair."""
-    a = fabs(k, x)
-    q, r, c = _reduce_any(k, x) if x.dtype == _F64 else _reduce(k, a)
+def _tangent(k: Any, q: Any, r: Any, c: Any) -> Any:
+    """tan(r - c) by a polynomial, and in odd quarters -1 over it as a pair."""
     z = r * r
-    tail = fma(k, r * z, polynomial(k, z, "TAN"), fma(k, z, c, c))
-    even = r + tail
-    low = (r - even) + tail
+    tail = fma(k, r * z, polynomial(k, z, "TAN", -1.0), fma(k, z, c, c))
+    even = r - tail
+    low = (r - even) - tail
     over = -1.0 / even
     odd = fma(k, over, fma(k, over, low, fma(k, over, even, 1.0)), over)
-    y = k.select(_bit(k, q, 1), odd, even)
-    if x.dtype == _F64:
-        return k.select(k.eq(x, 0.0), x, y)
-    y = floats(k, k.xor(bits(k, y), _sign(k, bits(k, x))))
-    return rare(k, k.not_(k.le(a, _HUGE[4])), "tan.any", y, x)
+    return k.select(_bit(k, q, 1), odd, even)
 
 
-# ---------------------------------------------------------------- large arguments in float32
-
-
-def _large(ahead: int) -> Callable[..., Any]:
-    """The sine of x + ahead*pi/2 in float64: x = (n - ahead/2)*pi + r, n even: sin(r), odd: -sin(r)."""
+def _circular(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with `of(k, q, r, c)` for its values; arguments beyond the reduction's range are rare."""
 
     def run(k: Any, x: Any) -> Any:
-        w = k.cast(x, _F64)
-        t = fma(k, w, 1 / np.pi, ahead * -0.5) + (_MAGIC + ahead)
-        n = (t - _MAGIC) - 0.5 * ahead
-        hi, lo = split("PI", 8, 2)
-        r = fma(k, n, -lo, fma(k, n, -hi, w))
-        r = floats(k, k.xor(bits(k, r), k.int_op("shl", bits(k, t), 63)))
-        v = rare(k, k.gt(fabs(k, x), _VERY_HUGE), "huge_cos" if ahead else "huge_sin", r, w)
-        z = v * v
-        return k.cast(v * fma(k, z, horner(k, z, POLYNOMIALS["HALF_TURN"][4]), 1.0), np.float32)
+        beyond = k.gt(fabs(k, x), _HUGE[fmt(x).size])
+        return rare(k, beyond, f"{name}.any", of(k, *_reduce(k, x)), x)
 
     return run
 
 
-RARE = {
-    "sin.any": (_large(0), 1),
-    "cos.any": (_large(1), 1),
-    "tan.any": (lambda k, x: k.cast(tan(k, k.cast(x, _F64)), np.float32), 1),
-}
+sin, cos, tan = _circular("sin", _sine), _circular("cos", _cosine), _circular("tan", _tangent)
+
+# ---------------------------------------------------------------- large arguments
+
+
+def _reduce_any(k: Any, x: Any) -> tuple[Any, Any, Any]:
+    """`_reduce` of doubles of any size."""
+    huge = k.gt(fabs(k, x), _HUGE[8])
+    q, r, c = _reduce(k, x)
+    tail = rare(k, huge, "huge_tail", k.neg(c), x)
+    return k.select(huge, bits(k, tail), q), rare(k, huge, "huge_rest", r, x), k.neg(tail)
+
+
+def _large(k: Any, x: Any, ahead: int) -> Any:
+    """The sine of x + ahead*pi/2 of a float32 in float64: x = (n - ahead/2)*pi + r, n even: sin(r), odd: -sin(r)."""
+    w = k.cast(x, _F64)
+    t = fma(k, w, 1 / np.pi, ahead * -0.5) + (_MAGIC + ahead)
+    n = (t - _MAGIC) - 0.5 * ahead
+    hi, lo = split("PI", 8, 2)
+    r = fma(k, n, -lo, fma(k, n, -hi, w))
+    r = floats(k, k.xor(bits(k, r), k.int_op("shl", bits(k, t), 63)))
+    v = rare(k, k.gt(fabs(k, x), _VERY_HUGE), "huge_cos" if ahead else "huge_sin", r, w)
+    z = v * v
+    return k.cast(v * fma(k, z, horner(k, z, POLYNOMIALS["HALF_TURN"][4]), 1.0), np.float32)
+
+
+def _sin_any(k: Any, x: Any) -> Any:
+    return _sine(k, *_reduce_any(k, x)) if x.dtype == _F64 else _large(k, x, 0)
+
+
+def _cos_any(k: Any, x: Any) -> Any:
+    return _cosine(k, *_reduce_any(k, x)) if x.dtype == _F64 else _large(k, x, 1)
+
+
+def _tan_any(k: Any, x: Any) -> Any:
+    return k.cast(_tangent(k, *_reduce_any(k, k.cast(x, _F64))), x.dtype)
+
+
+RARE = {"sin.any": (_sin_any, 1), "cos.any": (_cos_any, 1), "tan.any": (_tan_any, 1)}
