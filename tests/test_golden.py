@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tracejit as tj
-from tests.golden.programs import PROGRAMS
+from tests.golden.programs import OPTIONS, PROGRAMS
 from tracejit.ir.pretty import format_jaxpr
 
 FOLDER = Path(__file__).parent / "golden"
@@ -21,7 +21,7 @@ LINES = re.compile(r" +# \w+\.py:\d+$", re.MULTILINE)
 
 def text_of(name: str) -> str:
     fun, args = PROGRAMS[name]
-    lowering = tj.jit(fun).lower(*args)
+    lowering = tj.jit(fun, **OPTIONS.get(name, {})).lower(*args)
     compiled = lowering.compile()
     parts = {
         "traced": format_jaxpr(lowering.jaxpr, source=False),
@@ -47,7 +47,7 @@ def test_every_file_belongs_to_a_program() -> None:
 def test_the_functions_are_right(name: str) -> None:
     fun, args = PROGRAMS[name]
     mine, theirs = tj.tree.map(_copy, args), tj.tree.map(_copy, args)
-    tj.tree.map(_close, tj.jit(fun)(*mine), fun(*theirs))
+    tj.tree.map(_close, tj.jit(fun, **OPTIONS.get(name, {}))(*mine), fun(*theirs))
     tj.tree.map(_close, mine, theirs)
 
 

@@ -29,6 +29,10 @@ def mlp(params: Any, x: Any, y: Any) -> Any:
     return ((h @ w2 + b2 - y) ** 2).mean()
 
 
+def batch_norm(x: Any, w: Any, b: Any, mean: Any, var: Any, gamma: Any, beta: Any) -> Any:
+    return (x @ w + b - mean) / np.sqrt(var + 1e-5) * gamma + beta
+
+
 def price(s: Any, k: Any, t: Any, r: Any, v: Any) -> Any:
     """Black and Scholes' price of a European call, with a logistic form of the normal distribution."""
 
@@ -78,9 +82,16 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "softmax": (softmax, (X,)),
     "layer_norm": (layer_norm, (X, np.ones(6), np.zeros(6))),
     "mlp_gradient": (tj.grad(mlp), (PARAMS, X, np.zeros((4, 2)))),
+    "batch_norm": (
+        batch_norm,
+        (np.linspace(-1, 1, 192).reshape(32, 6), np.ones((6, 2)), *(np.linspace(1, 2, 2) for _ in range(5))),
+    ),
     "greeks": (tj.grad(price, (0, 1, 2, 3, 4)), MARKET),
     "scan": (pendulum, (1.0, 2.0)),
     "scan_gradient": (tj.grad(final_angle, (0, 1)), (1.0, 2.0)),
     "cholesky": (cholesky, (np.eye(5),)),
     "stencil": (stencil, (np.ones(16),)),
 }
+
+#: What `jit` is told of them.
+OPTIONS: dict[str, dict[str, Any]] = {"batch_norm": {"fastmath": True}}

@@ -50,7 +50,8 @@ def is_cheap(op: Op) -> bool:
     kernel = op.kernel
     pure = op.effects is NO_EFFECTS and not op.multi
     return pure and (
-        (type(kernel) is Pointwise and kernel.cost <= CHEAP) or (type(kernel) is Pull and op.jvp is LINEAR)
+        (type(kernel) is Pointwise and kernel.cost <= CHEAP)
+        or (isinstance(kernel, Pull) and op.jvp is LINEAR)
     )
 
 
@@ -150,7 +151,7 @@ class Chooser:
 
     def _plan(self, node: Node, leaves: list[Any], budget: int) -> int | None:
         """How many operations make `node` from values that exist, which are added to `leaves`."""
-        count = 0 if type(node.op.kernel) is Pull else 1
+        count = 0 if isinstance(node.op.kernel, Pull) else 1
         for arg, inner in node.args:
             value = self.made.alive(arg)
             kept = value is not None and (id(value) in self.keep or id(value) in self.open)

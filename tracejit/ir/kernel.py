@@ -51,6 +51,17 @@ class Pull(Kernel):
 
 
 @dataclass(frozen=True)
+class Repeat(Pull):
+    """Operand 0 repeated to params['shape'] (static where it is the only operand), its axis n being axis
+    params['broadcast_dimensions'][n] of the result: new axes, and those of size 1."""
+
+
+@dataclass(frozen=True)
+class Permute(Pull):
+    """The axes of operand 0 in another order: axis n of the result is its axis params['permutation'][n]."""
+
+
+@dataclass(frozen=True)
 class Reduce(Kernel):
     """Reduce operand 0 over `params['axes']` (a tuple of ints).
 

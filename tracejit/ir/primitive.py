@@ -63,6 +63,12 @@ def with_series(jvp: Rule, series: Rule | Sentinel) -> Rule:
     return jvp
 
 
+def with_linear(transpose: Rule, operands: tuple[int, ...]) -> Rule:
+    """A transpose rule that says in which operands the op is linear."""
+    transpose.linear = operands  # type: ignore[attr-defined]
+    return transpose
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Op:
     """A primitive.
@@ -114,6 +120,12 @@ class Op:
     def series(self) -> Rule | Sentinel:
         """How Taylor mode computes the op: what `with_series` says of the jvp rule. FROM_JVP: order by order."""
         return LINEAR if self.jvp is LINEAR else getattr(self.jvp, "series", FROM_JVP)
+
+    @property
+    def linear(self) -> tuple[int, ...]:
+        """The operands in each of which the op is linear, the others given, as far as its transpose rule says
+        so; jointly in all if `series` is LINEAR."""
+        return getattr(self.transpose, "linear", ())
 
     def __repr__(self) -> str:
         return self.name

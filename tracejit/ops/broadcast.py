@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.ir.avals import Aval, Dim, Shape
+from tracejit.ir.kernel import Repeat
 from tracejit.ops.dims import check_axes, dims_of, dynamic_shape, split_dynamic
 from tracejit.ops.helpers import move_batch_axis, view
 from tracejit.ops.moves import broadcast_of_expanded, broadcast_twice, same_type
@@ -96,7 +97,7 @@ broadcast_in_dim_op = view(
     transpose=_broadcast_transpose,
     batch=_broadcast_batch,
     simplify=(same_type, broadcast_of_expanded, broadcast_twice),
-    pull=_broadcast_pull,
+    pull=Repeat(_broadcast_pull),
 )
 
 

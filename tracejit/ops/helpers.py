@@ -27,6 +27,7 @@ from tracejit.ir.primitive import (
     Op,
     Rule,
     Sentinel,
+    with_linear,
     with_series,
 )
 from tracejit.ir.values import Zero, is_linear, is_zero
@@ -203,7 +204,7 @@ def linear_in(n: int, pullback: Callable[..., Any]) -> Rule:
         out[n] = unbroadcast(pullback(ct, *args, **params), args[n].aval)
         return out
 
-    return transpose
+    return with_linear(transpose, (n,))
 
 
 def each_linear(*pullbacks: Callable[..., Any]) -> Rule:
@@ -216,7 +217,7 @@ def each_linear(*pullbacks: Callable[..., Any]) -> Rule:
             for p, a in zip(pullbacks, args, strict=True)
         ]
 
-    return transpose
+    return with_linear(transpose, tuple(range(len(pullbacks))))
 
 
 def _ufunc_inplace(fn: Callable[..., Any]) -> Rule:
@@ -299,10 +300,10 @@ def view(
     eval: Rule,
     transpose: Rule,
     batch: Rule,
-    pull: Rule,
+    pull: Rule | Pull,
     simplify: tuple[Rule, ...] | Sentinel = NO_IDENTITIES,
 ) -> Op:
-    """Register an op that moves elements and computes nothing: linear, an index map in kernels."""
+    """Register an op that moves elements and computes nothing: linear, an index map in kernels (or a whole form)."""
     return Op(
         name=name,
         doc=doc,
@@ -317,5 +318,5 @@ def view(
         simplify=simplify,
         effects=NO_EFFECTS,
         bounds=NO_BOUNDS,
-        kernel=Pull(pull),
+        kernel=pull if isinstance(pull, Pull) else Pull(pull),
     )

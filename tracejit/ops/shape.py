@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.ir.avals import Aval
-from tracejit.ir.kernel import Pull
+from tracejit.ir.kernel import Permute, Pull
 from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_EFFECTS, NO_INPLACE, Op, Rule
 from tracejit.ops.broadcast import broadcast_in_dim, broadcast_to
 from tracejit.ops.dims import broadcast_shapes, check_axes, dims_of, normalize_axis
@@ -147,9 +147,9 @@ transpose_op = view(
     simplify=(no_permutation, permute_twice),
     transpose=lambda ct, x, *, permutation: [transpose(ct, permutation=inverse(permutation))],
     batch=_transpose_batch,
-    pull=lambda k, idx, operands, out, *, permutation: operands[0][
-        tuple(idx[n] for n in inverse(permutation))
-    ],
+    pull=Permute(
+        lambda k, idx, operands, out, *, permutation: operands[0][tuple(idx[n] for n in inverse(permutation))]
+    ),
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tracejit.config import config
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
+from tracejit.passes.batchnorm import batchnorm
 from tracejit.passes.chains import chains
 from tracejit.passes.cse import cse
 from tracejit.passes.dce import dce
@@ -24,9 +25,22 @@ Watch = Callable[[str, Jaxpr], None]
 #: Calls first, so that every later pass sees one flat program; dead code early, since
 #: derivatives leave much of it; loops before folding, since it hands constants to bodies;
 #: products and hoist after cse, so that each equation leaves once; dce sweeps up behind them.
-PASSES: tuple[Pass, ...] = (inline, dce, loops, fold, simplify, fold, cse, chains, products, hoist, dce)
+PASSES: tuple[Pass, ...] = (
+    inline,
+    dce,
+    loops,
+    fold,
+    simplify,
+    fold,
+    cse,
+    chains,
+    batchnorm,
+    products,
+    hoist,
+    dce,
+)
 #: Those that add and multiply in another order than was written.
-REORDERING = (chains,)
+REORDERING = (chains, batchnorm)
 
 
 def run(jaxpr: Jaxpr, watch: Watch | None = None, fastmath: bool = False) -> Jaxpr:

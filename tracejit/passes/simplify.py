@@ -106,7 +106,10 @@ def _repeated(a: Atom, makers: Makers) -> Atom:
     """The 0-d atom that `a` repeats, or `a` itself."""
     maker = makers.get(a)
     while (
-        maker is not None and type(maker.op.kernel) is Pull and len(maker.invars) == 1 and not maker.effects
+        maker is not None
+        and isinstance(maker.op.kernel, Pull)
+        and len(maker.invars) == 1
+        and not maker.effects
     ):
         if not maker.invars[0].aval.shape:
             return maker.invars[0]
