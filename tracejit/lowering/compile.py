@@ -20,7 +20,7 @@ from typing import Any
 
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
-from tracejit.lowering import cache, indirect
+from tracejit.lowering import cache
 from tracejit.lowering._lazy import llvm, llvmlite
 from tracejit.tracing import LOCK
 from tracejit.version import __version__
@@ -112,9 +112,7 @@ def _verified(module: Any) -> Any:
 
 def _optimized(text: str) -> Any:
     """The module after the passes. LLVM's SLP vectoriser sometimes makes IR that is not valid, and generating code
-    from that ends the process: then its result is thrown away. See `indirect` for when it is not asked."""
-    if indirect.MARK in text:
-        return _verified(_run_passes(text, slp=False))
+    from that ends the process: then its result is thrown away."""
     try:
         return _verified(_run_passes(text, slp=MANY_SCALARS not in text))
     except InternalTypeError:

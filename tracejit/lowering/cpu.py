@@ -5,7 +5,7 @@ The entry is `i32 @entry(ptr args, ptr params, ptr table, ptr arena, ptr status)
 
 from __future__ import annotations
 
-from tracejit.lowering import indirect, vecmath
+from tracejit.lowering import vecmath
 from tracejit.lowering.chunks import launch
 from tracejit.lowering.compile import MANY_SCALARS, vector_bits
 from tracejit.lowering.llvmbody import Translator
@@ -100,10 +100,9 @@ def emit(program: Program) -> str:
     body.run()
     body.finish()
     f.add(f"ret i32 {f.let('load i32, ptr %status.code')}")
-    mark = indirect.MARK if indirect.has_indirect_accesses(program.body) else ""
     head = [
         f"define i32 @entry(ptr noalias readonly %args, ptr noalias readonly %params, "
-        f"ptr noalias readonly %table, ptr align 64 %arena, ptr noalias %status) {_ATTRIBUTES} {mark} {{",
+        f"ptr noalias readonly %table, ptr align 64 %arena, ptr noalias %status) {_ATTRIBUTES} {{",
         "entry:",
         "  %status.code = alloca i32",
         "  store i32 0, ptr %status.code",
