@@ -70,23 +70,24 @@ def _leaves(x: Any) -> list[Any]:
     return [] if x is None else [x]
 
 
-def with_lib(w: Workload, lib: Any, static: dict[int, Any]) -> Callable[..., Any]:
-    """`fn` of the arguments that are not static."""
-    lib = types.SimpleNamespace(**vars(lib), mode=w.mode)
+def with_lib(w: Workload, lib: Any, static: tuple[Any, ...]) -> Callable[..., Any]:
+    """`fn` of the arguments that are not static. `lib` is a module, as it would be in a user's file: what
+    compares the names that a function reads at every call then has as much to compare as there."""
+    module, fn = types.ModuleType(w.name), w.fn
+    vars(module).update(vars(lib), mode=w.mode)
 
     def f(*dynamic: Any) -> Any:
-        it = iter(dynamic)
-        count = len(dynamic) + len(static)
-        return w.fn(lib, *(static[n] if n in static else next(it) for n in range(count)))
+        return fn(module, *dynamic, *static)
 
     f.__name__ = w.fn.__name__
     return f
 
 
-def split(w: Workload, args: tuple[Any, ...]) -> tuple[dict[int, Any], tuple[Any, ...]]:
-    """The static arguments by position, and the others."""
-    static = {n: args[n] for n in w.static}
-    return static, tuple(a for n, a in enumerate(args) if n not in static)
+def split(w: Workload, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The static arguments, which come last, and the others."""
+    first = len(args) - len(w.static)
+    assert w.static == tuple(range(first, len(args))), w.name
+    return args[first:], args[:first]
 
 
 def derived(w: Workload, f: Callable[..., Any], t: Any) -> Callable[..., Any]:

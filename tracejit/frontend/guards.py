@@ -40,7 +40,7 @@ _TEMPLATES = {
     "is": "{v} is not {e}",
     "type": "type({v}) is not {e}",
     "value": "{v} is not {e} and not same_value({v}, {e})",
-    "scalars": "not same_scalars({v}, {e})",
+    "scalars": "{v} is not {e} and not same_scalars({v}, {e})",  # a tuple that is the same one
     "set": "not same_set({v}, {e})",
     "len": "len({v}) != {e}",
     "keys": "tuple({v}) != {e}",
@@ -106,6 +106,7 @@ class _Writer:
         text = template.format(**fields)
         if check.kind == "function":
             text += self._defaults(fields, e)
+            text = text.removeprefix(f"{fields['e0']} is not {fields['e0']} or ")  # the jitted function itself
         self.lines.append(f"if {text}: return None")
 
     def _defaults(self, fields: dict[str, str], state: FunctionState) -> str:
