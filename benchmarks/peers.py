@@ -76,8 +76,15 @@ def with_lib(w: Workload, lib: Any, static: tuple[Any, ...]) -> Callable[..., An
     module, fn = types.ModuleType(w.name), w.fn
     vars(module).update(vars(lib), mode=w.mode)
 
-    def f(*dynamic: Any) -> Any:
-        return fn(module, *dynamic, *static)
+    if static:
+
+        def f(*dynamic: Any) -> Any:
+            return fn(module, *dynamic, *static)
+
+    else:
+
+        def f(*dynamic: Any) -> Any:
+            return fn(module, *dynamic)
 
     f.__name__ = w.fn.__name__
     return f

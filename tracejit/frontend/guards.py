@@ -106,7 +106,8 @@ class _Writer:
         text = template.format(**fields)
         if check.kind == "function":
             text += self._defaults(fields, e)
-            text = text.removeprefix(f"{fields['e0']} is not {fields['e0']} or ")  # the jitted function itself
+            itself = f"{fields['e0']} is not {fields['e0']} or "  # the jitted function
+            text = text.removeprefix(itself)
         self.lines.append(f"if {text}: return None")
 
     def _defaults(self, fields: dict[str, str], state: FunctionState) -> str:
