@@ -20,8 +20,9 @@ from typing import Any
 
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
-from tracejit.lowering import cache
+from tracejit.lowering import cache, vecmath
 from tracejit.lowering._lazy import llvm, llvmlite
+from tracejit.lowering.vecmath import library
 from tracejit.tracing import LOCK
 from tracejit.version import __version__
 
@@ -30,23 +31,28 @@ _cache: OrderedDict[str, Code] = OrderedDict()
 _names = itertools.count()
 #: Metadata that says of a module: do not look for vectors among its scalars.
 MANY_SCALARS = "!scalars = !{}"
+#: Functions and variables that a module shows to others.
+_EXPORTED = re.compile(r"^(?:define (?!internal|hidden)[^@\n]*)?@([\w.]+)(?:\(| = global )", re.MULTILINE)
 _COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
 
 
 class Code:
     """Machine code of one module, loaded. Valid as long as the object lives.
 
-    `address` is that of `@entry`; `object_bytes` the relocatable object; `text` the LLVM IR without comments.
-    `imports` are addresses for the pointers of `@imports`: code names none itself, so it serves every process.
+    `symbols` are the addresses of what the module exports, `address` that of `@entry`, or 0; `object_bytes` the
+    relocatable object; `text` the LLVM IR without comments. `imports` are addresses for the pointers of
+    `@imports`: code names none itself, so it serves every process.
     """
 
     def __init__(self, text: str, object_bytes: bytes, imports: tuple[int, ...] = ()) -> None:
         self.text = text
         self.object_bytes = object_bytes
-        self._library = _load(object_bytes, ("entry", "imports") if imports else ("entry",))
-        self.address: int = self._library["entry"]
+        needed = {_library(key): names for key, names in library.needed(text).items()}
+        self._keep = _load(object_bytes, exports := _EXPORTED.findall(text), needed)
+        self.symbols: dict[str, int] = {name: self._keep[0][name] for name in exports}
+        self.address = self.symbols.get("entry", 0)
         if imports:
-            table = (ctypes.c_void_p * len(imports)).from_address(self._library["imports"])
+            table = (ctypes.c_void_p * len(imports)).from_address(self.symbols["imports"])
             table[:] = imports
 
     def optimized_llvm(self) -> str:
@@ -133,7 +139,7 @@ def _run_passes(text: str, slp: bool) -> Any:
     if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
         for fn in module.functions:
             # Visible up to here, so that they were not dropped before their first call, nor had parameters dropped.
-            if fn.linkage == llvm.Linkage.external and fn.name.startswith("tj.") and not fn.is_declaration:
+            if fn.visibility == llvm.Visibility.hidden and not fn.is_declaration:
                 fn.linkage = llvm.Linkage.internal
         after = llvm.create_new_module_pass_manager()
         after.add_always_inliner_pass()
@@ -161,11 +167,21 @@ def _object(text: str) -> bytes:
         return _machine().emit_object(module)
 
 
-def _load(object_bytes: bytes, symbols: tuple[str, ...]) -> Any:
-    library = llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process()
-    for name in symbols:
-        library.export_symbol(name)
-    return library.link(_jit(), f"tj{next(_names)}")
+def _load(object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]) -> tuple[Any, list[Code]]:
+    """The object linked with what it needs of other modules, and those, which have to live as long."""
+    builder = llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process()
+    for name in exports:
+        builder.export_symbol(name)
+    for other, names in needed.items():
+        for name in names:
+            builder.import_symbol(name, other.symbols[name])
+    return builder.link(_jit(), f"tj{next(_names)}"), list(needed)
+
+
+@functools.cache
+def _library(needed: library.Library) -> Code:
+    """Functions that programs are linked with. They stay loaded."""
+    return compile_llvm(vecmath.library_text(needed))
 
 
 @functools.cache

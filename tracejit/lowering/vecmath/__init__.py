@@ -26,6 +26,7 @@ from tracejit.lowering.vecmath import (
     exponential,
     huge,
     inverse,
+    library,
     logarithm,
     outline,
     power,
@@ -102,14 +103,22 @@ def _variant_texts(name: str, size: int, bits: int) -> dict[str, str]:
 
 @functools.cache
 def _rare_text(name: str, size: int, bits: int) -> str:
-    """The definition of a function for rare arguments, with its masked variants."""
+    """The definitions of a function for rare arguments: scalar, and of vectors if `bits`."""
     if name in huge.NAMES:
-        return rare.visible(huge.definitions(name, bits), bits)
-    texts = [_function_text(name, size, bits, "noinline optnone cold")]
-    if bits:
-        lines = _written(name, size, bits, rare.masked).lines
-        texts += rare.vector_definitions(f"tj.{name}.f{size * 8}", size, bits, _ALL[name][1], lines)
-    return rare.visible("\n".join(texts), bits)
+        return huge.definitions(name, lanes=bits > 0)
+    text = _function_text(name, size, bits, "noinline optnone cold")
+    if not bits:
+        return text
+    lines = _written(name, size, bits, rare.masked).lines
+    return text + "\n" + rare.full_definition(f"tj.{name}.f{size * 8}", size, bits, _ALL[name][1], lines)
+
+
+@functools.cache
+def _masked_texts(name: str, size: int, bits: int) -> str:
+    """The definitions of a rare function's masked variants."""
+    if name in huge.NAMES:
+        return "\n".join(rare.masked_by_lane(f"tj.{name}.f64", bits))
+    return "\n".join(rare.masked_by_vector(f"tj.{name}.f{size * 8}", size, bits, _ALL[name][1]))
 
 
 def plan(module: Module, stmts: list[Any]) -> None:
@@ -122,32 +131,60 @@ def plan(module: Module, stmts: list[Any]) -> None:
 
 def _define(module: Module, name: str, size: int) -> None:
     """Add the definitions that calls of a function need."""
-    scalar = f"tj.{name}.f{size * 8}"
-    bits = module.outlined.get(scalar)
-    module.functions[scalar] = _function_text(
-        name, size, module.vector_bits, "alwaysinline" if bits is None else "noinline"
-    )
-    _define_rare(module, name, size)
-    if bits:
-        variants = _variant_texts(name, size, bits)
+    scalar, host = f"tj.{name}.f{size * 8}", module.vector_bits
+    if scalar not in module.outlined:
+        module.functions[scalar] = _function_text(name, size, host, "alwaysinline")
+        _define_rare(module, name, size)
+        return
+    text = _function_text(name, size, host, "noinline")
+    if not host:
+        module.functions[scalar] = text
+        _define_rare(module, name, size)
+        return
+    module.functions[scalar] = library.declared(text)
+    if module.outlined[scalar]:
+        full, *narrow = _variant_texts(name, size, host).items()
+        variants = dict([(full[0], library.declared(full[1])), *narrow])
         module.functions |= variants
-        # The scalar function too: LLVM would drop a parameter that is the same constant in every call.
-        module.kept += [scalar, *variants]
+        module.kept += variants
 
 
 def _define_rare(module: Module, name: str, size: int) -> None:
-    """Add the functions for rare arguments of a function."""
+    """Add what a function calls for rare arguments. The host's code has it in libraries of its own."""
     for inst in _steps(name, size)[0]:
         if inst.op == "math":
             needed, width = inst.attr[1], inst.out.dtype.itemsize
             key = f"tj.{needed}.f{width * 8}"
             if key in module.functions:
                 continue
-            module.functions[key] = _rare_text(needed, width, module.vector_bits)
+            text = _rare_text(needed, width, module.vector_bits)
+            if module.vector_bits:
+                masked = _masked_texts(needed, width, module.vector_bits)
+                module.functions[key] = f"{library.declared(text)}\n{masked}"
+                continue
+            module.functions[key] = text
             if needed in huge.NAMES:
                 module.functions.setdefault("huge", huge.reduction())
             else:
                 _define_rare(module, needed, width)
+
+
+def library_text(needed: library.Library) -> str:
+    """The module of functions that code calls out of line."""
+    name, size, bits = needed.name, needed.size, needed.bits
+    module = Module(vector_bits=bits)
+    if name == library.HUGE:
+        texts = [huge.definitions(n, lanes=True) for n in huge.NAMES]
+        module.functions["huge"] = huge.reduction()
+    elif name in _RARE:
+        texts = [_rare_text(name, size, bits)]
+    else:
+        texts = [_function_text(name, size, bits, "noinline")]
+        texts += list(_variant_texts(name, size, bits).values())[:1] if bits else []
+    module.functions[f"tj.{name}.f{size * 8}"] = "\n".join(map(library.exported, texts))
+    if name != library.HUGE:
+        _define_rare(module, name, size)
+    return module.render()
 
 
 def emit_call(f: Function, inst: Inst) -> str:

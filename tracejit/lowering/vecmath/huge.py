@@ -11,7 +11,7 @@ kernels, for a few per cent of a rare path.
 from __future__ import annotations
 
 from tracejit.lowering.vecmath.outline import PURE
-from tracejit.lowering.vecmath.rare import scalar_definitions
+from tracejit.lowering.vecmath.rare import by_lane
 from tracejit.lowering.vecmath.tables import TWO_OVER_PI_WORDS
 
 NAMES = ("huge_rest", "huge_tail", "huge_sin", "huge_cos")
@@ -135,11 +135,11 @@ define internal double @tj.{name}.f64(double %x) noinline optnone cold {pure} {{
 """
 
 
-def definitions(name: str, bits: int) -> str:
-    """A function, which is float64's only, with its masked variants."""
+def definitions(name: str, lanes: bool) -> str:
+    """A function, which is float64's only; with `lanes` also the form for those of vectors."""
     angle = {"huge_sin": 0, "huge_cos": 1}.get(name)
     text = _PART[name] if angle is None else _ANGLE.format(name=name, ahead=angle, pure=PURE)
-    return "\n".join([text, *(scalar_definitions(f"tj.{name}.f64", 8, bits) if bits else ())])
+    return text + by_lane(f"tj.{name}.f64", "double") if lanes else text
 
 
 def reduction() -> str:

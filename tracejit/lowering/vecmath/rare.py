@@ -49,12 +49,6 @@ def masked(f: Function, inst: Inst) -> str:
     return f.let(f"select {typed(f, condition)}, {t} {got}, {typed(f, usual)}")
 
 
-def visible(text: str, bits: int) -> str:
-    """Definitions whose first function has masked variants, if `bits`: LLVM must not change its parameters, as it
-    does with internal functions that get the same constant in every call. compile.py makes it internal later."""
-    return text.replace("define internal", "define hidden", 1) if bits else text
-
-
 def _attribute(scalar: str, size: int, bits: int, arity: int) -> str:
     """The call-site attributes that name the masked variants."""
     variants = ",".join(
@@ -69,27 +63,30 @@ def _masked_widths(size: int, bits: int) -> list[int]:
     return [2 * full[0], *full] if size == 8 else full
 
 
-def vector_definitions(scalar: str, size: int, bits: int, arity: int, lines: list[str]) -> Iterable[str]:
-    """The vector form of a function, given its scalar instructions, and its masked variants."""
+def full_definition(scalar: str, size: int, bits: int, arity: int, lines: list[str]) -> str:
+    """The vector form of a function, given its scalar instructions."""
     t, full = "double" if size == 8 else "float", widths(size, bits)[0]
-    yield full_variant(scalar, t, full, arity, lines, "optnone cold")
+    return full_variant(scalar, t, full, arity, lines, "optnone cold")
+
+
+def masked_by_vector(scalar: str, size: int, bits: int, arity: int) -> Iterable[str]:
+    """The masked variants of a function that has a vector form."""
+    t, full = "double" if size == 8 else "float", widths(size, bits)[0]
     for n in widths(size, bits):
         yield _masked_variant(scalar, t, n, arity, _padded_call(scalar, t, n, full, arity))
 
 
-def scalar_definitions(scalar: str, size: int, bits: int) -> Iterable[str]:
-    """The masked variants of a function of one argument that has no vector form."""
-    t = "double" if size == 8 else "float"
-    yield _lanes(scalar, t)
-    for n in _masked_widths(size, bits):
-        v = f"<{n} x {t}>"
+def masked_by_lane(scalar: str, bits: int) -> Iterable[str]:
+    """The masked variants of a function of a float64 that has `lanes` instead."""
+    for n in _masked_widths(8, bits):
+        v = f"<{n} x double>"
         lines = [
             f"store {v} %x0, ptr %xs",
             f"call void @{scalar}.lanes(ptr %xs, ptr %ys, i64 %bits)",
             f"%y = load {v}, ptr %ys",
         ]
         yield _masked_variant(
-            scalar, t, n, 1, lines, [f"%xs = alloca {v}, align 64", f"%ys = alloca {v}, align 64"]
+            scalar, "double", n, 1, lines, [f"%xs = alloca {v}, align 64", f"%ys = alloca {v}, align 64"]
         )
 
 
@@ -126,7 +123,7 @@ def _padded_call(scalar: str, t: str, n: int, full: int, arity: int) -> list[str
     return [*lines, f"%y = shufflevector {wide} %z, {wide} poison, <{n} x i32> <{first}>"]
 
 
-def _lanes(scalar: str, t: str) -> str:
+def by_lane(scalar: str, t: str) -> str:
     """The function at the elements of an array whose bit is set."""
     return f"""
 define internal void @{scalar}.lanes(ptr noalias %xs, ptr noalias %ys, i64 %set) noinline optnone cold nounwind {{
