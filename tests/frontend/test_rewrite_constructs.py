@@ -28,6 +28,67 @@ def case(*arguments: tuple[Any, ...]) -> Callable[[Any], Any]:
     return enter
 
 
+# ---------------------------------------------------------------- branches and arrays of outside
+
+
+@case((X, 1.0), (X, -1.0))
+def updated_or_bound_anew(x, c):
+    x = x.copy()
+    if c > 0:
+        x[0] = 5
+    else:
+        x = x * 2
+    return x
+
+
+@case((X, 1.0), (X, -1.0))
+def a_part_of_what_is_updated(x, c):
+    if c > 0:
+        x[0] = 5
+        b = x[:2]
+    else:
+        b = x[1:3]
+    return b
+
+
+@case((X.reshape(5, 2), 1), (X.reshape(5, 2), 0))
+def rows_at_places_of_the_branch(x, c):
+    if c > 0:
+        b = x[c]
+    else:
+        b = x[c + 2]
+    return b, x
+
+
+@case((X, 1.0), (X, -1.0))
+def value_of_what_is_updated(x, c):
+    def h():
+        x[1] = 8
+        return x[:2]
+
+    b = h() if c > 0 else x[1:3]
+    return b, x
+
+
+@case((X, 2), (X, -3), (X, 1), (X, 20))
+def range_with_a_traced_step(x, by):
+    s = 0.0
+    for i in range(1, 8, by):
+        s = s * 0.5 + x[i]
+    for i in range(9, 1, by):
+        s = s * 0.25 + x[i]
+    return s
+
+
+@case((X.reshape(5, 2),))
+def extents_of_loop_and_branch(x):
+    for k in range(5):
+        v = x[k:, 0].copy()
+        if v[0] > 0:
+            x[k:] -= np.outer(v, v @ x[k:]) / 100
+    return x
+
+
 # ---------------------------------------------------------------- for
 
 
@@ -140,6 +201,31 @@ def loop_else(x, wanted):
     else:
         found = 100
     return found
+
+
+@case((X,), (X * 3,))
+def left_by_return_only(x):
+    k = 0
+    while True:
+        k += 1
+        if x[k] > 2:
+            return x[k], k
+        x[k] = 0
+
+
+@case((X, 8.0), (X, 1.0))
+def left_by_return_or_break(x, limit):
+    k = 0
+    while True:
+        while True:
+            k += 1
+            if x[k] > 2:
+                break
+        if x[k] > limit:
+            return k
+        if k > 5:
+            break
+    return -k
 
 
 @case((X, 2.0), (X, 99.0))

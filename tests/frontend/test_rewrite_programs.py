@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.frontend.programs import PROGRAMS, Program
+from examples.programs import PROGRAMS, Program
 from tracejit import tree
 
 NAMES = sorted(PROGRAMS)

@@ -3,7 +3,7 @@ import pytest
 
 from tests.passes.toy import B, add, agree, f64, i64, mul, names, op, ranged, say
 from tracejit.ir.kernel import Pull
-from tracejit.passes.cse import cse, freeze
+from tracejit.passes.cse import cse
 
 
 def test_same_computation_once():
@@ -36,7 +36,6 @@ def test_effects_are_not_merged():
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1.0), (1, True), (0.0, -0.0), ((1, 2), (1, 2.0))])
 def test_params_that_are_equal_but_differ(a, b):
-    assert freeze(a) != freeze(b)
     full = op("full", lambda *, value: f64(), lambda *, value: value, Pull(None))
     k = B()
     j = k.done(k(full, value=a), k(full, value=b))

@@ -37,6 +37,7 @@ class StageTrace(Trace):
         self.const_vars: list[Var] = []
         self.consts: list[Any] = []
         self._const_of: dict[int, Var] = {}
+        self._value_of: dict[int, Any] = {}  # of each constant's variable
         self._repeated: list[np.ndarray] = []  # kept, since `_const_of` knows them by id
 
     def arg(self, aval: Aval, bounds: tuple[int, int] | None = None) -> Var:
@@ -97,11 +98,12 @@ class StageTrace(Trace):
         self._const_of[id(x)] = var
         self.const_vars.append(var)
         self.consts.append(x)
+        self._value_of[id(var)] = x
         return var
 
     def constant_of(self, var: Var) -> Any:
         """The value of a constant input; None if `var` is another variable."""
-        return next((x for v, x in zip(self.const_vars, self.consts, strict=True) if v is var), None)
+        return self._value_of.get(id(var))
 
     def _lift_dim(self, d: Any) -> Any:
         return Dim(self.lift(d.var), d.bound) if isinstance(d, Dim) else d

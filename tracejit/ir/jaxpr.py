@@ -7,7 +7,7 @@ their values). Sub-jaxprs live in equation params.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -79,8 +79,36 @@ class Eqn:
         fields = {name: getattr(self, name) for name in Eqn.__slots__}
         return Eqn(**{**fields, **changes})
 
+    def key(self, invars: Iterable[Any] | None = None) -> Any:
+        """Equal for equations that compute the same, of their own operands or of `invars`. Their types agree
+        then too."""
+        params = self.params
+        frozen = tuple((k, _frozen(params[k])) for k in sorted(params)) if params else ()
+        return self.op, tuple(map(_atom_key, self.invars if invars is None else invars)), frozen
+
     def __repr__(self) -> str:
         return f"{' '.join(map(repr, self.outvars))} = {self.op} {' '.join(map(repr, self.invars))}"
+
+
+def _atom_key(a: Atom) -> Any:
+    # Bits, since 0.0 and -0.0 are equal and NaN is not equal to itself.
+    return (a.aval.dtype, a.value.tobytes()) if type(a) is Literal else a
+
+
+def _frozen(value: Any) -> Any:
+    """`value` as a hashable that keeps 1, 1.0, True and -0.0 apart; identity if it has no hash."""
+    kind = type(value)
+    if kind is tuple:
+        return tuple(map(_frozen, value))
+    if kind is float or kind is complex:
+        return kind, repr(value)
+    if isinstance(value, np.generic):
+        return kind, value.tobytes()
+    try:
+        hash(value)
+    except TypeError:
+        return "id", id(value)  # alive as long as the equation is
+    return kind, value
 
 
 def effects_of(op: Op, params: dict[str, Any]) -> frozenset[str]:

@@ -19,7 +19,9 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import DynamicExtentError, OutputCastError, ShapeError, TracerArrayError
 from tracejit.ir.avals import Shape, aval_of
+from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.extents import here
 from tracejit.tracing import Box, CapturedArray, box, is_tracing, to_raw, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -140,8 +142,24 @@ def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return new_array(result.plain) if is_tracing() and "out" not in kwargs else result.plain
     if not is_tracing() or "out" in kwargs or type(result) is not np.ndarray:
         return result
-    fresh = result.flags.owndata and result.dtype.kind in "biufc" and not any(result is a for a in args)
+    fresh = result.dtype.kind in "biufc" and _is_new(result, (*args, *kwargs.values()))
     return new_array(result) if fresh else result
+
+
+def _is_new(x: np.ndarray, given: Iterable[Any]) -> bool:
+    """Whether `x` was made of what was `given`, and is no part of it. NumPy's own functions give views of what
+    they have made, too."""
+    if x.flags.owndata:
+        return not any(x is a for a in given)
+    return x.flags.writeable and all(_is_apart(x, a) for a in given)
+
+
+def _is_apart(x: np.ndarray, a: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return not np.may_share_memory(x, a)
+    if isinstance(a, (list, tuple)):
+        return all(_is_apart(x, b) for b in a)
+    return a is None or isinstance(a, (bool, int, float, complex, str, slice, np.generic, np.dtype, type))
 
 
 def new_array(raw: Any) -> Box:
@@ -158,12 +176,18 @@ def raw(x: Any) -> Any:
     """The raw value of an operand: box, array, scalar, or nested sequence of these."""
     t = type(x)
     if t is Box:
-        return x.read()
+        return _value(x)
     if t is np.ndarray or isinstance(x, np.generic):
         return to_raw(x)
     if t is list or t is tuple:
         return nested(x)
     return to_raw(x)
+
+
+def _value(x: Box) -> Any:
+    """The raw value of a box; one of an outer trace with extents that are computed as the constant it is here."""
+    value = x.storage.read(x.chain) if x.chain else x.storage.value
+    return here(value) if type(value) is Var and not value.aval.is_static else value
 
 
 def nested(xs: Any) -> Any:
@@ -223,7 +247,7 @@ def convert(x: Any, dtype: np.dtype) -> Any:
     """The raw value of `x` as `dtype`. A Python integer that does not fit raises OverflowError."""
     t = type(x)
     if t is Box:
-        value = x.read() if x.chain else x.storage.value
+        value = _value(x)
         return value if x.aval.dtype is dtype else cast(value, dtype)
     if t is float and dtype is dtypes.float64:
         return dtype.type(x)

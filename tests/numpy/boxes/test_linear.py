@@ -61,3 +61,31 @@ def test_sizes_that_may_differ_are_told_apart():
 
     with pytest.raises(tj.errors.ShapeError):
         tj.jit(f)(X, 3)
+
+
+def rows_of_csr(ptr, idx, data, x):
+    y = np.zeros(len(ptr) - 1)
+    for i in range(len(y)):
+        y[i] = data[ptr[i] : ptr[i + 1]] @ x[idx[ptr[i] : ptr[i + 1]]]
+    return y
+
+
+def test_what_is_read_twice_is_one_extent():
+    ptr = np.array([0, 2, 2, 5, 6, 9, 11])
+    idx = np.array([0, 3, 1, 2, 5, 4, 0, 1, 5, 2, 3])
+    args = ptr, idx, X[:11], X[10:16]
+    np.testing.assert_allclose(tj.jit(rows_of_csr)(*args), rows_of_csr(*args), rtol=1e-14)
+    assert "native loop of 6 steps" in str(tj.explain(tj.jit(rows_of_csr))(*args))
+
+
+def test_what_was_written_in_between_is_another_extent():
+    def f(ptr, x):
+        s = 0.0
+        for i in range(5):
+            a = x[: ptr[i]]
+            ptr[i] += 1
+            s += a @ x[: ptr[i]]
+        return s
+
+    with pytest.raises(tj.errors.ShapeError):
+        tj.jit(f)(np.arange(3, 9), X)

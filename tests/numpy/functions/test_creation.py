@@ -55,3 +55,37 @@ def test_contiguous_arrays_have_a_dimension() -> None:
     for f in (np.ascontiguousarray, np.asfortranarray):
         assert tj.jit(f)(2.0).shape == tj.jvp(f, (2.0,), (1.0,))[0].shape == f(2.0).shape == (1,)
         assert tj.vmap(f)(np.ones(3)).shape == (3, 1)
+
+
+def test_arrays_of_known_numbers_may_be_assigned_into():
+    """NumPy gives views of what it made for some of them."""
+
+    def f(a):
+        line, grid = np.linspace(0, 1, 4), np.mgrid[0:2, 0:3]
+        rows, columns = np.ogrid[0:2, 0:1:3j]
+        tiles = np.tile([1.0, 2.0, 3.0], 1)
+        line[1:] += a
+        grid[0] *= a.astype(int)
+        columns[0] = a
+        tiles[a > 1] = 5
+        return line, grid, rows, columns, tiles
+
+    a = np.array([1.0, 2.0, 3.0])
+
+    for got, wanted in zip(tj.jit(f)(a), f(a), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype
+
+
+def test_parts_of_given_arrays_are_still_theirs():
+    """A view of an array that is known while tracing is no new array."""
+    held = np.arange(6.0)
+
+    def f(x):
+        a = held.copy()
+        b = np.reshape(a, (2, 3))
+        b[0] += x
+        return a, b
+
+    for got, wanted in zip(tj.jit(f)(np.ones(3)), f(np.ones(3)), strict=True):
+        np.testing.assert_array_equal(got, wanted)

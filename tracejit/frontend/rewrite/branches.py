@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import ops, tree
 from tracejit.control.branches import common_consts
 from tracejit.control.cond import cond_op
 from tracejit.control.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
-from tracejit.frontend.rewrite.cells import UNBOUND, cells_of, get, put
+from tracejit.frontend.rewrite.cells import UNBOUND, Cell, Place, cells_of, get, put
 from tracejit.frontend.rewrite.decisions import capturing, decide, place, refused
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import Spec
-from tracejit.frontend.rewrite.state import Form, Frame, Leaf, describe, promoted, read_only, zeros_like
+from tracejit.frontend.rewrite.state import NOTHING, Form, Frame, Leaf, promoted, read_only, zeros_like
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -77,9 +78,11 @@ class _Branch:
     trace: StageTrace
     names: dict[str, Any]
     storages: dict[int, tuple[Storage, Any]]
-    value: Any = None
-    outside: frozenset[str] = frozenset()  # names that have arrays of outside
+    forms: dict[str, Form]  # of names and of the value, as they are at the branch's end
+    outside: frozenset[str] = frozenset()  # those of them that have arrays of outside
     raised: Exception | None = None
+    places: dict[str, Cell] = field(default_factory=dict)  # in containers and objects, that it changed
+    held: Counter[int] = field(default_factory=Counter)  # how many of these have a storage
 
 
 class _Choice:
@@ -103,8 +106,14 @@ class _Choice:
 
     def run(self) -> Any:
         """Stage both branches; names and storages have the chosen values afterwards. Gives the value."""
-        before = {name: get(self.cells[name]) for name in self.keep}
-        then, other = (self._stage(b) for b in self.blocks)
+        while True:
+            before = {name: get(self.cells[name]) for name in self.keep}
+            then, other = (self._stage(b) for b in self.blocks)
+            places = {**then.places, **other.places}
+            if not places:
+                break
+            self.cells |= places  # chosen as names are
+            self.keep += places
         for branch, block, pred in ((then, self.blocks[1], self.pred), (other, self.blocks[0], None)):
             if branch.raised is not None:
                 self._fail(branch.raised, ops.compare.not_(self.pred) if pred is None else pred)
@@ -129,11 +138,15 @@ class _Choice:
                         raise self._refused(e) from e
                     raised = e
                 names = {name: get(self.cells[name]) for name in self.keep}
-                outside = frozenset(n for n, x in names.items() if _is_outside(x, frame))
+                given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
+                forms = {n: Form(x) for n, x in given.items()}
+                outside = frozenset(n for n, x in given.items() if _is_outside(x, frame))
                 storages = {id(s): (s, s.value) for s in frame.written()}
             if raised is None:
                 self._refuse_changes(frame)
-        return _Branch(trace, names, storages, value, outside, raised)
+        places = frame.places if raised is None else {}
+        held = frame.containers.arrays
+        return _Branch(trace, names, storages, forms, outside, raised, places, held)
 
     def _refuse_changes(self, frame: Frame) -> None:
         iterators = frame.containers.iterators
@@ -161,12 +174,9 @@ class _Choice:
             if a is b:
                 put(self.cells[name], a)
                 continue
-            merged = _Merged(name, a, b, self, self._alias(name, before, (then, other)))
-            parts.append((name, merged))
-        value = None
-        if then.value is not None or other.value is not None:
-            value = _Merged(VALUE, then.value, other.value, self, False)
-        rows = [r for m in [m for _, m in parts] + ([value] if value is not None else []) for r in m.rows]
+            parts.append((name, _Merged(name, (then, other), self, self._alias(name, before, (then, other)))))
+        value = _Merged(VALUE, (then, other), self, VALUE in then.outside | other.outside)
+        rows = [r for m in (*(m for _, m in parts), value) for r in m.rows]
         storages = {**then.storages, **other.storages}
         for k, (s, x) in storages.items():
             a, b = (branch.storages.get(k, (s, s.value))[1] for branch in (then, other))
@@ -174,7 +184,7 @@ class _Choice:
         results = iter(self._bind((then, other), rows))
         for name, m in parts:
             put(self.cells[name], m.rebuilt(results))
-        chosen = value.rebuilt(results) if value is not None else None
+        chosen = value.rebuilt(results)
         for s, _ in storages.values():
             assign(s, (), next(results))
         return chosen
@@ -187,7 +197,8 @@ class _Choice:
             if name not in branch.outside:
                 continue
             own = x is before[name] and x.storage.origin is None
-            if not own or any(type(y) is Box and y.storage is x.storage for y in held):
+            places = branch.held[id(x.storage)] - (type(self.cells[name]) is Place)
+            if not own or places or any(type(y) is Box and y.storage is x.storage for y in held):
                 return True
         return False
 
@@ -208,18 +219,18 @@ class _Choice:
 class _Merged:
     """A name that two branches give values: the leaves of both, of one type."""
 
-    def __init__(self, name: str, a: Any, b: Any, choice: _Choice, alias: bool) -> None:
+    def __init__(self, name: str, branches: tuple[_Branch, _Branch], choice: _Choice, alias: bool) -> None:
         self.name, self.choice, self.alias = name, choice, alias
-        self.types = (a, b)
-        first = Form(b if a is UNBOUND else a)
-        second = first if b is UNBOUND or a is UNBOUND else Form(b)
-        if not first.same(second):
+        self.types = a, b = tuple(branch.forms.get(name) for branch in branches)
+        form = a or b
+        assert form is not None
+        if not form.same(b or form):
             raise self._refusal()
-        self.form = first
+        self.form = form
         self.rows: list[tuple[Any, Any, np.dtype]] = []
         self.weak: list[bool] = []
-        for x, y in zip(first.dynamic, second.dynamic, strict=True):
-            self._leaf(x, y, a is UNBOUND, b is UNBOUND)
+        for x, y in zip(form.dynamic, (b or form).dynamic, strict=True):
+            self._leaf(x, y, a is None, b is None)
 
     def _leaf(self, x: Leaf, y: Leaf, no_a: bool, no_b: bool) -> None:
         p, q = aval_of(x.raw), aval_of(y.raw)
@@ -232,7 +243,7 @@ class _Merged:
         self.weak.append(weak)
 
     def _refusal(self) -> VariableTypeError:
-        a, b = map(describe, self.types)
+        a, b = (NOTHING if form is None else form.describe() for form in self.types)
         name = "the returned value" if self.name.startswith("_tj_value") else f"`{self.name}`"
         error = VariableTypeError(kind=self.choice.kind, name=name, a=a, b=b, where=self.choice.where)
         refused(error)
@@ -255,7 +266,10 @@ class Raise:
 
 
 def _is_outside(x: Any, frame: Frame) -> bool:
-    """Whether a name has an array (or a part of one) that lives outside of the branch."""
-    if type(x) is not Box or x.scalar:
-        return False
-    return x.storage.trace is not frame.trace or id(x.storage) in frame.claimed
+    """Whether `x` is or has an array (or a part of one) that lives outside of the branch."""
+    return any(
+        type(y) is Box
+        and not y.scalar
+        and (y.storage.trace is not frame.trace or id(y.storage) in frame.claimed)
+        for y in tree.leaves(x)
+    )

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 #: What the cell of a name holds that is not assigned.
 UNBOUND: Any = type("Unbound", (), {"__repr__": lambda self: "unbound"})()
 
 
-def cells_of(*functions: Any) -> dict[str, types.CellType]:
+class Place:
+    """An attribute of an object or an element of a container, used as the cell of a name is."""
+
+    __slots__ = ("_read", "_write")
+
+    def __init__(self, read: Callable[[], Any], write: Callable[[Any], None]) -> None:
+        self._read = read
+        self._write = write
+
+    @property
+    def cell_contents(self) -> Any:
+        return self._read()
+
+    @cell_contents.setter
+    def cell_contents(self, value: Any) -> None:
+        self._write(value)
+
+
+Cell = types.CellType | Place
+
+
+def cells_of(*functions: Any) -> dict[str, Cell]:
     """The cells of the names that blocks (None: an empty one) share with the function around them."""
-    found: dict[str, types.CellType] = {}
+    found: dict[str, Cell] = {}
     for f in functions:
         if f is not None:
             found.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
     return found
 
 
-def get(cell: types.CellType) -> Any:
+def get(cell: Cell) -> Any:
     """What the cell holds, or UNBOUND."""
     try:
         return cell.cell_contents
@@ -26,9 +48,9 @@ def get(cell: types.CellType) -> Any:
         return UNBOUND
 
 
-def put(cell: types.CellType, value: Any) -> None:
+def put(cell: Cell, value: Any) -> None:
     """Let the cell hold `value`; UNBOUND empties it."""
     if value is not UNBOUND:
         cell.cell_contents = value
     elif get(cell) is not UNBOUND:
-        del cell.cell_contents
+        del cell.cell_contents  # type: ignore[attr-defined]  (a place is never empty)

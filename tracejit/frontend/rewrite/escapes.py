@@ -170,8 +170,11 @@ class Lowering:
                 other = "orelse" if self.always(s.body) else "body"
                 setattr(s, other, [*getattr(s, other), *rest])
                 rest = []
+            endless = _endless(s)  # seen before its `break`s are flags
             new, flags = self.statement(s, loop)
             out += new
+            if endless:
+                return out, flags
             if flags and rest:
                 more, others = self.block(rest, loop)
                 out.append(at(ast.If(_none_of(flags), more, []), rest[0]))
@@ -249,6 +252,13 @@ class Lowering:
             if isinstance(s, ast.With) and self.always(s.body):
                 return True
         return False
+
+
+def _endless(s: ast.stmt) -> bool:
+    """Whether only `return` or an exception leaves `s`, so that nothing after it is reached."""
+    if not (isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value):
+        return False
+    return not any(isinstance(e, ast.Break) for inner in s.body for e in _leaving(inner))
 
 
 class _Flags:

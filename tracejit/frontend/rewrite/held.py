@@ -1,4 +1,5 @@
-"""What containers, objects, functions and generators hold, so that a block's changes can be undone."""
+"""What containers, objects, functions and generators hold, so that a block's changes can be undone, or be those of
+a loop or branch."""
 
 from __future__ import annotations
 
@@ -7,10 +8,12 @@ import collections
 import io
 import types
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from tracejit.frontend import randoms
-from tracejit.frontend.rewrite.cells import UNBOUND, get, put
+from tracejit.frontend.rewrite.cells import UNBOUND, Cell, Place, get, put
+from tracejit.tracing import Box
 
 #: Classes of containers, whose own methods read and refill those that derive from them.
 _CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
@@ -21,24 +24,30 @@ DEPTH = 4
 
 class Containers:
     """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
-    held. `iterators`: names of iterators among it, and of what holds them; these can't be put back."""
+    held. `iterators`: names of iterators among it, and of what holds them; these can't be put back. `arrays`:
+    the storages of arrays in containers, by identity, with how many hold them."""
 
-    def __init__(self, names: dict[str, Any], known: Iterable[types.CellType] = ()) -> None:
+    def __init__(self, names: dict[str, Any], known: Iterable[Cell] = ()) -> None:
         self.seen: dict[int, tuple[str, Any, _Held]] = {}
         self.known = {id(cell) for cell in known}
         self.iterators: list[str] = []
+        self.arrays: collections.Counter[int] = collections.Counter()
         for name, value in names.items():
             self._look(name, value, DEPTH)
 
     def _look(self, name: str, x: Any, depth: int) -> None:
         if not depth or id(x) in self.seen or id(x) in self.known:
             return
+        if type(x) is Box:
+            self.arrays[id(x.storage)] += depth < DEPTH
+            return
         if type(x) is tuple:
-            inner: Iterable[Any] = x
+            inner: Iterable[tuple[str, Any]] = _numbered(name, x)
         elif isinstance(x, types.MethodType):
-            inner = (x.__self__, x.__func__)
+            inner = ((name, x.__self__), (name, x.__func__))
         elif type(x) is types.FunctionType:
-            inner = x.__closure__ or ()
+            names = (f"{name}.{free}" for free in x.__code__.co_freevars)
+            inner = zip(names, x.__closure__ or (), strict=True)
         elif hasattr(type(x), "__next__"):
             if depth == DEPTH or not isinstance(x, io.IOBase):  # many objects hold a file
                 self.iterators.append(name)
@@ -48,18 +57,24 @@ class Containers:
             if held.empty:
                 return
             self.seen[id(x)] = name, x, held
-            inner = held.values()
-        for y in inner:
-            self._look(name, y, depth - 1)
+            inner = held.values(name)
+        for path, y in inner:
+            self._look(path, y, depth - 1)
 
-    def restore(self) -> str | None:
-        """Undo what was changed; the name through which it was found, if anything was."""
-        found = None
+    def restore(self) -> tuple[str | None, dict[str, Cell]]:
+        """Undo what was changed: (the name of one that holds more, less or anything but arrays and numbers
+        afterwards, or None; the places of those that hold other ones)."""
+        lost: str | None = None
+        places: dict[str, Cell] = {}
         for name, x, held in self.seen.values():
-            if not held.same(_Held(x)):
-                held.refill(x)
-                found = found or name
-        return found
+            now = _Held(x)
+            if held.same(now):
+                continue
+            held.refill(x)
+            changed = held.changes(name, x, now)
+            lost = name if changed is None else lost
+            places |= changed or {}
+        return lost, places
 
 
 class _Held:
@@ -91,11 +106,33 @@ class _Held:
             self.items is None and self.names is None and self.state is None and not (self.slots or self.cell)
         )
 
-    def values(self) -> Iterator[Any]:
-        """What it holds."""
-        for part in (self.items, self.names, self.slots, self.cell):
-            if part is not None:
-                yield from part.values() if isinstance(part, dict) else part
+    def values(self, name: str) -> Iterator[tuple[str, Any]]:
+        """What it holds, with names."""
+        if isinstance(self.items, dict):
+            yield from ((f"{name}[{k!r}]", y) for k, y in self.items.items())
+        else:
+            yield from _numbered(name, self.items or ())
+        yield from ((f"{name}.{k}", y) for k, y in (self.names or {}).items())
+        yield from ((f"{name}.{d.__name__}", y) for d, y in self.slots.items())
+        yield from ((name, y) for y in self.cell)
+
+    def changes(self, name: str, x: Any, now: _Held) -> dict[str, Cell] | None:
+        """The places of `x` that held something else `now`; None if they are not the same places."""
+        if self.state != now.state or isinstance(x, set):
+            return None
+        pairs = [(self.items, now.items), (self.names, now.names), (self.slots, now.slots)]
+        if any(_keys(a) != _keys(b) for a, b in pairs):
+            return None
+        base: Any = _base_of(x)
+        found: dict[str, Cell] = {name: x} if self.cell and self.cell[0] is not now.cell[0] else {}
+        for k in _differing(self.items, now.items):
+            found[f"{name}[{k!r}]"] = _place(x, k, base.__getitem__, base.__setitem__)
+        for k in _differing(self.names, now.names):
+            held = object.__getattribute__(x, "__dict__")
+            found[f"{name}.{k}"] = _place(held, k, dict.__getitem__, dict.__setitem__)
+        for d in _differing(self.slots, now.slots):
+            found[f"{name}.{d.__name__}"] = Place(partial(d.__get__, x), partial(d.__set__, x))
+        return found
 
     def same(self, other: _Held) -> bool:
         """Whether both hold the same objects."""
@@ -128,6 +165,28 @@ class _Held:
                 d.__set__(x, value)
             elif _slot(d, x) is not UNBOUND:
                 d.__delete__(x)
+
+
+def _place(x: Any, key: Any, read: Any, write: Any) -> Place:
+    return Place(partial(read, x, key), partial(write, x, key))
+
+
+def _numbered(name: str, xs: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"{name}[{n}]", x) for n, x in enumerate(xs))
+
+
+def _keys(part: Any) -> list[Any]:
+    """Where a part of what is held has its values."""
+    return (
+        [k for k, x in part.items() if x is not UNBOUND]
+        if isinstance(part, dict)
+        else [*range(len(part or ()))]
+    )
+
+
+def _differing(a: Any, b: Any) -> list[Any]:
+    """The keys at which `a` and `b`, which have the same, hold different objects."""
+    return [k for k in _keys(a) if a[k] is not b[k]]
 
 
 def _base_of(x: Any) -> Any:

@@ -11,8 +11,10 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import TracedIterationError
+from tracejit.frontend.rewrite.branches import Raise
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
+from tracejit.ops.index_check import check_index
 from tracejit.tracing import Box, box, current_trace
 
 Number = extents.Number
@@ -50,11 +52,31 @@ class Part(Steps):
         return self.of.item(extents.add(extents.mul(k, self.stride), self.first))
 
 
+def _raw(a: Number) -> Any:
+    return np.int64(a) if type(a) is int else a
+
+
+def _bounds(low: list[Number], high: list[Number]) -> tuple[int, int]:
+    """The least of the smallest values and the greatest of the largest, as far as they are known."""
+    least, greatest = [extents.least(a) for a in low], [extents.greatest(a) for a in high]
+    return (
+        _LEAST if None in least else min(a for a in least if a is not None),
+        _MOST if None in greatest else max(a for a in greatest if a is not None),
+    )
+
+
+def _nonzero(step: Number) -> Number:
+    """A traced step; the program raises ValueError where it is zero."""
+    zero = ops.create.convert_element_type(ops.compare.eq(step, np.int64(0)), dtype=np.dtype(np.int64))
+    check_index(zero, size=1, axis=0, failure=Raise(ValueError("range() arg 3 must not be zero")))
+    return step
+
+
 def _divided(a: Number, b: Number) -> Number:
     """a // b for a positive b."""
     if type(b) is int:
         return extents.floordiv(a, b)
-    return extents.memo("floor_divide", ops.arithmetic.floor_divide, np.int64(a) if type(a) is int else a, b)
+    return extents.memo("floor_divide", ops.arithmetic.floor_divide, _raw(a), b)
 
 
 def _times(k: Number, step: Number) -> Number:
@@ -65,17 +87,23 @@ def _times(k: Number, step: Number) -> Number:
 
 
 class RangeSteps(Steps):
-    """`range(start, stop, step)`; all may be traced, the step if its sign is known."""
+    """`range(start, stop, step)`; all may be traced. A traced step of zero raises when the program runs."""
 
     def __init__(self, start: Number, stop: Number, step: Number) -> None:
-        up = extents.at_least(step, 1)
-        span = extents.sub(stop, start) if up else extents.sub(start, stop)
-        size = step if up else extents.sub(0, step)
-        super().__init__(extents.maximum(_divided(extents.add(span, extents.sub(size, 1)), size), 0))
         self.start, self.step = start, step
-        low = extents.least(start if up else extents.add(stop, 1))
-        high = extents.greatest(extents.add(stop, -1) if up else start)
-        self.bounds = (_LEAST if low is None else low, _MOST if high is None else high)
+        up, down = extents.at_least(step, 1), extents.at_least(-1, step)
+        last = extents.add(stop, -1), extents.add(stop, 1)
+        low = [start] if up else [last[1]] if down else [start, last[1]]
+        high = [last[0]] if up else [start] if down else [start, last[0]]
+        self.bounds = _bounds(low, high)
+        span, size = (
+            (extents.sub(stop, start), step) if up else (extents.sub(start, stop), extents.sub(0, step))
+        )
+        if not up and not down:
+            positive = ops.compare.gt(_raw(_nonzero(step)), np.int64(0))
+            span = ops.compare.select(positive, _raw(extents.sub(stop, start)), _raw(span))
+            size = ops.arithmetic.maximum(ops.arithmetic.abs(step), np.int64(1))
+        super().__init__(extents.maximum(_divided(extents.add(span, extents.sub(size, 1)), size), 0))
 
     def item(self, k: Number) -> Any:
         raw = extents.add(self.start, _times(k, self.step))
@@ -192,10 +220,8 @@ def range_(*args: Any) -> Any:
     start, stop = args[:2] if len(args) > 1 else (0, *args)
     step = args[2] if len(args) > 2 else 1
     by = extents.number(step)
-    if not extents.at_least(by, 1) and not extents.at_least(-1, by):
-        if type(by) is int:
-            raise ValueError("range() arg 3 must not be zero")
-        raise TracedIterationError(what="range(start, stop, step) with a step whose sign is not known")
+    if type(by) is int and by == 0:
+        raise ValueError("range() arg 3 must not be zero")
     return Lazy(RangeSteps(extents.number(start), extents.number(stop), by), "range(...)")
 
 

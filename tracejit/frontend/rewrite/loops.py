@@ -180,7 +180,7 @@ def _bind_scan(result: Result, count: Any, body: Block) -> None:
     bound = None if length is not None else extents.greatest(count)
     params = {"length": length, "bound": bound, "reverse": False, "jaxpr": jaxpr}
     outs = bind(scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits))
-    result.write_back(list(outs), cells_of(body))
+    result.write_back(list(outs))
 
 
 def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec) -> None:
@@ -192,7 +192,7 @@ def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec
     some = np.bool_(count > 0) if type(count) is int else ops.compare.gt(count, np.int64(0))
     start = ops.compare.and_(some, raw_truth(conditions.not_(stopped)))
     outs = _bind_while(jaxpr, consts, [start, np.int64(0), *inits])
-    result.write_back(outs[2:], cells_of(body))
+    result.write_back(outs[2:])
 
 
 def _bind_while(body: Jaxpr, consts: list[Any], carry: list[Any]) -> list[Any]:
@@ -262,7 +262,7 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
     go = Var(None, Aval((), np.dtype(bool)))
     jaxpr, consts, inits = result.jaxpr([], [go], result.extra)
     outs = _bind_while(jaxpr, consts, [raw_truth(go_on), *inits])
-    result.write_back(outs[1:], cells_of(test, body))
+    result.write_back(outs[1:])
 
 
 # ---------------------------------------------------------------- refusals

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.control.staging import convert
-from tracejit.frontend.rewrite.cells import put
+from tracejit.frontend.rewrite.cells import Cell, put
 from tracejit.frontend.rewrite.state import Form, read_only
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
@@ -72,6 +72,7 @@ class Result:
     names: dict[str, tuple[Form, list[bool], bool]]
     storages: list[Storage]
     extra: list[Any]  # raw results of `finish`
+    cells: dict[str, Cell]
 
     @property
     def pure_python(self) -> bool:
@@ -97,13 +98,13 @@ class Result:
         with use_trace(self.trace):
             return fn()
 
-    def write_back(self, outs: list[Any], cells: dict[str, Any]) -> None:
+    def write_back(self, outs: list[Any]) -> None:
         """Names and storages get the values that the loop ended with."""
         values = iter(outs)
         for name, (form, weak, shared) in self.names.items():
             leaves = [f.rebuilt(next(values), w) for f, w in zip(form.dynamic, weak, strict=True)]
             leaves = [read_only(x) if shared and x.aval.shape else x for x in leaves]
-            put(cells[name], form.rebuilt(leaves))
+            put(self.cells[name], form.rebuilt(leaves))
         for storage in self.storages:
             assign(storage, (), next(values))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tracejit.control.staging import convert
-from tracejit.frontend.rewrite.cells import UNBOUND, cells_of, get, put
+from tracejit.frontend.rewrite.cells import UNBOUND, Place, cells_of, get, put
 from tracejit.frontend.rewrite.overflow import bounds_afterwards, outgrows
 from tracejit.frontend.rewrite.results import Carried, Entry, NotNative, Permuted, Result, Spec, TypeChange
 from tracejit.frontend.rewrite.state import Form, Frame, Leaf, is_array, promoted, zeros_like
@@ -106,9 +107,13 @@ class Stager:
                 after = {name: get(self.cells[name]) for name in self.keep}
                 shared = {name: self._lives_outside(x, frame) for name, x in after.items()}
                 outs = [(s, s.value) for s in frame.written()]
-                found = self._compare(entries, objects, after)
+                found = self._compare(entries, objects, after, frame.containers.arrays)
             if frame.changed is not None:
                 raise NotNative(f"it changes the Python container or object `{frame.changed}`")
+            if frame.places:  # they are carried as names are
+                self.cells |= frame.places
+                self.keep += frame.places
+                return None
             late = [s for s, _ in outs if id(s) not in inputs]
             if late:
                 self.storages += late
@@ -157,9 +162,11 @@ class Stager:
 
     # -- what has changed
 
-    def _compare(self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]) -> Any:
+    def _compare(
+        self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any], held: Counter[int]
+    ) -> Any:
         """{changed name: (form, weak flags) afterwards}; None if it must be staged again."""
-        self._refuse_mixed(entries, objects, after)
+        self._refuse_mixed(entries, objects, after, held)
         changed: dict[str, tuple[Form, list[bool]]] = {}
         again = False
         for name, e in entries.items():
@@ -208,10 +215,11 @@ class Stager:
         return types != old
 
     def _refuse_mixed(
-        self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]
+        self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any], held: Counter[int]
     ) -> None:
         """Names that are bound anew although the array they had was updated in place: each array would have
-        to be followed through the loop. `a, b = b, a` is done by several steps at once."""
+        to be followed through the loop. `a, b = b, a` is done by several steps at once. `held`: how many
+        places in containers have a storage."""
         mixed = [
             n
             for n, e in entries.items()
@@ -226,7 +234,8 @@ class Stager:
         for n in cycle if fold else mixed:
             x = entries[n].value
             others = [get(c) for m, c in self.cells.items() if m != n]
-            if type(x) is not Box or x.storage.origin is not None or _holds(others, x):
+            places = held[id(x.storage)] - (type(self.cells[n]) is Place) if type(x) is Box else 0
+            if type(x) is not Box or x.storage.origin is not None or places or _holds(others, x):
                 reason = f"`{n}` is updated in place and bound to another array (copy the first one before the loop)"
                 raise NotNative(reason, peel=True, name=n)
 
@@ -265,7 +274,7 @@ class Stager:
             else:
                 constant.append((var, value))
         written = [s for s in self.storages if id(s) in new]
-        return Result(trace, args, carried, constant, names, written, extra)
+        return Result(trace, args, carried, constant, names, written, extra, self.cells)
 
 
 def _is_array(x: Any) -> bool:

@@ -5,7 +5,6 @@ A `Frame` lets a block run under a staging trace and puts everything back afterw
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.errors import NotAnArrayError, UnknownDtypeError
-from tracejit.frontend.rewrite.cells import UNBOUND, get, put
+from tracejit.frontend.rewrite.cells import Cell, get, put
 from tracejit.frontend.rewrite.held import Containers
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -97,9 +96,8 @@ def _equal(a: Any, b: Any) -> bool:
         return False
 
 
-def describe(value: Any) -> str:
-    """The type of what a name holds, for messages."""
-    return "nothing (it is not assigned)" if value is UNBOUND else Form(value).describe()
+#: How messages call what a name holds that is not assigned.
+NOTHING = "nothing (it is not assigned)"
 
 
 class Kept(View):
@@ -119,12 +117,14 @@ def read_only(x: Box) -> Box:
 
 class Frame:
     """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
-    afterwards. `changed`: a container was updated. `claimed`: storages that were written, by identity."""
+    afterwards. `changed`: the name of a container or object that holds more or less than before. `places`: those
+    of other values in containers and objects. `claimed`: storages that were written, by identity."""
 
-    def __init__(self, trace: StageTrace, cells: dict[str, types.CellType]) -> None:
+    def __init__(self, trace: StageTrace, cells: dict[str, Cell]) -> None:
         self.trace = trace
         self.cells = cells
         self.changed: str | None = None
+        self.places: dict[str, Cell] = {}
         self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
 
     def __enter__(self) -> Frame:
@@ -156,7 +156,7 @@ class Frame:
             storage.value, storage.trace, storage.version, storage.cache = value, trace, version, cache
         for name, cell in self.cells.items():
             put(cell, self.before[name])
-        self.changed = self.containers.restore()
+        self.changed, self.places = self.containers.restore()
 
 
 def zeros_like(raw: Any) -> Any:

@@ -65,13 +65,14 @@ def here(raw: Any) -> Any:
 def memo(name: str, fn: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """`fn(*args, **params)`, or its earlier result for the same operands in this trace."""
     args = tuple(a[()] if type(a) is np.ndarray and not a.ndim else a for a in args)
-    trace = current_trace()
-    table = trace.__dict__.setdefault("_extents", {})
-    key = (name, *(id(a) if isinstance(a, Value) else a for a in args), *params.values())
-    found = table.get(key)
+    sources = [linear.outermost(a) for a in args]
+    key = (name, *(id(a) if isinstance(a, Value) else a for a in sources), *params.values())
+    found = linear.remembered("_extents", key)
     if found is None:
-        found = table[key] = (fn(*args, **params), args)  # the operands are kept, so that ids stay theirs
-    return found[0]
+        trace = current_trace()
+        found = linear.table_of(trace, "_extents")[key] = fn(*args, **params)
+        linear.table_of(trace, "_operands")[key] = sources  # kept, so that ids stay theirs
+    return found
 
 
 def _raw(a: Number) -> Any:

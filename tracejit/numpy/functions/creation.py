@@ -22,6 +22,7 @@ from tracejit.numpy.dispatch import (
     has_box,
     implements,
     new_array,
+    publish,
     raw,
     result_type,
     shape_of,
@@ -317,3 +318,20 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         )
     grids = [ops.shape.expand_dims(cast(index_grid(shape, n), d), (0,)) for n in range(len(shape))]
     return new_array(ops.concat.concatenate(*grids, dimension=0))
+
+
+class _Grid:
+    """`np.mgrid[...]` and `np.ogrid[...]`: NumPy's own, as arrays that traced values may be assigned into."""
+
+    def __init__(self, np_grid: Any) -> None:
+        self._np = np_grid
+
+    def __getitem__(self, key: Any) -> Any:
+        grids = self._np[key]
+        if not is_tracing():
+            return grids
+        return tuple(map(new_array, grids)) if type(grids) is tuple else new_array(grids)
+
+
+publish(None, _Grid(np.mgrid), "mgrid")
+publish(None, _Grid(np.ogrid), "ogrid")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.frontend.programs import program
+from examples.programs import program
 
 
 @program(lambda rng, n: (rng.uniform(1, 10, size=(n, n)),))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tests.frontend.programs import program
+from examples.programs import program
 
 
 @program(lambda rng, n: (2.0 + rng.uniform(),))
@@ -59,7 +59,7 @@ def mandelbrot(x0, x1, y0, y1, n, maxiter):
         I = abs(Z) < 2.0
         N[I] = k
         Z[I] = Z[I] ** 2 + C[I]
-    N[N == maxiter - 1] = 0
+    N[maxiter - 1 == N] = 0
     return N
 
 

@@ -39,5 +39,16 @@ def program(make: Callable[..., tuple[Any, ...]], **options: Any) -> Callable[[A
     return enter
 
 
-for part in ("stencils", "factorizations", "dynamic", "numbers", "sparse"):
+for part in (
+    "stencils",
+    "factorizations",
+    "dynamic",
+    "numbers",
+    "sparse",
+    "solvers",
+    "signals",
+    "images",
+    "physics",
+    "searches",
+):
     importlib.import_module(f"{__name__}.{part}")
