@@ -28,6 +28,9 @@ class FakeCapture:
         self.values.append(value)
         return value.copy().view(Marked)
 
+    def owns(self, box: Any) -> bool:
+        return False
+
     def scalar(self, path: Any, value: Any) -> Any:
         return NotImplemented
 

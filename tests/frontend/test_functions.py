@@ -271,3 +271,56 @@ def test_our_own_functions_around_a_users_are_not_copied():
     table = np.array([1.0, 3.0, -2.0])
     f = tj.vmap(tj.grad(lambda a: (a * (table - np.roll(table, 1)))[0]))
     np.testing.assert_array_equal(tj.jit(f)(np.array([0.5, -0.5])), [3.0, 3.0])
+
+
+class Cell:
+    def __init__(self, w):
+        self.w = w
+
+    def __call__(self, c, r):
+        return np.tanh(self.w * c + r), c
+
+    def step(self, c, r):
+        return self(c, r)
+
+
+def _rows(body, x):
+    return tj.lax.scan(body, x, x)[1].sum()
+
+
+def _cell(w, c, r, *, k=1.0):
+    return np.tanh(w["w"] * c + r) * k, c
+
+
+MADE_INSIDE = {
+    "partial": lambda x: _rows(functools.partial(_cell, {"w": x}), x),
+    "of a partial": lambda x: _rows(functools.partial(functools.partial(_cell, {"w": x}), k=x[1]), x),
+    "of a ufunc": lambda x: tj.lax.map(functools.partial(np.multiply, x), x).sum(),
+    "while": lambda x: tj.lax.while_loop(
+        functools.partial(lambda k, s: s[0] < k, 3),
+        functools.partial(lambda k, s: (s[0] + 1, s[1] * x + k), x[1]),
+        (0, x),
+    )[1].sum(),
+    "branches": lambda x: tj.lax.cond(
+        x[0] > 0, functools.partial(np.multiply, x[1]), functools.partial(np.add, 2.0), x
+    ).sum(),
+    "vmap in scan": lambda x: _rows(
+        lambda c, r: (tj.vmap(functools.partial(np.multiply, x[0]))(c), c * r), x
+    ),
+    "grad": lambda x: tj.grad(functools.partial(lambda w, c: np.sin(w * c).sum(), x))(x).sum(),
+    "checkpoint": lambda x: tj.checkpoint(functools.partial(lambda w, c: np.sin(w * c).sum(), x))(x),
+    "object": lambda x: _rows(Cell(x), x),
+    "method": lambda x: _rows(Cell(x).step, x),
+}
+
+
+@pytest.mark.parametrize("f", MADE_INSIDE.values(), ids=MADE_INSIDE)
+def test_callables_that_hold_traced_values(f):
+    """They are made inside the run, so there is nothing to capture, whichever transformation traces."""
+    x = np.array([0.5, 1.5, 2.5, 3.5])
+    eager = tj.grad(f)(x)
+    assert np.allclose([(f(x + h) - f(x - h)) / 2e-6 for h in np.eye(4) * 1e-6], eager, rtol=1e-5)
+    for run in (tj.jit(tj.grad(f)), tj.grad(tj.jit(f))):
+        assert np.allclose(run(x), eager, rtol=1e-12)
+    assert np.allclose(tj.jit(tj.vmap(f))(np.stack([x, -x])), [f(x), f(-x)], rtol=1e-12)
+    assert np.allclose(tj.jit(tj.hessian(f))(x), tj.jacfwd(tj.grad(f))(x), rtol=1e-12)

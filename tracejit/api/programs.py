@@ -35,6 +35,10 @@ class JitCapture:
         self.held.append((raw, b))
         return b
 
+    def owns(self, box: Box) -> bool:
+        raw = box.storage.value
+        return isinstance(raw, Value) and raw.trace.level >= self.trace.level
+
     def scalar(self, path: Any, value: Any) -> Any:
         return NotImplemented
 

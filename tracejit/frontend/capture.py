@@ -42,6 +42,10 @@ class Capture(Protocol):
         """
         ...
 
+    def owns(self, box: Any) -> bool:
+        """Whether the box holds a value of this run, or of a transformation inside it."""
+        ...
+
     def scalar(self, path: Node, value: Any) -> Any:
         """A stand-in for a captured Python float, int or complex that shall be read at every
         call, like an array; NotImplemented to guard its value instead."""
@@ -60,6 +64,9 @@ class EagerCapture:
 
     def array(self, path: Node, value: Any) -> Any:
         return CapturedArray.of(value) if type(value) is np.ndarray and value.dtype.kind in "biufc" else value
+
+    def owns(self, box: Any) -> bool:
+        return True  # boxes are used as they are
 
     def scalar(self, path: Node, value: Any) -> Any:
         return NotImplemented

@@ -8,11 +8,13 @@ import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tracejit import tree
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import FunctionState
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.scopes import GuardedGlobals
+from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.session import Session
@@ -204,7 +206,10 @@ def is_compiled(value: Any) -> bool:
 
 
 def wrap_partial(session: Session, node: Node, value: functools.partial[Any]) -> Any:
-    """`functools.partial`: the function and the arguments it holds."""
+    """`functools.partial`: the function and the arguments it holds. One that holds values of this very run was
+    made inside it."""
+    if any(type(x) is Box and session.capture.owns(x) for x in tree.leaves((value.args, value.keywords))):
+        return value
     session.check(node, "is", value)
     here = node.named(value)
     fn = session.wrap(here.attr("func"), value.func)

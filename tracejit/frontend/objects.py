@@ -59,6 +59,8 @@ def is_quiet(cls: type) -> bool:
 
 def wrap_object(session: Session, node: Node, value: Any) -> Any:
     """The shadow of a user's object; anything else as it is, reported."""
+    if "_tj_class" in vars(type(value)):  # made inside a traced run: its methods are copies already
+        return value
     outer = shadows.is_shadow(value)
     if outer:
         value = _of_this_session(session, node, value)
