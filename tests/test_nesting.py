@@ -205,9 +205,9 @@ def of_vector(p: Program, spelling: Any) -> F:
     args = inputs()
 
     def f(x: Any) -> Any:
-        moved = [np.array(a) for a in args]
-        for n, a in enumerate(args):
-            if np.asarray(a).dtype == np.float64:
+        moved = [np.array(a, order="C") for a in args]  # the strides of what is computed are not followed
+        for n, a in enumerate(moved):
+            if a.dtype == np.float64:
                 moved[n] = a + 0.3 * np.sum(x * np.cos(np.arange(n, n + SIZE)))
         outs = [o for o in fn(*moved) if (o.dtype.kind in "fc" if hasattr(o, "dtype") else type(o) is float)]
         total: Any = 0.0

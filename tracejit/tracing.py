@@ -9,6 +9,7 @@ is a `Box`: a mutable array over a storage of raw values, with NumPy's views.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -21,6 +22,7 @@ from tracejit import dtypes
 from tracejit.errors import ArraySubclassError, ConcreteValueError, LeakedTracerError, NotAnArrayError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.primitive import Op
+from tracejit.ir.seen import SeenArray
 from tracejit.ir.values import Value, origin
 
 
@@ -271,6 +273,13 @@ def box(value: Any, weak: bool = False, origin: Any = None) -> Box:
     return Box(Storage(value, _state.trace, origin), (), aval, weak, not aval.shape and origin is None)
 
 
+def new_array(raw: Any) -> Box:
+    """A box that user code may write into, even if it is 0-d."""
+    b = box(raw)
+    b.scalar = False
+    return b
+
+
 def unbox(x: Any) -> Any:
     """The raw value of a box; anything else unchanged."""
     return x.read() if type(x) is Box else x
@@ -302,40 +311,39 @@ class Frozen(View):
 _frozen = (Frozen(),)
 
 
-class CapturedArray(np.ndarray):
+class CapturedArray(SeenArray):
     """A real array as traced code sees it that captures it by name in an eager transformation.
 
     It is the user's memory, and NumPy computes with it; but where NumPy's own arrays ask for
     integers, it may be indexed by traced values too.
     """
 
-    original: np.ndarray | None = None
-
-    @classmethod
-    def of(cls, array: np.ndarray) -> CapturedArray:
-        """`array` seen so."""
-        view = array.view(cls)
-        view.original = array
-        return view
-
-    @property
-    def plain(self) -> np.ndarray:
-        """The array itself, the same object every time."""
-        if self.original is None:
-            self.original = self.view(np.ndarray)
-        return self.original
-
     def __getitem__(self, index: Any) -> Any:
         if type(index) is not int and _has_unknown(index):
             storage = Storage(self.plain, _state.trace)
             return Box(storage, _frozen, aval_of(self.plain))[index]
-        return super().__getitem__(index)
+        return self.own(super().__getitem__(index))
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        return array[()] if return_scalar else array
+    def own(self, result: Any) -> Any:
+        """What is made of this array. A copy is captured no more: while tracing it is a box, which may be
+        assigned traced values."""
+        if type(result) is not CapturedArray or np.may_share_memory(self, result):
+            return result
+        return new_array(result.plain) if is_tracing() and result.dtype.kind in "biufc" else result.plain
 
-    def __reduce__(self) -> Any:
-        return self.plain.__reduce__()
+
+def _copying(name: str) -> Any:
+    method = getattr(np.ndarray, name)
+
+    @functools.wraps(method)
+    def call(self: CapturedArray, *args: Any, **kwargs: Any) -> Any:
+        return self.own(method(self, *args, **kwargs))
+
+    return call
+
+
+for _name in ("__copy__", "__deepcopy__", "astype", "copy", "flatten", "ravel", "reshape"):
+    setattr(CapturedArray, _name, _copying(_name))
 
 
 def _has_unknown(index: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,61 @@ def test_copies_may_be_assigned_traced_values() -> None:
         return y.sum()
 
     assert tj.grad(f)(1.0) == 3.0
+
+
+COPIES = {
+    "copy": lambda: TABLE.copy(),
+    "copy.copy": lambda: copy.copy(TABLE),
+    "copy.deepcopy": lambda: copy.deepcopy(TABLE)[0],
+    "flatten": lambda: TABLE.flatten(),
+    "astype": lambda: TABLE[1].astype(complex),
+    "reshape": lambda: TABLE.reshape(-1, order="F"),
+    "ravel": lambda: TABLE.T.ravel(),
+    "rows": lambda: TABLE[[0, 1]],
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_by_methods_may_too_as_under_jit(name: str) -> None:
+    make = COPIES[name]
+
+    def f(x: Any, i: Any) -> Any:
+        y = make()
+        y[i] = x
+        y[i - 1] *= x
+        return np.sum(np.real(y))
+
+    before = TABLE.copy()
+    want = make()
+    want[1] = 2.0
+    want[0] *= 2.0
+    for g in (f, lambda x, i: tj.vmap(f, in_axes=(0, None))(np.ones(2) * x, i)[0]):
+        assert tj.jit(g)(2.0, 1) == g(2.0, 1) == np.real(want).sum()
+        assert tj.jvp(lambda x, g=g: g(x, 1), (2.0,), (1.0,)) == tj.jit(
+            lambda x, g=g: tj.jvp(lambda x: g(x, 1), (x,), (1.0,))
+        )(2.0)
+    assert lax.fori_loop(1, 2, lambda i, c: c * 0.0 + f(2.0, i), 0.0) == np.real(want).sum()
+    np.testing.assert_array_equal(TABLE, before)
+
+
+def test_numpys_own_python_code_gets_plain_arrays() -> None:
+    def f(x: Any, i: Any) -> Any:
+        rows = np.split(TABLE, 2)  # views, which traced values index as they do the array itself
+        assert all(type(r) is CapturedArray and np.shares_memory(r, TABLE) for r in rows)
+        return np.median(TABLE) * x + np.percentile(TABLE, 25) + np.transpose(TABLE)[i, 2] + rows[1][i, 0]
+
+    want = np.median(TABLE) * 2.0 + np.percentile(TABLE, 25) + TABLE[2, 1] + TABLE[3, 0]
+    assert tj.vmap(f, in_axes=(0, 0))(np.array([2.0]), np.array([1]))[0] == want
+    assert tj.jvp(lambda x: f(x, 1), (2.0,), (1.0,)) == (want, np.median(TABLE))
+
+
+def test_refusals_that_numpy_wraps_are_shown_themselves() -> None:
+    def body(i: Any, c: Any) -> Any:
+        (TABLE * 2)[0, 0] = c  # computed by NumPy: a real array
+        return c
+
+    with pytest.raises(TracerArrayError, match="put into a real ndarray"):
+        lax.fori_loop(0, 3, body, 1.0)
 
 
 def test_nothing_is_written_through_a_traced_index() -> None:

@@ -127,12 +127,13 @@ class Env:
     def shared(self, name: str) -> bool:
         """Whether a variable of a body is memory of a parameter or of an outer variable: not to be written."""
         value = self.spaces[0][name]
-        if isinstance(value, np.ndarray) and not value.size:
-            return value.base is not None  # a view of nothing shares no memory
-        outers = self.outer.everything() if self.outer is not None else []
-        return isinstance(value, np.ndarray) and any(
-            np.shares_memory(value, self.spaces[0][o]) for o in outers if o in self.spaces[0]
-        )
+        if not isinstance(value, np.ndarray):
+            return False
+        names = self.outer.everything() if self.outer is not None else []
+        outers = [self.spaces[0][o] for o in names if o in self.spaces[0]]
+        if not value.size:  # a view of nothing shares no memory
+            return value.base is not None or any(value is o for o in outers)
+        return any(np.shares_memory(value, o) for o in outers)
 
     # ------------------------------------------------------------ choosing
 

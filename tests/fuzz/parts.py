@@ -134,6 +134,13 @@ def taking(e: Env) -> None:
     assign(e, form.format(x=x, i=i, n=n))
 
 
+def shape_of(e: Env, text: str) -> tuple[int, ...]:
+    try:
+        return np.shape(eval(text, dict(e.spaces[0])))
+    except IndexError as error:
+        raise Refused from error
+
+
 def writing(e: Env) -> None:
     if not e.writes:
         raise Refused
@@ -154,10 +161,16 @@ def writing(e: Env) -> None:
             f"{x} += {y}",
             f"{x} *= 2",
         )
-        if " > " in text and 0 in np.shape(eval(y, dict(e.spaces[0]))):
+        if ".at(" in text and not np.asarray(e.value(x)).flags.writeable:
+            raise Refused  # NumPy's ufunc.at writes into read-only arrays
+        if " > " in text and 0 in shape_of(e, y):
             raise Refused  # NumPy does not look at the shape of an empty mask
     else:
-        text = f"{x}[{index(e, x)}] {mark} {y}"
+        at = index(e, x)
+        text = f"{x}[{at}] {mark} {y}"
+        target, value = (shape_of(e, t) for t in (f"{x}[{at}]", y))
+        if 0 in target and len(value) > len(target):
+            raise Refused  # nor that of nothing at integer arrays
     accept(e, Line(text))
 
 

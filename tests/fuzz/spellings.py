@@ -41,8 +41,8 @@ def operand(name: str, n: int, k: int, seed: int) -> Any:
 class Plain:
     """Python loops and NumPy, nothing of tracejit.
 
-    `noise` disturbs what `rounded` marks: results that a compiled program may give with other last
-    bits. How far that moves an output is how far the output may be off.
+    `noise` disturbs what `rounded` marks, results that a compiled program may give with other last
+    bits, and what `felt` marks, operands. How far that moves an output is how far the output may be off.
     """
 
     operand = staticmethod(operand)
@@ -55,13 +55,18 @@ class Plain:
         if isinstance(x, tuple):
             return tuple(map(self.rounded, x))
         self.narrow |= x.dtype.kind in "fc" and x.dtype.name in ("float16", "float32", "complex64")
-        if not self.noise or str(x.dtype) not in NOISE:
+        out = self.felt(x)
+        return out if out is x else np.where(x == 0, -x, out)[()]  # zeros of the other sign
+
+    def felt(self, x: Any) -> Any:
+        """An operand of what rounds inside, where terms may cancel: a sum may be that of a disturbed operand."""
+        if not self.noise or str(np.asarray(x).dtype) not in NOISE:
             return x
         self.count += 1
         wave = np.cos(self.count * 1.7 + 2.3 * np.arange(x.size)).reshape(x.shape)
         factor = 1 + self.noise * NOISE[str(x.dtype)] * np.where(np.abs(wave) < 0.3, 0.3, wave)
         with np.errstate(all="ignore"):
-            return np.where(x == 0, -x, x * factor).astype(x.dtype)[()]  # zeros of the other sign
+            return (x * factor).astype(x.dtype)[()]
 
     def cond(self, pred: Any, yes: Any, no: Any, *operands: Any) -> Any:
         return self.taken([no, yes], int(bool(pred)), operands)
@@ -134,6 +139,8 @@ class Traced:
 
     def rounded(self, x: Any) -> Any:
         return x
+
+    felt = rounded
 
     def scan(self, f: Any, init: Any, xs: Any, length: int | None = None, reverse: bool = False) -> Any:
         return lax.scan(f, init, xs, length=length, reverse=reverse)

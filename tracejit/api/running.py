@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import types
-from collections.abc import Iterator
 from typing import Any
 
 from tracejit import frontend, numpy
-from tracejit.errors import TracejitError
 from tracejit.frontend import math_, modules
 from tracejit.scipy import fft, linalg, signal, special, stats
 from tracejit.tracing import caller
@@ -28,20 +25,7 @@ caller.outside = lambda: frontend.use(None)
 
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:
     """Call `f(*args, **kwargs)` with `np` meaning tracejit.numpy; names it reads are guarded inside a jit trace."""
-    with our_errors():
-        return frontend.call(f, args, kwargs)
-
-
-@contextlib.contextmanager
-def our_errors() -> Iterator[None]:
-    """Lets errors of ours through that NumPy's C code wrapped: `array[0] = traced` becomes "setting an array
-    element with a sequence", with our explanation hidden as its cause."""
-    try:
-        yield
-    except ValueError as e:
-        if isinstance(e.__cause__, TracejitError):
-            raise e.__cause__ from None
-        raise
+    return frontend.call(f, args, kwargs)
 
 
 def jit_session() -> Any:

@@ -10,7 +10,6 @@ from tracejit import dtypes, frontend, tree
 from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.programs import JitCapture, Program, const_sources
-from tracejit.api.running import our_errors
 from tracejit.api.signature import Call
 from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError
 from tracejit.interpreters import leaks
@@ -50,8 +49,7 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
             boxes[n].storage.layout = layouts[n]
         positional, kwargs = call.rebuild(boxes)
         held = _held(positional, kwargs)
-        with our_errors():
-            out = session.run(fun, positional, kwargs)
+        out = session.run(fun, positional, kwargs)
         leaves, out_tree = tree.flatten(out)
         results, outs = _sort_results(leaves, boxes, name_of(fun))
         outs += _extents(name_of(fun), outs, args)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tracejit.errors import RandomStateError, user_location
+from tracejit.errors import RandomStateError, TracejitError, user_location
 from tracejit.frontend import (
     active,
     builtins_,
@@ -68,7 +70,7 @@ class Session:
         if active.session() is self:
             return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
-        with active.use(self):
+        with active.use(self), our_errors():
             args = [watch.argument(self, x) for x in args]
             kwargs = {k: watch.argument(self, x) for k, x in (kwargs or {}).items()}
             try:
@@ -295,6 +297,18 @@ class Session:
             if found and owner is scope:
                 return found
         return None
+
+
+@contextlib.contextmanager
+def our_errors() -> Iterator[None]:
+    """Lets errors of ours through that NumPy's C code wrapped: `array[0] = traced` becomes "setting an array
+    element with a sequence", with our explanation hidden as its cause."""
+    try:
+        yield
+    except ValueError as e:
+        if isinstance(e.__cause__, TracejitError):
+            raise e.__cause__ from None
+        raise
 
 
 def _is_long(value: Any) -> bool:

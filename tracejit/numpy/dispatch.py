@@ -22,7 +22,7 @@ from tracejit.ir.avals import Shape, aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.extents import here
-from tracejit.tracing import Box, CapturedArray, box, is_tracing, to_raw, wrap
+from tracejit.tracing import Box, is_tracing, new_array, to_raw, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -138,8 +138,6 @@ def publish(np_function: Any, fn: Any, *names: str) -> Any:
 def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """NumPy's own function. While tracing, a new array it makes is boxed, so that it can be assigned into."""
     result = np_function(*args, **kwargs)
-    if type(result) is CapturedArray and result.flags.owndata:  # a copy is captured no more
-        return new_array(result.plain) if is_tracing() and "out" not in kwargs else result.plain
     if not is_tracing() or "out" in kwargs or type(result) is not np.ndarray:
         return result
     fresh = result.dtype.kind in "biufc" and _is_new(result, (*args, *kwargs.values()))
@@ -160,13 +158,6 @@ def _is_apart(x: np.ndarray, a: Any) -> bool:
     if isinstance(a, (list, tuple)):
         return all(_is_apart(x, b) for b in a)
     return a is None or isinstance(a, (bool, int, float, complex, str, slice, np.generic, np.dtype, type))
-
-
-def new_array(raw: Any) -> Box:
-    """A box that user code may write into, even if it is 0-d."""
-    b = box(raw)
-    b.scalar = False
-    return b
 
 
 # ---------------------------------------------------------------- operands

@@ -47,6 +47,20 @@ def test_rows_without_numbers() -> None:
         np.testing.assert_array_equal(tj.jit(f)(x), want)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_complex_medians_among_infinities_and_nans(n: int) -> None:
+    parts = [np.nan, 1.0, -2.0, np.inf, -np.inf]
+    rng = np.random.default_rng(n)
+    z = rng.choice(parts, (60, n)) + 0j
+    z.imag = rng.choice(parts, (60, n))
+    z[:2] = np.nan
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(tj.jit(lambda z: np.median(z, axis=1))(z), np.median(z, axis=1))
+        none = tj.jit(lambda z: np.nanmedian(z, axis=1))(z)[np.isnan(z).all(axis=1)]
+    np.testing.assert_array_equal(none.real, np.nan)
+    np.testing.assert_array_equal(none.imag, 0.0)
+
+
 def test_refusals() -> None:
     for f in (
         lambda x: np.quantile(x, 1.5),

@@ -21,14 +21,13 @@ from tracejit.numpy.dispatch import (
     filled,
     has_box,
     implements,
-    new_array,
     publish,
     raw,
     result_type,
     shape_of,
 )
 from tracejit.numpy.ufuncs import TABLE
-from tracejit.tracing import Box, is_tracing, wrap
+from tracejit.tracing import Box, is_tracing, new_array, wrap
 
 
 def shape_arg(shape: Any) -> Shape:

@@ -33,7 +33,12 @@ def _gathered(name: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def _nan_if(out: Any, s: Any) -> Any:
-    return where(TABLE["isnan"](s[..., -1]), np.nan, out) if dtypes.is_inexact(s.dtype) else out
+    """`out`; NaN in rows of `s` that end with one. Of complex numbers it is the last, one part of which may be
+    a number."""
+    if not dtypes.is_inexact(s.dtype):
+        return out
+    last = s[..., -1]
+    return where(TABLE["isnan"](last), last if s.dtype.kind == "c" else np.nan, out)
 
 
 def _restore(out: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
@@ -63,7 +68,10 @@ def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdi
     s = sort(x, -1)
     count = _count(s)
     low, high = (_along(s, TABLE["maximum"](i, 0)) for i in ((count - 1) // 2, count // 2))
-    out = where(count % 2 == 1, low, mean(NP[np.stack]([low, high]), 0))
+    both = mean(NP[np.stack]([low, high]), 0)
+    if s.dtype.kind == "c":  # NumPy's mean of one infinite number is NaN, none has NaN in the real part
+        low, both = mean(low[..., None], -1), where(count == 0, np.nan, both)
+    out = where(count % 2 == 1, low, both)
     return _restore(out, axes, keepdims)
 
 

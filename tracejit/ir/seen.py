@@ -1,0 +1,61 @@
+"""Arrays seen as a subclass of NumPy's, with which NumPy computes as with the arrays themselves."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+
+class SeenArray(np.ndarray):
+    """The memory of an array that is looked at as something more. New arrays that NumPy makes of it are plain,
+    views are seen as it is itself."""
+
+    original: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> Self:
+        """`array` seen so."""
+        view = array.view(cls)
+        view.original = array
+        return view
+
+    @property
+    def plain(self) -> np.ndarray:
+        """The array itself, the same object every time."""
+        if self.original is None:
+            self.original = self.view(np.ndarray)
+        return self.original
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else array
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's own Python code works on plain arrays."""
+        if not all(issubclass(t, np.ndarray) for t in types):
+            return NotImplemented
+        seen: list[np.ndarray] = []
+        result = func(*_plainly(args, seen), **{k: _plainly(v, seen) for k, v in kwargs.items()})
+        return _as_seen(type(self), result, seen)
+
+    def __reduce__(self) -> Any:
+        return self.plain.__reduce__()
+
+
+def _plainly(x: Any, seen: list[np.ndarray]) -> Any:
+    """An argument of a NumPy function with plain arrays in place of those seen otherwise, which are noted."""
+    if isinstance(x, SeenArray):
+        seen.append(x.plain)
+        return x.plain
+    if type(x) is list or type(x) is tuple:
+        return type(x)(_plainly(e, seen) for e in x)
+    return x
+
+
+def _as_seen(cls: type[SeenArray], x: Any, seen: list[np.ndarray]) -> Any:
+    """A result: views of arrays that were seen as `cls` are seen so too."""
+    if type(x) is np.ndarray and any(np.may_share_memory(x, a) for a in seen):
+        return cls.of(x)
+    if type(x) is list or type(x) is tuple:
+        return type(x)(_as_seen(cls, e, seen) for e in x)
+    return x
