@@ -108,9 +108,11 @@ HALF = LN2 / 2 * mp.mpf("1.0005")
 S_MAX = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
 QUARTER = (mp.pi / 4) ** 2 * mp.mpf("1.001")
 ERF0 = 2 / mp.sqrt(mp.pi)
+EXP_REST = _series(lambda r: (mp.expm1(r) - r) / r**2, mp.mpf(1) / 2)
 
 TABLES = [
-    Table("EXP", _series(lambda r: (mp.expm1(r) - r) / r**2, mp.mpf(1) / 2), lambda r: abs(r) + 1e-30, -HALF, HALF),
+    Table("EXP", EXP_REST, lambda r: r**2 + 1e-30, -HALF, HALF, slack=2),
+    Table("EXPM1", EXP_REST, lambda r: abs(r) + 1e-30, -HALF, HALF),
     Table("EXP2", _series(lambda r: (mp.expm1(r * LN2) - r * LN2) / r**2, LN2**2 / 2),
           lambda r: r**2 + 1e-30, mp.mpf("-0.5"), mp.mpf("0.5")),
     Table("LOG", _series(_log_tail, mp.mpf(2) / 3), lambda z: z + 1e-30, mp.mpf(0), S_MAX, first=2),

@@ -133,26 +133,6 @@ def floats(k: Any, i: Any) -> Any:
     return k.bitcast(i, FORMATS[i.dtype.itemsize].dtype)
 
 
-def round_product(k: Any, x: Any, c: float) -> tuple[Any, Any]:
-    """(n, i): x*c rounded to an integer, as a float and as an integer; |x*c| < 2**(mantissa - 1)."""
-    form = fmt(x)
-    t = fma(k, x, c, form.magic)
-    return t - form.magic, bits(k, t) - form.magic_bits
-
-
-def power_of_two(k: Any, i: Any) -> Any:
-    """2.0**i for an integer in the range of normal exponents."""
-    form = FORMATS[i.dtype.itemsize]
-    return floats(k, k.int_op("shl", i + form.bias, form.mantissa))
-
-
-def halves(k: Any, i: Any) -> tuple[Any, Any]:
-    """(a, b) with a + b = i and |a - b| <= 1: two scalings reach every exponent. |i| < 2*bias + 100."""
-    bias = 4 * (FORMATS[i.dtype.itemsize].bias + 1)
-    a = k.int_op("lshr", i + bias, 1) - bias // 2
-    return a, i - a
-
-
 def fabs(k: Any, x: Any) -> Any:
     return k.float_op("fabs", x)
 
@@ -168,8 +148,9 @@ def near_reciprocal(k: Any, x: Any) -> Any:
 
 
 def clamp(k: Any, x: Any, lo: float, hi: float) -> Any:
-    """x within [lo, hi]; NaN stays."""
-    return k.select(k.gt(x, hi), k.const(hi, x.dtype), k.select(k.lt(x, lo), k.const(lo, x.dtype), x))
+    """x within [lo, hi]; NaN stays. (Two instructions, as the second select is of the first.)"""
+    x = k.select(k.lt(x, lo), k.const(lo, x.dtype), x)
+    return k.select(k.gt(x, hi), k.const(hi, x.dtype), x)
 
 
 def at_most(k: Any, x: Any, hi: float) -> Any:

@@ -63,17 +63,38 @@ def power_of_two(k: Any, i: Any, ahead: int = 0) -> Any:
     return floats(k, k.int_op("shl", i, form.mantissa) + ((form.bias + ahead) << form.mantissa))
 
 
-def scaled(k: Any, q: Any, n: Any, i: Any, shift: int = 0) -> Any:
-    """(1 + q) * 2**(n + shift) in two steps, so that overflow and gradual underflow are right."""
-    half = bits(k, fma(k, n, 0.5, fmt(q).magic))
-    a = power_of_two(k, half)
-    return fma(k, a, q, a) * power_of_two(k, i - half, shift)
+def exp_sum(k: Any, x: Any, low: Any = None) -> tuple[Any, Any]:
+    """(y, i): e**(x + low) = y * 2**n with y from about 0.7 to 1.42, and n the low bits of i.
+
+    What 1 + r loses is added with the tail.
+    """
+    n, i, r, exact = _reduce(k, x)
+    if low is not None:
+        small = fma(k, n, -split("LN2", x.dtype.itemsize, 2)[1], low)
+        r = exact + small
+    top = r + 1.0
+    rest = r - (top - 1.0)
+    if low is not None:
+        rest = rest + ((exact - r) + small)
+    return top + fma(k, r * r, polynomial(k, r, "EXP"), rest), i
+
+
+def factors(k: Any, y: Any, i: Any, shift: int = 0) -> tuple[Any, Any]:
+    """(m, s): y * 2**(n + shift) = m * s for y about 1 with about half of the power in each: neither is subnormal."""
+    magic = fmt(y).magic
+    half = bits(k, fma(k, floats(k, i) - magic, 0.5, magic))
+    return y * power_of_two(k, half), power_of_two(k, i - half, shift)
+
+
+def scaled(k: Any, y: Any, i: Any, shift: int = 0) -> Any:
+    """y * 2**(n + shift) in two steps, so that overflow and gradual underflow are right."""
+    m, s = factors(k, y, i, shift)
+    return m * s
 
 
 def scaled_exp(k: Any, x: Any, shift: int = 0) -> Any:
     """e**x * 2**shift, with overflow to inf and gradual underflow."""
-    n, i, r, exact = _reduce(k, clamp(k, x, *_EXP_RANGE[x.dtype.itemsize]))
-    return scaled(k, r + fma(k, r * r, polynomial(k, r, "EXP"), _lost(k, n, r, exact)), n, i, shift)
+    return scaled(k, *exp_sum(k, clamp(k, x, *_EXP_RANGE[x.dtype.itemsize])), shift)
 
 
 def exp(k: Any, x: Any) -> Any:
@@ -87,14 +108,14 @@ def exp2(k: Any, x: Any) -> Any:
     n, i = nearest(k, x, 1.0)
     r = x - n
     hi, lo = split("LN2", size, 2)
-    return scaled(k, fma(k, r, hi, fma(k, r * r, polynomial(k, r, "EXP2"), r * lo)), n, i)
+    return scaled(k, 1.0 + fma(k, r, hi, fma(k, r * r, polynomial(k, r, "EXP2"), r * lo)), i)
 
 
 def expm1_pair(k: Any, x: Any) -> tuple[Any, Any]:
     """(hi, lo): e**x - 1 to about ten bits more than the format has; x within the range of normal results."""
     n, i, r, exact = _reduce(k, x)
     c = _lost(k, n, r, exact)
-    high = POLYNOMIALS["EXP"][x.dtype.itemsize][1:]
+    high = POLYNOMIALS["EXPM1"][x.dtype.itemsize][1:]
     tail = fma(k, r, fma(k, r * r, even_odd(k, r, high), r * 0.5), fma(k, c, r, c))
     s = power_of_two(k, i)
     less = s - 1.0

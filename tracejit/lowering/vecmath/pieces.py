@@ -8,16 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.vecmath.core import (
-    fma,
-    halves,
-    horner,
-    polynomial,
-    power_of_two,
-    round_product,
-    split,
-    two_sum,
-)
+from tracejit.lowering.vecmath.core import fma, horner, two_sum
+from tracejit.lowering.vecmath.exponential import exp_sum, factors
 from tracejit.lowering.vecmath.special_tables import TABLES
 
 F64 = np.dtype(np.float64)
@@ -67,11 +59,4 @@ def within(k: Any, x: Any, lo: float, hi: float) -> Any:
 
 def exp_parts(k: Any, hi: Any, lo: Any) -> tuple[Any, Any]:
     """(m, s): e**(hi + lo) = m * s, neither of them subnormal. |hi| < 800."""
-    l1, l2 = split("LN2", 8, 2)
-    n, i = round_product(k, hi, split("LOG2E", 8, 1)[0])
-    exact = fma(k, n, -l1, hi)
-    r, c = two_sum(k, exact, fma(k, n, -l2, lo))
-    tail = fma(k, r * r, polynomial(k, r, "EXP"), fma(k, c, r, c))
-    a, b = halves(k, i)
-    s = power_of_two(k, a)
-    return fma(k, s, r + tail, s), power_of_two(k, b)
+    return factors(k, *exp_sum(k, hi, lo))

@@ -29,7 +29,7 @@ from tracejit.lowering.vecmath.core import (
     split,
     two_prod,
 )  # fmt: skip
-from tracejit.lowering.vecmath.exponential import nearest, power_of_two, scaled
+from tracejit.lowering.vecmath.exponential import exp_sum, nearest, power_of_two, scaled
 from tracejit.lowering.vecmath.logarithm import decompose, normalised
 from tracejit.lowering.vecmath.rare import rare
 from tracejit.lowering.vecmath.tables import POLYNOMIALS
@@ -67,21 +67,11 @@ def log_pair(k: Any, x: Any) -> tuple[Any, Any]:
     return fast_two_sum(k, *_log_parts(k, *decompose(k, x)))
 
 
-def _exp_parts(k: Any, hi: Any, lo: Any) -> tuple[Any, Any, Any]:
-    """(n, i, q): e**(hi + lo) = 2**n * (1 + q)."""
-    l1, l2 = split("LN2", 8, 2)
-    n, i = nearest(k, hi, split("LOG2E", 8, 1)[0])
-    exact, small = fma(k, n, -l1, hi), fma(k, n, -l2, lo)
-    r = exact + small
-    return n, i, r + fma(k, r * r, polynomial(k, r, "EXP"), (exact - r) + small)
-
-
 def _power_double(k: Any, x: Any, y: Any) -> Any:
     hi, lo = _log_parts(k, *decompose(k, x))
     p, rest = two_prod(k, hi, y)
-    _, i, q = _exp_parts(k, p, fma(k, lo, y, rest))
-    s = power_of_two(k, i)
-    return _checked(k, p, fma(k, s, q, s), x, y)
+    z, i = exp_sum(k, p, fma(k, lo, y, rest))
+    return _checked(k, p, z * power_of_two(k, i), x, y)
 
 
 def _power_single(k: Any, x: Any, y: Any) -> Any:
@@ -91,8 +81,7 @@ def _power_single(k: Any, x: Any, y: Any) -> Any:
     p = k.cast(y, _F64) * fma(k, s, horner(k, s * s, POLYNOMIALS["LOG2_WIDE"][4]), e)
     n, i = nearest(k, p, 1.0)
     q = horner(k, p - n, POLYNOMIALS["EXP2_WIDE"][4])
-    z = floats(k, bits(k, q) + k.int_op("shl", i, 52))
-    return _checked(k, p, k.cast(z, np.float32), x, y)
+    return _checked(k, p, k.cast(q * power_of_two(k, i), np.float32), x, y)
 
 
 def _checked(k: Any, p: Any, z: Any, x: Any, y: Any) -> Any:
@@ -115,8 +104,7 @@ def _positive_power(k: Any, a: Any, y: Any) -> Any:
     p, e = two_prod(k, hi, y)
     limit = 800.0
     low = k.select(k.gt(fabs(k, p), limit), k.const(0.0, p.dtype), fma(k, lo, y, e))
-    n, i, q = _exp_parts(k, clamp(k, p, -limit, limit), low)
-    return scaled(k, q, n, i)
+    return scaled(k, *exp_sum(k, clamp(k, p, -limit, limit), low))
 
 
 def _power_any(k: Any, x: Any, y: Any) -> Any:
