@@ -187,6 +187,24 @@ def test_importing_the_package_loads_no_compiler():
     assert done.stdout.strip() == "[]"
 
 
+def test_settings_of_llvm_are_taken_back(monkeypatch):
+    """They are the process's, and others may compile with LLVM too."""
+    set_to: dict[str, str] = {}
+    changes: list[str] = []
+
+    def record(_: str, option: str) -> None:
+        changes.append(option)
+        set_to.update([option.split("=")])
+
+    monkeypatch.setattr(llvm, "set_option", record)
+    monkeypatch.setattr(machine, "_cache", type(machine._cache)())
+    compile_llvm(text_of(30.0))
+    with pytest.raises(InternalTypeError):
+        compile_llvm(_INVALID)
+    assert set_to == {"-disable-lsr": "false", "-slp-vectorize-hor": "true"}
+    assert changes.count("-disable-lsr=true") == 1 and changes.count("-slp-vectorize-hor=false") == 1
+
+
 def test_the_target_is_this_host():
     assert machine._machine().triple == llvm.get_process_triple() or "linux" in machine._machine().triple
 

@@ -64,7 +64,7 @@ class Code:
         """The assembly of the host."""
         with LOCK:
             module = _optimized(self.text)
-            with _no_strength_reduction():
+            with _without(_LOOP_STRENGTH_REDUCTION):
                 return _machine().emit_assembly(module)
 
 
@@ -135,7 +135,8 @@ def _run_passes(text: str, slp: bool) -> Any:
     options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = True
     options.slp_vectorization = slp
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    with _without(_SUMS_OF_SCALARS):
+        builder.getModulePassManager().run(module, builder)
     if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
         for fn in module.functions:
             # Visible up to here, so that they were not dropped before their first call, nor had parameters dropped.
@@ -148,22 +149,28 @@ def _run_passes(text: str, slp: bool) -> Any:
     return module
 
 
+#: Passes that LLVM is to leave out, by the option that says so and the one that takes it back.
+#: The one that chooses what the addresses in a loop are computed from: where strides are parameters it takes up to
+#: four times as long as all the rest of code generation, and our loops are as fast without, since what does not
+#: change in them has been moved out before, and processors add a base and an index for nothing.
+_LOOP_STRENGTH_REDUCTION = ("-disable-lsr=true", "-disable-lsr=false")
+#: The search for sums of scalars, which takes three quarters of the time to optimise the gradient of a loop over a
+#: small vector. It finds nothing: our sums have an order, but for those that the loop vectoriser has split already.
+_SUMS_OF_SCALARS = ("-slp-vectorize-hor=false", "-slp-vectorize-hor=true")
+
+
 @contextlib.contextmanager
-def _no_strength_reduction() -> Iterator[None]:
-    """Without the pass that chooses what the addresses in a loop are computed from. Where strides are parameters
-    it takes up to four times as long as all the rest of code generation, and our loops are as fast without:
-    what does not change in them has been moved out before, and processors add a base and an index for nothing.
-    """
-    llvm.set_option("", "-disable-lsr=true")
+def _without(option: tuple[str, str]) -> Iterator[None]:
+    llvm.set_option("", option[0])
     try:
         yield
     finally:  # the option is the process's, and others may compile with LLVM too
-        llvm.set_option("", "-disable-lsr=false")
+        llvm.set_option("", option[1])
 
 
 def _object(text: str) -> bytes:
     module = _optimized(text)
-    with _no_strength_reduction():
+    with _without(_LOOP_STRENGTH_REDUCTION):
         return _machine().emit_object(module)
 
 
