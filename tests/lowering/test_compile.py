@@ -196,7 +196,7 @@ def test_settings_of_llvm_are_taken_back(monkeypatch):
         changes.append(option)
         set_to.update([option.split("=")])
 
-    monkeypatch.setattr(llvm, "set_option", record)
+    monkeypatch.setattr(machine.llvm, "set_option", record)
     monkeypatch.setattr(machine, "_cache", type(machine._cache)())
     compile_llvm(text_of(30.0))
     with pytest.raises(InternalTypeError):
