@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.control.oracle import close
 from tracejit import lax
 from tracejit.api.batching import vmap
@@ -93,3 +94,63 @@ def test_a_branch_that_is_not_taken_does_not_raise() -> None:
     want = np.stack([np.eye(2) + 2, -np.eye(2)])
     close(over(f)(stack), want)
     close(jit(over(f))(stack), want)
+
+
+# ---------------------------------------------------------------- loops that end at different times in each lane
+
+LENGTHS, START = np.array([1, 3, 6]), np.array([0.4, 1.1, 2.0])
+MATRIX = np.cos(np.arange(9.0)).reshape(3, 3) * 0.3
+
+
+def _while(k: Any, x: Any) -> Any:
+    step = lambda s: (s[0] + 1, s[1] * 0.5 + lax.psum(np.sin(s[1]), "i") * x)
+    return lax.while_loop(lambda s: s[0] < k, step, (0, x))[1]
+
+
+def _fori(k: Any, x: Any) -> Any:
+    return lax.fori_loop(0, k, lambda i, c: c * 0.5 + lax.psum(np.sin(c) * x, "i") + 0.1 * i, x)
+
+
+def _vectors(k: Any, x: Any) -> Any:
+    v = x * np.arange(1.0, 4.0)
+    step = lambda i, s: (
+        s[0] * 0.3 + lax.pmean(s[1], "i"),
+        np.tanh(MATRIX @ s[0]) * x + lax.psum(s[1], "i") * 0.2,
+    )
+    a, b = lax.fori_loop(0, k, step, (v, np.cos(v)))
+    return np.sum(a * b)
+
+
+def _masked_in_python(f: Any, x: Any) -> Any:
+    """All lanes as rows of arrays. A lane that is done keeps its values, and the others go on seeing them."""
+    v = x[:, None] * np.arange(1.0, 4.0)
+    a, b, c = v, np.cos(v), x
+    for i in range(LENGTHS.max()):
+        on = i < LENGTHS
+        if f is _vectors:
+            new = a * 0.3 + np.mean(b, 0), np.tanh(a @ MATRIX.T) * x[:, None] + np.sum(b, 0) * 0.2
+            a, b = np.where(on[:, None], new[0], a), np.where(on[:, None], new[1], b)
+        else:
+            new = np.sum(np.sin(c)) * x if f is _while else np.sum(np.sin(c) * x) + 0.1 * i
+            c = np.where(on, c * 0.5 + new, c)
+    return np.sum(a * b, axis=1) if f is _vectors else c
+
+
+@pytest.mark.parametrize("f", [_while, _fori, _vectors])
+def test_lanes_that_talk_in_loops_of_different_lengths(run: Any, f: Any) -> None:
+    """To second order, with a gradient inside the lanes (where a psum's transpose adds up over the lanes too)."""
+    lanes = lambda g: lambda x: vmap(g, axis_name="i")(LENGTHS, x)
+    want = lambda x: _masked_in_python(f, x)
+    slope = grad(lambda x: np.sum(want(x)))
+    ones = np.ones(3)
+    close(run(lanes(f))(START), want(START), 1e-10)
+    close(run(grad(lambda x: np.sum(lanes(f)(x))))(START), slope(START), 1e-10)
+    close(run(lanes(grad(f, argnums=1)))(START), slope(START), 1e-10)
+    close(
+        run(lanes(lambda k, x: tj.jvp(lambda y: f(k, y), (x,), (1.0,))[1]))(START),
+        tj.jvp(want, (START,), (ones,))[1],
+        1e-10,
+    )
+    second = grad(lambda x: np.sum(slope(x)))(START)
+    close(tj.jvp(run(lanes(grad(f, argnums=1))), (START,), (ones,))[1], second, 1e-10)
+    close(run(lanes(grad(grad(f, argnums=1), argnums=1)))(START), second, 1e-10)

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.control.axes import processing_axis, uses_axis
 from tracejit.control.regions import Typed, permute
+from tracejit.errors import LonelyLaneError
 from tracejit.interpreters.stage import arg_avals, stage
 from tracejit.ir.avals import aval_of
 from tracejit.ir.primitive import Op
@@ -28,7 +30,11 @@ def over_lanes(
     dims: Sequence[int | None],
     name: str,
 ) -> tuple[list[Any], list[int]]:
-    """`fn(*raw) -> list of raw` for each lane of `args`; outputs are batched at axis 0."""
+    """`fn(*raw) -> list of raw` for each lane of `args`; outputs are batched at axis 0.
+
+    Raises:
+        LonelyLaneError: lanes talk to each other in it.
+    """
     lanes = [helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
     shared = [x for x, d in zip(args, dims, strict=True) if d is None]
     inputs = [*shared, *(Typed(_lane_aval(x)) for x in lanes)]
@@ -40,6 +46,8 @@ def over_lanes(
 
     index = Typed(aval_of(np.int64(0)))
     jaxpr, consts = stage(body, arg_avals([index, *inputs]), name, [(0, max(size - 1, 0)), *bounds])
+    if uses_axis((jaxpr,), processing_axis()):
+        raise LonelyLaneError(axis=processing_axis())
     k = len(consts)
     jaxpr = permute(jaxpr, [k, *range(k), *range(k + 1, len(jaxpr.invars))])
     params = {"length": size, "bound": None, "carry": 0, "reverse": False}

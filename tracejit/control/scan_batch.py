@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit import ops
-from tracejit.control.axes import processing_axis
+from tracejit.control.axes import processing_axis, uses_axis
+from tracejit.control.cond_batch import select_lanes, without_checks
+from tracejit.control.effects import refuse_effects
 from tracejit.control.lanes import over_lanes
 from tracejit.control.regions import Typed, build, permute, union, zeros_in
 from tracejit.control.scan_parts import Parts, scan_params, split
 from tracejit.errors import DynamicExtentError
+from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import arg_avals, stage
 from tracejit.interpreters.vmap import batch_jaxpr
@@ -69,6 +72,8 @@ def _each_lane(
     scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]
 ) -> tuple[list[Any], list[Any]]:
     """Lanes with trip counts of their own. Shorter ys are followed by zeros."""
+    if uses_axis((params["jaxpr"],), processing_axis()):
+        return _masked(scan, size, args, dims, params)
     if len(params["jaxpr"].outs) > params["carry"]:
         return _step_by_step(scan, size, args, dims, params)
     return over_lanes(scan, lambda *raw: bind(scan, *raw, **params), size, args, dims, "lanes")  # type: ignore[return-value]
@@ -83,9 +88,7 @@ def _step_by_step(
     """
     p, d = split(args, params), split(dims, params)
     num_carry = params["carry"]
-    limits = helpers.move_batch_axis(p.lead[0], d.lead[0], 0)
-    # Scans over the same trip counts have rows of the same extent.
-    longest = current_trace().once("longest", p.lead[0], lambda: ops.reduce.reduce_max(limits, axes=(0,)))
+    limits, longest = _limits(p, d)
     branches = (_resting(params["jaxpr"], params["consts"], num_carry), params["jaxpr"])
     lane_dims = [None, 0, *_fronts(d.consts), *[0] * num_carry, *_fronts(d.xs)]
 
@@ -98,16 +101,84 @@ def _step_by_step(
     consts = [limits, *(_at(x, k, 0) for x, k in zip(p.consts, d.consts, strict=True))]
     carry = [helpers.to_batch_axis(x, k, 0, size) for x, k in zip(p.carry, d.carry, strict=True)]
     xs = [_at(x, k, 1) for x, k in zip(p.xs, d.xs, strict=True)]
-    slices = [Typed(aval_of(x).with_shape(aval_of(x).shape[1:])) for x in xs]
+    return _together(scan, body, Parts([longest], consts, carry, xs), params)
+
+
+def _limits(p: Parts, d: Parts) -> tuple[Any, Any]:
+    """The lanes' trip counts, and the largest one: scans over the same counts have rows of the same extent."""
+    limits = helpers.move_batch_axis(p.lead[0], d.lead[0], 0)
+    return limits, current_trace().once(
+        "longest", p.lead[0], lambda: ops.reduce.reduce_max(limits, axes=(0,))
+    )
+
+
+def _together(scan: Op, body: Any, parts: Parts, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The scan whose step `body(i, *consts, *carry, *slices)` is one of all lanes."""
+    slices = [Typed(aval_of(x).with_shape(aval_of(x).shape[1:])) for x in parts.xs]
     index = params["jaxpr"].invars[0]
-    inputs = [Typed(index.aval, index.bounds), *consts, *carry, *slices]
+    inputs = [Typed(index.aval, index.bounds), *parts.consts, *parts.carry, *slices]
     bounds = [getattr(v, "bounds", None) for v in inputs]
     jaxpr, outer = stage(body, arg_avals(inputs), "lanes", bounds)
     k = len(outer)
     jaxpr = permute(jaxpr, [k, *range(k), *range(k + 1, len(jaxpr.invars))])
-    parts = Parts([longest], [*outer, *consts], carry, xs)
+    parts = Parts(parts.lead, [*outer, *parts.consts], parts.carry, parts.xs)
     outs = bind(scan, *parts.all(), **scan_params(parts, jaxpr, params))
+    num_carry = len(parts.carry)
     return list(outs), [0] * num_carry + [1] * (len(outs) - num_carry)
+
+
+def _masked(scan: Op, size: Any, args: Any, dims: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Lanes that talk to each other: all of them take all steps of the longest, and the others see what a lane
+    that is done has in its carry.
+
+    Forwards such a lane keeps its carry. The transpose of that, with the step taken from zero as the others
+    may send it cotangents, is what a lane does that has not begun when the scan goes backwards: only transposed
+    loops do so with trip counts that are known while they run.
+    """
+    refuse_effects(
+        "fori_loop",
+        (params["jaxpr"],),
+        "there is a callback in it, but its lanes talk by collectives, so that they run on together",
+    )
+    p, d = split(args, params), split(dims, params)
+    num_consts, num_carry = params["consts"], params["carry"]
+    limits, longest = _limits(p, d)
+    body = without_checks(params["jaxpr"])
+    one, _ = batch_jaxpr(body, size, (False, *(True,) * (len(body.invars) - 1)), True, processing_axis())
+
+    def step(i: Any, limit: Any, *operands: Any) -> list[Any]:
+        old = operands[num_consts : num_consts + num_carry]
+        active = ops.compare.lt(ops.shape.broadcast_to(i, aval_of(limit).shape), limit)
+        given = [_part(active, x, params["reverse"]) for x in old]
+        outs = eval_jaxpr(one, [i, *operands[:num_consts], *given, *operands[num_consts + num_carry :]])
+        new = [_joined(active, x, y, params["reverse"]) for x, y in zip(outs, old, strict=False)]
+        return [*new, *outs[num_carry:]]
+
+    moved = Parts(
+        [longest],
+        [limits, *(helpers.to_batch_axis(x, k, 0, size) for x, k in zip(p.consts, d.consts, strict=True))],
+        [helpers.to_batch_axis(x, k, 0, size) for x, k in zip(p.carry, d.carry, strict=True)],
+        [helpers.to_batch_axis(x, k, 1, size) for x, k in zip(p.xs, d.xs, strict=True)],
+    )
+    return _together(scan, step, moved, params)
+
+
+def _part(active: Any, x: Any, backwards: bool) -> Any:
+    """What of a carry the step is taken from."""
+    if not backwards or aval_of(x).dtype.kind not in "fcV":
+        return x
+    return select_lanes(active, x, _zeros(x))
+
+
+def _zeros(x: Any) -> Any:
+    return zeros_in(aval_of(x), {})
+
+
+def _joined(active: Any, new: Any, old: Any, backwards: bool) -> Any:
+    """A carry after the step."""
+    if not backwards or aval_of(old).dtype.kind not in "fcV":
+        return select_lanes(active, new, old)
+    return ops.arithmetic.add(new, select_lanes(active, _zeros(old), old))
 
 
 def _fronts(dims: list[Any]) -> list[Any]:

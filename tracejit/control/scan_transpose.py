@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.control.regions import build, flags, pick, spread, zeros_in
+from tracejit.control.axes import axis_names
+from tracejit.control.regions import build, flags, permute, pick, spread, zeros_in
 from tracejit.control.scan_linear import ancestors
 from tracejit.control.scan_parts import Parts
 from tracejit.control.scan_products import defer_products, total
@@ -19,7 +20,7 @@ from tracejit.interpreters.transpose import transpose_jaxpr
 from tracejit.interpreters.vmap import BatchTracer
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal
-from tracejit.ir.values import Zero, is_linear
+from tracejit.ir.values import Linear, Value, Zero, is_linear
 from tracejit.ops import helpers
 
 Bind = Callable[[Parts, Jaxpr, dict[str, Any]], list[Any]]
@@ -29,6 +30,8 @@ def transpose_scan(bind_scan: Bind, parts: Parts, cts: list[Any], params: dict[s
     """One cotangent an operand: None for those that are not `Linear`."""
     jaxpr = params["jaxpr"]
     consts_lin, xs_lin = _mask(parts.consts), _mask(parts.xs)
+    if any(consts_lin) and params["reverse"] and params["length"] is None and axis_names(jaxpr):
+        return _constants_as_rows(bind_scan, parts, cts, params)
     carry_lin = linear_carry(jaxpr, consts_lin, _mask(parts.carry), xs_lin)
     carry_cts, ys_cts = cts[: len(carry_lin)], cts[len(carry_lin) :]
     run, body = parts, jaxpr
@@ -57,6 +60,30 @@ def transpose_scan(bind_scan: Bind, parts: Parts, cts: list[Any], params: dict[s
         *(c if is_linear(x) else None for c, x in zip(carry_out, parts.carry, strict=True)),
         *spread(x_cts, xs_lin, [None] * len(xs_lin)),
     ]
+
+
+def _constants_as_rows(bind_scan: Bind, parts: Parts, cts: list[Any], params: dict[str, Any]) -> list[Any]:
+    """The transpose with a cotangent of each step for the linear constants, and their sum after the loop.
+
+    For the transpose of a transposed loop whose lanes may talk to each other: what a lane gets from the others
+    after its own last step counts too, but it would not enter a carry, which is kept from there on.
+    """
+    jaxpr, lin = params["jaxpr"], _mask(parts.consts)
+    places = range(1, 1 + len(lin))
+    rest = range(1 + len(lin), len(jaxpr.invars))
+    body = permute(jaxpr, [0, *pick(places, [not m for m in lin]), *rest, *pick(places, lin)])
+    steps = parts.lead[0]
+    extent = Dim(steps, params["bound"]) if isinstance(steps, Value) else int(steps)
+    rows = [Linear(c.aval.with_shape((extent, *c.aval.shape))) for c in pick(parts.consts, lin)]
+    new = Parts(parts.lead, pick(parts.consts, [not m for m in lin]), parts.carry, [*parts.xs, *rows])
+    out = transpose_scan(bind_scan, new, cts, {**params, "jaxpr": body, "consts": len(new.consts)})
+    sums = [_row_sum(ct, c.aval) for ct, c in zip(out[-len(rows) :], pick(parts.consts, lin), strict=True)]
+    operands = out[1 + len(new.consts) : -len(rows)]
+    return [None, *spread(sums, lin, [None] * len(lin)), *operands]
+
+
+def _row_sum(ct: Any, aval: Aval) -> Any:
+    return Zero(aval) if type(ct) is Zero else ops.reduce.reduce_sum(ct, axes=(0,))
 
 
 def _accumulate(

@@ -140,3 +140,25 @@ class UnboundAxisError(TracejitError, NameError):
         import tracejit as tj
         tj.lax.psum(1.0, "batch")
     """
+
+
+class LonelyLaneError(TracejitError, TypeError):
+    """A collective between lanes that don't run together: their arrays have extents of their own."""
+
+    code = "TJ061"
+    cause = (
+        "a collective over axis {axis!r} stands where each lane runs by itself, since extents in it differ "
+        "between the lanes."
+    )
+    remedies = (
+        "use arrays of the same size in all lanes, with a mask: `np.where(np.arange(n) < k, x, 0)`",
+        "move the collective out of the loop or branch",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+
+        def f(k, x):
+            return tj.lax.fori_loop(0, 3, lambda i, t: t + tj.lax.psum(np.sum(x[:k]), "lanes"), 0.0)
+
+        tj.vmap(f, axis_name="lanes")(np.array([1, 2]), np.ones((2, 4)))
+    """
