@@ -5,16 +5,15 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from tracejit import frontend, numpy
+from tracejit import frontend, numpy, scipy
 from tracejit.frontend import math_, modules
-from tracejit.scipy import fft, linalg, signal, special, stats
 from tracejit.tracing import caller
 
 # What `np`, `scipy.special` and `from numpy import sin` mean to traced code.
 modules.REBIND.update({"numpy": numpy, "numpy.linalg": numpy.linalg, "numpy.fft": numpy.fft})
-modules.REBIND.update({"scipy": types.SimpleNamespace(), "scipy.special": special, "scipy.linalg": linalg})
-modules.REBIND.update({"scipy.stats": stats})
-modules.REBIND.update({"scipy.fft": fft, "scipy.signal": signal})
+modules.REBIND["scipy"] = types.SimpleNamespace()
+modules.REBIND.update({f"scipy.{name}": getattr(scipy, name) for name in scipy.__all__})
+modules.REBIND["scipy.spatial.distance"] = scipy.spatial.distance
 modules.REBIND["math"] = math_.namespace
 modules.BY_NAME += ["scipy.linalg", "math"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT

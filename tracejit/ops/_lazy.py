@@ -44,3 +44,9 @@ def lapack(name: str, dtype: np.dtype) -> Any:
 @functools.cache
 def scipy_stats() -> Any:
     return importlib.import_module("scipy.stats")
+
+
+@functools.cache
+def scipy_module(name: str) -> Any:
+    """Another part of SciPy, such as "ndimage"."""
+    return importlib.import_module(f"scipy.{name}")

@@ -1,5 +1,5 @@
-"""SciPy's functions for traced arrays, with their names: `fft`, `linalg`, `signal`, `special`, `stats`."""
+"""SciPy's functions for traced arrays, with their names."""
 
-from tracejit.scipy import fft, linalg, signal, special, stats
+from tracejit.scipy import fft, integrate, linalg, ndimage, signal, spatial, special, stats
 
-__all__ = ["fft", "linalg", "signal", "special", "stats"]
+__all__ = ["fft", "integrate", "linalg", "ndimage", "signal", "spatial", "special", "stats"]

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from tracejit import numpy as tnp
-from tracejit.numpy.dispatch import LIBRARIES, has_box, plain
+from tracejit.numpy.dispatch import has_box, plain
 from tracejit.ops._lazy import scipy_stats
+from tracejit.scipy.lazily import Part
 
 Formula = Callable[..., Any]
-#: Name in scipy.stats -> ours.
+#: scipy.stats: the distributions, and functions of samples.
+PART = Part("scipy.stats", scipy_stats)
+#: Name in scipy.stats -> our distribution.
 NAMES: dict[str, Distribution] = {}
 
 
@@ -28,7 +31,7 @@ class Distribution:
         self.shapes = shapes
         self.support = support
         self.formulas = formulas
-        NAMES[name] = self
+        NAMES[name] = PART.names[name] = self
 
     def __repr__(self) -> str:
         return f"<tracejit distribution {self.name!r}>"
@@ -122,10 +125,3 @@ def _middle(low: float, high: float) -> float:
     if np.isfinite(low):
         return low + 0.5 if np.isfinite(high) else low + 1.0
     return 0.0
-
-
-def _entries(module: Any) -> dict[Any, Any]:
-    return {getattr(module, name): ours for name, ours in NAMES.items()}
-
-
-LIBRARIES["scipy.stats"] = _entries

@@ -1,4 +1,5 @@
-"""scipy.stats for traced arrays: densities, distribution functions and quantiles of the usual distributions.
+"""scipy.stats for traced arrays: densities, distribution functions and quantiles of the usual distributions,
+and summaries of samples.
 
     from tracejit.scipy.stats import norm
 
@@ -17,6 +18,8 @@ from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_stats as _scipy_stats
 from tracejit.scipy import special as sp
 from tracejit.scipy.distributions import Distribution
+from tracejit.scipy.multivariate import dirichlet, multivariate_normal
+from tracejit.scipy.samples import entropy, gmean, hmean, kurtosis, sem, skew, zscore
 
 _INF = np.inf
 _REAL = (-_INF, _INF)
@@ -96,6 +99,19 @@ cauchy = Distribution(
 )
 
 
+gumbel_r = Distribution(
+    "gumbel_r",
+    0,
+    _REAL,
+    logpdf=lambda z: -z - tnp.exp(-z),
+    cdf=lambda z: tnp.exp(-tnp.exp(-z)),
+    logcdf=lambda z: -tnp.exp(-z),
+    sf=lambda z: -tnp.expm1(-tnp.exp(-z)),
+    ppf=lambda q: -tnp.log(-tnp.log(q)),
+    isf=lambda q: -tnp.log(-tnp.log1p(-q)),
+)
+
+
 def _t_log_density(z: Any, df: Any) -> Any:
     constant = sp.gammaln((df + 1) / 2) - sp.gammaln(df / 2) - 0.5 * tnp.log(df * math.pi)
     return constant - (df + 1) / 2 * tnp.log1p(tnp.square(z) / df)
@@ -150,6 +166,68 @@ chi2 = Distribution(
     isf=lambda q, df: 2 * sp.gammainccinv(df / 2, q),
 )
 
+lognorm = Distribution(
+    "lognorm",
+    1,
+    _POSITIVE,
+    logpdf=lambda z, s: _lognorm_log_density(z, s),
+    cdf=lambda z, s: sp.ndtr(tnp.log(z) / s),
+    sf=lambda z, s: sp.ndtr(-tnp.log(z) / s),
+    logcdf=lambda z, s: sp.log_ndtr(tnp.log(z) / s),
+    logsf=lambda z, s: sp.log_ndtr(-tnp.log(z) / s),
+    ppf=lambda q, s: tnp.exp(s * sp.ndtri(q)),
+    isf=lambda q, s: tnp.exp(-s * sp.ndtri(q)),
+)
+
+
+def _lognorm_log_density(z: Any, s: Any) -> Any:
+    zero = tnp.equal(z, 0)
+    log = tnp.log(tnp.where(zero, 1.0, z))
+    value = -tnp.square(log) / (2 * tnp.square(s)) - tnp.log(s) - log - _LOG_SQRT_2PI
+    return tnp.where(zero, -_INF, value)
+
+
+halfnorm = Distribution(
+    "halfnorm",
+    0,
+    _POSITIVE,
+    logpdf=lambda z: 0.5 * math.log(2 / math.pi) - 0.5 * tnp.square(z),
+    cdf=lambda z: sp.erf(z / math.sqrt(2)),
+    sf=lambda z: 2 * sp.ndtr(-z),
+    ppf=lambda q: sp.ndtri((1 + q) / 2),
+    isf=lambda q: -sp.ndtri(q / 2),
+)
+
+weibull_min = Distribution(
+    "weibull_min",
+    1,
+    _POSITIVE,
+    logpdf=lambda z, c: tnp.log(c) + sp.xlogy(c - 1, z) - tnp.power(z, c),
+    cdf=lambda z, c: -tnp.expm1(-tnp.power(z, c)),
+    sf=lambda z, c: tnp.exp(-tnp.power(z, c)),
+    logsf=lambda z, c: -tnp.power(z, c),
+    ppf=lambda q, c: tnp.power(-tnp.log1p(-q), 1 / c),
+    isf=lambda q, c: tnp.power(-tnp.log(q), 1 / c),
+)
+
+invgamma = Distribution(
+    "invgamma",
+    1,
+    _POSITIVE,
+    logpdf=lambda z, a: _invgamma_log_density(z, a),
+    cdf=lambda z, a: sp.gammaincc(a, 1 / z),
+    sf=lambda z, a: sp.gammainc(a, 1 / z),
+    ppf=lambda q, a: 1 / sp.gammainccinv(a, q),
+    isf=lambda q, a: 1 / sp.gammaincinv(a, q),
+)
+
+
+def _invgamma_log_density(z: Any, a: Any) -> Any:
+    zero = tnp.equal(z, 0)
+    z = tnp.where(zero, 1.0, z)
+    return tnp.where(zero, -_INF, -(a + 1) * tnp.log(z) - sp.gammaln(a) - 1 / z)
+
+
 pareto = Distribution(
     "pareto",
     1,
@@ -198,6 +276,15 @@ binom = Distribution("binom", 2, _POSITIVE, logpmf=_binom_log_probability)
 
 geom = Distribution("geom", 1, (1.0, _INF), logpmf=lambda k, p: sp.xlog1py(k - 1, -p) + tnp.log(p))
 
+nbinom = Distribution(
+    "nbinom",
+    2,
+    _POSITIVE,
+    logpmf=lambda k, n, p: (
+        sp.gammaln(k + n) - sp.gammaln(k + 1) - sp.gammaln(n) + n * tnp.log(p) + sp.xlog1py(k, -p)
+    ),
+)
+
 poisson = Distribution(
     "poisson",
     1,
@@ -213,16 +300,31 @@ __all__ = [
     "binom",
     "cauchy",
     "chi2",
+    "dirichlet",
+    "entropy",
     "expon",
     "gamma",
     "geom",
+    "gmean",
+    "gumbel_r",
+    "halfnorm",
+    "hmean",
+    "invgamma",
+    "kurtosis",
     "laplace",
     "logistic",
+    "lognorm",
+    "multivariate_normal",
+    "nbinom",
     "norm",
     "pareto",
     "poisson",
+    "sem",
+    "skew",
     "t",
     "uniform",
+    "weibull_min",
+    "zscore",
 ]
 
 

@@ -1,0 +1,47 @@
+"""tracejit.scipy.integrate against SciPy, in plain SciPy code that is traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import cumulative_trapezoid, simpson, trapezoid
+
+import tracejit as tj
+from tracejit.test_util import check_grads
+
+RNG = np.random.default_rng(2)
+Y = RNG.normal(size=(5, 6))
+X = np.cumsum(RNG.uniform(0.5, 1.5, 6))
+XX = np.cumsum(RNG.uniform(0.5, 1.5, (5, 6)), axis=0)
+
+
+@pytest.mark.parametrize("f", [trapezoid, simpson, cumulative_trapezoid])
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_samples(f: Any, n: int) -> None:
+    y, x, xx = Y[:, :n], X[:n], XX[:n]
+    calls = [
+        (lambda y: f(y), y),
+        (lambda y: f(y, dx=0.3), y),
+        (lambda y: f(y, x), y),
+        (lambda y: f(y, xx, axis=0), Y[:n]),
+        (lambda y: f(y, axis=-2), Y[:n]),
+    ]
+    for g, data in calls:
+        np.testing.assert_allclose(tj.jit(g)(data), g(data), rtol=1e-12, atol=1e-13)
+    check_grads(lambda y, x: f(y, x), (y, x), order=2)
+
+
+def test_initial_value_and_integers() -> None:
+    f = lambda y: cumulative_trapezoid(y, X, initial=0)
+    np.testing.assert_allclose(tj.jit(f)(Y), f(Y), rtol=1e-13, atol=1e-14)
+    assert tj.jit(trapezoid)(np.array([1, 2, 4])) == 4.5
+    assert tj.jit(simpson)(np.array([3.0])) == simpson(np.array([3.0])) == 0
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(ValueError, match="initial"):
+        tj.jit(lambda y: cumulative_trapezoid(y, initial=2))(Y)
+    with pytest.raises(ValueError, match="different lengths"):
+        tj.jit(lambda y: trapezoid(y, X[:3]))(Y)

@@ -1,0 +1,56 @@
+"""Densities of vectors against SciPy's, in plain SciPy code that is traced."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import dirichlet, multivariate_normal
+
+import tracejit as tj
+from tracejit.test_util import check_grads
+
+RNG = np.random.default_rng(8)
+X, MEAN = RNG.normal(size=(6, 3)), np.array([0.3, -1.0, 2.0])
+COV = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 1.5]])
+
+
+@pytest.mark.parametrize(
+    ("x", "mean", "cov"),
+    [
+        (X, MEAN, COV), (X[0], MEAN, COV), (X, None, COV), (X, MEAN, np.diag(COV)), (X, MEAN, 2.0),
+        (X.reshape(2, 3, 3), MEAN, COV), (X[:, 0], 0.5, 2.0), (X[:, 0], None, 2.0), (0.7, 0.5, 2.0),
+    ],
+)  # fmt: skip
+def test_normal(x, mean, cov):
+    for method in ("logpdf", "pdf"):
+        f = lambda x, cov: getattr(multivariate_normal, method)(x, mean, cov)
+        got, want = tj.jit(f)(x, cov), f(x, cov)
+        assert np.shape(got) == np.shape(want)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_normal_differentiates():
+    check_grads(lambda m, c: multivariate_normal.logpdf(X, m, c @ c.T).sum(), (MEAN, COV), order=2)
+    with pytest.raises(np.linalg.LinAlgError):
+        tj.jit(lambda x: multivariate_normal.logpdf(x, MEAN, -COV))(X)
+    with pytest.raises(ValueError, match="covariance of shape"):
+        tj.jit(lambda x: multivariate_normal.logpdf(x, MEAN, COV[:2]))(X)
+
+
+def test_dirichlet():
+    alpha = np.array([0.7, 2.0, 1.0])
+    inside = np.array([0.2, 0.3, 0.5])
+    columns = np.stack([inside, inside[::-1]], axis=1)
+    for x in (inside, inside[:2], columns):
+        f = lambda a: dirichlet.logpdf(x, a)
+        np.testing.assert_allclose(tj.jit(f)(alpha), f(alpha), rtol=1e-12)
+    check_grads(lambda a: dirichlet.logpdf(inside, a), (alpha,), order=2)
+    np.testing.assert_allclose(
+        tj.jit(lambda a: dirichlet.pdf(inside, a))(alpha), dirichlet.pdf(inside, alpha), rtol=1e-12
+    )
+
+
+def test_other_methods_are_scipys():
+    frozen = tj.scipy.stats.multivariate_normal(MEAN, COV)
+    np.testing.assert_allclose(frozen.logpdf(X), multivariate_normal(MEAN, COV).logpdf(X))
+    assert tj.scipy.stats.multivariate_normal.rvs(MEAN, COV, random_state=0).shape == (3,)

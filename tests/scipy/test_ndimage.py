@@ -1,0 +1,100 @@
+"""tracejit.scipy.ndimage against SciPy, in plain SciPy code that is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+import tracejit as tj
+from tracejit.test_util import check_grads
+
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(6, 7))
+W = RNG.normal(size=(2, 3))
+AT = RNG.uniform(-1, 7, (2, 20))
+MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-wrap", "grid-constant"]
+CASES: dict[str, Callable[[Any], Any]] = {
+    "correlate1d": lambda x: ndimage.correlate1d(x, [1.0, -2, 4], 0, origin=1),
+    "correlate1d even": lambda x: ndimage.correlate1d(x, [1.0, -2, 4, 3], origin=-1),
+    "convolve1d": lambda x: ndimage.convolve1d(x, [1.0, -2, 4]),
+    "convolve1d even": lambda x: ndimage.convolve1d(x, [1.0, -2, 4, 3], 0, origin=1),
+    "correlate": lambda x: ndimage.correlate(x, W, origin=(0, 1)),
+    "convolve": lambda x: ndimage.convolve(x, W),
+    "convolve origin": lambda x: ndimage.convolve(x, W[:, :2], mode="constant", cval=2.0, origin=(-1, 0)),
+    "gaussian_filter1d": lambda x: ndimage.gaussian_filter1d(x, 1.5),
+    "gaussian slope": lambda x: ndimage.gaussian_filter1d(x, 0.7, 0, order=1, radius=3),
+    "gaussian third": lambda x: ndimage.gaussian_filter1d(x, 0.9, order=3),
+    "gaussian_filter": lambda x: ndimage.gaussian_filter(x, (0.6, 0.0), mode=["wrap", "nearest"]),
+    "gaussian axes": lambda x: ndimage.gaussian_filter(x, 0.8, order=2, axes=(1,), truncate=3.0),
+    "uniform_filter1d": lambda x: ndimage.uniform_filter1d(x, 4, 0, origin=-1),
+    "uniform_filter": lambda x: ndimage.uniform_filter(x, (3, 2)),
+    "maximum_filter": lambda x: ndimage.maximum_filter(x, 3),
+    "minimum_filter": lambda x: ndimage.minimum_filter(x, footprint=[[0, 1], [1, 1]], mode="nearest"),
+    "median_filter": lambda x: ndimage.median_filter(x, (2, 3)),
+    "sobel": lambda x: ndimage.sobel(x, 0),
+    "prewitt": lambda x: ndimage.prewitt(x, mode="constant"),
+    "laplace": lambda x: ndimage.laplace(x, mode="wrap"),
+    "nearest element": lambda x: ndimage.map_coordinates(x, AT, order=0, mode="nearest"),
+    "multilinear": lambda x: ndimage.map_coordinates(x, AT, order=1, cval=-3.0),
+    "multilinear nearest": lambda x: ndimage.map_coordinates(x, AT, order=1, mode="nearest"),
+    "multilinear grid": lambda x: ndimage.map_coordinates(x, AT, order=1, mode="grid-constant", cval=0.5),
+    "output": lambda x: ndimage.sobel(x, output=np.float32) + ndimage.laplace(x, np.zeros((6, 7))),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_values_and_derivatives(name: str) -> None:
+    f = CASES[name]
+    want = f(X)
+    got = tj.jit(f)(X)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(tj.vmap(f)(np.stack([X, -X]))[1], f(-X), rtol=1e-12, atol=1e-12)
+    if name != "output":  # rounded to float32 on the way
+        check_grads(lambda x: f(x) ** 2, (X,), order=1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_modes(mode: str) -> None:
+    def f(x: Any) -> Any:
+        return ndimage.correlate1d(x, [1.0, 2, 3, 4, 5], 0, mode=mode, cval=1.5)
+
+    np.testing.assert_allclose(tj.jit(f)(X), f(X), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float32, np.complex128])
+def test_dtypes(dtype: Any) -> None:
+    x = (10 * np.abs(X)).astype(dtype)
+    for f in (lambda x: ndimage.correlate(x, W), lambda x: ndimage.uniform_filter(x, 3)):
+        got, want = tj.jit(f)(x), f(x)
+        assert got.dtype == want.dtype
+        if want.dtype.kind in "iu":  # cut off, where rounding decides on which side
+            assert np.abs(got.astype(int) - want.astype(int)).max() <= 1
+        else:
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_weights_and_coordinates_may_be_traced() -> None:
+    check_grads(lambda w: ndimage.convolve(X, w) ** 2, (W,), order=2)
+    inner = np.array([[1.3, 2.6], [0.4, 5.7]])
+    check_grads(lambda c: ndimage.map_coordinates(X, c, order=1), (inner,), order=1)
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (lambda x: ndimage.correlate1d(x, [1.0, 2], mode="round"), "boundary mode"),
+        (lambda x: ndimage.correlate1d(x, [1.0, 2], origin=3), "invalid origin"),
+        (lambda x: ndimage.correlate(x, [1.0, 2]), "one axis for each"),
+        (lambda x: ndimage.median_filter(x), "no footprint"),
+        (lambda x: ndimage.map_coordinates(x, AT), "orders are 0 and 1"),
+        (lambda x: ndimage.gaussian_filter(x, (1, 2, 3)), "3 values for 2 axes"),
+    ],
+)
+def test_bad_arguments(f: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        tj.jit(f)(X)

@@ -1,0 +1,40 @@
+"""Summaries of samples against SciPy's, in plain SciPy code that is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import tracejit as tj
+from tracejit.test_util import check_grads
+
+X = np.random.default_rng(4).uniform(0.2, 3, (6, 5))
+CASES: dict[str, Callable[[Any], Any]] = {
+    "zscore": lambda x: stats.zscore(x, axis=1, ddof=1),
+    "sem": lambda x: stats.sem(x, axis=None),
+    "skew": lambda x: stats.skew(x),
+    "skew unbiased": lambda x: stats.skew(x, axis=1, bias=False, keepdims=True),
+    "kurtosis": lambda x: stats.kurtosis(x, axis=None),
+    "kurtosis unbiased": lambda x: stats.kurtosis(x, fisher=False, bias=False),
+    "gmean": lambda x: stats.gmean(x, axis=1),
+    "gmean weights": lambda x: stats.gmean(x, weights=np.arange(1.0, 7)[:, None] + 0 * X),
+    "hmean": lambda x: stats.hmean(x, axis=None),
+    "entropy": lambda x: stats.entropy(x),
+    "relative entropy": lambda x: stats.entropy(x, X[::-1], base=2, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_summaries(name: str) -> None:
+    f = CASES[name]
+    np.testing.assert_allclose(tj.jit(f)(X), f(X), rtol=1e-11)
+    check_grads(lambda x: np.sum(f(x) ** 2), (X,), order=2)
+
+
+def test_nan_policies_are_refused() -> None:
+    with pytest.raises(ValueError, match="nan_policy"):
+        tj.jit(lambda x: stats.skew(x, nan_policy="omit"))(X)

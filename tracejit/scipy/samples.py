@@ -1,0 +1,123 @@
+"""scipy.stats' summaries of samples: z-scores, means, moments, entropy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit import dtypes
+from tracejit import numpy as tnp
+from tracejit.errors import ArgumentError
+from tracejit.numpy.dispatch import dtype_of, raw
+from tracejit.scipy import special as sp
+from tracejit.scipy.distributions import PART
+from tracejit.tracing import wrap
+
+
+def _sample(name: str, a: Any, nan_policy: str) -> Any:
+    """The sample in floating point."""
+    if nan_policy != "propagate":
+        raise ArgumentError(name=name, problem=f"nan_policy={nan_policy!r} has no traced form")
+    x = wrap(raw(a))
+    return x if dtypes.is_inexact(dtype_of(raw(x))) else x.astype(float)
+
+
+def _moment(x: Any, order: int, axis: Any) -> Any:
+    """A central moment."""
+    return ((x - x.mean(axis=axis, keepdims=True)) ** order).mean(axis=axis)
+
+
+def _kept(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    if not keepdims:
+        return out
+    return out.reshape((1,) * x.ndim) if axis is None else tnp.expand_dims(out, axis)
+
+
+@PART.function
+def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+    """How many standard deviations each element is above the mean."""
+    x = _sample("zscore", a, nan_policy)
+    return (x - x.mean(axis=axis, keepdims=True)) / x.std(axis=axis, ddof=ddof, keepdims=True)
+
+
+@PART.function
+def sem(
+    a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> Any:
+    """The standard error of the mean."""
+    x = _sample("sem", a, nan_policy)
+    n = x.size if axis is None else x.shape[axis]
+    return x.std(axis=axis, ddof=ddof, keepdims=keepdims) / n**0.5
+
+
+@PART.function
+def skew(
+    a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> Any:
+    """The third standardised moment; NaN where all elements are equal."""
+    x = _sample("skew", a, nan_policy)
+    n = x.size if axis is None else x.shape[axis]
+    out = _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
+    out = out if bias or n < 3 else out * ((n * (n - 1)) ** 0.5 / (n - 2))
+    return _kept(out, x, axis, keepdims)
+
+
+@PART.function
+def kurtosis(
+    a: Any, axis: Any = 0, fisher: bool = True, bias: bool = True, nan_policy: str = "propagate", *,
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """The fourth standardised moment, less 3 if `fisher`."""
+    x = _sample("kurtosis", a, nan_policy)
+    n = x.size if axis is None else x.shape[axis]
+    out = _moment(x, 4, axis) / _moment(x, 2, axis) ** 2
+    if not bias and n > 3:
+        out = ((n * n - 1.0) * out - 3 * (n - 1.0) ** 2) / ((n - 2) * (n - 3)) + 3
+    return _kept(out - 3 if fisher else out, x, axis, keepdims)
+
+
+def _mean(name: str, x: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
+    if weights is not None:
+        return tnp.average(x, axis=axis, weights=weights, keepdims=keepdims)
+    return x.mean(axis=axis, keepdims=keepdims)
+
+
+@PART.function
+def gmean(
+    a: Any, axis: Any = 0, dtype: Any = None, weights: Any = None, *, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """The geometric mean."""
+    x = _sample("gmean", a, nan_policy)
+    x = x if dtype is None else x.astype(dtype)
+    return tnp.exp(_mean("gmean", tnp.log(x), axis, weights, keepdims))
+
+
+@PART.function
+def hmean(
+    a: Any, axis: Any = 0, dtype: Any = None, *, weights: Any = None, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """The harmonic mean."""
+    x = _sample("hmean", a, nan_policy)
+    x = x if dtype is None else x.astype(dtype)
+    return 1 / _mean("hmean", 1 / x, axis, weights, keepdims)
+
+
+@PART.function
+def entropy(
+    pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """-Σ p log p of probabilities that are normalised first, or Σ p log(p/q)."""
+    p = _sample("entropy", pk, nan_policy)
+    p = p / p.sum(axis=axis, keepdims=True)
+    if qk is None:
+        terms = sp.entr(p)
+    else:
+        q = _sample("entropy", qk, nan_policy)
+        terms = sp.rel_entr(p, q / q.sum(axis=axis, keepdims=True))
+    out = terms.sum(axis=axis, keepdims=keepdims)
+    return out if base is None else out / tnp.log(base)
+
+
+__all__ = ["entropy", "gmean", "hmean", "kurtosis", "sem", "skew", "zscore"]

@@ -1,0 +1,142 @@
+"""`scipy.spatial.distance` for traced values: distances of pairs of vectors, in most of SciPy's metrics."""
+
+from __future__ import annotations
+
+import math as _math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as _np
+
+from tracejit import numpy as _tnp
+from tracejit.errors import ArgumentError as _ArgumentError
+from tracejit.numpy.dispatch import raw as _raw
+from tracejit.ops._lazy import scipy_module as _scipy_module
+from tracejit.scipy.lazily import Part as _Part
+from tracejit.tracing import wrap as _wrap
+
+_part = _Part("scipy.spatial.distance", lambda: _scipy_module("spatial.distance"))
+
+
+def _norm(d: Any) -> Any:
+    return _tnp.linalg.norm(d, axis=-1)
+
+
+def _cosine(u: Any, v: Any) -> Any:
+    return 1 - (u * v).sum(axis=-1) / (_norm(u) * _norm(v))
+
+
+def _correlation(u: Any, v: Any) -> Any:
+    return _cosine(u - u.mean(axis=-1, keepdims=True), v - v.mean(axis=-1, keepdims=True))
+
+
+def _canberra(u: Any, v: Any) -> Any:
+    total = abs(u) + abs(v)
+    empty = total == 0
+    return _tnp.where(empty, 0.0, abs(u - v) / _tnp.where(empty, 1.0, total)).sum(axis=-1)
+
+
+def _minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
+    if p == 2 and w is None:
+        return _norm(u - v)
+    d = abs(u - v) ** p
+    return (d if w is None else d * w).sum(axis=-1) ** (1 / p)
+
+
+def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:
+    d = u - v
+    return _tnp.sqrt(((d @ VI) * d).sum(axis=-1))
+
+
+#: Metric -> the distance of vectors along the last axes.
+_METRICS: dict[str, Callable[..., Any]] = {
+    "euclidean": lambda u, v: _norm(u - v),
+    "sqeuclidean": lambda u, v: _tnp.square(u - v).sum(axis=-1),
+    "seuclidean": lambda u, v, V: _tnp.sqrt((_tnp.square(u - v) / V).sum(axis=-1)),
+    "cityblock": lambda u, v: abs(u - v).sum(axis=-1),
+    "chebyshev": lambda u, v: abs(u - v).max(axis=-1),
+    "minkowski": _minkowski,
+    "cosine": _cosine,
+    "correlation": _correlation,
+    "canberra": _canberra,
+    "braycurtis": lambda u, v: abs(u - v).sum(axis=-1) / abs(u + v).sum(axis=-1),
+    "mahalanobis": _mahalanobis,
+}
+_NEEDED = {"seuclidean": "V", "mahalanobis": "VI"}
+
+
+def _distances(name: str, u: Any, v: Any, metric: Any, options: dict[str, Any]) -> Any:
+    if callable(metric):
+        raise _ArgumentError(name=name, problem="metrics that are functions have no traced form; use vmap")
+    key = str(metric).lower()
+    if key not in _METRICS:
+        problem = f"metric {metric!r} has no traced form; there are {', '.join(_METRICS)}"
+        raise _ArgumentError(name=name, problem=problem)
+    if key in _NEEDED and _NEEDED[key] not in options:
+        raise _ArgumentError(name=name, problem=f"{metric} needs {_NEEDED[key]}= for traced values")
+    return _METRICS[key](u, v, **options)
+
+
+def _points(name: str, x: Any) -> Any:
+    points = _wrap(_raw(x)).astype(float)
+    if points.ndim != 2:
+        raise _ArgumentError(name=name, problem="the points must be rows of a 2-dimensional array")
+    return points
+
+
+@_part.function
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """The distances of all rows of XA (m, d) to all rows of XB (n, d): an array (m, n)."""
+    a, b = _points("cdist", XA), _points("cdist", XB)
+    if a.shape[1] != b.shape[1]:
+        problem = "XA and XB must have the same number of columns"
+        raise _ArgumentError(name="cdist", problem=problem)
+    result = _distances("cdist", a[:, None], b[None], metric, kwargs)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+@_part.function
+def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """The distances of the rows i < j of X (m, d): a vector of m (m - 1)/2 elements, as `squareform` reads it."""
+    x = _points("pdist", X)
+    first, second = _np.triu_indices(x.shape[0], 1)
+    result = _distances("pdist", x[first], x[second], metric, kwargs)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+@_part.function
+def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+    """The symmetric matrix of a vector of distances, or the vector of a matrix. Values are not checked."""
+    x = _wrap(_raw(X))
+    if force not in ("no", "tomatrix", "tovector") or {1: "tovector", 2: "tomatrix"}.get(x.ndim) == force:
+        raise _ArgumentError(name="squareform", problem=f"force={force!r} of {x.ndim} dimensions")
+    if x.ndim == 2:
+        if x.shape[0] != x.shape[1]:
+            raise _ArgumentError(name="squareform", problem="the matrix argument must be square")
+        return x[_np.triu_indices(x.shape[0], 1)]
+    n = (1 + _math.isqrt(1 + 8 * x.shape[0])) // 2
+    if x.ndim != 1 or n * (n - 1) // 2 != x.shape[0]:
+        raise _ArgumentError(name="squareform", problem="not the length of a vector of distances")
+    first, second = _np.triu_indices(n, 1)
+    places = _np.zeros((n, n), int)
+    places[first, second] = places[second, first] = _np.arange(len(first))
+    if n == 1:
+        return _wrap(_np.zeros((1, 1), x.dtype))
+    return _tnp.where(_np.eye(n, dtype=bool), _np.zeros((), x.dtype), x[places])
+
+
+__all__ = ["cdist", "pdist", "squareform"]
+
+
+def __getattr__(name: str) -> Any:
+    return _part.other(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *dir(_scipy_module("spatial.distance"))})
