@@ -354,6 +354,8 @@ def _has_unknown(index: Any) -> bool:
         return any(map(_has_unknown, (index.start, index.stop, index.step)))
     if type(index) is not Box:
         return False
+    if type(index.storage) is not Storage:  # what a traced mask selected
+        return True
     value = index.read()
     if not isinstance(value, Value):
         return False

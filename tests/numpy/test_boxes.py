@@ -238,13 +238,6 @@ def test_masked_updates() -> None:
     check(lambda x: x.__setitem__(x[:, 0] > 1, np.arange(4.0)), M)
 
 
-def test_reading_a_traced_mask_is_refused() -> None:
-    for f in (lambda x: np.sort(x[x > 1]), lambda x: len(x[x > 1]), lambda x: x[x > 1] + x[x > 2]):
-        with pytest.raises(errors.TracedMaskError):
-            program(f, X)
-    check(lambda x: x[x > 0.5], X, ways=(eager,))
-
-
 # ---------------------------------------------------------------- conversions and errors
 
 

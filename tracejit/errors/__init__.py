@@ -10,6 +10,7 @@ from tracejit.errors.arrays import (
     IndexingError,
     IndexOutOfRangeError,
     LostDerivativeError,
+    MaskCountError,
     NotAnArrayError,
     OuterWriteError,
     OutputCastError,

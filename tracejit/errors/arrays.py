@@ -220,17 +220,43 @@ class UnsupportedFunctionError(TracejitError, NotImplementedError, TypeError):
 
 
 class TracedMaskError(TracejitError, IndexError):
-    """The elements that a traced boolean mask selects were needed: their number is not known."""
+    """The elements that a mask selects were needed side by side, but each example of a `vmap` has its own mask.
+
+    An array has one number of elements for all examples. Elementwise functions of `x[mask]`, its
+    reductions, its size and writing it back under the same mask need no such array.
+    """
 
     code = "TJ105"
-    cause = "x[mask] with a traced mask has no known size, so {what} cannot take it."
+    cause = "x[mask] differs in length between the examples of a vmap, so that its elements can't be put side by side."
     remedies = (
-        "use np.where(mask, x, 0), or a reduction such as x.sum(where=mask)",
-        "x[mask] = value, x[mask] += value and x[mask].sum() work as they are",
+        "use np.where(mask, x, 0), or a reduction such as x[mask].sum() or x.sum(where=mask)",
+        "x[mask] = value, x[mask] += value and y[mask] = f(x[mask]) work as they are",
+        "run over the examples by a loop: tracejit.lax.map(f, xs)",
     )
     example = """
         import numpy as np, tracejit as tj
-        tj.make_jaxpr(lambda x: np.sort(x[x > 0]))(np.ones(3))
+        tj.vmap(lambda x: np.sort(x[x > 0])[0])(np.ones((2, 3)))
+    """
+
+
+class MaskCountError(TracejitError, ValueError):
+    """x[mask] = values needs one value, or one for each selected element; compiled code raises it too."""
+
+    code = "TJ210"
+    cause = (
+        "boolean array indexing assignment cannot assign {given} input values to the {count} output values "
+        "where the mask is true."
+    )
+    remedies = ("select the values by the same mask: y[mask] = x[mask]", "assign a single value")
+    example = """
+        import numpy as np, tracejit as tj
+
+        @tj.jit
+        def f(x):
+            x[x > 0] = np.arange(2.0)
+            return x
+
+        f(np.ones(3))
     """
 
 

@@ -15,6 +15,8 @@ from tracejit.frontend import active, classes, shadows
 from tracejit.frontend.modules import ndarray
 from tracejit.frontend.rewrite.calls import is_long
 from tracejit.frontend.rewrite.predicates import need_select
+from tracejit.numpy.boxes.extents import of_dim
+from tracejit.numpy.boxes.selected_calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.tracing import Box
 
@@ -94,6 +96,9 @@ def traced_super(*args: Any) -> Any:
 def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..., Any]:
     def extremum(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and is_long(args[0]):
+            size = of_dim(args[0].aval.shape[0])
+            if type(size) is not int:
+                require_some(f"{name}()", size, problem="iterable argument is empty")
             first, rest = args[0][0], args[0][1:]
             return scan(lambda c, v: (better(v, c), None), first, rest)[0]
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()

@@ -46,6 +46,9 @@ class Functions(dict[Any, Callable[..., Any]]):
 
 #: NumPy's function or ufunc -> ours. `__array_function__` and the rebinding of user code read it.
 NUMPY_TO_TRACEJIT: Functions = Functions()
+#: NumPy's function -> how it takes what a traced mask selected, filled by boxes/selected_calls:
+#: `way(ours, args, kwargs)` gives None where it has nothing to say.
+WAYS: dict[Any, Callable[..., Any]] = {}
 #: Keyword arguments that only our functions take: the length of a result that depends on values, as in JAX.
 EXTENSIONS = frozenset({"size", "fill_value", "length", "strip_zeros", "total_repeat_length"})
 #: Public name -> function, for `tracejit.numpy`'s namespace.
@@ -82,7 +85,10 @@ def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[
                     kwargs |= zip(parameters[place:], args[place:], strict=False)
                     args = args[:place]
             out = kwargs.pop("out", None)
-            result = fn(*args, **kwargs)
+            way = WAYS.get(np_function)
+            result = None if way is None else way(fn, args, kwargs)
+            if result is None:
+                result = fn(*args, **kwargs)
             return result if out is None or out is np._NoValue else store(out, result, fn.__name__)
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentTypeError
 from tracejit.numpy import elementwise as ew
 from tracejit.numpy import ufunc_methods as methods
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, selected
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
     broadcast_operands,
@@ -73,6 +73,10 @@ class Ufunc:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
             return plain(self.np, args, kwargs)
+        if not kwargs and len(args) == self.nin:
+            kept = selected.elementwise(self, args)
+            if kept is not None:
+                return kept
         return (
             self.traced(*args, **kwargs) if kwargs or len(args) != self.nin else self._wrap(self.apply(args))
         )
@@ -150,6 +154,9 @@ class Ufunc:
 
     def operator(self, *args: Any) -> Any:
         """The result of a Python operator: weak if all operands are."""
+        kept = selected.elementwise(self.operator, args)
+        if kept is not None:
+            return kept
         for a in args:
             if type(a) is Box and not a.weak:
                 return self._wrap(self.apply(args))

@@ -137,7 +137,16 @@ neg_bounds = bounds(lambda x: (-x[1], -x[0]))
 max_bounds = bounds(lambda x, y: (max(x[0], y[0]), max(x[1], y[1])))
 min_bounds = bounds(lambda x, y: (min(x[0], y[0]), min(x[1], y[1])))
 same_bounds = bounds(lambda x, **params: x)
-clamp_bounds = bounds(lambda x, lo, hi: (min(max(x[0], lo[0]), hi[0]), min(max(x[1], lo[1]), hi[1])))
+
+
+def clamp_bounds(operands: Any) -> Range:
+    """min(max(x, lo), hi); nothing about x need be known."""
+    x, lo, hi = operands
+    if lo is None or hi is None:
+        return None
+    if x is None:
+        return min(lo[0], hi[0]), hi[1]
+    return min(max(x[0], lo[0]), hi[0]), min(max(x[1], lo[1]), hi[1])
 
 
 @bounds

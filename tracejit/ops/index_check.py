@@ -13,6 +13,8 @@ from tracejit.errors import IndexOutOfRangeError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import FROM_JVP, NO_INPLACE, NONLINEAR, ZERO_TANGENT, Op
+from tracejit.ops.broadcast import broadcast_to
+from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import align_pointwise
 from tracejit.ops.moves import index_known_inside
 from tracejit.ops.values import lift
@@ -78,6 +80,8 @@ def _kernel(k: Any, i: Any, *sizes: Any, size: int | None, axis: int, failure: A
 
 def _batch(count: int, args: Any, dims: Any, /, **params: Any) -> tuple[Any, int]:
     out, dim = align_pointwise(count, args, dims)
+    shape = max((dims_of(x) for x in out), key=len)
+    out[0] = broadcast_to(out[0], shape)  # the result has the shape of the indices
     return bind(check_index_op, *out, **params), dim
 
 

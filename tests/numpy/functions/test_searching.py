@@ -58,11 +58,10 @@ def test_compress_and_extract(size: int) -> None:
 
 
 def test_what_has_no_length_says_so() -> None:
-    for name in ("nonzero", "flatnonzero", "argwhere", "unique"):
-        for way in (tj.jit, tj.vmap):
-            with pytest.raises(DataDependentShapeError, match=r"size=n") as e:
-                way(lambda x, name=name: getattr(np, name)(x))(A)
-            assert f"numpy.{name}" in str(e.value)
+    for way in (tj.jit, tj.vmap):
+        with pytest.raises(DataDependentShapeError, match=r"size=n") as e:
+            way(lambda x: np.unique(x))(A)
+        assert "numpy.unique" in str(e.value)
     with pytest.raises(ArgumentError):
         tj.jit(lambda x: np.nonzero(x[0, 0]))(A)
     with pytest.raises(ArgumentError):

@@ -84,11 +84,14 @@ def round_(x: Any, ndigits: Any = None) -> Any:
 
 def is_long(x: Any) -> bool:
     """Whether `x` has too many numbers to take them one by one."""
-    return type(x) is Box and x.aval.ndim == 1 and type(x.aval.shape[0]) is int and x.aval.shape[0] > 8
+    return type(x) is Box and x.aval.ndim == 1 and (type(x.aval.shape[0]) is not int or x.aval.shape[0] > 8)
 
 
 def sum_(xs: Any, /, start: Any = 0) -> Any:
     """`sum`: one after the other, in the order of the items."""
+    if type(xs) is Box and xs.aval.ndim == 1 and not xs.aval.is_static:
+        first = NUMPY_TO_TRACEJIT[np.zeros_like](xs, shape=()) + start
+        return scan(lambda c, v: (c + v, None), first, xs)[0]
     if not is_long(xs):
         return sum(xs, start)
     return scan(lambda c, v: (c + v, None), xs[0] + start, xs[1:])[0]

@@ -14,9 +14,8 @@ from tracejit.control import loops
 from tracejit.errors import ArgumentError, IndexingError
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, masked, selected
 from tracejit.numpy.boxes.indexing import Layout, fit
-from tracejit.numpy.boxes.masked import MaskedArray, masked_write
 from tracejit.numpy.boxes.parse import Selection, entry_of, fill_entries, slice_item
 from tracejit.numpy.boxes.views import Region
 from tracejit.numpy.dispatch import (
@@ -90,7 +89,7 @@ class AtIndex:
         mode = o.mode or "clip"
         _, part, sel = self._part(o)
         if sel.mask is not None:
-            return MaskedArray(part, *sel.mask)
+            return selected.select(part, *sel.mask)
         if not sel.arrays:
             return self._wrap(part)
         return self._wrap(_gather(part, sel, mode, fill_value, o.unique))
@@ -172,12 +171,12 @@ class AtIndex:
     def _update(self, values: Any, scatter: Any, combine: Callable[[Any, Any], Any], o: _Options) -> Any:
         x, part, sel = self._part(o)
         if sel.mask is not None:
-            old = MaskedArray(part, *sel.mask)
-            new = masked_write(part, *sel.mask, values if combine is _replace else combine(old, values))
+            old = selected.select(part, *sel.mask)
+            new = masked.masked_write(
+                part, *sel.mask, values if combine is _replace else combine(old, values)
+            )
             return self._wrap(self._written(x, sel, new))
-        values = (
-            convert(values, dtype_of(x)) if type(values) is not MaskedArray else values.refuse("an update")
-        )
+        values = convert(values, dtype_of(x))
         if not sel.arrays:
             new = combine(part, fit(values, shape_of(part)))
         else:
@@ -202,11 +201,11 @@ def _replace(old: Any, new: Any) -> Any:
 
 
 def _ufunc(np_ufunc: Any) -> Callable[[Any, Any], Any]:
-    """Combination of raw values (or masked arrays) by a ufunc, in the first one's dtype."""
+    """Combination of raw values (or of what a mask selects) by a ufunc, in the first one's dtype."""
 
     def combine(old: Any, new: Any) -> Any:
-        if type(old) is MaskedArray:
-            return old.apply(NUMPY_TO_TRACEJIT[np_ufunc], old, new).astype(old.dtype)
+        if type(old) is Box:
+            return NUMPY_TO_TRACEJIT[np_ufunc](old, new).astype(old.dtype)
         return cast(NUMPY_TO_TRACEJIT[np_ufunc].apply((old, new)), dtype_of(old))  # type: ignore[attr-defined]
 
     return combine

@@ -209,9 +209,13 @@ def slice_bounds(s: slice, size: DimSize, axis: int) -> tuple[Number, Number, in
     n = of_dim(size)
     start = None if s.start is None else number(s.start)
     stop = None if s.stop is None else number(s.stop)
-    if type(n) is int and all(v is None or type(v) is int for v in (start, stop)):
-        r = range(*slice(start, stop, step).indices(n))
-        return r.start, len(r), step
+    if all(v is None or type(v) is int for v in (start, stop)):
+        if type(n) is int:
+            r = range(*slice(start, stop, step).indices(n))
+            return r.start, len(r), step
+        if step == 1 and (start is None or start >= 0) and (stop is None or stop < 0):
+            cut = (start or 0) - (stop or 0)  # so that x[1:] and x[:-1] are equally long
+            return minimum(start or 0, n), maximum(sub(n, cut), 0), step
     low, high = (0, n) if step > 0 else (-1, add(n, -1))
     first = (low if step > 0 else high) if start is None else _clamp(start, n, low, high)
     last = (high if step > 0 else low) if stop is None else _clamp(stop, n, low, high)

@@ -20,7 +20,7 @@ from tracejit.errors import (
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.masked import MaskedArray, masked_write
+from tracejit.numpy.boxes import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.views import Item, Region
 from tracejit.numpy.dispatch import broadcast_shapes, cast, raw, shape_of
@@ -50,6 +50,11 @@ def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
 def getitem(x: Box, index: Any) -> Any:
     """`x[index]`: a view for basic indices, a NumPy-like scalar for integers only, else a new array."""
     shape = x.aval.shape
+    if masked.selected_by(index):
+        index = masked.as_mask(index, shape)
+        found = _selected_again(x, index)
+        if found is not None:
+            return found
     sel = parse(shape, index)
     if not sel.arrays and sel.mask is None:
         chain = extend(x.chain, shape, sel.items)
@@ -59,8 +64,23 @@ def getitem(x: Box, index: Any) -> Any:
         return view_of(x, chain, last.shape)
     part = x.read() if sel.trivial else x.storage.read(extend(x.chain, shape, sel.items))
     if sel.mask is not None:
-        return MaskedArray(part, *sel.mask)
+        return selected.select(part, *sel.mask)
     return box(gather(part, sel))
+
+
+def _selected_again(x: Box, index: Any) -> Box | None:
+    """`x[index]` by arrays that a mask selected, where nothing need be moved; None otherwise."""
+    pair = masked.again(x, index)
+    if pair is not None:
+        return masked.narrowed(*pair)
+    found = masked.indices(index)
+    if found is None:
+        return None
+    s, index = found
+    sel = parse(x.aval.shape, index)
+    part = x.read() if sel.trivial else x.storage.read(extend(x.chain, x.aval.shape, sel.items))
+    first = next((n for n in range(len(shape_of(part)) + 1) if n not in Layout(part, sel).offset), 0)
+    return selected.boxed(gather(part, sel), first, s.mask)
 
 
 def _has_ellipsis(index: Any) -> bool:
@@ -165,6 +185,10 @@ def setitem(x: Box, index: Any, value: Any) -> None:
     shape = x.aval.shape
     if type(value) in _PYTHON_VALUES:
         value = converted(value, x.aval.dtype)
+    if masked.selected_by(index):
+        index = masked.as_mask(index, shape)
+    if masked.write_in_place(x, index, value, check_depth):
+        return
     sel = parse(shape, index)
     chain = x.chain if sel.trivial else extend(x.chain, shape, sel.items)
     if (
@@ -176,7 +200,7 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         return  # x[i:j] += v has already written
     if sel.mask is not None:
         part = x.storage.read(chain)
-        assign(x.storage, chain, masked_write(part, *sel.mask, value))
+        assign(x.storage, chain, masked.masked_write(part, *sel.mask, value))
         return
     new = cast(_value(value), x.aval.dtype)
     if sel.arrays:
@@ -188,8 +212,6 @@ def setitem(x: Box, index: Any, value: Any) -> None:
 
 
 def _value(value: Any) -> Any:
-    if type(value) is MaskedArray:
-        value.refuse("this assignment")
     r = raw(value)
     return r.copy() if type(r) is np.ndarray and type(value) is not Box else r
 

@@ -111,7 +111,11 @@ def canonical(a: Any) -> Any:
 
 def known_sum(a: Any, b: Any, k: int) -> Any:
     """`a + k * b` if it is an int or has been computed before, else None."""
-    form = combined(form_of(a), form_of(b), k)
+    parts = form_of(a), form_of(b)
+    for x, part in zip((a, b), parts, strict=True):
+        if part[0]:
+            _first(part, x)  # so that (n - 1) + 1 is n
+    form = combined(*parts, k)
     if form is None:
         return None
     return form[1] if not form[0] else _first(form, None)

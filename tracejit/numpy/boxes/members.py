@@ -6,6 +6,8 @@ functions of the array (sum, reshape, sort …) are looked up in the table.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,13 +17,13 @@ from tracejit import dtypes, ops
 from tracejit.errors import (
     ArgumentTypeError,
     ShapeError,
+    TracedIterationError,
     TracerArrayError,
     TracerIntegerError,
     UnsupportedFunctionError,
 )
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, indexing, views
-from tracejit.numpy.boxes.masked import MaskedArray
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, raw, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, box, wrap
@@ -80,10 +82,8 @@ Box.shape = Box.shape.setter(_set_shape)  # type: ignore[attr-defined]
 
 @attribute("size")
 def size(x: Box) -> Any:
-    total: Any = 1
-    for d in shape(x):
-        total = total * d
-    return total
+    sizes = [d for d in shape(x) if type(d) is not int or d != 1]
+    return functools.reduce(operator.mul, sizes, 1) if len(sizes) != 1 else sizes[0]
 
 
 attribute("dtype")(lambda x: x.aval.dtype)
@@ -280,6 +280,8 @@ Box.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
 
 @member("__iter__")
 def iterate(x: Box) -> Iterator[Any]:
+    if x.aval.shape and type(x.aval.shape[0]) is not int:
+        raise TracedIterationError(what="an array whose length is traced")
     n = len_of(x)
     return (indexing.getitem(x, i) for i in range(n))
 
@@ -312,8 +314,6 @@ def _array(x: Box, dtype: Any = None, copy: Any = None) -> np.ndarray:
 
 @member("__array_ufunc__")
 def _array_ufunc(x: Box, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    if any(type(i) is MaskedArray for i in inputs):
-        return NotImplemented
     fn = NUMPY_TO_TRACEJIT.get(ufunc)
     if fn is None:
         raise UnsupportedFunctionError(name=f"{ufunc.__name__}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, RefusedFunctionError
+from tracejit.numpy.boxes import selected
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, raw
 from tracejit.tracing import Box, is_tracing, wrap
@@ -65,7 +66,8 @@ def _astype(
         raise ArgumentTypeError(
             name="astype", problem=f"cannot cast {x.aval.dtype} to {d} by the rule {casting!r}"
         )
-    return _like(x, cast(x.read(), d))
+    kept = selected.elementwise(lambda y: wrap(cast(y.read(), d)), (x,))
+    return _like(x, cast(x.read(), d)) if kept is None else kept
 
 
 def _like(x: Box, value: Any) -> Any:
@@ -78,6 +80,9 @@ def _like(x: Box, value: Any) -> Any:
 
 def _copy(x: Box, order: str = "C") -> Any:
     """A new array with the same values."""
+    kept = selected.elementwise(lambda y: y, (x,))
+    if kept is not None:
+        return kept
     value = x.read()
     return _like(x, value.copy() if type(value) is np.ndarray and not is_tracing() else value)
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentTypeError, ShapeError
-from tracejit.numpy.boxes import indexing
-from tracejit.numpy.boxes.masked import MaskedArray
+from tracejit.numpy.boxes import indexing, masked, selected
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, loop_dtypes
@@ -24,7 +23,7 @@ _OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple
 
 def _binary(name: str, ufunc: Ufunc) -> None:
     def forward(x: Box, y: Any) -> Any:
-        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
+        if not isinstance(y, _OPERANDS):
             return NotImplemented
         return ufunc.operator(x, y)
 
@@ -32,7 +31,7 @@ def _binary(name: str, ufunc: Ufunc) -> None:
         return ufunc.operator(y, x) if isinstance(y, _OPERANDS) else NotImplemented
 
     def inplace(x: Box, y: Any) -> Any:
-        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
+        if not isinstance(y, _OPERANDS):
             return NotImplemented
         return forward(x, y) if x.scalar else update(x, ufunc, y)
 
@@ -44,6 +43,9 @@ def _binary(name: str, ufunc: Ufunc) -> None:
 def update(x: Box, ufunc: Ufunc, *operands: Any) -> Box:
     """x = ufunc(x, *operands) in place, with NumPy's casting and shape rules."""
     check_output(ufunc.__name__, loop_dtypes(ufunc.np, tuple(map(kind_of, (x, *operands))))[-1], x.aval.dtype)
+    kept = selected.elementwise(ufunc.operator, (x, *operands)) if selected.selection(x) else None
+    if kept is not None and masked.write_in_place(x, ..., kept, indexing.check_depth):
+        return x
     result = ufunc.apply((x, *operands))
     if shape_of(result) != x.aval.shape:
         raise ShapeError(
@@ -82,7 +84,7 @@ def _comparison(ufunc: Ufunc) -> Any:
     def compare(x: Box, y: Any) -> Any:
         if y is None and ufunc.np in (np.equal, np.not_equal):  # elementwise, as arrays compare
             return wrap(filled(ufunc.np is np.not_equal, dtypes.bool_, x.aval.shape))
-        if type(y) is MaskedArray or not isinstance(y, _OPERANDS):
+        if not isinstance(y, _OPERANDS):
             return NotImplemented
         return ufunc.operator(x, y)
 
@@ -100,6 +102,9 @@ for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "
 def power(x: Any, y: Any) -> Any:
     """`x ** y`: small constant exponents as products and roots, as NumPy has its fast paths."""
     if type(y) in (int, float) and type(x) is Box:
+        kept = selected.elementwise(power, (x, y))
+        if kept is not None:
+            return kept
         fast = _small_power(x, y)
         if fast is not None:
             return fast
@@ -125,7 +130,7 @@ def _small_power(x: Box, y: Any) -> Any:
 
 @member("__pow__")
 def _pow(x: Box, y: Any, modulus: Any = None) -> Any:
-    if type(y) is MaskedArray or not isinstance(y, _OPERANDS) or modulus is not None:
+    if not isinstance(y, _OPERANDS) or modulus is not None:
         return NotImplemented
     return power(x, y)
 

@@ -10,6 +10,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.selected_calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import cast, dtype_of, implements, raw, result_type, shape_of
 from tracejit.numpy.functions.joining import concatenate
@@ -186,14 +187,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ShapeError(
             op="interp", problem="object too deep for desired array: data points are 1-D sequences"
         )
-    if xp.shape[0] != fp.shape[0]:
+    if shape_of(xp) != shape_of(fp):
         raise ArgumentError(name="interp", problem="fp and xp are not of the same length")
-    if xp.shape[0] == 0:
-        raise ArgumentError(name="interp", problem="array of sample points is empty")
+    require_some("interp", extents.of_dim(shape_of(xp)[0]), problem="array of sample points is empty")
     if period is not None:
         x, xp, fp, left, right = _periodic(x, xp, fp, period)
     n = xp.shape[0]
-    i = clip(searchsorted(xp, x, side="right"), 1, max(n - 1, 1))
+    last = max(n - 1, 1) if type(n) is int else TABLE["maximum"](n - 1, 1)
+    i = clip(searchsorted(xp, x, side="right"), 1, last)
     j = TABLE["minimum"](i, n - 1)
     x0, x1, f0, f1 = take(xp, i - 1), take(xp, j), take(fp, i - 1), take(fp, j)
     same = x1 == x0

@@ -12,6 +12,7 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.selected_calls import worst
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import cast, dtype_of, filled, implements, raw, result_type, shape_of
 from tracejit.numpy.functions.calculus import diff
@@ -110,8 +111,11 @@ def _outer_edges(x: Any, span: Any) -> tuple[Any, Any]:
         first, last = span
         if all(type(e) in (int, float) for e in span) and first > last:
             raise ArgumentError(name="histogram", problem="max must be larger than min in range parameter")
-    elif x.shape[0] == 0:
+    elif x.aval.shape[0] == 0:
         first, last = 0.0, 1.0
+    elif not x.aval.is_static:
+        empty, ends = x.shape[0] == 0, (worst(x.dtype, False), worst(x.dtype, True))
+        first, last = where(empty, 0, min_(x, initial=ends[0])), where(empty, 1, max_(x, initial=ends[1]))
     else:
         first, last = min_(x), max_(x)
         known = extents.known(raw(first)), extents.known(raw(last))

@@ -10,6 +10,8 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.selected import selection
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import (
     cast,
     convert,
@@ -17,6 +19,7 @@ from tracejit.numpy.dispatch import (
     filled,
     has_box,
     implements,
+    new_array,
     plain,
     publish,
     raw,
@@ -224,8 +227,10 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
     counts = np.asarray(repeats)
     if counts.ndim == 0 or counts.size == 1:
         k = int(counts.reshape(()))
-        r = ops.shape.expand_dims(raw(x), (n + 1,))
         s = x.aval.shape
+        if type(s[n]) is not int:
+            return x[(slice(None),) * n + (NP[np.arange](x.shape[n] * k) // k,)]
+        r = ops.shape.expand_dims(raw(x), (n + 1,))
         r = ops.shape.broadcast_to(r, (*s[: n + 1], k, *s[n + 1 :]))
         return wrap(ops.shape.reshape(r, shape=(*s[:n], s[n] * k, *s[n + 1 :])))
     index = np.repeat(np.arange(x.shape[n]), counts)
@@ -251,12 +256,12 @@ def _roll(x: Box, shift: Any, n: int) -> Any:
         return x
     by = extents.number(shift)
     head = (slice(None),) * n
-    if type(by) is int:
+    if type(by) is int and type(size) is int:
         by %= size
         return (
             concatenate([x[(*head, slice(size - by, None))], x[(*head, slice(0, size - by))]], n) if by else x
         )
-    index = (wrap(np.arange(size)) - wrap(by)) % size
+    index = (NP[np.arange](size) - wrap(by)) % size
     return x[(*head, index)]
 
 
@@ -273,9 +278,13 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 @implements(np.delete, "delete")
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    """Without the sub-arrays at known positions."""
+    """Without the sub-arrays at some positions; if these are traced, so is the number of what is left."""
     x = ravel(arr) if axis is None else box_of(arr)
     n = axis_of("delete", axis or 0, x.ndim)
+    if has_box((obj,)) and (selection(obj) is not None or extents.known(raw(obj)) is None):
+        kept = new_array(filled(True, dtypes.bool_, (x.aval.shape[n],)))
+        kept[obj] = False
+        return x[(slice(None),) * n + (kept,)]
     return x[(slice(None),) * n + (np.delete(np.arange(x.shape[n]), obj),)]
 
 

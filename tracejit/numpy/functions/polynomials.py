@@ -10,6 +10,7 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.selected_calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements, raw, result_type
 from tracejit.numpy.functions.convolutions import convolve
@@ -209,8 +210,9 @@ def polyfit(
     x, y = box_of(x) + 0.0, box_of(y) + 0.0
     if order < 1:
         raise ArgumentError(name="polyfit", problem="expected deg >= 0")
-    if x.ndim != 1 or not 1 <= y.ndim <= 2 or x.shape[0] != y.shape[0] or x.shape[0] == 0:
+    if x.ndim != 1 or not 1 <= y.ndim <= 2 or x.aval.shape[0] != y.aval.shape[0] or x.aval.shape[0] == 0:
         raise ArgumentTypeError(name="polyfit", problem="expected non-empty x and y of the same length")
+    require_some("polyfit", extents.of_dim(x.aval.shape[0]), problem="expected non-empty vector for x")
     rcond = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
     left, right = vander(x, order), y
     if w is not None:

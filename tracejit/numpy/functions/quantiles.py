@@ -10,6 +10,8 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.selected import selection
+from tracejit.numpy.boxes.selected_calls import worst
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements, raw
 from tracejit.numpy.functions.nanreductions import nanmean
@@ -29,16 +31,32 @@ def _gathered(name: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     axes = axes_of(name, axis, x.ndim)
     kept = tuple(n for n in range(x.ndim) if n not in axes)
     x = NP[np.transpose](x, (*kept, *axes))
+    if len(axes) == 1:
+        return x, axes
     return reshape(x, (*x.shape[: len(kept)], int(np.prod([1, *x.shape[len(kept) :]])))), axes
 
 
-def _nan_if(out: Any, s: Any) -> Any:
-    """`out`; NaN in rows of `s` that end with one. Of complex numbers it is the last, one part of which may be
-    a number."""
+def _sorted(x: Any) -> tuple[Any, Any, Any]:
+    """(sorted rows, the number of elements in each that count, whether one of them is NaN).
+
+    What a mask selected is sorted in place: what it did not select comes last."""
+    kept = selection(x)
+    if kept is not None and kept.ndim == 1 and x.dtype.kind != "c":
+        full = kept.filled(worst(x.dtype, False))
+        s = sort(wrap(kept.mask.flat(full)), -1)
+        return s, wrap(kept.mask.count, weak=True), NP[np.any](TABLE["isnan"](x))
+    s = sort(x, -1)
+    n = s.shape[-1]
+    nan = TABLE["isnan"](s[..., -1]) if type(n) is int else NP[np.any](TABLE["isnan"](s), axis=-1)
+    return s, n, nan
+
+
+def _nan_if(out: Any, nan: Any, s: Any) -> Any:
+    """`out`; NaN where `nan`. Of complex numbers it is the last of the row, one part of which may be a number."""
     if not dtypes.is_inexact(s.dtype):
         return out
-    last = s[..., -1]
-    return where(TABLE["isnan"](last), last if s.dtype.kind == "c" else np.nan, out)
+    last = s[..., -1] if s.dtype.kind == "c" and type(s.aval.shape[-1]) is int else np.nan
+    return where(nan, last, out)
 
 
 def _restore(out: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
@@ -49,12 +67,23 @@ def _restore(out: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
 def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     """The middle value, or the mean of the middle two; NaN if there is one."""
     x, axes = _gathered("median", a, axis)
-    n = x.shape[-1]
-    if n == 0:
+    if x.aval.shape[-1] == 0:
         return mean(a, axis, keepdims=keepdims)
-    s = sort(x, -1)
-    mid = mean(s[..., (n - 1) // 2 : n // 2 + 1], -1)
-    return _restore(_nan_if(mid, s), axes, keepdims)
+    s, n, nan = _sorted(x)
+    if type(n) is int:
+        mid = mean(s[..., (n - 1) // 2 : n // 2 + 1], -1)
+    else:
+        mid = where(n == 0, np.nan, _middle(s, NP[np.broadcast_to](n, s.aval.shape[:-1])))
+    return _restore(_nan_if(mid, nan, s), axes, keepdims)
+
+
+def _middle(s: Any, count: Any) -> Any:
+    """The median of the first `count` elements of each sorted row; anything if there are none."""
+    low, high = (_along(s, TABLE["maximum"](i, 0)) for i in ((count - 1) // 2, count // 2))
+    both = mean(NP[np.stack]([low, high]), 0)
+    if s.dtype.kind == "c":  # NumPy's mean of one infinite number is NaN, none has NaN in the real part
+        low, both = mean(low[..., None], -1), where(count == 0, np.nan, both)
+    return where(count % 2 == 1, low, both)
 
 
 @implements(np.nanmedian, "nanmedian")
@@ -66,13 +95,7 @@ def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdi
     if x.shape[-1] == 0:
         return nanmean(a, axis, keepdims=keepdims)
     s = sort(x, -1)
-    count = _count(s)
-    low, high = (_along(s, TABLE["maximum"](i, 0)) for i in ((count - 1) // 2, count // 2))
-    both = mean(NP[np.stack]([low, high]), 0)
-    if s.dtype.kind == "c":  # NumPy's mean of one infinite number is NaN, none has NaN in the real part
-        low, both = mean(low[..., None], -1), where(count == 0, np.nan, both)
-    out = where(count % 2 == 1, low, both)
-    return _restore(out, axes, keepdims)
+    return _restore(_middle(s, _count(s)), axes, keepdims)
 
 
 def _count(s: Any) -> Any:
@@ -81,8 +104,9 @@ def _count(s: Any) -> Any:
 
 
 def _along(s: Any, index: Any) -> Any:
-    """One element of each row."""
-    return take_along_axis(s, index[..., None], -1)[..., 0]
+    """One element of each row; anything where there is none."""
+    at = raw(index[..., None])
+    return wrap(ops.gather.take_along_axis(raw(s), at, -1, mode="fill"))[..., 0]
 
 
 # ---------------------------------------------------------------- quantiles
@@ -130,14 +154,14 @@ def _at_least_0(x: Any) -> Any:
 
 
 def _quantile(s: Any, n: Any, q: Any, method: str, weak: bool) -> Any:
-    """Of rows sorted along the last axis with `n` elements that count (an int, or one number a row).
+    """Of rows sorted along the last axis with `n` elements that count (an integer, or one number a row).
 
     The axes of `q` lead the result's.
     """
     rows = s.ndim - 1
-    each = type(n) is not int
+    each = type(n) is Box and not n.weak
     wide = q[(..., *(None,) * rows)] if each else q
-    count = n.astype(q.dtype) if each else n
+    count: Any = n.astype(q.dtype) if each else n
     low, weight = _position(method, count, wide)
     if method == "linear" and q.dtype.kind in "iu":
         weight = None  # an integer q names an element
@@ -198,9 +222,12 @@ def _of(
                 name=name, problem=f"only method 'inverted_cdf' supports weights, not {method!r}"
             )
         return _restore(_weighted(name, x, q, _row_weights(name, a, axes, weights), nan), after, keepdims)
-    s = sort(x, -1)
     if not nan:
-        return _restore(_nan_if(_quantile(s, s.shape[-1], q, method, weak), s), after, keepdims)
+        s, n, is_nan = _sorted(x)
+        if type(n) is not int:  # which raises IndexError, as NumPy does
+            ops.index_check.check_index(np.int64(-1), size=raw(n), axis=0)
+        return _restore(_nan_if(_quantile(s, n, q, method, weak), is_nan, s), after, keepdims)
+    s = sort(x, -1)
     return _restore(_quantile(s, _count(s), q, method, weak), after, keepdims)
 
 
@@ -237,7 +264,7 @@ def _weighted(name: str, x: Any, q: Any, w: Any, nan: bool) -> Any:
     out = reshape(out, (*q.shape, *rows))
     if nan:
         return where(_count(x) == 0, np.nan, out)
-    return _nan_if(out, s)
+    return _nan_if(out, TABLE["isnan"](s[..., -1]), s)
 
 
 def _public(name: str, scale: float, nan: bool) -> Callable[..., Any]:

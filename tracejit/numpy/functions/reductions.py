@@ -12,10 +12,10 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.boxes.masked import worst
+from tracejit.numpy.boxes.selected_calls import require_some, worst
 from tracejit.numpy.dispatch import cast, convert, dtype_of, elements, filled, implements, raw, shape_of
 from tracejit.numpy.elementwise import TABLE, truth
-from tracejit.tracing import wrap
+from tracejit.tracing import Box, wrap
 
 Axes = tuple[int, ...]
 
@@ -120,6 +120,8 @@ def _extremum(name: str, op: Callable[..., Any], least: bool, merge: str) -> Cal
             raise ArgumentError(
                 name=name, problem="zero-size array to a reduction operation which has no identity"
             )
+        if not has_initial:
+            _require_elements(name, shape, axes)
         x = mask_with(x, where, worst(dtype_of(x), not least))
         out = (
             op(x, axes=axes)
@@ -133,6 +135,13 @@ def _extremum(name: str, op: Callable[..., Any], least: bool, merge: str) -> Cal
 
     reduction.__name__ = name
     return reduction
+
+
+def _require_elements(name: str, shape: Shape, axes: Axes, **problem: str) -> None:
+    """Raises ArgumentError when the program runs, where an axis of traced size has no elements."""
+    for a in axes:
+        if type(shape[a]) is not int:
+            require_some(name, extents.of_dim(shape[a]), **problem)
 
 
 def _empty_extremum(x: Any, axes: Axes, greatest: bool) -> Any:
@@ -167,11 +176,12 @@ def _index_of(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
     def reduction(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
         x = raw(a)
         ndim = len(shape_of(x))
+        reduced = tuple(range(ndim)) if axis is None else (axis_of(name, axis, ndim),)
+        _require_elements(name, shape_of(x), reduced, problem=f"attempt to get {name} of an empty sequence")
         if axis is None:
             flat = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if ndim != 1 else x
-            return wrap(keep(op(flat, axes=(0,)), tuple(range(ndim)), keepdims))
-        axes = (axis_of(name, axis, ndim),)
-        return wrap(keep(op(x, axes=axes), axes, keepdims))
+            return wrap(keep(op(flat, axes=(0,)), reduced, keepdims))
+        return wrap(keep(op(x, axes=reduced), reduced, keepdims))
 
     reduction.__name__ = name
     return reduction
@@ -268,13 +278,13 @@ def average(
     """The weighted mean."""
     if weights is None:
         out = mean(a, axis, keepdims=keepdims)
-        x = raw(a)
-        scale = convert(
-            float(count_of(shape_of(x), axes_of("average", axis, len(shape_of(x))), True)), dtypes.float64
-        )
+        shape = shape_of(a if type(a) is Box else raw(a))
+        n = count_of(shape, axes_of("average", axis, len(shape)), True)
+        scale = convert(n, dtypes.float64) if type(n) is int else cast(n, dtypes.float64)
     else:
-        x, w = wrap(raw(a)), wrap(raw(weights))
-        if w.shape != x.shape:
+        x: Any = a if type(a) is Box else wrap(raw(a))
+        w: Any = weights if type(weights) is Box else wrap(raw(weights))
+        if shape_of(w) != shape_of(x):
             if w.ndim != 1 or axis is None:
                 raise ArgumentTypeError(
                     name="average", problem="axis must be given when shapes of a and weights differ"

@@ -1,6 +1,6 @@
 """Searching: nonzero elements, places in sorted vectors, membership.
 
-Results whose length depends on values need known values, or (as in JAX) their length: `size=`.
+Results whose length depends on values have a traced length, or (as in JAX) the one given: `size=`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError, ShapeError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, selected
 from tracejit.numpy.dispatch import (
     cast,
     convert,
@@ -68,19 +68,18 @@ def true_places(mask: Any, size: int) -> tuple[Any, Any]:
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
     """Indices of the elements that are not zero, one array an axis.
 
-    Their number must be known, or given as `size`: then the first `size` ones, followed by
-    `fill_value` (0; or one value an axis) where there are fewer.
-
-    Raises DataDependentShapeError for traced values without `size`.
+    Of traced values their number is traced too; or it is given as `size`: then the first `size` ones,
+    followed by `fill_value` (0; or one value an axis) where there are fewer.
     """
-    return _nonzero("nonzero", raw(a), size, fill_value)
+    return _nonzero(raw(a), size, fill_value)
 
 
-def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
+def _nonzero(x: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
     if not shape_of(x):
         raise ArgumentError(name="nonzero", problem="calling nonzero on 0d arrays is not allowed")
     if size is None:
-        return np.nonzero(values_of(name, x, give_size(name)))
+        known = extents.known(x)
+        return selected.nonzero(truth(x)) if known is None else np.nonzero(known)
     shape = shape_of(x)
     fills = _fills(fill_value, len(shape))
     if not elements("nonzero", shape):
@@ -111,7 +110,7 @@ def unravel(at: Any, shape: Any) -> list[Any]:
 @implements(np.flatnonzero, "flatnonzero")
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """`nonzero` of the flattened array."""
-    return _nonzero("flatnonzero", flat("flatnonzero", raw(a)), size, fill_value)[0]
+    return _nonzero(flat("flatnonzero", raw(a)), size, fill_value)[0]
 
 
 @implements(np.argwhere, "argwhere")
@@ -120,7 +119,9 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     x = raw(a)
     if not shape_of(x):
         return np.zeros((int(bool(values_of("argwhere", x, give_size("argwhere")))), 0), int)
-    columns = _nonzero("argwhere", x, size, fill_value)
+    if size is None and extents.known(x) is None:
+        return selected.argwhere(truth(x))
+    columns = _nonzero(x, size, fill_value)
     if not any(isinstance(raw(c), Value) for c in columns):
         return np.transpose([np.asarray(raw(c)) for c in columns])
     return wrap(ops.concat.concatenate(*(ops.shape.expand_dims(raw(c), (1,)) for c in columns), dimension=1))
@@ -130,15 +131,18 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 def compress(
     condition: Any, a: Any, axis: Any = None, *, size: int | None = None, fill_value: Any = 0
 ) -> Any:
-    """Slices where a known condition holds; or the first `size` of them, then `fill_value`."""
+    """Slices where a condition holds; or the first `size` of them, then `fill_value`."""
     x = ravel(box(raw(a))) if axis is None else box(raw(a))
     n = axis_of("compress", axis or 0, x.ndim)
     c = raw(condition)
     if len(shape_of(c)) != 1:
         raise ShapeError(op="compress", problem="condition must be a 1-d array")
     if size is None:
-        known = values_of("compress", c, give_size("compress")).astype(bool)
-        return x[(slice(None),) * n + (np.nonzero(known)[0],)]
+        before = (slice(None),) * n
+        known = extents.known(c)
+        if known is not None:
+            return x[(*before, np.nonzero(known)[0])]
+        return x[(*before, slice(shape_of(c)[0]))][(*before, wrap(truth(c)))]
     at, total = true_places(truth(c), size)
     found = ops.compare.lt(np.arange(size), total)
     taken = raw(x.at[(slice(None),) * n + (wrap(at),)].get(mode="clip"))
@@ -149,7 +153,7 @@ def compress(
 
 @implements(np.extract, "extract")
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """The elements where a known condition holds; or the first `size` of them, then `fill_value`."""
+    """The elements where a condition holds; or the first `size` of them, then `fill_value`."""
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 

@@ -215,8 +215,11 @@ def _along(arr: Any, indices: Any, axis: Any) -> tuple[Any, Any, int]:
 def _grid(x: Any, index: Any, n: int) -> tuple[Any, ...]:
     """`index` on axis n, ranges of the array's extents on the others: the two broadcast."""
     r = index.ndim
-    ranges = [np.arange(d).reshape((-1,) + (1,) * (r - k - 1)) for k, d in enumerate(x.shape)]
-    return tuple(index if k == n else ranges[k] for k in range(r))
+
+    def ranges(k: int) -> Any:
+        return np.arange(x.shape[k]).reshape((-1,) + (1,) * (r - k - 1))
+
+    return tuple(index if k == n else ranges(k) for k in range(r))
 
 
 # ---------------------------------------------------------------- writing by call

@@ -43,7 +43,7 @@ def cov(
     mean, total = average(x, 1, w, returned=True)
     total = total[0]
     if w is None:
-        factor: Any = float(max(x.shape[1] - ddof, 0))
+        factor: Any = TABLE["maximum"](x.shape[1] - ddof, 0.0)
     elif ddof == 0:
         factor = total
     elif aweights is None:

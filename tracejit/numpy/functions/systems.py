@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ArgumentError, MatrixShapeError, ShapeError
+from tracejit.errors import ArgumentError, DynamicExtentError, MatrixShapeError, ShapeError
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
     broadcast_shapes,
@@ -101,19 +101,34 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     return wrap(_d.pinv.pinv(x, _limits(rcond, x), hermitian=hermitian))
 
 
+def _static_rows(x: Any) -> Any:
+    """`x` with rows of zeros up to the bound of their number, where it is traced: they leave least squares as
+    they are."""
+    rows = shape_of(x)[0]
+    if type(rows) is int:
+        return x
+    if rows.bound is None:
+        raise DynamicExtentError(op="lstsq", problem="the number of rows has no bound")
+    return ops.gather.take(x, np.arange(rows.bound), 0, mode="fill", fill_value=0)
+
+
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """(x, residuals, rank, singular values) of the least-squares problem of one matrix.
 
     Residuals are those of full column rank: NaN where the rank is less, where NumPy gives an empty array.
+    The number of rows may be traced, and is its bound for the default of `rcond` and the number of singular values.
     """
     x, y = matrices("lstsq", a, b)
     if len(shape_of(x)) != 2:
         raise MatrixShapeError(op="lstsq", problem=f"{len(shape_of(x))}-dimensional array given, not 2")
-    m, n = shape_of(x)
-    if shape_of(y)[0] != m:
+    if shape_of(y)[0] != shape_of(x)[0]:
         raise MatrixShapeError(op="lstsq", problem="incompatible dimensions")
-    limit = small(dtype_of(x)) * (max(m, n) if rcond is None else 1) if rcond in (None, -1) else rcond
+    x, y = _static_rows(x), _static_rows(y)
+    m, n = shape_of(x)
+    limit = rcond
+    if rcond is None or (type(rcond) is int and rcond == -1):
+        limit = small(dtype_of(x)) * (1 if rcond == -1 else max(m, n))
     s = svdvals(wrap(x))
     best = tnp[np.max](s, initial=0)
     rank = tnp[np.sum](s > limit * best).astype(np.int32)
