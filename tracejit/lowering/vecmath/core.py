@@ -125,6 +125,15 @@ def even_odd(k: Any, x: Any, c: Sequence[Any]) -> Any:
     return fma(k, horner(k, square, c[1::2]), x, horner(k, square, c[0::2]))
 
 
+def estrin(k: Any, x: Any, coefficients: Sequence[Any]) -> Any:
+    """The polynomial by pairs, pairs of pairs …: more multiplications than `horner`, and the shortest chain."""
+    c = [k.lift(v, x.dtype) for v in coefficients]
+    while len(c) > 1:
+        c = [fma(k, b, x, a) for a, b in zip(c[::2], c[1::2], strict=False)] + c[len(c) & ~1 :]
+        x = x * x
+    return c[0]
+
+
 def bits(k: Any, x: Any) -> Any:
     return k.bitcast(x, fmt(x).int_dtype)
 

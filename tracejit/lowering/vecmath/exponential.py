@@ -63,10 +63,10 @@ def power_of_two(k: Any, i: Any, ahead: int = 0) -> Any:
     return floats(k, k.int_op("shl", i, form.mantissa) + ((form.bias + ahead) << form.mantissa))
 
 
-def exp_sum(k: Any, x: Any, low: Any = None) -> tuple[Any, Any]:
-    """(y, i): e**(x + low) = y * 2**n with y from about 0.7 to 1.42, and n the low bits of i.
+def exp_parts(k: Any, x: Any, low: Any = None) -> tuple[Any, Any, Any]:
+    """(top, tail, i): e**(x + low) = (top + tail) * 2**n with top from about 0.7 to 1.35, and n the low bits of i.
 
-    What 1 + r loses is added with the tail.
+    What top = 1 + r loses is added with the tail.
     """
     n, i, r, exact = _reduce(k, x)
     if low is not None:
@@ -76,7 +76,13 @@ def exp_sum(k: Any, x: Any, low: Any = None) -> tuple[Any, Any]:
     rest = r - (top - 1.0)
     if low is not None:
         rest = rest + ((exact - r) + small)
-    return top + fma(k, r * r, polynomial(k, r, "EXP"), rest), i
+    return top, fma(k, r * r, polynomial(k, r, "EXP"), rest), i
+
+
+def exp_sum(k: Any, x: Any, low: Any = None) -> tuple[Any, Any]:
+    """(y, i): the same with y = top + tail."""
+    top, tail, i = exp_parts(k, x, low)
+    return top + tail, i
 
 
 def factors(k: Any, y: Any, i: Any, shift: int = 0) -> tuple[Any, Any]:

@@ -19,17 +19,17 @@ from tracejit.lowering.vecmath.core import (
     bits,
     clamp,
     copysign,
+    estrin,
     fabs,
     fast_two_sum,
     floats,
     fma,
     fmt,
     horner,
-    polynomial,
     split,
     two_prod,
 )  # fmt: skip
-from tracejit.lowering.vecmath.exponential import exp_sum, nearest, power_of_two, scaled
+from tracejit.lowering.vecmath.exponential import exp_parts, exp_sum, nearest, power_of_two, scaled
 from tracejit.lowering.vecmath.logarithm import decompose, normalised
 from tracejit.lowering.vecmath.rare import rare
 from tracejit.lowering.vecmath.tables import POLYNOMIALS
@@ -49,7 +49,9 @@ def _log_parts(k: Any, e: Any, m: Any) -> tuple[Any, Any]:
     s_lo = fma(k, k.neg(s), m - (d - 1.0), fma(k, k.neg(s), d, f)) * inverse
     z = s * s
     z_lo = fma(k, s + s, s_lo, fma(k, s, s, k.neg(z)))
-    t, t_lo = fast_two_sum(k, k.const(_THIRDS[0], _F64), z * polynomial(k, z, "POW_LOG"))
+    p = estrin(k, z, POLYNOMIALS["POW_LOG"][8])
+    t = fma(k, z, p, _THIRDS[0])
+    t_lo = fma(k, z, p, _THIRDS[0] - t)
     cube = z * s
     cube_lo = fma(k, z_lo, s, fma(k, z, s_lo, fma(k, z, s, k.neg(cube))))
     q = cube * t
@@ -70,8 +72,9 @@ def log_pair(k: Any, x: Any) -> tuple[Any, Any]:
 def _power_double(k: Any, x: Any, y: Any) -> Any:
     hi, lo = _log_parts(k, *decompose(k, x))
     p, rest = two_prod(k, hi, y)
-    z, i = exp_sum(k, p, fma(k, lo, y, rest))
-    return _checked(k, p, z * power_of_two(k, i), x, y)
+    top, tail, i = exp_parts(k, p, fma(k, lo, y, rest))
+    s = power_of_two(k, i)
+    return _checked(k, p, fma(k, s, tail, s * top), x, y)
 
 
 def _power_single(k: Any, x: Any, y: Any) -> Any:
