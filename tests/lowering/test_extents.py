@@ -259,18 +259,19 @@ def test_floats_arrive_exactly(dtype: Any, compiled: list[str]) -> None:
 
 
 def test_loops_with_checks_are_written_out() -> None:
-    """LLVM does it for lengths it knows only; all the rests are covered, and the first bad index is reported."""
-    f = tj.jit(lambda x, i: x[i])
+    """LLVM does it for lengths it knows only; all the rests are covered, and the first bad index is reported.
+    (Indices that lie side by side are checked in blocks.)"""
+    f = tj.jit(lambda x, i: x[i[:, 1]])
     x = RNG.normal(size=9)
     for n in itertools.chain(range(64, 72), (1001,)):
-        i = RNG.integers(-9, 9, n)
-        np.testing.assert_array_equal(f(x, i), x[i])
+        i = RNG.integers(-9, 9, (n, 2))
+        np.testing.assert_array_equal(f(x, i), x[i[:, 1]])
         for bad in (n - 1, n - 2, n // 2, 0):
             wrong = i.copy()
             wrong[bad:] = 9 + bad
             with pytest.raises(IndexError, match=rf"\b{9 + bad}\b"):
                 f(x, wrong)
-    text = f.lower(x, np.zeros(100, int)).compile().as_text("source")
+    text = f.lower(x, np.zeros((100, 2), int)).compile().as_text("source")
     assert len(re.findall("^four", text, re.MULTILINE)) >= 1
 
 

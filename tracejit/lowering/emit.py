@@ -19,7 +19,7 @@ from tracejit.ir.kernel import (
     WhileRegion,
 )  # fmt: skip
 from tracejit.ir.pretty import Namer, headline
-from tracejit.lowering import columns, contract, cumulative, opaque, reduce, regions, tiles, update
+from tracejit.lowering import checks, columns, contract, cumulative, opaque, reduce, regions, tiles, update
 from tracejit.lowering.access import (
     Flat,
     Index,
@@ -201,6 +201,9 @@ class Body(Scope):
         vector = not any(e.effects for e in group.members)
         if self.is_flat(group.members, shape, own):
             size = group.members[0].outvars[0].aval.size
+            if checks.in_blocks(self, group.members, size, own):
+                checks.emit_blocks(self, group.members, size, own)
+                return
             with self.k.loop(0, size, vector=vector, independent=True) as i:
                 self.compute(group.members, Flat((i,)), own)
             return

@@ -43,6 +43,7 @@ class Builder:
         self.program = Program(name, Block())
         self.block = self.program.body
         self._next = 0
+        self.noted: Slot | None = None
         self._externals: dict[External, int] = {}
 
     # -- structure
@@ -163,7 +164,20 @@ class Builder:
         return reg
 
     def fail_if(self, cond: Any, code: int, details: tuple[Any, ...] = ()) -> None:
-        self.emit(Fail(cond, code, tuple(self.lift(d, I64) for d in details)))
+        if self.noted is None:
+            self.emit(Fail(cond, code, tuple(self.lift(d, I64) for d in details)))
+        else:
+            found = self.cast(cond, I64)
+            self.set(self.noted, self.or_(self.get(self.noted), found))
+
+    @contextlib.contextmanager
+    def noting(self, slot: Slot) -> Iterator[None]:
+        """What fails makes int64 `slot` nonzero, and the program goes on."""
+        self.noted = slot
+        try:
+            yield
+        finally:
+            self.noted = None
 
     def param(self, value: int) -> Reg:
         """An int64 passed at every call rather than compiled in (large extents)."""
