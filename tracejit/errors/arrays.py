@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tracejit.errors.base import TracejitError
 
 
@@ -29,6 +31,10 @@ class TypeRuleError(TracejitError, TypeError):
     """
 
 
+#: How a dynamic size is written in the details of an error.
+_TRACED_SIZE = re.compile(r"\bv[0-9a-f]+<=(\?|\d+)")
+
+
 class ShapeError(TracejitError, ValueError):
     """Shapes that do not fit together."""
 
@@ -39,6 +45,24 @@ class ShapeError(TracejitError, ValueError):
         import numpy as np, tracejit as tj
         tj.jit(lambda x, y: x + y)(np.ones(3), np.ones(4))
     """
+
+    def _message(self) -> str:
+        """Sizes that are traced integers get names, and the remedy for them."""
+        names: dict[str, str] = {}
+
+        def named(found: re.Match[str]) -> str:
+            name = names.setdefault(found[0], "nmklpq"[len(names) % 6])
+            return name if found[1] == "?" else f"{name}<={found[1]}"
+
+        text = _TRACED_SIZE.sub(named, super()._message())
+        if not names:
+            return text
+        before, last = text.rsplit("\n", 1)
+        some = ", ".join(dict.fromkeys(names.values()))
+        remedy = (
+            f"{some} of these shapes depend on traced integers: mark the arguments that they come from static"
+        )
+        return f"{before}\n  - {remedy}, jit(f, static_argnums=...)\n{last}"
 
 
 class AxisError(TracejitError, ValueError, IndexError):

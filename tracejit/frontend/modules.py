@@ -41,8 +41,19 @@ class _ArrayMeta(type):
     def __subclasscheck__(cls, c: type) -> bool:
         return issubclass(c, (np.ndarray, Box))
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return np.ndarray(*args, **kwargs)
+    def __call__(
+        cls,
+        shape: Any,
+        dtype: Any = float,
+        buffer: Any = None,
+        offset: int = 0,
+        strides: Any = None,
+        order: Any = None,
+    ) -> Any:
+        """A new array that takes traced values; of a buffer, NumPy's."""
+        if buffer is None and strides is None and not offset:
+            return CALLABLES[np.empty](shape, dtype, order or "C")
+        return np.ndarray(shape, dtype, buffer, offset, strides, order)
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(np.ndarray, name)

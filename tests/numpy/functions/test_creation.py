@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.errors import ShapeError, TracerIntegerError
 
 
 def test_arrays_of_python_numbers_promote_as_arrays() -> None:
@@ -89,3 +90,31 @@ def test_parts_of_given_arrays_are_still_theirs():
 
     for got, wanted in zip(tj.jit(f)(np.ones(3)), f(np.ones(3)), strict=True):
         np.testing.assert_array_equal(got, wanted)
+
+
+def test_ndarray_takes_traced_values() -> None:
+    def f(x):
+        a, b = np.ndarray((2, 3)), np.ndarray(3, dtype=np.float32, order="F")
+        a[:] = x
+        b[:] = 2 * a[1]
+        return a, b, np.ndarray(2, buffer=np.arange(4.0), offset=8)
+
+    x = np.arange(3.0)
+    for got, want in zip(tj.jit(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
+    np.testing.assert_array_equal(tj.grad(lambda x: f(x)[0].sum())(x), [2, 2, 2])
+
+
+def test_grids_of_traced_extents_are_refused() -> None:
+    for f in (lambda n: np.mgrid[0:n, 0:3], lambda n: np.ogrid[:n]):
+        with pytest.raises(TracerIntegerError):
+            tj.jit(f)(3)
+        assert len(tj.jit(f, static_argnums=0)(3)) >= 2
+
+
+def test_shape_errors_name_traced_extents() -> None:
+    with pytest.raises(ShapeError, match=r"shapes \(n,\) \(3,\)") as caught:
+        tj.jit(lambda n, x: np.zeros(n) + x)(3, np.ones(3))
+    assert "n of these shapes depend on traced integers" in str(caught.value)
+    assert "static_argnums" in str(caught.value)

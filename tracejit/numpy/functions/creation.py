@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -326,6 +327,10 @@ class _Grid:
         self._np = np_grid
 
     def __getitem__(self, key: Any) -> Any:
+        for part in key if isinstance(key, tuple) else (key,):
+            for end in (part.start, part.stop) if isinstance(part, slice) else (part,):
+                if type(end) is Box:
+                    operator.index(end)  # raises where the extent is not known
         grids = self._np[key]
         if not is_tracing():
             return grids
