@@ -15,7 +15,6 @@ from tracejit.control.staging import (
     Staged,
     convert,
     flatten,
-    own_copy,
     stage_user,
     unaliased,
     with_output_dtypes,
@@ -26,7 +25,7 @@ from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
-from tracejit.tracing import bind, call_user, to_raw, wrap
+from tracejit.tracing import bind, to_raw, wrap
 
 _NONE: Any = object()  # `operand=None` is an operand
 
@@ -94,11 +93,6 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
     return _choose(raw, known, tuple(branches), operands, "switch", names)
 
 
-def _call(branch: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """The chosen branch in Python: its operands and results are its own, as those of the operation are."""
-    return tree.map(own_copy, call_user(branch, *(tree.map(own_copy, x) for x in operands)))
-
-
 def _known(raw: Any) -> Any:
     """The value if it is known now, else None."""
     if not isinstance(raw, Value):
@@ -117,7 +111,7 @@ def _choose(
 ) -> Any:
     """The function that `index` chooses, the one at position `known` if that is known."""
     if known is not None and python_loops.applies():
-        return _call(functions[known], operands)
+        return python_loops.branch(functions[known], operands)
     given = flatten(operands)
     avals = arg_avals(given.raw)
     trees = [tree.structure(x) for x in operands]

@@ -14,6 +14,7 @@ from tracejit import dtypes, ops, tree
 from tracejit.control import python_loops
 from tracejit.control.blocks import STATES, batched_map, checkpointed_scan
 from tracejit.control.carry import Carry, stable
+from tracejit.control.concrete import ConcreteInt
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.regions import Typed, permute
 from tracejit.control.scan import scan_op
@@ -199,7 +200,7 @@ def fori_loop(
 
     trips = _fori_trips(lo, hi)
     if trips.static and python_loops.applies():
-        index = int if weak else dtype.type
+        index = ConcreteInt if weak else dtype.type
         return python_loops.fori_loop(body_fun, Carry.of(init_val), range(int(lo), int(hi)), index)
 
     def body(i: Any, c: Any, _x: Any) -> Any:

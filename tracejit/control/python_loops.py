@@ -15,7 +15,8 @@ from tracejit import ops, tree
 from tracejit.config import config
 from tracejit.control.call import is_staging
 from tracejit.control.carry import Carry, after_step
-from tracejit.control.staging import Leaves, convert, flatten, own_copy
+from tracejit.control.concrete import concrete
+from tracejit.control.staging import Leaves, convert, flatten
 from tracejit.errors import ConcreteValueError, ScanResultError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
@@ -48,7 +49,7 @@ def scan(
 
 
 def fori_loop(f: Callable[..., Any], carry: Carry, indices: range, index: Callable[[int], Any]) -> Any:
-    """`lax.fori_loop`; `index(i)` is what the body gets for `i`."""
+    """`lax.fori_loop`; the body gets `index(i)` for `i`."""
     for i in indices:
         carry = after_step(carry, flatten(call_user(f, index(i), _values(carry))), "fori_loop")
     return _results(carry)
@@ -68,6 +69,12 @@ def while_loop(
         carry = after_step(carry, flatten(call_user(body, _values(carry))), "while_loop")
 
 
+def branch(f: Callable[..., Any], operands: Any) -> Any:
+    """The branch of `lax.cond` or `lax.switch` that is taken."""
+    out = flatten(call_user(f, *_values(Carry.of(operands))))
+    return _results(Carry(out.raw, out.weak, out.tree))
+
+
 def _known(pred: Any) -> bool | None:
     """The value of a predicate if it is known."""
     raw = to_raw(pred)
@@ -79,21 +86,15 @@ def _known(pred: Any) -> bool | None:
 
 def _values(carry: Carry) -> Any:
     """The carry as the user's function gets it: its own copies."""
-    leaves = [_value(x, w) for x, w in zip(carry.raw, carry.weak, strict=True)]
+    leaves = [concrete(x, w) for x, w in zip(carry.raw, carry.weak, strict=True)]
     return tree.unflatten(carry.tree, leaves)
-
-
-def _value(raw: Any, weak: bool) -> Any:
-    if is_tracing():
-        return box(raw, weak)
-    return raw.item() if weak else own_copy(raw)
 
 
 def _row(x: Any, k: int) -> Any:
     """Slice `k` of a leaf of xs."""
     if isinstance(x, Value) or is_tracing():
         return box(box(x)[k].read())
-    return own_copy(x[k])
+    return concrete(x[k])
 
 
 def _stacked(rows: list[Any]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops, tree
+from tracejit.control.concrete import Number
 from tracejit.control.regions import with_outputs
 from tracejit.interpreters import leaks
 from tracejit.interpreters.memo import memoize_by_jaxpr
@@ -16,7 +17,7 @@ from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.values import Value
-from tracejit.tracing import Box, box, call_user, to_raw, wrap
+from tracejit.tracing import Box, box, call_user, to_raw
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Leaves:
 
 def is_weak(x: Any) -> bool:
     """Whether a leaf stands for a Python scalar."""
-    return x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
+    return x.weak if type(x) is Box else type(x) in (bool, int, float, complex) or isinstance(x, Number)
 
 
 def flatten(what: Any) -> Leaves:
@@ -110,13 +111,6 @@ def convert(x: Any, dtype: np.dtype) -> Any:
     if not isinstance(x, Value) and np.ndim(x) == 0:
         return dtype.type(x)
     return ops.create.convert_element_type(x, dtype=dtype)
-
-
-def own_copy(x: Any) -> Any:
-    """A leaf that a user's function may write to without its owner seeing it."""
-    if type(x) is Box:
-        return box(x.read(), x.weak)
-    return wrap(x.copy()) if isinstance(x, np.ndarray) else x
 
 
 def unaliased(outs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.control import loops
+from tracejit.control.concrete import ConcreteArray
 from tracejit.errors import ArgumentError, IndexingError
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
@@ -166,6 +167,8 @@ class AtIndex:
         return x, (x if sel.trivial else region.read(x)), sel
 
     def _wrap(self, value: Any) -> Any:
+        if type(self._x) is ConcreteArray and isinstance(value, np.ndarray):
+            return value.view(ConcreteArray)
         return box(value) if isinstance(value, Value) or type(self._x) is Box else value
 
     def _update(self, values: Any, scatter: Any, combine: Callable[[Any, Any], Any], o: _Options) -> Any:
@@ -334,4 +337,5 @@ def at(x: Any) -> At:
     return At(x)
 
 
-Box.at = property(At)  # type: ignore[attr-defined]
+for _cls in (Box, ConcreteArray):
+    _cls.at = property(At)  # type: ignore[attr-defined]
