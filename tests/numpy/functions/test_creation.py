@@ -97,7 +97,7 @@ def test_ndarray_takes_traced_values() -> None:
         a, b = np.ndarray((2, 3)), np.ndarray(3, dtype=np.float32, order="F")
         a[:] = x
         b[:] = 2 * a[1]
-        return a, b, np.ndarray(2, buffer=np.arange(4.0), offset=8)
+        return a, b, np.ndarray(2, np.uint8, b"abcd", 1)
 
     x = np.arange(3.0)
     for got, want in zip(tj.jit(f)(x), f(x), strict=True):

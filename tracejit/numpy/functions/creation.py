@@ -330,7 +330,7 @@ class _Grid:
         for part in key if isinstance(key, tuple) else (key,):
             for end in (part.start, part.stop) if isinstance(part, slice) else (part,):
                 if type(end) is Box:
-                    operator.index(end)  # raises where the extent is not known
+                    operator.index(end)  # type: ignore[arg-type] # raises where the extent is not known
         grids = self._np[key]
         if not is_tracing():
             return grids
