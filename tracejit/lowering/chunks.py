@@ -2,9 +2,9 @@
 
     define internal i32 @chunk1(ptr %frame, i64 %first, i64 %last, ptr %status, i64 %who)
 
-The frame is an array of 8-byte words on the caller's stack: the pointers that the entry was given, then what
-the loop uses of the code around it (registers, scalars in slots, pointers). A thread's own buffers are on its
-stack, or where they are large in a block of the pool.
+The frame is an array of 8-byte words on the caller's stack: what the loop uses of the code around it (registers,
+scalars in slots, pointers, sizes). A chunk knows nothing else of it, so loops that differ in their arrays only are
+one function. A thread's own buffers are on its stack, or where they are large in a block of the pool.
 """
 
 from __future__ import annotations
@@ -22,21 +22,18 @@ if TYPE_CHECKING:
     from tracejit.lowering.llvmbody import Translator
 
 LAUNCH = "threads:run"
-_CONTEXT = ("%args", "%params", "%table", "%arena")  # the first words of every frame
 _ON_STACK = 1 << 14  # bytes of private buffers for which the stack has room
 _ARGUMENTS = "ptr noalias readonly %frame, i64 %first, i64 %last, ptr noalias %status, i64 %who"
 
 
-def launch(body: Translator, chunk: Translator, node: For, attributes: str) -> None:
+def launch(body: Translator, chunk: Translator, frame: Frame, node: For, attributes: str) -> None:
     """Translate a loop by `chunk` as a function of its own, and let `body` call the pool with it."""
     f = body.f
     name = f"chunk{len(f.module.functions)}"
     f.module.functions[name] = ""  # the place in the text, and the name
-    frame = _Frame(chunk.f)
-    for argument in _CONTEXT:
-        frame.add("ptr", argument, argument)
+    frame.add("ptr", "%table", "%table")
     _capture(frame, body, chunk, node)
-    f.module.functions[name] = _function(chunk, node, name, attributes)
+    name = f.module.join(name, _function(chunk, node, name, attributes), chunk.f.module)
     where = body.alloca(f"[{len(frame.words)} x i64]", 16)
     for n, (type_, x) in enumerate(frame.words):
         f.add(f"store {type_} {x}, ptr {f.let(f'getelementptr inbounds i64, ptr {where}, i64 {n}')}")
@@ -46,23 +43,24 @@ def launch(body: Translator, chunk: Translator, node: For, attributes: str) -> N
     body.leave_if(f.let(f"icmp ne i32 {code}, 0"), code)
 
 
-class _Frame:
+class Frame:
     """The words that the caller leaves for the chunks: type and value of each."""
 
     def __init__(self, inside: Function) -> None:
         self.inside = inside
         self.words: list[tuple[str, str]] = []
 
-    def add(self, type_: str, outside: str, name: str | None = None) -> str:
-        """Add the caller's value `outside`; its name in the chunk."""
+    def add(self, type_: str, outside: str, name: str | None = None, flags: str = "") -> str:
+        """Add the caller's value `outside`; its name in the chunk, whose load has metadata `flags`."""
         entry, where, name = self.inside.entry, self.inside.fresh(), name or self.inside.fresh()
+        constant = f", !invariant.load {self.inside.module.empty()}{flags}"
         entry.append(f"  {where} = getelementptr inbounds i64, ptr %frame, i64 {len(self.words)}")
-        entry.append(f"  {name} = load {type_}, ptr {where}, !invariant.load {self.inside.module.empty()}")
+        entry.append(f"  {name} = load {type_}, ptr {where}{constant}")
         self.words.append((type_, outside))
         return name
 
 
-def _capture(frame: _Frame, body: Translator, chunk: Translator, node: For) -> None:
+def _capture(frame: Frame, body: Translator, chunk: Translator, node: For) -> None:
     """Give the chunk what the loop uses and does not make."""
     stmts = list(walk([node]))
     made = {r for s in stmts for r in defined(s)}
@@ -75,13 +73,13 @@ def _capture(frame: _Frame, body: Translator, chunk: Translator, node: For) -> N
             type_ = mem_type(x.dtype)
             got = frame.add(type_, body.f.let(f"load {type_}, ptr {body.slot(x)}"))
             chunk.f.entry.append(f"  store {type_} {got}, ptr {chunk.slot(x)}")
-        elif x.kind in ("stack", "field"):
+        elif x.kind in ("arg", "arena", "stack", "field"):
             chunk.bases[x] = frame.add("ptr", body.base(x))
         elif x.kind in ("heap", "pointer"):
             chunk.bases[x] = chunk.alloca("ptr", 8, frame.add("ptr", body.base(x)))
 
 
-def _capture_register(frame: _Frame, body: Translator, chunk: Translator, r: Reg) -> None:
+def _capture_register(frame: Frame, body: Translator, chunk: Translator, r: Reg) -> None:
     x, type_ = body.f.names[r.id], mem_type(r.dtype)
     if r.dtype.kind != "b":
         chunk.f.names[r.id] = frame.add(type_, x)

@@ -6,7 +6,7 @@ The entry is `i32 @entry(ptr args, ptr params, ptr table, ptr arena, ptr status)
 from __future__ import annotations
 
 from tracejit.lowering import vecmath
-from tracejit.lowering.chunks import launch
+from tracejit.lowering.chunks import Frame, launch
 from tracejit.lowering.compile import MANY_SCALARS, vector_bits
 from tracejit.lowering.llvmbody import Translator
 from tracejit.lowering.llvmmemory import Memory, Target
@@ -56,8 +56,10 @@ class Host(Target):
         return f.let(f"load ptr, ptr {where}, !invariant.load {f.module.empty()}")
 
     def launch(self, body: Translator, node: For) -> bool:
-        chunk = Translator(Function(body.f.module), self.program, Chunk(self.program))
-        launch(body, chunk, node, _ATTRIBUTES)
+        inside = Function(body.f.module.part())
+        frame = Frame(inside)
+        chunk = Translator(inside, self.program, Chunk(self.program, body, frame))
+        launch(body, chunk, frame, node, _ATTRIBUTES)
         return True
 
     interruptible = True
@@ -75,7 +77,19 @@ class Host(Target):
 
 
 class Chunk(Host):
-    """A part of a loop that threads share."""
+    """A part of a loop that threads share. What it needs of the entry's arguments, `outer` leaves in the frame."""
+
+    def __init__(self, program: Program, outer: Translator, frame: Frame) -> None:
+        super().__init__(program)
+        self.outer = outer
+        self.frame = frame
+
+    def param(self, f: Function, index: int, flags: str = "") -> str:
+        return self.frame.add("i64", self.outer.target.param(self.outer.f, index), flags=flags)
+
+    def given(self, f: Function, value: int) -> str:
+        got = self.outer.target.given(self.outer.f, value)
+        return self.frame.add("i64", got) if got.startswith("%") else got
 
     def launch(self, body: Translator, node: For) -> bool:
         return False

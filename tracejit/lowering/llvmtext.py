@@ -6,9 +6,10 @@ widens and rounds itself, since LLVM's own conversion flushes subnormals on some
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from tracejit.lowering.loopir import Const, Size
 
 _FLOATS = {2: "half", 4: "float", 8: "double"}
 _SIGNATURE = {"f64": "double", "f32": "float", "ptr": "ptr", "void": "void"}
+_NODES = re.compile(r"!(\d+)\b")
+_COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -85,6 +88,7 @@ class Module:
     vector_bits: int = 0  # the width of the vectors of loops that are vectorised, 0 where none are
     outlined: dict[str, int] = field(default_factory=dict)  # functions not to inline: bits of their variants
     kept: list[str] = field(default_factory=list)  # functions that only the vectoriser will call
+    _joined: dict[str, str] = field(default_factory=dict)  # texts of parts: their names
     _shared: dict[str, str] = field(default_factory=dict)
     _groups: dict[str, str] = field(default_factory=dict)
 
@@ -107,6 +111,25 @@ class Module:
     def attributes(self, text: str) -> str:
         """The name of a group of function attributes."""
         return self._groups.setdefault(text, f"#{len(self._groups)}")
+
+    def part(self) -> Module:
+        """This module with metadata of its own, to write a function in that may be like another one."""
+        return replace(self, metadata=[], _shared={})
+
+    def join(self, name: str, text: str, part: Module) -> str:
+        """Add a function that was written in `part`; its name, or that of the one that is like it."""
+        key = "\n".join([_COMMENTS.sub("", text.replace(f"@{name}(", "@(", 1)), *part.metadata])
+        if key in self._joined:
+            del self.functions[name]
+            return self._joined[key]
+
+        def moved(match: re.Match[str], before: int = len(self.metadata)) -> str:
+            return f"!{int(match[1]) + before}"
+
+        self.metadata += [_NODES.sub(moved, line) for line in part.metadata]
+        self.functions[name] = _NODES.sub(moved, text)
+        self._joined[key] = name
+        return name
 
     def render(self) -> str:
         groups = [f"attributes {name} = {{ {text} }}" for text, name in self._groups.items()]
