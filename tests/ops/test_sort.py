@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.ops.derivatives import check_derivatives, jvp, vjp
 from tests.ops.records import check_batch, check_record, same
 from tracejit import errors
@@ -15,6 +17,20 @@ from tracejit.ops import sort
 RNG = np.random.default_rng(6)
 F64 = np.dtype(np.float64)
 X = RNG.permutation(24).reshape(2, 3, 4) * 0.5
+
+
+def test_results_are_sorted_in_place() -> None:
+    """Compiled code needs no memory but the result's."""
+    x = RNG.standard_normal((300, 1000))
+    f = tj.jit(lambda x: np.sort(x, axis=0))
+    np.testing.assert_array_equal(f(x), np.sort(x, axis=0))
+    tracemalloc.start()
+    try:
+        f(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert x.nbytes <= peak < 1.1 * x.nbytes
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

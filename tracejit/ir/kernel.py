@@ -138,6 +138,14 @@ class Opaque(Kernel):
 
 
 @dataclass(frozen=True)
+class Filling(Opaque):
+    """`into(*results, *operands, **params)` fills arrays that are there, so that nothing is copied; it says False
+    where it can't, and `eval` runs."""
+
+    into: Callable[..., bool]
+
+
+@dataclass(frozen=True)
 class Composite(Opaque):
     """A formula of other ops: `fn(*operands, **params) -> output`, a list for an op with several.
 

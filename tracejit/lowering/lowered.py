@@ -21,12 +21,12 @@ class Callback:
     """A call out of native code: external 'callback:N' is number N of `Lowered.callbacks`.
 
     The external takes the pointers of the operands and of the results (C-ordered blocks), then as
-    int64 the extents that are dynamic, in order. `fn(*arrays)` gives the result arrays (a list).
+    int64 the extents that are dynamic, in order. `fn(operands, results)` fills the arrays of the results.
     A spec is (buffer, shape, dtype); a shape's entry is None where the extent is dynamic: the array
     is then the leading part of a block whose strides are those of `bounds` (see `in_bounds`).
     """
 
-    fn: Callable[..., list[Any]]
+    fn: Callable[[list[Any], list[Any]], None]
     in_specs: list[Spec]
     out_specs: list[Spec]
     in_bounds: list[tuple[int, ...]] = field(default_factory=list)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Var
+from tracejit.ir.kernel import Filling
 from tracejit.lowering.access import Scalar, Stored
 from tracejit.lowering.lowered import Callback, Spec
 
@@ -73,11 +74,15 @@ def _bounds(avals: list[Aval]) -> list[tuple[int, ...]]:
     return [tuple(d if type(d) is int else d.bound for d in a.shape) for a in avals]
 
 
-def _runner(eqn: Eqn) -> Callable[..., list[Any]]:
+def _runner(eqn: Eqn) -> Callable[[list[Any], list[Any]], None]:
     op, params = eqn.op, eqn.params
+    into = op.kernel.into if isinstance(op.kernel, Filling) else None
 
-    def run(*arrays: Any) -> list[Any]:
-        out = op.eval(*(a if a.ndim else a[()] for a in arrays), **params)
-        return list(out) if op.multi else [out]
+    def run(ins: list[Any], outs: list[Any]) -> None:
+        if into is not None and into(*outs, *ins, **params):
+            return
+        result = op.eval(*[a if a.ndim else a[()] for a in ins], **params)
+        for out, x in zip(outs, result if op.multi else (result,), strict=True):
+            out[...] = x
 
     return run

@@ -11,7 +11,7 @@ import ctypes
 import math
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from tracejit.lowering.compile import Code
 from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.llvmmemory import OUT_OF_MEMORY
 from tracejit.lowering.loopir import External, Fail
-from tracejit.lowering.lowered import Callback, Lowered
+from tracejit.lowering.lowered import Callback, Lowered, Spec
 
 CALLBACK_RAISED = -1
 _STACK_ARENA = 32 * 1024  # bytes; larger arenas are blocks of `lowering.arena`
@@ -224,34 +224,47 @@ def array_at(pointer: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np
     return np.ndarray(shape, dtype, buffer=block)
 
 
-def _views(pointers: Any, specs: Any, bounds: Any, extents: Any) -> list[np.ndarray]:
-    """Arrays for the specs of a callback; `extents` yields the sizes of dynamic dimensions in order."""
-    out = []
-    for n, ((_, shape, dtype), pointer) in enumerate(zip(specs, pointers, strict=True)):
-        sizes = tuple(next(extents) if d is None else int(d) for d in shape)
-        whole = array_at(pointer, tuple(bounds[n]) if n < len(bounds) else sizes, dtype)
-        out.append(whole if whole.shape == sizes else whole[tuple(slice(s) for s in sizes)])
-    return out
+def _array_maker(spec: Spec, bound: tuple[int, ...]) -> Callable[[Any, Iterator[int]], np.ndarray]:
+    """`(pointer, extents) -> array` for a spec of a callback; `extents` yields the sizes of dynamic dimensions."""
+    _, shape, dtype = spec
+    if None in shape:
+        return lambda pointer, extents: _dynamic_array(pointer, shape, dtype, bound, extents)
+    size = math.prod(shape) * dtype.itemsize
+    block: Any = ctypes.c_char * size
+    return lambda pointer, _: np.ndarray(shape, dtype, block.from_address(pointer) if size else bytearray())
+
+
+def _dynamic_array(
+    pointer: int | None, shape: Any, dtype: np.dtype, bound: tuple[int, ...], extents: Iterator[int]
+) -> np.ndarray:
+    sizes = tuple(next(extents) if d is None else d for d in shape)
+    whole = array_at(pointer, bound or sizes, dtype)
+    return whole if whole.shape == sizes else whole[tuple(map(slice, sizes))]
 
 
 def _thunk(callback: Callback, keep: Callable[[BaseException], None]) -> Any:
     """A C function `i32(pointers of operands, of results, dynamic extents)`; it takes the GIL itself."""
-    n_in, n_out = len(callback.in_specs), len(callback.out_specs)
-    dynamic = sum(d is None for _, shape, _ in [*callback.in_specs, *callback.out_specs] for d in shape)
+    specs = [*callback.in_specs, *callback.out_specs]
+    makers = [
+        _array_maker(spec, bounds[n] if bounds else ())
+        for of, bounds in ((callback.in_specs, callback.in_bounds), (callback.out_specs, callback.out_bounds))
+        for n, spec in enumerate(of)
+    ]
+    n_in, n_all = len(callback.in_specs), len(specs)
+    dynamic = sum(d is None for _, shape, _ in specs for d in shape)
 
     def run(*raw: int) -> int:
         try:
-            extents = iter(raw[n_in + n_out :])
-            ins = _views(raw[:n_in], callback.in_specs, callback.in_bounds, extents)
-            outs = _views(raw[n_in : n_in + n_out], callback.out_specs, callback.out_bounds, extents)
+            extents = iter(raw[n_all:])
+            arrays = [make(pointer, extents) for make, pointer in zip(makers, raw)]  # noqa: B905 - then extents
+            ins = arrays[:n_in]
             for a in ins:
                 a.flags.writeable = False
-            for out, result in zip(outs, callback.fn(*ins), strict=True):
-                out[...] = result
+            callback.fn(ins, arrays[n_in:])
         except BaseException as e:  # no exception may pass through native frames; the executable raises it
             keep(e)
             return CALLBACK_RAISED
         return 0
 
-    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * (n_in + n_out), *[ctypes.c_int64] * dynamic)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * n_all, *[ctypes.c_int64] * dynamic)
     return kind(run)

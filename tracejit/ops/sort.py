@@ -9,7 +9,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
-from tracejit.ir.kernel import Opaque
+from tracejit.ir.kernel import Filling, Opaque
 from tracejit.ir.primitive import (
     FROM_JVP,
     NO_BOUNDS,
@@ -53,6 +53,16 @@ def _sort_eval(*xs: Any, axis: int, num_keys: int, stable: bool) -> list[Any]:
     else:
         order = np.lexsort([_key(x) for x in xs[num_keys - 1 :: -1]], axis)
     return [np.take_along_axis(x, order, axis) for x in xs]
+
+
+def _sort_into(*arrays: Any, axis: int, num_keys: int, stable: bool) -> bool:
+    """One operand is sorted where the result is to be."""
+    out, x = arrays[0], arrays[-1]
+    if len(arrays) != 2 or _key(x) is not x:
+        return False
+    out[...] = x
+    out.sort(axis, stable=stable)
+    return True
 
 
 def _sort_jvp(primals: Any, tangents: Any, *, axis: int, num_keys: int, stable: bool) -> tuple[Any, Any]:
@@ -99,7 +109,7 @@ sort_op = Op(
     simplify=NO_IDENTITIES,
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
-    kernel=Opaque(),
+    kernel=Filling(_sort_into),
 )
 
 
