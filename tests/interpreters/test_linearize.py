@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.interpreters.linearize import Residual, linearize_flat, linearize_jaxpr
+from tracejit.interpreters.linearize import linearize_flat, linearize_jaxpr
+from tracejit.interpreters.tape import Residual
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.values import Zero
 from tracejit.ops import arithmetic, transcendental

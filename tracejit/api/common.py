@@ -70,7 +70,7 @@ class FlatFunction:
         if self.has_aux:
             out, self.aux = self._split_aux(out)
         leaves, self.out_tree = tree.flatten(out)
-        return [to_raw(x, f"the result of {name_of(self.f)}") for x in leaves]
+        return [x.read() if type(x) is Box else to_raw(x, f"the result of {name_of(self.f)}") for x in leaves]
 
     def _split_aux(self, out: Any) -> tuple[Any, Any]:
         if not isinstance(out, tuple) or len(out) != 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -28,12 +29,14 @@ from tracejit.errors import CotangentMismatchError, NonScalarOutputError, Tangen
 from tracejit.interpreters import leaks
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import JVPTrace, split_outputs
-from tracejit.interpreters.linearize import LinearizeTrace, Tape
+from tracejit.interpreters.linearize import LinearizeTrace
+from tracejit.interpreters.recipes import linearization
+from tracejit.interpreters.tape import Tape
 from tracejit.interpreters.transpose import pull_back
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value, Zero
 from tracejit.ops import helpers
-from tracejit.tracing import Box, box, current_trace, is_tracing, new_trace, to_raw, unbox
+from tracejit.tracing import ONLY_LOCAL, Box, box, current_trace, is_tracing, new_trace, to_raw, unbox
 
 Argnums = int | Sequence[int]
 
@@ -162,7 +165,7 @@ def linearize_user(
     leaves, structure, weak = flatten_args(args)
     ins = Inputs(leaves, structure)
     flat = FlatFunction(f, structure, kwargs or {}, weak, has_aux)
-    trace = LinearizeTrace(current_trace())
+    trace = linearization(current_trace())
     tracers = [
         trace.arg(x, aval_of(x).tangent()) if nz else x for x, nz in zip(leaves, ins.nonzero, strict=True)
     ]
@@ -173,6 +176,9 @@ def linearize_user(
     leaks.check(f"the derivative of {name_of(f)}", trace, flat.aux)
     values, tangents = split_outputs(trace, outs)
     tape = Tape(trace.tape, invars, trace.tape.eqns, tangents)
+    del tracers, outs
+    if sys.getrefcount(trace) <= ONLY_LOCAL:  # nobody has a traced value, to be told where it was made
+        trace.tape.eqns = []  # else its variables and it would keep each other, and their arrays, until gc runs
     if slim or not is_tracing():  # a compiled program decides itself what it keeps
         tape = tape.slim([*leaves, *values])
     return flat, trace, values, tape, ins
@@ -250,7 +256,7 @@ def value_and_grad(
         chosen = tuple(args[n] for n in nums)
         flat, trace, outs, tape, ins = linearize_user(fix_others(f, args, nums), chosen, has_aux, kwargs)
         _check_scalar(f, flat, outs, holomorphic)
-        one = np.ones((), aval_of(outs[0]).dtype)[()]
+        one = aval_of(outs[0]).dtype.type(1)
         cts = input_cotangents(ins, tape, [one])
         held = tape.held()
         grads = tree.unflatten(ins.structure, [_materialize(c, held) for c in cts])

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.control.call import is_staging
-from tracejit.interpreters.linearize import Residual, Tape
+from tracejit.interpreters.tape import Residual, Tape
 from tracejit.tracing import ONLY_LOCAL, to_raw, wrap
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 
@@ -20,12 +18,17 @@ def session() -> Any:
     return _state.session
 
 
-@contextlib.contextmanager
-def use(session: Any) -> Iterator[None]:
-    """Make `session` current in this thread for the block; None for code that is not traced."""
-    previous = _state.session
-    _state.session = session
-    try:
-        yield
-    finally:
-        _state.session = previous
+class use:
+    """Make a session current in this thread for a `with` block; None for code that is not traced."""
+
+    __slots__ = ("previous", "session")
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def __enter__(self) -> None:
+        self.previous = _state.session
+        _state.session = self.session
+
+    def __exit__(self, *_: object) -> None:
+        _state.session = self.previous

@@ -127,12 +127,13 @@ STAND_INS: dict[str, Any] = {
 
 def importer(session: Session, scope: GuardedGlobals) -> Callable[..., Any]:
     """`__import__` for one module's functions: imports as usual, gives stand-ins."""
+    names, real = scope.builtins, scope.real  # not the scope, which holds this function
 
     def guarded_import(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        find_module = scope.builtins["__import__"]
-        module = find_module(name, scope.real, None, fromlist, level)
+        find_module = names["__import__"]
+        module = find_module(name, real, None, fromlist, level)
         return session.stand_in(module, name) if isinstance(module, types.ModuleType) else module
 
     return guarded_import

@@ -34,7 +34,9 @@ def wrap_function(session: Session, node: Node, fn: types.FunctionType) -> Any:
         session.check(node, "is", fn)
         session.from_library(node, fn)
         return fn
-    session.check(node, "function", FunctionState(fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+    if session.guarded:
+        state = FunctionState(fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__)
+        session.check(node, "function", state)
     return copy_function(session, node, fn, scope)
 
 
@@ -65,8 +67,8 @@ def copy_function(
     )
     session.remember(fn, copy)
     session.codes.append((fn.__code__, scope))
-    functools.update_wrapper(copy, fn, ("__module__", "__qualname__", "__doc__", "__annotations__"), ())
-    del copy.__wrapped__
+    copy.__module__, copy.__qualname__ = fn.__module__, fn.__qualname__
+    copy.__doc__, copy.__annotations__ = fn.__doc__, fn.__annotations__
     if hasattr(fn, "__type_params__"):
         copy.__type_params__ = fn.__type_params__  # type: ignore[attr-defined]
     for name, cell, original in zip(fn.__code__.co_freevars, cells, fn.__closure__ or (), strict=True):

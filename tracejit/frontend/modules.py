@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit.errors import CapturedWriteError, RandomStateError
 from tracejit.frontend import active
-from tracejit.frontend.origins import impure_origin, is_library_class
+from tracejit.frontend.origins import impure_origin, is_library_class, is_library_function
 from tracejit.tracing import Box, CapturedArray
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def stand_in_for(value: Any) -> Any:
     # Only what a library made: a user's object may do anything when it is hashed.
     if not callable(value) or type(value).__hash__ is None or not is_library_class(type(value)):
         return None
+    if type(value) is types.FunctionType and not is_library_function(value):
+        return None
     return CALLABLES.get(value) or _named(value)
 
 
@@ -120,10 +122,21 @@ class RebindModule(types.ModuleType):
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(module.__name__, module.__doc__)
         self.__dict__["_tj_module"] = module
+        self.__dict__["_tj_known"] = {}  # name -> what the module has there, what traced code gets
 
     def __getattr__(self, name: str) -> Any:
+        real = getattr(self.__dict__["_tj_module"], name, _missing)
+        table = self.__dict__["_tj_known"]
+        known = table.get(name)
+        if known is not None and known[0] is real:
+            return known[1]
+        found = self._find(name, real)
+        if type(real) is np.ufunc:
+            table[name] = real, found
+        return found
+
+    def _find(self, name: str, real: Any) -> Any:
         module = self.__dict__["_tj_module"]
-        real = getattr(module, name, _missing)
         if isinstance(real, types.ModuleType):
             return rebound(real) or _library_module(self, name, real)
         if real is np.ndarray:

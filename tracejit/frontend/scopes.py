@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import builtins
 import types
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend.modules import rebound
 from tracejit.frontend.paths import Node, root
 
 if TYPE_CHECKING:
@@ -32,10 +34,13 @@ def _is_dunder(name: Any) -> bool:
 class GuardedGlobals(dict):
     """Looks names up in the real globals, then in builtins; records what was read."""
 
-    __slots__ = ("builtins", "cache", "path", "prefix", "real", "session", "size")
+    __slots__ = ("__weakref__", "builtins", "cache", "path", "prefix", "real", "session", "size")
 
     def __init__(self, session: Session, real: dict[str, Any], prefix: str) -> None:
-        super().__init__((name, real[name]) for name in _PHYSICAL if name in real)
+        super().__init__()
+        for name in _PHYSICAL:
+            if name in real:
+                dict.__setitem__(self, name, real[name])
         self.session = session
         self.real = real
         self.prefix = prefix
@@ -53,9 +58,13 @@ class GuardedGlobals(dict):
         """The stand-in of a name in the real globals; KeyError if it isn't there."""
         value = self.cache.get(name, _MISSING)
         if value is _MISSING:
-            value = self.session.wrap(self.node(name), self.real[name])
-            if self.session.guarded:  # in eager runs a name may be assigned on the way
-                self.cache[name] = value
+            real = self.real[name]
+            if (
+                not self.session.guarded
+            ):  # a name may be assigned on the way: asked each time, NumPy's quickly
+                ours = rebound(real) if type(real) is types.ModuleType else None
+                return self.session.wrap(self.node(name), real) if ours is None else ours
+            value = self.cache[name] = self.session.wrap(self.node(name), real)
         return value
 
     def resolve(self, name: str) -> Any:
@@ -79,15 +88,13 @@ class GuardedGlobals(dict):
             self.finish()
         return value
 
-    def written(self) -> Iterator[tuple[str, Any]]:
+    def written(self) -> list[tuple[str, Any]]:
         """The names that STORE_GLOBAL put into the physical dict."""
-        for name, value in dict.items(self):
-            if not _is_dunder(name):
-                yield name, value
+        return [(n, v) for n, v in dict.items(self) if not (isinstance(n, str) and n[:2] == "__" == n[-2:])]
 
     def finish(self) -> None:
         """Refuses assignments to globals, or carries them out where effects happen."""
-        for name, value in list(self.written()):
+        for name, value in self.written():
             if self.session.guarded:
                 where = self.session.where(self, name)
                 raise CapturedWriteError(what=f"global `{self.prefix}{name}`", where=where)
@@ -133,16 +140,20 @@ class GuardedGlobals(dict):
 
 
 class GuardedBuiltins(dict):
-    """Builtins for LOAD_NAME: names that a class body did not find locally."""
+    """Builtins for LOAD_NAME: names that a class body did not find locally.
+
+    They hold their globals weakly, so that both go with the last function that runs over them."""
 
     __slots__ = ("scope",)
 
     def __init__(self, scope: GuardedGlobals) -> None:
         super().__init__(scope.builtins)
-        self.scope = scope
+        self.scope = weakref.ref(scope)
         dict.__setitem__(self, "__import__", scope.session.builtin(scope, "__import__", None))
 
     def __getitem__(self, name: str) -> Any:
         if name == "__import__":  # from 3.13 on, import statements ask here
             return dict.__getitem__(self, name)
-        return self.scope.resolve(name)
+        scope = self.scope()
+        assert scope is not None  # who runs over these has the globals too
+        return scope.resolve(name)

@@ -82,7 +82,16 @@ class Session:
             if self.refusal is not None:
                 raise self.refusal
             self.finish()
-        return self.original(out)
+        out = self.original(out)
+        if not self.guarded:
+            self._let_go()
+        return out
+
+    def _let_go(self) -> None:
+        """Forget what an eager run met. Copies of functions and what they run over hold each other through here,
+        and would wait for the garbage collector: every call makes some."""
+        for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers):
+            met.clear()
 
     def finish(self) -> None:
         """Refuses (or carries out, in eager runs) assignments to captured names."""

@@ -12,32 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.config import config
 from tracejit.interpreters.closed import holding, with_constants
 from tracejit.interpreters.core import eval_jaxpr
-from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jvp import apply_jvp, concrete, instantiate_some, linear_operands, split_outputs
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.interpreters.provenance import Chooser, Made, Remaker
-from tracejit.interpreters.recipes import recipe_for
+from tracejit.interpreters.provenance import Made
 from tracejit.interpreters.stage import StageTrace, captured, jaxpr_arg_avals, make_args
+from tracejit.interpreters.tape import Residual, Tape
 from tracejit.ir.avals import Aval, Dim, aval_of
-from tracejit.ir.check import check_jaxpr
-from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
+from tracejit.ir.jaxpr import Jaxpr, Literal, Var
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op
-from tracejit.ir.source import user_source
 from tracejit.ir.values import Value, Zero
 from tracejit.tracing import Trace, check_live, current_trace, new_trace, use_trace
-
-
-class Residual:
-    """A value of the parent trace in a linear equation."""
-
-    __slots__ = ("aval", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.aval = aval_of(value)
 
 
 class TangentTrace(StageTrace):
@@ -68,16 +54,12 @@ class TangentTrace(StageTrace):
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         out = super().record(op, args, params)
-        for v in self.eqns[-1].outvars:
+        for v in out if op.multi else (out,):
             if not v.aval.is_static:
                 v.aval = v.aval.with_shape(tuple(_plain_dim(d) for d in v.aval.shape))
         return out
 
     bind_linear = record
-
-    def residual(self, x: Any) -> Residual:
-        """An array of the parent as an operand of a linear equation."""
-        return Residual(x)
 
 
 def _plain_dim(d: Any) -> Any:
@@ -89,9 +71,9 @@ class LinearizeTracer(Value):
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, trace: LinearizeTrace, primal: Any, tangent: Var) -> None:
+    def __init__(self, trace: LinearizeTrace, primal: Any, tangent: Var, aval: Aval | None = None) -> None:
         self.trace = trace
-        self.aval = aval_of(primal)
+        self.aval = aval_of(primal) if aval is None else aval
         self.primal = primal
         self.tangent = tangent
 
@@ -130,13 +112,6 @@ class LinearizeTrace(Trace):
         if not some:
             with use_trace(parent):
                 return parent.process(op, primals, params)
-        if parent is ROOT and not config.checks:
-            recipe = recipe_for(op, primals, tangents, params)
-            given = [t for t in tangents if t is not None]
-            # A user's rule may have given an array of zeros for a tangent.
-            if recipe is not None and all(type(t) is Var for t in given):
-                out, tangent = recipe(self.tape, user_source(), *primals, *given)
-                return out if tangent is None else LinearizeTracer(self, out, tangent)
         full = tuple(
             [Zero(aval_of(p).tangent()) if t is None else t for p, t in zip(primals, tangents, strict=True)]
         )
@@ -178,128 +153,6 @@ class LinearizeTrace(Trace):
 
     def tracer(self, primal: Any, tangent: Any) -> Any:
         return primal if type(tangent) is Zero else LinearizeTracer(self, primal, tangent)
-
-
-class Tape:
-    """A linear program: `invars` are the nonzero inputs' tangents, `outs` variables, Residuals or Zeros."""
-
-    __slots__ = ("eqns", "invars", "outs", "prologue", "trace")
-
-    def __init__(
-        self,
-        trace: TangentTrace,
-        invars: list[Var],
-        eqns: list[Eqn],
-        outs: Sequence[Any],
-        prologue: Sequence[Eqn] = (),
-    ) -> None:
-        self.trace = trace
-        self.invars = invars
-        self.eqns = eqns
-        self.prologue = list(prologue)  # makes values that are not linear from residuals
-        # A rule may give a tangent that depends on no input's, such as an array of zeros: a value of the
-        # parent, which is a variable too where the parent stages.
-        self.outs = [o if self._owns(o) or type(o) in (Zero, Residual) else Residual(o) for o in outs]
-
-    def _owns(self, x: Any) -> bool:
-        return type(x) is Var and x.trace is self.trace
-
-    def held(self) -> set[int]:
-        """The ids of the arrays that the program refers to."""
-        return {id(x) for x in self.residuals()}
-
-    def residuals(self) -> list[Any]:
-        """The values of the parent trace that the program refers to, each once."""
-        found: dict[int, Any] = {}
-        for e in (*self.prologue, *self.eqns):
-            for a in e.invars:
-                if type(a) is Residual:
-                    found.setdefault(id(a.value), a.value)
-        for o in self.outs:
-            if type(o) is Residual:
-                found.setdefault(id(o.value), o.value)
-        return list(found.values())
-
-    def with_residuals(self, values: Sequence[Any]) -> Tape:
-        """The same program with other `values` for its residuals."""
-        new = {id(x): Residual(y) for x, y in zip(self.residuals(), values, strict=True)}
-
-        def atom(a: Any) -> Any:
-            return new[id(a.value)] if type(a) is Residual else a
-
-        def eqns(old: Sequence[Eqn]) -> list[Eqn]:
-            return [e.replace(invars=tuple([atom(a) for a in e.invars])) for e in old]
-
-        outs = [atom(o) for o in self.outs]
-        return Tape(self.trace, self.invars, eqns(self.eqns), outs, eqns(self.prologue))
-
-    def slim(self, free: Sequence[Any]) -> Tape:
-        """The same program with fewer residuals: those that can be made again cheaply from `free` values
-        and other residuals are not kept."""
-        chooser = Chooser(self.trace.made, free, self.residuals())
-        if not chooser.again:
-            return self
-        remaker = Remaker(chooser, self.trace, self.trace.lift)
-        again = {key: remaker.var(node) for key, node in chooser.again.items()}
-
-        def atom(a: Any) -> Any:
-            return again.get(id(a.value), a) if type(a) is Residual else a
-
-        eqns = [e.replace(invars=tuple([atom(a) for a in e.invars])) for e in self.eqns]
-        # An output that is a residual is no equation's operand and stays one.
-        return Tape(self.trace, self.invars, eqns, self.outs, remaker.eqns)
-
-    def freeze(self, name: str = "") -> tuple[Jaxpr, list[Any]]:
-        """(jaxpr, residuals): a jaxpr over (*residuals, *tangents) that gives the nonzero outputs."""
-        renamer = _Renamer()
-        eqns = [renamer.eqn(e) for e in (*self.prologue, *self.eqns)]
-        ins = [renamer.var(v) for v in self.invars]
-        outs = tuple(renamer.atom(o) for o in self.outs if type(o) is not Zero)
-        jaxpr = Jaxpr((*renamer.vars, *ins), tuple(eqns), outs, name)
-        if config.check_types:
-            check_jaxpr(jaxpr)
-        return jaxpr, renamer.values
-
-
-class _Renamer:
-    """Turns a tape's equations into a jaxpr's: residuals become inputs, extents follow."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self.vars: list[Var] = []
-        self._of_value: dict[int, Var] = {}
-        self._of_var: dict[Var, Var] = {}
-
-    def residual(self, value: Any) -> Any:
-        found = self._of_value.get(id(value))
-        if found is None:
-            bounds = value.bounds if type(value) is Var else None
-            found = Var(None, self.aval(aval_of(value)), bounds)
-            self._of_value[id(value)] = found
-            self.values.append(value)
-            self.vars.append(found)
-        return found
-
-    def aval(self, aval: Aval) -> Aval:
-        if aval.is_static:
-            return aval
-        return aval.with_shape(
-            tuple(Dim(self.residual(d.var), d.bound) if isinstance(d, Dim) else d for d in aval.shape)
-        )
-
-    def var(self, v: Var) -> Var:
-        if v not in self._of_var:
-            self._of_var[v] = Var(None, self.aval(v.aval), v.bounds)
-        return self._of_var[v]
-
-    def atom(self, a: Any) -> Any:
-        if type(a) is Residual:
-            return self.residual(a.value)
-        return self.var(a) if type(a) is Var else a
-
-    def eqn(self, e: Eqn) -> Eqn:
-        invars = tuple([self.atom(a) for a in e.invars])
-        return e.replace(invars=invars, outvars=tuple([self.var(v) for v in e.outvars]))
 
 
 def linearize_flat(
@@ -356,4 +209,4 @@ def linearize_jaxpr(
 
 
 def _instantiate_outs(tape: Tape, which: bool | Sequence[bool]) -> Tape:
-    return Tape(tape.trace, tape.invars, tape.eqns, instantiate_some(tape.outs, which), tape.prologue)
+    return Tape(tape.trace, tape.invars, tape.entries, instantiate_some(tape.outs, which), tape.prologue)

@@ -75,6 +75,10 @@ class Made:
         self._cheap: dict[Op, bool] = {}
         self._changed: set[int] = set()
 
+    def __bool__(self) -> bool:
+        """Whether anything can be made again."""
+        return bool(self._nodes)
+
     def forget(self, x: Any) -> None:
         """`x` may be overwritten now: nothing can be made from it later, nor is it what it was made as."""
         if type(x) is np.ndarray:

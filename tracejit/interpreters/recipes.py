@@ -1,9 +1,9 @@
-"""Eager linearization of elementwise operations, without running their rules each time.
+"""Eager derivatives of simple operations, without running their rules each time.
 
 A derivative rule may not look at values: what it does depends on the operation, the types of the operands and
-which of them have tangents. So for each of these it is staged once, and written as a straight-line Python function, the
-recipe: NumPy's functions for what is computed from primals, and the linear equations, each with a function for
-its transpose. A gradient that is not compiled spends its time in rules; recipes take a third of it.
+which of them have tangents. So for each of these it is staged once, and written as two straight-line Python
+functions, the recipe: one for the result, which puts an entry on the tape, and one for the cotangents. A gradient
+that is not compiled spends its time in rules and in noting equations; with recipes most of that is gone.
 """
 
 from __future__ import annotations
@@ -13,76 +13,101 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.config import config
 from tracejit.interpreters import provenance
-from tracejit.interpreters.jvp import apply_jvp
+from tracejit.interpreters.linearize import LinearizeTrace, LinearizeTracer, linearize_flat
 from tracejit.interpreters.stage import StageTrace
+from tracejit.interpreters.tape import Application, Residual, Tape
+from tracejit.interpreters.transpose import Accumulators, pull_back
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Eqn, Literal, Var
-from tracejit.ir.kernel import Pointwise
+from tracejit.ir.kernel import Contract, Pointwise, Pull, Reduce
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op, Sentinel
-from tracejit.ir.values import Linear, Value, Zero
-from tracejit.tracing import LOCK, new_trace, use_trace
-
-#: (trace, source, *primals, *tangents of those that have one) -> (out, tangent or None)
-Recipe = Callable[..., tuple[Any, Any]]
+from tracejit.ir.source import user_source
+from tracejit.ir.values import Value, Zero
+from tracejit.tracing import LOCK, Box, Storage, bind, new_trace
 
 _LIMIT = 4096
-_recipes: dict[Any, Recipe | None] = {}
+#: (operation, types of operands, which of them have tangents, parameters) -> recipe, None if it has none.
+_recipes: dict[Any, Any] = {}
+#: Met once: a recipe costs as much as a hundred uses save, which a shape that never comes again does not repay.
+_MET: Any = object()
+_NEW: Any = object()
+#: What NumPy's scalars do five times faster by operator than by ufunc, with the same bits.
+_SYMBOLS: dict[Any, str] = {np.add: " + ", np.subtract: " - ", np.multiply: " * ", np.negative: "-"}
 
 
-class TapedEqn(Eqn):
-    """A linear equation that knows its transpose: `back(ct, invars) -> cotangents`, None for other operands."""
+class EagerTrace(LinearizeTrace):
+    """Linearization where everything else is evaluated: simple operations go by recipe."""
 
-    __slots__ = ("back",)
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        key: list[Any] = [op]
+        primals: list[Any] = []
+        tangents: list[Var] = []
+        for a in args:
+            x = a
+            if type(a) is LinearizeTracer and a.trace is self:
+                # A user's rule may have given an array of zeros for a tangent.
+                if type(a.tangent) is not Var:
+                    return super().process(op, args, params)
+                tangents.append(a.tangent)
+                x = a.primal
+                key.append(None)
+            if type(x) is np.ndarray:
+                key += x.shape, x.dtype
+            else:
+                key.append(type(x))
+            primals.append(x)
+        if tangents and not config.checks:
+            recipe = self._recipe(op, key, args, params)
+            if recipe is not None:
+                return recipe.run(self, *primals, *tangents)
+        return super().process(op, args, params)
 
-    def __init__(
-        self, op: Op, invars: Any, out: Var, params: Any, source: Any, back: Callable[..., Any]
-    ) -> None:
-        self.op = op
-        self.invars = invars
-        self.outvars = (out,)
-        self.params = params
-        self.source = source
-        self.effects = _NO_EFFECTS
-        self.back = back
+    def _recipe(self, op: Op, key: list[Any], args: tuple[Any, ...], params: dict[str, Any]) -> Recipe | None:
+        if params:
+            key += params.items()
+        try:
+            found = known(tuple(key))
+        except TypeError:  # a parameter that cannot be looked up
+            return None
+        if found is not False:
+            return found
+        active = [type(a) is LinearizeTracer and a.trace is self for a in args]
+        if not _has_recipes(op) or any(
+            isinstance(a, Value) and not on for a, on in zip(args, active, strict=True)
+        ):
+            return remember(key, None)
+        return remember(key, recipe(lambda *xs: bind(op, *xs, **params), [aval_of(a) for a in args], active))
 
 
-_NO_EFFECTS: frozenset[str] = frozenset()
+def linearization(parent: Any) -> LinearizeTrace:
+    """A trace for the linearization of a user's function under `parent`."""
+    return EagerTrace(parent) if parent.parent is None else LinearizeTrace(parent)
 
 
-def recipe_for(
-    op: Op, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
-) -> Recipe | None:
-    """The recipe of an operation on arrays and NumPy scalars; `tangents` are variables or None. None: it has none."""
-    key: list[Any] = [op]
-    for p, t in zip(primals, tangents, strict=True):
-        kind = type(p)
-        key.append((p.shape, p.dtype, t is None) if kind is np.ndarray else (kind, t is None))
-    if params:
-        key.extend(params.items())
-    try:
-        return _recipes[tuple(key)]
-    except KeyError:
-        pass
-    except TypeError:  # a parameter that cannot be looked up
+def known(key: tuple[Any, ...]) -> Any:
+    """The recipe kept for a key; None if there is none, and at the first time; False if it is to be made."""
+    found = _recipes.get(key, _NEW)
+    if found is _NEW:
+        remember(key, _MET)
         return None
+    return False if found is _MET else found
+
+
+def remember(key: Sequence[Any], found: Any) -> Any:
+    """Keep a recipe, or that there is none; gives it."""
     with LOCK:
         if len(_recipes) >= _LIMIT:
             _recipes.clear()
-        found = _recipes[tuple(key)] = _make(op, primals, tangents, params)
+        _recipes[tuple(key)] = found
     return found
 
 
-def _make(op: Op, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Recipe | None:
-    if not _has_recipes(op) or any(isinstance(p, Value) for p in primals):
-        return None
-    return _Writer(op, [aval_of(p) for p in primals], [t is not None for t in tangents], params).write()
-
-
 def _has_recipes(op: Op) -> bool:
-    """Elementwise operations of ours: users' rules may read variables of theirs, which change."""
+    """Simple operations of ours: users' rules may read variables of theirs, which change."""
     return (
-        type(op.kernel) is Pointwise
+        type(op.kernel) in (Pointwise, Pull, Reduce, Contract)
         and not op.multi
         and op.linearize is FROM_JVP
         and (op.jvp is LINEAR or (not isinstance(op.jvp, Sentinel) and _is_ours(op.jvp)))
@@ -93,142 +118,180 @@ def _is_ours(rule: Any) -> bool:
     return rule.__module__.startswith("tracejit.ops.")
 
 
-class _Residual(Value):
-    """While a recipe is made: a value of the parent in a linear equation."""
+class Recipe:
+    """`run(trace, *primals, *tangents)` computes and records. `back(entry, ct, table, add)` adds the cotangents of
+    the entry's tangents to those in `table` (of Accumulators), where there are some by `add`."""
 
-    __slots__ = ("value",)
+    __slots__ = ("_tape", "back", "run")
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.aval = aval_of(value)
+    def __init__(self, tape: Tape, back: Callable[..., Any]) -> None:
+        self._tape = tape
+        self.back = back
+        self.run: Callable[..., Any] = lambda *_: None
 
-
-class _Tangents(StageTrace):
-    """Records what touches tangents; everything else is recorded by the parent, which stages too."""
-
-    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if any(type(a) is Var and a.trace is self for a in args):
-            return self.record(op, args, params)
-        assert self.parent is not None
-        with use_trace(self.parent):
-            return self.parent.process(op, args, params)
-
-    def lift(self, x: Any) -> Any:
-        if type(x) is Var:
-            return x if x.trace is self else _Residual(x)
-        return super().lift(x)
-
-
-class _Writer:
-    """Writes the recipe of one operation."""
-
-    def __init__(self, op: Op, avals: list[Aval], active: list[bool], params: dict[str, Any]) -> None:
-        self.op, self.avals, self.active, self.params = op, avals, active, params
-        self.names: dict[int, str] = {}
-        self.globals: dict[str, Any] = {"Var": Var, "TapedEqn": TapedEqn, "literal": _literal}
-        self.lines: list[str] = []
-
-    def write(self) -> Recipe | None:
-        forward = StageTrace(None)
-        tape = _Tangents(forward)
-        primals = [forward.arg(a) for a in self.avals]
-        tangents = [Var(tape, a.tangent()) if on else Zero(a.tangent())
-                    for a, on in zip(self.avals, self.active, strict=True)]  # fmt: skip
-        with new_trace(forward), new_trace(tape):
-            out, tangent = apply_jvp(self.op, primals, tangents, self.params)
-        if forward.consts or tape.consts or not self._simple([*forward.eqns, *tape.eqns]):
-            return None
-        variables = [t for t in tangents if type(t) is Var]
-        for prefix, values in (("p", primals), ("t", variables)):
-            self.names.update({id(v): f"{prefix}{n}" for n, v in enumerate(values)})
-        self._forward(forward.eqns)
-        used = {id(a.value) for e in tape.eqns for a in e.invars if type(a) is _Residual}
-        for v in [*primals, *(v for e in forward.eqns for v in e.outvars)]:
-            if id(v) in used:
-                self._residual(v)
-        for n, e in enumerate(tape.eqns):
-            if not self._linear(n, e):
-                return None
-        result = "None" if type(tangent) is Zero else self._atom(tangent)
-        names = ", ".join(["trace", "source", *(self.names[id(v)] for v in (*primals, *variables))])
-        body = "\n    ".join([*self.lines, f"return {self._atom(out)}, {result}"])
-        exec(
-            compile(f"def recipe({names}):\n    {body}\n", f"<{self.op} with tangents>", "exec"), self.globals
-        )
-        return self.globals["recipe"]
-
-    def _simple(self, eqns: Sequence[Eqn]) -> bool:
-        return all(not e.op.multi and e.outvars[0].aval.is_static for e in eqns)
-
-    def _bind(self, kind: str, value: Any) -> str:
-        """A global of the recipe."""
-        name = f"{kind}{len(self.globals)}"
-        self.globals[name] = value
-        return name
-
-    def _atom(self, a: Any) -> str:
-        return self._bind("c", a.value) if type(a) is Literal else self.names[id(a)]
-
-    def _forward(self, eqns: Sequence[Eqn]) -> None:
-        for n, e in enumerate(eqns):
+    def equations(self, entry: Application) -> list[Eqn]:
+        """The linear equations that an entry stands for."""
+        tape = self._tape
+        order, residuals = _order(tape), tape.residuals()
+        _, out, source, *values = entry
+        atoms: dict[int, Any] = dict(zip(map(id, order), values[len(residuals) :], strict=True))
+        for mine, x in zip(residuals, values, strict=False):
+            atoms[id(mine)] = Residual(x) if np.ndim(x) else _literal(x)
+        atoms[id(tape.outs[0])] = out
+        eqns = []
+        for e in tape.eqns:
             (v,) = e.outvars
-            name = self.names[id(v)] = f"v{n}"
-            args = ", ".join(map(self._atom, e.invars))
-            params = self._bind("k", e.params)
-            more = f", **{params}" if e.params else ""
-            self.lines.append(f"{name} = {self._bind('f', e.op.eval)}({args}{more})")
-            if v.aval.size * v.aval.dtype.itemsize >= provenance.SMALL and provenance.is_cheap(e.op):
-                self.lines.append(f"trace.made.note({self._bind('o', e.op)}, ({args},), {params}, {name})")
-
-    def _residual(self, v: Var) -> None:
-        """A value as an atom of the linear equations: a literal if it is 0-d, else what `trace` keeps."""
-        name = self.names[id(v)]
-        make = "trace.residual" if v.aval.shape else "literal"
-        self.lines.append(f"r{name} = {make}({name})")
-
-    def _linear(self, n: int, e: Eqn) -> bool:
-        back = _transposed(e)
-        if back is None:
-            return False
-        (v,) = e.outvars
-        name = self.names[id(v)] = f"w{n}"
-        atoms = [f"r{self.names[id(a.value)]}" if type(a) is _Residual else
-                 self._bind("l", a) if type(a) is Literal else self.names[id(a)] for a in e.invars]  # fmt: skip
-        self.lines.append(f"{name} = Var(trace, {self._bind('a', v.aval)})")
-        parts = [self._bind("o", e.op), f"({', '.join(atoms)},)", name, self._bind("k", e.params), "source"]
-        self.lines.append(f"trace.eqns.append(TapedEqn({', '.join(parts)}, {self._bind('b', back)}))")
-        return True
+            var = atoms.setdefault(id(v), Var(out.trace, v.aval))
+            ins = tuple([a if type(a) is Literal else atoms[id(a.value if type(a) is Residual else a)]
+                         for a in e.invars])  # fmt: skip
+            eqns.append(Eqn(e.op, ins, (var,), e.params, source, e.effects))
+        return eqns
 
 
 def _literal(x: Any) -> Literal:
     return Literal(x if isinstance(x, np.generic) else np.asarray(x).dtype.type(x))
 
 
-def _transposed(e: Eqn) -> Callable[..., Any] | None:
-    """`back(ct, invars) -> cotangents` of one linear equation; None where the rule gives more than values."""
-    if isinstance(e.op.transpose, Sentinel) or not _is_ours(e.op.transpose):
+def _order(tape: Tape) -> list[Var]:
+    """The tangents in the order in which cotangents reach them: in reverse if each has an equation of its own."""
+    return tape.invars[::-1] if len(tape.eqns) > 1 else tape.invars
+
+
+def recipe(
+    fn: Callable[..., Any],
+    avals: Sequence[Aval],
+    active: Sequence[bool],
+    wrapped: tuple[bool, bool] | None = None,
+    lead: Sequence[Callable[[Any], Any] | None] = (),
+) -> Recipe | None:
+    """The recipe of `fn(*raw) -> raw` at operands of these types, of which `active` have tangents.
+
+    `wrapped` makes `run` give a box, with these marks `weak` and `scalar`. A function in `lead` is applied to
+    the operand first. None: it has none, since it captures arrays or has a tangent of another kind.
+    """
+    forward = StageTrace(None)
+    primals = [forward.arg(a) for a in avals]
+    with new_trace(forward):
+        (out,), tape = linearize_flat(lambda *xs: [fn(*xs)], primals, active)
+    (tangent,) = tape.outs
+    simple = all(not e.op.multi and e.outvars[0].aval.is_static for e in (*forward.eqns, *tape.eqns))
+    known = all(type(v) is Var for v in (out, tangent, *tape.residuals()))
+    if forward.consts or not simple or not known:
         return None
+    back = _back(tape)
+    if back is None:
+        return None
+    made = Recipe(tape, back)
+    made.run = _Writer().run(made, forward.eqns, primals, out, tape, wrapped, lead)
+    return made
+
+
+class _Writer:
+    """Writes functions of straight-line code, with constants as globals."""
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}
+        self.globals: dict[str, Any] = {}
+        self.lines: list[str] = []
+
+    def bind(self, kind: str, value: Any) -> str:
+        """A global of the function."""
+        name = f"{kind}{len(self.globals)}"
+        self.globals[name] = value
+        return name
+
+    def run(
+        self, made: Recipe, eqns: Sequence[Eqn], primals: Any, out: Any, tape: Tape, wrapped: Any, lead: Any
+    ) -> Callable[..., Any]:
+        """`run` of a recipe."""
+        self.globals.update(recipe=made, Var=Var, Application=Application, Tracer=LinearizeTracer)
+        self.globals.update(Box=Box, Storage=Storage, user_source=user_source)
+        tangents = dict(zip(map(id, tape.invars), (f"t{n}" for n in range(len(tape.invars))), strict=True))
+        self.names = {id(v): f"p{n}" for n, v in enumerate(primals)}
+        for n, convert in enumerate(lead):
+            if convert is not None:
+                self.lines.append(f"p{n} = {self.bind('f', convert)}(p{n})")
+        self.compute(eqns, True)
+        aval, name = self.bind("a", out.aval), self.names[id(out)]
+        (tangent,) = tape.outs
+        if id(tangent) in tangents:
+            linear = tangents[id(tangent)]
+        else:
+            linear = "w"
+            values = [self.names[id(v)] for v in tape.residuals()]
+            entry = ", ".join(["recipe, w, user_source()", *values, *(tangents[id(v)] for v in _order(tape))])
+            self.lines += [
+                "tape = trace.tape",
+                f"w = Var(tape, {self.bind('a', tangent.aval)})",
+                f"tape.eqns.append(Application(({entry})))",
+            ]
+        result = f"Tracer(trace, {name}, {linear}, {aval})"
+        if wrapped is not None:
+            result = f"Box(Storage({result}, trace), (), {aval}, {wrapped[0]}, {wrapped[1]})"
+        parameters = ["trace", *(f"p{n}" for n in range(len(primals))), *tangents.values()]
+        return self.function(parameters, result)
+
+    def compute(self, eqns: Sequence[Eqn], note: bool) -> None:
+        """Lines that evaluate equations."""
+        for e in eqns:
+            (v,) = e.outvars
+            name = self.names[id(v)] = f"v{len(self.names)}"
+            atoms = [self.bind("c", a.value) if type(a) is Literal else self.names[id(a)] for a in e.invars]
+            args, symbol = ", ".join(atoms), _SYMBOLS.get(e.op.eval)
+            params = self.bind("k", e.params)
+            if symbol is not None and v.aval.dtype.kind == "f":
+                self.lines.append(f"{name} = {symbol.join(atoms) if len(atoms) > 1 else symbol + args}")
+            else:
+                more = f", **{params}" if e.params else ""
+                self.lines.append(f"{name} = {self.bind('f', e.op.eval)}({args}{more})")
+            if note and v.aval.size * v.aval.dtype.itemsize >= provenance.SMALL and provenance.is_cheap(e.op):
+                made = f"trace.tape.made.note({self.bind('o', e.op)}, ({args},), {params}, {name})"
+                self.lines.append(made)
+
+    def function(self, parameters: Sequence[str], result: str) -> Callable[..., Any]:
+        body = "\n    ".join([*self.lines, f"return {result}"])
+        text = f"def recipe_({', '.join(parameters)}):\n    {body}\n"
+        exec(compile(text, "<tracejit recipe>", "exec"), self.globals)
+        return self.globals["recipe_"]
+
+
+class _OfAPart(Exception):
+    """A cotangent is an addition to a part of what is there already."""
+
+
+class _Plain(Accumulators):
+    """Takes whole cotangents only."""
+
+    def _add_into(self, var: Any, ct: Any) -> None:
+        raise _OfAPart
+
+    def clear(self, var: Any, ct: Any, rule: Any) -> None:
+        raise _OfAPart
+
+
+def _back(tape: Tape) -> Callable[..., Any] | None:
+    """`back` of a recipe, or None where a cotangent is not a whole one."""
     stage = StageTrace(None)
-    ct = stage.arg(e.outvars[0].aval)
-    args = [Linear(a.aval) if type(a) is Var else stage.arg(a.aval) for a in e.invars]
+    ct = stage.arg(tape.outs[0].aval)
+    values = [stage.arg(aval_of(x)) for x in tape.residuals()]
     with new_trace(stage):
-        outs = e.op.transpose(ct, *args, **e.params)  # type: ignore[operator]
-    if stage.consts or any(o is not None and type(o) not in (Var, Zero) for o in outs):
+        try:
+            cts = pull_back(tape.with_residuals(values), [ct], _Plain())
+        except _OfAPart:
+            return None
+    if stage.consts:
         return None
-    if any(q.op.multi for q in stage.eqns):
-        return None
-    env: dict[str, Any] = {}
-    names = {id(ct): "ct"}
-    used = {id(a) for q in stage.eqns for a in q.invars} | {id(o) for o in outs}
-    lines = [f"x{n} = invars[{n}].value" for n, a in enumerate(args) if id(a) in used]
-    names.update({id(a): f"x{n}" for n, a in enumerate(args)})
-    for n, q in enumerate(stage.eqns):
-        names[id(q.outvars[0])] = f"v{n}"
-        env.update({f"f{n}": q.op.eval, f"k{n}": q.params})
-        env.update({f"c{n}_{i}": a.value for i, a in enumerate(q.invars) if type(a) is Literal})
-        atoms = [f"c{n}_{i}" if type(a) is Literal else names[id(a)] for i, a in enumerate(q.invars)]
-        lines.append(f"v{n} = f{n}({', '.join(atoms)}{f', **k{n}' if q.params else ''})")
-    result = ", ".join(names[id(o)] if type(o) is Var else "None" for o in outs)
-    body = "\n    ".join([*lines, f"return ({result},)"])
-    exec(compile(f"def back(ct, invars):\n    {body}\n", f"<{e.op} transposed>", "exec"), env)
-    return env["back"]
+    writer = _Writer()
+    writer.names = {id(ct): "ct", **{id(v): f"x{n}" for n, v in enumerate(values)}}
+    order = [f"t{n}" for n in range(len(tape.invars))]
+    writer.lines.append(", ".join(["_, _, _", *(f"x{n}" for n in range(len(values))), *order]) + " = entry")
+    writer.compute(stage.eqns, False)
+    found = dict(zip(map(id, tape.invars), cts, strict=True))
+    for name, v in zip(order, _order(tape), strict=True):
+        if type(found[id(v)]) is not Zero:
+            value = writer.names[id(found[id(v)])]
+            writer.lines += [
+                f"if {name} in table: add({name}, {value})",
+                f"else: table[{name}] = [{value}, False]",
+            ]
+    return writer.function(["entry", "ct", "table", "add"], "None")

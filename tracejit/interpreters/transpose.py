@@ -13,10 +13,9 @@ from tracejit.errors import InternalTypeError
 from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import rename_dims
 from tracejit.interpreters.eval import ROOT
-from tracejit.interpreters.linearize import Residual, Tape
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.interpreters.recipes import TapedEqn
 from tracejit.interpreters.stage import arg_avals
+from tracejit.interpreters.tape import Application, Residual, Tape, equations
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import NONLINEAR
@@ -48,7 +47,8 @@ class Accumulators:
 
     def add_value(self, var: Any, ct: Any) -> None:
         """Add an array or tracer in floating point."""
-        self._cleared.pop(var, None)
+        if self._cleared:
+            self._cleared.pop(var, None)
         entry = self._table.get(var)
         if entry is None:
             self._table[var] = [ct, False]
@@ -91,10 +91,21 @@ class Accumulators:
         """The cotangent of `var`, which is complete: Zero if nothing was added. `env` has the extents."""
         return self.take(var, env)[0]
 
-    def value_of(self, var: Any) -> Any:
-        """The complete cotangent of `var`, or None if nothing was added."""
-        entry = self._table.pop(var, None)
-        return None if entry is None else entry[0]
+    def apply(self, entry: Application) -> None:
+        """The transpose of an entry of the tape, by its recipe."""
+        known = self._table.pop(entry[1], None)
+        if known is not None:
+            entry[0].back(entry, known[0], self._table, self._add_evaluated)
+
+    def _add_evaluated(self, var: Any, ct: Any) -> None:
+        """Add an array or NumPy scalar to those that are there already."""
+        self._cleared.pop(var, None)
+        entry = self._table[var]
+        if entry[1] and type(entry[0]) is np.ndarray:
+            np.add(entry[0], ct, out=entry[0])
+        else:
+            entry[0] = entry[0] + ct
+            entry[1] = True
 
     def take(self, var: Any, env: dict[Any, Any]) -> list[Any]:
         """[cotangent of `var`, do we own the array]."""
@@ -102,14 +113,15 @@ class Accumulators:
         return [Zero(rename_dims(var.aval, env)), False] if entry is None else entry
 
 
-def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> None:
-    """Transpose linear equations in reverse. Variables not in `env` are linear."""
+def backward(entries: list[Any], env: dict[Any, Any], cts: Accumulators) -> None:
+    """Transpose linear equations (entries of a tape) in reverse. Variables not in `env` are linear."""
     before = replay.source
-    eager = current_trace() is ROOT and not config.checks
+    if current_trace() is not ROOT or config.checks:
+        entries = equations(entries)
     try:
-        for eqn in reversed(eqns):
-            if eager and type(eqn) is TapedEqn:
-                _replay(eqn, cts)
+        for eqn in reversed(entries):
+            if type(eqn) is Application:
+                cts.apply(eqn)
                 continue
             taken = [cts.take(v, env) for v in eqn.outvars]
             if all(type(t[0]) is Zero for t in taken):
@@ -130,15 +142,6 @@ def backward(eqns: Sequence[Eqn], env: dict[Any, Any], cts: Accumulators) -> Non
                     cts.add(a, ct)
     finally:
         replay.source = before
-
-
-def _replay(eqn: TapedEqn, cts: Accumulators) -> None:
-    """An eager equation's transpose, by its recipe."""
-    ct = cts.value_of(eqn.outvars[0])
-    if ct is not None:
-        for a, x in zip(eqn.invars, eqn.back(ct, eqn.invars), strict=True):
-            if x is not None:
-                cts.add_value(a, x)
 
 
 def _overwrite(cts: Accumulators, var: Any, taken: list[Any], rule: Overwrite) -> None:
@@ -174,15 +177,15 @@ def _operand(a: Any, env: dict[Any, Any]) -> Any:
     return env[a] if a in env else Linear(rename_dims(a.aval, env))
 
 
-def pull_back(tape: Tape, out_cts: Sequence[Any]) -> list[Any]:
-    """Cotangents (or Zeros) of the tape's inputs for those of all its outputs."""
-    cts = Accumulators()
+def pull_back(tape: Tape, out_cts: Sequence[Any], into: Accumulators | None = None) -> list[Any]:
+    """Cotangents (or Zeros) of the tape's inputs for those of all its outputs, added up by `into`."""
+    cts = Accumulators() if into is None else into
     for o, ct in zip(tape.outs, out_cts, strict=True):
         if type(o) is not Zero and type(o) is not Residual:
             cts.add(o, ct)
     env: dict[Any, Any] = {}
     _evaluate(tape.prologue, env)
-    backward(tape.eqns, env, cts)
+    backward(tape.entries, env, cts)
     return [cts.pop(v, {}) for v in tape.invars]
 
 

@@ -130,7 +130,7 @@ def _lexicographic(op: Callable[..., Any], wins: Callable[..., Any]) -> Callable
     return of
 
 
-def _power(x: Any, y: Any) -> Any:
+def power(x: Any, y: Any) -> Any:
     """x ** y. NumPy's loops for float32 and float64 take a scalar exponent of one half for a square root,
     which is NaN of -inf and keeps the sign of zero."""
     known = not isinstance(y, Value) and np.ndim(y) == 0
@@ -151,8 +151,8 @@ TABLE: dict[str, Callable[..., Any]] = {
     "fmod": ar.fmod,
     "divmod": fl.divmod,
     "modf": fl.modf,
-    "power": _power,
-    "pow": _power,
+    "power": power,
+    "pow": power,
     "float_power": ar.pow,
     "negative": ar.neg,
     "positive": _positive,

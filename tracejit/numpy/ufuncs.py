@@ -28,6 +28,7 @@ from tracejit.numpy.dispatch import (
     shape_of,
     store,
 )
+from tracejit.numpy.eager import by_recipe
 from tracejit.tracing import Box, wrap
 
 _WEAK_RESULT = {"b", "i", "f", "c"}
@@ -53,13 +54,15 @@ def loop_dtypes(
 class Ufunc:
     """A traced ufunc. `np` is NumPy's; `fn` takes raw operands of the loop's dtypes, of one shape or 0-d."""
 
-    __slots__ = ("__dict__", "fn", "nin", "nout", "np")
+    __slots__ = ("__dict__", "fn", "nin", "nout", "np", "smooth")
 
     def __init__(self, np_ufunc: np.ufunc, fn: Callable[..., Any]) -> None:
         self.np = np_ufunc
         self.fn = fn
         self.nin = np_ufunc.nin
         self.nout = np_ufunc.nout
+        #: Whether it may have recipes: its results may have derivatives, and it looks at no value.
+        self.smooth = self.nout == 1 and "d->d" in " ".join(np_ufunc.types) and fn is not ew.power
         self.__name__ = np_ufunc.__name__
         self.__doc__ = np_ufunc.__doc__
 
@@ -71,6 +74,10 @@ class Ufunc:
         return self.np.identity
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.smooth and not kwargs and len(args) == self.nin:
+            result = by_recipe(self, args, False)
+            if result is not None:
+                return result
         if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
             return plain(self.np, args, kwargs)
         if not kwargs and len(args) == self.nin:
@@ -119,6 +126,10 @@ class Ufunc:
     def _wrap(self, result: Any, weak: bool = False) -> Any:
         return tuple(wrap(r, weak) for r in result) if self.nout > 1 else wrap(result, weak)
 
+    def loop(self, *kinds: Any) -> tuple[np.dtype, ...]:
+        """The dtypes of operands and results on operands of these kinds."""
+        return loop_dtypes(self.np, kinds)
+
     def result_dtype(self, *kinds: Any) -> np.dtype:
         """The dtype of the (last) result on operands of these kinds."""
         return loop_dtypes(self.np, kinds)[-1]
@@ -154,6 +165,10 @@ class Ufunc:
 
     def operator(self, *args: Any) -> Any:
         """The result of a Python operator: weak if all operands are."""
+        if self.smooth:
+            result = by_recipe(self, args, True)
+            if result is not None:
+                return result
         kept = selected.elementwise(self.operator, args)
         if kept is not None:
             return kept

@@ -30,11 +30,22 @@ def _quietly(ufunc: np.ufunc, zero: Any) -> Any:
         with np.errstate(all="ignore"):
             out = ufunc(x, y)
         bad = out != out
-        if bad.any() if out.ndim else bad:
+        if np.count_nonzero(bad):
             return np.where(bad & zero(x, y), out.dtype.type(0), out)[()]
         return out
 
     return evaluate
+
+
+_multiply = _quietly(np.multiply, lambda c, t: (c == 0) | (t == 0))
+
+
+def _evaluate_scale(c: Any, t: Any) -> Any:
+    if type(c) is np.float64 and type(t) is np.float64:  # Python's floats multiply without warnings
+        out = float.__mul__(c, t)
+        if out == out:
+            return np.float64(out)
+    return _multiply(c, t)
 
 
 def _scale_kernel(k: Any, c: Any, t: Any) -> Any:
@@ -61,7 +72,7 @@ def quotient_series(k: int, out: Any, n: Any, d: Any) -> Any:
 scale = pointwise(
     "scale",
     "c * t, and 0 where one of them is 0",
-    _quietly(np.multiply, lambda c, t: (c == 0) | (t == 0)),
+    _evaluate_scale,
     kinds="fc",
     kernel=_scale_kernel,
     derivatives=(lambda dc, ans, c, t: scale(dc, t), lambda dt, ans, c, t: scale(c, dt)),

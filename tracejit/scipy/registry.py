@@ -41,6 +41,7 @@ class ScipyUfunc(Ufunc):
         self.fn = fn
         self.nin = nin
         self.nout = nout
+        self.smooth = False
 
     @functools.cached_property
     def np(self) -> np.ufunc:  # type: ignore[override]

@@ -1,0 +1,101 @@
+"""Ufuncs in derivatives that are not compiled: by recipe, from the operands as the user gives them to the box.
+
+Promotion, conversion of Python's numbers and broadcasting are decided by types alone, so they are part of the
+recipe (see interpreters.recipes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracejit.config import config
+from tracejit.errors import TracejitError
+from tracejit.interpreters import recipes
+from tracejit.interpreters.linearize import LinearizeTracer
+from tracejit.interpreters.recipes import EagerTrace, Recipe
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Var
+from tracejit.ir.values import Value
+from tracejit.numpy.dispatch import kind_of
+from tracejit.tracing import Box, CapturedArray, box, current_trace
+
+if TYPE_CHECKING:
+    from tracejit.numpy.ufuncs import Ufunc
+
+_PYTHON = (bool, int, float, complex)
+
+
+def by_recipe(ufunc: Ufunc, args: tuple[Any, ...], operator: bool) -> Any:
+    """`ufunc(*args)`, or the Python operator that it is, by recipe. None: it has to go the general way."""
+    trace = current_trace()
+    if type(trace) is not EagerTrace or config.checks:
+        return None
+    key: list[Any] = [ufunc, operator]
+    primals, tangents = [], []
+    for a in args:
+        kind = type(a)
+        if kind is Box:
+            key.append(a.weak)
+            a = a.storage.value if not a.chain else a.read()
+            kind = type(a)
+            if kind is LinearizeTracer:
+                if a.trace is not trace or type(a.tangent) is not Var:
+                    return None
+                key.append(None)
+                tangents.append(a.tangent)
+                a = a.primal
+                kind = type(a)
+        elif kind is CapturedArray:
+            a, kind = a.plain, np.ndarray
+        if kind is np.ndarray:
+            key += a.shape, a.dtype
+        else:
+            key.append(kind)
+        primals.append(a)
+    if not tangents:
+        return None
+    found = recipes.known(tuple(key))
+    if found is False:
+        found = recipes.remember(key, _make(ufunc, args, primals, trace, operator))
+    return None if found is None else found.run(trace, *primals, *tangents)
+
+
+def _make(ufunc: Ufunc, args: Any, primals: list[Any], trace: EagerTrace, operator: bool) -> Recipe | None:
+    """The recipe for operands of these types. What raises an exception has none: the general way says why."""
+    if any(isinstance(p, (Value, list, tuple)) for p in primals):
+        return None
+    kinds = [kind_of(a) for a in args]
+    try:
+        loop = ufunc.loop(*kinds)
+        avals = [
+            Aval((), d) if type(p) in _PYTHON else aval_of(p) for p, d in zip(primals, loop, strict=False)
+        ]
+        weak = [a.weak if type(a) is Box else type(a) in _PYTHON for a in args]
+        active = [_is_active(a, trace) for a in args]
+        if ufunc.loop(*(_kind(a.dtype, w) for a, w in zip(avals, weak, strict=True))) != loop:
+            return None
+        shape = np.broadcast_shapes(*(a.shape for a in avals))
+        lead = [_converter(d) if type(p) in _PYTHON else None for p, d in zip(primals, loop, strict=False)]
+        return recipes.recipe(
+            lambda *xs: ufunc.apply(tuple(box(x, w) for x, w in zip(xs, weak, strict=True))),
+            avals, active, (operator and all(weak), not shape), lead,
+        )  # fmt: skip
+    except (TracejitError, TypeError, ValueError):
+        return None
+
+
+def _is_active(a: Any, trace: EagerTrace) -> bool:
+    raw = a.read() if type(a) is Box else a
+    return type(raw) is LinearizeTracer and raw.trace is trace
+
+
+def _kind(dtype: np.dtype, weak: bool) -> Any:
+    return kind_of(box(dtype.type(0), weak))
+
+
+def _converter(dtype: np.dtype) -> Callable[[Any], Any]:
+    """Python's numbers as NumPy has them. The function raises OverflowError for integers that do not fit."""
+    return dtype.type if dtype == np.float64 else lambda x: np.asarray(x, dtype)[()]
