@@ -25,6 +25,10 @@ def test_keywords_and_defaults_are_arguments(run: Any) -> None:
     f.defvjp(lambda x, y: (x * y, None), lambda res, ct: (ct, ct))
     with pytest.raises(TypeError, match="keyword-only"):
         tj.grad(f)(1.0, z=2.0)
+    assert f(2.0) == 6.0  # defaults of keyword-only arguments stay the function's own
+    sine = tj.custom_jvp(np.sin)
+    sine.defjvp(lambda primals, tangents: (np.sin(primals[0]), 3.0 * tangents[0]))
+    assert run(tj.grad(sine))(0.5) == 3.0
 
     @tj.custom_vjp
     def g(x: Any, y: Any = 3.0) -> Any:
@@ -385,3 +389,61 @@ def test_what_a_rule_copies_is_its_own() -> None:
     x = np.zeros(2)
     out, _ = tj.jvp(f, (x,), (np.ones(2),))
     assert x.tolist() == [0, 0] and out.tolist() == [1, 1]
+
+
+# ---------------------------------------------------------------- primals beside tangents in one region
+
+
+def loop_of_pairs(p: Any, t: Any) -> Any:
+    return lax.scan(lambda c, _: ((np.sin(c[0]), np.cos(c[0]) * c[1]), None), (p, t), None, length=2)[0]
+
+
+def branch_of_pairs(p: Any, t: Any) -> Any:
+    return lax.cond(
+        p > 0, lambda p, t: (np.sin(np.sin(p)), np.cos(np.sin(p)) * np.cos(p) * t), loop_of_pairs, p, t
+    )
+
+
+def while_of_pairs(p: Any, t: Any) -> Any:
+    step = lambda c: (
+        c[0] + 1,
+        *lax.scan(lambda v, _: ((np.sin(v[0]), np.cos(v[0]) * v[1]), None), c[1:], None, 1)[0],
+    )
+    return lax.while_loop(lambda c: c[0] < 2, step, (0, p, t))[1:]
+
+
+REGIONS = {
+    "scan": lambda x: lax.scan(lambda c, _: (np.sin(c), None), x, None, length=2)[0],
+    "while": lambda x: lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, np.sin(c[1])), (0, x))[1],
+    "fori": lambda x: lax.fori_loop(0, 2, lambda i, c: np.sin(c), x),
+    "cond": lambda x: lax.cond(
+        x > 0, lambda v: np.sin(np.sin(v)), lambda v: np.sin(np.sin(v // 1 * 0 + v)), x
+    ),
+    "jit": lambda x: tj.jit(lambda v: np.sin(np.sin(v)))(x),
+    "checkpoint": lambda x: tj.checkpoint(lambda v: np.sin(np.sin(v)))(x),
+}
+RULES: dict[str, Any] = {n: lambda p, t, f=f: tj.jvp(f, (p,), (t,)) for n, f in REGIONS.items()}
+RULES |= {"pairs in scan": loop_of_pairs, "pairs in cond": branch_of_pairs, "pairs in while": while_of_pairs}
+RULES["pairs in jit"] = lambda p, t: tj.jit(branch_of_pairs)(p, t)
+RULES["tangents only"] = lambda p, t: (
+    np.sin(np.sin(p)),
+    lax.scan(lambda c, f: (c * f, None), t, np.stack([np.cos(p), np.cos(np.sin(p))]))[0],
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_regions_of_a_rule_give_primals_at_once(name: str, run: Any) -> None:
+    """What follows is not linear in the function's value, so it must not have become a part of the tangents."""
+    f = tj.custom_jvp(lambda x: np.sin(np.sin(x)))
+    f.defjvp(lambda primals, tangents: RULES[name](primals[0], tangents[0]))
+    shifts = np.array([0.0, -0.9])
+
+    def loss(f: Any, x: Any) -> Any:
+        return np.sum(tj.vmap(lambda s: f(x + s) ** 2)(shifts)) + f(x) ** 2
+
+    plain = lambda x: loss(lambda y: np.sin(np.sin(y)), x)
+    mine = lambda x: loss(f, x)
+    close(run(tj.grad(mine))(0.5), tj.grad(plain)(0.5))
+    close(run(tj.grad(tj.grad(mine)))(0.5), tj.grad(tj.grad(plain))(0.5))
+    close(run(lambda x: tj.jvp(tj.grad(mine), (x,), (1.0,))[1])(0.5), tj.grad(tj.grad(plain))(0.5))
+    close(run(tj.vmap(tj.grad(mine)))(shifts), tj.vmap(tj.grad(plain))(shifts))

@@ -64,18 +64,20 @@ def make_call(fun: Callable[..., Any], nondiff_argnums: Sequence[int], args: Any
 
 
 def positional(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """All arguments by position, with defaults. Raises TypeError for keyword-only ones."""
+    """All arguments by position, with defaults. Raises TypeError for keyword-only ones that are given."""
     try:
         bound = inspect.signature(fun).bind(*args, **kwargs)
     except ValueError:  # no signature is known
         if not kwargs:
             return args
         raise
+    given = set(bound.arguments)
     bound.apply_defaults()
-    if bound.kwargs:
+    only = [n for n in bound.kwargs if n in given or n not in bound.signature.parameters]
+    if only:
         name = getattr(fun, "__name__", type(fun).__name__)
         raise TypeError(
-            f"{name}: keyword-only arguments ({', '.join(bound.kwargs)}) can't be given to a function with "
+            f"{name}: keyword-only arguments ({', '.join(only)}) can't be given to a function with "
             "custom rules, which know arguments by position"
         )
     return bound.args

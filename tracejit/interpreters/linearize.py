@@ -23,6 +23,7 @@ from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal, Var
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op
 from tracejit.ir.values import Value, Zero
+from tracejit.ops import helpers
 from tracejit.tracing import Trace, check_live, current_trace, new_trace, use_trace
 
 
@@ -36,13 +37,30 @@ class TangentTrace(StageTrace):
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
             if type(a) is Var and a.trace is self:
-                return self.record(op, args, params)
+                return (
+                    self.record(op, args, params)
+                    if op.linearize is FROM_JVP
+                    else self._region(op, args, params)
+                )
         parent = self.parent
         assert parent is not None
         with use_trace(parent):
             out = parent.process(op, args, params)
         self.made.note(op, args, params, out)
         return out
+
+    def _region(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """A region that a derivative rule has written, over tangents. Where it computes primals beside them, such
+        as a loop that carries both, these must be known at once: it is linear, so it is its own derivative at
+        zero."""
+        mine = [type(a) is Var and a.trace is self for a in args]
+        tangents = tuple([a if m else Zero(aval_of(a).tangent()) for a, m in zip(args, mine, strict=True)])
+        if not _is_mixed(op, args, tangents, params):
+            return self.record(op, args, params)
+        with use_trace(self):
+            zeros = [helpers.instantiate(Zero(a.aval)) if m else a for a, m in zip(args, mine, strict=True)]
+            values, outs = op.linearize(self, tuple(zeros), tangents, params)  # type: ignore[operator]
+        return [v if type(t) is Zero else t for v, t in zip(values, outs, strict=True)]
 
     def lift(self, x: Any) -> Any:
         if type(x) is Var and x.trace is self:
@@ -60,6 +78,15 @@ class TangentTrace(StageTrace):
         return out
 
     bind_linear = record
+
+
+def _is_mixed(op: Op, args: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> bool:
+    """Whether some of a region's outputs do not depend on the tangents: its jvp rule says so."""
+    trace = StageTrace(None)
+    with new_trace(trace):
+        primals = make_args(trace, [aval_of(a) for a in args])
+        given = [t if type(t) is Zero else p for t, p in zip(tangents, primals, strict=True)]
+        return any(type(t) is Zero for t in apply_jvp(op, primals, given, params)[1])
 
 
 def _plain_dim(d: Any) -> Any:
