@@ -132,7 +132,7 @@ TABLES += [
     Table("SINH", _odd(mp.sinh, mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), HALF**2, first=2),
     Table("COSH", _series(lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z, mp.mpf(1) / 2), lambda z: z + 1e-30,
           mp.mpf(0), HALF**2, first=2),
-    Table("TAN", _odd(mp.tan, mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), QUARTER),
+    Table("TAN", _odd(mp.tan, mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), QUARTER, slack=2),
     Table("LOG2_WIDE", lambda z: (_log_tail(z) * z + 2) / LN2 if z else 2 / LN2, lambda z: mp.mpf(1),
           mp.mpf(0), S_MAX, slack=mp.mpf(2) ** -8, only="f32", rounded="f64"),
     Table("EXP2_WIDE", lambda r: mp.exp(r * LN2), lambda r: mp.mpf(1), mp.mpf("-0.5"), mp.mpf("0.5"), only="f32",

@@ -144,20 +144,35 @@ def exact_errors(row: Row, xs: tuple[np.ndarray, ...]) -> np.ndarray:
     return errors
 
 
-def worst_of(row: Row, xs: tuple[np.ndarray, ...], keep: int = 200) -> tuple[np.ndarray, ...]:
-    """The arguments with the largest errors, as far as long double arithmetic can tell, where there is such."""
+def worst_of(row: Row, xs: tuple[np.ndarray, ...], around: int = 500) -> tuple[np.ndarray, ...]:
+    """The arguments with the largest errors, as far as long double arithmetic can tell, and of `around` close to each
+    of them; 4000 at random where there is no such arithmetic."""
     fn = getattr(np, {"pow": "power"}.get(row.name, row.name), None)
     if fn is None or np.finfo(np.longdouble).nmant < 60:
         chosen = np.random.default_rng(1).permutation(xs[0].size)[:4000]
         return tuple(x[chosen] for x in xs)
+    worst = _largest_errors(row.name, fn, xs)
+    return _largest_errors(row.name, fn, _neighbours(worst, around))
+
+
+def _largest_errors(
+    name: str, fn: Callable[..., Any], xs: tuple[np.ndarray, ...], keep: int = 200
+) -> tuple[np.ndarray, ...]:
     with np.errstate(all="ignore"):
-        got = run(row.name, *xs).astype(np.longdouble)
+        got = run(name, *xs).astype(np.longdouble)
         exact = fn(*[x.astype(np.longdouble) for x in xs])
         info = np.finfo(xs[0].dtype)
         unit = np.ldexp(np.longdouble(1), np.maximum(np.frexp(exact)[1] - 1, info.minexp) - info.nmant)
         errors = np.nan_to_num(np.abs(got - exact) / unit, posinf=0)
     worst = np.argsort(errors)[-keep:]
     return tuple(x[worst] for x in xs)
+
+
+def _neighbours(xs: tuple[np.ndarray, ...], n: int) -> tuple[np.ndarray, ...]:
+    """`xs`, and `n` arguments around each, within a thousandth of a millionth of its size."""
+    rng = np.random.default_rng(2)
+    near = [(x * (1 + rng.uniform(-1e-9, 1e-9, (n, x.size)))).ravel().astype(x.dtype) for x in xs]
+    return tuple(np.concatenate([x, v]) for x, v in zip(xs, near, strict=True))
 
 
 def single_error(name: str) -> Callable[..., Any]:

@@ -108,13 +108,15 @@ def exp(k: Any, x: Any) -> Any:
 
 
 def exp2(k: Any, x: Any) -> Any:
-    """2**x: the reduction is exact; 2**r - 1 = r*log(2) + r**2*q(r), with log(2) in two parts."""
+    """2**x: the reduction is exact; 2**r - 1 = r*log(2) + r**2*q(r), with log(2) in two parts in float64."""
     size = x.dtype.itemsize
     x = clamp(k, x, *{8: (-1080.0, 1030.0), 4: (-155.0, 130.0)}[size])
     n, i = nearest(k, x, 1.0)
     r = x - n
     hi, lo = split("LN2", size, 2)
-    return scaled(k, 1.0 + fma(k, r, hi, fma(k, r * r, polynomial(k, r, "EXP2"), r * lo)), i)
+    p = polynomial(k, r, "EXP2")
+    tail = fma(k, r * r, p, r * lo) if size == 8 else r * r * p
+    return scaled(k, 1.0 + fma(k, r, hi, tail), i)
 
 
 def expm1_pair(k: Any, x: Any) -> tuple[Any, Any]:

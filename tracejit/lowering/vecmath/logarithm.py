@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracejit.lowering.vecmath.core import (
     INF,
     NAN,
@@ -105,9 +107,13 @@ def edges(k: Any, x: Any, y: Any) -> Any:
     return k.select(k.and_(k.gt(x, 0.0), k.lt(x, INF)), y, outside)
 
 
-def _outside(k: Any, x: Any, hi: float) -> Any:
-    """Whether x is not within [2*min_normal, hi), or NaN. (LLVM makes more of `x is normal`.)"""
-    return k.not_(k.and_(k.ge(x, fmt(x).min_normal * 2.0), k.lt(x, hi)))
+def outside(k: Any, x: Any, hi: float) -> Any:
+    """Whether x is not within [2*min_normal, hi), or NaN: one comparison of unsigned bits."""
+    form = fmt(x)
+    unsigned = np.dtype(f"u{form.size}")
+    lowest = bits_of(form, 2.0 * form.min_normal)
+    b = k.bitcast(x, unsigned) - k.const(lowest, unsigned)
+    return k.ge(b, k.const(bits_of(form, hi) - lowest, unsigned))
 
 
 def _logarithm(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -119,7 +125,7 @@ def _logarithm(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
     def usual(k: Any, x: Any) -> Any:
         e, m = decompose(k, x)
-        return rare(k, _outside(k, x, INF), f"{name}.any", value(k, e, m - 1.0), x)
+        return rare(k, outside(k, x, INF), f"{name}.any", value(k, e, m - 1.0), x)
 
     def of_any(k: Any, x: Any) -> Any:
         e, m = normalised(k, x)
@@ -137,7 +143,7 @@ _SHIFTED = {8: 2.0**1000, 4: 2.0**100}  # from here on 1 + x is x
 
 def log1p(k: Any, x: Any) -> Any:
     u = x + 1.0
-    return rare(k, _outside(k, u, _SHIFTED[fmt(x).size]), "log1p.any", log1p_of_usual(k, x), x)
+    return rare(k, outside(k, u, _SHIFTED[fmt(x).size]), "log1p.any", log1p_of_usual(k, x), x)
 
 
 def log1p_of_usual(k: Any, x: Any) -> Any:

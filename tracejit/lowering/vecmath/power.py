@@ -30,7 +30,7 @@ from tracejit.lowering.vecmath.core import (
     two_prod,
 )  # fmt: skip
 from tracejit.lowering.vecmath.exponential import exp_parts, exp_sum, nearest, power_of_two, scaled
-from tracejit.lowering.vecmath.logarithm import decompose, normalised
+from tracejit.lowering.vecmath.logarithm import decompose, normalised, outside
 from tracejit.lowering.vecmath.rare import rare
 from tracejit.lowering.vecmath.tables import POLYNOMIALS
 
@@ -89,10 +89,8 @@ def _power_single(k: Any, x: Any, y: Any) -> Any:
 
 def _checked(k: Any, p: Any, z: Any, x: Any, y: Any) -> Any:
     """z, or where x or the exponent p is not a usual one the power by the full function."""
-    form = fmt(x)
-    usual = k.and_(k.ge(x, form.min_normal * 2.0), k.lt(x, INF))
-    usual = k.and_(usual, k.le(fabs(k, p), _USUAL[form.size]))
-    return rare(k, k.not_(usual), "pow.any", z, x, y)
+    far = k.not_(k.le(fabs(k, p), _USUAL[x.dtype.itemsize]))
+    return rare(k, k.or_(outside(k, x, INF), far), "pow.any", z, x, y)
 
 
 def power(k: Any, x: Any, y: Any) -> Any:
