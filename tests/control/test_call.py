@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 
 from tests.control.oracle import check, close
-from tracejit import lax
+from tracejit import lax, ops
 from tracejit.api.batching import vmap
 from tracejit.api.derivatives import grad
 from tracejit.api.jacobians import hessian, jacfwd, jacrev
 from tracejit.api.jitted import jit
+from tracejit.control.regions import region_avals
+from tracejit.interpreters.stage import stage
+from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.check import OutputRef
 
 X = np.array([0.3, -0.7, 1.2])
 
@@ -31,6 +35,16 @@ def power(x: Any, n: Any) -> Any:
 
 def test_tapes_of_unknown_length_in_a_call(run: Any) -> None:
     check(jit(power), lambda x, n: x ** (n + 1), np.float64(1.1), np.int64(3), run=run)
+
+
+def test_an_extent_that_is_an_output_twice_is_the_first_of_them() -> None:
+    def fn(n: Any) -> list[Any]:
+        m = ops.arithmetic.add(n, 1)
+        return [m, ops.shape.broadcast_to(np.float64(1.0), (Dim(m, 9),)), m]
+
+    jaxpr = stage(fn, [aval_of(np.int64(3))])[0]
+    extent = region_avals(jaxpr, [0], "call", own=True)[1].shape[0]
+    assert isinstance(extent, Dim) and isinstance(extent.var, OutputRef) and extent.var.index == 0
 
 
 def test_dynamic_extents_in_a_call(run: Any) -> None:
