@@ -99,12 +99,46 @@ def test_small_matrices_and_long_arrays_stay() -> None:
     assert "dot_general" in inside
 
 
-def test_products_of_matrices() -> None:
-    """A row that is a matrix, on the left; on the right it would need its axes exchanged, and stays."""
-    xs = RNG.normal(size=(4, 3, 9))
-    left = lambda scan: lambda w, xs: scan(lambda c, x: (np.tanh(x @ w.T) + c, c), np.zeros((3, 12)), xs)
-    right = lambda scan: lambda w, xs: scan(lambda c, x: (np.tanh(w @ x.T) + c, c), np.zeros((12, 3)), xs)
-    for f, moved in ((left, True), (right, False)):
-        for found, wanted in zip(tj.jit(f(lax.scan))(W, xs), f(unrolled.scan)(W, xs), strict=True):
-            np.testing.assert_allclose(found, wanted, rtol=1e-12)
-        assert ("dot_general" not in scans(f(lax.scan), W, xs)[1]) is moved
+def dot(x: Any, y: Any, numbers: Any) -> Any:
+    return lax.dot_general(x, y, numbers)
+
+
+MATRIX_ROWS = {
+    "rows on the left": (lambda w, x: x @ w.T, 6, True),
+    "few columns": (lambda w, x: w @ x.T, 3, True),
+    "many columns": (lambda w, x: w @ x.T, 6, False),
+    "batch axes": (lambda w, x: dot(x, w.reshape(3, 4, 9), (((1,), (2,)), ((0,), (0,)))), 3, True),
+    "batch axes, matrix first": (
+        lambda w, x: dot(w.reshape(3, 4, 9), x, (((2,), (1,)), ((0,), (0,)))),
+        3,
+        True,
+    ),
+    "axes on both sides": (lambda w, x: dot(w.reshape(3, 4, 9), x, (((2,), (1,)), ((), ()))), 3, True),
+}
+
+
+@pytest.mark.parametrize("name", MATRIX_ROWS)
+@pytest.mark.parametrize("as_output", [False, True])
+def test_products_of_matrices(name: str, as_output: bool) -> None:
+    """Rows that are matrices: those with many columns that would need their axes exchanged stay."""
+    product, columns, moves = MATRIX_ROWS[name]
+    xs = RNG.normal(size=(4, columns, 9))
+    start = np.zeros(product(W, xs[0]).shape)
+
+    def f(scan: Any) -> Any:
+        def before(c: Any, x: Any) -> Any:
+            return np.tanh(product(W, x) + c), c
+
+        def after(c: Any, x: Any) -> Any:
+            c = np.sin(c) + x
+            return c, product(W, c)
+
+        return lambda xs: scan(after, xs[0], xs) if as_output else scan(before, start, xs)
+
+    total = lambda g: lambda xs: sum(np.sum(np.sin(y)) for y in g(xs))
+    for found, wanted in zip(tj.jit(f(lax.scan))(xs), f(unrolled.scan)(xs), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+    slope = tj.grad(total(f(unrolled.scan)))(xs)
+    np.testing.assert_allclose(tj.jit(tj.grad(total(f(lax.scan))))(xs), slope, rtol=1e-11, atol=1e-12)
+    moves = moves and (not as_output or start.size >= xs[0].size)  # else the factors would take more memory
+    assert ("dot_general" not in scans(f(lax.scan), xs)[1]) is moves

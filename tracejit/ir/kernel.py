@@ -126,7 +126,12 @@ class Segment:
 
 @dataclass(frozen=True)
 class Contract(Kernel):
-    """A matrix product: params['dimension_numbers'] = ((lhs_c, rhs_c), (lhs_b, rhs_b)) as in JAX."""
+    """A matrix product: params['dimension_numbers'] = ((lhs_c, rhs_c), (lhs_b, rhs_b)) as in JAX.
+
+    `permute`: the op that gives an array's axes the order of its param `permutation`.
+    """
+
+    permute: Any
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ dot_general_op = Op(
     simplify=(product_of_transposed,),
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
-    kernel=Contract(),
+    kernel=Contract(permute=ops.shape.transpose_op),
 )
 
 
