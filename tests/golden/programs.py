@@ -33,6 +33,10 @@ def batch_norm(x: Any, w: Any, b: Any, mean: Any, var: Any, gamma: Any, beta: An
     return (x @ w + b - mean) / np.sqrt(var + 1e-5) * gamma + beta
 
 
+def turned(x: Any, w: Any, b: Any) -> Any:
+    return softmax((x @ w + b).T)
+
+
 def price(s: Any, k: Any, t: Any, r: Any, v: Any) -> Any:
     """Black and Scholes' price of a European call, with a logistic form of the normal distribution."""
 
@@ -86,6 +90,7 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         batch_norm,
         (np.linspace(-1, 1, 192).reshape(32, 6), np.ones((6, 2)), *(np.linspace(1, 2, 2) for _ in range(5))),
     ),
+    "turned": (turned, (X, np.linspace(0, 1, 30).reshape(6, 5), np.ones(5))),
     "greeks": (tj.grad(price, (0, 1, 2, 3, 4)), MARKET),
     "scan": (pendulum, (1.0, 2.0)),
     "scan_gradient": (tj.grad(final_angle, (0, 1)), (1.0, 2.0)),

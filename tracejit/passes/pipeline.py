@@ -15,6 +15,7 @@ from tracejit.passes.dce import dce
 from tracejit.passes.fold import fold
 from tracejit.passes.hoist import hoist
 from tracejit.passes.inline import inline
+from tracejit.passes.layout import layout
 from tracejit.passes.loops import loops
 from tracejit.passes.products import products
 from tracejit.passes.rewrite import Pass
@@ -35,6 +36,7 @@ PASSES: tuple[Pass, ...] = (
     cse,
     chains,
     batchnorm,
+    layout,
     products,
     hoist,
     dce,
