@@ -142,7 +142,9 @@ def region_avals(jaxpr: Jaxpr, operands: Sequence[int], op: str, own: bool = Fal
     """The op's output types for `jaxpr`, whose inputs are the op's `operands`; with `own` extents may be
     outputs too."""
     outs = list(enumerate(jaxpr.outs)) if own else []
-    position: dict[Any, Any] = {a: OutputRef(n) for n, a in reversed(outs)}  # the first place of a repeated one
+    position: dict[Any, Any] = {
+        a: OutputRef(n) for n, a in reversed(outs)
+    }  # the first place of a repeated one
     position.update((v, OperandRef(n)) for v, n in zip(jaxpr.invars, operands, strict=True))
     return [outer_aval(a.aval, position, op) for a in jaxpr.outs]
 
