@@ -13,6 +13,7 @@ import pytest
 
 import tracejit as tj
 from tests.sources import compiled
+from tracejit.errors import CODES
 from tracejit.ir.primitive import REGISTRY
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +46,16 @@ def test_the_pages_run(page: Path) -> None:
     finally:
         for name in set(REGISTRY) - before:
             del REGISTRY[name]
+
+
+def test_the_page_of_refusals_has_what_tracing_refuses() -> None:
+    page = (ROOT / "docs/refused.md").read_text(encoding="utf-8")
+    codes = set(re.findall(r"TJ\d{3}", page))
+    assert codes <= set(CODES)
+    files = ("arrays", "tracing", "loops", "functions")
+    refusals = {c for c, cls in CODES.items() if cls.__module__.rpartition(".")[2] in files and c[2] in "12"}
+    raised_as_numpy_does = {"TJ108", "TJ210"}
+    assert refusals - codes - raised_as_numpy_does == set()
 
 
 def test_every_room_has_a_floor_in_the_table() -> None:

@@ -23,6 +23,7 @@ from tracejit.errors.arrays import (
     TracerIntegerError,
     TypeRuleError,
     UnknownDtypeError,
+    UnknownSourceError,
     UnsupportedFunctionError,
 )
 from tracejit.errors.base import (
@@ -64,6 +65,7 @@ from tracejit.errors.extend import PrimitiveNameError, PrimitiveRuleError, Primi
 from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError
 from tracejit.errors.loops import (
     BranchLeavesError,
+    CaughtCheckError,
     LoopTypeError,
     TracedIterationError,
     TracedLoopError,
@@ -101,6 +103,8 @@ from tracejit.errors.transforms import (
 from tracejit.errors.windows import ConvolutionLayoutError, WindowComputationError
 
 __all__ = [
+    "MaskCountError",
+    "CaughtCheckError",
     "ArgumentContainerError",
     "ArraySubclassError",
     "ConvolutionLayoutError",
@@ -183,6 +187,7 @@ __all__ = [
     "UnhashableStaticError",
     "UnknownDtypeError",
     "UnknownSettingError",
+    "UnknownSourceError",
     "UnsupportedFunctionError",
     "VariableTypeError",
     "VmapAxisError",

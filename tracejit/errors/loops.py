@@ -114,3 +114,29 @@ class TracedIterationError(TracejitError, TypeError):
         import numpy as np, tracejit as tj
         tj.jit(lambda n: list(range(n)))(3)
     """
+
+
+class CaughtCheckError(TracejitError, RuntimeError):
+    """A `try` has a handler for an exception that only compiled code raises.
+
+    Indices, factorisations and the like are checked when the program runs. What such a check raises leaves the
+    whole jitted function, past the handlers in it.
+    """
+
+    code = "TJ212"
+    cause = "the handler of this `try` would not catch the {kind} that {check} raises when the program runs."
+    remedies = (
+        "ask before: `if 0 <= i < len(x)` becomes a native branch; tracejit.lax.linalg gives NaN for a failure",
+        "put the `try` around the call of the jitted function",
+        "tj.jit(f, capture=False) leaves `try` as it is, and what compiled code raises uncaught",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        @tj.jit
+        def f(x, i):
+            try:
+                return x[i]
+            except IndexError:
+                return 0.0
+        f(np.ones(3), 5)
+    """

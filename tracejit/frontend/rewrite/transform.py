@@ -15,7 +15,9 @@ import ast
 import copy
 from typing import Any
 
+from tracejit.frontend.rewrite.bound import flagged
 from tracejit.frontend.rewrite.escapes import Lowering, Plan, at, is_static
+from tracejit.frontend.rewrite.matches import Matches, has_matches
 from tracejit.frontend.rewrite.names import Liveness, assigned, declared, shared, walk
 from tracejit.frontend.rewrite.source import Function, argument_names
 
@@ -69,6 +71,9 @@ class _Function(ast.NodeTransformer):
 
     def __init__(self, node: Function, outer: set[str]) -> None:
         self.node = node
+        if not isinstance(node, ast.Lambda) and has_matches(node.body):
+            matches = Matches(_hook)
+            node.body = [x for s in node.body for x in _listed(matches.visit(s))]
         body = _body(node)
         self.globals = declared(body, ast.Global)
         self.nonlocals = declared(body, ast.Nonlocal)
@@ -86,6 +91,9 @@ class _Function(ast.NodeTransformer):
         if isinstance(self.node, ast.Lambda):
             self.node.body = self.visit(self.node.body)
             return
+        own = self.locals - set(self.arguments) - self.shared
+        self.node.body = flagged(self.node.body, own, _hook)
+        self.locals |= assigned(self.node.body) - self.globals - self.nonlocals
         self.plan = Plan(self.node)
         lowering = Lowering(self.plan)
         body = lowering.function(self.node.body)
@@ -151,6 +159,16 @@ class _Function(ast.NodeTransformer):
         s: Any = self.generic_visit(raising)
         if s.exc is not None and id(s) not in self._caught():
             s.exc = at(_hook("raised", s.exc), s)
+        return s
+
+    def visit_Try(self, tried: ast.Try) -> Any:
+        s: Any = self.generic_visit(tried)
+        if s.handlers:
+            self.changes += 1
+            kinds: list[Any] = [h.type or ast.Name("BaseException", ast.Load()) for h in s.handlers]
+            kinds = [copy.deepcopy(k) for k in kinds]
+            guard = _hook("tried", _thunk(ast.Tuple(kinds, ast.Load())))
+            s.body = [at(ast.With([ast.withitem(guard)], s.body), s)]
         return s
 
     def _caught(self) -> set[int]:
@@ -276,6 +294,10 @@ class _Function(ast.NodeTransformer):
         stops = self.stops.get(id(s), ())
         order = (keep, anew, _written(body) - self.globals, stops, names & self.globals, keep & through)
         return (kind, s.lineno, *(tuple(sorted(x)) for x in order))
+
+
+def _listed(x: Any) -> list[Any]:
+    return x if isinstance(x, list) else [x]
 
 
 def _constant(value: Any) -> ast.Constant:

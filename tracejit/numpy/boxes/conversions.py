@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import opcode
 import sys
 from typing import Any
@@ -17,6 +18,8 @@ from tracejit.errors import (
     TracerBoolError,
     TracerFloatError,
     TracerIntegerError,
+    UnknownSourceError,
+    is_library,
 )
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -47,7 +50,17 @@ def _bool(x: Box) -> bool:
             op="bool", problem="the truth value of an array with more than one element is ambiguous; "
             "use a.any() or a.all()"
         )  # fmt: skip
-    return bool(known_value(x, TracerBoolError))
+    return bool(known_value(x, _branch_error))
+
+
+def _branch_error(aval: str) -> TracerBoolError:
+    """What a branch on a traced value raises that was not captured: the source of its function may be unknown."""
+    frame = sys._getframe(1)
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+        return TracerBoolError(aval=aval)
+    return UnknownSourceError(aval=aval, function=frame.f_code.co_name)
 
 
 _STORES = {opcode.opmap[n] for n in ("STORE_SUBSCR", "STORE_SLICE") if n in opcode.opmap}

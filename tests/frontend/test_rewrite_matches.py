@@ -1,0 +1,145 @@
+"""`match` statements over traced values, against plain Python."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+
+class Kind(enum.IntEnum):
+    LINEAR = 0
+    SQUARE = 4
+
+
+def values(x: Any, k: Any) -> Any:
+    match k:
+        case 0 | 1:
+            y = x * 2
+        case -3:
+            y = x - 1
+        case n if n > 10:
+            y = x * n
+        case Kind.SQUARE:
+            y = x**2
+        case _:
+            y = -x
+    return y
+
+
+def pairs(x: Any, y: Any) -> Any:
+    match (x, y):
+        case (0, 0):
+            return 1.0
+        case (a, b) if a < b:
+            return b - a
+        case (0 | 5, b) as both:
+            return b * 10.0 + both[0]
+        case [a, *rest]:
+            return a + rest[0] * 2.0
+    return 0.0
+
+
+def nested(x: Any, y: Any) -> Any:
+    match [(x, 1), [y, x, 3.0]]:
+        case [(a, 2), _]:
+            return a
+        case [[a, one], [*most, last]] if a > 0:
+            return a + one + sum(most) * last
+        case [_, (first, *_, last)]:
+            return first * last
+
+
+def looped(x: Any, n: Any) -> Any:
+    total = 0.0
+    for i in range(n):
+        match i % 3:
+            case 0:
+                total += x
+            case 1:
+                if total > 4:
+                    break
+                total *= 1.1
+            case other:
+                match other + i:
+                    case 4:
+                        continue
+                    case _:
+                        total -= other * 0.01
+        total += 0.001
+    return total
+
+
+def structures(x: Any) -> Any:
+    match x:
+        case [a, _b]:  # an array is no sequence to `match`
+            return a
+        case np.ndarray():
+            return x.sum()
+
+
+def flags(x: Any) -> Any:
+    match x > 1:
+        case True:
+            return 1.0
+        case _:
+            return 2.0
+
+
+CASES: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
+    (values, [(2.0, k) for k in (0, 1, -3, 11, 4, 5)]),
+    (pairs, [(0.0, 0.0), (1.0, 2.0), (2.0, 1.0), (0.0, -1.0), (5.0, 3.0)]),
+    (nested, [(1.0, 2.0), (-1.0, 2.0)]),
+    (looped, [(1.0, 7), (3.0, 9), (1.0, 0), (0.2, 12)]),
+    (structures, [(np.arange(2.0),)]),
+    (flags, [(0.5,), (1.5,)]),
+]
+
+
+@pytest.mark.parametrize(("f", "calls"), CASES, ids=lambda c: getattr(c, "__name__", ""))
+def test_match(f: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
+    compiled = tj.jit(f)
+    for args in calls:
+        assert compiled(*args) == f(*args)
+
+
+def test_match_is_a_native_branch_with_derivatives() -> None:
+    slope = tj.jit(tj.grad(values))
+    assert [slope(3.0, k) for k in (0, 11, 4, 7)] == [2, 11, 6, -1]
+    lanes = tj.vmap(tj.jit(values), (None, 0))(2.0, np.array([1, -3, 4]))
+    assert lanes.tolist() == [4, 1, 4]
+    decisions = tj.explain(tj.jit(values))(2.0, 3).loops_and_branches
+    assert len(decisions) == 4 and all(d.endswith("native branch") for d in decisions)
+
+
+def test_what_match_looks_into_stays_pythons() -> None:
+    def f(x: Any, options: Any) -> Any:
+        match options:
+            case {"scale": s}:
+                return x * s
+            case str():
+                return x
+            case int(k):
+                return x + k
+
+    for options in ({"scale": 3.0}, "a"):
+        assert tj.jit(f, static_argnums=() if type(options) is dict else 1)(2.0, options) == f(2.0, options)
+    assert tj.jit(f, static_argnums=1)(2.0, 5) == 7
+
+
+def test_guards_with_scopes_of_their_own_stay_pythons() -> None:
+    def f(x: Any, k: Any) -> Any:
+        match k:
+            case n if (m := n + 1) > 2:
+                return x * m
+            case _:
+                return x
+
+    with pytest.raises(tj.errors.TracerBoolError, match="test_rewrite_matches"):
+        tj.jit(f)(1.0, 2)
+    assert tj.jit(f, static_argnums=1)(1.0, 2) == 3
