@@ -199,6 +199,11 @@ class Storage:
         self.layout_read = False
         self.cache: dict[tuple[View, ...], Any] = {}
 
+    @property
+    def held(self) -> Any:
+        """What it holds now, computing nothing."""
+        return self.value
+
     def read(self, chain: tuple[View, ...]) -> Any:
         """The value seen through `chain`; remembered while nothing is written."""
         value = self.value

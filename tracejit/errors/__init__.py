@@ -23,7 +23,6 @@ from tracejit.errors.arrays import (
     TracerIntegerError,
     TypeRuleError,
     UnknownDtypeError,
-    UnknownSourceError,
     UnsupportedFunctionError,
 )
 from tracejit.errors.base import (
@@ -69,6 +68,7 @@ from tracejit.errors.loops import (
     LoopTypeError,
     TracedIterationError,
     TracedLoopError,
+    UnknownSourceError,
     VariableTypeError,
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError

@@ -148,32 +148,6 @@ class TracerBoolError(TracejitError, TypeError):
     """
 
 
-class UnknownSourceError(TracerBoolError):
-    """A branch on a traced value in a function whose source is not known, so that it can't become a native one.
-
-    `jit` reads the source of functions, which those have not that `exec` or an interactive prompt made.
-    """
-
-    code = "TJ211"
-    cause = (
-        "a traced {aval} is not known while tracing, and the source of `{function}` is not known either, from which "
-        "the branch could be made a native one."
-    )
-    remedies = (
-        "put the function into a file",
-        "or give linecache its text: linecache.cache[name] = (len(text), None, text.splitlines(True), name), with "
-        "compile(text, name, 'exec')",
-        "write np.where(condition, a, b), or tracejit.lax.cond and while_loop",
-    )
-    example = """
-        import numpy as np, tracejit as tj
-        space = {}
-        text = "def f(x):\\n    if x > 0:\\n        return x\\n    return -x"
-        exec(compile(text, "made_by_example.py", "exec"), space)
-        tj.jit(space["f"])(1.0)
-    """
-
-
 class TracerIntegerError(TracejitError, TypeError):
     """Python needed the value of a traced integer: a shape, an axis, `range`, a list index."""
 

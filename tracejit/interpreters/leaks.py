@@ -58,7 +58,7 @@ def _check(function: str, trace: Any, allowed: Sequence[Any]) -> None:
     lines = []
     shown = leaked[:_SHOWN]
     for b in shown:
-        source = made_at(b.storage.value)
+        source = made_at(b.storage.held)
         where = f"made at {source.full()}" if source else "an argument, or its origin is not recorded"
         lines.append(f"a {b.aval} ({where}) held by {holder(b, {id(leaked), id(shown)})}")
     if len(leaked) > _SHOWN:
@@ -69,7 +69,7 @@ def _check(function: str, trace: Any, allowed: Sequence[Any]) -> None:
 
 
 def _boxes_of(trace: Any) -> list[Box]:
-    return [o for o in gc.get_objects() if type(o) is Box and _belongs(o.storage.value, trace)]
+    return [o for o in gc.get_objects() if type(o) is Box and _belongs(o.storage.held, trace)]
 
 
 def _belongs(raw: Any, trace: Any) -> bool:

@@ -317,6 +317,15 @@ def test_other_masks_and_joined_parts_are_refused() -> None:
         tj.jit(lambda x: np.unique(x[x > 1]))(X)
 
 
+def test_leaks_are_found_without_moving_anything() -> None:
+    """The search for leaks looks at every box there is, those of failed traces too."""
+    kept: list[Any] = []
+    with contextlib.suppress(errors.TracedMaskError):
+        tj.vmap(lambda x: np.sort(kept.append(x[x > 1]) or kept[0]))(np.stack([X, X]))
+    with tj.checking_leaks():
+        assert tj.grad(lambda x: (x * x).sum())(X).tolist() == (2 * X).tolist()
+
+
 def test_nothing_is_compacted_that_is_reduced() -> None:
     jaxpr = str(tj.make_jaxpr(lambda x: (np.exp(x[x > 2]) * Y[x > 2]).sum())(X))
     assert "scatter" not in jaxpr and "gather" not in jaxpr

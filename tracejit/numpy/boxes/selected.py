@@ -46,6 +46,10 @@ class Selected(Storage):
     def value(self, new: Any) -> None:
         self._value, self.full, self.along = new, None, None
 
+    @property
+    def held(self) -> Any:
+        return self.full if self._value is None else self._value
+
     def _compacted(self) -> Any:
         try:
             flat = self.mask.flat(self.full, self.first)
