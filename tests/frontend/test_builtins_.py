@@ -51,3 +51,11 @@ def test_kinds_of_traced_values() -> None:
         ]
 
     assert tj.jit(f)(np.ones(2)) == f(np.ones(2)) == [False, True, True, True]
+
+
+def test_extrema_of_generators():
+    def f(x):
+        return max(v * v for v in x), min(v for v in x if v is not None)
+
+    x = np.array([3.0, -4.0, 1.0])
+    assert tj.jit(f)(x) == f(x)

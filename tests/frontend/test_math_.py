@@ -19,6 +19,12 @@ ARGUMENTS = {
     "fmod": (7.5, -2.0),
     "hypot": (0.3, 0.4),
     "gcd": (12, 18),
+    "isclose": (0.7, 0.7 + 1e-12),
+    "dist": ((0.7, 2.0), (-1.0, 0.5)),
+    "fsum": ((0.7, 1e3, -2.0),),
+    "remainder": (7.5, -2.0),
+    "nextafter": (0.7, 1.0),
+    "ldexp": (0.7, 3),
     "lcm": (4, 6),
 }
 
@@ -29,7 +35,24 @@ def test_traced_numbers_give_what_math_gives(name):
     args = ARGUMENTS.get(name, (0.7,))
     got, wanted = tj.jit(lambda *xs: getattr(math, name)(*xs))(*args), f(*args)
     np.testing.assert_allclose(got, wanted, rtol=1e-14)
-    assert np.result_type(got) == np.result_type(wanted)
+    for g, w in zip(tj.tree.leaves(got), tj.tree.leaves(wanted), strict=True):
+        assert np.result_type(g) == np.result_type(w)
+
+
+def test_remainders_are_exact():
+    f = tj.jit(lambda x, y: math.remainder(x, y))
+    for x in (-7.0, 1.0, 2.5, 3.5, 1e17 + 64, -0.0, 5e-324):
+        for y in (2.0, -3.0, 0.1, math.inf, 1e-5):
+            assert repr(float(f(x, y))) == repr(math.remainder(x, y))
+    close = tj.jit(
+        lambda a, b: (math.isclose(a, b), math.isclose(a, b, rel_tol=0.1), math.isclose(a, b, abs_tol=9))
+    )
+    for a, b in ((1.0, 1.05), (math.inf, math.inf), (math.inf, 1.0), (math.nan, math.nan), (0.0, 1e-12)):
+        assert close(a, b) == (
+            math.isclose(a, b),
+            math.isclose(a, b, rel_tol=0.1),
+            math.isclose(a, b, abs_tol=9),
+        )
 
 
 def test_imported_names_several_arguments_and_constants():

@@ -95,6 +95,8 @@ def traced_super(*args: Any) -> Any:
 
 def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..., Any]:
     def extremum(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], types.GeneratorType):
+            args = (tuple(args[0]),)
         if len(args) == 1 and not kwargs and is_long(args[0]):
             size = of_dim(args[0].aval.shape[0])
             if type(size) is not int:

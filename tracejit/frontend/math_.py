@@ -16,7 +16,7 @@ import numpy as np
 
 from tracejit import dtypes, numpy
 from tracejit.control.staging import convert
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, has_box
 from tracejit.scipy import special
 from tracejit.tracing import Box, box, to_raw
 
@@ -66,6 +66,56 @@ def _hypot(*xs: Any) -> Any:
     return functools.reduce(numpy.hypot, xs[1:], numpy.abs(xs[0]))
 
 
+def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+    """Infinities are close to themselves only."""
+    size = numpy.maximum(rel_tol * numpy.maximum(numpy.abs(a), numpy.abs(b)), abs_tol)
+    finite = numpy.isfinite(a) & numpy.isfinite(b)
+    return (a == b) | (finite & (numpy.abs(a - b) <= size))
+
+
+def _dist(p: Any, q: Any) -> Any:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return _hypot(*(_number(a) - _number(b) for a, b in zip(p, q, strict=True)))
+
+
+def _fsum(xs: Any) -> Any:
+    """A compensated sum, which may differ from the correctly rounded one in the last bit."""
+    return numpy.sum(xs if type(xs) is Box else numpy.array([_number(x) for x in xs], float))
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    """x - n y for the integer n nearest to x / y, exactly, as CPython's m_remainder."""
+    a, b = numpy.abs(x), numpy.abs(y)
+    m = numpy.fmod(a, b)
+    c = b - m
+    tie = m - 2.0 * numpy.fmod(0.5 * (a - m), b)
+    return numpy.copysign(1.0, x) * numpy.where(m < c, m, numpy.where(m > c, -c, tie))
+
+
+def _frexp(x: Any) -> Any:
+    m, e = numpy.frexp(x)
+    return m, box(convert(to_raw(e), dtypes.int64), weak=True)
+
+
+def _weakly(plain: Callable[..., Any], form: Callable[..., Any]) -> Any:
+    """`plain` for Python's numbers, `form` where an argument is traced or holds traced numbers."""
+
+    @functools.wraps(plain)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(tuple(a) if isinstance(a, types.GeneratorType) else a for a in args)
+        if not has_box(args) and not has_box(kwargs.values()):
+            return plain(*args, **kwargs)
+        out = form(*args, **kwargs)
+        return (
+            tuple(box(to_raw(o), weak=True) for o in out)
+            if type(out) is tuple
+            else box(to_raw(out), weak=True)
+        )
+
+    return function
+
+
 def _integer(name: str) -> Callable[[Any], Any]:
     return lambda x: box(convert(to_raw(getattr(numpy, name)(x)), dtypes.int64), weak=True)
 
@@ -89,7 +139,21 @@ def _forms() -> dict[str, Any]:
     found |= {"log": _log, "hypot": _hypot}
     found |= {name: _integer(name) for name in ("floor", "ceil", "trunc")}
     found |= {"erf": special.erf, "erfc": special.erfc, "gamma": special.gamma, "lgamma": special.gammaln}
-    return {name: _traced(name, form) for name, form in found.items()}
+    found |= {
+        "remainder": _remainder,
+        "nextafter": numpy.nextafter,
+        "ulp": lambda x: numpy.spacing(numpy.abs(x)),
+    }
+    others = {
+        "isclose": _isclose,
+        "dist": _dist,
+        "fsum": _fsum,
+        "modf": lambda x: numpy.modf(_number(x)),
+        "frexp": lambda x: _frexp(_number(x)),
+        "ldexp": lambda x, i: numpy.ldexp(_number(x), i),
+    }
+    more = {name: _weakly(getattr(math, name), form) for name, form in others.items()}
+    return {name: _traced(name, form) for name, form in found.items()} | more
 
 
 namespace = types.SimpleNamespace(**_forms(), gcd=_exact("gcd"), lcm=_exact("lcm"))
