@@ -97,6 +97,11 @@ def current_trace() -> Any:
     return _state.trace
 
 
+def root_trace() -> tuple[Any, Trace]:
+    """(state, root): `state.trace is root` says what `not is_tracing()` says, for generated code."""
+    return _state, _root[0]
+
+
 def is_tracing() -> bool:
     """True while a transformation is running the user's function in this thread."""
     return _state.trace is not _root[0]

@@ -58,6 +58,8 @@ IsLeaf = Callable[[Any], bool]
 _lock = threading.Lock()
 _registered: set[type] = set()
 _leaf_classes: set[type] = set()
+#: Dataclasses that are nodes -> names of their children, names of their static fields.
+_fields: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 # Leaf types of the fast path: a flat tuple of these needs no optree.
 _PLAIN: set[type] = {np.ndarray, float, int, bool, complex}
 _PLAIN |= {np.float64, np.float32, np.int64, np.int32, np.bool_}
@@ -231,7 +233,17 @@ def register_dataclass(
         return obj
 
     _register(cls, to_iter, from_iter, optree.DataclassEntry)
+    _fields.setdefault(cls, (data, tuple(meta)))
     return cls
+
+
+def dataclass_parts(x: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The children and the static fields, by name, of a dataclass that is a node; None for anything else."""
+    known = _fields.get(type(x))
+    if known is None:
+        return None
+    children, static = ({name: getattr(x, name) for name in names} for names in known)
+    return children, static
 
 
 def _register(cls: type, to_iter: Any, from_iter: Any, entry: Any) -> None:

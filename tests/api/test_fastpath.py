@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import pickle
 import types
 import weakref
 from collections import namedtuple
@@ -15,6 +16,7 @@ import pytest
 import tracejit as tj
 from tracejit.api.fastpath import fast_key
 from tracejit.api.jitted import Jitted
+from tracejit.config import config
 from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
 
 X = np.arange(6.0).reshape(2, 3)
@@ -162,6 +164,88 @@ def test_the_structure_is_compared() -> None:
     ]
     for p in (*trees, *trees[:2], *trees):
         assert jitted(p) == f(p)
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    x: Any
+    scale: float = dataclasses.field(default=2.0, metadata={"static": True})
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    x: Any
+    y: Any
+
+
+def test_dataclasses_are_taken_apart_and_made(general: list[int]) -> None:
+    f = tj.jit(lambda p, q: (Slotted(p.x * p.scale, q.y), Frozen(q.x + 1, p.scale + 1)))
+    for n in range(3):
+        s, t = f(Frozen(X + n), Slotted(X, X - n))
+        assert type(s) is Slotted and type(t) is Frozen and t.scale == 3.0
+        np.testing.assert_array_equal([s.x, s.y, t.x], [(X + n) * 2, X - n, X + 1])
+    assert len(general) == 1
+    np.testing.assert_array_equal(f(Frozen(X, 5.0), Slotted(X, X))[0].x, X * 5)
+    np.testing.assert_array_equal(f(Frozen(X, 5), Slotted(X, X))[0].x, X * 5)
+    np.testing.assert_array_equal(f(Frozen(X), Slotted(X, X))[0].x, X * 2)
+
+
+def test_parameters_of_any_name(general: list[int]) -> None:
+    """Those of the generated method are not in the way."""
+
+    def f(a0: Any, self: Any = 1.0, more: Any = 2.0, out: Any = 3.0, **c0: Any) -> Any:
+        return (
+            a0 + 10 * self + 100 * more + 1000 * out + sum(n * v for n, v in enumerate(c0.values(), 1)) * 1e4
+        )
+
+    g = tj.jit(f)
+    calls: list[Any] = [
+        ((1.0,), {}), ((1.0, 2.0), {}), ((), {"a0": 1.0}), ((1.0,), {"self": 3.0}), ((1.0,), {"more": 5.0, "out": 4.0}),
+        ((1.0,), {"out": 4.0, "more": 5.0}), ((1.0,), {"x": 4.0, "y": 5.0}), ((1.0,), {"y": 4.0, "x": 5.0}),
+        ((1.0, 2.0, 3.0, 4.0), {"others": 2.0}), ((1.0,), {"if": 2.0, "not a name": 3.0}),
+    ]  # fmt: skip
+    for _ in range(3):
+        for args, kwargs in calls:
+            assert g(*args, **kwargs) == f(*args, **kwargs)
+    for args, kwargs in [((), {}), ((1.0,) * 5, {}), ((1.0,), {"a0": 2.0})]:
+        with pytest.raises(TypeError) as want:
+            f(*args, **kwargs)
+        with pytest.raises(TypeError) as got:
+            g(*args, **kwargs)
+        assert str(got.value) == str(want.value)
+
+
+def test_a_function_keeps_its_ways_after_fast_calls() -> None:
+    g = tj.jit(sum_of)
+    for _ in range(3):
+        assert g(1.0, 2.0) == 3.0
+    assert isinstance(g, Jitted) and pickle.loads(pickle.dumps(g))(1.0, 2.0) == 3.0
+    assert g.trace_count == 1 and g.lower(1.0, 2.0).compile() is not None
+    g.clear_cache()
+    assert g(1.0, 2.0) == 3.0 and g.trace_count == 2
+    with config.override(disable_jit=True):
+        assert g(1.0, 2.0) == 3.0
+
+
+class Model:
+    def __init__(self) -> None:
+        self.w = 2.0
+
+    @tj.jit
+    def scaled(self, x: Any, power: Any = 1.0) -> Any:
+        return (x * self.w) ** power
+
+
+def test_methods(general: list[int]) -> None:
+    m = Model()
+    for w in (2.0, 3.0, 3.0):
+        m.w = w
+        np.testing.assert_array_equal(m.scaled(X), X * w)
+        np.testing.assert_array_equal(m.scaled(X, power=2.0), (X * w) ** 2.0)
+    count = len(general)
+    for _ in range(3):
+        np.testing.assert_array_equal(m.scaled(X, power=2.0), (X * 3.0) ** 2.0)
+    assert len(general) == count
 
 
 def test_static_arguments_are_compared(general: list[int]) -> None:

@@ -5,21 +5,35 @@ For `f(p, x)` with p = {"w": [w0, w1]} that captures an array W, it is
     def call(args, kwargs):
         if len(args) != 2 or kwargs: return MISS
         a0, a1, = args
-        if type(a0) is not dict or tuple(a0) != c0: return MISS
-        a2, = a0.values()
-        if type(a2) is not list or len(a2) != 2: return MISS
-        a3, a4, = a2
+        if type(a0) is not dict or len(a0) != 1: return MISS
+        a2, = a0
+        if a2 is not c0 and a2 != c0: return MISS
+        a3, = a0.values()
+        if type(a3) is not list or len(a3) != 2: return MISS
+        a4, a5, = a3
         given = arrays()
         if given is None: return MISS
-        return native(given[0], a3, a4, a1)
+        out = native(given[0], a4, a5, a1)
+        if out is MISS: return MISS
+        return out
 
 `native` is the program's shell, which checks types, dtypes, shapes and layouts (`lowering.shell`), and gives MISS as
 well where one is another. What is not met here takes the general way.
+
+The same lines make `call.direct`, which may be the `__call__` of the jitted function itself: its parameters are
+those of the call, so that no tuple and no dict are made, and it hands on what it does not know to `missed`:
+
+    def __call__(self, a0=ABSENT, a1=ABSENT, /, *more, **others):
+        if more or others or state.trace is not root or not config.fast: return missed(self, (a0, a1, *more), others)
+        ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import inspect
+import keyword
+import re
+from collections.abc import Callable, Collection
 from itertools import count
 from typing import Any
 
@@ -29,15 +43,22 @@ import optree
 from tracejit import tree
 from tracejit.api.programs import Program
 from tracejit.api.signature import Call, is_array_like
+from tracejit.config import config
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.jit import MISS, Input
+from tracejit.tracing import root_trace
 
 _serial = count()
+_ABSENT: Any = object()
+_OURS = re.compile(r"[acf]\d+|self|more|others|out|given|structure")
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
-def fast_call(program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The function for calls like this one of `args` and `kwargs`; None if there can be none."""
+def fast_call(
+    program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], missed: Callable[..., Any]
+) -> Any:
+    """The function for calls like this one of `args` and `kwargs`; None if there can be none. Its `direct` (or None)
+    is a method; `missed(self, args, kwargs)` takes over the calls that it does not know."""
     consts = program.constants()
     if consts is None:
         return None
@@ -55,7 +76,9 @@ def fast_call(program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[
     single = len(program.jaxpr.outs) == 1
     w.names["native"] = program.compiled(strides).caller(inputs, single)
     w.results(single)
-    return w.function()
+    made = w.function()
+    made.direct = w.direct(call.fun, missed)
+    return made
 
 
 class _Writer:
@@ -69,6 +92,9 @@ class _Writer:
         self.leaves: list[str] = []  # variables, in the order of the program's leaves
         self.inputs: list[str] = []  # expressions of the captured arrays
         self.count = 0
+        self.keywords: list[str] = []
+        self.parameters: list[str] = []
+        self.head = 0  # the lines before take `args` and `kwargs` apart
 
     def const(self, value: Any) -> str:
         """The name of a global that holds `value`."""
@@ -94,8 +120,10 @@ class _Writer:
         self.unless(f"len(args) == {len(args)}" + ("" if kwargs else " and not kwargs"))
         if kwargs:
             self.unless(f"tuple(kwargs) == {self.const(tuple(kwargs))}")
+        self.keywords = list(kwargs)
         given = zip((*range(len(args)), *kwargs), (*args, *kwargs.values()), strict=True)
         variables = [*self.unpack("args", len(args)), *self.unpack("kwargs.values()", len(kwargs))]
+        self.parameters, self.head = variables, len(self.lines)
         for (key, value), v in zip(given, variables, strict=True):
             if key in (call.static if type(key) is int else call.static_kwargs):
                 self.equal(v, value)
@@ -110,8 +138,19 @@ class _Writer:
             self.unless(f"type({v}) is {self.const(cls)} and len({v}) == {len(value)}")
             return all(map(self.walk, self.unpack(v, len(value)), value))
         if cls is dict and all(type(k) is str for k in value):
-            self.unless(f"type({v}) is dict and tuple({v}) == {self.const(tuple(value))}")
+            self.unless(f"type({v}) is dict and len({v}) == {len(value)}")
+            keys = [(k, self.const(c)) for k, c in zip(self.unpack(v, len(value)), value, strict=True)]
+            self.unless(" and ".join(f"({k} is {c} or {k} == {c})" for k, c in keys) or "True")
             return all(map(self.walk, self.unpack(f"{v}.values()", len(value)), value.values()))
+        parts = tree.dataclass_parts(value)
+        if parts is not None:
+            children, static = parts
+            self.unless(f"type({v}) is {self.const(cls)}")
+            for name, x in static.items():
+                (field,) = self.unpack(f"({v}.{name},)", 1)
+                self.equal(field, x)
+            names = self.unpack(f"({''.join(f'{v}.{name}, ' for name in children)})", len(children))
+            return all(map(self.walk, names, children.values()))
         if cls is np.ndarray or isinstance(value, _SCALARS):
             self.leaves.append(v)  # the shell looks at its type
             return True
@@ -162,11 +201,11 @@ class _Writer:
         program = self.program
         call = f"native({', '.join([*self.inputs, *self.leaves])})"
         every = program.results == [("out", n) for n in range(len(program.jaxpr.outs))]
-        if every and program.out_tree == tree.structure(0 if single else (0,) * len(program.results)):
-            self.lines.append(f"return {call}")
-            return
         self.lines.append(f"out = {call}")
         self.unless("out is not MISS")
+        if every and program.out_tree == tree.structure(0 if single else (0,) * len(program.results)):
+            self.lines.append("return out")
+            return
         outs = ["out"] if single else [f"out[{n}]" for n in range(len(program.jaxpr.outs))]
         texts = [outs[x] if kind == "out" else self.leaves[x] if kind == "arg" else self.const(x)
                  for kind, x in program.results]  # fmt: skip
@@ -179,7 +218,11 @@ class _Writer:
         """The source that makes the tree `x` of texts; None if it has nodes that only optree can make."""
         if type(x) is _Text or x is None:
             return str(x)
-        items = [self.display(y) for y in (x.values() if type(x) is dict else x)] if _is_plain(x) else [None]
+        parts = tree.dataclass_parts(x)
+        if parts is None and not _is_plain(x):
+            return None
+        values = x.values() if type(x) is dict else parts[0].values() if parts else x
+        items = [self.display(y) for y in values]
         texts = [t for t in items if t is not None]
         if len(texts) < len(items):
             return None
@@ -188,17 +231,61 @@ class _Writer:
         inside = "".join(f"{t}, " for t in texts)
         if type(x) is tuple or type(x) is list:
             return f"({inside})" if type(x) is tuple else f"[{inside}]"
-        return f"{self.const(type(x))}({inside})"
+        return f"{self.const(_maker(type(x), *parts) if parts else type(x))}({inside})"
 
     def function(self) -> Any:
-        body = "\n".join(f"    {line}" for line in self.lines)
-        source = f"def call(args, kwargs):\n{body}\n"
+        return self.compiled("call(args, kwargs)", self.lines)
+
+    def direct(self, fun: Any, missed: Callable[..., Any]) -> Any:
+        """The method for the same calls; None where the order of keywords or their names are in the way."""
+        code = getattr(fun, "__code__", None)
+        if self.keywords and (code is None or code.co_flags & inspect.CO_VARKEYWORDS):
+            return None
+        if any(keyword.iskeyword(k) or not k.isidentifier() or _OURS.fullmatch(k) or k in self.names
+               for k in self.keywords):  # fmt: skip
+            return None
+        count = len(self.parameters) - len(self.keywords)
+        first, last = self.parameters[:count], self.parameters[count:]
+
+        def miss(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            given = {k: x for k, x in kwargs.items() if x is not _ABSENT}
+            return missed(self, tuple([x for x in args if x is not _ABSENT]), given)
+
+        state, root = root_trace()
+        self.names.update(ABSENT=_ABSENT, state=state, root=root, config=config, missed=miss)
+        given = "".join(f"{k}={k}, " for k in self.keywords)
+        away = f"missed(self, ({''.join(f'{a}, ' for a in first)}*more,), dict({given}**others))"
+        heads = ["self", *(f"{a}=ABSENT" for a in first), "/", "*more"]
+        heads += [*(f"{k}=ABSENT" for k in self.keywords), "**others"]
+        lines = [
+            "if more or others or state.trace is not root or not config.fast: return MISS",
+            *(f"{a} = {k}" for a, k in zip(last, self.keywords, strict=True)),
+            *self.lines[self.head :],
+        ]
+        lines = [line.replace("return MISS", f"return {away}") for line in lines]
+        return self.compiled(f"call_({', '.join(heads)})", lines)
+
+    def compiled(self, head: str, lines: list[str]) -> Any:
+        body = "\n".join(f"    {line}" for line in lines)
+        source = f"def {head}:\n{body}\n"
         exec(compile(source, f"<tracejit call {next(_serial)}>", "exec"), self.names)
-        return self.names["call"]
+        return self.names[head.partition("(")[0]]
 
 
 class _Text(str):
     """A leaf of a result: the expression that gives it."""
+
+
+def _maker(cls: type, children: dict[str, Any], static: dict[str, Any]) -> Any:
+    """A function of the children that makes dataclasses with these static fields, without calling `__init__`."""
+    values = [*((k, f"p{n}") for n, k in enumerate(children)), *((k, f"s{n}") for n, k in enumerate(static))]
+    free = cls.__setattr__ is object.__setattr__  # not frozen: assignments are several times faster
+    lines = [f"x.{k} = {v}" if free else f"put(x, {k!r}, {v})" for k, v in values]
+    names = {"new": object.__new__, "put": object.__setattr__, "cls": cls}
+    names |= {f"s{n}": v for n, v in enumerate(static.values())}
+    body = "\n    ".join(["x = new(cls)", *lines, "return x"])
+    exec(f"def make({', '.join(f'p{n}' for n in range(len(children)))}):\n    {body}\n", names)
+    return names["make"]
 
 
 def _is_plain(x: Any) -> bool:

@@ -33,7 +33,7 @@ MAX_VARIANTS = 8
 MAX_REASONS = 16
 
 
-FastCall = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+FastCall = Any  # a function of `args` and `kwargs`, with the attribute `direct`
 
 
 class _Bounded:
@@ -97,7 +97,10 @@ class Jitted:
 
     # -- calling
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._known(args, kwargs)
+
+    def _known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.fast and not is_tracing():
             for fast in self._near:
                 out = fast(args, kwargs)
@@ -123,7 +126,7 @@ class Jitted:
             return program.bind(consts, call.raw, call.leaves, self.options.inline)
         out = program.run(consts, call.leaves)
         if key is not None:
-            self._remember(key, fast_call(program, call, args, kwargs))
+            self._remember(key, fast_call(program, call, args, kwargs, Jitted._known))
         return out
 
     def _remember(self, key: Any, fast: FastCall | None) -> None:
@@ -133,6 +136,15 @@ class Jitted:
                 self._fast.clear()
             self._fast[key] = fast
             self._near = (fast, *self._near)[:NEAR]
+            if fast.direct is not None:
+                self._go_by(fast.direct)
+
+    def _go_by(self, direct: Any) -> None:
+        """Let `direct` be what a call of this function runs: `__call__` of a class of its own."""
+        if type(self) is Jitted:
+            self.__class__ = type(Jitted.__name__, (Jitted,), {"__call__": direct, "__module__": __name__})
+        else:
+            type(self).__call__ = direct
 
     def _program(self, call: Call) -> tuple[Program, list[Any]]:
         """The program for the call's signature whose guards hold, traced if there is none."""
@@ -186,6 +198,7 @@ class Jitted:
     def _forget_fast(self) -> None:
         self._fast.clear()
         self._near = ()
+        self.__class__ = Jitted  # type: ignore[assignment]
 
     # -- ahead of time
 
