@@ -23,7 +23,8 @@ def ours(monkeypatch):
     linalg = types.SimpleNamespace(norm=lambda x: ("our norm", x))
     monkeypatch.setattr(modules, "REBIND", {"numpy": namespace, "numpy.linalg": linalg})
     monkeypatch.setattr(modules, "_stand_ins", {})  # they remember what they found
-    monkeypatch.setattr(modules, "CALLABLES", {np.sin: namespace.sin, np.linalg.norm: linalg.norm})
+    table = {np.sin: namespace.sin, np.linalg.norm: linalg.norm, np.empty: np.empty}
+    monkeypatch.setattr(modules, "CALLABLES", table)
 
 
 def test_numpy_is_rebound():
