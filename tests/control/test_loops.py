@@ -11,7 +11,7 @@ from tests.control.oracle import check, close, numeric_grad
 from tracejit import lax
 from tracejit.api.batching import vmap
 from tracejit.api.derivatives import grad, jvp
-from tracejit.errors import CarryTypeError, LoopLengthError
+from tracejit.errors import CarryTypeError, LoopLengthError, TracejitError
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=5)
@@ -138,3 +138,22 @@ def test_errors() -> None:
         lax.fori_loop(0, 2.5, lambda i, c: c, 0)
     with pytest.raises(CarryTypeError, match="f64"):
         lax.fori_loop(0, 3, lambda i, c: c * 1j, np.ones(2))
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: lax.fori_loop(0, 3, 1.0, X), "fori_loop: body_fun is a function, but this is of type float"),
+    (lambda: lax.scan(None, 0.0, X), "scan: f is a function"),
+    (lambda: lax.while_loop(lambda c: c < 3, 5, 0), "while_loop: body_fun is a function"),
+    (lambda: lax.map(X, X), "map: f is a function"),
+    (lambda: lax.cond(True, 1, lambda: 2), "cond: true_fun is a function"),
+    (lambda: lax.switch(0, [np.sin, 3], X), "switch: branch 1 is a function"),
+    (lambda: lax.switch(0, [], X), "switch: there are no branches"),
+    (lambda: lax.fori_loop(0, 3, lambda i, c: c, {"a": ["text"]}), r"carry\['a'\]\[0\] is a str"),
+    (lambda: lax.scan(lambda c, r: (c, r), 0.0, {"b": object()}), r"xs\['b'\] is a object"),
+    (lambda: lax.cond(True, np.sin, np.cos, "text"), r"operands\[0\] is a str"),
+    (lambda: lax.dynamic_slice(X, (0, 0), (2,)), "2 start indices for an array of 1 dimensions"),
+    (lambda: lax.custom_linear_solve(lambda v: v[:2], X, lambda _, b: b), r"matvec gives a single value of f64\[2\]"),
+])  # fmt: skip
+def test_arguments_that_are_not_what_they_should_be(call: Any, message: str) -> None:
+    with pytest.raises(TracejitError, match=message):
+        call()

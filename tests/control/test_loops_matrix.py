@@ -6,9 +6,10 @@ A program is `f(L, x, n)`: `L` has the loops, `x` is a vector of four, `n` an in
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -475,6 +476,70 @@ def linear_solve_in_while(L: Any, x: Any, n: Any) -> Any:
         )
 
     return L.while_loop(lambda c: c[0] < n, body, (0, x * 0.5))
+
+
+# ---------------------------------------------------------------- transformations and callables in bodies
+
+
+class Particle(NamedTuple):
+    place: Any
+    speed: Any
+    steps: Any
+
+
+@program
+def scan_named_tuple(L: Any, x: Any, n: Any) -> Any:
+    def step(p: Particle, r: Any) -> Any:
+        speed = p.speed + 0.1 * (r["force"] - np.sin(p.place))
+        return Particle(p.place + 0.1 * speed * x[0], speed, p.steps + 1), {
+            "energy": speed * speed,
+            "k": p.steps,
+        }
+
+    return L.scan(step, Particle(x[1], x[2], 0), {"force": x, "nothing": None})
+
+
+@program
+def scan_adam(L: Any, x: Any, n: Any) -> Any:
+    """A gradient in the body, of what closes over the differentiated value."""
+    loss = lambda w: np.sum(w**4) - np.sum(w * x)
+
+    def step(s: Any, i: Any) -> Any:
+        w, m, v = s
+        g = tj.grad(loss)(w)
+        m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g + 0.01
+        return (w - 0.1 * m / (1 - 0.9 ** (i + 1)) / np.sqrt(v), m, v), loss(w)
+
+    return L.scan(step, (x, np.zeros(4), np.zeros(4)), np.arange(3))
+
+
+@program
+def scan_of_vmap_and_jvp(L: Any, x: Any, n: Any) -> Any:
+    outer = tj.vmap(lambda a, b: np.sin(a * b) + a, (0, None))
+
+    def step(c: Any, r: Any) -> Any:
+        y, t = tj.jvp(lambda v: np.tanh(v) * x, (outer(c, r),), (c,))
+        return y + 0.1 * t, np.sum(t)
+
+    return L.scan(step, x, x)
+
+
+@program
+def while_partial(L: Any, x: Any, n: Any) -> Any:
+    def body(w: Any, c: Any, *, shift: Any) -> Any:
+        return c[0] + 1, np.tanh(w * c[1]) + shift
+
+    stop = functools.partial(lambda limit, c: c[0] < limit, n)
+    return L.while_loop(stop, functools.partial(body, x, shift=x[1]), (0, x))
+
+
+@program
+def scan_while_in_cond(L: Any, x: Any, n: Any) -> Any:
+    def grown(c: Any) -> Any:
+        body = lambda s: (s[0] + 1, L.scan(lambda d, r: (np.sin(d) + r * c, None), s[1], x)[0])
+        return L.while_loop(lambda s: s[0] < n, body, (0, c))[1]
+
+    return L.scan(lambda c, r: (L.cond(r > 0, grown, lambda c: c * x[1], c), c), x[0], x[:3])
 
 
 # ---------------------------------------------------------------- the checks

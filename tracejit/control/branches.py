@@ -13,13 +13,14 @@ from tracejit.control.cond import cond_op
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.staging import (
     Staged,
+    check_functions,
     convert,
     flatten,
     stage_user,
     unaliased,
     with_output_dtypes,
 )
-from tracejit.errors import BranchTypeError, PredicateError
+from tracejit.errors import ArgumentError, BranchTypeError, PredicateError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.avals import Dim, aval_of
@@ -47,6 +48,7 @@ def cond(
         BranchTypeError: the branches give different structures or types.
     """
     operands = _operands(operands, operand)
+    check_functions("cond", true_fun=true_fun, false_fun=false_fun)
     raw = to_raw(pred, "the predicate of cond")
     aval = aval_of(raw)
     if aval.shape != () or dtypes.is_complex(aval.dtype):
@@ -81,9 +83,10 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
     if aval.shape != () or not dtypes.is_integer(aval.dtype):
         raise PredicateError(op="switch", aval=str(aval), wanted="an integer of no dimensions")
     if not branches:
-        raise ValueError("switch needs at least one branch")
+        raise ArgumentError(name="switch", problem="there are no branches")
     last = len(branches) - 1
     names = tuple(f"branch {n}" for n in range(len(branches)))
+    check_functions("switch", **dict(zip(names, branches, strict=True)))
     known = 0 if last == 0 else _known(raw)
     if known is not None:
         known = min(max(int(known), 0), last)
@@ -112,7 +115,7 @@ def _choose(
     """The function that `index` chooses, the one at position `known` if that is known."""
     if known is not None and python_loops.applies():
         return python_loops.branch(functions[known], operands)
-    given = flatten(operands)
+    given = flatten(operands, "operands")
     avals = arg_avals(given.raw)
     trees = [tree.structure(x) for x in operands]
     bounds = [getattr(x, "bounds", None) for x in given.raw]

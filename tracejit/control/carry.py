@@ -27,7 +27,7 @@ class Carry:
 
     @classmethod
     def of(cls, init: Any) -> Carry:
-        leaves = flatten(init)
+        leaves = flatten(init, "carry")
         return cls(leaves.raw, leaves.weak, leaves.tree)
 
 

@@ -11,7 +11,7 @@ from tracejit.control.custom_closures import with_ignored
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.regions import region_avals, union_effects, zero_tangents
 from tracejit.control.staging import Staged, flatten, stage_user
-from tracejit.errors import CustomRuleError, NotDifferentiableError
+from tracejit.errors import LinearSolveError, NotDifferentiableError
 from tracejit.interpreters import jit
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
@@ -46,7 +46,7 @@ def custom_linear_solve(
     it returns (x, aux), and aux has no derivative.
 
     Raises:
-        CustomRuleError: `matvec` or `solve` gives another structure or type than `b` has.
+        LinearSolveError: `matvec` or `solve` gives another structure or type than `b` has.
         NotDifferentiableError: reverse mode, without `transpose_solve` or `symmetric`.
     """
     given = flatten(b)
@@ -87,8 +87,10 @@ def _check(name: str, staged: Staged, found: Any, b: Sequence[Any], wanted: Any 
         found, wanted = staged.out_tree, found
     got = staged.out_avals[: len(avals)]
     if found != wanted or got != avals:
-        problem = f"it gives {found} of {got}, where b is {wanted} of {avals}"
-        raise CustomRuleError(rule=f"{name} of custom_linear_solve", problem=problem)
+        given, needed = (
+            f"{tree.show(t)} of {', '.join(map(str, a))}" for t, a in ((found, got), (wanted, avals))
+        )
+        raise LinearSolveError(function=name, given=given, needed=needed)
 
 
 def _over_all_constants(parts: Sequence[Staged]) -> tuple[list[Jaxpr], list[Any]]:

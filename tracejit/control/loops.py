@@ -18,7 +18,16 @@ from tracejit.control.concrete import ConcreteInt
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.regions import Typed, permute
 from tracejit.control.scan import scan_op
-from tracejit.control.staging import Leaves, Staged, convert, flatten, is_weak, stage_user, unaliased
+from tracejit.control.staging import (
+    Leaves,
+    Staged,
+    check_functions,
+    convert,
+    flatten,
+    is_weak,
+    stage_user,
+    unaliased,
+)
 from tracejit.control.while_loop import while_op
 from tracejit.errors import LoopLengthError, PredicateError, ScanResultError
 from tracejit.interpreters.stage import arg_avals, bounds_of
@@ -70,7 +79,8 @@ def scan(
         CarryStructureError: it has another structure.
     """
     _check_unroll(unroll)
-    rows = flatten(xs)
+    check_functions("scan", f=f)
+    rows = flatten(xs, "xs")
     trips = _scan_trips(rows, length)
     if checkpoint is not None and trips.static is not None:
         return checkpointed_scan(scan, f, init, xs, trips.static, bool(reverse), _states(checkpoint))
@@ -192,6 +202,7 @@ def fori_loop(
         CarryStructureError: it gives another structure.
     """
     _check_unroll(unroll)
+    check_functions("fori_loop", body_fun=body_fun)
     lo, hi = (_loop_bound(x, name) for x, name in ((lower, "lower"), (upper, "upper")))
     weak = is_weak(lower) and is_weak(upper)
     strong = [aval_of(x).dtype for x, given in ((lo, lower), (hi, upper)) if not is_weak(given)]
@@ -238,6 +249,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Raises:
         LoopLengthError: as `scan`, or `batch_size` is not positive.
     """
+    check_functions("map", f=f)
     if batch_size is not None:
         trips = _scan_trips(flatten(xs), None)
         if batch_size < 1:
@@ -260,6 +272,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         CarryStructureError: it gives another structure.
         MemoryError: there is none for the tape.
     """
+    check_functions("while_loop", cond_fun=cond_fun, body_fun=body_fun)
     init = Carry.of(init_val)
     if python_loops.applies():
         init, result, done = python_loops.while_loop(

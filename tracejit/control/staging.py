@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import ops, tree
 from tracejit.control.concrete import Number
 from tracejit.control.regions import with_outputs
+from tracejit.errors import NotAFunctionError, NotAnArrayError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import stage
@@ -58,10 +59,21 @@ def is_weak(x: Any) -> bool:
     return x.weak if type(x) is Box else type(x) in (bool, int, float, complex) or isinstance(x, Number)
 
 
-def flatten(what: Any) -> Leaves:
-    """The leaves of a user's tree as raw values."""
+def flatten(what: Any, name: str = "value") -> Leaves:
+    """The leaves of a user's tree, `name` for messages, as raw values."""
     leaves, treedef = tree.flatten(what)
-    return Leaves([to_raw(x) for x in leaves], [is_weak(x) for x in leaves], treedef)
+    try:
+        raw = [to_raw(x) for x in leaves]
+    except NotAnArrayError:
+        raw = [to_raw(x, path) for x, path in zip(leaves, tree.paths(treedef, name), strict=True)]
+    return Leaves(raw, [is_weak(x) for x in leaves], treedef)
+
+
+def check_functions(op: str, **functions: Any) -> None:
+    """Raises NotAFunctionError if one of the arguments of `op` is none."""
+    for name, f in functions.items():
+        if not callable(f):
+            raise NotAFunctionError(op=op, name=name, type=type(f).__name__)
 
 
 def stage_user(

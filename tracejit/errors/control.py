@@ -98,6 +98,33 @@ class CustomRuleError(TracejitError, TypeError):
     """
 
 
+class LinearSolveError(CustomRuleError):
+    """A function given to custom_linear_solve returns something that is not like b."""
+
+    code = "TJ062"
+    cause = "custom_linear_solve: {function} gives {given}, where b is {needed}."
+    remedies = (
+        "matvec and solve return a tree of arrays like b",
+        "pass has_aux=True where solve returns (x, aux)",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.lax.custom_linear_solve(lambda x: x[:2] * 2.0, np.ones(3), lambda matvec, b: b / 2.0)
+    """
+
+
+class NotAFunctionError(TracejitError, TypeError):
+    """A loop or branch was given something else where it needs a function."""
+
+    code = "TJ063"
+    cause = "{op}: {name} is a function, but this is of type {type}."
+    remedies = ("pass the function, not what it returns: `lambda x: ...`",)
+    example = """
+        import tracejit as tj
+        tj.lax.cond(True, 1.0, 2.0)
+    """
+
+
 class MissingRuleError(TracejitError, AttributeError):
     """A function with custom rules was called before its rules were given."""
 

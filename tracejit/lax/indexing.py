@@ -36,7 +36,11 @@ def _start(i: Any, size: Any, from_end: bool = True) -> Any:
 def _starts(x: Any, indices: Any, from_end: bool | Sequence[bool]) -> list[Any]:
     shape = aval_of(x).shape
     allowed = [from_end] * len(shape) if isinstance(from_end, bool) else from_end
-    return [_start(i, n, f) for i, n, f in zip(_items(indices), shape, allowed, strict=True)]
+    starts = _items(indices)
+    if not len(starts) == len(shape) == len(allowed):
+        problem = f"{len(starts)} start indices for an array of {len(shape)} dimensions"
+        raise ArgumentError(name="dynamic_slice", problem=problem)
+    return [_start(i, n, f) for i, n, f in zip(starts, shape, allowed, strict=True)]
 
 
 def dynamic_slice(
