@@ -121,17 +121,17 @@ class Mask:
         return self._once("places", self._places)
 
     def _places(self) -> Any:
+        # Every element writes its number to the place after those selected before it: what is not selected is
+        # overwritten by the next one that is, so that there is no branch to predict.
         counts = self.counts()
+        before = ops.arithmetic.sub(counts, cast(self.flat(self.value), _I64))
         (size,) = shape_of(counts)
-        end = extents.of_dim(size)
-        rank = ops.arithmetic.sub(counts, np.int64(1))
-        target = ops.compare.select(self.flat(self.value), rank, np.int64(end) if type(end) is int else end)
         at = ops.scatter.scatter(
             filled(0, _I64, (size,)),
-            ops.shape.expand_dims(target, (1,)),
+            ops.shape.expand_dims(before, (1,)),
             iota((size,), 0),
             dimension_numbers=ops.scatter.ScatterDimensionNumbers((), (0,), (0,)),
-            mode="fill",
+            mode="promise_in_bounds",
         )
         return ops.index.dynamic_slice(at, np.int64(0), self.count, sizes=(None,), bounds=(self.dim.bound,))
 
