@@ -168,6 +168,17 @@ class Jax(Peer):
         return lambda: jax.block_until_ready(f(*placed))
 
 
+class JaxLoops(Jax):
+    """JAX step by step, with `fori_loop` and `.at`: the form that a loop's source suggests."""
+
+    name = "jax loops"
+
+    def prepare(self, case: Case, args: tuple[Any, ...]) -> Run:
+        if self.name not in case.workload.by_hand:
+            raise NotHere("not written in loops")
+        return self.run_by_hand(case.workload, args)
+
+
 class Autograd(Peer):
     name, needs = "autograd", ("autograd",)
 
@@ -292,4 +303,14 @@ class DrJit(Peer):
         return [np.asarray(x.numpy() if hasattr(x, "numpy") else x) for x in _leaves(result)]
 
 
-ALL: tuple[Peer, ...] = (Tracejit(), NumPy(), Numba(), Jax(), Torch(), TorchEager(), Autograd(), DrJit())
+ALL: tuple[Peer, ...] = (
+    Tracejit(),
+    NumPy(),
+    Numba(),
+    Jax(),
+    JaxLoops(),
+    Torch(),
+    TorchEager(),
+    Autograd(),
+    DrJit(),
+)

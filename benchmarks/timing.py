@@ -84,6 +84,7 @@ def difference(got: list[np.ndarray], want: list[np.ndarray], case: Case) -> str
         if g.shape != w.shape:
             return f"shape {g.shape}, not {w.shape}"
         scale = np.max(np.abs(w), initial=0.0)
+        g, w = (x.astype(int) if x.dtype == bool else x for x in (g, w))
         error = np.max(np.abs(g.astype(w.dtype) - w), initial=0.0)
         if not error <= rtol * max(scale, 1e-30):
             return f"off by {error / max(scale, 1e-30):.1e} of the largest value"

@@ -47,7 +47,7 @@ def crc16(data):
     return crc & 0xFFFF
 
 
-@program(lambda rng, n: (-2.0, 0.6, -1.2, 1.2, n, 20), static=(4,))
+@program(lambda rng, n: (-2.0, 0.6, -1.2, 1.2, n, 20), static=(4, 5))
 def mandelbrot(x0, x1, y0, y1, n, maxiter):
     """With masks."""
     X = x0 + (x1 - x0) * np.arange(n) / (n - 1)
@@ -160,7 +160,7 @@ def sine_series(x):
     return total
 
 
-@program(lambda rng, n: (200,), static=(0,))
+@program(lambda rng, n: (25 * n,), static=(0,))
 def sieve(n):
     prime = np.ones(n, dtype=bool)
     prime[:2] = False
@@ -180,7 +180,7 @@ def arc_lengths(x, scale):
     return total
 
 
-@program(lambda rng, n: (12345, 40), static=(1,))
+@program(lambda rng, n: (12345, 5 * n), static=(1,))
 def linear_congruence(seed, n):
     out = np.empty(n)
     for i in range(n):

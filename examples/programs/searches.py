@@ -83,7 +83,7 @@ def kmeans(points, centres, limit):
     return label, iteration
 
 
-@program(lambda rng, n: (n, 2 * n, 25), static=(0, 1))
+@program(lambda rng, n: (n, 2 * n, 25), static=(0, 1, 2))
 def newton_fractal(rows, columns, limit):
     """Which root of z³ = 1 Newton's iteration finds, and how soon, with masks."""
     roots = np.exp(2j * np.pi * np.arange(3) / 3)

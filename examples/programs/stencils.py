@@ -53,8 +53,8 @@ def fdtd_2d(steps, ex, ey, hz, fict):
     return np.mean(hz**2)
 
 
-@program(lambda rng, n: (4, n, rng.normal(size=(n, n))), static=(1,), wrt=(2,))
-def adi(steps, N, u):
+@program(lambda rng, n: (4, rng.normal(size=(n, n)), n), static=(2,), wrt=(1,))
+def adi(steps, u, N):
     v = np.empty(u.shape, dtype=u.dtype)
     p = np.empty(u.shape, dtype=u.dtype)
     q = np.empty(u.shape, dtype=u.dtype)

@@ -264,6 +264,20 @@ def test_values_of_conditions_that_may_be_arrays_of_outside_are_not_written(f):
         tj.jit(f)(X)
 
 
+def test_tuples_of_arrays_of_outside():
+    def f(x):
+        pair = (x, 1.0)
+        if x[0] < 0:
+            pair = (x * 2, 2.0)
+        for k in range(6):
+            if x[k] < 0:
+                return pair[0], k
+        return pair[0] + 1, -1
+
+    same_leaves(tj.jit(f)(X), f(X))
+    same_leaves(tj.jit(f)(-X), f(-X))
+
+
 def test_a_step_of_zero_raises_when_the_program_runs():
     def f(n, by):
         s = 0

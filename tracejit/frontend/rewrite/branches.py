@@ -196,6 +196,8 @@ class _Choice:
             x = branch.names[name]
             if name not in branch.outside:
                 continue
+            if type(x) is not Box:
+                return True
             own = x is before[name] and x.storage.origin is None
             places = branch.held[id(x.storage)] - (type(self.cells[name]) is Place)
             if not own or places or any(type(y) is Box and y.storage is x.storage for y in held):
