@@ -83,8 +83,8 @@ def kmeans(points, centres, limit):
     return label, iteration
 
 
-@program(lambda rng, n: (n, 2 * n, 25), static=(0, 1, 2))
-def newton_fractal(rows, columns, limit):
+@program(lambda rng, n: (25, n, 2 * n), static=(1, 2))
+def newton_fractal(limit, rows, columns):
     """Which root of z³ = 1 Newton's iteration finds, and how soon, with masks."""
     roots = np.exp(2j * np.pi * np.arange(3) / 3)
     z = np.linspace(-1.5, 1.5, columns) + 1j * np.linspace(-1, 1, rows)[:, None]
