@@ -29,9 +29,11 @@ from tracejit.numpy.dispatch import (
     store,
 )
 from tracejit.numpy.eager import by_recipe
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import Box, root_trace, wrap
 
-_WEAK_RESULT = {"b", "i", "f", "c"}
+_STATE, _ROOT = root_trace()
+#: What NumPy may be given at once where nothing is traced.
+_PLAIN = frozenset((np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, complex, bool))
 #: Integer arithmetic on 0-d values that extents are made of; equal sums are one value (numpy.extents).
 _EXTENT_OPS = {"add", "subtract", "multiply", "floor_divide", "minimum", "maximum"}
 
@@ -73,11 +75,18 @@ class Ufunc:
     def identity(self) -> Any:
         return self.np.identity
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.smooth and not kwargs and len(args) == self.nin:
-            result = by_recipe(self, args, False)
-            if result is not None:
-                return result
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            if _STATE.trace is _ROOT:
+                for a in args:
+                    if type(a) not in _PLAIN:
+                        break
+                else:
+                    return self.np(*args)
+            if self.smooth and len(args) == self.nin:
+                result = by_recipe(self, args, False)
+                if result is not None:
+                    return result
         if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
             return plain(self.np, args, kwargs)
         if not kwargs and len(args) == self.nin:
