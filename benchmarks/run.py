@@ -30,7 +30,7 @@ class Efforts(NamedTuple):
 
 
 QUICK = Efforts(Effort(7, 0.5), Effort(2, 1.0), Effort(3, 12.0))
-FULL = Efforts(Effort(21, 0.6), Effort(7, 3.0), Effort(7, 60.0))
+FULL = Efforts(Effort(21, 0.4), Effort(5, 3.0), Effort(5, 60.0))
 
 
 @dataclass
