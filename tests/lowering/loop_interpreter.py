@@ -270,9 +270,10 @@ class _Machine:
             _blas(name, [self.pointer(a) for a in s.args])
 
     def callback(self, c: Any) -> None:
-        ins = [self.where(b)[0].reshape(shape) for b, shape, _ in c.in_specs]
-        for (b, shape, _), x in zip(c.out_specs, c.fn(*ins), strict=True):
-            self.where(b)[0].reshape(shape)[...] = x
+        ins, outs = (
+            [self.where(b)[0].reshape(s) for b, s, _ in specs] for specs in (c.in_specs, c.out_specs)
+        )
+        c.fn(ins, outs)
 
     def pointer(self, a: Any) -> Any:
         if isinstance(a, Slot):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tracejit.lowering.schedule import Planner
 
 _SHORT_ROW = 8  # rows below this length are not worth a loop of their own
+_SERIAL = 16  # work an element above which a loop that is not vectorised should only read it
 
 
 def plan_root(p: Planner, eqn: Eqn) -> Group:
@@ -183,7 +184,10 @@ def _cumulative(p: Planner, eqn: Eqn) -> Group:
     group.domain = eqn.invars[0].aval.shape
     group.writes = p.k.identity(group.domain)
     _claim_all(p, eqn, group)
-    p.demand(eqn.invars[0], group, group.writes)
+    x, shape = eqn.invars[0], group.domain
+    serial = all(d == 1 for d in shape[eqn.params["axis"] + 1 :])
+    costly = type(x) is Var and p.cost.get(p.producers.get(x), 0) > _SERIAL  # type: ignore[arg-type]
+    p.demand(x, group, WHOLE if serial and costly else group.writes)
     return group
 
 
