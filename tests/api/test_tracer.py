@@ -76,7 +76,7 @@ def test_results_of_traced_size() -> None:
 
 def test_results_of_a_size_without_bound_are_refused() -> None:
     with pytest.raises(DynamicExtentError):
-        tj.jit(lambda n: np.arange(n + 1))(3)
+        tj.jit(lambda n: np.arange(n + 1))(np.int64(3))
 
 
 weights = np.ones(3)

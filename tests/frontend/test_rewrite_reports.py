@@ -179,7 +179,7 @@ def test_a_list_that_grows_in_a_traced_loop():
             out.append(i)
         return out
 
-    assert "`out`" in refused(TracedLoopError, f, "range(n)", 3)
+    assert "`out`" in refused(TracedLoopError, f, "range(n)", np.int64(3))
 
 
 def test_a_shape_that_grows_in_a_traced_loop():
@@ -188,7 +188,7 @@ def test_a_shape_that_grows_in_a_traced_loop():
             x = np.concatenate([x, x])
         return x
 
-    text = refused(LoopTypeError, f, "range(n)", X, 3)
+    text = refused(LoopTypeError, f, "range(n)", X, np.int64(3))
     assert "`x` of the `for` loop is f64[8] before a step and f64[16] after it" in text
 
 
@@ -250,7 +250,7 @@ def test_state_behind_pythons_back_in_branches():
 
 
 def test_a_traced_range_outside_of_for():
-    refused(TracedIterationError, lambda n: list(range(n)), "list(range(n))", 3)
+    refused(TracedIterationError, lambda n: list(range(n)), "list(range(n))", np.int64(3))
 
 
 def test_a_python_integer_needed_in_a_traced_loop():
@@ -261,7 +261,7 @@ def test_a_python_integer_needed_in_a_traced_loop():
         return s
 
     with pytest.raises((TracedLoopError, TracerIntegerError)) as caught:
-        tj.jit(f)(X, 3)
+        tj.jit(f)(X, np.int64(3))
     assert line_of(f, "zeros") in str(caught.value)
 
 
@@ -273,7 +273,7 @@ def test_an_argument_that_changes_places_in_a_traced_loop():
             u, v = v, u
         return u
 
-    assert "copy the first one" in refused(TracedLoopError, f, "range(n)", X.copy(), 3)
+    assert "copy the first one" in refused(TracedLoopError, f, "range(n)", X.copy(), 1000)
 
     def g(u, n):
         return f(u.copy(), n)

@@ -18,7 +18,7 @@ from tracejit.api.programs import Program
 from tracejit.api.retraces import why_traced
 from tracejit.api.running import jit_session, run_user
 from tracejit.api.signature import Call, Options
-from tracejit.api.tracer import trace_program
+from tracejit.api.tracer import SizesNeeded, trace_program
 from tracejit.config import config
 from tracejit.interpreters import jit as native
 from tracejit.interpreters import messages
@@ -111,15 +111,14 @@ class Jitted:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
-        key = fast_key(self.options.static_nums, args, kwargs) if config.fast and not is_tracing() else None
+        key = fast_key(self.options.in_key, args, kwargs) if config.fast and not is_tracing() else None
         fast = self._fast.get(key) if key is not None else None
         if fast is not None:
             out = fast(args, kwargs)
             if out is not MISS:
                 self._near = (fast, *self._near)[:NEAR]
                 return out
-        call = Call(self.fun, self.options, args, kwargs)
-        program, consts = self._program(call)
+        call, program, consts = self._prepare(args, kwargs)
         if program.written and program.overlaps([*consts, *call.leaves]):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
@@ -145,6 +144,36 @@ class Jitted:
             self.__class__ = type(Jitted.__name__, (Jitted,), {"__call__": direct, "__module__": __name__})
         else:
             type(self).__call__ = direct
+
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, Program, list[Any]]:
+        """The call's signature and its program, with the arguments in the signature that tracing needs there."""
+        options = self.options
+        while True:
+            call = Call(self.fun, options, args, kwargs)
+            try:
+                program, consts = self._program(call)
+            except SizesNeeded as e:
+                if e.sizes <= options.sizes:
+                    raise e.error from None
+                options = options.with_sizes(e.sizes)
+                continue
+            if options is not self.options:
+                self._keep_sizes(options.sizes, call)
+            return call, program, consts
+
+    def _keep_sizes(self, sizes: frozenset[int | str], call: Call) -> None:
+        """Later calls have the arguments `sizes` in their signature too."""
+        with LOCK:
+            new = sizes - self.options.sizes
+            self.options = self.options.with_sizes(sizes)
+            self._forget_fast()
+        if new:
+            names = ", ".join(f"{call.argument_name(key)}={call.argument(key)!r}" for key in new)
+            text = (
+                f"{name_of(self.fun)} is traced for every value of {names}: sizes or conditions depend on it"
+            )
+            messages.debug(1, f"tracejit: {text}")
+            messages.log(text)
 
     def _program(self, call: Call) -> tuple[Program, list[Any]]:
         """The program for the call's signature whose guards hold, traced if there is none."""
@@ -204,8 +233,7 @@ class Jitted:
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowering:
         """Trace for the types of the arguments (arrays or `ShapeDtypeStruct`s) without running."""
-        call = Call(self.fun, self.options, args, kwargs)
-        program, _ = self._program(call)
+        call, program, _ = self._prepare(args, kwargs)
         return Lowering(self, call, program)
 
     def trace(self, *args: Any, **kwargs: Any) -> Lowering:
@@ -256,6 +284,9 @@ def jit(
     Python's loops and branches over traced values, and long loops, become native ones where the function's
     source is known; `explain` says what was done with each. With `capture=False` Python runs them as they are
     while the function is traced: loops are unrolled, and conditions need known values.
+
+    Python integers (and tuples of them) are traced, until tracing needs the value of one, as a size for instance:
+    then that argument is part of the signature, as a static one, and the function is compiled for every value.
 
     Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 

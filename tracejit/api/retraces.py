@@ -87,6 +87,8 @@ def _static(entry: Any) -> str:
 def _structures(call: Call, old: Any, new: Any) -> list[str]:
     """Arguments whose trees differ."""
     (old_args, old_kwargs), (new_args, new_kwargs) = old.children(), new.children()
+    if len(old_args.children()) != len(new_args.children()):
+        return ["which arguments are part of the signature changed"]
     labels = [n for n in range(call.num_args) if n not in call.static]
     names = argument_names(call.fun, call.num_args)
     pairs = zip(labels, old_args.children(), new_args.children(), strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
 from tracejit.errors import StaticArgumentError, UnhashableStaticError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes import extents
 from tracejit.tracing import Box, to_raw
 
 
@@ -38,6 +40,23 @@ class Options:
         self.keep_unused = keep_unused
         self.fastmath = fastmath
         self.capture = capture
+        #: Arguments that are part of the signature where they are Python integers, found while tracing.
+        self.sizes: frozenset[int | str] = frozenset()
+
+    def with_sizes(self, sizes: frozenset[int | str]) -> Options:
+        """These options with more sizes."""
+        new = copy.copy(self)
+        new.sizes = self.sizes | sizes
+        return new
+
+    @property
+    def in_key(self) -> frozenset[int]:
+        """Positions of arguments that may be part of the signature."""
+        return (
+            self.static_nums | {n for n in self.sizes if isinstance(n, int)}
+            if self.sizes
+            else self.static_nums
+        )
 
 
 def _resolve(fun: Any, nums: Any, names: Any, option: str) -> tuple[frozenset[int], frozenset[str]]:
@@ -83,6 +102,11 @@ class Call:
         self.num_args = len(args)
         self.static = {n: args[n] for n in options.static_nums if n < len(args)}
         self.static_kwargs = {k: v for k, v in kwargs.items() if k in options.static_names}
+        if options.sizes:
+            given = [*enumerate(args), *kwargs.items()]
+            found = {k: n for k, v in given if k in options.sizes and (n := as_size(v)) is not None}
+            self.static |= {k: v for k, v in found.items() if isinstance(k, int)}
+            self.static_kwargs |= {k: v for k, v in found.items() if isinstance(k, str)}
         self.dynamic = tuple([a for n, a in enumerate(args) if n not in self.static])
         self.kwargs = {k: v for k, v in kwargs.items() if k not in self.static_kwargs}
         leaves, self.structure = tree.flatten_ordered((self.dynamic, self.kwargs))
@@ -130,7 +154,18 @@ class Call:
     def avals(self) -> list[Aval]:
         return [leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(x) for x in self.raw]
 
-    def _owners(self) -> list[tuple[int | str, str]]:
+    def argument(self, key: int | str) -> Any:
+        """The argument of a position or a keyword."""
+        if isinstance(key, str):
+            return self.static_kwargs[key] if key in self.static_kwargs else self.kwargs[key]
+        positions = [n for n in range(self.num_args) if n not in self.static]
+        return self.static[key] if key in self.static else self.dynamic[positions.index(key)]
+
+    def argument_name(self, key: int | str) -> str:
+        """How messages call the argument of a position or a keyword."""
+        return f"`{key}`" if isinstance(key, str) else argument_names(self.fun, self.num_args)[key]
+
+    def owners(self) -> list[tuple[int | str, str]]:
         """For each leaf the argument it belongs to (position or keyword) and its path inside that, in the
         order of the leaves: keywords come as the caller wrote them."""
         positions = [n for n in range(self.num_args) if n not in self.static]
@@ -143,7 +178,7 @@ class Call:
     def names(self) -> list[str]:
         """How messages call each leaf."""
         known = argument_names(self.fun, self.num_args)
-        return [f"`{k}`{path}" if isinstance(k, str) else f"{known[k]}{path}" for k, path in self._owners()]
+        return [f"`{k}`{path}" if isinstance(k, str) else f"{known[k]}{path}" for k, path in self.owners()]
 
     def fixed_name(self, leaf: int) -> str:
         """How messages call a leaf that is part of the signature."""
@@ -159,7 +194,21 @@ class Call:
         if not options.donate_nums and not options.donate_names:
             return ()
         donated = {*options.donate_nums, *options.donate_names}
-        return tuple(n for n, (k, _) in enumerate(self._owners()) if k in donated)
+        return tuple(n for n, (k, _) in enumerate(self.owners()) if k in donated)
+
+
+def as_size(x: Any) -> Any:
+    """A Python integer, or a tuple of them; None for anything else. In a vmap, integers that are not mapped are
+    boxes of known values."""
+    if type(x) is int:
+        return x
+    if type(x) is Box and x.weak and not x.aval.shape and x.aval.dtype.kind == "i":
+        known = extents.known(x.read())
+        return None if known is None else int(known)
+    if type(x) is tuple and x:
+        parts = tuple(map(as_size, x))
+        return None if None in parts else parts
+    return None
 
 
 def is_array_like(x: Any) -> bool:

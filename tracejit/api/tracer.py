@@ -11,7 +11,8 @@ from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.programs import JitCapture, Program, const_sources
 from tracejit.api.signature import Call
-from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError
+from tracejit.api.sizes import sizes_needed
+from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError, TracejitError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -22,8 +23,20 @@ from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
 _ATTEMPTS = 100
 
 
+class SizesNeeded(Exception):
+    """Tracing failed with `error` since arguments that are numbers decide what is traced: `sizes`, their positions
+    and keywords."""
+
+    def __init__(self, sizes: frozenset[int | str], error: TracejitError) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.error = error
+
+
 def trace_program(call: Call) -> tuple[Program, list[Any]]:
-    """Run the user's function on boxes and record the program; its constants' present values too."""
+    """Run the user's function on boxes and record the program; its constants' present values too.
+
+    Raises SizesNeeded, and what the function raises."""
     for _ in range(_ATTEMPTS):
         done = _trace_once(call)
         if done is not None:
@@ -49,10 +62,16 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
             boxes[n].storage.layout = layouts[n]
         positional, kwargs = call.rebuild(boxes)
         held = _held(positional, kwargs)
-        out = session.run(fun, positional, kwargs)
-        leaves, out_tree = tree.flatten(out)
-        results, outs = _sort_results(leaves, boxes, name_of(fun))
-        outs += _extents(name_of(fun), outs, args)
+        try:
+            out = session.run(fun, positional, kwargs)
+            leaves, out_tree = tree.flatten(out)
+            results, outs = _sort_results(leaves, boxes, name_of(fun))
+            outs += _extents(name_of(fun), outs, args)
+        except TracejitError as e:
+            sizes = sizes_needed(e, call, trace.eqns, args)
+            if not sizes:
+                raise
+            raise SizesNeeded(sizes, e) from None
         _refuse_reassigned(fun, held, _held(positional, kwargs))
         guards = session.guards()
         # By what they held: another thread may have changed the names since.
@@ -92,8 +111,11 @@ def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:
     Raises DynamicExtentError for a size without a bound, for which no memory can be allocated."""
     given = {id(v) for v in (*outs, *args)}
     dims = [d for x in outs for d in aval_of(x).shape if isinstance(d, Dim) and id(d.var) not in given]
-    if any(d.bound is None for d in dims):
-        raise DynamicExtentError(op=name, problem="the size of the result is computed and has no bound")
+    unknown = [d.var for d in dims if d.bound is None]
+    if unknown:
+        error = DynamicExtentError(op=name, problem="the size of the result is computed and has no bound")
+        error.traced = tuple(unknown)
+        raise error
     return list({id(d.var): d.var for d in dims}.values())
 
 

@@ -46,6 +46,11 @@ class ShapeError(TracejitError, ValueError):
         tj.jit(lambda x, y: x + y)(np.ones(3), np.ones(4))
     """
 
+    @property
+    def has_traced_sizes(self) -> bool:
+        """Whether sizes of the shapes are traced integers."""
+        return any(_TRACED_SIZE.search(str(detail)) for detail in self.details.values())
+
     def _message(self) -> str:
         """Sizes that are traced integers get names, and the remedy for them."""
         names: dict[str, str] = {}
@@ -113,7 +118,7 @@ class ConcreteValueError(TracejitError, TypeError):
     remedies = ("use tracejit.lax.cond, where or while_loop", "mark the argument static with static_argnums")
     example = """
         import numpy as np, tracejit as tj
-        tj.jit(lambda x, k: x[::k])(np.ones(6), 2)
+        tj.jit(lambda x, k: x[::k])(np.ones(6), np.int64(2))
     """
 
 

@@ -49,6 +49,8 @@ class TracejitError(Exception):
     cause: ClassVar[str] = ""
     remedies: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = ""  # Python that raises it; the tests run it
+    #: The traced values whose numbers were needed, where they are known.
+    traced: tuple[Any, ...] = ()
 
     def __init_subclass__(cls) -> None:
         if "code" in cls.__dict__:

@@ -27,7 +27,7 @@ class TracedLoopError(TracejitError, TypeError):
             for i in range(n):
                 out.append(i)
             return out
-        f(3)
+        f(np.int64(3))
     """
 
 
@@ -50,7 +50,7 @@ class LoopTypeError(TracejitError, TypeError):
             for i in range(n):
                 x = np.concatenate([x, x])
             return x
-        f(np.ones(2), 3)
+        f(np.ones(2), np.int64(3))
     """
 
 
@@ -113,7 +113,7 @@ class TracedIterationError(TracejitError, TypeError):
     )
     example = """
         import numpy as np, tracejit as tj
-        tj.jit(lambda n: list(range(n)))(3)
+        tj.jit(lambda n: list(range(n)))(np.int64(3))
     """
 
 

@@ -52,7 +52,7 @@ class _ArrayMeta(type):
     ) -> Any:
         """A new array that takes traced values; of a buffer, NumPy's."""
         if buffer is None and strides is None and not offset:
-            return CALLABLES[np.empty](shape, dtype, order or "C")
+            return CALLABLES.get(np.empty, np.empty)(shape, dtype, order or "C")
         return np.ndarray(shape, dtype, buffer, offset, strides, order)
 
     def __getattr__(cls, name: str) -> Any:

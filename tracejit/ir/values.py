@@ -28,7 +28,9 @@ class Value:
 
     def concrete(self) -> Any:
         """The array that the value stands for. Raises ConcreteValueError where it is not known."""
-        raise ConcreteValueError(aval=str(self.aval))
+        unknown = ConcreteValueError(aval=str(self.aval))
+        unknown.traced = (self,)
+        raise unknown
 
 
 def made_at(value: Any) -> Any:

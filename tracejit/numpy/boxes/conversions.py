@@ -31,7 +31,9 @@ def known_value(x: Box, error: Any) -> Any:
     """The NumPy array behind a box if it is known while tracing; raises `error` otherwise."""
     value = extents.known(x.read())
     if value is None:
-        raise error(aval=str(x.aval))
+        unknown = error(aval=str(x.aval))
+        unknown.traced = (x.read(),)
+        raise unknown
     return value
 
 

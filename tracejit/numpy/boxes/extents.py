@@ -203,7 +203,9 @@ def slice_bounds(s: slice, size: DimSize, axis: int) -> tuple[Number, Number, in
     """(start, extent, step) of a slice over an axis of `size`, clamped as Python does. Steps are static."""
     step: Number = 1 if s.step is None else number(s.step)
     if type(step) is not int:
-        raise ConcreteValueError(aval=str(step.aval))
+        unknown = ConcreteValueError(aval=str(step.aval))
+        unknown.traced = (step,)
+        raise unknown
     if step == 0:
         raise ValueError("slice step cannot be zero")
     n = of_dim(size)

@@ -22,6 +22,7 @@ from tracejit.errors import (
     TracerIntegerError,
     UnsupportedFunctionError,
 )
+from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, indexing, views
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, raw, shape_of
@@ -245,7 +246,10 @@ def _insert_ones(x: Box, target: tuple[Any, ...]) -> Box:
     """Reshape with dynamic dimensions: sizes 1 may come and go."""
     old = x.aval.shape
     if [d for d in old if d != 1] != [d for d in target if d != 1]:
-        raise ShapeError(op="reshape", problem=f"cannot reshape {x.aval} with its traced size into {target}")
+        shown = tuple(Dim(d, None) if isinstance(d, Value) else d for d in target)
+        error = ShapeError(op="reshape", problem=f"cannot reshape {x.aval} with its traced size into {shown}")
+        error.traced = tuple(d for d in target if isinstance(d, Value))
+        raise error
     items: list[Any] = [("at", 0) if d == 1 and type(d) is int else ("all",) for d in old]
     chain = indexing.extend(x.chain, old, items)
     kept = indexing.view_of(x, chain)
@@ -292,7 +296,9 @@ def len_of(x: Box) -> int:
         raise ArgumentTypeError(name="len()", problem="of unsized object: the array is 0-d")
     n = x.aval.shape[0]
     if type(n) is not int:
-        raise TracerIntegerError(aval=str(n.var.aval))  # type: ignore[union-attr]
+        error = TracerIntegerError(aval=str(n.var.aval))  # type: ignore[union-attr]
+        error.traced = (n.var,)  # type: ignore[union-attr]
+        raise error
     return n
 
 
