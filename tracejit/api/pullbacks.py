@@ -53,7 +53,8 @@ def _is_shared(values: list[Any], n: int, ours: Counter[int]) -> bool:
     length, root = 1, values[n]
     while isinstance(root.base, np.ndarray):
         length, root = length + 1, root.base
-    fixed, foreign = not root.flags.writeable, root.base is not None
+    fixed = not root.flags.writeable
+    foreign = root.base is not None and not getattr(root.base, "of_one_run", False)  # see lowering.pool
     del root  # not to be counted
     return not fixed and (foreign or any(_has_others(values, n, depth, ours) for depth in range(length)))
 

@@ -148,6 +148,8 @@ class Block:
 class _Part:
     """A part of a block as NumPy reads it: the array holds this, and so the block."""
 
+    of_one_run = True  # the memory is no one's but the arrays' that were made of it
+
     def __init__(
         self, block: Block, data: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype
     ) -> None:
