@@ -11,6 +11,7 @@ import pytest
 import tracejit as tj
 from examples.programs import PROGRAMS, Program
 from tracejit import tree
+from tracejit.ir.jaxpr import sub_jaxprs
 
 NAMES = sorted(PROGRAMS)
 SMOOTH = [n for n in NAMES if PROGRAMS[n].wrt]
@@ -93,3 +94,51 @@ def _varies(column: tuple[Any, ...]) -> bool:
 
 def _scaled(x: Any, factor: float) -> Any:
     return x * factor if np.asarray(x).dtype.kind == "f" else x
+
+
+#: Programs that grow with their arrays, and how much from 16 to 64: loops over Python's own integers (the levels of a
+#: transform) and generator expressions run in Python.
+GROWING = {"haar_wavelet": 1.8, "hamming_syndromes": 4.0}
+
+
+def _equations(jaxpr: Any) -> int:
+    return sum(1 + sum(map(_equations, sub_jaxprs(e.params))) for e in jaxpr.eqns)
+
+
+@pytest.mark.parametrize("name", _sampled(NAMES, 6))
+def test_longer_loops_are_no_larger_programs(name):
+    """So that compile time does not depend on the number of steps."""
+    p = PROGRAMS[name]
+    small, large = (
+        _equations(tj.jit(p.f, static_argnums=p.static).lower(*p.make(np.random.default_rng(0), n)).jaxpr)
+        for n in (16, 64)
+    )
+    assert large <= GROWING.get(name, 1.15) * small
+
+
+def _heat(u):
+    u[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+
+
+def _cells(u):
+    for i in range(1, len(u) - 1):
+        if u[i] > 0:
+            u[i] = 0.5 * (u[i - 1] + u[i + 1])
+
+
+def _waves(u):
+    w = np.sin(u)
+    u += 0.01 * (w - w.mean()) * np.exp(-u * u)
+
+
+@pytest.mark.parametrize("body", [_heat, _cells, _waves], ids=lambda f: f.__name__)
+def test_a_sweep_of_many_steps_is_little_more_code_than_its_body(body):
+    def sweep(u):
+        for _ in range(1000):
+            body(u)
+
+    def instructions(f):
+        text = tj.jit(f).lower(np.linspace(-1, 1, 300)).as_text("llvm")
+        return sum(" = " in line and not line.lstrip().startswith(";") for line in text.splitlines())
+
+    assert instructions(sweep) <= 1.5 * instructions(body)

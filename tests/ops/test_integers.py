@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 from tests.ops.samples import INTEGERS, edges, pairs
-from tracejit import lax
+from tracejit import lax, tree
 from tracejit.ops import integers as it
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -61,3 +61,20 @@ def test_shift_right_logical(dtype: Any) -> None:
         assert [int(g) & ((1 << width) - 1) for g in got] == want and got.dtype == dtype
     if np.dtype(dtype).kind == "i":
         assert tj.jit(lax.shift_right_logical)(x[:3], np.full(3, -1, dtype)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("code", "bBhHiIlL")
+def test_division_by_powers_of_two_rounds_down(code):
+    """They are shifts and masks."""
+    dtype = np.dtype(code)
+    info = np.iinfo(dtype)
+    x = np.array([info.min, info.min + 1, info.max, info.max - 1, *range(9), 63, 64, 65], dtype)
+    x = np.concatenate([x, -x[4:]]) if dtype.kind == "i" else x
+    exponents = (0, 1, 3, 8 * dtype.itemsize - 2)
+
+    def f(x):
+        return [g(x, dtype.type(2**e)) for e in exponents for g in (np.floor_divide, np.remainder, np.divmod)]
+
+    for got, wanted in zip(tree.leaves(tj.jit(f)(x)), tree.leaves(f(x)), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype

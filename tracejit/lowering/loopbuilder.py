@@ -267,6 +267,10 @@ class Builder:
             return self._inst("fneg", x.dtype, (x,))
         return self.sub(self.const(0, x.dtype), x)
 
+    def number(self, x: Any) -> int | None:
+        """The integer that `x` is known to be, or None."""
+        return x.value if isinstance(x, Const) and x.dtype.kind in "iu" else None
+
     def int_op(self, op: str, x: Any, y: Any) -> Any:
         """sdiv srem udiv urem shl ashr lshr smax smin umax umin, as LLVM defines them."""
         x, y, dtype = self._same(x, y)

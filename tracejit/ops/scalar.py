@@ -192,6 +192,12 @@ def divmod_(k: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _int_divmod(k: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    known = k.number(y)
+    if known is not None and known > 0 and not known & (known - 1):  # rounding down, as shifts and masks do
+        shift = k.const(known.bit_length() - 1, x.dtype)
+        return k.int_op("ashr" if kind(x) == "i" else "lshr", x, shift), k.and_(
+            x, k.const(known - 1, x.dtype)
+        )
     q, r, zero = _int_parts(k, x, y)
     if kind(x) == "i":
         moved = _adjust(k, r, y)
