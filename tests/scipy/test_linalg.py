@@ -39,8 +39,8 @@ HALF = np.array([[0, 1.0, 2, 1], [6, 7, 8, 9]])
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "cholesky": (sl.cholesky, (S,)),
     "cholesky lower": (lambda a: sl.cholesky(a, lower=True), (HC,)),
-    "cho_factor": (lambda a: sl.cho_factor(a)[0], (S + np.tril(A, -1) * 0,)),
-    "cho_factor lower": (lambda a: sl.cho_factor(a, lower=True)[0], (HC,)),
+    "cho_factor": (lambda a: np.triu(sl.cho_factor(a)[0]), (S + np.tril(A, -1) * 0,)),
+    "cho_factor lower": (lambda a: np.tril(sl.cho_factor(a, lower=True)[0]), (HC,)),
     "cho_solve": (lambda a, b: sl.cho_solve(sl.cho_factor(a), b), (HC, b)),
     "cho_solve lower": (lambda a, b: sl.cho_solve(sl.cho_factor(a, True), b), (HC, Bm)),
     "lu": (sl.lu, (A,)),

@@ -88,6 +88,10 @@ def modf(k: Any, x: Any) -> tuple[Any, Any]:
 # ---------------------------------------------------------------- neighbours
 
 
+#: Before NumPy 2.5, nextafter(-0.0, 0.0) of float16 is -0.0.
+_HALF_KEEPS_ZERO = bool(np.signbit(np.nextafter(np.float16(-0.0), np.float16(0.0))))
+
+
 def nextafter(k: Any, x: Any, y: Any) -> Any:
     """The float after x towards y; itself if they are equal, NaN if one is."""
     form = layout(x.dtype)
@@ -97,7 +101,7 @@ def nextafter(k: Any, x: Any, y: Any) -> Any:
     moved = k.bitcast(k.select(away, k.add(b, one), k.sub(b, one)), x.dtype)
     least = k.float_op("copysign", k.bitcast(one, x.dtype), y)
     out = k.select(k.eq(x, 0.0), least, moved)
-    out = k.select(k.eq(x, y), x if x.dtype == np.float16 else y, out)  # of zeros, as NumPy has it
+    out = k.select(k.eq(x, y), x if x.dtype == np.float16 and _HALF_KEEPS_ZERO else y, out)
     return k.select(k.or_(k.isnan(x), k.isnan(y)), x + y, out)
 
 
