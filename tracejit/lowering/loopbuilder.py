@@ -334,6 +334,10 @@ class Builder:
             return self.or_(self.isnan(x.re), self.isnan(x.im))
         return self.compare("ne", x, x)
 
+    def never_nan(self, x: Any) -> bool:
+        """Whether x is a constant other than NaN."""
+        return isinstance(x, Const) and x.value == x.value
+
     def select(self, cond: Any, x: Any, y: Any) -> Any:
         x, y, dtype = self._same(x, y)
         if isinstance(x, Pair):

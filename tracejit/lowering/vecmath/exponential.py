@@ -63,14 +63,17 @@ def power_of_two(k: Any, i: Any, ahead: int = 0) -> Any:
     return floats(k, k.int_op("shl", i, form.mantissa) + ((form.bias + ahead) << form.mantissa))
 
 
-def exp_parts(k: Any, x: Any, low: Any = None) -> tuple[Any, Any, Any]:
-    """(top, tail, i): e**(x + low) = (top + tail) * 2**n with top from about 0.7 to 1.35, and n the low bits of i.
+def exp_parts(
+    k: Any, x: Any, low: Any = None, product: tuple[Any, Any] | None = None
+) -> tuple[Any, Any, Any]:
+    """(top, tail, i): (top + tail) * 2**n = e**(x + low + the product of two), n: the low bits of i.
 
-    What top = 1 + r loses is added with the tail.
+    top = 1 + r is about 0.7 to 1.35; what it loses is added with the tail.
     """
     n, i, r, exact = _reduce(k, x)
     if low is not None:
         small = fma(k, n, -split("LN2", x.dtype.itemsize, 2)[1], low)
+        small = fma(k, *product, small) if product else small
         r = exact + small
     top = r + 1.0
     rest = r - (top - 1.0)

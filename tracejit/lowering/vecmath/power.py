@@ -37,31 +37,32 @@ from tracejit.lowering.vecmath.tables import POLYNOMIALS
 _F64 = np.dtype(np.float64)
 # 2/3 = _THIRDS[0] + _THIRDS[1], the coefficient of s**3 in log(1 + f), as doubles.
 _THIRDS = (2.0 / 3.0, 3.700743415417188e-17)
+_SLOPE = 2.05  # 2 + 2.05*z is the derivative 2/(1 - z) of the logarithm by s, for the correction of s
 _USUAL = {8: 700.0, 4: 120.0}  # of y*log(x), in float32 to base 2: the result is a normal number
 
 
 def _log_parts(k: Any, e: Any, m: Any) -> tuple[Any, Any]:
-    """(hi, lo) of log(2**e * m): 2s + s**3*(2/3 + z*p(z)) with s = (m - 1)/(m + 1), z = s**2 and the cubic term as
-    pairs."""
+    """(hi, lo) of log(2**e * m): 2s + s**3*t with s = (m - 1)/(m + 1), z = s**2 and t = 2/3 + z*p(z), of which cube and
+    t are pairs. What is known first is added first: in scalar code the last of it is waited for."""
     f, d = m - 1.0, m + 1.0
     inverse = 1.0 / d
     s = f * inverse
     s_lo = fma(k, k.neg(s), m - (d - 1.0), fma(k, k.neg(s), d, f)) * inverse
     z = s * s
-    z_lo = fma(k, s + s, s_lo, fma(k, s, s, k.neg(z)))
+    cube = z * s
+    cube_lo = fma(k, s, fma(k, s, s, k.neg(z)), fma(k, z, s, k.neg(cube)))
     p = estrin(k, z, POLYNOMIALS["POW_LOG"][8])
     t = fma(k, z, p, _THIRDS[0])
     t_lo = fma(k, z, p, _THIRDS[0] - t)
-    cube = z * s
-    cube_lo = fma(k, z_lo, s, fma(k, z, s_lo, fma(k, z, s, k.neg(cube))))
-    q = cube * t
-    q_lo = fma(k, cube, t_lo + _THIRDS[1], fma(k, cube_lo, t, fma(k, cube, t, k.neg(q))))
     step, less = split("LN2", 8, 2, trim=12)
     twice = s + s
     top = fma(k, e, step, twice)
-    low = twice - fma(k, e, -step, top)
+    lo = fma(k, e, less, twice - fma(k, e, -step, top))
+    lo = fma(k, s_lo, fma(k, z, _SLOPE, 2.0), lo)
+    lo = fma(k, cube, t_lo, fma(k, cube_lo, t, fma(k, cube, _THIRDS[1], lo)))
+    q = cube * t
     hi, more = fast_two_sum(k, top, q)
-    return hi, fma(k, e, less, (low + more) + fma(k, s_lo, 2.0, q_lo))
+    return hi, lo + (fma(k, cube, t, k.neg(q)) + more)
 
 
 def log_pair(k: Any, x: Any) -> tuple[Any, Any]:
@@ -72,7 +73,7 @@ def log_pair(k: Any, x: Any) -> tuple[Any, Any]:
 def _power_double(k: Any, x: Any, y: Any) -> Any:
     hi, lo = _log_parts(k, *decompose(k, x))
     p, rest = two_prod(k, hi, y)
-    top, tail, i = exp_parts(k, p, fma(k, lo, y, rest))
+    top, tail, i = exp_parts(k, p, rest, (lo, y))
     s = power_of_two(k, i)
     return _checked(k, p, fma(k, s, tail, s * top), x, y)
 
