@@ -7,6 +7,7 @@ that must keep their relative accuracy near a zero are carried as unevaluated pa
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from tracejit.lowering.vecmath.core import (
@@ -25,7 +26,7 @@ from tracejit.lowering.vecmath.core import (
     split,
 )  # fmt: skip
 from tracejit.lowering.vecmath.rare import rare
-from tracejit.lowering.vecmath.tables import POLYNOMIALS
+from tracejit.lowering.vecmath.tables import CONSTANTS, POLYNOMIALS
 
 # Beyond these exp is inf or 0 (expm1: -1, tanh and erf: 1) in the format of 8 or 4 bytes.
 _EXP_RANGE = {8: (-746.0, 711.0), 4: (-104.0, 90.0)}
@@ -33,6 +34,7 @@ _NORMAL = {8: 708.0, 4: 87.0}  # up to here exp(x) and exp(-x) are normal number
 _MINUS_ONE = {8: -40.0, 4: -20.0}
 _TANH_ONE = {8: 22.0, 4: 10.0}
 _TANH_NEAR = 0.97
+_ERF_SLOPE = float(Fraction(CONSTANTS["TWO_OVER_SQRT_PI"]) - 1)
 _ERF_ONE = {8: 5.9375, 4: 3.9375}
 
 
@@ -237,14 +239,18 @@ def _expm1_any(k: Any, x: Any) -> Any:
     return scaled_exp(k, x)
 
 
+def erf_near(k: Any, x: Any, z: Any) -> Any:
+    """erf(x) for |x| < 1 and z = x**2: x + x*(2/sqrt(pi) - 1 + z*p(z))."""
+    return fma(k, x, fma(k, z, polynomial(k, z, "ERF"), _ERF_SLOPE), x)
+
+
 def erf(k: Any, x: Any) -> Any:
-    """x*(2/sqrt(pi) + x**2*p(x**2)) for |x| < 1, otherwise 1 - e**-q(|x|), where q approximates -log(erfc): at most
+    """A polynomial for |x| < 1, otherwise 1 - e**-q(|x|), where q approximates -log(erfc): at most
     40, and e**-q at most 0.16: a plain exponential is good enough."""
     size = x.dtype.itemsize
     a = fabs(k, x)
     z = x * x
-    hi, lo = split("TWO_OVER_SQRT_PI", size, 2)
-    near = fma(k, x, hi, x * fma(k, z, polynomial(k, z, "ERF"), lo))
+    near = erf_near(k, x, z)
     u = at_most(k, a, _ERF_ONE[size]) - 1.0
     q = polynomial(k, u, "ERFC") if size == 8 else _short(k, u, "ERFC")
     _, i, r, _ = _reduce(k, k.neg(q))

@@ -18,10 +18,9 @@ from tracejit.lowering.vecmath.core import (
     copysign,
     fabs,
     fma,
-    polynomial,
-    split,
     two_prod,
 )
+from tracejit.lowering.vecmath.exponential import erf_near
 from tracejit.lowering.vecmath.pieces import const, exp_parts, table_pair, times_table, wide, within
 
 _SQRT2 = (1.4142135623730951, -9.667293313452913e-17)
@@ -56,19 +55,13 @@ def _square_parts(k: Any, x: Any) -> tuple[Any, Any]:
     return k.neg(hi), k.neg(lo)
 
 
-def _erf_near(k: Any, x: Any) -> Any:
-    """erf(x) for |x| <= 1/2."""
-    z = x * x
-    hi, lo = split("TWO_OVER_SQRT_PI", 8, 2)
-    return fma(k, x, hi, x * fma(k, z, polynomial(k, z, "ERF"), lo))
-
-
 @wide
 def erfc(k: Any, x: Any) -> Any:
     """1 - erf(x)."""
     a = fabs(k, x)
     b = within(k, a, 0.0, 28.0)
-    near = 1.0 - _erf_near(k, within(k, x, -0.5, 0.5))
+    c = within(k, x, -0.5, 0.5)
+    near = 1.0 - erf_near(k, c, c * c)
     m, s = exp_parts(k, *_square_parts(k, b))
     g, g_lo = _erfcx_pair(k, b)
     far = fma(k, m, g, m * g_lo) * s
