@@ -302,8 +302,9 @@ def wrap(value: Any, weak: bool = False) -> Any:
 
 def _base_array(x: np.ndarray, what: str) -> np.ndarray:
     """An instance of a subclass as a plain array, if its operations are ndarray's (as memmap's are)."""
+    plain = (np.memmap, np.recarray)  # they compute as arrays do
     for name in ("__array_ufunc__", "__array_function__", "__mul__", "__getitem__"):
-        if getattr(type(x), name) is not getattr(np.ndarray, name) and type(x) not in _PLAIN:
+        if getattr(type(x), name) is not getattr(np.ndarray, name) and type(x) not in plain:
             raise ArraySubclassError(what=what, type=type(x).__name__)
     return np.asarray(x)
 
@@ -358,10 +359,9 @@ for _name in ("__copy__", "__deepcopy__", "astype", "copy", "flatten", "ravel", 
 
 def _has_unknown(index: Any) -> bool:
     """Whether an index holds a traced value that Python could not turn into an integer."""
-    if type(index) is tuple or type(index) is list:
-        return any(map(_has_unknown, index))
-    if type(index) is slice:
-        return any(map(_has_unknown, (index.start, index.stop, index.step)))
+    parts = (index.start, index.stop, index.step) if type(index) is slice else index
+    if type(parts) is tuple or type(parts) is list:
+        return any(map(_has_unknown, parts))
     if type(index) is not Box:
         return False
     if type(index.storage) is not Storage:  # what a traced mask selected
@@ -374,10 +374,6 @@ def _has_unknown(index: Any) -> bool:
     except ConcreteValueError:
         return True
     return False
-
-
-#: Subclasses that compute as arrays do.
-_PLAIN = (np.memmap, np.recarray)
 
 
 def to_raw(x: Any, what: str = "a value") -> Any:
