@@ -142,7 +142,7 @@ def _phase(body: Body, group: Group, phases: Phases, own: dict[Var, Any], row: I
     if not full and not reductions:
         return
     accumulators = [accumulator(body.k, e, not full and _is_long(group)) for e in reductions]
-    _columns_of(body, group, row, full, reductions, accumulators, own)
+    _Pass(body, group, row, full, reductions, accumulators, own).write()
     for e, acc in zip(reductions, accumulators, strict=True):
         v, x = e.outvars[0], acc.result()
         body.remember(v, row, x)
@@ -159,97 +159,127 @@ def _is_full(eqn: Eqn, group: Group) -> bool:
     return group.rows < len(group.domain) and eqn.outvars[0].aval.shape == group.domain
 
 
-def _columns_of(
-    body: Body,
-    group: Group,
-    row: Index,
-    full: list[Eqn],
-    reductions: list[Eqn],
-    accumulators: list[Accumulator],
-    own: dict[Var, Any],
-) -> None:
-    """One pass over the columns: full values are stored, reductions accumulated."""
-    k = body.k
-    extents = [body.extent(d) for d in group.domain[group.rows :]]
-    if group.rows == 0 and _all_flat(body, group, full, reductions, own):
-        extents = [math.prod(extents)]
-    flat = len(extents) != len(group.domain) - group.rows
-    vector = all(a.vector for a in accumulators) and not any(e.effects for e in full)
-    one = all(type(d) is int and d == 1 for d in extents)
-    inner = (
-        0 if one or not extents else max(n for n, d in enumerate(extents) if not (type(d) is int and d == 1))
-    )
-    outer = extents[:inner]
+class _Pass:
+    """One pass over the columns of a row: full values are stored, reductions accumulated."""
 
-    def operand(e: Eqn, columns: Index) -> tuple[Any, Any]:
+    def __init__(
+        self,
+        body: Body,
+        group: Group,
+        row: Index,
+        full: list[Eqn],
+        reductions: list[Eqn],
+        accumulators: list[Accumulator],
+        own: dict[Var, Any],
+    ) -> None:
+        self.body, self.group, self.row, self.own = body, group, row, own
+        self.full, self.reductions, self.accumulators = full, reductions, accumulators
+        self.extents = [body.extent(d) for d in group.domain[group.rows :]]
+        whole = group.rows == 0 and len(group.domain) > 1
+        self.flat = whole and _all_flat(body, group, full, reductions, own)
+        if self.flat:
+            self.extents = [math.prod(self.extents)]
+        self.vector = all(a.vector for a in accumulators) and not any(e.effects for e in full)
+        long = [n for n, d in enumerate(self.extents) if not (type(d) is int and d == 1)]
+        self.inner = max(long, default=0)
+        self.rest = (ZERO,) * (len(self.extents) - self.inner - 1)
+        self.single = not long
+
+    def write(self) -> None:
+        """Write the loops."""
+        if self.single:
+            self.element((ZERO,) * len(self.extents))
+            return
+        in_parts = self.group.rows == 0 and _is_worth_parts(self.extents, self.inner, self.accumulators)
+        in_blocks = any(a.blocked for a in self.accumulators) and not self._is_short_sum()
+        for acc in self.accumulators if in_blocks or in_parts else ():
+            acc.prepare()
+        if in_parts:
+            self._parts()
+            return
+        n = self.extents[self.inner]
+        with loops(self.body, self.extents[: self.inner], vector=False) as before:
+            if not in_blocks:
+                self._loop(before, 0, n)
+            elif self._is_short():
+                self._block(before, 0, n)
+            else:
+                with _blocks(self.body, n) as (start, stop, _):
+                    self._block(before, start, stop)
+
+    def _is_short(self) -> bool:
+        """Whether the innermost loop is one block. A loop of its own is the same code for every size; one in
+        others is made for its size."""
+        n, outer = self.extents[self.inner], self.extents[: self.inner]
+        alone = self.group.rows == 0 and self.body.k.depth == 0 and all(d == 1 for d in outer)
+        size = n if type(n) is int else self.group.domain[self.group.rows + self.inner]
+        return size <= LEAST if alone and type(size) is int else _is_block(size)
+
+    def _is_short_sum(self) -> bool:
+        """Whether one block is all there is, and nothing has to be found in it afterwards."""
+        alone = all(d == 1 for d in self.extents[: self.inner])
+        return alone and self._is_short() and not any(a.searches for a in self.accumulators)
+
+    # -- elements
+
+    def operand(self, e: Eqn, columns: Index) -> tuple[Any, Any]:
         """The element of a reduction's operand, and its position among those reduced."""
-        position: Any = 0
-        for i, d in zip(columns, extents, strict=True):
+        k, position = self.body.k, 0
+        for i, d in zip(columns, self.extents, strict=True):
             position = k.add(k.mul(position, d), i)
-        if flat:
-            return body.read(e.invars[0], Flat(columns)), k.lift(position, I64)
-        order = loop_order(e.invars[0].aval.shape, tuple(e.params["axes"]))
-        return body.read(e.invars[0], operand_index((*row, *columns), order)), k.lift(position, I64)
+        idx: Index = Flat(columns)
+        if not self.flat:
+            order = loop_order(e.invars[0].aval.shape, tuple(e.params["axes"]))
+            idx = operand_index((*self.row, *columns), order)
+        return self.body.read(e.invars[0], idx), k.lift(position, I64)
 
-    def element(columns: Index, into: list[Accumulator] = accumulators) -> None:
-        idx = Flat(columns) if flat else (*row, *columns)
-        results = body.evaluate(full, idx, own)
-        for e, acc in zip(reductions, into, strict=True):
-            acc.add(*operand(e, columns))
-        body.commit(results, idx)
+    def element(self, columns: Index, into: list[Accumulator] | None = None) -> None:
+        """Everything that is done with one element."""
+        idx = Flat(columns) if self.flat else (*self.row, *columns)
+        results = self.body.evaluate(self.full, idx, self.own)
+        for e, acc in zip(self.reductions, into or self.accumulators, strict=True):
+            acc.add(*self.operand(e, columns))
+        self.body.commit(results, idx)
 
-    def search(before: Index, start: Any, stop: Any) -> None:
-        for e, acc in zip(reductions, accumulators, strict=True):
+    # -- loops
+
+    def _loop(self, before: Index, start: Any, stop: Any, into: list[Accumulator] | None = None) -> None:
+        with self.body.k.loop(start, stop, vector=self.vector) as i:
+            self.element((*before, i, *self.rest), into)
+
+    def _block(self, before: Index, start: Any, stop: Any) -> None:
+        for acc in self.accumulators:
+            acc.open_block()
+        self._loop(before, start, stop)
+        for acc in self.accumulators:
+            acc.close_block()
+        self.search(before, start, stop)
+
+    def _parts(self) -> None:
+        """Each block on its own; then what they came to, in order."""
+        parts = _Parts(self.body, self.extents[: self.inner + 1], self.accumulators)
+        with parts.each(independent=True) as (before, start, stop, number):
+            fresh = [
+                accumulator(self.body.k, e, isinstance(a, Search))
+                for e, a in zip(self.reductions, self.accumulators, strict=True)
+            ]
+            for acc in fresh:
+                acc.open_block()
+            self._loop(before, start, stop, fresh)
+            parts.leave(number, fresh)
+        with parts.each(independent=False) as (before, start, stop, number):
+            parts.take(number)
+            self.search(before, start, stop)
+
+    def search(self, before: Index, start: Any, stop: Any) -> None:
+        """Find where in a block an extreme is that is better than those before."""
+        k = self.body.k
+        for e, acc in zip(self.reductions, self.accumulators, strict=True):
             if isinstance(acc, Search):
                 with k.when(acc.is_better()):
                     acc.start_search()
                     with k.loop(start, stop, vector=True) as i:
-                        acc.search(*operand(e, (*before, i, *rest)))
-
-    if not extents or one:
-        element((ZERO,) * len(extents))
-        return
-    n, rest = extents[inner], (ZERO,) * (len(extents) - inner - 1)
-    # A loop of its own is the same code for every size; one in others is made for its size.
-    alone = group.rows == 0 and k.depth == 0 and all(d == 1 for d in outer)
-    size = n if type(n) is int else group.domain[group.rows + inner]
-    short = size <= LEAST if alone and type(size) is int else _is_block(size)
-    in_blocks = any(a.blocked for a in accumulators)
-    blocked = in_blocks and not (
-        short and all(d == 1 for d in outer) and not any(a.searches for a in accumulators)
-    )
-    in_parts = group.rows == 0 and _is_worth_parts(extents, inner, accumulators)
-    for acc in accumulators if blocked or in_parts else ():
-        acc.prepare()
-    if in_parts:
-        parts = _Parts(body, extents[: inner + 1], accumulators)
-        with parts.each(independent=True) as (before, start, stop, number):
-            fresh = [
-                accumulator(k, e, isinstance(a, Search))
-                for e, a in zip(reductions, accumulators, strict=True)
-            ]
-            for acc in fresh:
-                acc.open_block()
-            with k.loop(start, stop, vector=vector) as i:
-                element((*before, i, *rest), fresh)
-            parts.leave(number, fresh)
-        with parts.each(independent=False) as (before, start, stop, number):
-            parts.take(number)
-            search(before, start, stop)
-        return
-    with loops(body, outer, vector=False) as before:
-        if not blocked:
-            with k.loop(0, n, vector=vector) as i:
-                element((*before, i, *rest))
-        elif short:
-            with _block(body, 0, n, accumulators, vector) as i:
-                element((*before, i, *rest))
-            search(before, 0, n)
-        else:
-            with _blocks(body, n) as (start, stop, _):
-                with _block(body, start, stop, accumulators, vector) as i:
-                    element((*before, i, *rest))
-                search(before, start, stop)
+                        acc.search(*self.operand(e, (*before, i, *self.rest)))
 
 
 def _is_block(d: Any) -> bool:
@@ -313,17 +343,6 @@ class _Parts:
         """Take in what a block came to."""
         for acc, place in zip(self.accumulators, self.results, strict=True):
             acc.take(self.body.k.load(place.buffer, place.at(self.body.k, (number,))))
-
-
-@contextlib.contextmanager
-def _block(body: Body, start: Any, stop: Any, accumulators: list[Accumulator], vector: bool) -> Iterator[Any]:
-    """One block of the innermost loop."""
-    for acc in accumulators:
-        acc.open_block()
-    with body.k.loop(start, stop, vector=vector) as i:
-        yield i
-    for acc in accumulators:
-        acc.close_block()
 
 
 def _all_flat(body: Body, group: Group, full: list[Eqn], reductions: list[Eqn], own: dict[Var, Any]) -> bool:
