@@ -160,6 +160,8 @@ class _Caller:
         self.run: Callable[..., Any] = lambda f, args, kwargs: f(*args, **kwargs)
         self.original: Callable[[Any], Any] = lambda f: f
         self.outside: Callable[[], Any] = contextlib.nullcontext
+        #: A context that gives a list of checks: is what users' functions read in it still as it was?
+        self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])
 
 
 caller = _Caller()

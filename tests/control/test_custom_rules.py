@@ -12,7 +12,7 @@ import tracejit as tj
 from tests.control.oracle import close
 from tracejit import custom_derivatives as cd
 from tracejit import lax
-from tracejit.errors import CustomRuleError, NotDifferentiableError, PytreeMismatchError
+from tracejit.errors import CapturedWriteError, CustomRuleError, NotDifferentiableError, PytreeMismatchError
 
 XS = np.array([0.5, 2.0])
 
@@ -447,3 +447,73 @@ def test_regions_of_a_rule_give_primals_at_once(name: str, run: Any) -> None:
     close(run(tj.grad(tj.grad(mine)))(0.5), tj.grad(tj.grad(plain))(0.5))
     close(run(lambda x: tj.jvp(tj.grad(mine), (x,), (1.0,))[1])(0.5), tj.grad(tj.grad(plain))(0.5))
     close(run(tj.vmap(tj.grad(mine)))(shifts), tj.vmap(tj.grad(plain))(shifts))
+
+
+# ---------------------------------------------------------------- what rules read by name
+
+
+SLOPES = np.array([2.0, 3.0])
+SETTINGS = {"scale": 1.0}
+
+
+def scaled(kind: str) -> Any:
+    """x, whose derivative (or whose value for lanes) is what is read by name."""
+
+    def factor() -> Any:
+        print("runs")
+        return SLOPES[0] * SETTINGS["scale"]
+
+    if kind == "custom_jvp":
+        f = tj.custom_jvp(lambda x: x * 1.0)
+        f.defjvp(lambda primals, tangents: (primals[0] * 1.0, tangents[0] * factor()))
+    elif kind == "custom_vjp":
+        f = tj.custom_vjp(lambda x: x * 1.0)
+        f.defvjp(lambda x: (x * 1.0, factor()), lambda saved, ct: (ct * saved,))
+    elif kind == "backward":
+        f = tj.custom_vjp(lambda x: x * 1.0)
+        f.defvjp(lambda x: (x * 1.0, None), lambda _, ct: (ct * factor(),))
+    else:
+        f = tj.custom_batching.custom_vmap(lambda x: x * 1.0)
+        f.def_vmap(lambda size, batched, x: (x * factor(), True))
+    return f
+
+
+@pytest.mark.parametrize("inside", ["itself", "scan", "jit"])
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp", "backward", "custom_vmap"])
+def test_rules_of_jitted_functions_follow_what_they_read(
+    kind: str, inside: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The jaxpr of a jitted function is transformed once, but rules in it read arrays and numbers by name."""
+    f = scaled(kind)
+    body = {
+        "itself": f,
+        "scan": lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0],
+        "jit": lambda x: tj.jit(f)(x),
+    }[inside]
+    jitted = tj.jit(lambda x: body(x) * 1.0)
+    value = (lambda x: tj.vmap(jitted)(np.array([x]))[0]) if kind == "custom_vmap" else tj.grad(jitted)
+
+    monkeypatch.setitem(globals(), "SLOPES", np.array([2.0, 3.0]))
+    assert value(1.0) == 2.0
+    assert capsys.readouterr().out
+    assert value(1.0) == 2.0 and not capsys.readouterr().out  # nothing has changed: it does not run again
+    SLOPES[0] = 5.0
+    assert value(1.0) == 5.0
+    monkeypatch.setitem(globals(), "SLOPES", np.array([7.0]))
+    assert value(1.0) == 7.0
+    monkeypatch.setitem(SETTINGS, "scale", 2.0)
+    assert value(1.0) == 14.0
+    assert tj.jit(value)(1.0) == 14.0
+    monkeypatch.setitem(SETTINGS, "scale", 1.0)
+    assert value(1.0) == tj.jit(value)(1.0) == 7.0
+
+
+def test_rules_of_jitted_functions_have_no_effects() -> None:
+    """As under jit(grad(f)): they would happen when the rule is traced, and not at later calls."""
+    log: list[int] = []
+    f = tj.custom_vjp(lambda x: x * 1.0)
+    f.defvjp(lambda x: (x * 1.0, log.append(1)), lambda _, ct: (ct,))
+    for g in (tj.grad(tj.jit(f)), tj.jit(tj.grad(f))):
+        with pytest.raises(CapturedWriteError, match="log"):
+            g(1.0)
+    assert tj.grad(f)(1.0) == 1.0 and log == [1]

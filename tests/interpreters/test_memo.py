@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import weakref
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import pytest
 
 import tracejit as tj
 from tracejit.interpreters.eval import ROOT
-from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.memo import kept, memoize_by_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
-from tracejit.tracing import current_trace
+from tracejit.tracing import caller, current_trace
 
 
 def program() -> Jaxpr:
@@ -56,3 +60,28 @@ def test_entries_die_with_the_jaxpr() -> None:
     del jaxpr
     gc.collect()
     assert alive() is None
+
+
+def test_a_result_holds_as_long_as_its_checks_and_those_inside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = {"same": True, "made": 0}
+
+    @contextlib.contextmanager
+    def followed() -> Iterator[list[Any]]:
+        yield [lambda: state["same"]]
+
+    @memoize_by_jaxpr
+    def inner(jaxpr: Jaxpr) -> int:
+        state["made"] += 1
+        return state["made"]
+
+    @memoize_by_jaxpr
+    def outer(jaxpr: Jaxpr) -> int:
+        with kept():
+            return inner(jaxpr)
+
+    monkeypatch.setattr(caller, "followed", followed)
+    jaxpr = program()
+    assert outer(jaxpr) == outer(jaxpr) == inner(jaxpr) == 1  # read in the inner one only
+    state["same"] = False
+    assert outer(jaxpr) == 2 and inner(jaxpr) == 3
+    assert inner(other := program()) == inner(other) == 4  # not of a jitted function: nothing is followed

@@ -20,6 +20,7 @@ modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
 caller.run = frontend.call
 caller.original = frontend.users_own
 caller.outside = lambda: frontend.use(None)
+caller.followed = frontend.followed
 
 
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:

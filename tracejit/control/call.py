@@ -23,7 +23,7 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jvp import jvp_jaxpr
 from tracejit.interpreters.linearize import linearize_jaxpr
-from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.memo import kept, memoize_by_jaxpr
 from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.transpose import transpose_jaxpr
 from tracejit.interpreters.vmap import batch_flat, batch_jaxpr
@@ -74,7 +74,8 @@ def _eval(*args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
 
 def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
-    new, out_nz = jvp_jaxpr(jaxpr, nonzero)
+    with kept():
+        new, out_nz = jvp_jaxpr(jaxpr, nonzero)
     outs = call(new, [*primals, *pick(tangents, nonzero)], name=name)
     values = outs[: len(out_nz)]
     return values, spread(outs[len(out_nz) :], out_nz, zero_tangents(values))
@@ -90,7 +91,8 @@ def closed_linearization(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[Jaxpr
 
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
-    forward, linear, out_nz = closed_linearization(params["jaxpr"], nonzero)
+    with kept():
+        forward, linear, out_nz = closed_linearization(params["jaxpr"], nonzero)
     outs = call(forward, primals, name=params["name"])
     values, residuals = outs[: len(out_nz)], outs[len(out_nz) :]
     ts: list[Any] = []
@@ -103,7 +105,8 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
 def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
     linear = tuple(is_linear(a) for a in args)
     ct_nz = flags(cts)
-    back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
+    with kept():
+        back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
     known = [a for a in args if not is_linear(a)]
     outs = call(back, [*known, *pick(cts, ct_nz)], name=name)
     full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
@@ -118,7 +121,8 @@ def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str) -> tuple
     ]
     batched = tuple(d is not None for d in dims)
     try:
-        new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
+        with kept():
+            new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
     except DynamicExtentError:  # extents that differ between the lanes
         return over_lanes(scan_op, lambda *raw: call(jaxpr, raw, name=name), size, args, dims, name)
     outs = call(new, from_front, name=name)

@@ -13,8 +13,8 @@ from tracejit.frontend.active import use
 from tracejit.frontend.capture import Capture, EagerCapture, Snapshot
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.host import users_own
-from tracejit.frontend.prepare import Prepared, call, prepare
+from tracejit.frontend.prepare import Prepared, call, followed, prepare
 from tracejit.frontend.session import Session
 
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Snapshot"]
-__all__ += ["call", "current_session", "prepare", "use", "users_own"]
+__all__ += ["call", "current_session", "followed", "prepare", "use", "users_own"]

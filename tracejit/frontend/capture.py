@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tracejit.frontend.paths import Node
-from tracejit.tracing import CapturedArray
+from tracejit.tracing import Box, CapturedArray
 
 
 class Snapshot(NamedTuple):
@@ -73,3 +73,26 @@ class EagerCapture:
 
     def snapshot(self, snapshot: Snapshot) -> None:
         return None
+
+
+class FollowedCapture(EagerCapture):
+    """The capture of rules whose result is kept as long as what they read stays as it is, values of arrays
+    included."""
+
+    guarded = True
+
+    def __init__(self) -> None:
+        self.values: list[bytes | None] = []  # of the arrays, in the order of the guards' arrays
+
+    def array(self, path: Node, value: Any) -> Any:
+        self.values.append(None if type(value) is Box else value.tobytes())
+        return super().array(path, value)
+
+    def owns(self, box: Any) -> bool:
+        return True
+
+    def same(self, arrays: tuple[Any, ...] | None) -> bool:
+        """Whether the arrays are there and hold what they held. Those of an enclosing trace are never the same."""
+        return arrays is not None and all(
+            old is not None and new.tobytes() == old for new, old in zip(arrays, self.values, strict=True)
+        )

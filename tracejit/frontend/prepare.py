@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
 import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tracejit.frontend import active
-from tracejit.frontend.capture import Capture, EagerCapture
+from tracejit.frontend.capture import Capture, EagerCapture, FollowedCapture
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.session import Session
 from tracejit.tracing import is_tracing
@@ -59,3 +61,23 @@ def call(f: Any, args: Any = (), kwargs: Any = None) -> Any:
     if not is_tracing() and (session is None or not session.guarded):
         return f(*args, **(kwargs or {}))
     return (session or Session(EagerCapture())).run(f, args, kwargs)
+
+
+@contextlib.contextmanager
+def followed() -> Iterator[list[Callable[[], bool]]]:
+    """Follows what users' functions read in this context. The list that it gives has, in the end, a check
+    whether all of it is as it was; it stays empty where nothing was read, or where a jitted function is traced,
+    whose own guards follow everything."""
+    checks: list[Callable[[], bool]] = []
+    outer = active.session()
+    if outer is not None and outer.guarded and type(outer.capture) is not FollowedCapture:
+        yield checks
+        return
+    capture = FollowedCapture()
+    session = Session(capture, rewrites=False)
+    with active.use(session):
+        yield checks
+    session.finish()
+    guards = session.guards()
+    if len(guards) or capture.values:
+        checks.append(lambda: capture.same(guards.arrays()))
