@@ -9,7 +9,6 @@ is a `Box`: a mutable array over a storage of raw values, with NumPy's views.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 import threading
@@ -335,28 +334,11 @@ class CapturedArray(SeenArray):
         if type(index) is not int and _has_unknown(index):
             storage = Storage(self.plain, _state.trace)
             return Box(storage, _frozen, aval_of(self.plain))[index]
-        return self.own(super().__getitem__(index))
+        return super().__getitem__(index)
 
-    def own(self, result: Any) -> Any:
-        """What is made of this array. A copy is captured no more: while tracing it is a box, which may be
-        assigned traced values."""
-        if type(result) is not CapturedArray or np.may_share_memory(self, result):
-            return result
-        return new_array(result.plain) if is_tracing() and result.dtype.kind in "biufc" else result.plain
-
-
-def _copying(name: str) -> Any:
-    method = getattr(np.ndarray, name)
-
-    @functools.wraps(method)
-    def call(self: CapturedArray, *args: Any, **kwargs: Any) -> Any:
-        return self.own(method(self, *args, **kwargs))
-
-    return call
-
-
-for _name in ("__copy__", "__deepcopy__", "astype", "copy", "flatten", "ravel", "reshape"):
-    setattr(CapturedArray, _name, _copying(_name))
+    def copied(self, array: np.ndarray) -> Any:
+        """A copy is captured no more: while tracing it is a box, which may be assigned traced values."""
+        return new_array(array) if is_tracing() and array.dtype.kind in "biufc" else array
 
 
 def _has_unknown(index: Any) -> bool:

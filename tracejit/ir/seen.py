@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +41,28 @@ class SeenArray(np.ndarray):
 
     def __reduce__(self) -> Any:
         return self.plain.__reduce__()
+
+    def copied(self, array: np.ndarray) -> Any:
+        """What a method gives that copies instead of giving a view."""
+        return array
+
+
+def _method(name: str) -> Any:
+    """One of NumPy's methods that give a view or a copy."""
+    method = getattr(np.ndarray, name)
+
+    @functools.wraps(method)
+    def call(self: SeenArray, *args: Any, **kwargs: Any) -> Any:
+        result = method(self, *args, **kwargs)
+        if not isinstance(result, SeenArray) or np.may_share_memory(self, result):
+            return result
+        return self.copied(result.plain)
+
+    return call
+
+
+for _name in ("__copy__", "__deepcopy__", "__getitem__", "astype", "copy", "flatten", "ravel", "reshape"):
+    setattr(SeenArray, _name, _method(_name))
 
 
 def _plainly(x: Any, seen: list[np.ndarray]) -> Any:
