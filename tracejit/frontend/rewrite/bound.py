@@ -17,13 +17,10 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from tracejit import ops
-from tracejit.control.staging import convert
-from tracejit.frontend.rewrite.branches import Raise
 from tracejit.frontend.rewrite.conditions import raised
 from tracejit.frontend.rewrite.escapes import at
+from tracejit.frontend.rewrite.messages import fail_if
 from tracejit.frontend.rewrite.names import assigned, kept, walk
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 
@@ -41,8 +38,7 @@ def bound(flag: Any, name: str, value: Callable[[], Any]) -> Any:
     )
     if known is not None:
         raise raised(error)
-    failed = convert(ops.compare.not_(raw_truth(flag)), np.dtype(np.int64))
-    ops.index_check.check_index(failed, size=1, axis=0, failure=Raise(error))
+    fail_if(ops.compare.not_(raw_truth(flag)), error)
     return value()
 
 

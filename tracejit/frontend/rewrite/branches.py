@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from tracejit.control.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
 from tracejit.frontend.rewrite.cells import UNBOUND, Cell, Place, cells_of, get, put
 from tracejit.frontend.rewrite.decisions import capturing, decide, place, refused
+from tracejit.frontend.rewrite.messages import fail_if
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import Spec
 from tracejit.frontend.rewrite.state import NOTHING, Form, Frame, Leaf, promoted, read_only, zeros_like
@@ -24,7 +24,6 @@ from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.indexing import assign
-from tracejit.ops.index_check import check_index
 from tracejit.tracing import Box, Storage, bind, current_trace, new_trace, use_trace
 
 Block = Callable[..., Any]
@@ -122,8 +121,7 @@ class _Choice:
 
     def _fail(self, error: Exception, pred: Any) -> None:
         """Raise a user's exception when the program runs, if `pred` holds then."""
-        number = convert(pred, np.dtype(np.int64))
-        check_index(number, size=1, axis=0, failure=Raise(error))
+        fail_if(pred, error)
 
     def _stage(self, block: Block | None) -> _Branch:
         trace = StageTrace(current_trace(), "branch", eager_constants=True)
@@ -254,17 +252,6 @@ class _Merged:
     def rebuilt(self, values: Any) -> Any:
         leaves = [f.rebuilt(next(values), w) for f, w in zip(self.form.dynamic, self.weak, strict=True)]
         return self.form.rebuilt([read_only(x) if self.alias and x.aval.shape else x for x in leaves])
-
-
-class Raise:
-    """The failure of a check that raises a user's exception."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error: Exception = error.with_traceback(None)
-        self.error.__context__ = None
-
-    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
-        return copy.copy(self.error)
 
 
 def _is_outside(x: Any, frame: Frame) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import TracedIterationError
-from tracejit.frontend.rewrite.branches import Raise
+from tracejit.frontend.rewrite.messages import Raise
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
 from tracejit.ops.index_check import check_index

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import opcode
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -126,8 +128,28 @@ def _repr(x: Box) -> str:
 
 @member("__format__")
 def _format(x: Box, spec: str) -> str:
-    value = extents.known(x.read()) if spec else None
-    return format(value.item() if np.ndim(value) == 0 else value, spec) if value is not None else _repr(x)
+    value = extents.known(x.read()) if spec or not x.aval.shape else None
+    if value is not None and spec:
+        return format(value.item() if np.ndim(value) == 0 else value, spec)
+    if value is not None or x.aval.shape:
+        return _repr(x)
+    number = next(_numbers)
+    _shown[number] = weakref.ref(x), spec
+    if len(_shown) > _REMEMBERED:
+        _shown.pop(next(iter(_shown)), None)
+    return f"Traced<{x.aval}#{number}>"
+
+
+#: The last unknown numbers that were formatted, which messages of exceptions may show: number -> (box, format).
+_shown: dict[int, tuple[weakref.ref[Box], str]] = {}
+_numbers = itertools.count(1)
+_REMEMBERED = 256
+
+
+def shown_number(number: int) -> tuple[Box | None, str]:
+    """The box that was formatted as `Traced<…#number>`, if it is still there, and how."""
+    ref, spec = _shown.get(number, (None, ""))
+    return None if ref is None else ref(), spec
 
 
 @member("__copy__")

@@ -1,0 +1,64 @@
+"""Messages of exceptions that compiled code raises show the values of that call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+
+def checked(x: Any, k: Any) -> Any:
+    if x < 0:
+        raise ValueError(f"negative: {x:.3f}!")
+    if not k < 5:
+        raise AssertionError(f"k is {k}, {k:+d} is too much")
+    for i in range(30):
+        if i > k * 10:
+            raise RuntimeError(f"step {i} of {30}")
+    if x > 50:
+        raise ValueError(f"{x:>12.2e}")
+    return x
+
+
+def test_one_number_is_shown() -> None:
+    compiled = tj.jit(checked)
+    for args in (
+        (-1.5, 1),
+        (1.0, 7),
+        (1.0, 1),
+        (60.0, 3),
+        (-np.inf, 3),
+        (np.float32(-2.1), 3),
+        (np.float64(70), 4),
+    ):
+        with pytest.raises((ValueError, AssertionError, RuntimeError)) as want:
+            checked(*args)
+        with pytest.raises(type(want.value)) as got:
+            compiled(*args)
+        assert str(got.value) == str(want.value)
+    assert compiled(-0.0, 3) == 0 and compiled(2.0, 4) == 2
+
+
+def test_under_other_transformations() -> None:
+    with pytest.raises(ValueError, match=r"negative: -2\.000!"):
+        tj.vmap(tj.jit(checked), (0, None))(np.array([1.0, -2.0, 3.0]), 3)
+    with pytest.raises(ValueError, match=r"negative: -3\.000!"):
+        tj.jit(tj.grad(checked))(-3.0, 3)
+
+
+def test_several_numbers_and_arrays_are_types() -> None:
+    @tj.jit
+    def f(x: Any, y: Any) -> Any:
+        if x.sum() < 0:
+            raise ValueError(f"{x} below {y}")
+        if y > 3:
+            raise ValueError(f"{y} and {y + 1}")
+        return x
+
+    with pytest.raises(ValueError, match=r"^Traced<f64\[2\]> below 1\.0$"):
+        f(-np.ones(2), 1.0)
+    with pytest.raises(ValueError, match=r"^Traced<f64\[\]> and Traced<f64\[\]>$"):
+        f(np.ones(2), 4.0)
