@@ -13,6 +13,7 @@ from typing import Any
 from tracejit.lowering.vecmath.core import (
     at_most,
     bits,
+    by_pairs,
     clamp,
     copysign,
     even_odd,
@@ -81,7 +82,7 @@ def exp_parts(
     rest = r - (top - 1.0)
     if low is not None:
         rest = rest + ((exact - r) + small)
-    return top, fma(k, r * r, polynomial(k, r, "EXP"), rest), i
+    return top, fma(k, r * r, by_pairs(k, r, POLYNOMIALS["EXP"][x.dtype.itemsize]), rest), i
 
 
 def exp_sum(k: Any, x: Any, low: Any = None) -> tuple[Any, Any]:
