@@ -7,9 +7,10 @@ import ctypes
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.lowering.native import call, pointwise
-from tracejit.lowering import cpu
-from tracejit.lowering.compile import MANY_SCALARS, compile_llvm
+from tracejit.lowering import cpu, vecmath
+from tracejit.lowering.compile import MANY_SCALARS, compile_llvm, vector_bits
 from tracejit.lowering.loopbuilder import Builder
 from tracejit.lowering.loopir import I64, Alloc, Block, Const, Copy, Free, Rotate, SetPointer, While
 
@@ -277,6 +278,21 @@ def test_short_rows_vectorise_and_are_not_written_out(n):
     a, b, got = rng.normal(size=(500, n)), rng.normal(size=n), np.empty((500, n))
     call(code, [a, b, got])
     np.testing.assert_array_equal(got, a * b)
+
+
+def test_long_rows_are_not_written_out_either():
+    """LLVM knows their length, and would repeat what it makes of them some twenty times."""
+    code = build(rows(510))
+    assert 1 <= code.optimized_llvm().count("fmul <") <= 4
+    a, b, got = rng.normal(size=(500, 510)), rng.normal(size=510), np.empty((500, 510))
+    call(code, [a, b, got])
+    np.testing.assert_array_equal(got, a * b)
+
+
+def test_what_a_vectorised_loop_leaves_over_is_not_repeated():
+    text = tj.jit(np.exp).lower(np.ones(5000)).as_text("llvm")
+    once = vecmath._function_text("exp", 8, vector_bits(), "").count("llvm.fma.f64")
+    assert text.count("call double @llvm.fma.f64(double %") == once
 
 
 def test_accumulators_of_short_rows_stay_in_registers():

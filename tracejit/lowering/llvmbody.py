@@ -8,7 +8,7 @@ from typing import Any
 
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import vecmath
-from tracejit.lowering.llvmalias import blocks_of
+from tracejit.lowering.llvmalias import blocks_of, walk
 from tracejit.lowering.llvmmemory import Memory
 from tracejit.lowering.llvmscalar import emit_scalar, value
 from tracejit.lowering.loopir import (
@@ -34,6 +34,9 @@ from tracejit.lowering.loopir import (
 from tracejit.lowering.uses import is_written_out, trips
 
 _COPIES, _SHORT = 4, 32  # how often the body of a loop with exits is written, and how long it may be
+_LONG = 256  # iterations of which the vectorised form is not written out
+_NOT_UNROLLED = '!{!"llvm.loop.unroll.disable"}'
+_ROLLED = '!{!"llvm.loop.unroll.runtime.disable"}'
 _VERY_LONG = 64  # iterations of a loop of which there is one copy
 
 
@@ -132,14 +135,29 @@ class Translator(Memory):
         if node.vector and _waits_for_extremes(node):
             hints.append('!{!"llvm.loop.interleave.count", i32 4}')
         if _unrolls_badly(node):
-            hints.append('!{!"llvm.loop.unroll.disable"}')
-            if node.vector:  # once it is vectorised, unrolling may keep accumulators in registers
-                done = module.shared('!{!"llvm.loop.isvectorized", i32 1}')
-                hints.append(f'!{{!"llvm.loop.vectorize.followup_all", {done}}}')
+            hints.append(_NOT_UNROLLED)
+            if node.vector:
+                hints += self._afterwards(node)
         if not hints:
             return ""
         nodes = ", ".join(module.shared(h) for h in hints)
         return f", !llvm.loop {module.node(f'distinct !{{{{self}}, {nodes}}}')}"
+
+    def _afterwards(self, node: For) -> list[str]:
+        """What is to be done with the loops that a vectorised one becomes: over whole vectors, and over the rest."""
+        shared = self.f.module.shared
+        done = shared('!{!"llvm.loop.isvectorized", i32 1}')
+        accumulates = any(isinstance(s, SetSlot) for s in walk(node.body.stmts))
+        if accumulates:  # unrolling may keep them in registers
+            return [f'!{{!"llvm.loop.vectorize.followup_all", {done}}}']
+        # Where LLVM knows how often it runs, it would write out the loop over whole vectors twenty times; where it
+        # does not, the loop over the few that are left over twice.
+        whole = f"{done}, {shared(_NOT_UNROLLED)}" if trips(node) >= _LONG else done
+        rest = f"{done}, {shared(_ROLLED)}"
+        return [
+            f'!{{!"llvm.loop.vectorize.followup_vectorized", {whole}}}',
+            f'!{{!"llvm.loop.vectorize.followup_epilogue", {rest}}}',
+        ]
 
     def while_(self, node: While) -> None:
         f = self.f
