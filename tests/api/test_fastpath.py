@@ -379,3 +379,13 @@ def test_many_signatures(general: list[int]) -> None:
     for n in range(1, 300):  # more layouts than are remembered
         assert f(big[::n]) == 4 * len(big[::n])
     assert f(big[::299]) == 4 * 2 and len(f._fast) <= 256
+
+
+def test_signatures_that_take_turns(general: list[int]) -> None:
+    """Each is fast, and the method of a signature is written once."""
+    f = tj.jit(lambda x: x + 1)
+    xs = [np.arange(float(n)) for n in range(1, 8)]
+    for x in [x for x in xs for _ in range(3)] * 3:
+        np.testing.assert_array_equal(f(x), x + 1)
+    methods = {fast: fast.direct() for fast in f._fast.values()}
+    assert len(methods) == 7 and all(fast.direct() is m for fast, m in methods.items())

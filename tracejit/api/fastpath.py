@@ -20,7 +20,7 @@ For `f(p, x)` with p = {"w": [w0, w1]} that captures an array W, it is
 `native` is the program's shell, which checks types, dtypes, shapes and layouts (`lowering.shell`), and gives MISS as
 well where one is another. What is not met here takes the general way.
 
-The same lines make `call.direct`, which may be the `__call__` of the jitted function itself: its parameters are
+The same lines make `call.direct()`, which may be the `__call__` of the jitted function itself: its parameters are
 those of the call, so that no tuple and no dict are made, and it hands on what it does not know to `missed`:
 
     def __call__(self, a0=ABSENT, a1=ABSENT, /, *more, **others):
@@ -30,6 +30,7 @@ those of the call, so that no tuple and no dict are made, and it hands on what i
 
 from __future__ import annotations
 
+import functools
 import inspect
 import keyword
 import re
@@ -57,8 +58,8 @@ _SCALARS = (bool, int, float, complex, np.generic)
 def fast_call(
     program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], missed: Callable[..., Any]
 ) -> Any:
-    """The function for calls like this one of `args` and `kwargs`; None if there can be none. Its `direct` (or None)
-    is a method; `missed(self, args, kwargs)` takes over the calls that it does not know."""
+    """The function for calls like this one of `args` and `kwargs`; None if there can be none. Its `direct()` is a
+    method for them (or None); `missed(self, args, kwargs)` takes over the calls that it does not know."""
     consts = program.constants()
     if consts is None:
         return None
@@ -77,7 +78,7 @@ def fast_call(
     w.names["native"] = program.compiled(strides).caller(inputs, single)
     w.results(single)
     made = w.function()
-    made.direct = w.direct(call.fun, missed)
+    made.direct = functools.cache(functools.partial(w.direct, call.fun, missed))
     return made
 
 

@@ -80,6 +80,7 @@ class Jitted:
         self._programs: dict[Any, list[Program]] = {}
         self._fast: dict[Any, FastCall] = {}
         self._near: tuple[FastCall, ...] = ()  # the last of them to be used
+        self._own: FastCall | None = None  # that of them which `__call__` is made of
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         return self if obj is None else types.MethodType(self, obj)
@@ -102,9 +103,12 @@ class Jitted:
 
     def _known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.fast and not is_tracing():
-            for fast in self._near:
+            near = self._near
+            for fast in near:
                 out = fast(args, kwargs)
                 if out is not MISS:
+                    if fast is near[0] and fast is not self._own:
+                        self._go_by(fast)
                     return out
         return self._call(args, kwargs)
 
@@ -135,11 +139,12 @@ class Jitted:
                 self._fast.clear()
             self._fast[key] = fast
             self._near = (fast, *self._near)[:NEAR]
-            if fast.direct is not None:
-                self._go_by(fast.direct)
 
-    def _go_by(self, direct: Any) -> None:
-        """Let `direct` be what a call of this function runs: `__call__` of a class of its own."""
+    def _go_by(self, fast: FastCall) -> None:
+        """Let the direct form of `fast` be what a call of this function runs: `__call__` of a class of its own."""
+        self._own, direct = fast, fast.direct()
+        if direct is None:
+            return
         if type(self) is Jitted:
             self.__class__ = type(Jitted.__name__, (Jitted,), {"__call__": direct, "__module__": __name__})
         else:
@@ -227,6 +232,7 @@ class Jitted:
     def _forget_fast(self) -> None:
         self._fast.clear()
         self._near = ()
+        self._own = None
         self.__class__ = Jitted  # type: ignore[assignment]
 
     # -- ahead of time

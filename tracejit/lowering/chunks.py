@@ -62,7 +62,7 @@ class Frame:
 
 def _capture(frame: Frame, body: Translator, chunk: Translator, node: For) -> None:
     """Give the chunk what the loop uses and does not make."""
-    stmts = list(walk([node]))
+    stmts = walk([node])
     made = {r for s in stmts for r in defined(s)}
     for r in dict.fromkeys(r for s in stmts if s is not node for r in operands(s)):
         if r not in made:

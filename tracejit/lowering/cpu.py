@@ -58,7 +58,7 @@ class Host(Target):
     def launch(self, body: Translator, node: For) -> bool:
         inside = Function(body.f.module.part())
         frame = Frame(inside)
-        chunk = Translator(inside, self.program, Chunk(self.program, body, frame))
+        chunk = Translator(inside, self.program, Chunk(self.program, body, frame), body)
         launch(body, chunk, frame, node, _ATTRIBUTES)
         return True
 

@@ -28,12 +28,18 @@ from tracejit.lowering.loopir import (
 _MAX_BUFFERS = 160
 
 
-def walk(stmts: Iterable[Any]) -> Iterator[Any]:
+def walk(stmts: Iterable[Any]) -> list[Any]:
     """Every statement, outer ones first."""
+    found: list[Any] = []
+    _walk(stmts, found)
+    return found
+
+
+def _walk(stmts: Iterable[Any], found: list[Any]) -> None:
     for stmt in stmts:
-        yield stmt
+        found.append(stmt)
         for block in blocks_of(stmt):
-            yield from walk(block.stmts)
+            _walk(block.stmts, found)
 
 
 def accessed(stmts: Iterable[Any]) -> list[Buffer]:
@@ -51,7 +57,7 @@ def accessed(stmts: Iterable[Any]) -> list[Buffer]:
 
 def pointees(program: Program) -> dict[Buffer, set[Buffer]]:
     """What each 'pointer' buffer may point at, following rotations and pointers set to pointers."""
-    stmts = list(walk(program.body.stmts))
+    stmts = walk(program.body.stmts)
     sets = [s for s in stmts if isinstance(s, SetPointer)]
     # buffer -> the pointers whose targets it takes
     takes = [(s.buffer, s.target) for s in sets if s.target.kind == "pointer"]
@@ -73,11 +79,11 @@ def pointees(program: Program) -> dict[Buffer, set[Buffer]]:
 
 
 class Scopes:
-    """The alias metadata of one function."""
+    """The alias metadata of one function; `known` are the `pointees` of the program if they are."""
 
-    def __init__(self, module: Module, program: Program) -> None:
+    def __init__(self, module: Module, program: Program, known: dict[Buffer, set[Buffer]] | None) -> None:
         self.module = module
-        self.pointees = pointees(program)
+        self.pointees = pointees(program) if known is None else known
         self.related = {frozenset(map(id, pair)) for pair in program.may_alias}
         self.group = ""
         self.domain = module.node("distinct !{{self}}")

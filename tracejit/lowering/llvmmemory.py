@@ -97,13 +97,13 @@ class Target:
 
 
 class Memory:
-    """What the statements of one function read, write and call. `finish` is the common exit block."""
+    """What the statements of one function, a part of `outer`, read, write and call. `finish` is its exit block."""
 
-    def __init__(self, f: Function, program: Program, target: Target) -> None:
+    def __init__(self, f: Function, program: Program, target: Target, outer: Memory | None = None) -> None:
         self.f = f
         self.program = program
         self.target = target
-        self.scopes = Scopes(f.module, program)
+        self.scopes = Scopes(f.module, program, outer and outer.scopes.pointees)
         self.bases: dict[Buffer, str] = {}
         self.slots: dict[Slot, str] = {}
         self.params: dict[int, str] = {}

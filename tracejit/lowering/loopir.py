@@ -331,11 +331,14 @@ class Block:
 def blocks_of(stmt: Any) -> tuple[Block, ...]:
     """The blocks nested directly in a statement."""
     kind = type(stmt)
+    if kind not in _NESTED:
+        return ()
     if kind is For:
         return (stmt.body,)
-    if kind is While:
-        return (stmt.head, stmt.body)
-    return (stmt.then, stmt.orelse) if kind is If else ()
+    return (stmt.head, stmt.body) if kind is While else (stmt.then, stmt.orelse)
+
+
+_NESTED = frozenset((For, While, If))
 
 
 @dataclass(frozen=True)

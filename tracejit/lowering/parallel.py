@@ -132,7 +132,7 @@ class _Marker:
 
     def share(self, node: For) -> bool:
         """Whether threads can share a loop; if so, its private buffers are its own from now on."""
-        stmts = list(walk([node]))
+        stmts = walk([node])
         inner = Counter(x for s in stmts for x in places(s))
         whole = {x for x, n in inner.items() if n == self.uses[x]}
         if node.down or any(_needs_caller(s) for s in stmts):
@@ -174,7 +174,7 @@ class _Marker:
 def _least_grain(node: For) -> int:
     """Sums whose loops LLVM writes out may be rounded otherwise in the iterations that are left over when the
     others have been taken together in vectors. Cut at multiples of UNIT, a range leaves the same ones over."""
-    inside = list(walk(node.body.stmts))
+    inside = walk(node.body.stmts)
     sums = any(isinstance(s, Inst) and s.attr == "reassoc" for s in inside)
     loops = any(
         isinstance(s, While) or (isinstance(s, For) and s.vector and not is_written_out(s)) for s in inside
