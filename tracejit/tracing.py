@@ -84,6 +84,7 @@ class _State(threading.local):
 
 _state = _State()
 _root: list[Trace] = []
+STATE, ROOTS = _state, _root  # `STATE.trace is ROOTS[0]` says quickly what `not is_tracing()` says
 
 
 def set_root(trace: Trace) -> None:
@@ -94,11 +95,6 @@ def set_root(trace: Trace) -> None:
 
 def current_trace() -> Any:
     return _state.trace
-
-
-def root_trace() -> tuple[Any, Trace]:
-    """(state, root): `state.trace is root` says what `not is_tracing()` says, for generated code."""
-    return _state, _root[0]
 
 
 def is_tracing() -> bool:

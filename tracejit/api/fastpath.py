@@ -47,7 +47,7 @@ from tracejit.api.signature import Call, is_array_like
 from tracejit.config import config
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.jit import MISS, Input
-from tracejit.tracing import root_trace
+from tracejit.tracing import ROOTS, STATE
 
 _serial = count()
 _ABSENT: Any = object()
@@ -252,8 +252,7 @@ class _Writer:
             given = {k: x for k, x in kwargs.items() if x is not _ABSENT}
             return missed(self, tuple([x for x in args if x is not _ABSENT]), given)
 
-        state, root = root_trace()
-        self.names.update(ABSENT=_ABSENT, state=state, root=root, config=config, missed=miss)
+        self.names.update(ABSENT=_ABSENT, state=STATE, root=ROOTS[0], config=config, missed=miss)
         given = "".join(f"{k}={k}, " for k in self.keywords)
         away = f"missed(self, ({''.join(f'{a}, ' for a in first)}*more,), dict({given}**others))"
         heads = ["self", *(f"{a}=ABSENT" for a in first), "/", "*more"]

@@ -29,9 +29,8 @@ from tracejit.numpy.dispatch import (
     store,
 )
 from tracejit.numpy.eager import by_recipe
-from tracejit.tracing import Box, root_trace, wrap
+from tracejit.tracing import ROOTS, STATE, Box, wrap
 
-_STATE, _ROOT = root_trace()
 #: What NumPy may be given at once where nothing is traced.
 _PLAIN = frozenset((np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, complex, bool))
 #: Integer arithmetic on 0-d values that extents are made of; equal sums are one value (numpy.extents).
@@ -77,7 +76,7 @@ class Ufunc:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
-            if _STATE.trace is _ROOT:
+            if STATE.trace is ROOTS[0]:
                 for a in args:
                     if type(a) not in _PLAIN:
                         break
