@@ -306,6 +306,21 @@ def test_masks_of_lanes_have_no_common_length() -> None:
     same(tj.jit(f)(shared), np.sort(np.stack([X, -X])[:, shared], axis=1))
 
 
+def test_masks_beside_integers() -> None:
+    def f(m: Any, x: Any) -> Any:
+        rows, columns = m.sum(1) > 10 + x[0] * 0, m.sum(0) > 17 + x[0] * 0
+        m = m * 1
+        m[rows, 1] = -1
+        m[rows, columns.argmax()] += m[rows, 0]
+        return m, m[rows, 1].sum(), m[0, columns], m[rows][:, columns], m[np.ix_(rows, columns)], m[rows, [1]]
+
+    same(tj.jit(f)(M, X), f(M, X))
+    with pytest.raises(errors.ShapeError, match="broadcast"):
+        tj.jit(lambda m: m[m[:, 0] > 4, m[0] >= 1])(M)
+    lanes = tj.vmap(lambda x: M[x[:4] > 2, 1].sum())(np.stack([X, X - 1]))
+    assert lanes.tolist() == [M[X[:4] > 2, 1].sum(), M[X[:4] > 3, 1].sum()]
+
+
 def test_other_masks_and_joined_parts_are_refused() -> None:
     with pytest.raises(errors.ShapeError, match="broadcast"):
         tj.jit(lambda x: x[x > 1] + x[x > 2])(X)

@@ -50,6 +50,8 @@ def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
 def getitem(x: Box, index: Any) -> Any:
     """`x[index]`: a view for basic indices, a NumPy-like scalar for integers only, else a new array."""
     shape = x.aval.shape
+    if type(index) is tuple:
+        index = masked.places_of_masks(index)
     if masked.selected_by(index):
         index = masked.as_mask(index, shape)
         found = _selected_again(x, index)
@@ -185,6 +187,8 @@ def setitem(x: Box, index: Any, value: Any) -> None:
     shape = x.aval.shape
     if type(value) in _PYTHON_VALUES:
         value = converted(value, x.aval.dtype)
+    if type(index) is tuple:
+        index = masked.places_of_masks(index)
     if masked.selected_by(index):
         index = masked.as_mask(index, shape)
     if masked.write_in_place(x, index, value, check_depth):

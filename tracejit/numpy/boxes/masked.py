@@ -12,7 +12,7 @@ from tracejit import ops
 from tracejit.errors import MaskCountError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masks import mask_of, same_value, spread
-from tracejit.numpy.boxes.selected import Selected, boxed, selection, widened
+from tracejit.numpy.boxes.selected import Selected, boxed, nonzero, selection, widened
 from tracejit.numpy.dispatch import cast, dtype_of, raw, shape_of
 from tracejit.tracing import Box, current_trace, wrap
 
@@ -88,6 +88,27 @@ def as_mask(index: Any, shape: Any) -> Any:
         s is not None and s.along == n and s.like(found) for n, s in enumerate(used)
     )
     return wrap(found.mask.value) if whole and shape[: len(mask)] == mask else index
+
+
+def places_of_masks(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index with traced masks as the integers where they hold, if there are other integers (or masks)."""
+    traced = [_is_traced_mask(e) for e in index]
+    integers = [
+        t or isinstance(e, (int, np.integer, list, np.ndarray)) or type(e) is Box
+        for t, e in zip(traced, index, strict=True)
+    ]
+    if sum(integers) < 2 or not any(traced):
+        return index
+    out: list[Any] = []
+    for t, e in zip(traced, index, strict=True):
+        out += nonzero(raw(e)) if t else [e]
+    return tuple(out)
+
+
+def _is_traced_mask(e: Any) -> bool:
+    if type(e) is not Box or e.aval.dtype.kind != "b" or not e.aval.shape:
+        return False
+    return selection(e) is None and extents.known(e.read()) is None
 
 
 def indices(index: Any) -> tuple[Selected, Any] | None:

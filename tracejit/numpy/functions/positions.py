@@ -11,12 +11,12 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import cast, creates, dtype_of, implements, raw
 from tracejit.numpy.functions.searching import unravel
 from tracejit.numpy.functions.shaping import box_of
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import wrap
 
 _I64 = dtypes.int64
 
@@ -154,13 +154,6 @@ def ix_(*args: Any) -> tuple[Any, ...]:
         if v.ndim != 1:
             raise ArgumentError(name="ix_", problem="cross index must be 1 dimensional")
         if v.dtype.kind == "b":
-            v = box_of(np.nonzero(np.asarray(_known_mask(v)))[0])
+            (v,) = map(box_of, NP[np.nonzero](v))
         out.append(wrap(ops.shape.expand_dims(raw(v), tuple(k for k in range(len(args)) if k != n))))
     return tuple(out)
-
-
-def _known_mask(v: Box) -> Any:
-    value = extents.known(raw(v))
-    if value is None or isinstance(value, Value):
-        raise ArgumentError(name="ix_", problem="a traced mask has no known number of places; give integers")
-    return value
