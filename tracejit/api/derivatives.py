@@ -258,7 +258,7 @@ def value_and_grad(
         _check_scalar(f, flat, outs, holomorphic)
         one = aval_of(outs[0]).dtype.type(1)
         cts = input_cotangents(ins, tape, [one])
-        held = tape.held()
+        held = tape.held() if any(type(c) is np.ndarray for c in cts) else ()
         grads = tree.unflatten(ins.structure, [_materialize(c, held) for c in cts])
         value = plain(outs[0])
         result = (value, strip_aux(flat.aux, trace)) if has_aux else value

@@ -83,13 +83,10 @@ class Tape:
 
     def held(self) -> set[int]:
         """The ids of the arrays that the program refers to."""
-        found: set[int] = set()
-        for e in (*self.prologue, *self.entries):
-            if type(e) is Application:
-                found.update(map(id, e[3:]))
-            else:
-                found.update([id(a.value) for a in e.invars if type(a) is Residual])
-        found.update([id(o.value) for o in self.outs if type(o) is Residual])
+        found = {id(x) for e in self.entries if type(e) is Application for x in e[3:]}
+        eqns = [e for e in (*self.prologue, *self.entries) if type(e) is not Application]
+        found.update(id(a.value) for e in eqns for a in e.invars if type(a) is Residual)
+        found.update(id(o.value) for o in self.outs if type(o) is Residual)
         return found
 
     def residuals(self) -> list[Any]:
