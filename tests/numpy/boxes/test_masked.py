@@ -341,6 +341,20 @@ def test_leaks_are_found_without_moving_anything() -> None:
         assert tj.grad(lambda x: (x * x).sum())(X).tolist() == (2 * X).tolist()
 
 
+def test_nothing_happens_where_a_mask_does_not_hold() -> None:
+    """What is not selected neither raises nor warns, whatever the selected elements go through."""
+    k = np.arange(6)
+    powers = lambda k: (2 ** (k[k > 2] - 3)).sum()
+    assert tj.jit(powers)(k) == powers(k) and tj.vmap(powers)(k[None]).tolist() == [powers(k)]
+    places = lambda k: Y[k[(k > 2) & (k < 5)] * 2 - 6].sum()
+    assert tj.jit(places)(k) == places(k)
+    logs = lambda x: np.log(x[x > 2] - 1).sum() + (1 / (x[x > 2] - 1)).sum()
+    with tj.config.override(debug_nans=True, debug_infs=True):
+        assert np.isclose(tj.jit(logs)(X), logs(X))
+    assert np.allclose(tj.vmap(logs)(np.stack([X, X])), logs(X))  # NumPy's warnings are errors here
+    np.testing.assert_allclose(tj.jit(tj.grad(logs))(X), slopes(logs, X), rtol=1e-6, atol=1e-6)
+
+
 def test_nothing_is_compacted_that_is_reduced() -> None:
     jaxpr = str(tj.make_jaxpr(lambda x: (np.exp(x[x > 2]) * Y[x > 2]).sum())(X))
     assert "scatter" not in jaxpr and "gather" not in jaxpr

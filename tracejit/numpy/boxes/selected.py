@@ -29,11 +29,12 @@ class Selected(Storage):
     they come from `np.nonzero`. `value` compacts.
     """
 
-    __slots__ = ("_value", "along", "first", "full", "mask")
+    __slots__ = ("_value", "along", "first", "full", "is_safe", "mask")
 
     def __init__(self, full: Any, first: int, mask: Mask, along: int | None = None) -> None:
         super().__init__(None, current_trace())
         self.full, self.first, self.mask, self.along = full, first, mask, along
+        self.is_safe = False
 
     @property
     def value(self) -> Any:  # type: ignore[override]
@@ -63,7 +64,7 @@ class Selected(Storage):
         """Write all elements, which lie in place in the raw array `full`."""
         full = cast(full, dtype_of(self.full))
         self.value = None
-        self.full = full
+        self.full, self.is_safe = full, False
         self.cache.clear()
         self.version += 1
 
@@ -84,6 +85,10 @@ class Selected(Storage):
         """`full` with `value` where the mask does not hold."""
         return ops.compare.select(self.where(), self.full, dtype_of(self.full).type(value))
 
+    def safe(self) -> Any:
+        """`full` with ones elsewhere, where functions are defined: nothing raises there, warns or is NaN."""
+        return self.full if self.is_safe else self.filled(1)
+
     def like(self, other: Selected | None) -> bool:
         """Whether the other selection is by the same mask over the same dimensions."""
         return (
@@ -103,14 +108,15 @@ def boxed(full: Any, first: int, mask: Mask, along: int | None = None) -> Box:
 
 
 def select(part: Any, first: int, value: Any) -> Box:
-    """`part[:, …, value]` for a raw boolean value over the dimensions `first` …; it is 1 elsewhere,
-    so that functions and their derivatives are defined there."""
+    """`part[:, …, value]` for a raw boolean value over the dimensions `first` …"""
     shape, mask = shape_of(value), mask_of(value)
     if 0 in shape:
         old = shape_of(part)
         return box(ops.shape.reshape(part, shape=(*old[:first], 0, *old[first + len(shape) :])))
     wide = spread(value, first, shape_of(part))
-    return boxed(ops.compare.select(wide, part, dtype_of(part).type(1)), first, mask)
+    out = boxed(ops.compare.select(wide, part, dtype_of(part).type(1)), first, mask)
+    out.storage.is_safe = True  # type: ignore[attr-defined]
+    return out
 
 
 def nonzero(value: Any) -> tuple[Box, ...]:
@@ -158,7 +164,7 @@ def _operand(x: Any, s: Selected) -> Any:
     """A value as an operand beside `s.full`; None if it does not fit without moving elements."""
     own = selection(x)
     if own is not None:
-        return wrap(own.full) if s.like(own) else None
+        return wrap(own.safe()) if s.like(own) else None
     if type(x) not in (Box, np.ndarray, list, tuple):
         return x
     value = raw(x)
