@@ -133,6 +133,17 @@ def test_numpys_own_python_code_gets_plain_arrays() -> None:
     assert tj.jvp(lambda x: f(x, 1), (2.0,), (1.0,)) == (want, np.median(TABLE))
 
 
+def test_parts_of_nothing_are_written_into() -> None:
+    def f(x: Any) -> Any:
+        view = np.expand_dims(TABLE, 0)
+        view[1:] -= TABLE
+        TABLE[4:, 1] *= 2.0
+        return x * view.sum()
+
+    want = TABLE.sum()
+    assert tj.grad(f)(1.0) == TABLE.sum() == want
+
+
 def test_refusals_that_numpy_wraps_are_shown_themselves() -> None:
     def body(i: Any, c: Any) -> Any:
         (TABLE * 2)[0, 0] = c  # computed by NumPy: a real array

@@ -54,8 +54,8 @@ def _method(name: str) -> Any:
     @functools.wraps(method)
     def call(self: SeenArray, *args: Any, **kwargs: Any) -> Any:
         result = method(self, *args, **kwargs)
-        if not isinstance(result, SeenArray) or np.may_share_memory(self, result):
-            return result
+        if not isinstance(result, SeenArray) or not result.size or np.may_share_memory(self, result):
+            return result  # a view; one of nothing shares no memory
         return self.copied(result.plain)
 
     return call
