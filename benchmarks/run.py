@@ -49,8 +49,15 @@ class Run:
         self.peers, self.efforts = peers, QUICK if quick else FULL
 
     def measure(self, sizes: set[str], dtypes: set[str], only: re.Pattern[str]) -> Results:
-        """The rows of these sizes and dtypes whose label `only` finds."""
+        """The rows of these sizes and dtypes whose label `only` finds. Ctrl-C ends it with what was measured."""
         results = Results()
+        try:
+            self._fill(results, sizes, dtypes, only)
+        except KeyboardInterrupt:
+            print("interrupted: the tables have what was measured until now", file=sys.stderr)
+        return results
+
+    def _fill(self, results: Results, sizes: set[str], dtypes: set[str], only: re.Pattern[str]) -> None:
         every: list[AnyCase] = [c for w in workloads.load() for c in w.cases(sizes, dtypes)]
         every += compiling.cases(sizes, dtypes)
         every += [c for c in processes.CASES if c.size in sizes and c.dtype in dtypes]
@@ -66,7 +73,6 @@ class Run:
             for case in memory.cases(dtypes):
                 if only.search(f"memory {case.label}"):
                     results.memory.append(memory.measure(case, self.peers))
-        return results
 
     def _row(self, case: AnyCase) -> timing.Row:
         if isinstance(case, processes.ProcessCase):

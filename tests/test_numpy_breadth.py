@@ -140,6 +140,9 @@ def test_under_vmap(c: Call) -> None:
     if c.known:
         with pytest.raises(TracejitError):
             tj.vmap(c.fn)(*stacked)
+        if c.compiled:
+            compare(tj.jit(c.fn)(*fresh(c.args)), numpys(c), c.rtol)
+            return
         with pytest.raises(TracejitError):
             tj.jit(c.fn)(*fresh(c.args))
         return

@@ -36,7 +36,7 @@ def test_max_keeps_pythons_rules() -> None:
 
 def test_max_whose_dtype_is_not_known_is_refused() -> None:
     with pytest.raises(TracerBoolError):
-        tj.jit(lambda n: max(n, 0.5))(3)
+        tj.jit(lambda n: max(n, 0.5))(np.int64(3))
     with pytest.raises(ValueError, match="ambiguous"):
         tj.jit(lambda x: max(x, 0.0))(np.ones(3))
 

@@ -748,6 +748,19 @@ def lengths_of_slices(x, n):
     return len(x[:n]), x[:n].sum()
 
 
+@case((X, 2), (X, 0), (X, 1))
+def two_names_of_one_array_and_a_loop(x, n):
+    a = x * 1
+    b = a
+    for _ in range(n):
+        a += 1
+        a = a * 2
+    for _ in range(7):
+        a += 1
+        a = a * 0.5
+    return a, b
+
+
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_jit_does_what_python_does(name):
     f, calls = CASES[name]
@@ -772,3 +785,18 @@ def test_builtins_of_long_arrays(f):
     np.testing.assert_array_equal(tj.jit(f)(x), f(x))
     np.testing.assert_array_equal(tj.jit(f)(x[2:]), f(x[2:]))
     assert len(tj.jit(f).lower(np.ones(1000)).jaxpr.eqns) < 9
+
+
+def test_two_names_of_one_array_and_a_branch():
+    """Whether they are still one array afterwards is not known: nothing is written into it."""
+
+    def f(x, c):
+        a = x * 1
+        b = a
+        if c > 0:
+            a = a * 2
+        a[0] += 1
+        return a, b
+
+    with pytest.raises(ValueError, match="read-only"):
+        tj.jit(f)(X, 1.0)

@@ -30,7 +30,7 @@ POLY = np.array([2.0, -3.0, 1.0, 0.5])
 class Call:
     """`fn(*args)` with NumPy's result; under jit and vmap too, unless it needs known values.
 
-    `grad`: derivatives are compared with differences. `known`: jit and vmap must refuse it.
+    `grad`: derivatives are compared with differences. `known`: vmap must refuse it, and jit, unless `compiled`.
     `vmap`: it may be mapped over all arguments. `rtol`: how near NumPy's values the results are.
     """
 
@@ -38,12 +38,18 @@ class Call:
     args: tuple[Any, ...]
     grad: bool = True
     known: bool = False
+    compiled: bool = False
     vmap: bool = True
     rtol: float = 1e-12
 
 
 def call(fn: Callable[..., Any], *args: Any, **options: Any) -> Call:
     return Call(fn, args, **options)
+
+
+def selected(fn: Callable[..., Any], *args: Any, **options: Any) -> Call:
+    """A call whose result has as many elements as a mask selects: the same for all lanes of a vmap it is not."""
+    return Call(fn, args, known=True, compiled=True, **options)
 
 
 def known(fn: Callable[..., Any], *args: Any, **options: Any) -> Call:
@@ -399,11 +405,11 @@ CALLS: dict[str, list[Call]] = {
     ],
     "compress": [
         call(lambda x: np.compress([True, False, True], x, axis=0), A),
-        known(lambda x: np.compress(x > 0.5, x), V),
+        selected(lambda x: np.compress(x > 0.5, x), V),
     ],
-    "extract": [known(lambda x: np.extract(x > 0, x), A)],
+    "extract": [selected(lambda x: np.extract(x > 0, x), A)],
     "select": [call(lambda x: np.select([x > 0.3, x < -0.3], [x * 2, x**2], 0.5), A)],
-    "where": [call(lambda x, y: np.where(x > 0, x, y), A, B), known(lambda x: np.where(x > 0), A)],
+    "where": [call(lambda x, y: np.where(x > 0, x, y), A, B), selected(lambda x: np.where(x > 0), A)],
     "piecewise": [
         call(lambda x: np.piecewise(x, [x < 0, x > 0.4], [-1.0, lambda v: v * 3, lambda v: v**2]), A),
         call(lambda x: np.piecewise(x, x > 0.5, [lambda v: v * 2]), V),
@@ -486,9 +492,9 @@ CALLS: dict[str, list[Call]] = {
         call(lambda x, b: np.digitize(x, np.sort(b)[::-1]), A, V),
     ],
     "isin": [call(lambda i: np.isin(i, [1, 2, 7]), I), call(lambda x: np.isin(x, x[:2], invert=True), V)],
-    "nonzero": [known(lambda x: np.nonzero(x > 0), A)],
-    "flatnonzero": [known(lambda x: np.flatnonzero(x > 0), A)],
-    "argwhere": [known(lambda x: np.argwhere(x > 0), A)],
+    "nonzero": [selected(lambda x: np.nonzero(x > 0), A)],
+    "flatnonzero": [selected(lambda x: np.flatnonzero(x > 0), A)],
+    "argwhere": [selected(lambda x: np.argwhere(x > 0), A)],
     "unique": [
         known(lambda i: np.unique(i, return_index=True, return_inverse=True, return_counts=True), I),
         known(lambda x: np.unique(x), A),
@@ -682,7 +688,7 @@ METHODS: dict[str, list[Call]] = {
     ],
     "compress": [
         call(lambda x: x.compress([True, False, True], 0), A),
-        known(lambda x: x.compress(x > 0.5), V),
+        selected(lambda x: x.compress(x > 0.5), V),
     ],
     "conj": [call(lambda x: x.conj(), Z, grad=False), call(lambda x: x.conj(), A)],
     "conjugate": [call(lambda x: x.conjugate(), Z, grad=False)],
@@ -724,7 +730,7 @@ METHODS: dict[str, list[Call]] = {
     "min": [call(lambda x: x.min(0), A)],
     "nbytes": [call(lambda x: x * x.nbytes, A)],
     "ndim": [call(lambda x: x * x.ndim, T)],
-    "nonzero": [known(lambda x: (x > 0).nonzero(), A)],
+    "nonzero": [selected(lambda x: (x > 0).nonzero(), A)],
     "partition": [call(lambda x: np.sort(_then(x, lambda y: y.partition(2))), A)],
     "prod": [call(lambda x: x.prod(1), A), call(lambda x: x.prod(), J, grad=False)],
     "put": [call(lambda x: _then(x, lambda y: y.put([0, 7, -1], [1.0, 2.0])), A)],
