@@ -1,7 +1,7 @@
 # make demo     the main job on real data
 # make test     lint, types and the test suite
 # make test-all the same with the exhaustive sweeps
-# make bench    beside JAX, autograd, Numba and NumPy, in an environment of its own; BENCH_ARGS=--quick: ten minutes
+# make bench    beside JAX, autograd, Numba and NumPy, in an environment of its own; BENCH_ARGS=--quick: two minutes
 # make format   let ruff fix what it can
 #
 # Each makes the virtual environment first, if it is not there. PYTHON chooses the interpreter.

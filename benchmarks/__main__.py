@@ -42,7 +42,11 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="middle sizes, float64, few rounds: ten minutes")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="every third row of middle size, float64, few rounds: two minutes",
+    )
     parser.add_argument("--only", default="", help="regular expression on workload names")
     parser.add_argument("--sizes", help="small,middle,large")
     parser.add_argument("--dtypes", help="f8,f4")
