@@ -108,3 +108,25 @@ def test_types() -> None:
         sort.sort_op.type(x, Aval((2, 3), F64), axis=0, num_keys=1, stable=True)
     with pytest.raises(errors.TypeRuleError, match="2 keys"):
         sort.sort_op.type(x, axis=0, num_keys=2, stable=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+@pytest.mark.parametrize("shape", [(0,), (1,), (2,), (9,), (10,), (11,), (9, 40), (70, 5), (3, 0), (2, 7, 3)])
+def test_few_elements(shape: tuple[int, ...], dtype: Any) -> None:
+    """Sorted by exchanges up to ten, else by NumPy: the same, zeros in their order and NaN last."""
+    rng = np.random.default_rng(len(shape))
+    x = (3 * rng.normal(size=shape)).astype(dtype)
+    if dtype in (np.float32, np.float64):
+        flat = x.reshape(-1)
+        flat[::4], flat[1::5], flat[2::5], flat[3::7] = np.nan, 0.0, -0.0, np.inf
+    for axis in range(len(shape)):
+        got = tj.jit(lambda x, axis=axis: np.sort(x, axis=axis, stable=True))(x)
+        want = np.sort(x, axis=axis, stable=True)
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(want[want == 0]))
+        assert got.dtype == want.dtype
+
+
+def test_few_elements_are_sorted_without_a_call() -> None:
+    assert not tj.jit(np.sort).lower(np.ones(9)).compile().callbacks()
+    assert tj.jit(np.sort).lower(np.ones(11)).compile().callbacks()

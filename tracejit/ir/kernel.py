@@ -156,10 +156,11 @@ class Composite(Opaque):
 
     `fn` is given and gives raw values of the staging trace. The jit interpreter puts what it binds in
     the equation's place before the passes run, so it fuses like everything else. Where `fn` gives None
-    (for these shapes or dtypes), the op runs opaquely.
+    (for these shapes or dtypes), the op runs opaquely, by `into` as a `Filling` does, if there is one.
     """
 
     fn: Callable[..., Any]
+    into: Callable[..., bool] | None = None
 
 
 @dataclass(frozen=True)

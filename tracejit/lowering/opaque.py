@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Var
-from tracejit.ir.kernel import Filling
+from tracejit.ir.kernel import Composite, Filling
 from tracejit.lowering.access import Scalar, Stored
 from tracejit.lowering.lowered import Callback, Spec
 
@@ -76,7 +76,7 @@ def _bounds(avals: list[Aval]) -> list[tuple[int, ...]]:
 
 def _runner(eqn: Eqn) -> Callable[[list[Any], list[Any]], None]:
     op, params = eqn.op, eqn.params
-    into = op.kernel.into if isinstance(op.kernel, Filling) else None
+    into = op.kernel.into if isinstance(op.kernel, (Composite, Filling)) else None
 
     def run(ins: list[Any], outs: list[Any]) -> None:
         if into is not None and into(*outs, *ins, **params):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
-from tracejit.ir.kernel import Filling, Opaque
+from tracejit.ir.kernel import Composite, Opaque
 from tracejit.ir.primitive import (
     FROM_JVP,
     NO_BOUNDS,
@@ -23,6 +24,7 @@ from tracejit.ir.primitive import (
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.dims import check_axes, dims_of, normalize_axis
 from tracejit.ops.helpers import shift_axes, to_batch_axis
+from tracejit.ops.values import dtype_of
 from tracejit.tracing import bind
 
 _I64 = np.dtype(np.int64)
@@ -63,6 +65,45 @@ def _sort_into(*arrays: Any, axis: int, num_keys: int, stable: bool) -> bool:
     out[...] = x
     out.sort(axis, stable=stable)
     return True
+
+
+#: Up to this many elements are sorted by exchanges in native code: a call into NumPy takes longer.
+_FEW = 10
+#: Of more rows than this NumPy sorts each faster than the call takes.
+_ROWS = 64
+
+
+def _sort_few(*xs: Any, axis: int, num_keys: int, stable: bool) -> list[Any] | None:
+    """Exchanges of neighbours, as insertion sort does them: equal elements keep their order."""
+    x = xs[0]
+    dtype, dims = dtype_of(x), dims_of(x)
+    if len(xs) > 1 or any(isinstance(d, Dim) for d in dims) or not 1 < dims[axis] <= _FEW:
+        return None
+    if (dtype.kind, dtype.itemsize) not in _EXCHANGED:
+        return None
+    shape: list[int] = list(dims)
+    n, parts = shape[axis], []
+    if axis == len(shape) - 1 and math.prod(shape) > _ROWS * n:
+        return None
+    for k in range(n):
+        start, limit = [0] * len(shape), shape.copy()
+        start[axis], limit[axis] = k, k + 1
+        parts.append(ops.slices.slice(x, start_indices=start, limit_indices=limit))
+    for last in range(1, n):
+        for k in range(last, 0, -1):
+            parts[k - 1 : k + 1] = _in_order(parts[k - 1], parts[k])
+    return [ops.concat.concatenate(*parts, dimension=axis)]
+
+
+_EXCHANGED = {("f", 4), ("f", 8), *((kind, size) for kind in "iu" for size in (1, 2, 4, 8))}
+
+
+def _in_order(x: Any, y: Any) -> tuple[Any, Any]:
+    """The two, the smaller one first, NaN last."""
+    swap = ops.compare.not_(ops.compare.le(x, y))
+    if dtype_of(x).kind == "f":
+        swap = ops.compare.and_(swap, ops.compare.eq(y, y))
+    return ops.compare.select(swap, y, x), ops.compare.select(swap, x, y)
 
 
 def _sort_jvp(primals: Any, tangents: Any, *, axis: int, num_keys: int, stable: bool) -> tuple[Any, Any]:
@@ -109,7 +150,7 @@ sort_op = Op(
     simplify=NO_IDENTITIES,
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
-    kernel=Filling(_sort_into),
+    kernel=Composite(_sort_few, _sort_into),
 )
 
 
