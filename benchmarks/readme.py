@@ -34,7 +34,8 @@ def block(data: dict[str, Any]) -> str:
     threads = "one thread" if env["threads"] == 1 else f"{env['threads']} threads"
     lines = [
         f"{env['date']}, {env['processor']}, {threads}, {kinds}, sizes: {sizes}; {versions}. "
-        "A peer's time over ours, geometric means (above 1, we are faster):",
+        "A peer's time over ours, geometric means (above 1, we are faster)"
+        + ("; JAX's loops are the programs as `fori_loop` with `.at`:" if "jax loops" in peers else ":"),
         "",
         "| | rows | best peer | " + " | ".join(NAMES[p] for p in peers) + " |",
         "|---|---:|---:|" + "---:|" * len(peers),

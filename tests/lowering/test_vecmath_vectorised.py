@@ -13,7 +13,7 @@ import pytest
 from benchmarks.accuracy.bounds import ROWS
 from tests.lowering.native import call, pointwise
 from tracejit.lowering import compile, cpu
-from tracejit.lowering.vecmath import FUNCTIONS, library, library_text
+from tracejit.lowering.vecmath import FUNCTIONS, definitions, library
 
 #: name -> (triple, processor, bits, a packed multiply-add on whole vectors, what takes vectors apart)
 _X86 = r"\bv(pextr|pinsr|extractp|insertps|cvtsi2s|cvttsd|divs|sqrts|fmadd\d+s|muls|adds)[a-z]*\s"
@@ -68,7 +68,7 @@ def test_main_loops_are_packed(monkeypatch: Any, target: str, name: str) -> None
         text = cpu.emit(pointwise(lambda k, *xs: k.math(name, *xs), [dtype] * FUNCTIONS[name][1], dtype))
         assembly = other.emit_assembly(compile._optimized(text))
         for needed in library.needed(text):  # a long function is there, out of line
-            assembly += other.emit_assembly(compile._optimized(library_text(needed)))
+            assembly += other.emit_assembly(compile._optimized(definitions(needed)))
         called = set(re.findall(r"^\s+(?:callq?|bl)\s+\"?([\w.@]+)", assembly, re.MULTILINE))
         assert all(c.startswith("tj.") for c in called), called
         main = max(blocks(assembly), key=lambda b: count(packed, b))

@@ -188,7 +188,7 @@ def _load(object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]
 @functools.cache
 def _library(needed: library.Library) -> Code:
     """Functions that programs are linked with. They stay loaded."""
-    return compile_llvm(vecmath.library_text(needed))
+    return compile_llvm(vecmath.definitions(needed))
 
 
 @functools.cache

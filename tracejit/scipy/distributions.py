@@ -23,15 +23,12 @@ PART = Part("scipy.stats", scipy_stats)
 NAMES: dict[str, Distribution] = {}
 
 
-class Distribution:
-    """A distribution of scipy.stats. Methods without a formula here, such as `fit`, are SciPy's."""
+class Named:
+    """A distribution of scipy.stats, by its name there. Called, it is SciPy's frozen one."""
 
-    def __init__(self, name: str, shapes: int, support: tuple[float, float], **formulas: Formula) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.shapes = shapes
-        self.support = support
-        self.formulas = formulas
-        NAMES[name] = PART.names[name] = self
+        PART.names[name] = self
 
     def __repr__(self) -> str:
         return f"<tracejit distribution {self.name!r}>"
@@ -43,6 +40,17 @@ class Distribution:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.theirs(*args, **kwargs)
+
+
+class Distribution(Named):
+    """A distribution of numbers. Methods without a formula here, such as `fit`, are SciPy's."""
+
+    def __init__(self, name: str, shapes: int, support: tuple[float, float], **formulas: Formula) -> None:
+        super().__init__(name)
+        self.shapes = shapes
+        self.support = support
+        self.formulas = formulas
+        NAMES[name] = self
 
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):

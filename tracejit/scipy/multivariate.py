@@ -9,31 +9,18 @@ from typing import Any
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
 from tracejit.numpy.dispatch import has_box, plain, raw
-from tracejit.ops._lazy import scipy_stats
 from tracejit.scipy import linalg
 from tracejit.scipy import special as sp
-from tracejit.scipy.distributions import PART
+from tracejit.scipy.distributions import Named
 from tracejit.tracing import wrap
 
 
-class VectorDistribution:
-    """A distribution of scipy.stats with a logarithm of its density; other methods are SciPy's."""
+class VectorDistribution(Named):
+    """A distribution of vectors with a logarithm of its density; other methods are SciPy's."""
 
     def __init__(self, name: str, logpdf: Callable[..., Any]) -> None:
-        self.name = name
+        super().__init__(name)
         self.formula = logpdf
-        PART.names[name] = self
-
-    def __repr__(self) -> str:
-        return f"<tracejit distribution {self.name!r}>"
-
-    @property
-    def theirs(self) -> Any:
-        """SciPy's."""
-        return getattr(scipy_stats(), self.name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.theirs(*args, **kwargs)
 
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):

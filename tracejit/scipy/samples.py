@@ -75,7 +75,7 @@ def kurtosis(
     return _kept(out - 3 if fisher else out, x, axis, keepdims)
 
 
-def _mean(name: str, x: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
+def _mean(x: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
     if weights is not None:
         return tnp.average(x, axis=axis, weights=weights, keepdims=keepdims)
     return x.mean(axis=axis, keepdims=keepdims)
@@ -89,7 +89,7 @@ def gmean(
     """The geometric mean."""
     x = _sample("gmean", a, nan_policy)
     x = x if dtype is None else x.astype(dtype)
-    return tnp.exp(_mean("gmean", tnp.log(x), axis, weights, keepdims))
+    return tnp.exp(_mean(tnp.log(x), axis, weights, keepdims))
 
 
 @PART.function
@@ -100,7 +100,7 @@ def hmean(
     """The harmonic mean."""
     x = _sample("hmean", a, nan_policy)
     x = x if dtype is None else x.astype(dtype)
-    return 1 / _mean("hmean", 1 / x, axis, weights, keepdims)
+    return 1 / _mean(1 / x, axis, weights, keepdims)
 
 
 @PART.function

@@ -169,7 +169,7 @@ def _define_rare(module: Module, name: str, size: int) -> None:
                 _define_rare(module, needed, width)
 
 
-def library_text(needed: library.Library) -> str:
+def definitions(needed: library.Library) -> str:
     """The module of functions that code calls out of line."""
     name, size, bits = needed.name, needed.size, needed.bits
     module = Module(vector_bits=bits)

@@ -2,7 +2,7 @@
 
 Those for rare arguments and those that `outline` keeps out of line are the same in every program, and take
 longer to compile than most programs' own loops. A program declares what it calls; `compile` finds the names in
-its text, and makes or loads the modules that define them (`vecmath.library_text`).
+its text, and makes or loads the modules that define them (`vecmath.definitions`).
 """
 
 from __future__ import annotations
