@@ -20,7 +20,7 @@ from typing import Any
 
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
-from tracejit.lowering import cache, vecmath
+from tracejit.lowering import cache, halves, vecmath
 from tracejit.lowering._lazy import llvm, llvmlite
 from tracejit.lowering.vecmath import library
 from tracejit.tracing import LOCK
@@ -48,7 +48,10 @@ class Code:
         self.text = text
         self.object_bytes = object_bytes
         needed = {_library(key): names for key, names in library.needed(text).items()}
-        self._keep = _load(object_bytes, exports := _EXPORTED.findall(text), needed)
+        exports = _EXPORTED.findall(text)
+        if " half" in text and (called := [n for n in halves.called(object_bytes) if n not in exports]):
+            needed[_half_conversions()] = called
+        self._keep = _load(object_bytes, exports, needed)
         self.symbols: dict[str, int] = {name: self._keep[0][name] for name in exports}
         self.address = self.symbols.get("entry", 0)
         if imports:
@@ -189,6 +192,11 @@ def _load(object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]
 def _library(needed: library.Library) -> Code:
     """Functions that programs are linked with. They stay loaded."""
     return compile_llvm(vecmath.definitions(needed))
+
+
+@functools.cache
+def _half_conversions() -> Code:
+    return compile_llvm(halves.definitions())
 
 
 @functools.cache
