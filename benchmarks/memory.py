@@ -102,6 +102,7 @@ def _measured(peer: Peer, case: Case) -> dict[str, Any]:
     if peer.name == "tracejit":
         said = _said(peer, case, args)
         importlib.import_module("tracejit.lowering.arena").ARENA.clear()
+        importlib.import_module("tracejit.lowering.pool").clear()
     return {"peak": _growth(run), "said": said}
 
 

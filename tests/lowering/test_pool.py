@@ -14,6 +14,7 @@ from tracejit.lowering import pool
 
 
 def blocks() -> Any:
+    pool.clear()
     return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(pool.address())
 
 

@@ -17,7 +17,7 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Unsupported
-from tracejit.lowering import cache, cpu, cuda, fuse, loopprint, runtime, shell
+from tracejit.lowering import cache, cpu, cuda, fuse, loopprint, pool, runtime, shell
 from tracejit.lowering import compile as machine
 from tracejit.lowering.arena import ARENA
 from tracejit.passes import pipeline
@@ -187,6 +187,7 @@ def scalar(a: np.ndarray) -> Any:
 def forget() -> None:
     """Drop the machine code and scratch memory that this module and `lowering` keep. What is on disk stays."""
     ARENA.clear()
+    pool.clear()
     with LOCK:
         _layouts.clear()
         machine.forget()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.lowering import results
 from tracejit.lowering.compile import compile_llvm
 from tracejit.lowering.llvmmemory import STATUS_WORDS
 from tracejit.lowering.shell_text import TEXT
@@ -60,10 +62,13 @@ _ANY, _CHECKED, _INSIDE, _INTEGER, _BOOLEAN = range(5)  # kinds of arguments
 _FRESH, _GIVEN, _SCALAR = range(3)  # kinds of outputs
 
 #: Functions of Python's and NumPy's C interfaces, in the order of the shell's table.
-_API = ("incref", "decref", "as_long", "true", "bytes", "call", "tuple", "save", "restore", "empty", "scalar")
+_API = ("incref", "decref", "as_long", "true", "bytes", "call", "tuple", "save", "restore", "empty", "scalar",
+        "current", "set", "usual")  # fmt: skip
 _SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyLong_AsLongLongAndOverflow", "", "PyBytes_FromStringAndSize",
             "PyObject_CallOneArg", "PyTuple_New", "PyEval_SaveThread", "PyEval_RestoreThread")  # fmt: skip
-_NUMPY = (184, 60)  # PyArray_Empty, PyArray_Scalar: places in NumPy's table, which are part of its ABI
+#: PyArray_Empty, PyArray_Scalar, PyDataMem_GetHandler, PyDataMem_SetHandler: places in NumPy's table, which are part
+#: of its ABI. The last one has the address of a variable, the usual handler.
+_NUMPY = (184, 60, 305, 304, 306)
 
 #: Scalars whose value lies right behind the header.
 INSIDE_TYPES: frozenset[type] = frozenset((float, complex, *(np.dtype(c).type for c in "?bhilqBHILQefdFD")))
@@ -155,7 +160,9 @@ class Output:
         kind = _GIVEN if self.given is not None else _FRESH if self.shape else _SCALAR
         keep.append(self.dtype)
         shape = _numbers(self.shape, keep)
-        return [kind, id(self.dtype), len(self.shape), shape, self.given or 0, 0, 0, 0]
+        large = kind == _FRESH and self.dtype.itemsize * math.prod(self.shape) >= results.LEAST
+        handler = id(results.handler()) if large else 0
+        return [kind, id(self.dtype), len(self.shape), shape, self.given or 0, handler, 0, 0]
 
 
 def _numbers(values: Sequence[int], keep: list[Any]) -> int:
@@ -199,7 +206,9 @@ def _addresses() -> list[int]:
     table = (ctypes.c_void_p * (max(_NUMPY) + 1)).from_address(
         get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
     )
-    return [*(_symbol(s) if s else id(True) for s in _SYMBOLS), *(table[n] or 0 for n in _NUMPY)]
+    *functions, usual = (table[n] or 0 for n in _NUMPY)
+    known = [_symbol(s) if s else id(True) for s in _SYMBOLS]
+    return [*known, *functions, ctypes.c_void_p.from_address(usual).value or 0]
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,45 @@ done:
   ret void
 }}
 
+; A new array. A large one gets its memory from our handler (`results`), unless the user has set one.
+define internal ptr @array(ptr %spec, ptr %api) nounwind {{
+  %descr = call ptr @word(ptr %spec, i64 1)
+  %rank = call i64 @number(ptr %spec, i64 2)
+  %rank.narrow = trunc i64 %rank to i32
+  %shape = call ptr @word(ptr %spec, i64 3)
+  %ours = call ptr @word(ptr %spec, i64 5)
+  %incref = call ptr @word(ptr %api, i64 {incref})
+  %decref = call ptr @word(ptr %api, i64 {decref})
+  %empty = call ptr @word(ptr %api, i64 {empty})
+  call void %incref(ptr %descr)
+  %is.large = icmp ne ptr %ours, null
+  br i1 %is.large, label %ask, label %plain
+ask:
+  %get = call ptr @word(ptr %api, i64 {current})
+  %current = call ptr %get()
+  %usual = call ptr @word(ptr %api, i64 {usual})
+  %is.usual = icmp eq ptr %current, %usual
+  br i1 %is.usual, label %change, label %keep
+change:
+  %set = call ptr @word(ptr %api, i64 {set})
+  %before = call ptr %set(ptr %ours)
+  %failed = icmp eq ptr %before, null
+  br i1 %failed, label %keep, label %make
+make:
+  %made = call ptr %empty(i32 %rank.narrow, ptr %shape, ptr %descr, i32 0)
+  %after = call ptr %set(ptr %usual)
+  call void %decref(ptr %before)
+  call void %decref(ptr %after)
+  call void %decref(ptr %current)
+  ret ptr %made
+keep:
+  call void %decref(ptr %current)
+  br label %plain
+plain:
+  %array = call ptr %empty(i32 %rank.narrow, ptr %shape, ptr %descr, i32 0)
+  ret ptr %array
+}}
+
 ; Output k before the call: a new array, an argument, or null for a scalar, whose value goes into the slot.
 ; False when there is no memory.
 define internal i1 @output(ptr %spec, i64 %k, ptr %args, ptr %objects, ptr %to, ptr %slot, ptr %api) nounwind {{
@@ -142,13 +181,7 @@ scalar:
   store ptr %slot, ptr %to
   ret i1 true
 new:
-  %descr = call ptr @word(ptr %spec, i64 1)
-  %rank = call i64 @number(ptr %spec, i64 2)
-  %rank.narrow = trunc i64 %rank to i32
-  %shape = call ptr @word(ptr %spec, i64 3)
-  call void %incref(ptr %descr)
-  %empty = call ptr @word(ptr %api, i64 {empty})
-  %made = call ptr %empty(i32 %rank.narrow, ptr %shape, ptr %descr, i32 0)
+  %made = call ptr @array(ptr %spec, ptr %api)
   %some = icmp ne ptr %made, null
   br i1 %some, label %have, label %none
 none:
