@@ -71,6 +71,8 @@ def test_results_of_eager_control_flow_are_nobody_elses_memory() -> None:
     results: dict[str, Callable[[Any], Any]] = {
         "vmap": lambda a: tj.vmap(lambda x: x)(a),
         "vmap twice": lambda a: tj.vmap(lambda x: (x, x))(a),
+        "vmap of one lane, of what it captures": lambda a: tj.vmap(lambda x: (a, a[::-1]))(np.ones(1)),
+        "vmap in vmap": lambda a: tj.vmap(lambda x: tj.vmap(lambda y: (y, y))(a))(np.ones(1)),
         "vmap reversed": lambda a: tj.vmap(lambda x: x[::-1])(a),
         "fori_loop": lambda a: lax.fori_loop(0, 0, lambda i, c: c, a),
         "while_loop": lambda a: lax.while_loop(lambda c: False, lambda c: c, a),

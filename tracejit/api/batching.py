@@ -138,4 +138,6 @@ def _place(f: Any, trace: BatchTrace, out: Any, axis: int | None, path: str) -> 
         return value
     target = _normal_axis(f, axis, aval_of(out).ndim + 1, "out_axes")
     assert target is not None
-    return helpers.to_batch_axis(value, dim, target, trace.size)
+    placed = helpers.to_batch_axis(value, dim, target, trace.size)
+    # A stack of one captured array is no view of it: later writes there are not seen in the result.
+    return unaliased([placed], [value])[0] if dim is None else placed
