@@ -1,6 +1,7 @@
 # make demo     the main job on real data
 # make test     lint, types and the test suite
-# make test-all the same with the exhaustive sweeps
+# make test-all the same with the exhaustive sweeps; PROGRAMS=2000: with fewer random programs than 100,000,
+#               which take most of a day on two cores
 # make bench    beside JAX, autograd, Numba and NumPy, in an environment of its own; BENCH_ARGS=--quick: two minutes
 # make format   let ruff fix what it can
 #
@@ -9,6 +10,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= auto
+PROGRAMS ?= 100000
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
@@ -25,7 +27,7 @@ test: lint types
 	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) -m "not exhaustive"
 
 test-all: lint types
-	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS)
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --programs=$(PROGRAMS)
 
 bench: .venv-bench/.installed
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
