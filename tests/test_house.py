@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 FLOORS = [
-    {"errors", "config", "tree", "dtypes", "version", "startup"},
+    {"errors", "config", "tree", "dtypes", "records", "version", "startup"},
     {"ir"},
     {"tracing"},
     {"ops", "passes", "lowering"},
@@ -40,6 +40,7 @@ NEIGHBOURS = {
     ("dtypes", "errors"),
     ("tree", "errors"),
     ("config", "errors"),
+    ("config", "records"),
     ("lax", "numpy"),
     ("scipy", "numpy"),
     ("scipy", "lax"),

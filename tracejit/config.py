@@ -28,10 +28,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 from tracejit.errors import SettingValueError, UnknownSettingError
+from tracejit.records import record
 
 _MAX_THREADS = 1024
 
@@ -63,7 +64,7 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass
+@record()
 class Config:
     """The settings of this process. Assigning checks names and values.
 

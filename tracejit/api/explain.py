@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit.api.common import name_of
 from tracejit.api.jitted import Jitted, jit
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
+from tracejit.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Report:
     """What `explain` found. `print` it; the fields are for programs.
 

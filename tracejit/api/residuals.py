@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit import tree
@@ -16,10 +15,11 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
 from tracejit.ir.kernel import CallRegion, ScanRegion
 from tracejit.ir.source import Source
+from tracejit.records import record
 from tracejit.tracing import box, current_trace, new_trace
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SavedResidual:
     """A value that the derivative keeps. `origin` says what it is: an argument, a captured array, or the
     result of an operation, with the user's line. `free`: it exists anyway, as an argument or result."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from tracejit import tree
 from tracejit.control.staging import Leaves, Staged, convert, flatten, with_output_dtypes
 from tracejit.errors import CarryStructureError, CarryTypeError
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.records import record
 
 # Python scalars among the carry may be promoted bool -> int -> float -> complex.
 _MAX_PROMOTIONS = 5
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Carry:
     """The carry's start as raw values. `weak` leaves are Python scalars: they take the type they get."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit import tree
@@ -42,6 +41,7 @@ from tracejit.ir.kernel import CallRegion
 from tracejit.ir.primitive import LINEAR, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops import helpers
+from tracejit.records import record
 from tracejit.tracing import bind, call_user, is_tracing, new_trace, use_trace, wrap
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "optimization_barrier", "remat"]
@@ -140,7 +140,7 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     return values, spread(ts, plan.out_nonzero, zero_tangents(values))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Plan:
     """forward: primals -> (*outs, *saved values); linear: (*the primals that it `reads`, *saved values,
     *tangents) -> nonzero out tangents; it computes its residuals itself."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit.control.regions import Typed, build, pick, spread, union, with_outputs, zeros_in
@@ -14,13 +13,14 @@ from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.transpose import transpose_jaxpr
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Jaxpr, Literal
+from tracejit.records import record
 
 Branches = tuple[Jaxpr, ...]
 # A type that branches can have in common: extents are given by the number of an operand.
 _Slot = tuple[Any, tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LinearBranches:
     """`forward` branches give (*outs, *slots); `linear` ones take (*operands, *slots, *nonzero
     tangents), `operands` being the numbers of the primal operands that are residuals."""

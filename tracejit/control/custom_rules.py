@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit import dtypes, tree
@@ -27,13 +26,14 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Zero
 from tracejit.ops import helpers
+from tracejit.records import record
 from tracejit.tracing import Box, bind, box, call_user, current_trace, to_raw
 
 # What a function raises that looks at the values of its arguments while it is staged.
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Call:
     """One call of a function with custom rules: its differentiable arguments as leaves."""
 

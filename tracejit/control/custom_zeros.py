@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from tracejit import tree
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Zero
 from tracejit.ops import helpers
+from tracejit.records import record
 from tracejit.tracing import to_raw, wrap
 
 
@@ -43,7 +43,7 @@ class SymbolicZero:
 
 
 @tree.register_leaf
-@dataclass(frozen=True)
+@record(frozen=True)
 class CustomVJPPrimal:
     """A leaf of the arguments of a `fwd` rule with symbolic zeros: its `value`, and whether a derivative
     with respect to it is being taken."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,13 +32,14 @@ from tracejit.errors import LoopLengthError, PredicateError, ScanResultError
 from tracejit.interpreters.stage import arg_avals, bounds_of
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.values import Value
+from tracejit.records import record
 from tracejit.tracing import bind, box, call_user, to_raw, unbox, wrap
 
 _I64 = dtypes.int64
 _LEAF = tree.structure(0)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Trips:
     """How often a loop runs: a static number, or a traced integer with a bound (or None)."""
 

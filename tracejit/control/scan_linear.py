@@ -10,7 +10,6 @@ iteration changes (read again, see `settled`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit import dtypes
@@ -22,13 +21,14 @@ from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, contains
 from tracejit.ir.kernel import UserCode
+from tracejit.records import record
 
 INDEX, CONST, X, HOIST, CHEAP, STACK = "index", "const", "x", "hoist", "cheap", "stack"
 SETTLED, FINAL = "settled", "final"
 _Kind = tuple[str, int]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Plan:
     """A linearized scan.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit.control.regions import permute, spread, zero_tangents
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
+from tracejit.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Parts:
     """Operands of a scan, taken apart."""
 

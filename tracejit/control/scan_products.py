@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit import ops
@@ -20,13 +19,14 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
 from tracejit.ops.linalg import dot_general_op
 from tracejit.ops.shape import transpose_op
+from tracejit.records import record
 
 _ADD = ops.arithmetic.add.op  # type: ignore[attr-defined]
 _SMALL = 64  # elements of a product below which adding up in the loop is fast
 _PAYS = 2  # how many times larger a product is than what has to be stacked for it
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Product:
     """One term of a sum: its factors' numbers among all (*xs, *ys) of the new scan, the axes contracted in a
     step, and the transpositions that follow."""
@@ -37,7 +37,7 @@ class Product:
     permutations: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Deferred:
     """A body without the accumulators not marked by `kept`, with `factors` further ys; for each accumulator
     that is gone, the products whose sum it was."""

@@ -12,13 +12,13 @@ loop's index i.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit import ops
 from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.kernel import Pull
+from tracejit.records import record
 
 _Line = tuple[int, int]  # (a, b): a + b * i
 _Span = tuple[_Line, _Line] | None  # from, to (exclusive); None where it is not known
@@ -30,7 +30,7 @@ _WRITES = (
 )
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Settled:
     """Residuals that are parts of constants and of final carries. `versions` are the values that they are read from,
     each of which the final one of `carries` stands for."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,11 @@ from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.values import Value
+from tracejit.records import record
 from tracejit.tracing import Box, box, call_user, to_raw
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Staged:
     """A user's function as a jaxpr over (*consts, *arguments).
 
@@ -42,7 +42,7 @@ class Staged:
         return tree.paths(self.out_tree, "output")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Leaves:
     """A pytree of arguments as raw values; `weak` ones are Python scalars."""
 

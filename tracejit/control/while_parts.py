@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.primitive import Op
+from tracejit.records import record
 from tracejit.tracing import bind
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WhileParts:
     cond_consts: list[Any]
     body_consts: list[Any]

@@ -11,8 +11,9 @@ Index arguments are int64 builder values; `idx` has one per output dimension.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from tracejit.records import record
 
 
 class Unsupported(Exception):
@@ -23,7 +24,7 @@ class Kernel:
     """Base of all kernel forms."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Pointwise(Kernel):
     """out[i] = fn(k, x0[i], x1[i], ..., **params). 0-d operands are read at ().
 
@@ -35,7 +36,7 @@ class Pointwise(Kernel):
     cost: int = 1
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Pull(Kernel):
     """out[idx] = fn(k, idx, operands, out, **params): views, broadcasts, gathers, iota.
 
@@ -50,18 +51,18 @@ class Pull(Kernel):
     alias: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Repeat(Pull):
     """Operand 0 repeated to params['shape'] (static where it is the only operand), its axis n being axis
     params['broadcast_dimensions'][n] of the result: new axes, and those of size 1."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Permute(Pull):
     """The axes of operand 0 in another order: axis n of the result is its axis params['permutation'][n]."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Reduce(Kernel):
     """Reduce operand 0 over `params['axes']` (a tuple of ints).
 
@@ -83,7 +84,7 @@ class Reduce(Kernel):
     extreme: Callable[..., Any] | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Cumulative(Kernel):
     """Running reduction of operand 0 along `params['axis']`, backwards if `params['reverse']`.
 
@@ -94,7 +95,7 @@ class Cumulative(Kernel):
     step: Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Update(Kernel):
     """Write (parts of) operands into a base: update-slice, scatter, concatenate, pad.
 
@@ -108,7 +109,7 @@ class Update(Kernel):
     segments: Callable[..., list[Segment]]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Segment:
     """For every idx of operand `source`'s shape: out[place(...)] (combine)= source[idx].
 
@@ -124,7 +125,7 @@ class Segment:
     repeats: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Contract(Kernel):
     """A matrix product: params['dimension_numbers'] = ((lhs_c, rhs_c), (lhs_b, rhs_b)) as in JAX.
 
@@ -134,7 +135,7 @@ class Contract(Kernel):
     permute: Any
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Opaque(Kernel):
     """Runs the record's `eval` from native code, holding the GIL, on views of the buffers.
 
@@ -142,7 +143,7 @@ class Opaque(Kernel):
     """
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Filling(Opaque):
     """`into(*results, *operands, **params)` fills arrays that are there, so that nothing is copied; it says False
     where it can't, and `eval` runs."""
@@ -150,7 +151,7 @@ class Filling(Opaque):
     into: Callable[..., bool]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Composite(Opaque):
     """A formula of other ops: `fn(*operands, **params) -> output`, a list for an op with several.
 
@@ -163,7 +164,7 @@ class Composite(Opaque):
     into: Callable[..., bool] | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Constant(Opaque):
     """The array `params['value'].array`, no operands; params['value'] is equal where the array is the same.
 
@@ -171,12 +172,12 @@ class Constant(Opaque):
     """
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class UserCode(Opaque):
     """Runs a function of the user's, which may raise: never moved to where it might not have run."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CallRegion(Kernel):
     """Inlines `params['jaxpr']` over the operands.
 
@@ -187,12 +188,12 @@ class CallRegion(Kernel):
     leading: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CondRegion(Kernel):
     """`params['branches']` (jaxprs over operands[1:]); operand 0 is the int32/int64/bool branch index."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WhileRegion(Kernel):
     """operands = cond_consts + body_consts + carry; outputs carry + rows.
 
@@ -203,7 +204,7 @@ class WhileRegion(Kernel):
     """
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ScanRegion(Kernel):
     """operands = [length if params['length'] is None] + consts + carry + xs; outputs carry + ys.
 
@@ -214,7 +215,7 @@ class ScanRegion(Kernel):
     """
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class NoKernel(Kernel):
     """Never reaches the lowering; `reason` says which pass or interpreter removes it."""
 

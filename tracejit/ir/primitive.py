@@ -8,10 +8,10 @@ forgotten rule is an error at import and "not differentiable" never looks like
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit.ir.kernel import Kernel
+from tracejit.records import record
 
 
 class Sentinel:
@@ -69,7 +69,7 @@ def with_linear(transpose: Rule, operands: tuple[int, ...]) -> Rule:
     return transpose
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@record(frozen=True, kw_only=True, eq=False, repr=False)
 class Op:
     """A primitive.
 

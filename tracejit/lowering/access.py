@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tracejit.ir.jaxpr import Eqn, Literal, Var
 from tracejit.ir.kernel import Pointwise
 from tracejit.lowering.hoist import Recorder
 from tracejit.lowering.loopir import I64, Buffer, Const
+from tracejit.records import record
 
 Index = tuple[Any, ...]
 ZERO = Const(0, I64)
@@ -24,14 +25,14 @@ class Flat(tuple):
     __slots__ = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Scalar:
     """A 0-d value in registers."""
 
     operand: Any
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Stored:
     """A strided part of a buffer. Strides and offset are in elements: ints or int64 operands.
 
@@ -59,12 +60,12 @@ class Stored:
         return replace(self, strides=self.strides[1:], offset=offset)
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Local:
     """A value that only the nest which computes it reads, at indices where it has been computed."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Inline:
     """Output `number` of `eqn`, computed wherever it is read, from the values of `scope`."""
 
@@ -73,7 +74,7 @@ class Inline:
     number: int
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Slice:
     """The part of `value`, of the shape of `eqn`'s operand, at `i` along the first axis."""
 
@@ -98,7 +99,7 @@ def is_contiguous(stored: Stored, shape: Shape) -> bool:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Operand:
     """An operand as kernel functions see it: `.aval`, `.extent(axis)`, `operand[i0, i1]`."""
 

@@ -23,11 +23,11 @@ import struct
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from tracejit.config import config
 from tracejit.errors import CacheEntryWarning, CacheFolderWarning, CacheWarning, CacheWriteWarning
 from tracejit.lowering._lazy import platformdirs
+from tracejit.records import record
 
 _MAGIC = b"tracejit object\n"
 _HEADER = struct.Struct("<16s32sQ32s")
@@ -39,7 +39,7 @@ _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "
 _LARGEST = 1 << 30  # bytes of an object that is read
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Key:
     """What an entry is found by: the makers' hash, and that of the makers and the text."""
 

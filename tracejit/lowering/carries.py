@@ -11,7 +11,7 @@ the blocks of both are exchanged as well. Either way the blocks behind some poin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Atom, Jaxpr, Literal, Var
@@ -23,6 +23,7 @@ from tracejit.lowering.plan import Storage
 from tracejit.lowering.roots import passed_through
 from tracejit.lowering.schedule import Planner
 from tracejit.lowering.views import as_view
+from tracejit.records import record
 
 if TYPE_CHECKING:
     from tracejit.lowering.emit import Body
@@ -49,7 +50,7 @@ def target_of(place: Stored, shape: Any, owner: Var | None = None) -> Storage:
 # ---------------------------------------------------------------- which blocks rotate
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Rotation:
     """Carry `slots[i]` takes the block of `slots[i + 1]` after each iteration; the last one takes the spare block, or
     that of the first. `computed`: the last one's new value is computed, into the block that it will take."""

@@ -11,20 +11,21 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tracejit.lowering.loopbuilder import Builder
 from tracejit.lowering.loopir import I64, Block, Buffer, Const, For, Inst, Pair, Reg
+from tracejit.records import record
 
 _TRAPPING = frozenset({"sdiv", "srem", "udiv", "urem"})
 _UNSHARED = frozenset({"load", "get"})
 _FOLD = {"smax": max, "smin": min, "udiv": int.__floordiv__, "urem": int.__mod__}
 
 
-@dataclass
+@record()
 class Frame:
     """One open block. `movable`: invariant code may leave it; `runs`: its body runs at least once."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from tracejit import dtypes
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.loopir import Const, Size
+from tracejit.records import record
 
 _FLOATS = {2: "half", 4: "float", 8: "double"}
 _SIGNATURE = {"f64": "double", "f32": "float", "ptr": "ptr", "void": "void"}
@@ -78,7 +79,7 @@ def signature(text: str) -> tuple[str, list[str]]:
     return _SIGNATURE.get(result.strip(), result.strip()), [_SIGNATURE.get(a, a) for a in names]
 
 
-@dataclass
+@record()
 class Module:
     """The text of one LLVM module: definitions in order, then numbered metadata."""
 
@@ -145,7 +146,7 @@ class Module:
         return [f'@llvm.compiler.used = {kind} [{names}], section "llvm.metadata"']
 
 
-@dataclass
+@record()
 class Function:
     """A function body being written: lines, names, and allocas that go to its entry block."""
 

@@ -11,10 +11,12 @@ Complex values are pairs of registers (`Pair`) that only the builder knows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tracejit.records import record
 
 if TYPE_CHECKING:
     from tracejit.lowering.loopbuilder import Builder
@@ -26,7 +28,7 @@ BOOL = np.dtype(np.bool_)
 # ---------------------------------------------------------------- nodes
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Buffer:
     """A block of memory of `size` elements (an int, or an int64 operand for heap buffers).
 
@@ -45,7 +47,7 @@ class Buffer:
     block: Buffer | None = None
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Slot:
     """A mutable scalar (promoted to a register by the compiler)."""
 
@@ -53,7 +55,7 @@ class Slot:
     dtype: np.dtype
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Reg:
     """An SSA scalar. Operators apply to its builder; Python numbers adopt its dtype."""
 
@@ -123,7 +125,7 @@ def _operator(name: str) -> Any:
     return apply
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Const:
     """A scalar constant; `value` is a Python number. Those of a builder have a register's operators."""
 
@@ -138,7 +140,7 @@ class Const:
     __and__, __or__, __xor__, __invert__ = map(_operator, ("__and__", "__or__", "__xor__", "__invert__"))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Size(Const):
     """A constant whose value a program is given at every call: it is `params[index]`, the bits of a double
     for floats (-1: not yet known). Programs that differ in such values only are the same code."""
@@ -146,7 +148,7 @@ class Size(Const):
     index: int = -1
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Pair:
     """A complex scalar: two floats. `dtype` is the complex dtype."""
 
@@ -163,7 +165,7 @@ class Pair:
 Operand = Reg | Const
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Inst:
     """out = op(args). `attr`: the predicate of 'cmp', the function name of 'math',
     the Buffer of 'load', the Slot of 'get', 'reassoc' on an accumulating fadd/fmul.
@@ -179,7 +181,7 @@ class Inst:
     attr: Any = None
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Store:
     """buffer[index] = value."""
 
@@ -188,13 +190,13 @@ class Store:
     value: Operand
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class SetSlot:
     slot: Slot
     value: Operand
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class SetPointer:
     """Point a 'pointer' buffer at `target` (any buffer)."""
 
@@ -202,7 +204,7 @@ class SetPointer:
     target: Buffer
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Rotate:
     """Each of these 'pointer' buffers takes what the next one points at, and the last what the first one did.
     They never share memory."""
@@ -210,7 +212,7 @@ class Rotate:
     pointers: tuple[Buffer, ...]
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class For:
     """for var in range(start, stop): body. `vector` asks for vectorisation (iterations are
     independent but for reassociable accumulators); `down` counts from stop-1 to start.
@@ -236,7 +238,7 @@ class For:
     scratch: int = 0
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class While:
     """while (run `head`; cond): body. `poll` and `ticks` as in `For`."""
 
@@ -247,14 +249,14 @@ class While:
     ticks: int = 0
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class If:
     cond: Operand
     then: Block
     orelse: Block
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Call:
     """Call external `target`. `args`: operands, Buffers (passed as pointers), (Buffer, index)
     for a pointer to an element, or Slots (pointers to scalars). `out`: a Reg or None. Where
@@ -268,7 +270,7 @@ class Call:
     work: int = 0
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Alloc:
     """Allocate a heap buffer; `size` elements, an int64 operand."""
 
@@ -276,7 +278,7 @@ class Alloc:
     size: Operand
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Grow:
     """Make a heap buffer hold at least `size` bytes; what it held stays. Its size doubles each time, so that
     n pushes cost O(n), and the next call starts with the size that this one needed."""
@@ -285,7 +287,7 @@ class Grow:
     size: Operand
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Give:
     """Hand a heap block over to the caller: `buffer` (it, or a field of it) as the addresses of the data and of
     the block, two int64 in `target`. Blocks are given for good after all of `pairs` (buffer, target)."""
@@ -293,12 +295,12 @@ class Give:
     pairs: tuple[tuple[Buffer, Buffer], ...]
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Free:
     buffer: Buffer
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Fail:
     """If `cond`, end the program with status `code` (> 0) and leave `details` for the message."""
 
@@ -307,7 +309,7 @@ class Fail:
     details: tuple[Operand, ...] = ()
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Copy:
     """Copy `count` elements from `source` to `target` (not overlapping)."""
 
@@ -316,14 +318,14 @@ class Copy:
     count: Operand
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Comment:
     """A line for the reader: the jaxpr equation and the user's source line."""
 
     text: str
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Block:
     stmts: list[Any] = field(default_factory=list)
 
@@ -341,7 +343,7 @@ def blocks_of(stmt: Any) -> tuple[Block, ...]:
 _NESTED = frozenset((For, While, If))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class External:
     """A function reached through the pointer table. `signature`: e.g. 'i32(ptr,i64,f64)'.
     `name` finds its address at bind time (lowering.runtime), e.g. 'blas:dgemm', 'callback:3'."""
@@ -350,7 +352,7 @@ class External:
     signature: str
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Program:
     """One native entry. `args`: the buffers of the call's pointers, in order (inputs, then
     outputs); `externals` in table order; `params` the int64 values passed at every call;

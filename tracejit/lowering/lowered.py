@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ import numpy as np
 from tracejit.ir.avals import Aval
 from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.loopir import Buffer, For, Program
+from tracejit.records import record
 
 Spec = tuple[Buffer, tuple[Any, ...], np.dtype]
 Failure = Callable[[tuple[int, ...]], Exception]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Callback:
     """A call out of native code: external 'callback:N' is number N of `Lowered.callbacks`.
 
@@ -34,7 +35,7 @@ class Callback:
     name: str = ""  # of the op
 
 
-@dataclass
+@record()
 class Lowered:
     """A jaxpr as one program of structured loops, with what is needed to call it.
 

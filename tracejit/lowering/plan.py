@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tracejit.ir.avals import Shape
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.lowering.access import Index, Stored
+from tracejit.records import record
 
 #: Instead of an index: every element is needed in a buffer (WHOLE), or through an affine view of one
 #: (VIEW); the element at the nest's own position in C order (FLAT).
@@ -14,7 +15,7 @@ WHOLE, VIEW, FLAT = "whole", "view", "flat"
 Site = Index | str
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Storage:
     """A place for one value at a time. `stored` is known before the emission for targets, which are
     given from outside; `owner` is the argument whose value a target holds at the start. `plain`: in
@@ -25,7 +26,7 @@ class Storage:
     plain: bool = True
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Group:
     """Equations that are computed together. `position` counts from the end of the program.
 
@@ -49,7 +50,7 @@ class Group:
     overwritten: list[Var] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Plan:
     """Groups in the order of execution, and where values are.
 

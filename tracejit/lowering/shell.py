@@ -18,7 +18,6 @@ import functools
 import math
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from tracejit.lowering import results
 from tracejit.lowering.compile import compile_llvm
 from tracejit.lowering.llvmmemory import STATUS_WORDS
 from tracejit.lowering.shell_text import TEXT
+from tracejit.records import record
 
 WRONG_COUNT = -3
 INTERRUPTED = -4  # a Python exception is set
@@ -104,7 +104,7 @@ def layout_is_known() -> bool:
 # ---------------------------------------------------------------- specifications
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Input:
     """What an argument must be: an object of exactly `type`; an array of this dtype and shape, in C order or with
     these strides (in bytes). The default is any array, unchecked: the caller vouches for it."""
@@ -148,7 +148,7 @@ class Input:
         return given and layout and (x.flags.writeable or not self.writeable)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Output:
     """A new array of this dtype and shape (a NumPy scalar where it has no dimensions), or argument `given`."""
 
@@ -211,7 +211,7 @@ def _addresses() -> list[int]:
     return [*known, *functions, ctypes.c_void_p.from_address(usual).value or 0]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Entry:
     """A program to call: `entry(pointers, params, table, arena, status)`. `fail` holds what the addresses belong to.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tracejit.errors import ShapeError
 from tracejit.ir.avals import Aval
+from tracejit.records import record
 
 Ints = tuple[int, ...]
 
@@ -41,7 +41,7 @@ def arranged(sizes: Sequence[Any], spec: Ints) -> tuple[Any, ...]:
     return tuple(out)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Config:
     """What a convolution does, besides its operands. Padding may be negative: it crops, after dilation."""
 

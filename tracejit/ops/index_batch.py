@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from tracejit.ir.avals import Dim, DimSize, Shape
 from tracejit.ops import concat
 from tracejit.ops.gather import GatherDimensionNumbers
 from tracejit.ops.helpers import to_batch_axis
+from tracejit.records import record
 
 _I64 = np.dtype(np.int64)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Examples:
     """Axes of the window: `moving` ones are not taken as a whole, `spread` ones have a traced size besides
     and are walked element by element (a gather's windows have static sizes)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,13 @@ from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import align_pointwise
 from tracejit.ops.moves import index_known_inside
 from tracejit.ops.values import lift
+from tracejit.records import record
 from tracejit.tracing import bind
 
 _I64 = np.dtype(np.int64)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class IndexFailure:
     """Makes the exception of a failed check from its details: the index, and the size if it is dynamic."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ from tracejit.ops.sliding import (
     strided_windows,
 )
 from tracejit.ops.values import check_kind, dtype_of, shape_of
+from tracejit.records import record
 from tracejit.tracing import bind
 
 #: Elements of a window up to which shifted copies are combined.
@@ -52,7 +52,7 @@ SHIFTS = 32
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Pool:
     """Where the windows lie: one entry of each tuple an axis."""
 

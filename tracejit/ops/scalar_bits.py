@@ -5,16 +5,16 @@ Every function is written against the loop IR's builder `k`, for every width tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from tracejit.ops.scalar import F32, bits, fabs, kind, needs
+from tracejit.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Layout:
     """Where the parts of a float format lie."""
 

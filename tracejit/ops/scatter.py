@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,11 @@ from tracejit.ops import scatter_rules as rules
 from tracejit.ops.gather import batched_numbers
 from tracejit.ops.helpers import move_batch_axis, to_batch_axis
 from tracejit.ops.windows import GatherDimensionNumbers, Plan, along, check_numbers, locate
+from tracejit.records import record
 from tracejit.tracing import bind
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ScatterDimensionNumbers:
     """Which axes of operand, indices and updates belong together (as in JAX): the mirror of a gather's."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,13 @@ from tracejit.ir.values import AddInto, Overwrite, is_linear
 from tracejit.ops import scalar
 from tracejit.ops.dims import check_axes
 from tracejit.ops.helpers import shift_axes, to_batch_axis, view
+from tracejit.records import record
 from tracejit.tracing import bind
 
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Windows:
     """Where windows lie: one entry of each tuple an axis of `axes` (distinct, in any order)."""
 

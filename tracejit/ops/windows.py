@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,13 @@ from tracejit import dtypes
 from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval
 from tracejit.ops.dims import check_axes
+from tracejit.records import record
 
 _I64 = np.dtype(np.int64)
 MODES = ("clip", "fill", "promise_in_bounds")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class GatherDimensionNumbers:
     """Which axes of operand, indices and result belong together (as in JAX).
 

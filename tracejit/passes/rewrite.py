@@ -7,17 +7,17 @@ nothing to do, so that "did it change anything" is an identity test.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, effects_of
 from tracejit.ir.kernel import CallRegion, CondRegion, ScanRegion, WhileRegion
+from tracejit.records import record
 
 REGIONS = (CallRegion, CondRegion, ScanRegion, WhileRegion)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Pass:
     """A named rewrite of jaxprs."""
 

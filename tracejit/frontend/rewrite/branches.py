@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.indexing import assign
+from tracejit.records import record
 from tracejit.tracing import Box, Storage, bind, current_trace, new_trace, use_trace
 
 Block = Callable[..., Any]
@@ -70,7 +71,7 @@ def ifexp(test: Any, then: Block, other: Block) -> Any:
     return _Choice(raw_truth(test), (then, other), cells, (), "conditional expression", where).run()
 
 
-@dataclass
+@record()
 class _Branch:
     """A staged branch: what it made of names and storages, its value, or the exception that it raises."""
 

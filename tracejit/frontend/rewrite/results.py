@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.indexing import assign
+from tracejit.records import record
 from tracejit.tracing import Storage, use_trace
 
 
@@ -43,7 +44,7 @@ class NotNative(Exception):
         self.name = name
 
 
-@dataclass
+@record()
 class Entry:
     """A name as a step finds it: `put` into its cell, made of `leaves` (inputs), or as it is outside."""
 
@@ -61,7 +62,7 @@ class Carried(NamedTuple):
     out: Any
 
 
-@dataclass
+@record()
 class Result:
     """A staged step. `names`: what each changed name is made of afterwards."""
 

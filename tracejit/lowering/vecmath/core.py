@@ -9,7 +9,6 @@ float near 1.5 * 2**mantissa ("magic"), because 64-bit conversions need AVX-512.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,9 +16,10 @@ import numpy as np
 
 from tracejit.lowering.loopir import Const
 from tracejit.lowering.vecmath.tables import CONSTANTS, POLYNOMIALS
+from tracejit.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Format:
     """The layout of a binary float format."""
 

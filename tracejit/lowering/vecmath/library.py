@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
 from tracejit.lowering.vecmath import huge
+from tracejit.records import record
 
 #: The library that has all of `huge`.
 HUGE = "huge"
@@ -29,7 +29,7 @@ def exported(text: str) -> str:
     return text.replace("define internal", "define")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Library:
     """That of one function: its format in bytes, and the width in bits of the vectors it is there for, 0 for none."""
 

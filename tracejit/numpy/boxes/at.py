@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from tracejit.numpy.dispatch import (
     result_type,
     shape_of,
 )
+from tracejit.records import record
 from tracejit.tracing import Box, box, to_raw, wrap
 
 _MODES = {
@@ -50,7 +50,7 @@ class At:
         return AtIndex(self._x, index)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Options:
     """How out-of-bounds indices and promises are taken."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masks import mask_of, same_value, spread
 from tracejit.numpy.boxes.selected import Selected, boxed, nonzero, selection, widened
 from tracejit.numpy.dispatch import cast, dtype_of, raw, shape_of
+from tracejit.records import record
 from tracejit.tracing import Box, current_trace, wrap
 
 
@@ -52,7 +52,7 @@ def _in_place(new: Any, first: int, value: Any, shape: Any) -> Any:
     return None if have[spot] == 0 else ops.gather.take(new, mask.ranks(), spot)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CountFailure:
     """Makes the exception of an assignment of too many or too few values, from the details of a check
     of the one number against the other one plus one. `given` is the number of values, if it is static."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,11 @@ from tracejit.errors import ArgumentError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.selected import Selected, boxed, elementwise, selection
 from tracejit.numpy.dispatch import WAYS, dtype_of, has_box, raw, shape_of
+from tracejit.records import record
 from tracejit.tracing import wrap
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class EmptyFailure:
     """Makes the exception of a reduction that has no value for no elements."""
 

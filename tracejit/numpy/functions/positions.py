@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import cast, creates, dtype_of, implements, raw
 from tracejit.numpy.functions.searching import unravel
 from tracejit.numpy.functions.shaping import box_of
+from tracejit.records import record
 from tracejit.tracing import wrap
 
 _I64 = dtypes.int64
@@ -84,7 +84,7 @@ def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Any, ...]:
     return np.nonzero(np.asarray(mask) != 0)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class PositionFailure:
     """Makes the exception of a position outside of the array, found while a compiled program runs."""
 
