@@ -33,13 +33,13 @@ def _rule(size: int, in_batched: Any, x: Any, y: Any) -> Any:
 
 
 def _solution(a: Any, b: Any) -> Any:
-    """x with (a * 3 + I) x = b, found by steps of which no derivative is taken."""
+    """x with (2 a + I) x = b, found by steps of which no derivative is taken."""
 
     def product(x: Any) -> Any:
-        return x + wrap(a) * x * 3.0
+        return x + wrap(a) * x + wrap(a) * x
 
     def solve(matvec: Any, y: Any) -> Any:
-        return y / matvec(np.ones(3))
+        return y / matvec(np.ones_like(y))
 
     return to_raw(custom_linear_solve(product, wrap(b), solve, symmetric=True))
 

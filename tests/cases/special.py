@@ -9,6 +9,7 @@ import numpy as np
 from tests.cases.makers import Case, Maker, case, fixed, inside, normal, positive
 from tracejit import ops
 from tracejit.ops import special
+from tracejit.ops.helpers import dtype_of
 
 _NAMES = {"si": "sine_integral", "ci": "cosine_integral"}
 
@@ -35,12 +36,12 @@ def _betainc(name: str) -> Any:
     """With whole parameters, which carry no tangents."""
 
     def fn(a: Any, b: Any, x: Any) -> Any:
-        return getattr(special, name)(ops.create.convert(a, _F64), ops.create.convert(b, _F64), x)
+        d = dtype_of(x)
+        return getattr(special, name)(ops.create.convert(a, d), ops.create.convert(b, d), x)
 
     return fn
 
 
-_F64 = np.dtype(np.float64)
 _WHOLE = (fixed([1, 2, 5]), fixed([3, 2, 1]))
 
 

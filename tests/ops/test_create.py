@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.ops.derivatives import check_derivatives, jvp, vjp, vmap
 from tests.ops.kernels import run_pointwise
 from tests.ops.samples import BF16, COMPLEXES, FLOATS, INTEGERS
@@ -60,6 +61,18 @@ def test_conversions(old: Any, new: Any) -> None:
         np.testing.assert_array_equal(
             run_pointwise(cr.convert_element_type.op, x, dtype=np.dtype(new)), x.astype(new)
         )
+
+
+@pytest.mark.parametrize("old", [np.float16, BF16, np.float32, np.float64], ids=str)
+def test_two_conversions(old: Any) -> None:
+    """One step where nothing is lost between them, two where something is."""
+    others = [np.dtype(d) for d in (np.float16, BF16, np.float32, np.float64)]
+    fn = lambda x: [x.astype(a).astype(b) for a in others for b in others]
+    with np.errstate(all="ignore"):
+        x = np.array([1 + 2.0**-9, 70000.0, 1e-40, -2.5]).astype(old)
+        wants = fn(x)
+    for got, want in zip(tj.jit(fn)(x), wants, strict=True):
+        assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
 
 
 @pytest.mark.filterwarnings("error")

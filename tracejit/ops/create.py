@@ -154,7 +154,7 @@ def _convert_jvp(primals: Any, tangents: Any, *, dtype: np.dtype) -> tuple[Any, 
 
 def _widens(old: np.dtype, new: np.dtype) -> bool:
     """True if `new` holds every value of `old` (both floats, or both integers)."""
-    return kind(old) == kind(new) and np.promote_types(old, new) == new
+    return kind(old) == kind(new) and np.can_cast(old, new)
 
 
 def _convert_twice(eqn: Any) -> Any:
