@@ -20,7 +20,6 @@ from tracejit.lowering.loopir import (
     Comment,
     Const,
     Copy,
-    Fail,
     For,
     Free,
     Grow,
@@ -176,6 +175,11 @@ class _Machine:
             return sign * q if s.op in ("sdiv", "udiv") else r
         if s.op == "fma":
             return args[0] * args[1] + args[2]
+        if s.op == "index":
+            i, size = map(int, args)
+            if not (-size if s.attr.wraps else 0) <= i < size:
+                raise Failed(s.attr.code, (i, size))
+            return i % size
         if s.op == "math":
             return _MATH.get(s.attr, getattr(np, s.attr, None))(*args)
         return _FUNCTIONS[s.op](*args)
@@ -246,10 +250,6 @@ class _Machine:
 
     def free(self, s: Free) -> None:
         del self.memory[s.buffer]
-
-    def fail(self, s: Fail) -> None:
-        if self.value(s.cond):
-            raise Failed(s.code, tuple(int(self.value(d)) for d in s.details))
 
     def copy(self, s: Copy) -> None:
         n = int(self.value(s.count))

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit.lowering import cpu
 from tracejit.lowering.compile import Code, compile_llvm
+from tracejit.lowering.llvmmemory import STATUS_WORDS
 from tracejit.lowering.loopbuilder import Builder
 from tracejit.lowering.loopir import I64, Program
 
@@ -34,7 +35,7 @@ def call(code: Code, arrays: list[np.ndarray], params: tuple[int, ...] = (), are
     values = (ctypes.c_int64 * max(len(params), 1))(*params)
     block = np.empty(arena + 64, np.uint8)
     addresses = (ctypes.c_void_p * max(len(table or ()), 1))(*(table or ()))
-    status = (ctypes.c_int64 * 8)()
+    status = (ctypes.c_int64 * STATUS_WORDS)()
     code_ = ENTRY(code.address)(pointers, values, addresses, (block.ctypes.data + 63) & -64, status)
     return code_, list(status)
 

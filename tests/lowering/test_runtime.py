@@ -101,7 +101,7 @@ def test_a_wrong_number_of_arrays_is_an_error(shells):
 def test_failures_raise_their_exception(shells):
     k = Builder()
     x = k.buffer("x", I64, 1, "arg", 0)
-    k.fail_if(k.gt(k.load(x, 0), 5), 2, (k.load(x, 0), 5))
+    k.index(k.load(x, 0), 5, 2)
     exe = executable(k, [((), I64)], [], failures={2: lambda d: IndexError(f"{d[0]} of {d[1]}, {len(d)}")})
     assert exe(np.array(3)) == ()
     with pytest.raises(IndexError, match="9 of 5, 2"):
@@ -111,7 +111,7 @@ def test_failures_raise_their_exception(shells):
 
 def test_an_unknown_status_is_an_internal_error(shells):
     k = Builder()
-    k.fail_if(k.const(True, bool), 77)
+    k.index(1, 0, 77)
     with pytest.raises(InternalTypeError, match="77"):
         executable(k, [], [])()
 

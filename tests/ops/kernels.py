@@ -92,6 +92,20 @@ def _shift(op: str, x: Any, n: Any) -> Any:
     return np.left_shift(x, n) if op == "shl" else np.right_shift(x, n)
 
 
+class Failed(Exception):
+    """An index outside: itself and the size."""
+
+    def __init__(self, *details: int) -> None:
+        self.details = details
+
+
+def _located(i: np.ndarray, size: np.ndarray, wraps: bool) -> np.ndarray:
+    bad = (i >= size) | (i < (-size if wraps else 0))
+    if bad.any():
+        raise Failed(int(i[bad][0]), int(size[bad][0]))
+    return i % size
+
+
 class Machine:
     """Runs the instructions a builder has recorded."""
 
@@ -147,6 +161,8 @@ class Machine:
             out = np.where(*xs)
         elif inst.op == "cast":
             out = xs[0].astype(inst.out.dtype)
+        elif inst.op == "index":
+            out = _located(*np.broadcast_arrays(*xs), inst.attr.wraps)
         elif inst.op == "bitcast":
             out = xs[0].view(inst.out.dtype)
         else:

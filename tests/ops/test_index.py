@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.ops.derivatives import check_derivatives
-from tests.ops.kernels import Machine, Unsupported
+from tests.ops.kernels import Failed, Machine, Unsupported
 from tests.ops.records import check_batch, check_record, same
 from tracejit import errors
 from tracejit.ir.avals import Aval, Dim
@@ -117,24 +117,14 @@ def test_check_index(i: Any) -> None:
 def run_check(i: Any, params: Any, *sizes: Any) -> Any:
     """The kernel; raises what the failure makes."""
     machine = Machine()
-    failed: list[Any] = []
     machine.k.fail_code = 7  # type: ignore[attr-defined]
-
-    def fail_if(cond: Any, code: int, details: Any) -> None:
-        bad = np.broadcast_to(machine.value(cond), np.shape(i))
-        if bad.any():
-            n = np.argmax(bad)
-            failed.append(
-                tuple(int(np.broadcast_to(machine.value(d), bad.shape).ravel()[n]) for d in details)
-            )
-
-    machine.k.fail_if = fail_if  # type: ignore[method-assign]
     out = index_check.check_index_op.kernel.fn(
         machine.k, machine.input(np.asarray(i)), *(machine.input(np.asarray(s)) for s in sizes), **params
     )
-    if failed:
-        raise params["failure"](failed[0], "there")
-    return machine.value(out)
+    try:
+        return machine.value(out)
+    except Failed as e:
+        raise params["failure"](e.details, "there") from None
 
 
 @pytest.mark.parametrize("i", [5, -6, np.array([0, 7, 9]), np.uint64(2**64 - 1), np.array([-128], np.int8)])

@@ -22,6 +22,7 @@ from tracejit.lowering.loopir import I64, Buffer, Rotate, SetPointer
 from tracejit.lowering.plan import Storage
 from tracejit.lowering.roots import passed_through
 from tracejit.lowering.schedule import Planner
+from tracejit.lowering.spans import Span, of_carries
 from tracejit.lowering.views import as_view
 from tracejit.records import record
 
@@ -39,6 +40,15 @@ def value_of(body: Body, atom: Atom) -> Any:
     if type(value) is Inline:
         return as_view(body, value) or value
     return value
+
+
+def span_of(body: Body, atom: Atom) -> Span:
+    """The range that an int64 is known to be in."""
+    if atom.aval.shape or atom.aval.dtype != I64:
+        return None
+    low, high = body.k.range_of(body.read(atom, ()))
+    known = atom.bounds if type(atom) is Var else None
+    return (low, high) if known is None else (max(low, known[0]), min(high, known[1]))
 
 
 def target_of(place: Stored, shape: Any, owner: Var | None = None) -> Storage:
@@ -114,10 +124,21 @@ def _copied(inner: Jaxpr, owned: dict[Var, Storage], used: list[int], ends: dict
 class Carries:
     """Where the carries of a loop are before, in and after it. `used`: the outputs of its body that are needed."""
 
-    def __init__(self, body: Body, inits: Any, outs: Any, inner: Jaxpr, first: int, used: list[int]) -> None:
+    def __init__(
+        self,
+        body: Body,
+        inits: Any,
+        outs: Any,
+        inner: Jaxpr,
+        consts: Sequence[Atom],
+        first: int,
+        used: list[int],
+    ) -> None:
         self.body = body
         self.inits = inits
         self.outs = outs
+        given = [v.bounds for v in inner.invars[: first - len(consts)]] + [span_of(body, a) for a in consts]
+        self.spans = of_carries(inner, given, [span_of(body, a) for a in inits])
         self.vars = inner.invars[first : first + len(inits)]
         self.passed = set(passed_through(inner, first, len(inits)))
         self.used = [n for n in used if n not in self.passed]
@@ -189,7 +210,7 @@ class Carries:
             if n in self.passed:
                 out[v] = value_of(self.body, self.inits[n])
             elif n in self.slots:
-                out[v] = Scalar(k.get(self.slots[n]))
+                out[v] = Scalar(k.within(k.get(self.slots[n]), self.spans[n]))
             elif n in pointers:
                 out[v] = Stored(pointers[n], c_strides(v.aval.shape), 0, k.depth)
             else:
@@ -234,7 +255,7 @@ class Carries:
             if n in self.passed:
                 _pass_on(body, a, v)
             elif n in self.slots:
-                body.values[v] = Scalar(body.k.get(self.slots[n]))
+                body.values[v] = Scalar(body.k.within(body.k.get(self.slots[n]), self.spans[n]))
             else:
                 body.define(v)
 

@@ -9,7 +9,8 @@ from tracejit.lowering import vecmath
 from tracejit.lowering.chunks import Frame, launch
 from tracejit.lowering.compile import MANY_SCALARS, vector_bits
 from tracejit.lowering.llvmbody import Translator
-from tracejit.lowering.llvmmemory import Memory, Target
+from tracejit.lowering.llvmmemory import Memory
+from tracejit.lowering.llvmtarget import Target
 from tracejit.lowering.llvmtext import Function, Module
 from tracejit.lowering.loopir import Buffer, External, For, Program
 

@@ -18,7 +18,7 @@ from tracejit.ir.kernel import Unsupported
 from tracejit.lowering._lazy import llvm
 from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.llvmbody import Translator
-from tracejit.lowering.llvmmemory import Target
+from tracejit.lowering.llvmtarget import Target
 from tracejit.lowering.llvmtext import Function, Module
 from tracejit.lowering.loopir import (
     Alloc,
@@ -26,12 +26,12 @@ from tracejit.lowering.loopir import (
     Call,
     Comment,
     External,
-    Fail,
     For,
     Inst,
     Program,
     SetSlot,
 )  # fmt: skip
+from tracejit.lowering.uses import is_check
 
 _TRIPLE = "nvptx64-nvidia-cuda"
 _SREG = "call i32 @llvm.nvvm.read.ptx.sreg"
@@ -79,7 +79,7 @@ def _check(program: Program) -> None:
         raise Unsupported("a CUDA kernel is one loop over independent iterations")
     if not all(isinstance(s, (Inst, SetSlot)) for s in before):
         raise Unsupported("stores or loops before the parallel loop of a CUDA kernel")
-    if any(isinstance(s, (Call, Fail, Alloc)) for s in walk([loop])):
+    if any(is_check(s) or isinstance(s, (Call, Alloc)) for s in walk([loop])):
         raise Unsupported("calls, checks or allocation in a CUDA kernel")
     carried = {s.slot for s in before if isinstance(s, SetSlot)}
     if any(isinstance(s, SetSlot) and s.slot in carried for s in walk([loop])):

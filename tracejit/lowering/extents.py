@@ -40,8 +40,9 @@ from tracejit.lowering.uses import trips
 LEAST = 64
 LARGE = 1024
 _NEAR = 4  # how far the numbers are from the size of an array that its indices are compared with
+_NEARBY = sorted(range(-_NEAR, _NEAR + 1), key=abs)
 _NO_SIZE = 1 << 48  # numbers from here on are masks and other data
-_LINEAR = frozenset({"iadd", "isub", "imul", "smin", "smax", "select", "cmp", "load"})
+_LINEAR = frozenset({"iadd", "isub", "imul", "smin", "smax", "select", "cmp", "load", "index"})
 _DIVISIONS = frozenset({"sdiv", "udiv", "srem", "urem"})
 _SCALINGS = frozenset({"fmul", "fdiv"})
 _MULTIPLES = (1, 2, 3, 4)  # n, such that n over a size is taken for the factor of a mean
@@ -59,8 +60,9 @@ def pass_sizes(program: Program) -> None:
 
 
 class _Nest:
-    """One statement of a program's top level. Sizes that are equal are one parameter in it; in other nests they
-    are others, since equal sizes may not be equal in the next program.
+    """One statement of a program's top level. Sizes that are equal are one parameter in it, and those near it that
+    and a constant, so that LLVM sees that an index below n - 1 is below n; in other nests they are others, since
+    equal sizes may not be equal in the next program.
 
     `kept` are small sizes near those of short inner loops; `indices` the registers that are computed from loop
     variables and constants only.
@@ -140,11 +142,13 @@ class _Nest:
         return self._parameter(x, struct.unpack("<q", struct.pack("<d", x.value))[0])
 
     def _parameter(self, x: Const, value: int) -> Size:
-        key = value, x.dtype.kind
-        if key not in self.numbers:
-            self.numbers[key] = len(self.params)
-            self.params.append(value)
-        return Size(x.value, x.dtype, x.k, self.numbers[key])
+        kind = x.dtype.kind
+        for more in _NEARBY if kind == "i" and value > 0 else (0,):
+            if (value - more, kind) in self.numbers:
+                return Size(x.value, x.dtype, x.k, self.numbers[value - more, kind], more)
+        self.numbers[value, kind] = len(self.params)
+        self.params.append(value)
+        return Size(x.value, x.dtype, x.k, self.numbers[value, kind])
 
 
 def _size_of_mean(x: float, eps: float) -> int | None:

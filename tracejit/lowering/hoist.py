@@ -18,9 +18,11 @@ import numpy as np
 
 from tracejit.lowering.loopbuilder import Builder
 from tracejit.lowering.loopir import I64, Block, Buffer, Const, For, Inst, Pair, Reg
+from tracejit.lowering.ranges import ANY, Range, range_of_inst, range_of_number
 from tracejit.records import record
 
 _TRAPPING = frozenset({"sdiv", "srem", "udiv", "urem"})
+_SUMS = frozenset({"iadd", "isub", "imul"})
 _UNSHARED = frozenset({"load", "get"})
 _FOLD = {"smax": max, "smin": min, "udiv": int.__floordiv__, "urem": int.__mod__}
 
@@ -56,6 +58,7 @@ class Recorder(Builder):
         self.frames = [Frame(self.block, False, True)]
         self.depths: dict[Reg, int] = {}
         self.known: dict[Any, Any] = {}
+        self.ranges: dict[Reg, Range] = {}
 
     @property
     def depth(self) -> int:
@@ -101,6 +104,7 @@ class Recorder(Builder):
         runs = isinstance(start, Const) and isinstance(stop, Const) and start.value < stop.value
         with self._open(Frame(node.body, movable, runs)):
             self.depths[var] = self.depth
+            self.ranges[var] = (self.range_of(start)[0], self.range_of(stop)[1] - 1)
             yield var
 
     # -- values
@@ -131,25 +135,63 @@ class Recorder(Builder):
         self.known[key] = value
         self.frames[depth].keys.append(key)
 
+    def range_of(self, x: Any) -> Range:
+        """The least and the largest number that an int64 operand can be."""
+        return self.ranges.get(x) or range_of_number(x)
+
     def _inst(self, op: str, dtype: np.dtype, args: tuple[Any, ...], attr: Any = None) -> Reg:
         if op in _UNSHARED:
             out = super()._inst(op, dtype, args, attr)
             self.depths[out] = self.depth
             return out
+        within = range_of_inst(op, args, tuple(map(self.range_of, args))) if dtype == I64 else ANY
+        if op in _SUMS and attr is None and within != ANY:
+            attr = "nsw"
         key = (op, dtype, attr, *map(_key, args))
         out = self.known.get(key)
         if out is not None:
             return out
         trapping = op in _TRAPPING and not (isinstance(args[1], Const) and args[1].value not in (0, -1))
-        depth = self.home(max(map(self.depth_of, args), default=0), trapping)
+        inner = op == "index"  # what follows from a check must not leave the block before it
+        depth = self.depth if inner else self.home(max(map(self.depth_of, args), default=0), trapping)
         out = self.reg(dtype)
         self.place(depth, Inst(op, out, args, attr))
         self.depths[out] = depth
         self.remember(depth, key, out)
+        if dtype == I64:
+            self.ranges[out] = within
+        return out
+
+    def within(self, x: Any, known: Range | None) -> Any:
+        """Operand `x`, which is known to be in a range from here on."""
+        if type(x) is Reg and x.dtype == I64 and known is not None:
+            self.ranges[x] = known
+        return x
+
+    def index(self, i: Any, size: Any, code: int, wraps: bool = True, below: bool = False) -> Any:
+        """As the builder's; the index itself where it is known to be inside, and checked once a block."""
+        low, high = self.range_of(i)
+        below = below or high < self.range_of(size)[0]
+        if low >= 0 and below:
+            return i
+        key = ("index", _key(i), _key(size), wraps)
+        out = self.known.get(key) if self.noted is None else None
+        if out is None:
+            out = super().index(i, size, code, wraps and low < 0, below)
+            if self.noted is None:
+                self.remember(self.depth, key, out)
         return out
 
     def int_op(self, op: str, x: Any, y: Any) -> Any:
-        """As the builder's; of two int64 constants the result is one."""
+        """As the builder's; of two int64 constants the result is one, and an operand where it is known to be the
+        less or the larger one."""
+        x, y, dtype = self._same(x, y)
+        if op in ("smin", "smax") and dtype.kind == "i":
+            less, more = (x, y) if op == "smin" else (y, x)
+            if self.range_of(less)[1] <= self.range_of(more)[0]:
+                return x
+            if self.range_of(more)[1] <= self.range_of(less)[0]:
+                return y
         a, b = _number(x), _number(y)
         if a is not None and b is not None and (op in ("smax", "smin") or (op in _FOLD and a >= 0 < b)):
             return Const(_FOLD[op](a, b), I64)

@@ -17,7 +17,6 @@ from tracejit.lowering.loopir import (
     Call,
     Comment,
     Copy,
-    Fail,
     For,
     Free,
     Give,
@@ -31,7 +30,7 @@ from tracejit.lowering.loopir import (
     Store,
     While,
 )  # fmt: skip
-from tracejit.lowering.uses import is_written_out, trips
+from tracejit.lowering.uses import is_check, is_written_out, trips
 
 _COPIES, _SHORT = 4, 32  # how often the body of a loop with exits is written, and how long it may be
 _LONG = 256  # iterations of which the vectorised form is not written out
@@ -118,10 +117,10 @@ class Translator(Memory):
         f.begin(body)
         with self.scopes.independent(node.body if node.vector else Block()) as group:
             self.block(node.body)
-        self.poll(i, node)
+        f.add(f"{step} = {'sub' if node.down else 'add'} nsw i64 {i}, {by}")
+        self.poll(step, node)
         f.jump(latch)
         f.begin(latch)
-        f.add(f"{step} = {'sub' if node.down else 'add'} nsw i64 {i}, {by}")
         f.add(f"br label %{head}{self.loop_hint(node, group)}")
         f.begin(done)
 
@@ -169,11 +168,11 @@ class Translator(Memory):
         self.block(node.head)
         f.branch(value(f, node.cond), body, done)
         f.begin(body)
+        f.add(f"{step} = add i64 {count}, 1")
+        self.poll(step, node)  # first, so that LLVM sees what the end of the body says of the condition
         self.block(node.body)
-        self.poll(count, node)
         f.jump(latch)
         f.begin(latch)
-        f.add(f"{step} = add i64 {count}, 1")
         f.jump(head)
         f.begin(done)
         if node.poll and node.ticks:
@@ -203,6 +202,8 @@ class Translator(Memory):
             name = self.get_slot(inst.attr)
         elif inst.op == "param":
             name = self.param(inst.attr)
+        elif inst.op == "index":
+            name = self.index(inst)
         elif inst.op == "math":
             name = vecmath.emit_call(self.f, inst)
         else:
@@ -231,7 +232,7 @@ def _has_exits(node: For) -> bool:
     body = node.body.stmts
     straight = len(body) <= _SHORT and not any(blocks_of(s) for s in body)
     upwards = not (node.down or node.poll or node.ticks)
-    return type(node.stop) is Size and straight and upwards and any(isinstance(s, Fail) for s in body)
+    return type(node.stop) is Size and straight and upwards and any(is_check(s) for s in body)
 
 
 def _unrolls_badly(node: For) -> bool:
@@ -259,7 +260,6 @@ _STATEMENTS: dict[type, Callable[[Translator, Any], None]] = {
     Grow: Translator.grow,
     Give: Translator.give,
     Free: lambda self, node: self.release(node.buffer),
-    Fail: Translator.fail,
     Copy: Translator.copy,
     Comment: Translator.comment,
 }

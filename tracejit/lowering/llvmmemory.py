@@ -14,6 +14,7 @@ import numpy as np
 from tracejit.lowering.interrupt import BETWEEN
 from tracejit.lowering.llvmalias import Scopes
 from tracejit.lowering.llvmscalar import typed, value
+from tracejit.lowering.llvmtarget import Target
 from tracejit.lowering.llvmtext import Function, alignment, literal, mem_type, signature
 from tracejit.lowering.loopir import (
     I64,
@@ -23,7 +24,6 @@ from tracejit.lowering.loopir import (
     Const,
     Copy,
     External,
-    Fail,
     For,
     Give,
     Grow,
@@ -50,50 +50,7 @@ POOL = "pool:blocks"
 _FIRST_BLOCK = 1 << 12  # bytes of a growing buffer when the program runs for the first time
 _MOST_REMEMBERED = 1 << 24  # bytes that later calls start with at most
 OUT_OF_MEMORY = -2
-STATUS_WORDS = 8  # int64 details that a failure can leave
-
-
-class Target:
-    """What a body needs from its surroundings. `cpu` and `cuda` have one each."""
-
-    def arg(self, f: Function, buffer: Buffer) -> str:
-        """The pointer of an 'arg' buffer."""
-        raise NotImplementedError
-
-    def arena(self, f: Function, buffer: Buffer) -> str:
-        """The pointer of an 'arena' buffer."""
-        raise NotImplementedError
-
-    def param(self, f: Function, index: int, flags: str = "") -> str:
-        """The int64 parameter `index`; `flags` are metadata of a load."""
-        raise NotImplementedError
-
-    def given(self, f: Function, value: int) -> str:
-        """A number that follows from the sizes of a program."""
-        return str(value)
-
-    def external(self, f: Function, external: External) -> str:
-        """The address of an external function."""
-        raise NotImplementedError
-
-    def detail(self, f: Function, index: int, operand: str) -> None:
-        """Leave an int64 detail of a failure for the message."""
-        raise NotImplementedError
-
-    def share(self, f: Function) -> tuple[str, str] | None:
-        """(first, step) of the iterations of an outermost loop that run here; None for all of them."""
-        return None
-
-    def launch(self, body: Any, node: For) -> bool:
-        """Let threads share a loop of `body`, a translator; False if it is to be translated as any other."""
-        return False
-
-    #: Whether long loops can look for signals.
-    interruptible = False
-
-    def look(self, body: Memory) -> str:
-        """Look for signals: 0, or the code to end with."""
-        raise NotImplementedError
+STATUS_WORDS = 2  # int64 details that a failed check leaves: the index and the size
 
 
 class Memory:
@@ -128,7 +85,11 @@ class Memory:
         if x.index < 0:
             return literal(x)
         if x not in self.sizes:
-            self.sizes[x] = self._as(x.dtype, self.param(x.index, self._range(x)))
+            name = self.param(x.index, self._range(x))
+            if x.more:
+                given, name = name, self.f.fresh()
+                self.f.entry.append(f"  {name} = add nsw i64 {given}, {x.more}")
+            self.sizes[x] = self._as(x.dtype, name)
         return self.sizes[x]
 
     def _range(self, x: Size) -> str:
@@ -269,7 +230,7 @@ class Memory:
         fail, on = f.labels("fail", "ok")
         f.branch(cond, fail, on, f", !prof {self.weights()}")
         f.begin(fail)
-        for n, d in enumerate(details[:STATUS_WORDS]):
+        for n, d in enumerate(details):
             self.target.detail(f, n, d)
         f.add(f"store i32 {code}, ptr %status.code")
         f.jump("exit")
@@ -279,9 +240,26 @@ class Memory:
         self.unlikely = self.unlikely or self.f.module.node('!{!"branch_weights", i32 1, i32 100000}')
         return self.unlikely
 
-    def fail(self, node: Fail) -> None:
-        details = tuple(value(self.f, d) for d in node.details)
-        self.leave_if(value(self.f, node.cond), str(node.code), details)
+    def index(self, inst: Inst) -> str:
+        """One comparison in the likely case. Others leave the way, for the wrapped index or out of the program."""
+        f, check = self.f, inst.attr
+        i, size = (value(f, a) for a in inst.args)
+        if not check.wraps:
+            self.leave_if(f.let(f"icmp uge i64 {i}, {size}"), str(check.code), (i, size))
+            return i
+        outside, inside, at = *f.labels("outside", "inside"), f.fresh()
+        before = f.label
+        test = f"icmp slt i64 {i}, 0" if check.below else f"icmp uge i64 {i}, {size}"
+        f.branch(f.let(test), outside, inside, f", !prof {self.weights()}")
+        f.begin(outside)
+        wrapped = f.let(f"add i64 {i}, {size}")
+        wrong = (f.let(f"icmp sge i64 {i}, 0"), f.let(f"icmp slt i64 {wrapped}, 0"))
+        self.leave_if(f.let(f"or i1 {wrong[0]}, {wrong[1]}"), str(check.code), (i, size))
+        after = f.label
+        f.jump(inside)
+        f.begin(inside)
+        f.add(f"{at} = phi i64 [ {i}, %{before} ], [ {wrapped}, %{after} ]")
+        return at
 
     def alloc(self, node: Alloc) -> None:
         """Grow only: a buffer allocated again in a loop keeps its block while it is large enough."""
@@ -368,7 +346,7 @@ class Memory:
         return now
 
     def poll(self, count: str, node: For | While) -> None:
-        """Let Python handle its signals each time `count` has risen by `node.poll`, a power of two, or enough
+        """Let Python handle its signals each time `count` is a multiple of `node.poll`, a power of two, or enough
         work has been charged."""
         f, every = self.f, node.poll
         if not (every or node.ticks) or not self.target.interruptible:
@@ -379,7 +357,7 @@ class Memory:
             f.branch(due, look, on, f", !prof {self.weights()}")
         elif every > 1:
             mask = self.target.given(f, every - 1)
-            due = f.let(f"icmp eq i64 {f.let(f'and i64 {count}, {mask}')}, {mask}")
+            due = f.let(f"icmp eq i64 {f.let(f'and i64 {count}, {mask}')}, 0")
             f.branch(due, look, on, f", !prof {self.weights()}")
         else:
             f.jump(look)

@@ -20,9 +20,9 @@ from tracejit.lowering.loopir import (
     Comment,
     Const,
     External,
-    Fail,
     For,
     If,
+    IndexCheck,
     Inst,
     Pair,
     Program,
@@ -163,16 +163,20 @@ class Builder:
         self.emit(Call(target, args, reg, checked, work))
         return reg
 
-    def fail_if(self, cond: Any, code: int, details: tuple[Any, ...] = ()) -> None:
+    def index(self, i: Any, size: Any, code: int, wraps: bool = True, below: bool = False) -> Any:
+        """int64 `i` as a position in [0, size); negative ones count from the end if it `wraps`. Any other ends the
+        program with status `code` and the details (i, size). `below`: it is known to be less than the size."""
+        i, size = self.lift(i, I64), self.lift(size, I64)
         if self.noted is None:
-            self.emit(Fail(cond, code, tuple(self.lift(d, I64) for d in details)))
-        else:
-            found = self.cast(cond, I64)
-            self.set(self.noted, self.or_(self.get(self.noted), found))
+            return self._inst("index", I64, (i, size), IndexCheck(code, wraps, below))
+        at = self.select(self.lt(i, 0), self.add(i, size), i) if wraps else i
+        outside = self.cast(self.or_(self.lt(at, 0), self.ge(at, size)), I64)
+        self.set(self.noted, self.or_(self.get(self.noted), outside))
+        return at
 
     @contextlib.contextmanager
     def noting(self, slot: Slot) -> Iterator[None]:
-        """What fails makes int64 `slot` nonzero, and the program goes on."""
+        """Indices outside make int64 `slot` nonzero, and the program goes on with them as they are."""
         self.noted = slot
         try:
             yield

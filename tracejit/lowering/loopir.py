@@ -143,9 +143,10 @@ class Const:
 @record(frozen=True)
 class Size(Const):
     """A constant whose value a program is given at every call: it is `params[index]`, the bits of a double
-    for floats (-1: not yet known). Programs that differ in such values only are the same code."""
+    for floats (-1: not yet known), plus `more`. Programs that differ in such values only are the same code."""
 
     index: int = -1
+    more: int = 0
 
 
 @record(eq=False)
@@ -165,14 +166,26 @@ class Pair:
 Operand = Reg | Const
 
 
+@record(frozen=True)
+class IndexCheck:
+    """An index outside ends the program with status `code` (> 0), and leaves itself and the size for the message.
+    `wraps`: negative ones count from the end. `below`: it is known to be less than the size."""
+
+    code: int
+    wraps: bool = True
+    below: bool = False
+
+
 @record(eq=False)
 class Inst:
     """out = op(args). `attr`: the predicate of 'cmp', the function name of 'math',
-    the Buffer of 'load', the Slot of 'get', 'reassoc' on an accumulating fadd/fmul.
+    the Buffer of 'load', the Slot of 'get', the IndexCheck of 'index', 'reassoc' on an accumulating fadd/fmul,
+    'nsw' on int64 sums and products that are known not to overflow.
 
     ops: fadd fsub fmul fdiv fneg fabs sqrt floor ceil trunc rint copysign fma fmaximum
     fminimum; iadd isub imul sdiv srem udiv urem shl ashr lshr smax smin umax umin;
-    and or xor not popcount clz ctz; cmp select cast bitcast; math load get param.
+    and or xor not popcount clz ctz; cmp select cast bitcast; math load get param;
+    index (i, size): `i` inside of [0, size), or the program ends.
     """
 
     op: str
@@ -298,15 +311,6 @@ class Give:
 @record(eq=False)
 class Free:
     buffer: Buffer
-
-
-@record(eq=False)
-class Fail:
-    """If `cond`, end the program with status `code` (> 0) and leave `details` for the message."""
-
-    cond: Operand
-    code: int
-    details: tuple[Operand, ...] = ()
 
 
 @record(eq=False)

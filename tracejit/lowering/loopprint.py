@@ -14,7 +14,6 @@ from tracejit.lowering.loopir import (
     Comment,
     Const,
     Copy,
-    Fail,
     For,
     Free,
     Give,
@@ -134,6 +133,9 @@ class _Names:
             return f"{s.attr.name}[{args[0]}]"
         if s.op == "get":
             return s.attr.name
+        if s.op == "index":
+            how = "wrapped" if s.attr.wraps else "inside"
+            return f"{how}({args[0]}, {args[1]}) or fail({s.attr.code})"
         if s.op in ("cast", "bitcast"):
             return f"{s.op}({_type(s.out)}, {args[0]})"
         return f"{s.attr if s.op == 'math' else s.op}({', '.join(args)})"
@@ -146,9 +148,6 @@ class _Names:
             return f"{self.of(s.out)} = {text}" if s.out is not None else text
         if isinstance(s, Copy):
             return f"copy({s.target.name}, {s.source.name}, {self.of(s.count)})"
-        if isinstance(s, Fail):
-            details = "".join(f", {self.of(d)}" for d in s.details)
-            return f"if {self.of(s.cond)}: fail({s.code}{details})"
         if isinstance(s, Alloc):
             return f"{s.buffer.name} = alloc({_type(s.buffer)}[{self.of(s.size)}])"
         if isinstance(s, Grow):

@@ -14,6 +14,7 @@ from tracejit.lowering.carries import Carries, target_of, value_of
 from tracejit.lowering.context import loops
 from tracejit.lowering.loopir import I64, Block, While
 from tracejit.lowering.plan import Storage
+from tracejit.lowering.ranges import hull
 from tracejit.lowering.tape import Tape
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
     xs = eqn.invars[first + n_consts + n_carry :]
     ys = [body.place(v) if v in body.plan.storage else None for v in eqn.outvars[n_carry:]]
     used = [*range(n_carry), *(n_carry + n for n, y in enumerate(ys) if y is not None)]
-    carries = Carries(body, inits, eqn.outvars[:n_carry], inner, 1 + n_consts, used)
+    carries = Carries(body, inits, eqn.outvars[:n_carry], inner, consts, 1 + n_consts, used)
     carries.start(_carry_copies(body, eqn), params["length"])
     values = {v: value_of(body, a) for v, a in zip(inner.invars[1:], consts, strict=False)}
     sources = [value_of(body, a) for a in xs]
@@ -145,21 +146,22 @@ def emit_while(body: Body, eqn: Eqn) -> None:
     ys = eqn.outvars[len(inits) :]
     read = [v for v in ys if v in body.plan.storage]
     used = [*range(len(inits)), *(n for n, v in enumerate(ys, len(inits)) if v in read)]
-    carries = Carries(body, inits, eqn.outvars[: len(inits)], inner, n_body, used)
+    consts = eqn.invars[: n_cond + n_body]
+    carries = Carries(body, inits, eqn.outvars[: len(inits)], inner, consts[n_cond:], n_body, used)
     carries.start(_carry_copies(body, eqn), None)
     tape = Tape(body, [v.aval.with_shape(v.aval.shape[1:]) for v in read])
     fields = dict(zip(read, tape.fields, strict=True))
     rows: dict[Var, Stored] = {}
-    consts = [value_of(body, a) for a in eqn.invars[: n_cond + n_body]]
+    given = [value_of(body, a) for a in consts]
     node = While(Block(), None, Block())
     k.emit(node)
     outer, ctx.body = ctx.body, node.body
     with k.into(node.head):
-        values = dict(zip(cond.invars, consts[:n_cond], strict=False))
+        values = dict(zip(cond.invars, given[:n_cond], strict=False))
         values.update(zip(cond.invars[n_cond:], carries.values().values(), strict=True))
         (node.cond,) = body.nested(cond, values, {}, [None]).run()
     with k.into(node.body):
-        values = dict(zip(inner.invars, consts[n_cond:], strict=False))
+        values = dict(zip(inner.invars, given[n_cond:], strict=False))
         values.update(carries.values())
         if fields:
             count = values[carries.vars[0]].operand
@@ -185,13 +187,14 @@ def emit_cond(body: Body, eqn: Eqn) -> None:
     slots: dict[int, Any] = {}
     for n, v in enumerate(eqn.outvars):
         if not v.aval.shape:
-            slots[n] = k.slot(k.const(0, v.aval.dtype), "out")
+            slots[n] = k.slot(k.const(0, v.aval.dtype), "out"), []
     places = {n: body.place(v) for n, v in enumerate(eqn.outvars) if v in body.plan.storage}
     index = body.read(eqn.invars[0], ())
     _branches(body, eqn, index, 0, values, slots, places)
     for n, v in enumerate(eqn.outvars):
         if n in slots:
-            body.values[v] = Scalar(k.get(slots[n]))
+            slot, ranges = slots[n]
+            body.values[v] = Scalar(k.within(k.get(slot), hull(ranges)))
         elif n in places:
             body.define(v)
 
@@ -222,5 +225,6 @@ def _branch(body: Body, eqn: Eqn, branch: Jaxpr, values: Any, slots: Any, places
         owned[v] = targets[output]
     used = [n for n in range(len(branch.outs)) if n in slots or n in places]
     scalars = _run(body, branch, args, owned, targets, used)
-    for n, slot in slots.items():
+    for n, (slot, ranges) in slots.items():
         k.set(slot, scalars[n])
+        ranges.append(k.range_of(scalars[n]))

@@ -24,9 +24,8 @@ from tracejit.lowering.access import c_strides
 from tracejit.lowering.arena import ARENA
 from tracejit.lowering.blas import capsule_name, capsule_pointer
 from tracejit.lowering.compile import Code
-from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.llvmmemory import OUT_OF_MEMORY
-from tracejit.lowering.loopir import External, Fail
+from tracejit.lowering.loopir import External
 from tracejit.lowering.lowered import Callback, Lowered, Spec
 
 CALLBACK_RAISED = -1
@@ -182,15 +181,10 @@ class Executable:
         if code == threads.FORKED:
             raise ForkedCallError
         if code in self.lowered.failures:
-            raise self.lowered.failures[code](tuple(details[: self._detail_count(code)]))
+            raise self.lowered.failures[code](tuple(details))
         if code == shell.WRONG_COUNT:
             raise InternalTypeError(problem=f"an executable takes {len(self.lowered.in_avals)} arrays")
         raise InternalTypeError(problem=f"a compiled function ended with the unknown status {code}")
-
-    def _detail_count(self, code: int) -> int:
-        """How many details the `Fail` statements of a code leave."""
-        fails = (s for s in walk(self.lowered.program.body.stmts) if isinstance(s, Fail) and s.code == code)
-        return max((len(s.details) for s in fails), default=0)
 
 
 def _extent(d: Any, arrays: Any, outs: Any) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tracejit.lowering.loopir import Buffer, Call, Const, Fail, For, Inst, Reg, Rotate, Size, Slot
+from tracejit.lowering.loopir import Buffer, Call, Const, For, Inst, Reg, Rotate, Size, Slot
 
 _LONG = 8  # iterations; shorter loops are written out
 _OPERANDS = ("index", "value", "start", "stop", "cond", "size", "count")
@@ -25,6 +25,11 @@ def is_written_out(node: For) -> bool:
     return type(node.stop) is not Size and trips(node) < _LONG
 
 
+def is_check(s: Any) -> bool:
+    """Whether a statement may end the program."""
+    return isinstance(s, Inst) and s.op == "index"
+
+
 def operands(s: Any) -> Iterator[Reg]:
     """The registers that a statement itself reads, those of the places of its buffers included."""
     found = [getattr(s, name, None) for name in _OPERANDS]
@@ -32,8 +37,6 @@ def operands(s: Any) -> Iterator[Reg]:
     if isinstance(s, (Inst, Call)):
         for a in s.args:
             found += a if isinstance(a, tuple) else (a,)
-    if isinstance(s, Fail):
-        found += s.details
     return (x for x in found if isinstance(x, Reg))
 
 

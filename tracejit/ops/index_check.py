@@ -69,13 +69,7 @@ def _kernel(k: Any, i: Any, *sizes: Any, size: int | None, axis: int, failure: A
         i = k.int_op("umin", i, k.const(2**63 - 1, i.dtype))
     i = k.cast(i, _I64)
     n = k.cast(sizes[0], _I64) if size is None else k.const(size, _I64)
-    details = (i, n) if size is None else (i,)
-    if not signed:
-        k.fail_if(k.ge(i, n), k.fail_code, details)
-        return i
-    wrapped = k.select(k.lt(i, 0), k.add(i, n), i)
-    k.fail_if(k.or_(k.lt(wrapped, 0), k.ge(wrapped, n)), k.fail_code, details)
-    return wrapped
+    return k.index(i, n, k.fail_code, signed)
 
 
 def _batch(count: int, args: Any, dims: Any, /, **params: Any) -> tuple[Any, int]:
@@ -117,7 +111,7 @@ def check_index(
     """Integers `i` (any shape) as int64 in [0, size): negative ones count from the end.
 
     `size` is an int, a Dim or a 0-d integer. Raises what `failure(details, where)`
-    gives (an IndexOutOfRangeError by default; `details` is (index,) or (index, size)).
+    gives (an IndexOutOfRangeError by default; `details` is (index, size)).
     """
     size = size.var if isinstance(size, Dim) else size
     static = int(size) if isinstance(size, (int, np.integer)) else None
