@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 FLOORS = [
-    {"errors", "config", "tree", "dtypes", "records", "version", "startup"},
+    {"errors", "config", "tree", "dtypes", "records", "lazily", "version", "startup"},
     {"ir"},
     {"tracing"},
     {"ops", "passes", "lowering"},

@@ -6,28 +6,14 @@ Write plain NumPy; `tj.jit`, `tj.grad`, `tj.vmap` and their friends run it, diff
 compile it, in any nesting.
 """
 
+from typing import TYPE_CHECKING
+
 from tracejit.startup import without_collection
 
 with without_collection():
-    from tracejit import (
-        ad_checkpoint,
-        custom_batching,
-        custom_derivatives,
-        debug,
-        dtypes,
-        extend,
-        lax,
-        nn,
-        numpy,
-        ops,
-        random,
-        scipy,
-        test_util,
-        tree,
-    )
+    from tracejit import control, dtypes, numpy, ops, tree
     from tracejit.api.batching import vmap
     from tracejit.api.derivatives import grad, jvp, linearize, value_and_grad, vjp
-    from tracejit.api.explain import explain
     from tracejit.api.introspect import (
         ShapeDtypeStruct,
         block_until_ready,
@@ -36,17 +22,60 @@ with without_collection():
         eval_shape,
         make_jaxpr,
     )
-    from tracejit.api.jacobians import hessian, hvp, jacfwd, jacrev, linear_transpose
     from tracejit.api.jitted import clear_caches, jit
+    from tracejit.config import config
+    from tracejit.errors import TracejitError
+    from tracejit.ir.primitive import REGISTRY
+    from tracejit.lazily import load, parts
+    from tracejit.version import __version__
+
+if TYPE_CHECKING:
+    from tracejit import (
+        ad_checkpoint,
+        custom_batching,
+        custom_derivatives,
+        debug,
+        extend,
+        lax,
+        nn,
+        random,
+        scipy,
+        test_util,
+    )
+    from tracejit.api.explain import explain
+    from tracejit.api.jacobians import hessian, hvp, jacfwd, jacrev, linear_transpose
     from tracejit.api.residuals import print_saved_residuals
     from tracejit.api.sparse import jacobian
     from tracejit.api.taylor import jet
-    from tracejit.config import config
     from tracejit.control.callbacks import io_callback, pure_callback
     from tracejit.control.checkpoint import checkpoint, checkpoint_policies, remat
     from tracejit.control.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
-    from tracejit.errors import TracejitError
-    from tracejit.version import __version__
+
+# What most programs don't need is imported when it is first asked for.
+_MODULES = [
+    "ad_checkpoint",
+    "custom_batching",
+    "custom_derivatives",
+    "debug",
+    "extend",
+    "lax",
+    "nn",
+    "random",
+    "scipy",
+    "test_util",
+]
+_NAMES = {
+    "tracejit.api.explain": ["explain"],
+    "tracejit.api.jacobians": ["hessian", "hvp", "jacfwd", "jacrev", "linear_transpose"],
+    "tracejit.api.residuals": ["print_saved_residuals"],
+    "tracejit.api.sparse": ["jacobian"],
+    "tracejit.api.taylor": ["jet"],
+    "tracejit.control.callbacks": ["io_callback", "pure_callback"],
+    "tracejit.control.checkpoint": ["checkpoint", "checkpoint_policies", "remat"],
+    "tracejit.control.custom": ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"],
+}
+__getattr__, __dir__ = parts(__name__, _MODULES, _NAMES)
+REGISTRY.rest = lambda: load(ops, control)
 
 __all__ = [
     "ShapeDtypeStruct",

@@ -5,19 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tracejit.lowering._lazy import LazyExtension, LazyModule, cython_blas
+from tracejit.lowering._lazy import LazyExtension, cython_blas
 
 
 def run(program: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return done.stdout.split()
-
-
-def test_a_module_is_imported_by_its_first_attribute() -> None:
-    module = LazyModule("colorsys")
-    sys.modules.pop("colorsys", None)
-    assert not hasattr(module, "__wrapped__") and "colorsys" not in sys.modules
-    assert module.rgb_to_hsv(1, 0, 0) == (0, 1, 1) and "colorsys" in sys.modules
 
 
 def test_an_extension_does_not_load_its_package() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import tree
+from tracejit import control, tree
 from tracejit.api.common import name_of, plain
 from tracejit.config import config
-from tracejit.control.call import call
 from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
 from tracejit.interpreters import jit as native
 from tracejit.ir.avals import aval_of
@@ -185,7 +184,7 @@ class Program:
     def bind(self, consts: list[Any], leaves: Sequence[Any], boxes: Sequence[Any], inline: bool) -> Any:
         """One `call` equation in the current trace; writes reach the caller's boxes."""
         inputs = [*(to_raw(c) for c in consts), *leaves]
-        outs = call(self.jaxpr, inputs, name=self.jaxpr.name, inline=inline)
+        outs = control.call.call(self.jaxpr, inputs, name=self.jaxpr.name, inline=inline)
         holders = [*consts, *boxes]
         for k, n in enumerate(self.written):
             write_back(holders[n], outs[self.num_outs + k])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.control.call import is_staging
+from tracejit.interpreters.stage import is_staging
 from tracejit.interpreters.tape import Residual, Tape
 from tracejit.tracing import ONLY_LOCAL, to_raw, wrap
 

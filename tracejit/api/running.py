@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+import importlib
 import types
+from collections.abc import Callable
 from typing import Any
 
-from tracejit import frontend, numpy, scipy
-from tracejit.frontend import math_, modules
+from tracejit import frontend, numpy
+from tracejit.frontend import modules
+from tracejit.lazily import LazyModule
+from tracejit.numpy.dispatch import LIBRARIES
 from tracejit.tracing import caller
 
-# What `np`, `scipy.special` and `from numpy import sin` mean to traced code.
+
+def _entries(name: str) -> Callable[[Any], dict[Any, Any]]:
+    """What enters the table of functions when SciPy's module `name` is there: ours is imported then, and knows."""
+
+    def entries(module: Any) -> dict[Any, Any]:
+        importlib.import_module(f"tracejit.{name}")
+        return LIBRARIES[name](module)
+
+    return entries
+
+
+# What `np`, `scipy.special` and `from numpy import sin` mean to traced code. Counterparts of modules that a program
+# may not use are imported when it does.
+_OF_SCIPY = (
+    "fft",
+    "integrate",
+    "linalg",
+    "ndimage",
+    "signal",
+    "spatial",
+    "spatial.distance",
+    "special",
+    "stats",
+)
+_WITH_ENTRIES = ("fft", "integrate", "ndimage", "signal", "spatial.distance", "special", "stats")
 modules.REBIND.update({"numpy": numpy, "numpy.linalg": numpy.linalg, "numpy.fft": numpy.fft})
 modules.REBIND["scipy"] = types.SimpleNamespace()
-modules.REBIND.update({f"scipy.{name}": getattr(scipy, name) for name in scipy.__all__})
-modules.REBIND["scipy.spatial.distance"] = scipy.spatial.distance
-modules.REBIND["math"] = math_.namespace
+modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in _OF_SCIPY})
+modules.REBIND["math"] = LazyModule("tracejit.frontend.math_", "namespace")
+LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in _WITH_ENTRIES})
 modules.BY_NAME += ["scipy.linalg", "math"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
 caller.run = frontend.call

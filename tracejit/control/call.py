@@ -24,7 +24,7 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jvp import jvp_jaxpr
 from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.memo import kept, memoize_by_jaxpr
-from tracejit.interpreters.stage import StageTrace
+from tracejit.interpreters.stage import is_staging
 from tracejit.interpreters.transpose import transpose_jaxpr
 from tracejit.interpreters.vmap import batch_flat, batch_jaxpr
 from tracejit.ir.avals import Aval, Dim
@@ -33,7 +33,7 @@ from tracejit.ir.kernel import CallRegion
 from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops import helpers
-from tracejit.tracing import bind, current_trace, use_trace
+from tracejit.tracing import bind, use_trace
 
 
 def call(jaxpr: Jaxpr, args: Sequence[Any], *, name: str = "", inline: bool = False) -> list[Any]:
@@ -42,14 +42,6 @@ def call(jaxpr: Jaxpr, args: Sequence[Any], *, name: str = "", inline: bool = Fa
     if has_local_extents(jaxpr) or (inline and is_staging()):
         return eval_jaxpr(jaxpr, args)
     return list(bind(call_op, *args, jaxpr=jaxpr, name=name))
-
-
-def is_staging() -> bool:
-    """Whether a program is being recorded, by the current trace or one around it."""
-    trace = current_trace()
-    while trace is not None and not isinstance(trace, StageTrace):
-        trace = trace.parent
-    return trace is not None
 
 
 def has_local_extents(jaxpr: Jaxpr) -> bool:

@@ -13,11 +13,11 @@ import numpy as np
 
 from tracejit import ops, tree
 from tracejit.config import config
-from tracejit.control.call import is_staging
 from tracejit.control.carry import Carry, after_step
 from tracejit.control.concrete import concrete
 from tracejit.control.staging import Leaves, convert, flatten
 from tracejit.errors import ConcreteValueError, ScanResultError
+from tracejit.interpreters.stage import is_staging
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.tracing import box, call_user, is_tracing, to_raw, wrap

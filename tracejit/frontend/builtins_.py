@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracejit.control.loops import scan
+from tracejit import control
 from tracejit.frontend import active, classes, shadows
 from tracejit.frontend.modules import ndarray
 from tracejit.frontend.rewrite.calls import is_long
@@ -102,7 +102,7 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
             if type(size) is not int:
                 require_some(f"{name}()", size, problem="iterable argument is empty")
             first, rest = args[0][0], args[0][1:]
-            return scan(lambda c, v: (better(v, c), None), first, rest)[0]
+            return control.loops.scan(lambda c, v: (better(v, c), None), first, rest)[0]
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
         if kwargs or not need_select(xs):
             return builtin(*args, **kwargs)

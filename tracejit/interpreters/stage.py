@@ -270,3 +270,11 @@ def stage_fun(
 
     jaxpr, consts = stage(flat, avals, name, bounds, eager_constants=True)
     return jaxpr, consts, out_tree[0], boxes
+
+
+def is_staging() -> bool:
+    """Whether a program is being recorded, by the current trace or one around it."""
+    trace = current_trace()
+    while trace is not None and not isinstance(trace, StageTrace):
+        trace = trace.parent
+    return trace is not None

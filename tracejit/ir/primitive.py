@@ -7,7 +7,7 @@ forgotten rule is an error at import and "not differentiable" never looks like
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 from tracejit.ir.kernel import Kernel
@@ -112,7 +112,7 @@ class Op:
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        if self.name in REGISTRY:
+        if self.name in REGISTRY.met:
             raise TypeError(f"op {self.name!r} is already registered")
         REGISTRY[self.name] = self
 
@@ -134,7 +134,38 @@ class Op:
         return _lookup, (self.name,)
 
 
-REGISTRY: dict[str, Op] = {}
+class Registry(MutableMapping[str, Op]):
+    """Op by its name.
+
+    Modules of ops are imported when they are first used. Who asks for what is not `met` yet, or for the names of
+    all ops, imports the rest.
+    """
+
+    def __init__(self) -> None:
+        self.met: dict[str, Op] = {}
+        self.rest: Callable[[], object] = tuple  # imports everything that has ops; set by the package
+
+    def __getitem__(self, name: str) -> Op:
+        if name not in self.met:
+            self.rest()
+        return self.met[name]
+
+    def __setitem__(self, name: str, op: Op) -> None:
+        self.met[name] = op
+
+    def __delitem__(self, name: str) -> None:
+        del self.met[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self.rest()
+        return iter(self.met)
+
+    def __len__(self) -> int:
+        self.rest()
+        return len(self.met)
+
+
+REGISTRY = Registry()
 
 
 def _lookup(name: str) -> Op:

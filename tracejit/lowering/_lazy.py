@@ -12,26 +12,7 @@ import sys
 from importlib.machinery import PathFinder
 from typing import Any
 
-
-class LazyModule:
-    """Stands for the module `name`; the first attribute access imports it."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        # Inspection (copy, pickle, doctest) must not import anything.
-        if attribute.startswith("__") and attribute not in ("__pyx_capi__", "__version__", "__file__"):
-            raise AttributeError(attribute)
-        value = getattr(self._load(), attribute)
-        setattr(self, attribute, value)
-        return value
-
-    def _load(self) -> Any:
-        return importlib.import_module(self._name)
-
-    def __repr__(self) -> str:
-        return f"LazyModule({self._name!r})"
+from tracejit.lazily import LazyModule
 
 
 class LazyExtension(LazyModule):

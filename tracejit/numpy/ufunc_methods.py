@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes, ops
-from tracejit.control.loops import scan
+from tracejit import control, dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, IndexOutOfRangeError
 from tracejit.ir.values import Value
 from tracejit.numpy.dispatch import (
@@ -205,8 +204,8 @@ def _steps(step: Callable[[Any, Any], Any], carry: Any, rows: Any, mask: Any) ->
             carry = masked(carry, rows[i], None if mask is None else mask[i])
         return carry
     if mask is None:
-        return scan(lambda c, x: (step(c, x), None), carry, rows)[0]
-    return scan(lambda c, xm: (masked(c, *xm), None), carry, (rows, mask))[0]
+        return control.loops.scan(lambda c, x: (step(c, x), None), carry, rows)[0]
+    return control.loops.scan(lambda c, xm: (masked(c, *xm), None), carry, (rows, mask))[0]
 
 
 # ---------------------------------------------------------------- accumulate, reduceat, outer
@@ -238,7 +237,7 @@ def _running(ufunc: Any, x: Any, axis: int, accumulator: np.dtype) -> Any:
         new = _as(ufunc(c, row), accumulator)
         return new, new
 
-    _, rest = scan(step, first, moved[1:])
+    _, rest = control.loops.scan(step, first, moved[1:])
     joined = NUMPY_TO_TRACEJIT[np.concatenate]([first[None], rest])
     return NUMPY_TO_TRACEJIT[np.moveaxis](joined, 0, axis)
 
@@ -271,7 +270,7 @@ def _segments(ufunc: Any, rows: Any, starts: Any, n: int, accumulator: np.dtype)
         new = _as(ufunc(c, x), accumulator)
         return wrap(select_where(inside, raw(new), raw(c))), None
 
-    return scan(step, carry, (rows, np.arange(n)))[0]
+    return control.loops.scan(step, carry, (rows, np.arange(n)))[0]
 
 
 def outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
@@ -332,5 +331,5 @@ def _at_positions(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
             i, value = row if values is not None else (row, None)
             return c.at[i].set(new(c[i], value)), None
 
-        result = scan(step, flat, positions if values is None else (positions, values))[0]
+        result = control.loops.scan(step, flat, positions if values is None else (positions, values))[0]
     a[...] = result.reshape(shape)

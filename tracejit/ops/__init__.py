@@ -1,56 +1,62 @@
-"""The primitives, one file a family; importing this package fills the registry."""
+"""The primitives, one file a family, each imported when it is first used. `REGISTRY` has them all."""
 
-# Families use each other at call time through this package; the order below is that of their needs at import.
-# isort: off
-from tracejit.ops import arithmetic, compare, create, cumulative, reduce, transcendental
-from tracejit.ops import (
-    broadcast,
-    concat,
-    dims,
-    shape,
-    slices,
-    gather,
-    scatter,
-    index,
-    index_check,
-    linalg,
-    search,
-    sort,
-)
-from tracejit.ops import (
-    bitcasts,
-    complexes,
-    constant,
-    floats,
-    helpers,
-    identities,
-    integers,
-    inverse,
-    moves,
-    powers,
-    random,
-    scalar,
-    scalar_bits,
-    scalar_complex,
-    scalar_order,
-    scale,
-    scatter_rules,
-    several,
-)
-from tracejit.ops import (
-    conv,
-    conv_kernel,
-    conv_shapes,
-    cosine,
-    fft,
-    pooling,
-    selection,
-    sliding,
-    values,
-    windows,
-)
-from tracejit.ops import decompositions, special
-# isort: on
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracejit.lazily import parts
+
+if TYPE_CHECKING:
+    from tracejit.ops import (
+        arithmetic,
+        bitcasts,
+        broadcast,
+        compare,
+        complexes,
+        concat,
+        constant,
+        conv,
+        conv_kernel,
+        conv_shapes,
+        cosine,
+        create,
+        cumulative,
+        decompositions,
+        dims,
+        fft,
+        floats,
+        gather,
+        helpers,
+        identities,
+        index,
+        index_check,
+        integers,
+        inverse,
+        linalg,
+        moves,
+        pooling,
+        powers,
+        random,
+        reduce,
+        scalar,
+        scalar_bits,
+        scalar_complex,
+        scalar_order,
+        scale,
+        scatter,
+        scatter_rules,
+        search,
+        selection,
+        several,
+        shape,
+        slices,
+        sliding,
+        sort,
+        special,
+        transcendental,
+        values,
+        windows,
+    )
 
 __all__ = [
     "arithmetic",
@@ -102,3 +108,4 @@ __all__ = [
     "values",
     "windows",
 ]
+__getattr__, __dir__ = parts(__name__, __all__)

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops, tree
-from tracejit.control.branches import common_consts
-from tracejit.control.cond import cond_op
+from tracejit import control, ops, tree
 from tracejit.control.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
 from tracejit.frontend.rewrite.cells import UNBOUND, Cell, Place, cells_of, get, put
@@ -213,8 +211,8 @@ class _Choice:
             staged.append(Staged(jaxpr, consts, None, ()))
         if not rows and not any(s.jaxpr.effects for s in staged):
             return []
-        consts, jaxprs = common_consts(staged)
-        return list(bind(cond_op, self.pred, *consts, branches=(jaxprs[1], jaxprs[0])))
+        consts, jaxprs = control.branches.common_consts(staged)
+        return list(bind(control.cond.cond_op, self.pred, *consts, branches=(jaxprs[1], jaxprs[0])))
 
 
 class _Merged:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes, ops
-from tracejit.control.loops import scan
+from tracejit import control, dtypes, ops
 from tracejit.control.staging import convert
 from tracejit.frontend.rewrite.decisions import capturing
 from tracejit.frontend.rewrite.iterables import enumerate_, is_unknown, range_, reversed_, zip_
@@ -91,10 +90,10 @@ def sum_(xs: Any, /, start: Any = 0) -> Any:
     """`sum`: one after the other, in the order of the items."""
     if type(xs) is Box and xs.aval.ndim == 1 and not xs.aval.is_static:
         first = NUMPY_TO_TRACEJIT[np.zeros_like](xs, shape=()) + start
-        return scan(lambda c, v: (c + v, None), first, xs)[0]
+        return control.loops.scan(lambda c, v: (c + v, None), first, xs)[0]
     if not is_long(xs):
         return sum(xs, start)
-    return scan(lambda c, v: (c + v, None), xs[0] + start, xs[1:])[0]
+    return control.loops.scan(lambda c, v: (c + v, None), xs[0] + start, xs[1:])[0]
 
 
 def any_(xs: Any) -> Any:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import control, ops
 from tracejit.config import config
 from tracejit.control.regions import Typed
-from tracejit.control.scan import scan_op
-from tracejit.control.while_loop import while_op
 from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError
 from tracejit.frontend.rewrite import branches, conditions
 from tracejit.frontend.rewrite.cells import cells_of, get
@@ -179,7 +177,7 @@ def _bind_scan(result: Result, count: Any, body: Block) -> None:
     length = count if type(count) is int else None
     bound = None if length is not None else extents.greatest(count)
     params = {"length": length, "bound": bound, "reverse": False, "jaxpr": jaxpr}
-    outs = bind(scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits))
+    outs = bind(control.scan.scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits))
     result.write_back(list(outs))
 
 
@@ -200,7 +198,7 @@ def _bind_while(body: Jaxpr, consts: list[Any], carry: list[Any]) -> list[Any]:
     seen = [Var(None, aval_of(x)) for x in carry]
     cond = Jaxpr(tuple(seen), (), (seen[0],), body.name)
     counts = {"cond_consts": 0, "body_consts": len(consts)}
-    return list(bind(while_op, *consts, *carry, cond=cond, body=body, **counts))
+    return list(bind(control.while_loop.while_op, *consts, *carry, cond=cond, body=body, **counts))
 
 
 # ---------------------------------------------------------------- while

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes, ops
-from tracejit.control import loops
+from tracejit import control, dtypes, ops
 from tracejit.control.concrete import ConcreteArray
 from tracejit.errors import ArgumentError, IndexingError
 from tracejit.ir.avals import Shape
@@ -304,7 +303,7 @@ def _one_by_one(part: Any, at: Layout, fn: Callable[[Any], Any], mode: str) -> A
         return wrap(ops.scatter.scatter(raw(x), raw(i), new, dimension_numbers=into, mode=mode)), None
 
     rows = ops.shape.reshape(at.indices, shape=(count, len(at.axes)))
-    return to_raw(loops.scan(step, wrap(part), wrap(rows))[0])
+    return to_raw(control.loops.scan(step, wrap(part), wrap(rows))[0])
 
 
 def _gather(part: Any, sel: Selection, mode: str, fill_value: Any, unique: bool) -> Any:
