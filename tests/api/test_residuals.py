@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import lax
+from tracejit import lax, nn
 from tracejit.ad_checkpoint import checkpoint_name, print_saved_residuals, saved_residuals
 from tracejit.api.derivatives import linearize_user
 
@@ -39,6 +39,8 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "log": (lambda x: np.log(x * x + 1), (X,), 0),
     "sin": (np.sin, (X,), FLOATS),  # its cosine
     "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), (X,), FLOATS),  # the exponential
+    "silu": (nn.silu, (X,), FLOATS),  # its sigmoid
+    "gelu": (nn.gelu, (X,), FLOATS),  # its sigmoid
     "variance": (lambda x: ((x - x.mean()) ** 2).mean(), (X,), 0),
     "max": (lambda x: x.max(), (X,), 1000),
     "row max": (lambda a: a.max(axis=1).sum(), (A,), 50 * 20 + 8 * 50),

@@ -179,6 +179,8 @@ def product(e: Env) -> None:
         and 0 in (np.ndim(e.value(x)), np.ndim(e.value(y)))
     ):
         raise Refused  # BLAS gives 0 for NaN times 0
+    if e.special and "ij,ij" in form and np.shape(e.value(x)) != np.shape(e.value(y)):
+        raise Refused  # whether NumPy sums before it multiplies depends on layout and dtype
     assign(e, form.format(x=felt(x), y=felt(y)), True)
 
 

@@ -167,8 +167,8 @@ def selu(x: Any) -> Any:
 def gelu(x: Any, approximate: bool = True) -> Any:
     """x Phi(x) for the normal distribution function Phi (Hendrycks and Gimpel, 2016);
     `approximate` takes the tanh formula of that paper."""
-    if approximate:
-        return x * (1 + tnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+    if approximate:  # (1 + tanh(u)) / 2 is sigmoid(2 u), which does not cancel and keeps one residual
+        return x * sigmoid(math.sqrt(8 / math.pi) * (x + 0.044715 * x**3))
     return x * special.erfc(-x / math.sqrt(2)) / 2
 
 
