@@ -79,6 +79,12 @@ def stencil(u: Any) -> None:
     u[1:-1] = (u[:-2] + u[2:]) / 2
 
 
+def heat_energy(u: Any) -> Any:
+    """The squares of a step of the heat equation, summed."""
+    near = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+    return ((u[1:-1, 1:-1] + 0.1 * (near - 4 * u[1:-1, 1:-1])) ** 2).sum()
+
+
 MARKET = tuple(np.linspace(a, b, 100) for a, b in ((80, 120), (120, 80), (0.1, 2), (0.01, 0.05), (0.5, 0.1)))
 PARAMS = [(np.ones((6, 5)), np.zeros(5)), (np.ones((5, 2)), np.zeros(2))]
 
@@ -95,6 +101,7 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "scan": (pendulum, (1.0, 2.0)),
     "scan_gradient": (tj.grad(final_angle, (0, 1)), (1.0, 2.0)),
     "cholesky": (cholesky, (np.eye(5),)),
+    "stencil_gradient": (tj.grad(heat_energy), (np.linspace(-1, 1, 400).reshape(20, 20),)),
     "stencil": (stencil, (np.ones(16),)),
 }
 

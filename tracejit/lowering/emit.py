@@ -19,7 +19,7 @@ from tracejit.ir.kernel import (
     WhileRegion,
 )  # fmt: skip
 from tracejit.ir.pretty import Namer, headline
-from tracejit.lowering import checks, columns, contract, cumulative, opaque, reduce, regions, tiles, update
+from tracejit.lowering import boxloops, checks, columns, contract, cumulative, opaque, reduce, regions, tiles
 from tracejit.lowering.access import (
     Flat,
     Index,
@@ -35,6 +35,7 @@ from tracejit.lowering.context import Context, loops
 from tracejit.lowering.inline import inline_calls
 from tracejit.lowering.plan import Group, Plan, Storage
 from tracejit.lowering.schedule import Planner
+from tracejit.lowering.update import emit_update
 from tracejit.lowering.views import as_view
 
 
@@ -220,13 +221,15 @@ class Body(Scope):
             self.put(value, idx, x)
         self.pending.clear()
 
-    def evaluate(self, members: list[Eqn], idx: Index, own: dict[Var, Any]) -> list[tuple[Any, Any]]:
-        """The places and scalars of the members' results at `idx`."""
+    def evaluate(
+        self, members: list[Eqn], idx: Index, own: dict[Var, Any], element: Any = None
+    ) -> list[tuple[Any, Any]]:
+        """The places and scalars of the members' results at `idx`, which `element(eqn, idx)` computes."""
         got = []
         self.pending += own.values()
         for eqn in members:
             self.check(eqn)
-            xs = self.element(eqn, idx)
+            xs = (element or self.element)(eqn, idx)
             self.k.remember(self.k.depth, (self, eqn, idx), xs)
             for v, x in zip(eqn.outvars, xs, strict=True):
                 if v in own:
@@ -283,13 +286,14 @@ class Body(Scope):
 _EMITTERS: dict[str, Callable[[Body, Group], None]] = {
     "scalars": Body.scalars,
     "map": Body.map,
+    "boxes": boxloops.emit_boxes,
     "single": Body.single,
     "rows": reduce.emit_rows,
     "columns": columns.emit_columns,
 }
 
 _ROOTS: dict[type[Kernel], Callable[[Body, Eqn], None]] = {
-    Update: update.emit_update,
+    Update: emit_update,
     Cumulative: cumulative.emit_cumulative,
     Contract: contract.emit_contract,
     ScanRegion: regions.emit_scan,

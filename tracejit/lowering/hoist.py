@@ -59,6 +59,7 @@ class Recorder(Builder):
         self.depths: dict[Reg, int] = {}
         self.known: dict[Any, Any] = {}
         self.ranges: dict[Reg, Range] = {}
+        self.offsets: dict[Reg, tuple[Any, int]] = {}  # int64 sums of something and a constant
 
     @property
     def depth(self) -> int:
@@ -95,11 +96,12 @@ class Recorder(Builder):
         down: bool = False,
         independent: bool = False,
         movable: bool = True,
+        rare: bool = False,
     ) -> Iterator[Reg]:
         """`with k.loop(0, n) as i:` a For loop over int64. Invariant code leaves it if `movable`."""
         var = self.reg(I64)
         start, stop = self.lift(start, I64), self.lift(stop, I64)
-        node = For(var, start, stop, Block(), vector, down, independent)
+        node = For(var, start, stop, Block(), vector, down, independent, rare)
         self.emit(node)
         runs = isinstance(start, Const) and isinstance(stop, Const) and start.value < stop.value
         with self._open(Frame(node.body, movable, runs)):
@@ -180,6 +182,17 @@ class Recorder(Builder):
             out = super().index(i, size, code, wraps and low < 0, below)
             if self.noted is None:
                 self.remember(self.depth, key, out)
+        return out
+
+    def add(self, x: Any, y: Any, attr: Any = None) -> Any:
+        """As the builder's; (i + 1) - 1 is i, so that an element is known by its index however that came about."""
+        number = _number(y)
+        if number is None or type(x) is not Reg or x.dtype != I64:
+            return super().add(x, y, attr)
+        base, offset = self.offsets.get(x, (x, 0))
+        out = super().add(base, offset + number, attr)
+        if out is not base:
+            self.offsets[out] = (base, offset + number)
         return out
 
     def int_op(self, op: str, x: Any, y: Any) -> Any:

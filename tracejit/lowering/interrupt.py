@@ -24,6 +24,8 @@ def make_interruptible(block: Block, inside: bool = False) -> bool:
     """
     found = False
     for s in block.stmts:
+        if isinstance(s, For) and s.rare:
+            continue
         if isinstance(s, (For, While)) and _has_while(s):
             s.ticks = max(_own_work(s), 1)
             found = True

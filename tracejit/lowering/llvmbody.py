@@ -35,6 +35,7 @@ from tracejit.lowering.uses import is_check, is_written_out, trips
 _COPIES, _SHORT = 4, 32  # how often the body of a loop with exits is written, and how long it may be
 _LONG = 256  # iterations of which the vectorised form is not written out
 _NOT_UNROLLED = '!{!"llvm.loop.unroll.disable"}'
+_NOT_VECTORISED = '!{!"llvm.loop.vectorize.enable", i1 false}'
 _ROLLED = '!{!"llvm.loop.unroll.runtime.disable"}'
 _VERY_LONG = 64  # iterations of a loop of which there is one copy
 
@@ -137,6 +138,8 @@ class Translator(Memory):
             hints.append(_NOT_UNROLLED)
             if node.vector:
                 hints += self._afterwards(node)
+        if node.rare:
+            hints += [_NOT_UNROLLED, _NOT_VECTORISED]
         if not hints:
             return ""
         nodes = ", ".join(module.shared(h) for h in hints)

@@ -233,7 +233,8 @@ class For:
     iteration is charged (see `interrupt`).
 
     `independent`: no iteration reads or writes what another one writes, but for buffers and slots that
-    each fills before it reads them. `grain`: iterations (a power of two) that are worth a thread's
+    each fills before it reads them. `rare`: few iterations beside those of other loops, so that it is not worth being
+    made fast, nor looking for Ctrl-C. `grain`: iterations (a power of two) that are worth a thread's
     attention, 0 where one thread runs all (see `parallel`); `private`: the buffers that each thread has
     of its own, `scratch` bytes in all of those of that kind."""
 
@@ -244,6 +245,7 @@ class For:
     vector: bool = False
     down: bool = False
     independent: bool = False
+    rare: bool = False
     poll: int = 0
     ticks: int = 0
     grain: int = 0

@@ -117,7 +117,9 @@ class _Names:
         self.loops += 1
         bounds = f"{self.of(s.start)}, {self.of(s.stop)}"
         span = f"reversed(range({bounds}))" if s.down else f"range({bounds})"
-        notes = ", ".join(n for n, on in (("vector", s.vector), ("parallel", s.grain)) if on)
+        notes = ", ".join(
+            n for n, on in (("vector", s.vector), ("parallel", s.grain), ("rare", s.rare)) if on
+        )
         yield f"for {self.of(s.var)} in {span}:{notes and '  # ' + notes}"
         yield from self.nested(s.body)
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from tracejit.ir.avals import Shape
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.lowering.access import Index, Stored
 from tracejit.records import record
+
+if TYPE_CHECKING:
+    from tracejit.lowering.boxes import Chain
 
 #: Instead of an index: every element is needed in a buffer (WHOLE), or through an affine view of one
 #: (VIEW); the element at the nest's own position in C order (FLAT).
@@ -32,7 +36,8 @@ class Group:
 
     kind: 'scalars' straight-line code; 'map' a nest over `domain`; 'rows' one outer nest over the
     first `rows` axes of `domain` with reductions over the others inside; 'columns' reductions over
-    `axes` that accumulate into rows; 'single' one equation of its own; 'end' the outputs.
+    `axes` that accumulate into rows; 'boxes' a nest over `domain` with a chain of updates in it; 'single'
+    one equation of its own; 'end' the outputs.
     """
 
     kind: str
@@ -59,6 +64,7 @@ class Plan:
     relabelled: stored values -> the result of a reshape that is the same storage in another shape.
     copies: updates and regions -> {operand: output} to copy into the output's storage first.
     starts: conditionals -> {operand: output} for outputs that start as that operand.
+    chains: updates that are computed in one nest, by the last of them.
     moves: numbers of the outputs that must be moved to their target at the end.
     """
 
@@ -70,4 +76,5 @@ class Plan:
     relabelled: dict[Var, Var] = field(default_factory=dict)
     copies: dict[Eqn, dict[int, int]] = field(default_factory=dict)
     starts: dict[Eqn, dict[int, int]] = field(default_factory=dict)
+    chains: dict[Eqn, Chain] = field(default_factory=dict)
     moves: list[int] = field(default_factory=list)

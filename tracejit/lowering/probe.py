@@ -123,6 +123,16 @@ def probe_place(k: Symbols, place: Any, eqn: Eqn, idx: Index) -> tuple[list[tupl
     return scope.reads, tuple(k.lift(i, I64) for i in at)
 
 
+def starts_of(k: Symbols, eqn: Eqn, segment: Segment) -> tuple[int, ...] | None:
+    """Where in the result a segment writes the first element of its source, if it writes all as one box."""
+    own = k.identity(eqn.invars[segment.source].aval.shape)
+    reads, at = probe_place(k, segment.place, eqn, own)
+    if segment.repeats or reads or len(at) != len(own):
+        return None
+    starts = tuple(_shift(k, x, i) for x, i in zip(at, own, strict=True))
+    return None if None in starts else starts  # type: ignore[return-value]
+
+
 def affine(k: Symbols, x: Any) -> dict[int, int] | None:
     """The coefficients of the axes in an index, or None where it is not affine in them."""
     if k.mask(x) == 0:
@@ -147,15 +157,11 @@ def affine(k: Symbols, x: Any) -> dict[int, int] | None:
 
 def box_written(eqn: Eqn, segment: Segment) -> tuple[tuple[int, int], ...] | None:
     """The part [low, high) of each axis of the result that a segment overwrites as a whole, if it is such a box."""
-    k, shape = Symbols(), eqn.invars[segment.source].aval.shape
-    if segment.combine is not None or segment.repeats or not all(type(d) is int for d in shape):
+    shape = eqn.invars[segment.source].aval.shape
+    if segment.combine is not None or not all(type(d) is int for d in shape):
         return None
-    own = k.identity(shape)
-    _, at = probe_place(k, segment.place, eqn, own)
-    lows = [_shift(k, x, i) for x, i in zip(at, own, strict=False)]
-    if len(at) != len(own) or None in lows:
-        return None
-    return tuple((low, low + d) for low, d in zip(lows, shape, strict=True))  # type: ignore[operator]
+    lows = starts_of(Symbols(), eqn, segment)
+    return None if lows is None else tuple((low, low + d) for low, d in zip(lows, shape, strict=True))  # type: ignore[operator]
 
 
 def _shift(k: Symbols, x: Any, i: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,6 +32,8 @@ class Reads:
         self.jaxpr = jaxpr
         self.k = Symbols()
         self.producers: dict[Var, Eqn] = {v: e for e in jaxpr.eqns for v in e.outvars}
+        #: How often a value is read, as a result of the program too.
+        self.readers = Counter(a for atoms in (*(e.invars for e in jaxpr.eqns), jaxpr.outs) for a in atoms)
         self.opaque = {e for e in jaxpr.eqns if _runs_opaquely(e)}
         self.forced: set[Var] = set()
         self.cost: dict[Eqn, float] = {}

@@ -18,6 +18,7 @@ from tracejit.ir.kernel import (
     WhileRegion,
 )  # fmt: skip
 from tracejit.lowering.access import Index
+from tracejit.lowering.boxes import find_chain, plan_chain
 from tracejit.lowering.plan import VIEW, WHOLE, Group, Site, Storage
 from tracejit.lowering.probe import probe_place
 
@@ -195,6 +196,9 @@ def _cumulative(p: Planner, eqn: Eqn) -> Group:
 
 
 def _update(p: Planner, eqn: Eqn) -> Group:
+    chain = find_chain(p, eqn)
+    if chain is not None:
+        return plan_chain(p, eqn, chain)
     group, out = _single(p, eqn), eqn.outvars[0]
     form: Update = eqn.op.kernel  # type: ignore[assignment]
     segments = form.segments(eqn.params, [a.aval for a in eqn.invars], out.aval)

@@ -220,10 +220,15 @@ class Planner(Reads):
                 self.forced.add(a)
 
     def _worth_repeating(self, eqn: Eqn, sites: Any) -> bool:
-        cost = self.cost[eqn]
+        cost = self._own_cost(eqn) + sum(map(self._cost_of, dict.fromkeys(self._read_atoms(eqn))))
         if cost * (len(sites) - 1) > _CHEAP:
             return False
         return cost <= _CHEAP / 2 or not any(self._revisits(g, s) for g, s in sites)
+
+    def _cost_of(self, var: Var) -> float:
+        """What an operand costs wherever it is read: what is costly and read elsewhere too will be stored."""
+        cost = self.cost.get(self.producers.get(var), 0.0)  # type: ignore[arg-type]
+        return 0.0 if var in self.forced or (cost > _CHEAP and var in self.demands) else cost
 
     def _revisits(self, group: Group, site: Site) -> bool:
         """Whether a nest reads the same element again for other positions of an outer loop."""

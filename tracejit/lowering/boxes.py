@@ -1,0 +1,245 @@
+"""Chains of updates of boxes as one nest: what is written where, and whether one pass over the result pays.
+
+Gradients of stencils are such chains: the cotangent of every slice is added into a box of the same array. One after
+another they are as many passes over memory. Here an element of the result is the base's, into which the parts whose
+boxes have it are combined in their order: the same operations on the same numbers, without storing it in between.
+
+Which parts have an element is decided by its index. Along each axis the bounds of all boxes cut the array into
+intervals, few long ones and short ones between them: `Cell`s are a long one with its short neighbours. Inside of a
+product of long intervals the parts are known and a vectorised loop runs without tests; the elements around it are
+computed by one loop that tests every bound. A chain is a nest only if these are few.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tracejit.ir.avals import Dim, capacity
+from tracejit.ir.jaxpr import Atom, Eqn, Literal, Var
+from tracejit.ir.kernel import Update
+from tracejit.lowering.access import Index
+from tracejit.lowering.context import STACK
+from tracejit.lowering.plan import Group, Storage
+from tracejit.lowering.probe import starts_of
+from tracejit.lowering.reads import INLINED
+from tracejit.records import record
+
+if TYPE_CHECKING:
+    from tracejit.lowering.schedule import Planner
+
+_MAX_PARTS = 32  # of one nest, whose code is written twice
+_MAX_WORK = 400  # of what is inlined into it
+_MAX_CELLS = 4  # nests that one chain becomes
+_LONG = 8  # the shortest interval that has a loop of its own
+_EDGE = 4  # what an element costs that is computed with tests, in elements that are written without
+_GAIN = 1.25  # by how much one pass has to be less
+
+
+@record(frozen=True)
+class Part:
+    """`source` is combined into (or replaces, if `combine` is None) the box [starts, stops) of the result; a stop
+    None is the end of a dynamic axis."""
+
+    source: Atom
+    starts: tuple[int, ...]
+    stops: tuple[int | None, ...]
+    combine: Any
+
+    def covers(self, ranges: Sequence[Any]) -> bool:
+        """Whether it has all elements of the product of `ranges`, (low, high) or None for a dynamic axis."""
+        bounds = zip(self.starts, self.stops, ranges, strict=True)
+        return all(r is None or stop is None or (start <= r[0] and r[1] <= stop) for start, stop, r in bounds)
+
+    def index(self, k: Any, idx: Index) -> Index:
+        """The index in `source` of the result's element `idx`."""
+        return tuple(k.add(i, -start) for i, start in zip(idx, self.starts, strict=True))
+
+
+@record(frozen=True)
+class Cell:
+    """A range of an axis, and the long interval in it."""
+
+    low: int
+    high: int
+    first: int
+    last: int
+
+    @property
+    def inner(self) -> tuple[int, int]:
+        return self.first, self.last
+
+    @property
+    def is_plain(self) -> bool:
+        return (self.low, self.high) == self.inner
+
+
+@record(eq=False)
+class Chain:
+    """Updates that are one nest. `base`: what the parts are laid on, an array, a 0-d value for all elements, or
+    None where the parts cover the result; `axes`: the cells of each axis of the result, None for dynamic ones."""
+
+    links: list[Eqn]
+    base: Atom | None
+    parts: list[Part]
+    axes: list[list[Cell] | None]
+
+    @property
+    def is_filled(self) -> bool:
+        return self.base is not None and not self.base.aval.shape
+
+
+def find_chain(p: Planner, eqn: Eqn) -> Chain | None:
+    """The longest chain that ends with `eqn`, if one pass for all of it is less than one for each."""
+    out = eqn.outvars[0].aval
+    if not out.shape or any(isinstance(d, Dim) and d.bound is None for d in out.shape) or out.size <= STACK:
+        return None
+    links: list[Eqn] = []
+    parts: list[Part] = []
+    base: Atom | None = None
+    following: Eqn | None = eqn
+    while following is not None:
+        found = _parts(p, following)
+        if found is None or len(parts) + len(found) > _MAX_PARTS:
+            break
+        if links and _work(p, [*found, *parts]) > _MAX_WORK:
+            break
+        links.insert(0, following)
+        parts[:0] = found
+        base, following = _base(p, following)
+    if not links:
+        return None
+    axes = [_cells(d, n, parts) if type(d) is int else None for n, d in enumerate(out.shape)]
+    chain = Chain(links, base, parts, axes)
+    return chain if _pays(p, chain, capacity(out.shape)) else None
+
+
+def _parts(p: Planner, eqn: Eqn) -> list[Part] | None:
+    """What an update writes, if that is boxes within the result."""
+    form, out = eqn.op.kernel, eqn.outvars[0].aval
+    if not isinstance(form, Update) or eqn in p.opaque or eqn.effects:
+        return None
+    parts = []
+    for segment in form.segments(eqn.params, [a.aval for a in eqn.invars], out):
+        source = eqn.invars[segment.source]
+        starts = starts_of(p.k, eqn, segment)
+        if starts is None or not all(map(_fits, starts, source.aval.shape, out.shape)):
+            return None
+        ends = zip(starts, source.aval.shape, strict=True)
+        stops = tuple(start + d if type(d) is int else None for start, d in ends)
+        parts.append(Part(source, starts, stops, segment.combine))
+    return parts
+
+
+def _fits(start: int, size: Any, extent: Any) -> bool:
+    """Whether a box lies within an axis; along dynamic ones it has to be all of it."""
+    if type(size) is not int or type(extent) is not int:
+        return start == 0 and size == extent
+    return start >= 0 and start + size <= extent
+
+
+def _base(p: Planner, eqn: Eqn) -> tuple[Atom | None, Eqn | None]:
+    """What an update starts from, and the update that makes it, if nothing else reads it."""
+    base = eqn.op.kernel.base(eqn.params)  # type: ignore[attr-defined]
+    if base is None:
+        return None, None
+    atom = eqn.invars[base[1] if type(base) is tuple else base]
+    producer = p.producers.get(atom) if type(atom) is Var else None
+    return atom, producer if atom.aval.shape and p.readers[atom] == 1 else None
+
+
+def _work(p: Planner, parts: list[Part]) -> float:
+    sources = {a.source for a in parts if type(a.source) is Var}
+    return sum(p.cost.get(p.producers[a], 0) for a in sources if a in p.producers)
+
+
+def _cells(size: int, axis: int, parts: list[Part]) -> list[Cell]:
+    """An axis cut at the bounds of all boxes, by its long intervals."""
+    cuts = sorted({0, size, *(c for a in parts for c in (a.starts[axis], a.stops[axis]) if c is not None)})
+    intervals = list(itertools.pairwise(cuts))
+    least = max(min(_LONG, size), max((b - a for a, b in intervals), default=0) // 4)
+    long = [(a, b) for a, b in intervals if b - a >= least]
+    ends = [0, *(a for a, _ in long[1:]), size]
+    return [Cell(ends[n], ends[n + 1], a, b) for n, (a, b) in enumerate(long)]
+
+
+def _pays(p: Planner, chain: Chain, shape: tuple[int, ...]) -> bool:
+    """Whether one pass moves less than one for each part, and one for the base where it has to be written."""
+    axes = [
+        [Cell(0, d, 0, d)] if cells is None else cells for d, cells in zip(shape, chain.axes, strict=True)
+    ]
+    count, size = math.prod(map(len, axes)), math.prod(shape)
+    if not 0 < count <= _MAX_CELLS:
+        return False
+    inner = math.prod(sum(c.last - c.first for c in cells) for cells in axes)
+    passes = sum(a.source.aval.size for a in chain.parts)
+    base = chain.base
+    if base is not None and (
+        chain.is_filled or is_inlined(p, base) or not (base in p.producers or base in p.owned)
+    ):
+        passes += size
+        if len(chain.parts) == 1 and chain.parts[0].combine is None:
+            passes -= chain.parts[0].source.aval.size  # it is written around the box
+    return _GAIN * (size + _EDGE * (size - inner)) <= passes
+
+
+def is_inlined(p: Planner, atom: Atom) -> bool:
+    """Whether a value has no storage that an update could be in."""
+    producer = p.producers.get(atom) if type(atom) is Var else None
+    return isinstance(atom, Literal) or (
+        producer is not None and producer not in p.opaque and isinstance(producer.op.kernel, INLINED)
+    )
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def plan_chain(p: Planner, eqn: Eqn, chain: Chain) -> Group:
+    """Make a chain a nest, or part of the nest of its only reader."""
+    out = eqn.outvars[0]
+    own = p.k.identity(out.aval.shape)
+    group = p.new_group("boxes", out.aval.shape, out.aval.shape)
+    group.writes = own
+    group.members.append(eqn)
+    p.plan.chains[eqn] = chain
+    for part in chain.parts:
+        p.demand(part.source, group, part.index(p.k, own))
+    for v in {out, *(part.source for part in chain.parts)}:
+        for d in v.aval.shape:
+            if isinstance(d, Dim):
+                p.demand(d.var, group, ())
+    _claim(p, chain, out, group, own)
+    return group
+
+
+def _claim(p: Planner, chain: Chain, out: Var, group: Group, own: Index) -> None:
+    """Demand the base, and claim storage for the result: the base's, if that is free."""
+    base = chain.base
+    if base is None or chain.is_filled or is_inlined(p, base) or _reads(p, chain, base):
+        if base is not None:
+            p.demand(base, group, () if chain.is_filled else own)
+        p.claim(out, group)
+    elif not p.inherit(base, p.plan.storage.setdefault(out, Storage()), group):
+        p.claim(out, group)
+
+
+def _reads(p: Planner, chain: Chain, base: Atom) -> bool:
+    """Whether a part is computed from elements of an equation's result on which all are laid: then that stays where
+    it is. Arguments are copied where they have to be, which a loop sees that gives them two blocks."""
+    if base not in p.producers:
+        return False
+    return any(base is a for a in _sources(p, [a.source for a in chain.parts]))
+
+
+def _sources(p: Planner, atoms: list[Atom]) -> Iterator[Atom]:
+    """All values that some are computed from without storing any."""
+    seen: set[Any] = set()
+    while atoms:
+        a = atoms.pop()
+        if type(a) is Var and a not in seen:
+            seen.add(a)
+            yield a
+            if is_inlined(p, a):
+                atoms += p.producers[a].invars
