@@ -42,7 +42,10 @@ def test_the_limit_is_the_smaller_number() -> None:
     assert got.stdout.strip() == "done"
 
 
-def test_a_pointer_is_the_function() -> None:
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_pointer_is_the_function(by_name: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not by_name:
+        monkeypatch.setattr(blas, "_library", lambda: object())
     ddot = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_void_p] * 5)(blas.address("ddot"))
     x, n, one = np.arange(5.0), ctypes.c_int(5), ctypes.c_int(1)
     at = ctypes.addressof
@@ -55,3 +58,12 @@ def test_products_at_every_number_of_threads() -> None:
     for n in (1, 2, 5):
         with tj.config.override(num_threads=n):
             np.testing.assert_allclose(f(x), np.tanh(x @ x) @ x, rtol=1e-12, atol=1e-12)
+
+
+def test_scipy_is_not_imported_for_a_product() -> None:
+    """Where its library's functions have names of their own."""
+    if not hasattr(blas._library(), "scipy_dgemm_"):
+        pytest.skip("another build of SciPy")
+    code = "import numpy as np, sys, tracejit as tj; x = np.eye(50) + 1; y = tj.jit(lambda x: x @ x)(x)\n"
+    code += "assert np.allclose(y, x @ x) and not [m for m in sys.modules if m.startswith('scipy')]"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,7 +9,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from tracejit.lazily import LazyModule
@@ -19,12 +19,15 @@ class LazyExtension(LazyModule):
     """Stands for a compiled module inside a package, loaded without the package's `__init__`, which would take many
     times as long as the module does."""
 
-    def _load(self) -> Any:
+    def find(self) -> ModuleSpec | None:
+        """Where the module is; nothing is imported."""
         root, *folders = self._name.split(".")[:-1]
-        package, found = ".".join([root, *folders]), None
-        if package not in sys.modules:
-            paths = importlib.import_module(root).__path__
-            found = PathFinder.find_spec(self._name, [os.path.join(p, *folders) for p in paths])
+        package = importlib.util.find_spec(root)
+        paths = (package and package.submodule_search_locations) or ()
+        return PathFinder.find_spec(self._name, [os.path.join(p, *folders) for p in paths])
+
+    def _load(self) -> Any:
+        found = self.find() if self._name.rpartition(".")[0] not in sys.modules else None
         if found is None or found.loader is None:
             return super()._load()
         module = importlib.util.module_from_spec(found)

@@ -1,5 +1,9 @@
 """The BLAS that compiled code calls: SciPy's, by pointer, with no more threads than `config.num_threads`.
 
+SciPy's wheels bring an OpenBLAS whose functions have names of their own, `scipy_dgemm_`. They are found through the
+module that is linked with it, without importing SciPy, which would take four times as long. Other builds give the
+pointer that the module shows to Cython.
+
 BLAS has threads of its own. Loops that our threads share call none, so the two never work at the same time. The
 limit is that of SciPy's library in this process; it is only touched when the setting is below its own.
 """
@@ -31,9 +35,21 @@ _NAMES = (
 
 def address(name: str) -> int:
     """The address of a BLAS function. The first call sets the limit."""
-    table = cython_blas.__pyx_capi__
     _limit()
-    return capsule_pointer(table, name)
+    function = getattr(_library(), f"scipy_{name}_", None)
+    if function is not None:
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+    return capsule_pointer(cython_blas.__pyx_capi__, name)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    """The module `cython_blas` as a library: names are looked up in those that it is linked with, too."""
+    found = cython_blas.find()
+    try:
+        return ctypes.CDLL(found.origin if found is not None else None)
+    except OSError:  # Windows finds the others when SciPy has told it where
+        return ctypes.CDLL(cython_blas.__file__)
 
 
 def capsule_pointer(table: dict[str, Any], name: str) -> int:
@@ -50,8 +66,7 @@ def capsule_name(capsule: Any) -> bytes:
 @functools.cache
 def _limit() -> None:
     """Keep the library's threads within the setting from now on."""
-    # The library that the module is linked with is found through it.
-    library = ctypes.CDLL(cython_blas.__file__)
+    library = _library()
     for get, set_ in _NAMES:
         if hasattr(library, get) and hasattr(library, set_):
             own = int(getattr(library, get)())
