@@ -36,7 +36,8 @@ def text_of(c: float) -> str:
 @pytest.fixture
 def on(tmp_path: Path) -> Iterator[Path]:
     """The cache is on in this process, in an empty folder."""
-    shell._native()  # its code is no entry of these tests
+    shell._native()  # its code is no entry of these tests, nor are the libraries of tanh
+    result(0.5)
     with config.override(cache=str(tmp_path / "cache")):
         machine.forget()
         yield tmp_path / "cache"

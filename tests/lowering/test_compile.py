@@ -85,7 +85,26 @@ def test_invalid_ir_made_by_the_slp_vectoriser_is_thrown_away(monkeypatch):
     np.testing.assert_array_equal(got, x + 20)
 
 
-# Seen to hang once in some dozens of runs: llvmlite has a lock of its own that finalizers take.
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_waits_for_a_thread_that_holds_llvmlites_own_lock():
+    """As finalizers do."""
+    compile_llvm(text_of(999.0))
+    held = threading.Event()
+
+    def hold() -> None:
+        with llvm.ffi.lib._lock:
+            held.set()
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    status = _status_of_child(lambda: compile_llvm(text_of(-999.0)))
+    thread.join()
+    assert status == 0
+
+
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -13,6 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from tracejit.lazily import LazyModule
+from tracejit.tracing import LOCK
 
 
 class LazyExtension(LazyModule):
@@ -37,7 +39,33 @@ class LazyExtension(LazyModule):
         return module
 
 
-llvm = LazyModule("llvmlite.binding")
+class LazyLLVM(LazyModule):
+    """llvmlite, whose own lock a fork waits for, as for ours."""
+
+    def _load(self) -> Any:
+        module = super()._load()
+        lock = getattr(module.ffi.lib, "_lock", None)
+        if lock is not None and hasattr(os, "register_at_fork"):
+            _fork_waits_for(lock)
+        return module
+
+
+@functools.cache
+def _fork_waits_for(lock: Any) -> None:
+    """Finalizers take llvmlite's lock without ours: a child forked meanwhile would have nobody to release it."""
+
+    def before() -> None:
+        LOCK.acquire()  # first, as whoever compiles does
+        lock.__enter__()
+
+    def after() -> None:
+        lock.__exit__()
+        LOCK.release()
+
+    os.register_at_fork(before=before, after_in_parent=after, after_in_child=after)
+
+
+llvm = LazyLLVM("llvmlite.binding")
 llvmlite = LazyModule("llvmlite")
 cython_blas = LazyExtension("scipy.linalg.cython_blas")
 cython_special = LazyModule("scipy.special.cython_special")
