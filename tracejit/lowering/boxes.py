@@ -5,9 +5,9 @@ another they are as many passes over memory. Here an element of the result is th
 boxes have it are combined in their order: the same operations on the same numbers, without storing it in between.
 
 Which parts have an element is decided by its index. Along each axis the bounds of all boxes cut the array into
-intervals, few long ones and short ones between them: `Cell`s are a long one with its short neighbours. Inside of a
-product of long intervals the parts are known and a vectorised loop runs without tests; the elements around it are
-computed by one loop that tests every bound. A chain is a nest only if these are few.
+intervals, few long ones and short ones between them: a `Cell` is a long one with its short neighbours. Each product
+of cells is a nest. Along the last axis the parts are known in the long interval, which a vectorised loop runs over,
+and in the short ones beside it; along the others each row tests which parts it has.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _MAX_PARTS = 32  # of one nest, whose code is written twice
 _MAX_WORK = 400  # of what is inlined into it
 _MAX_CELLS = 4  # nests that one chain becomes
 _LONG = 8  # the shortest interval that has a loop of its own
-_EDGE = 4  # what an element costs that is computed with tests, in elements that are written without
+_EDGE = 4  # what an element outside of vectorised loops costs, in those inside
+_TEST = 0.1  # what it costs that a part is tested
 _GAIN = 1.25  # by how much one pass has to be less
 
 
@@ -48,10 +49,12 @@ class Part:
     stops: tuple[int | None, ...]
     combine: Any
 
-    def covers(self, ranges: Sequence[Any]) -> bool:
-        """Whether it has all elements of the product of `ranges`, (low, high) or None for a dynamic axis."""
+    def meets(self, ranges: Sequence[Any]) -> bool:
+        """Whether it has any element of the product of `ranges`, (low, high) or None for a dynamic axis."""
         bounds = zip(self.starts, self.stops, ranges, strict=True)
-        return all(r is None or stop is None or (start <= r[0] and r[1] <= stop) for start, stop, r in bounds)
+        return all(
+            r is None or stop is None or max(start, r[0]) < min(stop, r[1]) for start, stop, r in bounds
+        )
 
     def index(self, k: Any, idx: Index) -> Index:
         """The index in `source` of the result's element `idx`."""
@@ -60,20 +63,17 @@ class Part:
 
 @record(frozen=True)
 class Cell:
-    """A range of an axis, and the long interval in it."""
+    """A range of an axis: the long interval from `first` to `last` and short ones before and after it."""
 
     low: int
     high: int
     first: int
     last: int
+    short: tuple[tuple[int, int], ...] = ()
 
     @property
     def inner(self) -> tuple[int, int]:
         return self.first, self.last
-
-    @property
-    def is_plain(self) -> bool:
-        return (self.low, self.high) == self.inner
 
 
 @record(eq=False)
@@ -162,30 +162,32 @@ def _cells(size: int, axis: int, parts: list[Part]) -> list[Cell]:
     least = max(min(_LONG, size), max((b - a for a, b in intervals), default=0) // 4)
     long = [(a, b) for a, b in intervals if b - a >= least]
     ends = [0, *(a for a, _ in long[1:]), size]
-    return [Cell(ends[n], ends[n + 1], a, b) for n, (a, b) in enumerate(long)]
+    short = [i for i in intervals if i not in long]
+    of = [tuple(i for i in short if low <= i[0] < high) for low, high in itertools.pairwise(ends)]
+    return [Cell(ends[n], ends[n + 1], a, b, of[n]) for n, (a, b) in enumerate(long)]
 
 
 def _pays(p: Planner, chain: Chain, shape: tuple[int, ...]) -> bool:
     """Whether one pass moves less than one for each part, and one for the base where it has to be written."""
-    axes = [
-        [Cell(0, d, 0, d)] if cells is None else cells for d, cells in zip(shape, chain.axes, strict=True)
-    ]
-    count, size = math.prod(map(len, axes)), math.prod(shape)
-    if not 0 < count <= _MAX_CELLS:
+    size, last = math.prod(shape), chain.axes[-1]
+    if not 0 < math.prod(1 if cells is None else len(cells) for cells in chain.axes) <= _MAX_CELLS:
         return False
-    inner = math.prod(sum(c.last - c.first for c in cells) for cells in axes)
+    edges = 0 if last is None else 1 - sum(c.last - c.first for c in last) / shape[-1]
     passes = sum(a.source.aval.size for a in chain.parts)
-    base = chain.base
-    if base is not None and (
-        chain.is_filled or is_inlined(p, base) or not (base in p.producers or base in p.owned)
-    ):
+    if chain.base is not None and _is_written(p, chain):
         passes += size
         if len(chain.parts) == 1 and chain.parts[0].combine is None:
             passes -= chain.parts[0].source.aval.size  # it is written around the box
-    return _GAIN * (size + _EDGE * (size - inner)) <= passes
+    return _GAIN * size * (1 + _EDGE * edges + _TEST * len(chain.parts)) <= passes
 
 
-def is_inlined(p: Planner, atom: Atom) -> bool:
+def _is_written(p: Planner, chain: Chain) -> bool:
+    """Whether an update would have to write its base first."""
+    base = chain.base
+    return chain.is_filled or is_inlined(p, base) or not (base in p.producers or base in p.owned)
+
+
+def is_inlined(p: Planner, atom: Atom | None) -> bool:
     """Whether a value has no storage that an update could be in."""
     producer = p.producers.get(atom) if type(atom) is Var else None
     return isinstance(atom, Literal) or (
@@ -197,7 +199,7 @@ def is_inlined(p: Planner, atom: Atom) -> bool:
 
 
 def plan_chain(p: Planner, eqn: Eqn, chain: Chain) -> Group:
-    """Make a chain a nest, or part of the nest of its only reader."""
+    """Make a chain a nest."""
     out = eqn.outvars[0]
     own = p.k.identity(out.aval.shape)
     group = p.new_group("boxes", out.aval.shape, out.aval.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Eqn, Var
@@ -15,6 +15,8 @@ from tracejit.lowering.plan import Group
 
 if TYPE_CHECKING:
     from tracejit.lowering.emit import Body
+
+_COPIES = 4  # how often the code of a part may be written for intervals that are short
 
 
 def emit_boxes(body: Body, group: Group) -> None:
@@ -30,8 +32,12 @@ def emit_boxes(body: Body, group: Group) -> None:
 
 
 class _Nest:
-    """Loops over the cells of all axes but the last, and in each row one over its long interval, without tests, and one
-    over the rest. In rows outside of the others' long intervals the rest is all of it."""
+    """Loops over the cells of all axes. In each row one loop runs over the long interval, where only the row decides
+    which parts it has; another one, which tests both ends of every part, over the few elements beside that.
+
+    In a row that a part does not have, its nearest one is read in the place of it, and not used: the loop is the same
+    for all rows, and LLVM makes vectors of it without masking what it loads.
+    """
 
     def __init__(
         self, body: Body, group: Group, own: dict[Var, Any], chain: Chain, cells: tuple[Cell | None, ...]
@@ -44,71 +50,46 @@ class _Nest:
         self.cells = cells
 
     def emit(self) -> None:
-        outer = [self.range(n, c and (c.low, c.high)) for n, c in enumerate(self.cells[:-1])]
+        whole = [c and (c.low, c.high) for c in self.cells[:-1]]
+        outer, last = [self.range(n, r) for n, r in enumerate(whole)], self.cells[-1]
         with loops(self.body, outer, vector=False, independent=True) as idx:
-            self.row(idx)
+            if last is not None:
+                self.edges(idx, whole, last)
+            middle = self.range(len(idx), last and last.inner)
+            with loops(self.body, (middle,), vector=True, independent=True) as (i,):
+                self.compute((*idx, i), [*whole, last and last.inner])
 
     def range(self, axis: int, part: tuple[int, int] | None) -> Any:
         """What `loops` runs over for a part of an axis."""
         size = self.group.domain[axis]
         return size if part is None or part == (0, size) else part
 
-    def row(self, idx: Index) -> None:
-        inside = self.is_inside(idx)
-        last = self.cells[-1]
-        if inside is not None or not (last is None or last.is_plain):
-            self.edges(idx, inside)
-        if inside is None:
-            self.interior(idx)
-        else:
-            with self.k.when(inside):
-                self.interior(idx)
+    def edges(self, idx: Index, whole: list[Any], last: Cell) -> None:
+        """What is before and after the long interval of a row."""
+        k, length = self.k, last.last - last.first
+        if self.count(whole, last.short) <= _COPIES * len(self.chain.parts):
+            for a, b in last.short:
+                if b - a == 1:
+                    self.compute((*idx, k.const(a, I64)), [*whole, (a, b)])
+                    continue
+                with k.loop(a, b, independent=True, rare=True) as i:
+                    self.compute((*idx, i), [*whole, (a, b)])
+            return
+        with k.loop(last.low, last.high - length, independent=True, rare=True) as i:
+            at = k.select(k.lt(i, last.first), i, k.add(i, length))
+            self.compute((*idx, at), [*whole, (last.low, last.high)])
 
-    def is_inside(self, idx: Index) -> Any:
-        """Whether a row crosses the interior; None if all do."""
-        tests = [self.within(i, (c.low, c.high), c.inner) for i, c in zip(idx, self.cells, strict=False) if c]
-        return self.all(tests)
+    def count(self, whole: list[Any], intervals: Sequence[Any]) -> int:
+        """How many parts there are in some intervals of a row, together."""
+        return sum(p.meets([*whole, i]) for i in intervals for p in self.chain.parts)
 
-    def within(self, i: Any, known: tuple[int, int] | None, wanted: tuple[int, int]) -> Any:
-        """Whether an index that is in `known` is in `wanted`; None if it always is."""
-        k = self.k
-        low = k.ge(i, wanted[0]) if known is None or wanted[0] > known[0] else None
-        high = k.lt(i, wanted[1]) if known is None or wanted[1] < known[1] else None
-        return self.all([low, high])
-
-    def all(self, tests: list[Any]) -> Any:
-        found = None
-        for t in tests:
-            if t is not None:
-                found = t if found is None else self.k.and_(found, t)
-        return found
-
-    # -- a row's parts
-
-    def interior(self, idx: Index) -> None:
-        last = self.range(len(idx), c.inner if (c := self.cells[-1]) else None)
-        with loops(self.body, (last,), vector=True, independent=True) as (i,):
-            self.compute((*idx, i), self.known)
-
-    def edges(self, idx: Index, inside: Any) -> None:
-        k, c = self.k, self.cells[-1]
-        start, stop = (c.low, c.high) if c else (0, self.body.extent(self.group.domain[-1]))
-        first, skip = c.inner if c else (0, stop)
-        skip = skip - first if c else stop
-        if inside is not None:
-            first = k.select(inside, k.const(first, I64), stop)
-            skip = k.select(inside, skip, k.const(0, I64))
-        with k.loop(start, k.sub(stop, skip), independent=True, rare=True) as i:
-            at = k.select(k.lt(i, first), i, k.add(i, skip))
-            self.compute((*idx, at), self.tested)
-
-    def compute(self, idx: Index, element: Callable[[Index], Any]) -> None:
-        """Compute the members at `idx`, the chain's element by `element`."""
+    def compute(self, idx: Index, ranges: Sequence[Any]) -> None:
+        """Compute the members at `idx`, which is somewhere in `ranges`."""
 
         def of(eqn: Eqn, idx: Index) -> tuple[Any, ...]:
             if eqn not in self.body.plan.chains:
                 return self.body.element(eqn, idx)
-            return (self.k.lift(element(idx), eqn.outvars[0].aval.dtype),)
+            return (self.k.lift(self.element(idx, ranges), eqn.outvars[0].aval.dtype),)
 
         self.body.commit(self.body.evaluate(self.group.members, idx, self.own, of), idx)
 
@@ -120,34 +101,41 @@ class _Nest:
             return self.k.const(0, chain.links[-1].outvars[0].aval.dtype)
         return self.body.read(chain.base, () if chain.is_filled else idx)
 
-    def known(self, idx: Index) -> Any:
-        """An element of the interior."""
-        ranges = [c and c.inner for c in self.cells]
-        parts = [p for p in self.chain.parts if p.covers(ranges)]
-        replaced = max((n for n, p in enumerate(parts) if p.combine is None), default=None)
-        if replaced is None:
-            x = self.base(idx)
-        else:
-            x = self.read(parts[replaced], idx)
-            parts = parts[replaced + 1 :]
-        for part in parts:
-            x = self.combine(part, idx, x)
+    def element(self, idx: Index, ranges: Sequence[Any]) -> Any:
+        """The chain's element at `idx`: parts that have it in all of `ranges`, or none of it there, need no test."""
+        k = self.k
+        parts = [p for p in self.chain.parts if p.meets(ranges)]
+        tests = [self.within(idx, p, ranges) for p in parts]
+        k.program.uniform |= any(t is not None for t in tests)
+        replaced = (n for n, p in enumerate(parts) if p.combine is None and tests[n] is None)
+        first = max(replaced, default=-1)
+        x = self.base(idx) if first < 0 else self.read(parts[first], idx)
+        for part, test in list(zip(parts, tests, strict=True))[first + 1 :]:
+            at = idx if test is None else self.nearest(idx, part, ranges)
+            new = self.combine(part, at, x)
+            x = new if test is None else k.select(test, new, x)
         return x
 
-    def tested(self, idx: Index) -> Any:
-        """Any element."""
-        k = self.k
-        slot = k.slot(self.base(idx), "x")
-        for part in self.chain.parts:
-            bounds = zip(idx, self.cells, part.starts, part.stops, strict=True)
-            tests = [self.within(i, (c.low, c.high), (a, b)) for i, c, a, b in bounds if c and b is not None]
-            inside = self.all(tests)
-            if inside is None:
-                k.set(slot, self.combine(part, idx, k.get(slot)))
-            else:
-                with k.when(inside):
-                    k.set(slot, self.combine(part, idx, k.get(slot)))
-        return k.get(slot)
+    def within(self, idx: Index, part: Part, ranges: Sequence[Any]) -> Any:
+        """Whether a part has an element whose index is in `ranges`; None if it has all of these."""
+        k, found = self.k, None
+        for i, known, start, stop in zip(idx, ranges, part.starts, part.stops, strict=True):
+            tests = [k.ge(i, start)] if known and start > known[0] else []
+            tests += [k.lt(i, stop)] if known and stop is not None and stop < known[1] else []
+            for t in tests:
+                found = t if found is None else k.and_(found, t)
+        return found
+
+    def nearest(self, idx: Index, part: Part, ranges: Sequence[Any]) -> Index:
+        """The index of an element of a part, `idx` itself if the part has it."""
+        k, out = self.k, []
+        for i, known, start, stop in zip(idx, ranges, part.starts, part.stops, strict=True):
+            if known and start > known[0]:
+                i = k.int_op("smax", i, k.const(start, I64))
+            if known and stop is not None and stop < known[1]:
+                i = k.int_op("smin", i, k.const(stop - 1, I64))
+            out.append(i)
+        return tuple(out)
 
     def read(self, part: Part, idx: Index) -> Any:
         return self.body.read(part.source, part.index(self.k, idx))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tracejit.lowering import vecmath
 from tracejit.lowering.chunks import Frame, launch
-from tracejit.lowering.compile import MANY_SCALARS, vector_bits
+from tracejit.lowering.compile import MANY_SCALARS, UNIFORM_TESTS, vector_bits
 from tracejit.lowering.llvmbody import Translator
 from tracejit.lowering.llvmmemory import Memory
 from tracejit.lowering.llvmtarget import Target
@@ -124,5 +124,7 @@ def emit(program: Program) -> str:
     ]
     if len(program.slots) > _PACKED:
         module.metadata.append(MANY_SCALARS)
+    if program.uniform:
+        module.metadata.append(UNIFORM_TESTS)
     module.functions["entry"] = "\n".join([*head, *f.entry, "  br label %start", "start:", *f.lines, "}"])
     return module.render()

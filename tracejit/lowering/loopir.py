@@ -365,7 +365,8 @@ class Program:
     `may_alias` pairs of different buffers that share memory (an output given an input's);
     `fixed_params`: how many params are known before the emission; where sizes are params, the emitter
     adds those that follow from the memory plan. -1: sizes are constants;
-    `fastmath`: a product and a sum may be rounded once."""
+    `fastmath`: a product and a sum may be rounded once; `uniform`: it has vectorised loops with tests that do not
+    change in them, which select: there is to be one form of these loops for all outcomes."""
 
     name: str
     body: Block
@@ -378,3 +379,4 @@ class Program:
     arena_bytes: int = 0
     may_alias: list[tuple[Buffer, Buffer]] = field(default_factory=list)
     fastmath: bool = False
+    uniform: bool = False
