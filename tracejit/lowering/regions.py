@@ -15,6 +15,7 @@ from tracejit.lowering.context import loops
 from tracejit.lowering.loopir import I64, Block, While
 from tracejit.lowering.plan import Storage
 from tracejit.lowering.ranges import hull
+from tracejit.lowering.rowblocks import place_rows
 from tracejit.lowering.tape import Tape
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
     consts = eqn.invars[first : first + n_consts]
     inits = eqn.invars[first + n_consts : first + n_consts + n_carry]
     xs = eqn.invars[first + n_consts + n_carry :]
+    place_rows(body, eqn)
     ys = [body.place(v) if v in body.plan.storage else None for v in eqn.outvars[n_carry:]]
     used = [*range(n_carry), *(n_carry + n for n, y in enumerate(ys) if y is not None)]
     carries = Carries(body, inits, eqn.outvars[:n_carry], inner, consts, 1 + n_consts, used)
