@@ -22,7 +22,7 @@ from tracejit.ir.jaxpr import Atom, Eqn, Literal, Var
 from tracejit.ir.kernel import Update
 from tracejit.lowering.access import Index
 from tracejit.lowering.context import STACK
-from tracejit.lowering.plan import Group, Storage
+from tracejit.lowering.plan import MAX_MEMBERS, Group, Storage
 from tracejit.lowering.probe import starts_of
 from tracejit.lowering.reads import INLINED
 from tracejit.records import record
@@ -199,21 +199,41 @@ def is_inlined(p: Planner, atom: Atom | None) -> bool:
 
 
 def plan_chain(p: Planner, eqn: Eqn, chain: Chain) -> Group:
-    """Make a chain a nest."""
+    """Make a chain a nest, or part of the nest of its only reader."""
     out = eqn.outvars[0]
     own = p.k.identity(out.aval.shape)
-    group = p.new_group("boxes", out.aval.shape, out.aval.shape)
-    group.writes = own
+    reads = [(part.source, part.index(p.k, own)) for part in chain.parts]
+    if chain.base is not None:
+        reads.append((chain.base, () if chain.is_filled else own))
+    group = p.bound(eqn)
+    is_hosted = _hosts(p, group, out, own, reads)
+    if is_hosted:
+        group.kind = "boxes"
+    else:
+        group = p.new_group("boxes", out.aval.shape, out.aval.shape)
+        group.writes = own
     group.members.append(eqn)
     p.plan.chains[eqn] = chain
-    for part in chain.parts:
-        p.demand(part.source, group, part.index(p.k, own))
+    for a, at in reads[: len(chain.parts)]:
+        p.demand(a, group, at)
     for v in {out, *(part.source for part in chain.parts)}:
         for d in v.aval.shape:
             if isinstance(d, Dim):
                 p.demand(d.var, group, ())
-    _claim(p, chain, out, group, own)
+    if not is_hosted:
+        _claim(p, chain, out, group, own)
+    elif chain.base is not None:
+        p.demand(reads[-1][0], group, reads[-1][1])
     return group
+
+
+def _hosts(p: Planner, group: Group, out: Var, own: Index, reads: list[Any]) -> bool:
+    """Whether a nest is the only one that reads a chain's result, elementwise, and could compute it."""
+    if group.kind != "map" or group.domain != out.aval.shape or len(group.members) >= MAX_MEMBERS:
+        return False
+    if p.demands[out] != {group: [own]} or any(e.effects for e in group.members):
+        return False
+    return not any(type(a) is Var and p.is_late(a, group, at) for a, at in reads)
 
 
 def _claim(p: Planner, chain: Chain, out: Var, group: Group, own: Index) -> None:

@@ -25,7 +25,9 @@ def emit_boxes(body: Body, group: Group) -> None:
     for eqn in group.members:
         for e in chains[eqn].links if eqn in chains else [eqn]:
             body.comment(e)
-    own = {v: body.define(v) for e in group.members for v in e.outvars if v in body.plan.storage}
+    own = {
+        v: body.define(v) for e in group.members for v in e.outvars if v in body.plan.storage or e in chains
+    }
     (chain,) = (chains[e] for e in group.members if e in chains)
     for cells in itertools.product(*([None] if axis is None else axis for axis in chain.axes)):
         _Nest(body, group, own, chain, cells).emit()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 WHOLE, VIEW, FLAT = "whole", "view", "flat"
 Site = Index | str
 
+MAX_MEMBERS = 16  # stored values of one nest
+
 
 @record(eq=False)
 class Storage:

@@ -18,12 +18,11 @@ from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
 from tracejit.ir.kernel import Pull
 from tracejit.lowering import roots
 from tracejit.lowering.access import Index
-from tracejit.lowering.plan import FLAT, WHOLE, Group, Plan, Site, Storage
+from tracejit.lowering.plan import FLAT, MAX_MEMBERS, WHOLE, Group, Plan, Site, Storage
 from tracejit.lowering.reads import INLINED, Reads
 
 _CHEAP = 8  # work an element that may be repeated rather than stored
 _MAX_SITES = 16  # indices at which one nest may read a value and inline it
-_MAX_MEMBERS = 16  # stored values of one nest
 
 
 class Planner(Reads):
@@ -302,7 +301,7 @@ class Planner(Reads):
         if eqn.effects and shape:
             return None
         for g in (self.latest.get(shape), bound):
-            if g is None or g.position < bound.position or (len(g.members) >= _MAX_MEMBERS and shape):
+            if g is None or g.position < bound.position or (len(g.members) >= MAX_MEMBERS and shape):
                 continue
             level = (
                 g.domain if g is self.latest.get(shape) else g.domain[: g.rows] if g.kind == "rows" else None
