@@ -101,12 +101,13 @@ class Recorder(Builder):
         """`with k.loop(0, n) as i:` a For loop over int64. Invariant code leaves it if `movable`."""
         var = self.reg(I64)
         start, stop = self.lift(start, I64), self.lift(stop, I64)
-        node = For(var, start, stop, Block(), vector, down, independent, rare)
+        low, high = self.range_of(start)[0], self.range_of(stop)[1]
+        node = For(var, start, stop, Block(), vector, down, independent, rare, max(high - low, 0))
         self.emit(node)
         runs = isinstance(start, Const) and isinstance(stop, Const) and start.value < stop.value
         with self._open(Frame(node.body, movable, runs)):
             self.depths[var] = self.depth
-            self.ranges[var] = (self.range_of(start)[0], self.range_of(stop)[1] - 1)
+            self.ranges[var] = low, high - 1
             yield var
 
     # -- values
@@ -167,7 +168,8 @@ class Recorder(Builder):
     def within(self, x: Any, known: Range | None) -> Any:
         """Operand `x`, which is known to be in a range from here on."""
         if type(x) is Reg and x.dtype == I64 and known is not None:
-            self.ranges[x] = known
+            low, high = self.range_of(x)
+            self.ranges[x] = max(low, known[0]), min(high, known[1])
         return x
 
     def index(self, i: Any, size: Any, code: int, wraps: bool = True, below: bool = False) -> Any:

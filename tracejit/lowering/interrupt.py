@@ -49,7 +49,7 @@ def _own_work(s: Any) -> int:
 
 
 def _may_be_long(node: For) -> bool:
-    return trips(node) * work_of(node.body) >= _LONG
+    return min(trips(node), node.most) * work_of(node.body) >= _LONG
 
 
 def _interval(work: int) -> int:

@@ -11,6 +11,7 @@ Complex values are pairs of registers (`Pair`) that only the builder knows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -229,6 +230,7 @@ class Rotate:
 class For:
     """for var in range(start, stop): body. `vector` asks for vectorisation (iterations are
     independent but for reassociable accumulators); `down` counts from stop-1 to start.
+    `most`: iterations that it has at most, as far as that is known before the program runs.
     `poll`: iterations (a power of two) between looks for Ctrl-C, 0 for none; `ticks`: work that an
     iteration is charged (see `interrupt`).
 
@@ -246,6 +248,7 @@ class For:
     down: bool = False
     independent: bool = False
     rare: bool = False
+    most: float = math.inf
     poll: int = 0
     ticks: int = 0
     grain: int = 0

@@ -53,6 +53,8 @@ class Group:
     #: Where the group writes, if it overwrites a value that it may read at the same index; 'any' if
     #: everything is read before anything is written.
     writes: Index | str | None = None
+    #: Whether it is an update in one piece, whose iterations can run in order.
+    is_update: bool = False
     #: Values whose storage the group overwrites while it reads them.
     overwritten: list[Var] = field(default_factory=list)
 
@@ -65,6 +67,8 @@ class Plan:
     equations whose value does not depend on the index. storage: of stored values (0-d ones have none).
     relabelled: stored values -> the result of a reshape that is the same storage in another shape.
     copies: updates and regions -> {operand: output} to copy into the output's storage first.
+    in_order: updates that read elements before they overwrite them in a later iteration.
+    read_back: updates -> what is read where they have written it.
     starts: conditionals -> {operand: output} for outputs that start as that operand.
     chains: updates that are computed in one nest, by the last of them.
     moves: numbers of the outputs that must be moved to their target at the end.
@@ -77,6 +81,8 @@ class Plan:
     storage: dict[Var, Storage] = field(default_factory=dict)
     relabelled: dict[Var, Var] = field(default_factory=dict)
     copies: dict[Eqn, dict[int, int]] = field(default_factory=dict)
+    in_order: set[Eqn] = field(default_factory=set)
+    read_back: dict[Eqn, Var] = field(default_factory=dict)
     starts: dict[Eqn, dict[int, int]] = field(default_factory=dict)
     chains: dict[Eqn, Chain] = field(default_factory=dict)
     moves: list[int] = field(default_factory=list)

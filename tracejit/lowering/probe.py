@@ -89,7 +89,7 @@ class Probe:
             return self.k.const(atom.value, atom.aval.dtype)
         idx = tuple(self.k.lift(i, I64) for i in idx)
         self.reads.append((atom, idx))
-        return self.k.symbol((atom, idx), atom.aval.dtype, self.k.mask_of(idx))
+        return self.k.within(self.k.symbol((atom, idx), atom.aval.dtype, self.k.mask_of(idx)), atom.bounds)
 
 
 class Access:
@@ -129,7 +129,7 @@ def starts_of(k: Symbols, eqn: Eqn, segment: Segment) -> tuple[int, ...] | None:
     reads, at = probe_place(k, segment.place, eqn, own)
     if segment.repeats or reads or len(at) != len(own):
         return None
-    starts = tuple(_shift(k, x, i) for x, i in zip(at, own, strict=True))
+    starts = tuple(shift(k, x, i) for x, i in zip(at, own, strict=True))
     return None if None in starts else starts  # type: ignore[return-value]
 
 
@@ -164,7 +164,7 @@ def box_written(eqn: Eqn, segment: Segment) -> tuple[tuple[int, int], ...] | Non
     return None if lows is None else tuple((low, low + d) for low, d in zip(lows, shape, strict=True))  # type: ignore[operator]
 
 
-def _shift(k: Symbols, x: Any, i: Any) -> int | None:
+def shift(k: Symbols, x: Any, i: Any) -> int | None:
     """The constant in x = i + constant; None if it is not of this form."""
     if x is i or isinstance(x, Const):
         return 0 if x is i else int(x.value) - (int(i.value) if isinstance(i, Const) else 0)

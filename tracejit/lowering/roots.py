@@ -12,15 +12,17 @@ from tracejit.ir.kernel import (
     Contract,
     Cumulative,
     Kernel,
+    Pointwise,
     Reduce,
     ScanRegion,
+    Segment,
     Update,
     WhileRegion,
 )  # fmt: skip
 from tracejit.lowering.access import Index
 from tracejit.lowering.boxes import find_chain, plan_chain
 from tracejit.lowering.plan import VIEW, WHOLE, Group, Site, Storage
-from tracejit.lowering.probe import probe_place
+from tracejit.lowering.probe import affine, probe_place
 
 if TYPE_CHECKING:
     from tracejit.lowering.schedule import Planner
@@ -212,11 +214,38 @@ def _update(p: Planner, eqn: Eqn) -> Group:
         if len(segments) == 1:
             group.domain = shape
             group.writes = "any" if all(d == 1 for d in shape) else None if s.repeats or s.combine else at
+            group.is_update = type(group.writes) is tuple
     base = form.base(eqn.params)
     if type(base) is tuple:
         p.demand(eqn.invars[base[1]], group, ())
     p.claim_over(eqn, group, base)
+    if group.is_update and group.writes is not None:
+        _read_back(p, eqn, group, segments[0])
     return group
+
+
+def _read_back(p: Planner, eqn: Eqn, group: Group, segment: Segment) -> None:
+    """Let later readers of what an update writes find it where it was written. Otherwise they would compute it again,
+    from values that the update may have overwritten."""
+    u, out = eqn.invars[segment.source], eqn.outvars[0]
+    if type(u) is not Var or u in p.plan.storage or u not in p.producers:
+        return
+    made = p.producers[u]
+    if made in p.opaque or not isinstance(made.op.kernel, Pointwise):
+        return
+    later = [(g, s) for g, sites in p.demands[u].items() if g is not group for s in sites]
+    own = p.k.identity(u.aval.shape)
+    places = zip(own, group.writes, strict=True)  # type: ignore[arg-type]
+    whole = all(affine(p.k, x) == affine(p.k, i) for i, x in places)
+    if not later or not whole or any(type(s) is not tuple for _, s in later):
+        return
+    moved = [(g, probe_place(p.k, segment.place, eqn, s)[1]) for g, s in later]  # type: ignore[arg-type]
+    if any(p.is_late(out, g, s) for g, s in moved):
+        return
+    for g, s in moved:
+        p.demand(out, g, s)
+    p.demands[u] = {group: p.demands[u][group]}
+    p.plan.read_back[eqn] = u
 
 
 # ---------------------------------------------------------------- regions

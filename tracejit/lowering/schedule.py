@@ -19,6 +19,7 @@ from tracejit.ir.kernel import Pull
 from tracejit.lowering import roots
 from tracejit.lowering.access import Index
 from tracejit.lowering.plan import FLAT, MAX_MEMBERS, WHOLE, Group, Plan, Site, Storage
+from tracejit.lowering.probe import shift
 from tracejit.lowering.reads import INLINED, Reads
 
 _CHEAP = 8  # work an element that may be repeated rather than stored
@@ -98,7 +99,19 @@ class Planner(Reads):
         limit = self.limits.get(var)
         if limit is None or group.position > limit.position:
             return False
-        return group is not limit or not _allows(limit, site)
+        return group is not limit or not (_allows(limit, site) or self._is_ahead(var, limit, site))
+
+    def _is_ahead(self, var: Var, group: Group, site: Site) -> bool:
+        """Whether element `site` is overwritten by a later iteration of `group`, an update; it then runs in order."""
+        if not group.is_update or type(site) is not tuple or type(group.writes) is not tuple:
+            return False
+        if var.aval.shape != group.members[0].outvars[0].aval.shape:
+            return False  # another shape of the same storage
+        shifts = [shift(self.k, x, i) for x, i in zip(site, group.writes, strict=True)]
+        ahead = None not in shifts and next((n for n in shifts if n), 0) > 0
+        if ahead:
+            self.plan.in_order.update(group.members)
+        return ahead
 
     def retire(self, var: Var, group: Group) -> None:
         """`group` overwrites the storage of `var`."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Eqn
 from tracejit.ir.kernel import Segment, Update
-from tracejit.lowering.access import Operand, Scalar, Stored
+from tracejit.lowering.access import ZERO, Index, Operand, Scalar, Stored
 from tracejit.lowering.context import loops
 from tracejit.lowering.loopir import I64
 from tracejit.lowering.probe import box_written
@@ -28,8 +29,12 @@ def emit_update(body: Body, eqn: Eqn) -> None:
         _write(body, eqn, segment, target)
     if is_scalar:
         body.values[out] = Scalar(body.k.load(target.buffer, target.offset))
-    else:
-        body.define(out)
+        return
+    body.define(out)
+    if eqn in body.plan.read_back:
+        u = body.plan.read_back[eqn]
+        at = _place(body, eqn, segments[0], (ZERO,) * u.aval.ndim)[0]
+        body.values[u] = replace(target, offset=target.at(body.k, at), since=body.k.depth)
 
 
 def _start(body: Body, eqn: Eqn, base: Any, target: Stored, segments: list[Segment]) -> None:
@@ -57,13 +62,19 @@ def _around(shape: Any, box: Any) -> Iterator[Sequence[Any]]:
                 yield [*box[:n], part, *rest]
 
 
+def _place(body: Body, eqn: Eqn, segment: Segment, idx: Index) -> tuple[Index, Any]:
+    """Where element `idx` of a segment goes, and the condition for that, if there is one."""
+    operands, out = [Operand(body, a) for a in eqn.invars], Operand(body, eqn.outvars[0])
+    at, inside = segment.place(body.k, idx, operands, out)
+    return tuple(body.k.lift(i, I64) for i in at), inside
+
+
 def _write(body: Body, eqn: Eqn, segment: Segment, target: Stored) -> None:
     k, source = body.k, eqn.invars[segment.source]
-    operands, out = [Operand(body, a) for a in eqn.invars], Operand(body, eqn.outvars[0])
-    with loops(body, source.aval.shape, not segment.repeats, not segment.repeats) as idx:
+    free = not segment.repeats and eqn not in body.plan.in_order
+    with loops(body, source.aval.shape, free, free) as idx:
         x = body.read(source, idx)
-        at, inside = segment.place(k, idx, operands, out)
-        at = tuple(k.lift(i, I64) for i in at)
+        at, inside = _place(body, eqn, segment, idx)
         if inside is None:
             _combine(body, segment, target, at, x)
         else:
