@@ -217,3 +217,22 @@ def test_a_rule_that_takes_the_derivative_of_a_loop(run: Any) -> None:
     assert value == pytest.approx(loop(2.0)) and back(1.0)[0] == pytest.approx(grad(loop)(2.0))
     close(run(vmap(grad(f)))(np.array([1.0, 2.0])), vmap(grad(loop))(np.array([1.0, 2.0])))
     assert run(grad(grad(f)))(2.0) == pytest.approx(grad(grad(loop))(2.0))
+
+
+def test_a_rule_that_linearizes_a_loop_of_unknown_length(run: Any) -> None:
+    """Its linear loop reads rows whose number is a variable of the program around."""
+
+    def loop(x: Any) -> Any:
+        more = lambda c: (c[0] < 3) & (np.sum(np.abs(c[1])) > 0.1)
+        return lax.while_loop(more, lambda c: (c[0] + 1, np.sin(c[1]) * x), (0, x))[1]
+
+    f = custom_jvp(loop)
+    f.defjvp(lambda primals, tangents: (loop(*primals), linearize(loop, *primals)[1](*tangents)))
+    x, t = np.array([0.3, -0.2, 0.5]), np.array([1.0, 0.5, -2.0])
+    want = jvp(loop, (x,), (t,))[1]
+    close(run(lambda x: linearize(f, x)[1](t))(x), want)
+    close(run(lambda x: vjp(f, x)[1](t)[0])(x), vjp(loop, x)[1](t)[0])
+    close(
+        run(lambda x: linearize(lambda x: linearize(f, x)[1](t), x)[1](t))(x),
+        jvp(lambda x: jvp(loop, (x,), (t,))[1], (x,), (t,))[1],
+    )

@@ -17,7 +17,7 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import apply_jvp, concrete, instantiate_some, linear_operands, split_outputs
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.provenance import Made
-from tracejit.interpreters.stage import StageTrace, captured, jaxpr_arg_avals, make_args
+from tracejit.interpreters.stage import StageTrace, arg_avals, captured, jaxpr_arg_avals, make_args
 from tracejit.interpreters.tape import Residual, Tape
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal, Var
@@ -55,12 +55,20 @@ class TangentTrace(StageTrace):
         zero."""
         mine = [type(a) is Var and a.trace is self for a in args]
         tangents = tuple([a if m else Zero(aval_of(a).tangent()) for a, m in zip(args, mine, strict=True)])
-        if not _is_mixed(op, args, tangents, params):
+        if not self._is_mixed(op, args, tangents, params):
             return self.record(op, args, params)
         with use_trace(self):
             zeros = [helpers.instantiate(Zero(a.aval)) if m else a for a, m in zip(args, mine, strict=True)]
             values, outs = op.linearize(self, tuple(zeros), tangents, params)  # type: ignore[operator]
         return [v if type(t) is Zero else t for v, t in zip(values, outs, strict=True)]
+
+    def _is_mixed(self, op: Op, args: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> bool:
+        """Whether some of a region's outputs do not depend on the tangents: its jvp rule says so."""
+        trace = StageTrace(self)
+        with new_trace(trace):
+            primals = make_args(trace, arg_avals(args))
+            given = [t if type(t) is Zero else p for t, p in zip(tangents, primals, strict=True)]
+            return any(type(t) is Zero for t in apply_jvp(op, primals, given, params)[1])
 
     def lift(self, x: Any) -> Any:
         if type(x) is Var and x.trace is self:
@@ -78,15 +86,6 @@ class TangentTrace(StageTrace):
         return out
 
     bind_linear = record
-
-
-def _is_mixed(op: Op, args: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> bool:
-    """Whether some of a region's outputs do not depend on the tangents: its jvp rule says so."""
-    trace = StageTrace(None)
-    with new_trace(trace):
-        primals = make_args(trace, [aval_of(a) for a in args])
-        given = [t if type(t) is Zero else p for t, p in zip(tangents, primals, strict=True)]
-        return any(type(t) is Zero for t in apply_jvp(op, primals, given, params)[1])
 
 
 def _plain_dim(d: Any) -> Any:
