@@ -14,6 +14,7 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.tracing import (
+    TRACING,
     Box,
     Storage,
     Trace,
@@ -50,6 +51,18 @@ def test_each_thread_has_its_own() -> None:
         thread.start()
         thread.join()
     assert seen == [False]
+
+
+def test_threads_that_trace_are_known_until_they_stop() -> None:
+    here = threading.get_ident()
+    assert here not in TRACING
+    with use_trace(Trace(ROOT)):
+        with use_trace(ROOT):  # as users' rules run: what surrounds them still traces
+            with use_trace(Trace(ROOT)):
+                assert here in TRACING
+            assert here in TRACING
+        assert here in TRACING and is_tracing()
+    assert here not in TRACING
 
 
 def test_boxes_share_storage_and_see_writes() -> None:

@@ -44,6 +44,18 @@ def general(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
+@pytest.mark.parametrize(
+    "name", ["state", "config", "root", "missed", "tracing", "ABSENT", "native", "out", "a0"]
+)
+def test_parameters_may_have_any_name(name: str) -> None:
+    """Also those of what the written function refers to."""
+    space: dict[str, Any] = {}
+    exec(f"def f(x, {name}): return x * {name}", space)
+    f = tj.jit(space["f"])
+    for n in range(5):
+        assert np.array_equal(f(X, **{name: float(n)}), X * n)
+
+
 Point = namedtuple("Point", "x y")
 
 

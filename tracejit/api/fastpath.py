@@ -24,7 +24,8 @@ The same lines make `call.direct()`, which may be the `__call__` of the jitted f
 those of the call, so that no tuple and no dict are made, and it hands on what it does not know to `missed`:
 
     def __call__(self, a0=ABSENT, a1=ABSENT, /, *more, **others):
-        if more or others or state.trace is not root or not config.fast: return missed(self, (a0, a1, *more), others)
+        if more or others or tracing and state.trace is not root or not config.fast:
+            return missed(self, (a0, a1, *more), others)
         ...
 """
 
@@ -47,7 +48,7 @@ from tracejit.api.signature import Call, is_array_like
 from tracejit.config import config
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.jit import MISS, Input
-from tracejit.tracing import ROOTS, STATE
+from tracejit.tracing import ROOTS, STATE, TRACING
 
 _serial = count()
 _ABSENT: Any = object()
@@ -242,6 +243,10 @@ class _Writer:
         code = getattr(fun, "__code__", None)
         if self.keywords and (code is None or code.co_flags & inspect.CO_VARKEYWORDS):
             return None
+        # First, so that no parameter is named as one of these.
+        self.names.update(
+            ABSENT=_ABSENT, tracing=TRACING, state=STATE, root=ROOTS[0], config=config, missed=None
+        )
         if any(keyword.iskeyword(k) or not k.isidentifier() or _OURS.fullmatch(k) or k in self.names
                for k in self.keywords):  # fmt: skip
             return None
@@ -252,13 +257,13 @@ class _Writer:
             given = {k: x for k, x in kwargs.items() if x is not _ABSENT}
             return missed(self, tuple([x for x in args if x is not _ABSENT]), given)
 
-        self.names.update(ABSENT=_ABSENT, state=STATE, root=ROOTS[0], config=config, missed=miss)
+        self.names["missed"] = miss
         given = "".join(f"{k}={k}, " for k in self.keywords)
         away = f"missed(self, ({''.join(f'{a}, ' for a in first)}*more,), dict({given}**others))"
         heads = ["self", *(f"{a}=ABSENT" for a in first), "/", "*more"]
         heads += [*(f"{k}=ABSENT" for k in self.keywords), "**others"]
         lines = [
-            "if more or others or state.trace is not root or not config.fast: return MISS",
+            "if more or others or tracing and state.trace is not root or not config.fast: return MISS",
             *(f"{a} = {k}" for a, k in zip(last, self.keywords, strict=True)),
             *self.lines[self.head :],
         ]
