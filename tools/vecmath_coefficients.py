@@ -108,6 +108,8 @@ HALF = LN2 / 2 * mp.mpf("1.0005")
 S_MAX = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
 QUARTER = (mp.pi / 4) ** 2 * mp.mpf("1.001")
 ERF0 = 2 / mp.sqrt(mp.pi)
+ERF_REST = _series(lambda z: (mp.erf(mp.sqrt(z)) / mp.sqrt(z) - ERF0) / z, -ERF0 / 3)
+ERF_NEAR = mp.mpf("1.125")  # in float32
 EXP_REST = _series(lambda r: (mp.expm1(r) - r) / r**2, mp.mpf(1) / 2)
 
 TABLES = [
@@ -125,8 +127,8 @@ TABLES = [
           mp.mpf("0.2505"), only="f64"),
     Table("ATAN", _odd(mp.atan, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), mp.mpf(1), only="f32"),
     Table("ASIN", _odd(mp.asin, mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), mp.mpf("0.2501")),
-    Table("ERF", _series(lambda z: (mp.erf(mp.sqrt(z)) / mp.sqrt(z) - ERF0) / z, -ERF0 / 3),
-          lambda z: z + 1e-30, mp.mpf(0), mp.mpf(1)),
+    Table("ERF", ERF_REST, lambda z: z + 1e-30, mp.mpf(0), mp.mpf(1), only="f64"),
+    Table("ERF", ERF_REST, lambda z: z + 1e-30, mp.mpf(0), ERF_NEAR**2, first=7, only="f32"),
 ]  # fmt: skip
 TABLES += [
     Table("SINH", _odd(mp.sinh, mp.mpf(1) / 6), lambda z: z + 1e-30, mp.mpf(0), HALF**2, first=2),
@@ -141,15 +143,13 @@ TABLES += [
           rounded="f64"),
     Table("TANH", _odd(mp.tanh, -mp.mpf(1) / 3), lambda z: z + 1e-30, mp.mpf(0), mp.mpf("0.945"), slack=2, only="f32"),
 ]  # fmt: skip
-_WIDE = {"f64": mp.mpf("5.9375"), "f32": mp.mpf("3.9375")}
-
-
-def erfc_table(precision: str) -> Table:
-    """-log(erfc(x)) in u = x - 1, for x from 1 to the point where erf rounds to 1."""
-    span = _WIDE[precision] - 1
-    return Table(
-        "ERFC", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), mp.mpf(0), span, 1, 9, precision
-    )
+#: -log(erfc(x)) in u = x - 1, for x from 1 to the point where erf rounds to 1; in float32 the fourth root of erfc.
+TABLES += [
+    Table("ERFC", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), mp.mpf(0), mp.mpf("4.9375"), first=9,
+          only="f64"),
+    Table("ERFC_ROOT", lambda u: mp.root(mp.erfc(u + ERF_NEAR), 4), lambda u: 4 * mp.erfc(u + ERF_NEAR) ** 0.75,
+          mp.mpf(0), mp.mpf("3.9375") - ERF_NEAR, first=8, only="f32"),
+]  # fmt: skip
 
 
 def _rounded(c: list[mp.mpf], precision: str) -> str:
@@ -189,11 +189,10 @@ def main() -> None:
         print(f"    0x{word:016X},")
     print(")")
     print("POLYNOMIALS: dict[str, dict[int, tuple[float, ...]]] = {")
-    tables = [*TABLES, *(erfc_table(p) for p in ("f64", "f32"))]
-    for name in dict.fromkeys(t.name for t in tables):
+    for name in dict.fromkeys(t.name for t in TABLES):
         print(f'    "{name}": {{')
         for precision, size in (("f64", 8), ("f32", 4)):
-            for table in [t for t in tables if t.name == name and t.only in ("", precision)]:
+            for table in [t for t in TABLES if t.name == name and t.only in ("", precision)]:
                 c = _rounded(table.fit(precision), table.rounded or precision)
                 print(f"        {size}: (\n            {c},\n        ),")
         print("    },")

@@ -36,6 +36,7 @@ _MINUS_ONE = {8: -40.0, 4: -20.0}
 _TANH_ONE = {8: 22.0, 4: 10.0}
 _TANH_NEAR = 0.97
 _ERF_SLOPE = float(Fraction(CONSTANTS["TWO_OVER_SQRT_PI"]) - 1)
+_ERF_NEAR = 1.125  # in float32
 _ERF_ONE = {8: 5.9375, 4: 3.9375}
 
 
@@ -246,18 +247,32 @@ def erf_near(k: Any, x: Any, z: Any) -> Any:
 
 
 def erf(k: Any, x: Any) -> Any:
+    return (_erf_single if x.dtype.itemsize == 4 else _erf_double)(k, x)
+
+
+def _erf_double(k: Any, x: Any) -> Any:
     """A polynomial for |x| < 1, otherwise 1 - e**-q(|x|), where q approximates -log(erfc): at most
     40, and e**-q at most 0.16: a plain exponential is good enough."""
-    size = x.dtype.itemsize
     a = fabs(k, x)
-    z = x * x
-    near = erf_near(k, x, z)
-    u = at_most(k, a, _ERF_ONE[size]) - 1.0
-    q = polynomial(k, u, "ERFC") if size == 8 else _short(k, u, "ERFC")
+    near = erf_near(k, x, x * x)
+    q = polynomial(k, at_most(k, a, _ERF_ONE[8]) - 1.0, "ERFC")
     _, i, r, _ = _reduce(k, k.neg(q))
     s = power_of_two(k, i)
     far = 1.0 - fma(k, s, fma(k, r * r, polynomial(k, r, "EXP"), r), s)
     return copysign(k, k.select(k.lt(a, 1.0), near, far), x)
+
+
+def _erf_single(k: Any, x: Any) -> Any:
+    """x + x*p(x**2) for |x| < 1.125, otherwise 1 - p(|x| - 1.125)**4: one polynomial with the coefficients of either, as a
+    select costs less than a multiplication."""
+    a = fabs(k, x)
+    near = k.lt(a, _ERF_NEAR)
+    w = k.select(near, x * x, at_most(k, a, _ERF_ONE[4]) - _ERF_NEAR)
+    both = zip((_ERF_SLOPE, *POLYNOMIALS["ERF"][4]), POLYNOMIALS["ERFC_ROOT"][4], strict=True)
+    p = horner(k, w, [k.select(near, k.const(c, x.dtype), k.const(d, x.dtype)) for c, d in both])
+    square = p * p
+    far = fma(k, k.neg(square), square, 1.0)
+    return copysign(k, k.select(near, fma(k, x, p, x), far), x)
 
 
 RARE = {"expm1.any": (_expm1_any, 1), "sinh.any": (_sinh_any, 1), "cosh.any": (_large_any, 1)}
