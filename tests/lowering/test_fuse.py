@@ -513,3 +513,29 @@ def test_results_that_read_each_other_reshaped() -> None:
     b = np.stack([a, a[::-1]], axis=1)[:, 0]
     for got, want in zip(tj.jit(f)(b), f(b), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-15)
+
+
+def test_a_broadcast_keeps_what_it_shows() -> None:
+    """Two nests read an expensive row that is the same for all: the row is kept, not the repeated rows."""
+
+    def f(x: Any, v: Any) -> list[Any]:
+        w = broadcast_to(exp(sin(v)), (100, 70))
+        y = exp(mul(x, w))
+        return [mul(w, ops.shape.rev(y, dimensions=(0,)))]
+
+    lowered = check(f, normal(100, 70), normal(70))
+    blocks = sorted(b.size for b in lowered.program.buffers if b.kind in ("arena", "private"))
+    assert blocks == [70]
+
+
+def test_transposed_sums_are_computed_in_order() -> None:
+    """Several large operands are walked through in their order; only their result is read across."""
+
+    def f(x: Any, y: Any) -> Any:
+        return transpose(mul(exp(x), add(y, mul(x, y))), permutation=(1, 0))
+
+    lowered = check(f, normal(80, 90), normal(80, 90))
+    blocks = [b.size for b in lowered.program.buffers if b.kind in ("arena", "private")]
+    assert blocks == [7200]
+    small = check(f, normal(8, 9), normal(8, 9))
+    assert not [b for b in small.program.buffers if b.kind in ("arena", "private")]

@@ -12,6 +12,7 @@ from tracejit.lowering.context import Context, work_of
 from tracejit.lowering.emit import Body
 from tracejit.lowering.extents import pass_sizes
 from tracejit.lowering.interrupt import make_interruptible
+from tracejit.lowering.join import join_loops
 from tracejit.lowering.loopir import I64, Give
 from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.memory import plan_memory
@@ -55,6 +56,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
     if given:
         at = len(places)
         ctx.k.emit(Give(tuple((s.buffer, program.args[at + n]) for n, s in given.items() if s is not None)))
+    join_loops(program, ctx.homes)
     parallelise(program, ctx.homes)
     plan_memory(program, ctx.homes)
     may_be_long = make_interruptible(program.body)

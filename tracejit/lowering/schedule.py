@@ -11,6 +11,7 @@ value: later readers have to be computed earlier, or the old value is copied.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tracejit.ir.avals import Dim
@@ -23,6 +24,7 @@ from tracejit.lowering.probe import shift
 from tracejit.lowering.reads import INLINED, Reads
 
 _CHEAP = 8  # work an element that may be repeated rather than stored
+_LARGE = 64 * 64  # elements of a nest whose caches count
 _MAX_SITES = 16  # indices at which one nest may read a value and inline it
 
 
@@ -216,7 +218,8 @@ class Planner(Reads):
             if got is None:
                 return False
             reads += [(g, a, at) for a, at in got]
-        if not self._worth_repeating(eqn, sites) or self._comes_too_late(eqn, reads):
+        worth = self._worth_repeating(eqn, sites) or self._store_source(eqn)
+        if not worth or self._comes_too_late(eqn, reads):
             return False
         for g, a, at in reads:
             self.demand(a, g, at)
@@ -231,9 +234,23 @@ class Planner(Reads):
             if any(s not in (flat, FLAT) or g.kind != "map" for g, s in sites):
                 self.forced.add(a)
 
+    def _store_source(self, eqn: Eqn) -> bool:
+        """Whether `eqn` is a view that costs nothing where what it shows is stored, which takes no more room than
+        the view would; then that is stored."""
+        arrays = [a for a in eqn.invars if a.aval.shape]
+        if len(arrays) != 1 or not self.is_view(eqn) or self._own_cost(eqn) > _CHEAP / 4:
+            return False
+        (a,) = arrays
+        if type(a) is not Var or a not in self.producers or a.aval.size > eqn.outvars[0].aval.size:
+            return False
+        self.forced.add(a)
+        return True
+
     def _worth_repeating(self, eqn: Eqn, sites: Any) -> bool:
         cost = self._own_cost(eqn) + sum(map(self._cost_of, dict.fromkeys(self._read_atoms(eqn))))
         if cost * (len(sites) - 1) > _CHEAP:
+            return False
+        if cost > _CHEAP and any(self._crosses(g, s) for g, s in sites):
             return False
         return cost <= _CHEAP / 2 or not any(self._revisits(g, s) for g, s in sites)
 
@@ -241,6 +258,14 @@ class Planner(Reads):
         """What an operand costs wherever it is read: what is costly and read elsewhere too will be stored."""
         cost = self.cost.get(self.producers.get(var), 0.0)  # type: ignore[arg-type]
         return 0.0 if var in self.forced or (cost > _CHEAP and var in self.demands) else cost
+
+    def _crosses(self, group: Group, site: Site) -> bool:
+        """Whether the innermost loop of a large nest strides through what is read there: several operands that are
+        walked through so are better walked through once, in order, and their result moved."""
+        steps = [] if isinstance(site, str) else [m for m in map(self.k.mask, site) if m]
+        loops = [1 << n for n, d in enumerate(group.domain) if d != 1]
+        large = math.prod(d for d in group.domain if type(d) is int) >= _LARGE
+        return large and len(steps) > 1 and not steps[-1] & loops[-1] and any(m & loops[-1] for m in steps)
 
     def _revisits(self, group: Group, site: Site) -> bool:
         """Whether a nest reads the same element again for other positions of an outer loop."""

@@ -263,8 +263,8 @@ def _erf_double(k: Any, x: Any) -> Any:
 
 
 def _erf_single(k: Any, x: Any) -> Any:
-    """x + x*p(x**2) for |x| < 1.125, otherwise 1 - p(|x| - 1.125)**4: one polynomial with the coefficients of either, as a
-    select costs less than a multiplication."""
+    """x + x*p(x**2) for |x| < 1.125, otherwise 1 - p(|x| - 1.125)**4: one polynomial with the coefficients of either,
+    as a select costs less than a multiplication."""
     a = fabs(k, x)
     near = k.lt(a, _ERF_NEAR)
     w = k.select(near, x * x, at_most(k, a, _ERF_ONE[4]) - _ERF_NEAR)

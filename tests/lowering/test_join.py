@@ -1,0 +1,123 @@
+"""Loops that take turns row by row: which are joined, what shrinks to a row, and that the results stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.lowering.running import check, strides_of, trace_closed
+from tracejit import ops
+from tracejit.config import config
+from tracejit.lowering.extents import LEAST
+from tracejit.lowering.fuse import lower
+from tracejit.lowering.loopir import For
+from tracejit.lowering.lowered import Lowered
+from tracejit.ops.arithmetic import add, mul
+from tracejit.ops.broadcast import broadcast_to
+from tracejit.ops.dims import dims_of
+from tracejit.ops.transcendental import exp, sin
+
+ROWS, COLUMNS = LEAST + 7, 40
+X = np.random.default_rng(0).standard_normal((ROWS, COLUMNS))
+
+
+def lowered(fn: Callable[..., Any], *args: np.ndarray) -> Lowered:
+    jaxpr, consts = trace_closed(fn, *args)
+    return lower(jaxpr, [strides_of(a) for a in (*consts, *args)], {})
+
+
+def rows_of(program: Any) -> list[int]:
+    """The sizes of the blocks between loops."""
+    return sorted(b.size for b in program.buffers if b.kind in ("arena", "private"))
+
+
+def outer(program: Any) -> int:
+    return sum(isinstance(s, For) for s in program.body.stmts)
+
+
+def turned(x: Any, axis: int) -> Any:
+    return ops.shape.rev(x, dimensions=(axis,))
+
+
+def weighted(x: Any) -> Any:
+    """Every row times the same row, which makes it a nest of two loops."""
+    rows, columns = dims_of(x)
+    return mul(x, broadcast_to(np.linspace(0.5, 1.5, columns), (rows, columns)))
+
+
+def chain(x: Any, axis: int = 1) -> Any:
+    """Two values that are too expensive to be computed twice, each read forwards and backwards."""
+    y = exp(sin(weighted(x)))
+    z = sin(add(y, mul(x, turned(y, axis))))
+    return add(z, turned(z, axis))
+
+
+def test_reversed_rows_take_turns() -> None:
+    program = lowered(chain, X).program
+    assert outer(program) == 1 and rows_of(program) == [COLUMNS, COLUMNS]
+    check(chain, X)
+
+
+def test_what_crosses_rows_is_not_joined() -> None:
+    """Columns that are reversed need all rows before."""
+    program = lowered(lambda x: chain(x, 0), X).program
+    assert outer(program) == 3 and rows_of(program) == [X.size, X.size]
+    check(lambda x: chain(x, 0), X)
+
+
+def test_a_result_between_loops_stays_whole() -> None:
+    def f(x: Any) -> list[Any]:
+        y = exp(sin(weighted(x)))
+        return [y, chain(y)]
+
+    program = lowered(f, X).program
+    assert outer(program) == 1 and rows_of(program) == [COLUMNS, COLUMNS]
+    check(f, X)
+
+
+def test_what_a_later_loop_reads_stays_whole() -> None:
+    """The loops before it are joined, and their value is read along columns afterwards."""
+
+    def f(x: Any) -> Any:
+        y = chain(exp(x))
+        return ops.reduce.reduce_sum(mul(y, turned(y, 0)), axes=(0,))
+
+    assert X.size in rows_of(lowered(f, X).program)
+    check(f, X)
+
+
+def test_neighbours_in_other_rows() -> None:
+    """A stencil: a row and the next one."""
+
+    def f(x: Any) -> Any:
+        y = exp(sin(weighted(x)))
+        top = ops.slices.slice(y, start_indices=(1, 0), limit_indices=(ROWS, COLUMNS))
+        low = ops.slices.slice(y, start_indices=(0, 0), limit_indices=(ROWS - 1, COLUMNS))
+        return mul(add(top, low), turned(low, 1))
+
+    assert X.size in rows_of(lowered(f, X).program)
+    check(f, X)
+
+
+def test_few_rows_stay_apart() -> None:
+    assert outer(lowered(chain, X[: LEAST - 1]).program) == 3
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_gradients_and_hessians(threads: int) -> None:
+    """Against finite differences of the gradient; with threads each has rows of its own."""
+
+    def f(x: np.ndarray) -> Any:
+        y = np.sin(x) * np.exp(-(x**2)) + x * x[::-1]
+        return (y * y).sum()
+
+    x, h = np.linspace(-1, 1, 150), 1e-5
+    with config.override(num_threads=threads):
+        got = tj.jit(tj.hessian(f))(x)
+    g = tj.jit(tj.grad(f))
+    want = [(g(x + h * e) - g(x - h * e)) / (2 * h) for e in np.eye(len(x))]
+    np.testing.assert_allclose(got, want, atol=1e-8)

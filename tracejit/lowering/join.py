@@ -1,0 +1,209 @@
+"""Loops one after another over the same rows become one, decided on the finished loop IR.
+
+Where each row of what lies between them is written and read in the iteration of that row alone, the loops can take
+turns: what one has written is still in the cache when the next one reads it, and a block that nothing else uses needs
+room for one row only. Whether that is done does not depend on how many rows there are, if they are not few: programs of
+other sizes are the same code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+from tracejit.lowering.extents import LEAST
+from tracejit.lowering.llvmalias import walk
+from tracejit.lowering.loopir import (
+    I64,
+    Block,
+    Buffer,
+    Comment,
+    Const,
+    For,
+    If,
+    Inst,
+    Program,
+    SetSlot,
+    Store,
+    blocks_of,
+)  # fmt: skip
+from tracejit.lowering.uses import places, trips
+
+_ROW = 1 << 14  # bytes of a row that stay in the nearest one
+_KNOWN = (Inst, Store, SetSlot, For, If, Comment)  # what can be seen to touch nothing else
+_SEEN = ("arena", "arg", "stack")  # kinds of buffers that share memory with no other
+
+Range = tuple[int, int, int]  # the step from row to row, and the least and the largest of the rest
+
+
+def join_loops(program: Program, homes: dict[Buffer, Block]) -> None:
+    """Join loops of a program whose rows are taken in turn. `homes`: as of `parallel.parallelise`; blocks that shrink
+    to a row are at home in the loop."""
+    if program.may_alias:
+        return
+    uses = Counter(b for s in walk(program.body.stmts) for b in places(s))
+    stmts = program.body.stmts
+    at = 0
+    while at < len(stmts):
+        loops = _follow(stmts, at)
+        while len(loops) > 1 and not _Rows(loops).are_worth_joining(uses):
+            loops.pop()
+        if len(loops) > 1:
+            _join(stmts, loops, _Rows(loops), uses, homes)
+        at += 1
+
+
+def _follow(stmts: list[Any], at: int) -> list[For]:
+    """The loop there and those behind it over the same range, with nothing between them."""
+    first = stmts[at]
+    found: list[For] = []
+    for s in stmts[at:] if type(first) is For else ():
+        if type(s) is Comment:
+            continue
+        alike = type(s) is For and s.independent and not s.down and not s.vector
+        if not alike or (s.start, s.stop) != (first.start, first.stop) or not _is_plain(s):
+            break
+        found.append(s)
+    return found
+
+
+def _is_plain(loop: For) -> bool:
+    if type(loop.start) is not Const or type(loop.stop) is not Const or trips(loop) < LEAST:
+        return False
+    inside = walk(loop.body.stmts)
+    return all(type(s) in _KNOWN for s in inside) and all(
+        b.kind in _SEEN for s in inside for b in places(s) if isinstance(b, Buffer)
+    )
+
+
+class _Rows:
+    """What several loops read and write, by rows."""
+
+    def __init__(self, loops: list[For]) -> None:
+        self.loops = loops
+        self.touched: dict[Buffer, set[int]] = defaultdict(set)
+        self.written: set[Buffer] = set()
+        self.ranges: dict[Buffer, set[Range | None]] = defaultdict(set)
+        for n, loop in enumerate(loops):
+            known = _Ranges(loop)
+            for s in walk(loop.body.stmts):
+                if isinstance(s, Store) or (isinstance(s, Inst) and s.op == "load"):
+                    buffer, index = (s.buffer, s.index) if isinstance(s, Store) else (s.attr, s.args[0])
+                    self.touched[buffer].add(n)
+                    self.ranges[buffer].add(known.of(index))
+                    if isinstance(s, Store):
+                        self.written.add(buffer)
+
+    def step(self, buffer: Buffer) -> int | None:
+        """The size of the rows of a buffer that is read and written within the rows of the iterations; else None."""
+        if None in self.ranges[buffer]:
+            return None
+        steps = {r[0] for r in self.ranges[buffer] if r is not None}
+        low, high = (f(r[n] for r in self.ranges[buffer] if r) for n, f in ((1, min), (2, max)))
+        (step, *others) = steps
+        return step if not others and low >= 0 and high < step else None
+
+    def between(self) -> list[Buffer]:
+        """What one loop writes and another one touches."""
+        return [b for b, ns in self.touched.items() if b in self.written and len(ns) > 1]
+
+    def shrinking(self, uses: Counter[Any]) -> list[Buffer]:
+        """Blocks that nothing else uses."""
+        inside = Counter(b for loop in self.loops for s in walk([loop]) for b in places(s))
+        return [b for b in self.between() if b.kind == "arena" and inside[b] == uses[b]]
+
+    def are_worth_joining(self, uses: Counter[Any]) -> bool:
+        between = self.between()
+        steps = [self.step(b) for b in between]
+        if None in steps or any(
+            s * b.dtype.itemsize > _ROW for s, b in zip(steps, between, strict=True) if s
+        ):
+            return False
+        last = len(self.loops) - 1
+        joined = any(last in self.touched[b] for b in between)
+        return joined and bool(self.shrinking(uses))
+
+
+class _Ranges:
+    """Index operands of a loop as step * (its variable) + something within bounds."""
+
+    def __init__(self, loop: For) -> None:
+        self.made: dict[Any, Any] = {}
+        for s in walk([loop]):
+            if isinstance(s, For):
+                self.made[s.var] = s
+            elif isinstance(s, Inst):
+                self.made[s.out] = s
+        self.loop = loop
+        self.known: dict[Any, Range | None] = {}
+
+    def of(self, x: Any) -> Range | None:
+        """None where it is of another form."""
+        if isinstance(x, Const):
+            return 0, x.value, x.value
+        if x not in self.known:
+            self.known[x] = self._of(self.made.get(x))
+        return self.known[x]
+
+    def _of(self, s: Any) -> Range | None:
+        if s is self.loop:
+            return 1, 0, 0
+        if isinstance(s, For):
+            start, stop = self.of(s.start), self.of(s.stop)
+            return (
+                None if start is None or stop is None or start[0] or stop[0] else (0, start[1], stop[2] - 1)
+            )
+        if s is None or s.op not in ("iadd", "isub", "imul"):
+            return None
+        a, b = (self.of(y) for y in s.args)
+        if a is None or b is None:
+            return None
+        if s.op == "imul":
+            a, b = (b, a) if isinstance(s.args[0], Const) else (a, b)
+            return _scaled(a, b[1]) if b[0] == 0 and b[1] == b[2] else None
+        b = b if s.op == "iadd" else _scaled(b, -1)
+        return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def _scaled(a: Range, c: int) -> Range:
+    low, high = sorted((a[1] * c, a[2] * c))
+    return a[0] * c, low, high
+
+
+def _join(
+    stmts: list[Any], loops: list[For], rows: _Rows, uses: Counter[Any], homes: dict[Buffer, Block]
+) -> None:
+    """Make the loops one, in the place of the first one, and shrink what only it uses."""
+    first, *others = loops
+    start, end = stmts.index(first), stmts.index(loops[-1])
+    comments = [s for s in stmts[start:end] if type(s) is Comment]
+    shrinking = {b: rows.step(b) for b in rows.shrinking(uses)}
+    for loop in others:
+        zero = Const(0, I64)
+        first.body.stmts += [Inst("iadd", loop.var, (first.var, zero)), *loop.body.stmts]
+    stmts[start : end + 1] = [*comments, first]
+    for buffer, step in shrinking.items():
+        buffer.size = step
+        homes[buffer] = first.body
+    _rebase(first, first.body, shrinking)
+
+
+def _rebase(loop: For, block: Block, shrinking: dict[Buffer, Any]) -> None:
+    """Let indices count from the start of the row."""
+    found: list[Any] = []
+    for s in block.stmts:
+        for inner in blocks_of(s):
+            _rebase(loop, inner, shrinking)
+        is_load = isinstance(s, Inst) and s.op == "load"
+        buffer = s.buffer if isinstance(s, Store) else s.attr if is_load else None
+        if buffer in shrinking:
+            k = loop.var.k
+            start, index = k.reg(I64), k.reg(I64)
+            found.append(Inst("imul", start, (loop.var, Const(shrinking[buffer], I64))))
+            found.append(Inst("isub", index, (s.index if isinstance(s, Store) else s.args[0], start)))
+            if isinstance(s, Store):
+                s.index = index
+            else:
+                s.args = (index,)
+        found.append(s)
+    block.stmts[:] = found
