@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.ops.derivatives import check_derivatives, jvp, vjp, vmap
 from tests.ops.kernels import Unsupported, run_pointwise
 from tests.ops.samples import BF16, COMPLEXES, FLOATS, INTEGERS, SIGNED, edges, operands, same
@@ -16,6 +17,7 @@ from tracejit.ops import arithmetic as ar
 from tracejit.ops.compare import and_, gt, select
 from tracejit.ops.reduce import reduce_sum
 from tracejit.ops.transcendental import exp, log, sqrt
+from tracejit.tracing import to_raw, wrap
 
 ALL = [np.bool_, *INTEGERS, *FLOATS, *COMPLEXES]
 REAL = [*INTEGERS, *FLOATS]
@@ -347,3 +349,19 @@ def test_zero_coefficients_stop_infinite_cotangents() -> None:
         assert not vjp(norm, [zero], ONE)[0].any()
         assert jvp(norm, [zero], [zero]) == 0
     assert vjp(lambda x: sqrt(ar.maximum(x, 0.0)), [np.float64(-1.0)], ONE) == [0.0]
+
+
+@pytest.mark.parametrize("number", [100.0, -0.5, np.inf, np.nan, 0.0, 1.0])
+def test_scale_by_a_known_number(number: float) -> None:
+    """A product where that is the same, but for the sign of a zero; `scale` where it is not."""
+    t = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 3.0, 5e-324])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(
+            tj.jit(lambda t: to_scaled(t, number))(t), ar.scale(np.full(7, number), t)
+        )
+    names = [e.op.name for e in tj.jit(lambda t: to_scaled(t, number)).lower(t).compile().jaxpr.eqns]
+    assert names == {1.0: [], 100.0: ["mul"], -0.5: ["mul"]}.get(number, ["scale"])
+
+
+def to_scaled(t: Any, number: float) -> Any:
+    return wrap(ar.scale(np.float64(number), to_raw(t)))

@@ -1,10 +1,15 @@
+import numpy as np
 import pytest
 
 from tests.passes.toy import B, add, agree, broadcast, cond, f64, mul, names, neg, op, sin
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
-from tracejit.ir.kernel import Pointwise
+from tracejit.ir.kernel import Pointwise, Repeat
 from tracejit.passes.simplify import simplify
+
+
+def _nothing(*_: object, **__: object) -> None:
+    """Code of an op that is not lowered."""
 
 
 def test_identities():
@@ -65,3 +70,16 @@ def test_one_operand_keeps_the_shape():
     both = b(broadcast, b[0], shape=(3,))
     j = b.done(b(add, both, both))
     assert simplify(j) is j
+
+
+def test_arrays_of_one_number_make_arrays_of_one_number():
+    """The value is known, or computed once: `100 * ones` in a derivative is an array of hundreds."""
+    repeat = op("repeat", lambda a, *, shape: a.with_shape(shape), np.broadcast_to, Repeat(_nothing))
+    b = B(f64(3), f64())
+    hundred = b(mul, 100.0, b(repeat, 1.0, shape=(3,)))
+    twice = b(add, b(repeat, b[1], shape=(3,)), hundred)
+    j = b.done(b(mul, b[0], twice))
+    out = simplify(j)
+    assert [e.outvars[0].aval.shape for e in out.eqns if e.op is not repeat] == [(), (3,)]
+    assert out.eqns[-1].invars[0] is out.invars[0]
+    agree(j, out, [1.0, 2.0, 3.0], 0.5)

@@ -16,6 +16,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Literal
 from tracejit.ir.primitive import BILINEAR
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import identities as ids
@@ -50,7 +51,8 @@ def _evaluate_scale(c: Any, t: Any) -> Any:
 
 def _scale_kernel(k: Any, c: Any, t: Any) -> Any:
     out = k.mul(c, t)
-    return k.select(k.or_(k.eq(c, 0), k.eq(t, 0)), k.const(0, out.dtype), out)
+    # Masks of vectors are joined by a conjunction of comparisons at no cost.
+    return k.select(k.and_(k.ne(c, 0), k.ne(t, 0)), out, k.const(0, out.dtype))
 
 
 def _unscale_kernel(k: Any, t: Any, d: Any) -> Any:
@@ -69,6 +71,13 @@ def quotient_series(k: int, out: Any, n: Any, d: Any) -> Any:
     return unscale(top if rest is None else sub(top, rest), d(0))
 
 
+def _by_a_number(eqn: Any) -> Any:
+    """By a known number that is finite and not zero it is a product: a zero comes of a zero only."""
+    numbers = (a.value for a in eqn.invars if isinstance(a, Literal))
+    usual = any(np.isfinite(x) and x != 0 for x in numbers)
+    return ("op", ops.arithmetic.mul.op, eqn.invars, {}) if usual else None
+
+
 scale = pointwise(
     "scale",
     "c * t, and 0 where one of them is 0",
@@ -77,7 +86,7 @@ scale = pointwise(
     kernel=_scale_kernel,
     derivatives=(lambda dc, ans, c, t: scale(dc, t), lambda dt, ans, c, t: scale(c, dt)),
     transpose=each_linear(lambda ct, c, t: scale(ct, t), lambda ct, c, t: scale(c, ct)),
-    simplify=ids.both_sides(1, "f"),
+    simplify=(*ids.both_sides(1, "f"), _by_a_number),
     cost=2,
     series=BILINEAR,
 )

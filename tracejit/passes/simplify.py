@@ -15,8 +15,9 @@ import numpy as np
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, effects_of
-from tracejit.ir.kernel import CondRegion, Pointwise, Pull
+from tracejit.ir.kernel import CondRegion, Pointwise, Pull, Repeat
 from tracejit.ir.primitive import Sentinel
+from tracejit.passes.fold import evaluate
 from tracejit.passes.rewrite import Env, Pass, alias, everywhere, splice
 
 _MAX_STEPS = 16  # rules that undo each other must not hang a compile
@@ -78,6 +79,7 @@ def _simplify(jaxpr: Jaxpr) -> Jaxpr:
             for e in eqns[first:]:
                 makers.add(e)
             continue
+        eqn = _repeated_result(eqn, eqns, makers)
         done = _rewrite(_with_scalars(eqn, makers), makers)
         if isinstance(done, Eqn):
             eqns.append(done)
@@ -100,6 +102,30 @@ def _with_scalars(eqn: Eqn, makers: Makers) -> Eqn:
     if not any(a.aval.shape == shape for a in numbers):
         return eqn
     return eqn.replace(invars=numbers)
+
+
+def _repeated_result(eqn: Eqn, eqns: list[Eqn], makers: Makers) -> Eqn:
+    """An elementwise equation whose operands all repeat one number, as what repeats its value for these; that is
+    known, or an equation of its own."""
+    if type(eqn.op.kernel) is not Pointwise or len(eqn.outvars) != 1 or eqn.effects:
+        return eqn
+    (out,) = eqn.outvars
+    numbers = tuple([_repeated(a, makers) for a in eqn.invars])
+    repeats = next((m for a in eqn.invars if (m := makers.get(a)) and _repeats_to(m, out)), None)
+    if repeats is None or any(a.aval.shape for a in numbers):
+        return eqn
+    small = eqn.replace(invars=numbers, outvars=(Var(None, out.aval.with_shape(())),))
+    known = evaluate(small)
+    if known is None:
+        eqns.append(small)
+        makers.add(small)
+    return repeats.replace(invars=known or small.outvars, outvars=eqn.outvars, source=eqn.source)
+
+
+def _repeats_to(maker: Eqn, out: Var) -> bool:
+    """Whether an equation repeats one number to the shape of `out`."""
+    one = len(maker.invars) == 1 and not maker.invars[0].aval.shape
+    return isinstance(maker.op.kernel, Repeat) and one and maker.outvars[0].aval.shape == out.aval.shape
 
 
 def _repeated(a: Atom, makers: Makers) -> Atom:
