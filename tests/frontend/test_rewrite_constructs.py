@@ -70,6 +70,41 @@ def value_of_what_is_updated(x, c):
     return b, x
 
 
+@case((X, X * 0.5 + 1, X * 2))
+def two_names_of_one_array_after_a_loop(x, y, w):
+    z = x * 2
+    for _ in range(7):
+        y += 0.5
+        x = x.copy()
+        x = x + w
+        z = x
+        x, y = y, x
+    z += 1
+    return x, y, z
+
+
+@case((X, X * 0.5 + 1, X * 2))
+def two_names_of_one_array_in_a_loop(x, y, w):
+    z = x * 2
+    for _ in range(7):
+        y += 0.5
+        w = w + z
+        x = x + w
+        z = x
+        x, y = y, x
+    return x, y, z, w
+
+
+@case((X, X * 0.5 + 1))
+def a_name_of_an_array_of_outside(x, y):
+    z = y
+    for i in range(7):
+        z = x
+        y = y + i
+    z += 1
+    return x, y, z
+
+
 @case((X, 2), (X, -3), (X, 1), (X, 20))
 def range_with_a_traced_step(x, by):
     s = 0.0

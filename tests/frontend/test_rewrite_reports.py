@@ -72,7 +72,7 @@ def test_explain_says_why_a_loop_is_unrolled():
     def f(x):
         out = []
         for i in range(6):
-            out.append(x * i)
+            out.insert(0, x * i)
         return out
 
     assert decisions(f, X) == [

@@ -27,7 +27,7 @@ from tracejit.ir.values import Value
 
 #: What tracing raises where the value of a traced integer is needed.
 _NEEDED = (ConcreteValueError, TracerIntegerError, TracerBoolError, DynamicExtentError)
-#: The same where a loop must be unrolled: only for small numbers.
+#: The same where a loop must be unrolled: only for small numbers, or if it is one that fills lists.
 _UNROLLED = (TracedIterationError, TracedLoopError, LoopTypeError, VariableTypeError)
 _MOST_STEPS = 256
 
@@ -46,7 +46,7 @@ def sizes_needed(
         return frozenset()
     owners = [key for key, _ in call.owners()]
     given = [n for n, key in enumerate(owners) if as_size(call.argument(key)) is not None]
-    if isinstance(error, _UNROLLED):
+    if isinstance(error, _UNROLLED) and not error.fills_lists:
         given = [n for n in given if abs(int(call.leaves[n])) <= _MOST_STEPS]
     sources = _sources(error.traced or _extents(eqns), eqns, args)
     chosen = [n for n in given if n in sources] or given

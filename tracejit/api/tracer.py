@@ -9,6 +9,7 @@ import numpy as np
 from tracejit import dtypes, frontend, tree
 from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
+from tracejit.api.listed import listed
 from tracejit.api.programs import JitCapture, Program, const_sources
 from tracejit.api.signature import Call
 from tracejit.api.sizes import sizes_needed
@@ -17,6 +18,7 @@ from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
+from tracejit.numpy.boxes.rows import StaleView
 from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
 
 #: How often a function is traced again because another thread changed a name that it reads meanwhile.
@@ -37,21 +39,27 @@ def trace_program(call: Call) -> tuple[Program, list[Any]]:
     """Run the user's function on boxes and record the program; its constants' present values too.
 
     Raises SizesNeeded, and what the function raises."""
+    copies_views = True
     for _ in range(_ATTEMPTS):
-        done = _trace_once(call)
+        try:
+            done = _trace_once(call, copies_views)
+        except StaleView:
+            copies_views = False
+            continue
         if done is not None:
             leaks.check_jaxpr(f"jit of {name_of(call.fun)}", done[0].jaxpr)
             return done
     raise InternalTypeError(problem=f"the guards of {name_of(call.fun)} fail right after tracing")
 
 
-def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
+def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | None:
     """None if what the function read has changed while it was traced."""
     fun = call.fun
     trace = StageTrace(current_trace(), name_of(fun), eager_constants=True)
     capture = JitCapture()
     capture.trace = trace
     session = frontend.Session(capture, call.options.capture)
+    session.copies_views = copies_views
     args = make_args(trace, call.avals())
     boxes: list[Any] = []
     with new_trace(trace):
@@ -64,7 +72,7 @@ def _trace_once(call: Call) -> tuple[Program, list[Any]] | None:
         held = _held(positional, kwargs)
         try:
             out = session.run(fun, positional, kwargs)
-            leaves, out_tree = tree.flatten(out)
+            leaves, out_tree = tree.flatten(listed(out))
             results, outs = _sort_results(leaves, boxes, name_of(fun))
             outs += _extents(name_of(fun), outs, args)
         except TracejitError as e:

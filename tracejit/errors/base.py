@@ -51,6 +51,8 @@ class TracejitError(Exception):
     example: ClassVar[str] = ""  # Python that raises it; the tests run it
     #: The traced values whose numbers were needed, where they are known.
     traced: tuple[Any, ...] = ()
+    #: Of loops: whether a known number of steps, however large, is enough.
+    fills_lists = False
 
     def __init_subclass__(cls) -> None:
         if "code" in cls.__dict__:

@@ -13,9 +13,10 @@ import numpy as np
 from tracejit import control
 from tracejit.frontend import active, classes, shadows
 from tracejit.frontend.modules import ndarray
-from tracejit.frontend.rewrite.calls import is_long
+from tracejit.frontend.rewrite.calls import is_long, over_rows
 from tracejit.frontend.rewrite.predicates import need_select
 from tracejit.numpy.boxes.extents import of_dim
+from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.boxes.selected_calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.tracing import Box
@@ -97,6 +98,9 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
     def extremum(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], types.GeneratorType):
             args = (tuple(args[0]),)
+        whole = run(args[0]) if len(args) == 1 and not kwargs else None
+        if whole is not None and whole.aval.ndim == 1:
+            return over_rows(lambda c, v: better(v, c), args[0][0], whole)
         if len(args) == 1 and not kwargs and is_long(args[0]):
             size = of_dim(args[0].aval.shape[0])
             if type(size) is not int:

@@ -59,6 +59,10 @@ class Session:
         self._noted: set[str] = set()
         self.watched: dict[int, Any] = {}
         self.generators = Drawn()
+        #: Lists, by identity, that a loop which is being staged fills.
+        self.growing: set[int] = set()
+        #: Whether lists that native loops fill may have copies of views: not if one was written later.
+        self.copies_views = True
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 
     # ---- running -------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from tracejit.errors import DynamicExtentError, OutputCastError, ShapeError, Tra
 from tracejit.ir.avals import Shape, aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes import rows
 from tracejit.numpy.boxes.extents import here
 from tracejit.tracing import Box, is_tracing, new_array, to_raw, wrap
 
@@ -191,14 +192,38 @@ def nested(xs: Any) -> Any:
     """A sequence of operands stacked along a new leading axis. Python scalars in it have their default dtypes."""
     if not has_box(xs):
         return to_raw(np.asarray(xs))
-    parts = [x if type(x) is Box or not isinstance(x, (list, tuple)) else wrap(nested(x)) for x in xs]
-    dtype = promote(*map(dtype_of, parts))
-    raws = [convert(p, dtype) for p in parts]
-    shapes = {shape_of(r) for r in raws}
+    columns = _columns(xs)
+    if columns is not None:
+        raw_columns = nested(columns)
+        rank = len(shape_of(raw_columns))
+        return ops.shape.transpose(raw_columns, permutation=(1, 0, *range(2, rank)))
+    parts = [_part(x) for x in xs]
+    pieces = rows.runs(parts) or [(False, p) for p in parts]
+    dtype = promote(*(dtype_of(p) for _, p in pieces))
+    raws = [(joined, convert(p, dtype)) for joined, p in pieces]
+    shapes = {shape_of(r)[joined:] for joined, r in raws}
     if len(shapes) > 1:
         raise ShapeError(op="array", problem=f"elements of different shapes, {', '.join(map(str, shapes))}")
-    raws = [ops.shape.expand_dims(r, dimensions=(0,)) for r in raws]
+    raws = [r if joined else ops.shape.expand_dims(r, dimensions=(0,)) for joined, r in raws]
     return ops.concat.concatenate(*raws, dimension=0) if len(raws) > 1 else raws[0]
+
+
+def _part(x: Any) -> Any:
+    """An item of a sequence: an array or number."""
+    if type(x) is Box or not isinstance(x, (list, tuple)):
+        return x
+    whole = rows.run(x)
+    return wrap(nested(x)) if whole is None else whole
+
+
+def _columns(xs: Any) -> list[Any] | None:
+    """The columns of a long sequence of short ones, if they are rows of arrays: [(t, x), (t, x), ...]."""
+    if len(xs) < rows.SHORTEST or not all(isinstance(x, (list, tuple)) for x in xs):
+        return None
+    if len({len(x) for x in xs}) > 1 or not 0 < len(xs[0]) < len(xs):
+        return None
+    columns = [rows.run(column) for column in zip(*xs, strict=True)]
+    return None if any(c is None for c in columns) else columns
 
 
 def shape_of(x: Any) -> Shape:

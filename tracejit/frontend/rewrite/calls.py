@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tracejit.frontend.rewrite.decisions import capturing
 from tracejit.frontend.rewrite.iterables import enumerate_, is_unknown, range_, reversed_, zip_
 from tracejit.frontend.rewrite.predicates import need_select, raw_truth, truth
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.tracing import Box, box
 
@@ -88,12 +90,20 @@ def is_long(x: Any) -> bool:
 
 def sum_(xs: Any, /, start: Any = 0) -> Any:
     """`sum`: one after the other, in the order of the items."""
+    if (whole := run(xs)) is not None:
+        return over_rows(lambda c, v: c + v, xs[0] + start, whole)
     if type(xs) is Box and xs.aval.ndim == 1 and not xs.aval.is_static:
         first = NUMPY_TO_TRACEJIT[np.zeros_like](xs, shape=()) + start
         return control.loops.scan(lambda c, v: (c + v, None), first, xs)[0]
     if not is_long(xs):
         return sum(xs, start)
     return control.loops.scan(lambda c, v: (c + v, None), xs[0] + start, xs[1:])[0]
+
+
+def over_rows(step: Callable[[Any, Any], Any], first: Any, whole: Box) -> Any:
+    """`first`, combined by `step` with all rows of `whole` but its first; a Python number stays one."""
+    total = control.loops.scan(lambda c, v: (step(c, v), None), first, whole[1:])[0]
+    return box(total.read(), weak=True) if first.weak else total
 
 
 def any_(xs: Any) -> Any:

@@ -70,9 +70,7 @@ def assert_(test: Any, message: Thunk) -> None:
         raise raised(AssertionError(*message()))
 
     if _known(test) is None:
-        run_if(
-            test, None, fail, Spec("assert", message.__code__.co_firstlineno, (), (), (), (), (), ()), message
-        )
+        run_if(test, None, fail, Spec("assert", message.__code__.co_firstlineno), message)
     elif not test:
         raise AssertionError(*message())
 

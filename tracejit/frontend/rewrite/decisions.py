@@ -17,8 +17,8 @@ def capturing() -> Any:
 
 
 def place(block: Any, line: int) -> str:
-    """`file:line` of a loop or branch, of which `block` is a part."""
-    return f"{block.__code__.co_filename}:{line}"
+    """`file:line` of a loop or branch, of which `block` is a part (or calls one: `of`)."""
+    return f"{getattr(block, 'of', block).__code__.co_filename}:{line}"
 
 
 def decide(session: Any, block: Any, spec: Spec, what: str) -> None:

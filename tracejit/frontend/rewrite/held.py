@@ -7,7 +7,7 @@ import array
 import collections
 import io
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -61,9 +61,9 @@ class Containers:
         for path, y in inner:
             self._look(path, y, depth - 1)
 
-    def restore(self) -> tuple[str | None, dict[str, Cell]]:
+    def restore(self, growing: Collection[int] = ()) -> tuple[str | None, dict[str, Cell]]:
         """Undo what was changed: (the name of one that holds more, less or anything but arrays and numbers
-        afterwards, or None; the places of those that hold other ones)."""
+        afterwards, or None; the places of those that hold other ones), except of those that are `growing`."""
         lost: str | None = None
         places: dict[str, Cell] = {}
         for name, x, held in self.seen.values():
@@ -71,6 +71,8 @@ class Containers:
             if held.same(now):
                 continue
             held.refill(x)
+            if id(x) in growing:
+                continue
             changed = held.changes(name, x, now)
             lost = name if changed is None else lost
             places |= changed or {}

@@ -4,7 +4,7 @@ from tracejit.frontend.rewrite.bound import bound
 from tracejit.frontend.rewrite.branches import if_, ifexp
 from tracejit.frontend.rewrite.calls import builtin
 from tracejit.frontend.rewrite.conditions import and_, assert_, chain, in_, not_, or_, raised
-from tracejit.frontend.rewrite.loops import loop, while_
+from tracejit.frontend.rewrite.loops import comprehension, loop, while_
 from tracejit.frontend.rewrite.matches import is_sequence, is_singleton
 from tracejit.frontend.rewrite.tries import tried
 
@@ -14,6 +14,7 @@ __all__ = [
     "bound",
     "builtin",
     "chain",
+    "comprehension",
     "if_",
     "ifexp",
     "in_",

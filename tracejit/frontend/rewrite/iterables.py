@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
+from tracejit.config import config
 from tracejit.errors import TracedIterationError
 from tracejit.frontend.rewrite.messages import Raise
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.rows import run
 from tracejit.ops.index_check import check_index
 from tracejit.tracing import Box, box, current_trace
 
@@ -127,6 +129,20 @@ class ArraySteps(Steps):
         return self.x[k if type(k) is int else box(k, weak=True)]
 
 
+class RowSteps(Steps):
+    """The items of a list that are rows of one array."""
+
+    def __init__(self, items: list[Any], whole: Box) -> None:
+        super().__init__(len(items))
+        self.items, self.whole = items, whole
+
+    def item(self, k: Number) -> Any:
+        if type(k) is int:
+            return self.items[k]
+        row = self.whole[box(k, weak=True)]
+        return box(row.read(), self.items[0].weak) if self.items[0].scalar else row
+
+
 class ZipSteps(Steps):
     """Several sequences side by side."""
 
@@ -202,6 +218,8 @@ def steps_of(x: Any) -> Steps | None:
         return x.steps if x.iterator is None else None
     if isinstance(x, np.ndarray) and x.ndim and x.dtype.kind in "biufc":
         return ArraySteps(box(x))
+    if type(x) is list and len(x) > config.unroll and (whole := run(x)) is not None:
+        return RowSteps(x, whole)
     return ArraySteps(x) if type(x) is Box and x.aval.shape else None
 
 
@@ -229,9 +247,16 @@ def zip_(*args: Any, **kwargs: Any) -> Any:
     """`zip`, whose structure a loop can see."""
     parts = [steps_of(a) for a in args]
     known = [p for p in parts if p is not None]
-    if kwargs or not known or len(known) < len(parts):
+    uneven = bool(kwargs.get("strict")) and any(not extents.at_least(0, n) for n in _apart(known))
+    if kwargs.keys() - {"strict"} or uneven or not known or len(known) < len(parts):
         return _zip(*args, **kwargs)
-    return Lazy(ZipSteps(known), "zip(...)", lambda: _zip(*args))
+    return Lazy(ZipSteps(known), "zip(...)", lambda: _zip(*args, **kwargs))
+
+
+def _apart(parts: list[Steps]) -> list[Number]:
+    """How much longer and shorter than the first the others are."""
+    pairs = [(parts[0].count, p.count) for p in parts[1:]]
+    return [extents.sub(*x) for a, b in pairs for x in ((a, b), (b, a))]
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:

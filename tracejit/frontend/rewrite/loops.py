@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.config import config
 from tracejit.control.regions import Typed
-from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError
+from tracejit.errors import LoopTypeError, TracedIterationError, TracedLoopError, TracejitError
 from tracejit.frontend.rewrite import branches, conditions
 from tracejit.frontend.rewrite.cells import cells_of, get
 from tracejit.frontend.rewrite.decisions import (
@@ -22,6 +23,7 @@ from tracejit.frontend.rewrite.decisions import (
     refusal_so_far,
     refused,
 )
+from tracejit.frontend.rewrite.grown import Lists
 from tracejit.frontend.rewrite.iterables import Steps, steps_of
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import NotNative, Permuted, Result, Spec, TypeChange
@@ -62,7 +64,9 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
         try:
             _native_for(steps, body, s)
         except NotNative as e:
-            raise refused(refusal(e, body, s)) from e
+            error = refusal(e, body, s)
+            error.fills_lists = not s.stops and bool(Lists(s, cells_of(body), session.growing).lists)
+            raise refused(error) from e
         decide(session, body, s, "native loop of a traced number of steps")
     elif steps.count <= config.unroll:
         decide(session, body, s, f"unrolled: {_times(steps.count)}, which is short")
@@ -75,10 +79,11 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     """A loop of a known number of steps: native if it can be, else unrolled."""
     items = iter(iterable)
     count = steps.count
+    lists = None if s.stops else Lists(s, cells_of(body), session.growing)
     for peeled in range(MAX_PEELED):
         before = refusal_so_far(session)
         try:
-            _native_for(steps.after(peeled), body, s, pure=True)
+            _native_for(steps.after(peeled), body, s, pure=True, lists=lists)
             rest = f", {peeled} of them before it" if peeled else ""
             decide(session, body, s, f"native loop of {count} steps{rest}")
             return
@@ -131,7 +136,7 @@ def _stopped(body: Block, s: Spec) -> Any:
     return conditions.or_(False, *(lambda n=n: get(cells[n]) for n in s.stops))
 
 
-def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False) -> None:
+def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False, lists: Lists | None = None) -> None:
     """The loop as a scan, or as a while loop if a flag can stop it. Raises NotNative."""
     _refuse_globals(s)
     count = steps.count
@@ -148,17 +153,18 @@ def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False) -> None:
         more = ops.compare.lt(extents.add(k, 1), np.int64(count) if type(count) is int else count)
         return [ops.compare.and_(more, raw_truth(conditions.not_(_stopped(body, s))))]
 
-    stager = Stager(s, (body,), step, finish)
+    stager = Stager(s, (body,), step, finish, lists)
     position = Typed(Aval((), _I64), None if most is None else (0, max(most - 1, 0)))
-    try:
-        result = stager.run(position, exact=pure)
-    except Permuted as e:
-        if s.stops or type(count) is not int:
-            stager.permuted = True
-        else:
-            fold = e.fold
-            stager.keep_arrays(e)
-        result = stager.run(position, exact=pure)
+    with _growing(lists):
+        try:
+            result = stager.run(position, exact=pure)
+        except Permuted as e:
+            if s.stops or type(count) is not int:
+                stager.permuted = True
+            else:
+                fold = e.fold
+                stager.keep_arrays(e)
+            result = stager.run(position, exact=pure)
     if pure and result.pure_python:
         raise _PurePython
     if s.stops:
@@ -170,6 +176,18 @@ def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False) -> None:
             body(steps.item(n))
 
 
+@contextlib.contextmanager
+def _growing(lists: Lists | None) -> Iterator[None]:
+    """While a loop is staged, loops inside of it may fill its lists too."""
+    session: Any = capturing()
+    before = session.growing
+    session.growing = before | (lists.owners if lists is not None else set())
+    try:
+        yield
+    finally:
+        session.growing = before
+
+
 def _bind_scan(result: Result, count: Any, body: Block) -> None:
     k = result.args[0]
     jaxpr, consts, inits = result.jaxpr([k], [], [])
@@ -178,7 +196,7 @@ def _bind_scan(result: Result, count: Any, body: Block) -> None:
     bound = None if length is not None else extents.greatest(count)
     params = {"length": length, "bound": bound, "reverse": False, "jaxpr": jaxpr}
     outs = bind(control.scan.scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits))
-    result.write_back(list(outs))
+    result.write_back(list(outs), length)
 
 
 def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec) -> None:
@@ -199,6 +217,25 @@ def _bind_while(body: Jaxpr, consts: list[Any], carry: list[Any]) -> list[Any]:
     cond = Jaxpr(tuple(seen), (), (seen[0],), body.name)
     counts = {"cond_consts": 0, "body_consts": len(consts)}
     return list(bind(control.while_loop.while_op, *consts, *carry, cond=cond, body=body, **counts))
+
+
+def comprehension(iterable: Any, element: Callable[[Any], Any], line: int) -> list[Any]:
+    """`[element(item) for item in iterable]`."""
+    steps = steps_of(iterable) if capturing() is not None else None
+    if steps is not None and type(steps.count) is not int:
+        error = TracedIterationError(what="a comprehension")
+        error.traced, error.fills_lists = (steps.count,), True
+        raise refused(error)
+    if steps is None or steps.count <= config.unroll:
+        return [element(item) for item in iterable]
+    items: list[Any] = []
+
+    def body(item: Any) -> None:
+        items.append(element(item))
+
+    body.of = element  # type: ignore[attr-defined]
+    loop(iterable, body, ("comprehension", line, *((),) * 6, (("items", None, 0),)))
+    return items
 
 
 # ---------------------------------------------------------------- while

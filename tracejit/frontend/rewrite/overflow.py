@@ -29,7 +29,7 @@ def _python_integers(result: Result) -> dict[Any, str]:
     """The inputs that are Python's integers, known before the loop, with their names."""
     found: dict[Any, str] = {}
     carried = iter(result.carried)
-    for name, (form, weak, _) in result.names.items():
+    for name, (form, weak) in result.names.items():
         for _leaf, w in zip(form.dynamic, weak, strict=True):
             c = next(carried)
             if w and c.var is not None and c.var.aval.dtype.kind == "i" and not isinstance(c.init, Value):

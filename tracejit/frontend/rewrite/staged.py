@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from tracejit.control.staging import convert
+from tracejit.frontend.rewrite.aliases import Aliases, is_boxed, is_written
 from tracejit.frontend.rewrite.cells import UNBOUND, Place, cells_of, get, put
+from tracejit.frontend.rewrite.grown import Collector, Filled, Lists
 from tracejit.frontend.rewrite.overflow import bounds_afterwards, outgrows
-from tracejit.frontend.rewrite.results import Carried, Entry, NotNative, Permuted, Result, Spec, TypeChange
+from tracejit.frontend.rewrite.results import (
+    Carried,
+    Entry,
+    NotNative,
+    Permuted,
+    Result,
+    Spec,
+    TypeChange,
+)
 from tracejit.frontend.rewrite.state import Form, Frame, Leaf, is_array, promoted, zeros_like
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
@@ -34,12 +44,14 @@ class Stager:
         functions: tuple[Any, ...],
         step: Callable[[Any], None],
         finish: Callable[[Any], list[Any]],
+        lists: Lists | None = None,
     ) -> None:
         self.spec = spec
-        self.cells = cells_of(*functions)
+        self.lists = lists or Lists(Spec(spec.kind, spec.line), {})
+        self.cells = {**cells_of(*functions), **self.lists.tails}
         self.step = step
         self.finish = finish
-        self.keep = [n for n in spec.keep if n in self.cells]
+        self.keep = [n for n in (*spec.keep, *self.lists.tails) if n in self.cells]
         self.anew = set(spec.anew)
         self.bounds: list[Any] = []  # of the inputs, where they are known to stay inside
         self.permuted = False  # what to do with names that swap their arrays has been decided
@@ -93,7 +105,8 @@ class Stager:
         trace = StageTrace(current_trace(), self.spec.kind, eager_constants=True)
         rest = self.bounds or [None] * (len(inits) + len(held))
         args = make_args(trace, arg_avals([position, *inits, *held]), [position.bounds, *rest])
-        frame = Frame(trace, self.cells)
+        frame = Frame(trace, self.cells, self.lists.owners)
+        self.lists.mark()
         with new_trace(trace):
             with frame:
                 if frame.containers.iterators:
@@ -105,9 +118,13 @@ class Stager:
                 self.step(args[0])
                 extra = self.finish(args[0])
                 after = {name: get(self.cells[name]) for name in self.keep}
-                shared = {name: self._lives_outside(x, frame) for name, x in after.items()}
                 outs = [(s, s.value) for s in frame.written()]
                 found = self._compare(entries, objects, after, frame.containers.arrays)
+                if found is not None:
+                    aliases = Aliases(frame, entries, objects, after)
+                    collector = Collector(aliases)
+                    filled = collector.filled(self.lists)
+                    aliases.check({*collector.arrays, *collector.later})
             if frame.changed is not None:
                 raise NotNative(f"it changes the Python container or object `{frame.changed}`")
             if frame.places:  # they are carried as names are
@@ -120,7 +137,7 @@ class Stager:
                 return None
             if found is None:
                 return None
-            return self._result(trace, args, entries, found, shared, inputs, outs, extra)
+            return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)
 
     def _entry(self, name: str) -> Entry:
         value = get(self.cells[name])
@@ -151,14 +168,6 @@ class Stager:
             frame.claim(storage)
             storage.value = next(given)
         return objects
-
-    def _lives_outside(self, x: Any, frame: Frame) -> bool:
-        """Whether an array that a name was given is one of outside, or part of one."""
-        return (
-            is_array(x)
-            and type(x) is Box
-            and (x.storage.trace is not frame.trace or id(x.storage) in frame.claimed)
-        )
 
     # -- what has changed
 
@@ -223,11 +232,11 @@ class Stager:
         mixed = [
             n
             for n, e in entries.items()
-            if e.form is not None and _is_written(objects[n]) and after[n] is not objects[n]
+            if e.form is not None and is_written(objects[n]) and after[n] is not objects[n]
         ]
         if not mixed:
             return
-        to = {n: _name_of(after[n], objects) for n in entries if _is_array(objects[n])}
+        to = {n: _name_of(after[n], objects) for n in entries if is_boxed(objects[n])}
         fold, cycle = _order(to, mixed)
         if fold and not self.permuted:
             raise Permuted(fold, cycle)
@@ -247,14 +256,15 @@ class Stager:
         args: list[Var],
         entries: dict[str, Entry],
         found: dict[str, tuple[Form, list[bool]]],
-        shared: dict[str, bool],
         inputs: dict[int, tuple[Var, Any]],
         outs: list[tuple[Storage, Any]],
         extra: list[Any],
+        filled: list[Filled],
+        collector: Collector,
     ) -> Result:
         carried: list[Carried] = []
         constant: list[tuple[Var, Any]] = []
-        names: dict[str, tuple[Form, list[bool], bool]] = {}
+        names: dict[str, tuple[Form, list[bool]]] = {}
         given = iter(args[1:])
         for name, e in entries.items():
             variables = [next(given) for _ in e.inits]
@@ -262,7 +272,7 @@ class Stager:
                 constant += zip(variables, e.inits, strict=True)
                 continue
             form, weak = found[name]
-            names[name] = form, weak, shared[name]
+            names[name] = form, weak
             starts = e.inits or [zeros_like(static(name, leaf)) for leaf in form.dynamic]
             for n, (start, leaf) in enumerate(zip(starts, form.dynamic, strict=True)):
                 carried.append(Carried(variables[n] if variables else None, start, leaf.raw))
@@ -274,15 +284,10 @@ class Stager:
             else:
                 constant.append((var, value))
         written = [s for s in self.storages if id(s) in new]
-        return Result(trace, args, carried, constant, names, written, extra, self.cells)
-
-
-def _is_array(x: Any) -> bool:
-    return type(x) is Box and not x.scalar
-
-
-def _is_written(x: Any) -> bool:
-    return type(x) is Box and not x.scalar and x.storage.version > 0
+        arrays, aliases, tails = collector.arrays, collector.aliases, self.lists.tails
+        return Result(
+            trace, args, carried, constant, names, written, extra, self.cells, filled, arrays, aliases, tails
+        )
 
 
 def _name_of(x: Any, objects: dict[str, Any]) -> str | None:

@@ -5,7 +5,7 @@ A `Frame` lets a block run under a staging trace and puts everything back afterw
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -69,11 +69,14 @@ class Form:
             and all(x is other.fixed[n] or _equal(x, other.fixed[n]) for n, x in self.fixed.items())
         )
 
+    def filled(self, values: Iterable[Any]) -> list[Any]:
+        """All leaves, with other arrays and numbers."""
+        given = iter(values)
+        return [self.fixed[n] if n in self.fixed else next(given) for n in range(len(self.leaves))]
+
     def rebuilt(self, values: Iterable[Any]) -> Any:
         """The value with other arrays and numbers."""
-        given = iter(values)
-        leaves = [self.fixed[n] if n in self.fixed else next(given) for n in range(len(self.leaves))]
-        return tree.unflatten(self.tree, leaves)
+        return tree.unflatten(self.tree, self.filled(values))
 
     def describe(self) -> str:
         """The value's type, for messages."""
@@ -118,11 +121,13 @@ def read_only(x: Box) -> Box:
 class Frame:
     """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
     afterwards. `changed`: the name of a container or object that holds more or less than before. `places`: those
-    of other values in containers and objects. `claimed`: storages that were written, by identity."""
+    of other values in containers and objects. `claimed`: storages that were written, by identity. `growing`: lists,
+    by identity, which may hold more."""
 
-    def __init__(self, trace: StageTrace, cells: dict[str, Cell]) -> None:
+    def __init__(self, trace: StageTrace, cells: dict[str, Cell], growing: Collection[int] = ()) -> None:
         self.trace = trace
         self.cells = cells
+        self.growing = growing
         self.changed: str | None = None
         self.places: dict[str, Cell] = {}
         self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
@@ -156,7 +161,7 @@ class Frame:
             storage.value, storage.trace, storage.version, storage.cache = value, trace, version, cache
         for name, cell in self.cells.items():
             put(cell, self.before[name])
-        self.changed, self.places = self.containers.restore()
+        self.changed, self.places = self.containers.restore(self.growing)
 
 
 def zeros_like(raw: Any) -> Any:

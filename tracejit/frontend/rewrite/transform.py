@@ -15,11 +15,13 @@ import ast
 import copy
 from typing import Any
 
+from tracejit.frontend.rewrite.appends import appended
 from tracejit.frontend.rewrite.bound import flagged
 from tracejit.frontend.rewrite.escapes import Lowering, Plan, at, is_static
 from tracejit.frontend.rewrite.matches import Matches, has_matches
 from tracejit.frontend.rewrite.names import Liveness, assigned, declared, same_arrays, shared, walk
 from tracejit.frontend.rewrite.source import Function, argument_names
+from tracejit.frontend.rewrite.targets import is_plain, taking
 
 #: A constant of the rewritten code, in the place of which the hooks are put.
 HOOKS = "tracejit: hooks"
@@ -123,6 +125,7 @@ class _Function(ast.NodeTransformer):
         names = assigned([*s.body, s.target])
         take = at(ast.Assign([s.target], ast.Name("_tj_item", ast.Load())), s)
         spec = self._spec("for", s, names, head, [take, *s.body], self.where.through[id(s)])
+        spec += (appended(s.body),)
         body = self._nested("body", [take, *self.block(s.body)], names, s, item=True)
         return self._call("loop", s, [self.visit(s.iter), body], spec)
 
@@ -242,6 +245,16 @@ class _Function(ast.NodeTransformer):
         ops = at(_constant(tuple(names)), e)
         rest = [self._later(c) for c in e.comparators[1:]]
         return at(_hook("chain", ops, self.visit(e.left), self.visit(e.comparators[0]), *rest), e)
+
+    def visit_ListComp(self, comp: ast.ListComp) -> Any:
+        """`[element for target in iterable]` of one loop without conditions."""
+        g = comp.generators[0]
+        e: Any = self.generic_visit(comp)
+        if len(e.generators) > 1 or g.ifs or g.is_async or not is_plain(g.target) or _must_stay(e.elt):
+            return e
+        self.changes += 1
+        line = at(_constant(e.lineno), e)
+        return at(_hook("comprehension", g.iter, at(taking(g.target, e.elt), e), line), e)
 
     def visit_Call(self, call: ast.Call) -> Any:
         e: Any = self.generic_visit(call)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, rows
 from tracejit.numpy.boxes.selected import selection
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import (
@@ -50,7 +50,7 @@ from tracejit.tracing import Box, wrap
 @implements(np.concatenate, "concatenate", "concat")
 def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays joined along an existing axis (None: flattened)."""
-    xs = [ravel(a) for a in arrays] if axis is None else [box_of(a) for a in arrays]
+    xs = [ravel(a) for a in arrays] if axis is None else [box_of(a) for a in _pieces(arrays, axis)]
     if not xs:
         raise ArgumentError(name="concatenate", problem="need at least one array to concatenate")
     d = result_type(*xs) if dtype is None else dtypes.canonical(dtype)
@@ -59,6 +59,23 @@ def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str =
         raise ShapeError(op="concatenate", problem="zero-dimensional arrays cannot be concatenated")
     n = axis_of("concatenate", axis or 0, len(shape_of(raws[0])))
     return wrap(ops.concat.concatenate(*raws, dimension=n))
+
+
+def _pieces(arrays: Any, axis: Any) -> list[Any]:
+    """What to join along `axis`: arrays of which many are rows of one array are one piece."""
+    arrays = list(arrays)
+    found = rows.runs(arrays)
+    if found is None or any(joined and not x.aval.shape[1:] for joined, x in found):
+        return arrays
+    return [_beside(x, axis) if joined else x for joined, x in found]
+
+
+def _beside(x: Box, axis: int) -> Box:
+    """The rows of an array side by side along their `axis`."""
+    shape = list(x.aval.shape[1:])
+    n = axis_of("concatenate", axis, len(shape))
+    shape[n] *= x.aval.shape[0]
+    return reshape(moveaxis(x, 0, n), tuple(shape))
 
 
 class _Joiner:
@@ -89,6 +106,11 @@ publish(None, _Joiner(np.c_, columns=True), "c_")
 @implements(np.stack, "stack")
 def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays of one shape joined along a new axis."""
+    arrays = list(arrays)
+    if (whole := rows.run(arrays)) is not None:
+        return wrap(
+            convert(moveaxis(whole, 0, axis), whole.dtype if dtype is None else dtypes.canonical(dtype))
+        )
     xs = [box_of(a) for a in arrays]
     if any(x.aval.shape != xs[0].aval.shape for x in xs):
         raise ShapeError(op="stack", problem="all input arrays must have the same shape")
@@ -98,7 +120,11 @@ def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same
 @implements(np.vstack, "vstack", "row_stack")
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Rows on top of each other."""
-    return concatenate([atleast_2d(box_of(a)) for a in tup], 0, dtype=dtype)
+    found = rows.runs(tup := list(tup)) or [(False, a) for a in tup]
+    if any(joined and x.ndim > 2 for joined, x in found):
+        return concatenate(tup, 0, dtype=dtype)
+    xs = [reshape(x, (-1, 1)) if joined and x.ndim == 1 else atleast_2d(box_of(x)) for joined, x in found]
+    return concatenate(xs, 0, dtype=dtype)
 
 
 if hasattr(np, "row_stack"):  # until NumPy 2.5

@@ -1,0 +1,141 @@
+"""Which names have one array in a loop and after it.
+
+A step finds arrays in names and leaves arrays in names: those it has made, those it has found in another (or the same)
+name, and those of outside. What a name has after `k` steps is traced back through the steps before.
+
+    z, x = x, f(x)      # z: what x had, which the step before has made; in the first step, the x of outside
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any, NamedTuple, TypeGuard
+
+from tracejit import tree
+from tracejit.frontend.rewrite.cells import UNBOUND
+from tracejit.frontend.rewrite.results import Entry, NotNative
+from tracejit.frontend.rewrite.state import Frame
+from tracejit.tracing import Box
+
+#: (name, its leaf).
+Leaf = tuple[str, int]
+
+
+class Origin(NamedTuple):
+    """Where an array comes from: the one that a step left in the leaf `at`, `ago` steps before the last one; or, if
+    there were no more steps, what is `outer`."""
+
+    at: Leaf
+    ago: int
+    outer: Any = None
+
+
+def is_boxed(x: Any) -> TypeGuard[Box]:
+    """Whether `x` is a traced array, which can be updated in place."""
+    return type(x) is Box and not x.scalar
+
+
+def boxed(value: Any) -> dict[int, Box]:
+    """The arrays among the leaves of a value."""
+    return {n: x for n, x in enumerate(tree.leaves(value)) if is_boxed(x)}
+
+
+def is_written(value: Any) -> bool:
+    """Whether an array in a value was updated in the step."""
+    return any(x.storage.version > 0 for x in boxed(value).values())
+
+
+class Aliases:
+    """The arrays that names have before and after a step: `objects` and `after`, while its frame is open."""
+
+    def __init__(
+        self, frame: Frame, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]
+    ) -> None:
+        self.frame = frame
+        self.after = {(name, n): x for name, value in after.items() for n, x in boxed(value).items()}
+        self.before = {
+            (name, n): x for name, e in entries.items() if e.form for n, x in boxed(objects[name]).items()
+        }
+        self.outer = {
+            (name, n): y
+            for name, e in entries.items()
+            if e.form is not None and e.value is not UNBOUND
+            for n, y in enumerate(tree.leaves(e.value))
+        }
+        self.found = {id(x): at for at, x in self.before.items()}
+        self.updated = {at for at, x in self.before.items() if x.storage.version}
+        self.began = {id(x.storage) for x in self.before.values()}
+        outside = {name: x for name, x in frame.before.items() if name not in entries}
+        outside |= {name: e.value for name, e in entries.items() if e.form is None}
+        self.outside = {id(x) for x in outside.values() if is_boxed(x)}
+
+    def is_made(self, x: Box) -> bool:
+        """Whether the step has the array for itself: it has made it, or found it in a name."""
+        return x.storage.trace is self.frame.trace and id(x.storage) not in self.frame.claimed
+
+    def origin(self, at: Leaf, count: int | None, lists: Collection[int]) -> Origin | None:
+        """Of the array in a leaf after `count` steps: the step that has made it, or put it into one of `lists`
+        (storages by identity). None: it has none, or is handed on by all steps of an unknown number."""
+        ago, seen = 0, [at]
+        while at in self.after:
+            x = self.after[at]
+            before = self.found.get(id(x))
+            if before is None or id(x.storage) in lists:
+                return Origin(at, ago)
+            ago += 1
+            if ago == count:
+                return Origin(before, ago, self.outer.get(before))
+            if before in seen:  # they exchange their arrays
+                if count is None:
+                    return None
+                period = len(seen) - seen.index(before)
+                ago += (count - ago - 1) // period * period
+                seen = []
+            at = before
+            seen.append(at)
+        return None
+
+    def is_updated(self, at: Leaf) -> bool:
+        """Whether the leaf exchanges its array with others of which the step updates one: they are no one else's."""
+        seen = []
+        while at not in seen and at in self.after:
+            seen.append(at)
+            at = self.found.get(id(self.after[at]), at)
+        return at in seen and not self.updated.isdisjoint(seen[seen.index(at) :])
+
+    def check(self, lists: Collection[int]) -> None:
+        """Arrays that a step updates where it has found them in a name are no one else's: not those of outside, of
+        `lists` (storages by identity) or of names that it looks at.
+
+        Raises:
+            NotNative: they are, so that values that are carried from step to step are not enough.
+        """
+        made = {at: origin for at in self.after if (origin := self.origin(at, None, lists)) is not None}
+        arrays = Counter((self.after[o.at].storage, o.ago) for o in made.values())
+        used = {id(v) for eqn in self.frame.trace.eqns for v in eqn.invars}
+        for name, n in sorted(self.updated & made.keys()):
+            origin = made[name, n]
+            y = self.after[origin.at]
+            if not self.is_made(y):
+                raise NotNative(
+                    f"`{name}`, which it updates in place, has an array of outside then", name=name
+                )
+            if id(y.storage) in lists:
+                raise NotNative(f"`{name}` is updated in place, and appended to a list", name=name)
+            if arrays[y.storage, origin.ago] > 1 and self._looked_at(made, (name, n), used):
+                raise NotNative(
+                    f"`{name}`, which it updates in place, is another name's array too", name=name
+                )
+
+    def _looked_at(self, made: dict[Leaf, Origin], at: Leaf, used: set[int]) -> bool:
+        """Whether the step computes with another leaf that has the array."""
+        mine = made[at]
+        return any(
+            self.after[o.at].storage is self.after[mine.at].storage
+            and o.ago == mine.ago
+            and (x := self.before.get(other)) is not None
+            and (x.storage.version > 0 or id(x.storage.value) in used)
+            for other, o in made.items()
+            if other != at
+        )
