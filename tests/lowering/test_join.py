@@ -121,3 +121,43 @@ def test_gradients_and_hessians(threads: int) -> None:
     g = tj.jit(tj.grad(f))
     want = [(g(x + h * e) - g(x - h * e)) / (2 * h) for e in np.eye(len(x))]
     np.testing.assert_allclose(got, want, atol=1e-8)
+
+
+# ---------------------------------------------------------------- checked indices
+
+
+def lookup(x: np.ndarray, i: np.ndarray) -> Any:
+    return np.sin(x)[i] * 2
+
+
+@pytest.mark.parametrize("n", [LEAST - 1, LEAST, 255, 256, 257, 5000])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_indices_are_checked_and_used_in_turns(n: int, threads: int) -> None:
+    rng = np.random.default_rng(n)
+    x, i = rng.standard_normal(100), rng.integers(-100, 100, n)
+    f = tj.jit(lookup)
+    with config.override(num_threads=threads):
+        for _ in range(2):
+            np.testing.assert_array_equal(f(x, i), f(np.array(x), i.copy()))
+            np.testing.assert_allclose(f(x, i), lookup(x, i), rtol=1e-14)
+        for at in (0, n // 2, n - 1):
+            wrong = i.copy()
+            wrong[at:] = 100
+            wrong[-1] = 7000 if at < n - 1 else -101
+            with pytest.raises(IndexError, match=f"index {wrong[at]} "):
+                f(x, wrong)
+        np.testing.assert_allclose(f(x, i), lookup(x, i), rtol=1e-14)
+
+
+def blocks_of_indices(fn: Callable[..., Any]) -> list[int]:
+    x, i = np.ones(100), np.zeros(5000, np.int64)
+    program = tj.jit(fn).lower(x, i).compile()._compiled.lowered.program
+    return sorted(b.size for b in program.buffers if b.kind in ("arena", "private") and b.dtype == np.int64)
+
+
+def test_checked_indices_need_room_for_a_block() -> None:
+    assert blocks_of_indices(lambda x, i: x[i]) == [256]
+
+
+def test_indices_that_several_nests_read_stay_whole() -> None:
+    assert set(blocks_of_indices(lambda x, i: (x[i], np.cumsum((2 * x)[i])))) == {5000}

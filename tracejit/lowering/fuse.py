@@ -56,7 +56,8 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
     if given:
         at = len(places)
         ctx.k.emit(Give(tuple((s.buffer, program.args[at + n]) for n, s in given.items() if s is not None)))
-    join_loops(program, ctx.homes)
+    if not aliases:
+        join_loops(program, ctx.homes)
     parallelise(program, ctx.homes)
     plan_memory(program, ctx.homes)
     may_be_long = make_interruptible(program.body)

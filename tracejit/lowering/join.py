@@ -2,8 +2,8 @@
 
 Where each row of what lies between them is written and read in the iteration of that row alone, the loops can take
 turns: what one has written is still in the cache when the next one reads it, and a block that nothing else uses needs
-room for one row only. Whether that is done does not depend on how many rows there are, if they are not few: programs of
-other sizes are the same code.
+room for one row only. So do indices and what reads them, block by block, where they are checked first. Whether that is
+done does not depend on how many rows there are, if they are not few: programs of other sizes are the same code.
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ Range = tuple[int, int, int]  # the step from row to row, and the least and the 
 
 
 def join_loops(program: Program, homes: dict[Buffer, Block]) -> None:
-    """Join loops of a program whose rows are taken in turn. `homes`: as of `parallel.parallelise`; blocks that shrink
-    to a row are at home in the loop."""
-    if program.may_alias:
-        return
+    """Join loops of a program, which writes no argument, where parts of what they write are taken in turn.
+    `homes`: as of `parallel.parallelise`; blocks that shrink to a part are at home in the loop."""
     uses = Counter(b for s in walk(program.body.stmts) for b in places(s))
     stmts = program.body.stmts
     at = 0
@@ -50,6 +48,8 @@ def join_loops(program: Program, homes: dict[Buffer, Block]) -> None:
             loops.pop()
         if len(loops) > 1:
             _join(stmts, loops, _Rows(loops), uses, homes)
+        else:
+            _join_blocks(stmts, at, uses, homes)
         at += 1
 
 
@@ -87,8 +87,8 @@ class _Rows:
         for n, loop in enumerate(loops):
             known = _Ranges(loop)
             for s in walk(loop.body.stmts):
-                if isinstance(s, Store) or (isinstance(s, Inst) and s.op == "load"):
-                    buffer, index = (s.buffer, s.index) if isinstance(s, Store) else (s.attr, s.args[0])
+                if (access := _access(s)) is not None:
+                    buffer, index = access
                     self.touched[buffer].add(n)
                     self.ranges[buffer].add(known.of(index))
                     if isinstance(s, Store):
@@ -177,33 +177,101 @@ def _join(
     first, *others = loops
     start, end = stmts.index(first), stmts.index(loops[-1])
     comments = [s for s in stmts[start:end] if type(s) is Comment]
-    shrinking = {b: rows.step(b) for b in rows.shrinking(uses)}
+    shrinking = {b: rows.step(b) or 0 for b in rows.shrinking(uses)}
     for loop in others:
-        zero = Const(0, I64)
-        first.body.stmts += [Inst("iadd", loop.var, (first.var, zero)), *loop.body.stmts]
+        first.body.stmts += [Inst("iadd", loop.var, (first.var, Const(0, I64))), *loop.body.stmts]
     stmts[start : end + 1] = [*comments, first]
-    for buffer, step in shrinking.items():
-        buffer.size = step
-        homes[buffer] = first.body
-    _rebase(first, first.body, shrinking)
+    starts = {step: first.var.k.reg(I64) for step in shrinking.values()}
+    _shrink(first, {b: (step, starts[step]) for b, step in shrinking.items()}, homes)
+    made = [Inst("imul", start, (first.var, Const(step, I64))) for step, start in starts.items()]
+    first.body.stmts[:0] = made
 
 
-def _rebase(loop: For, block: Block, shrinking: dict[Buffer, Any]) -> None:
-    """Let indices count from the start of the row."""
+def _shrink(loop: For, parts: dict[Buffer, tuple[int, Any]], homes: dict[Buffer, Block]) -> None:
+    """Give buffers that only `loop` uses room for what an iteration uses: (size, the index where that starts)."""
+    for buffer, (size, _) in parts.items():
+        buffer.size = size
+        homes[buffer] = loop.body
+    _rebase(loop.body, parts)
+
+
+def _rebase(block: Block, parts: dict[Buffer, tuple[int, Any]]) -> None:
+    """Let indices count from the start of the part."""
     found: list[Any] = []
     for s in block.stmts:
         for inner in blocks_of(s):
-            _rebase(loop, inner, shrinking)
-        is_load = isinstance(s, Inst) and s.op == "load"
-        buffer = s.buffer if isinstance(s, Store) else s.attr if is_load else None
-        if buffer in shrinking:
-            k = loop.var.k
-            start, index = k.reg(I64), k.reg(I64)
-            found.append(Inst("imul", start, (loop.var, Const(shrinking[buffer], I64))))
-            found.append(Inst("isub", index, (s.index if isinstance(s, Store) else s.args[0], start)))
+            _rebase(inner, parts)
+        access = _access(s)
+        if access is not None and access[0] in parts:
+            start = parts[access[0]][1]
+            index = start.k.reg(I64)
+            found.append(Inst("isub", index, (access[1], start)))
             if isinstance(s, Store):
                 s.index = index
             else:
                 s.args = (index,)
         found.append(s)
     block.stmts[:] = found
+
+
+def _access(s: Any) -> tuple[Buffer, Any] | None:
+    """The buffer and the index of a load or store."""
+    if isinstance(s, Store):
+        return s.buffer, s.index
+    return (s.attr, s.args[0]) if isinstance(s, Inst) and s.op == "load" else None
+
+
+# ---------------------------------------------------------------- blocks that are checked
+
+
+def _join_blocks(stmts: list[Any], at: int, uses: Counter[Any], homes: dict[Buffer, Block]) -> None:
+    """Let the flat loop behind a loop over blocks, whose elements are checked, take turns with it, if what is between
+    them is used by these two only. What it writes is of no use to anybody if a later block fails."""
+    checked, ends = stmts[at], _ends(stmts[at])
+    end = next((n for n in range(at + 1, len(stmts)) if type(stmts[n]) is not Comment), at)
+    if ends is None or not _is_flat(stmts[end], ends[2]):
+        return
+    (start, stop, _, size), reader = ends, stmts[end]
+    inside = walk([checked, reader])
+    touched = [{x[0] for s in walk([loop]) if (x := _access(s))} for loop in (checked, reader)]
+    between = touched[0] & touched[1] & {s.buffer for s in inside if isinstance(s, Store)}
+    elements = {s.var for s in inside if isinstance(s, For) and (s.start, s.stop) == (start, stop)} | {
+        reader.var
+    }
+    accesses = [x for s in inside if (x := _access(s)) and x[0] in between]
+    only = Counter(b for s in inside for b in places(s))
+    kinds = {b.kind for s in inside for b in places(s) if isinstance(b, Buffer)}
+    alone = all(b.kind == "arena" and only[b] == uses[b] for b in between) and kinds.issubset(_SEEN)
+    if not between or not alone or any(i not in elements for _, i in accesses):
+        return
+    stmts[at : end + 1] = [*stmts[at + 1 : end], checked]
+    reader.start, reader.stop, reader.independent = start, stop, False
+    checked.body.stmts.append(reader)
+    _shrink(checked, dict.fromkeys(between, (size, start)), homes)
+
+
+def _is_flat(loop: Any, stop: Any) -> bool:
+    """Whether this is one loop over that range, of nothing but loads, arithmetic and stores."""
+    plain = type(loop) is For and loop.vector and loop.independent and not loop.down
+    return plain and (loop.start, loop.stop) == (Const(0, I64), stop) and all(
+        type(s) in (Inst, Store) for s in loop.body.stmts
+    )  # fmt: skip
+
+
+def _ends(loop: Any) -> tuple[Any, Any, Any, int] | None:
+    """(first, last, stop of all, size) of the block in an iteration of a loop over blocks, see `checks`."""
+    if type(loop) is not For or not loop.independent or loop.vector:
+        return None
+    made: dict[Any, Any] = {s.out: s for s in loop.body.stmts if isinstance(s, Inst)}
+    for stop in made.values():
+        end = made.get(stop.args[0]) if stop.op == "smin" else None
+        start = made.get(end.args[0]) if end is not None and end.op == "iadd" else None
+        if (
+            end
+            and start
+            and start.op == "imul"
+            and start.args[0] is loop.var
+            and start.args[1] == end.args[1]
+        ):
+            return start.out, stop.out, stop.args[1], end.args[1].value
+    return None
