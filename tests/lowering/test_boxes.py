@@ -19,7 +19,7 @@ from tracejit.ops.broadcast import zeros
 from tracejit.ops.concat import concatenate, pad
 from tracejit.ops.slices import slice, slice_add, slice_update
 
-DTYPES = ("f8", "f4", "f2", "c16", "i4", "u1")
+DTYPES = ("f8", "f4", "f2", "bfloat16", "c16", "i4", "u1")
 
 
 @pytest.fixture
@@ -138,6 +138,16 @@ def test_a_stencils_gradient_is_two_nests_and_one_array(shape: Any) -> None:
     u = np.random.default_rng(0).standard_normal(shape)
     np.testing.assert_allclose(tj.jit(tj.grad(stencil_energy))(u), by_hand(u), rtol=1e-12, atol=1e-12)
     assert arrays_of(tj.grad(stencil_energy), u) == (2, 1)
+
+
+def test_threads_do_not_show_in_the_bits() -> None:
+    u = np.random.default_rng(5).standard_normal((700, 900))
+    gradient, results = tj.jit(tj.grad(stencil_energy)), []
+    for threads in (1, 2, 3):
+        with tj.config.override(num_threads=threads):
+            results.append(gradient(u[:, ::-1]))
+    assert all(r.tobytes() == results[0].tobytes() for r in results)
+    np.testing.assert_allclose(results[0], by_hand(u[:, ::-1]), rtol=1e-12, atol=1e-12)
 
 
 def test_gradients_in_loops_and_under_vmap() -> None:
