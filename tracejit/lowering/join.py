@@ -30,6 +30,7 @@ from tracejit.lowering.loopir import (
 from tracejit.lowering.uses import places, trips
 
 _ROW = 1 << 14  # bytes of a row that stay in the nearest one
+_MOST = 32  # statements that are looked at together
 _KNOWN = (Inst, Store, SetSlot, For, If, Comment)  # what can be seen to touch nothing else
 _SEEN = ("arena", "arg", "stack")  # kinds of buffers that share memory with no other
 
@@ -43,9 +44,7 @@ def join_loops(program: Program, homes: dict[Buffer, Block]) -> None:
     stmts = program.body.stmts
     at = 0
     while at < len(stmts):
-        loops = _follow(stmts, at)
-        while len(loops) > 1 and not _Rows(loops).are_worth_joining(uses):
-            loops.pop()
+        loops = _worth_joining(_follow(stmts, at), uses)
         if len(loops) > 1:
             _join(stmts, loops, _Rows(loops), uses, homes)
         else:
@@ -53,11 +52,22 @@ def join_loops(program: Program, homes: dict[Buffer, Block]) -> None:
         at += 1
 
 
+def _worth_joining(loops: list[For], uses: Counter[Any]) -> list[For]:
+    """The longest part from the first loop on that can be joined, after which something shrinks."""
+    worth = 1
+    for n in range(2, len(loops) + 1):
+        rows = _Rows(loops[:n])
+        if not rows.can_be_joined():
+            break
+        worth = n if rows.shrinking(uses) else worth
+    return loops[:worth]
+
+
 def _follow(stmts: list[Any], at: int) -> list[For]:
     """The loop there and those behind it over the same range, with nothing between them."""
     first = stmts[at]
     found: list[For] = []
-    for s in stmts[at:] if type(first) is For else ():
+    for s in stmts[at : at + _MOST] if type(first) is For else ():
         if type(s) is Comment:
             continue
         alike = type(s) is For and s.independent and not s.down and not s.vector
@@ -112,7 +122,8 @@ class _Rows:
         inside = Counter(b for loop in self.loops for s in walk([loop]) for b in places(s))
         return [b for b in self.between() if b.kind == "arena" and inside[b] == uses[b]]
 
-    def are_worth_joining(self, uses: Counter[Any]) -> bool:
+    def can_be_joined(self) -> bool:
+        """Whether the last loop takes up what the others write, and all of that by short rows."""
         between = self.between()
         steps = [self.step(b) for b in between]
         if None in steps or any(
@@ -120,8 +131,7 @@ class _Rows:
         ):
             return False
         last = len(self.loops) - 1
-        joined = any(last in self.touched[b] for b in between)
-        return joined and bool(self.shrinking(uses))
+        return any(last in self.touched[b] for b in between)
 
 
 class _Ranges:
