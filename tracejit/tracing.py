@@ -215,6 +215,13 @@ class Storage:
         """What it holds now, computing nothing."""
         return self.value
 
+    def state(self) -> Any:
+        """What `restore` puts back, after an inner trace has written into it."""
+        return self.value, self.trace, self.version, self.cache
+
+    def restore(self, state: Any) -> None:
+        self.value, self.trace, self.version, self.cache = state
+
     def read(self, chain: tuple[View, ...]) -> Any:
         """The value seen through `chain`; remembered while nothing is written."""
         value = self.value

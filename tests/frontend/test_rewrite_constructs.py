@@ -820,18 +820,3 @@ def test_builtins_of_long_arrays(f):
     np.testing.assert_array_equal(tj.jit(f)(x), f(x))
     np.testing.assert_array_equal(tj.jit(f)(x[2:]), f(x[2:]))
     assert len(tj.jit(f).lower(np.ones(1000)).jaxpr.eqns) < 9
-
-
-def test_two_names_of_one_array_and_a_branch():
-    """Whether they are still one array afterwards is not known: nothing is written into it."""
-
-    def f(x, c):
-        a = x * 1
-        b = a
-        if c > 0:
-            a = a * 2
-        a[0] += 1
-        return a, b
-
-    with pytest.raises(ValueError, match="read-only"):
-        tj.jit(f)(X, 1.0)

@@ -232,38 +232,6 @@ def test_what_cannot_be_carried_is_unrolled(f):
     same_leaves(tj.jit(f)(X.copy()), f(X.copy()))
 
 
-def test_what_an_object_holds_too_is_not_written_after_a_branch():
-    def f(x):
-        s = Slots(x.copy(), 0.0)
-        a = s.a
-        if x[0] < 0:
-            a = a * 2
-            s.b = 1.0
-        a[0] += 1
-        return s.a
-
-    with pytest.raises(tj.errors.TracejitError, match="TJ"):
-        tj.jit(f)(X)
-
-
-def chosen(x):
-    b = x if x[0] < 0 else x * 2
-    b[0] += 1
-    return b
-
-
-def chosen_in_a_tuple(x):
-    b = (x, 1) if x[0] < 0 else (x * 2, 1)
-    b[0][0] += 1
-    return b
-
-
-@pytest.mark.parametrize("f", [chosen, chosen_in_a_tuple], ids=lambda f: f.__name__)
-def test_values_of_conditions_that_may_be_arrays_of_outside_are_not_written(f):
-    with pytest.raises(tj.errors.TracejitError, match="read-only"):
-        tj.jit(f)(X)
-
-
 def test_tuples_of_arrays_of_outside():
     def f(x):
         pair = (x, 1.0)

@@ -265,22 +265,6 @@ def test_a_python_integer_needed_in_a_traced_loop():
     assert line_of(f, "zeros") in str(caught.value)
 
 
-def test_an_argument_that_changes_places_in_a_traced_loop():
-    def f(u, n):
-        v = np.zeros_like(u)
-        for _ in range(n):
-            v[1:] = u[:-1]
-            u, v = v, u
-        return u
-
-    assert "copy the first one" in refused(TracedLoopError, f, "range(n)", X.copy(), 1000)
-
-    def g(u, n):
-        return f(u.copy(), n)
-
-    np.testing.assert_array_equal(tj.jit(g)(X, 3), g(X, 3))
-
-
 # ---------------------------------------------------------------- exceptions
 
 

@@ -67,6 +67,7 @@ from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionEr
 from tracejit.errors.loops import (
     BranchLeavesError,
     CaughtCheckError,
+    ChosenArrayError,
     LoopTypeError,
     TracedIterationError,
     TracedLoopError,
@@ -107,6 +108,7 @@ from tracejit.errors.windows import ConvolutionLayoutError, WindowComputationErr
 __all__ = [
     "MaskCountError",
     "CaughtCheckError",
+    "ChosenArrayError",
     "ArgumentContainerError",
     "ArraySubclassError",
     "ConvolutionLayoutError",

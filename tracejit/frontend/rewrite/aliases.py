@@ -8,12 +8,12 @@ name, and those of outside. What a name has after `k` steps is traced back throu
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any, NamedTuple, TypeGuard
 
 from tracejit import tree
 from tracejit.frontend.rewrite.cells import UNBOUND
+from tracejit.frontend.rewrite.identity import reached
 from tracejit.frontend.rewrite.results import Entry, NotNative
 from tracejit.frontend.rewrite.state import Frame
 from tracejit.tracing import Box
@@ -96,46 +96,16 @@ class Aliases:
             seen.append(at)
         return None
 
-    def is_updated(self, at: Leaf) -> bool:
-        """Whether the leaf exchanges its array with others of which the step updates one: they are no one else's."""
-        seen = []
-        while at not in seen and at in self.after:
-            seen.append(at)
-            at = self.found.get(id(self.after[at]), at)
-        return at in seen and not self.updated.isdisjoint(seen[seen.index(at) :])
-
     def check(self, lists: Collection[int]) -> None:
-        """Arrays that a step updates where it has found them in a name are no one else's: not those of outside, of
-        `lists` (storages by identity) or of names that it looks at.
+        """What is appended to lists (storages by identity) is not updated by later steps, nor only perhaps a name's.
 
         Raises:
-            NotNative: they are, so that values that are carried from step to step are not enough.
+            NotNative: it is, so that the rows of an array are not enough.
         """
-        made = {at: origin for at in self.after if (origin := self.origin(at, None, lists)) is not None}
-        arrays = Counter((self.after[o.at].storage, o.ago) for o in made.values())
-        used = {id(v) for eqn in self.frame.trace.eqns for v in eqn.invars}
-        for name, n in sorted(self.updated & made.keys()):
-            origin = made[name, n]
-            y = self.after[origin.at]
-            if not self.is_made(y):
-                raise NotNative(
-                    f"`{name}`, which it updates in place, has an array of outside then", name=name
-                )
-            if id(y.storage) in lists:
-                raise NotNative(f"`{name}` is updated in place, and appended to a list", name=name)
-            if arrays[y.storage, origin.ago] > 1 and self._looked_at(made, (name, n), used):
-                raise NotNative(
-                    f"`{name}`, which it updates in place, is another name's array too", name=name
-                )
-
-    def _looked_at(self, made: dict[Leaf, Origin], at: Leaf, used: set[int]) -> bool:
-        """Whether the step computes with another leaf that has the array."""
-        mine = made[at]
-        return any(
-            self.after[o.at].storage is self.after[mine.at].storage
-            and o.ago == mine.ago
-            and (x := self.before.get(other)) is not None
-            and (x.storage.version > 0 or id(x.storage.value) in used)
-            for other, o in made.items()
-            if other != at
-        )
+        for at in sorted(self.updated if lists else ()):
+            origin = self.origin(at, None, lists)
+            if origin is not None and id(self.after[origin.at].storage) in lists:
+                raise NotNative(f"`{at[0]}` is updated in place, and appended to a list", name=at[0])
+        for (name, _), x in self.after.items():
+            if any(id(r.storage) in lists for r in [*reached(x.storage, x.chain)][1:]):
+                raise NotNative(f"`{name}` may be what it appends to a list", name=name)

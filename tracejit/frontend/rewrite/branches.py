@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from tracejit import control, ops, tree
+from tracejit import control, ops
 from tracejit.control.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
-from tracejit.frontend.rewrite.cells import UNBOUND, Cell, Place, cells_of, get, put
+from tracejit.frontend.rewrite.cells import UNBOUND, Cell, cells_of, get, put
 from tracejit.frontend.rewrite.decisions import capturing, decide, place, refused
+from tracejit.frontend.rewrite.identity import Arrays, Merger, Rows
 from tracejit.frontend.rewrite.messages import fail_if
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import Spec
-from tracejit.frontend.rewrite.state import NOTHING, Form, Frame, Leaf, promoted, read_only, zeros_like
+from tracejit.frontend.rewrite.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
-from tracejit.numpy.boxes.indexing import assign
+from tracejit.numpy.boxes.indexing import refill
 from tracejit.records import record
-from tracejit.tracing import Box, Storage, bind, current_trace, new_trace, use_trace
+from tracejit.tracing import Storage, bind, current_trace, new_trace, use_trace
 
 Block = Callable[..., Any]
 #: How messages call the value of a conditional expression, or of `return`.
@@ -77,10 +77,9 @@ class _Branch:
     names: dict[str, Any]
     storages: dict[int, tuple[Storage, Any]]
     forms: dict[str, Form]  # of names and of the value, as they are at the branch's end
-    outside: frozenset[str] = frozenset()  # those of them that have arrays of outside
+    arrays: Arrays  # which arrays these are
     raised: Exception | None = None
     places: dict[str, Cell] = field(default_factory=dict)  # in containers and objects, that it changed
-    held: Counter[int] = field(default_factory=Counter)  # how many of these have a storage
 
 
 class _Choice:
@@ -105,7 +104,6 @@ class _Choice:
     def run(self) -> Any:
         """Stage both branches; names and storages have the chosen values afterwards. Gives the value."""
         while True:
-            before = {name: get(self.cells[name]) for name in self.keep}
             then, other = (self._stage(b) for b in self.blocks)
             places = {**then.places, **other.places}
             if not places:
@@ -116,7 +114,7 @@ class _Choice:
             if branch.raised is not None:
                 self._fail(branch.raised, ops.compare.not_(self.pred) if pred is None else pred)
                 return None if block is None else block()
-        return self._merge(before, then, other)
+        return self._merge(then, other)
 
     def _fail(self, error: Exception, pred: Any) -> None:
         """Raise a user's exception when the program runs, if `pred` holds then."""
@@ -137,13 +135,12 @@ class _Choice:
                 names = {name: get(self.cells[name]) for name in self.keep}
                 given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
                 forms = {n: Form(x) for n, x in given.items()}
-                outside = frozenset(n for n, x in given.items() if _is_outside(x, frame))
+                arrays = Arrays(frame, [leaf for form in forms.values() for leaf in form.dynamic])
                 storages = {id(s): (s, s.value) for s in frame.written()}
             if raised is None:
                 self._refuse_changes(frame)
         places = frame.places if raised is None else {}
-        held = frame.containers.arrays
-        return _Branch(trace, names, storages, forms, outside, raised, places, held)
+        return _Branch(trace, names, storages, forms, arrays, raised, places)
 
     def _refuse_changes(self, frame: Frame) -> None:
         iterators = frame.containers.iterators
@@ -164,42 +161,26 @@ class _Choice:
 
     # -- both branches as one equation
 
-    def _merge(self, before: dict[str, Any], then: _Branch, other: _Branch) -> Any:
+    def _merge(self, then: _Branch, other: _Branch) -> Any:
+        rows = Rows()
+        merger = Merger(self.pred, (then.arrays, other.arrays), rows)
         parts: list[tuple[str, _Merged]] = []
         for name in self.keep:
             a, b = then.names[name], other.names[name]
             if a is b:
                 put(self.cells[name], a)
-                continue
-            parts.append((name, _Merged(name, (then, other), self, self._alias(name, before, (then, other)))))
-        value = _Merged(VALUE, (then, other), self, VALUE in then.outside | other.outside)
-        rows = [r for m in (*(m for _, m in parts), value) for r in m.rows]
-        storages = {**then.storages, **other.storages}
-        for k, (s, x) in storages.items():
+            else:
+                parts.append((name, _Merged(name, (then, other), self, merger)))
+        value = _Merged(VALUE, (then, other), self, merger)
+        written = []
+        for k, (s, x) in {**then.storages, **other.storages}.items():
             a, b = (branch.storages.get(k, (s, s.value))[1] for branch in (then, other))
-            rows.append((a, b, aval_of(x).dtype))
-        results = iter(self._bind((then, other), rows))
+            written.append((s, rows.add(a, b, aval_of(x).dtype)))
+        rows.values = self._bind((then, other), rows.pairs)
+        refill([(s, x()) for s, x in written])
         for name, m in parts:
-            put(self.cells[name], m.rebuilt(results))
-        chosen = value.rebuilt(results)
-        for s, _ in storages.values():
-            assign(s, (), next(results))
-        return chosen
-
-    def _alias(self, name: str, before: dict[str, Any], branches: tuple[_Branch, _Branch]) -> bool:
-        """Whether the name may share its array with another one afterwards."""
-        held = [get(c) for n, c in self.cells.items() if n != name]
-        for branch in branches:
-            x = branch.names[name]
-            if name not in branch.outside:
-                continue
-            if type(x) is not Box:
-                return True
-            own = x is before[name] and x.storage.origin is None
-            places = branch.held[id(x.storage)] - (type(self.cells[name]) is Place)
-            if not own or places or any(type(y) is Box and y.storage is x.storage for y in held):
-                return True
-        return False
+            put(self.cells[name], m.rebuilt())
+        return value.rebuilt()
 
     def _bind(self, branches: tuple[_Branch, _Branch], rows: list[tuple[Any, Any, np.dtype]]) -> list[Any]:
         """The chosen one of each row (if the condition holds, otherwise, dtype)."""
@@ -218,16 +199,15 @@ class _Choice:
 class _Merged:
     """A name that two branches give values: the leaves of both, of one type."""
 
-    def __init__(self, name: str, branches: tuple[_Branch, _Branch], choice: _Choice, alias: bool) -> None:
-        self.name, self.choice, self.alias = name, choice, alias
+    def __init__(self, name: str, branches: tuple[_Branch, _Branch], choice: _Choice, merger: Merger) -> None:
+        self.name, self.choice, self.merger = name, choice, merger
         self.types = a, b = tuple(branch.forms.get(name) for branch in branches)
         form = a or b
         assert form is not None
         if not form.same(b or form):
             raise self._refusal()
         self.form = form
-        self.rows: list[tuple[Any, Any, np.dtype]] = []
-        self.weak: list[bool] = []
+        self.leaves: list[Callable[[], Any]] = []
         for x, y in zip(form.dynamic, (b or form).dynamic, strict=True):
             self._leaf(x, y, a is None, b is None)
 
@@ -237,9 +217,14 @@ class _Merged:
         if common is None or p.shape != q.shape or ((no_a or no_b) and not p.is_static):
             raise self._refusal()
         dtype, weak = common
+        same = None if no_a or no_b else self.merger.same(x, y)
+        if same is not None:
+            self.leaves.append(lambda: same)
+            return
         a, b = zeros_like(x.raw) if no_a else x.raw, zeros_like(y.raw) if no_b else y.raw
-        self.rows.append((a, b, dtype))
-        self.weak.append(weak)
+        value = self.merger.rows.add(a, b, dtype)
+        owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype)
+        self.leaves.append(lambda: x.rebuilt(value(), weak, owners()))
 
     def _refusal(self) -> VariableTypeError:
         a, b = (NOTHING if form is None else form.describe() for form in self.types)
@@ -248,16 +233,6 @@ class _Merged:
         refused(error)
         return error
 
-    def rebuilt(self, values: Any) -> Any:
-        leaves = [f.rebuilt(next(values), w) for f, w in zip(self.form.dynamic, self.weak, strict=True)]
-        return self.form.rebuilt([read_only(x) if self.alias and x.aval.shape else x for x in leaves])
-
-
-def _is_outside(x: Any, frame: Frame) -> bool:
-    """Whether `x` is or has an array (or a part of one) that lives outside of the branch."""
-    return any(
-        type(y) is Box
-        and not y.scalar
-        and (y.storage.trace is not frame.trace or id(y.storage) in frame.claimed)
-        for y in tree.leaves(x)
-    )
+    def rebuilt(self) -> Any:
+        """The chosen value, once the program has chosen."""
+        return self.form.rebuilt(leaf() for leaf in self.leaves)

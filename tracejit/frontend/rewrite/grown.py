@@ -19,6 +19,7 @@ from tracejit import ops, tree
 from tracejit.frontend.rewrite.aliases import Aliases
 from tracejit.frontend.rewrite.cells import Cell, Place, get
 from tracejit.frontend.rewrite.decisions import capturing
+from tracejit.frontend.rewrite.identity import reached
 from tracejit.frontend.rewrite.results import NotNative, Spec
 from tracejit.frontend.rewrite.state import Leaf
 from tracejit.ir.avals import aval_of
@@ -193,7 +194,13 @@ class Collector:
         at = self.aliases.found[id(x)]
         column.first[item] = self.aliases.outer[at]
         y = self.aliases.after.get(at)
-        if y is None or not self.aliases.is_made(y) or id(y.storage) in self.aliases.began | self.later:
+        several = y is not None and len([*reached(y.storage, y.chain)]) > 1
+        if (
+            y is None
+            or several
+            or not self.aliases.is_made(y)
+            or id(y.storage) in self.aliases.began | self.later
+        ):
             raise NotNative(f"`{at[0]}`, which it appends to `{label}`, may be the same array in many steps")
         self.later.add(id(y.storage))
 
@@ -249,6 +256,8 @@ class Collector:
         column = Column(None, x.read(), first.weak, first.scalar, depth)
         if not first.scalar:
             column.source = self._source(label, x)
+            if id(x) not in self.aliases.found and len([*reached(x.storage, x.chain)]) > 1:
+                raise NotNative(f"what it appends to `{label}` may be an array of outside or of another name")
             column.array = x if column.source is None else None
         return column
 

@@ -24,14 +24,12 @@ DEPTH = 4
 
 class Containers:
     """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
-    held. `iterators`: names of iterators among it, and of what holds them; these can't be put back. `arrays`:
-    the storages of arrays in containers, by identity, with how many hold them."""
+    held. `iterators`: names of iterators among it, and of what holds them; these can't be put back."""
 
     def __init__(self, names: dict[str, Any], known: Iterable[Cell] = ()) -> None:
         self.seen: dict[int, tuple[str, Any, _Held]] = {}
         self.known = {id(cell) for cell in known}
         self.iterators: list[str] = []
-        self.arrays: collections.Counter[int] = collections.Counter()
         for name, value in names.items():
             self._look(name, value, DEPTH)
 
@@ -39,7 +37,6 @@ class Containers:
         if not depth or id(x) in self.seen or id(x) in self.known:
             return
         if type(x) is Box:
-            self.arrays[id(x.storage)] += depth < DEPTH
             return
         if type(x) is tuple:
             inner: Iterable[tuple[str, Any]] = _numbered(name, x)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -78,28 +77,6 @@ def kept(nodes: list[ast.stmt]) -> set[str]:
     inner = list(_closures(nodes))
     shared = {x for n in inner for d in ast.walk(n) if isinstance(d, ast.Nonlocal) for x in d.names}
     return read(inner) | shared
-
-
-def same_arrays(nodes: list[Any]) -> dict[str, set[str]]:
-    """Name -> the names that may be bound to the same array, since one was assigned to the other: `b = a`,
-    `a, b = b, a`."""
-    groups: dict[str, set[str]] = {}
-    for n in walk(nodes):
-        if isinstance(n, ast.Assign):
-            for target in n.targets:
-                for a, b in _assigned_names(target, n.value):
-                    group = groups.get(a, {a}) | groups.get(b, {b})
-                    groups.update(dict.fromkeys(group, group))
-    return groups
-
-
-def _assigned_names(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
-    if isinstance(target, ast.Name) and isinstance(value, ast.Name):
-        yield target.id, value.id
-    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
-        if len(target.elts) == len(value.elts):
-            for t, v in zip(target.elts, value.elts, strict=True):
-                yield from _assigned_names(t, v)
 
 
 def shared(nodes: list[ast.stmt]) -> set[str]:

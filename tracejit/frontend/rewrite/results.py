@@ -11,19 +11,21 @@ import numpy as np
 from tracejit import tree
 from tracejit.control.staging import convert
 from tracejit.frontend.rewrite.cells import Cell, put
-from tracejit.frontend.rewrite.state import Form, read_only
+from tracejit.frontend.rewrite.state import Form
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.indexing import assign
+from tracejit.numpy.boxes.either import settle
+from tracejit.numpy.boxes.indexing import refill
 from tracejit.records import record
 from tracejit.tracing import Box, Storage, use_trace
 
 if TYPE_CHECKING:
-    from tracejit.frontend.rewrite.aliases import Aliases, Origin
+    from tracejit.frontend.rewrite.aliases import Aliases
     from tracejit.frontend.rewrite.grown import Column, Filled
+    from tracejit.frontend.rewrite.slots import Slots
 
 
 class Spec(NamedTuple):
@@ -81,6 +83,7 @@ class Result:
     storages: list[Storage]
     extra: list[Any]  # raw results of `finish`
     cells: dict[str, Cell]
+    slots: Slots  # which arrays the names may be
     lists: list[Filled]
     arrays: dict[int, tuple[Box, Column, int]]
     aliases: Aliases
@@ -119,47 +122,32 @@ class Result:
         values, stacks = iter(outs[: len(self.carried)]), iter(outs[len(self.carried) :])
         for filled in self.lists:
             filled.extend(stacks, count or 0)
-        leaves: dict[str, list[Any]] = {}
-        for name, (form, weak) in self.names.items():
-            new = (f.rebuilt(next(values), w) for f, w in zip(form.dynamic, weak, strict=True))
-            leaves[name] = form.filled(new)
-        self._identify(leaves, count)
+        boxes = {
+            (name, n): leaf.rebuilt(next(values), w)
+            for name, (form, weak) in self.names.items()
+            for n, (leaf, w) in enumerate(zip(form.dynamic, weak, strict=True))
+        }
+        refill([(s, next(values)) for s in self.storages])
+        settle(self.storages)
+        flags = {key: [next(values) for _ in slots] for key, slots in self.slots.of.items()}
+        self.slots.left(boxes, flags, count is not None)
         for name, (form, _) in self.names.items():
             if name not in self.tails:
-                put(self.cells[name], tree.unflatten(form.tree, leaves[name]))
-        for storage in self.storages:
-            assign(storage, (), next(values))
+                leaves = form.filled(boxes[name, n] for n in range(len(form.dynamic)))
+                leaves = [self._listed((name, n), x, count) for n, x in enumerate(leaves)]
+                put(self.cells[name], tree.unflatten(form.tree, leaves))
 
-    def _identify(self, leaves: dict[str, list[Any]], count: int | None) -> None:
-        """Leaves of names that are arrays of outside, of lists or of other names become these; read-only where it is
-        not known which, or where they are parts of such."""
-        known: dict[
-            tuple[int, int], tuple[Box, Box]
-        ] = {}  # (storage, steps ago) -> the array, what it is now
-        for name in leaves:
-            for n, x in enumerate(leaves[name]):
-                if (name, n) not in self.aliases.after:
-                    continue
-                origin = self.aliases.origin((name, n), count, self.arrays)
-                if origin is None or (count is None and origin.ago):
-                    leaves[name][n] = x if self.aliases.is_updated((name, n)) else read_only(x)
-                elif origin.ago == count:
-                    leaves[name][n] = origin.outer if origin.outer is not None else x
-                else:
-                    leaves[name][n] = self._object(x, origin, count, known)
-
-    def _object(self, x: Box, origin: Origin, count: int | None, known: dict[Any, tuple[Box, Box]]) -> Any:
-        """What the array that a step left in a leaf is after the loop; `x` has its value."""
-        array = self.aliases.after[origin.at]
-        if id(array) in self.aliases.outside:
-            return array
-        if not self.aliases.is_made(array):
-            return read_only(x)
-        if id(array.storage) in self.arrays and count is not None:
-            _, column, item = self.arrays[id(array.storage)]
-            return column.objects[(count - origin.ago - 1) * column.size + item]
-        first, now = known.setdefault((id(array.storage), origin.ago), (array, x))
-        return now if first is array else read_only(x)
+    def _listed(self, at: tuple[str, int], x: Any, count: int | None) -> Any:
+        """What a leaf of a name is after the loop: an array of a list, if a step has put it into one, else `x`."""
+        if not self.lists or count is None:
+            return x
+        origin = self.aliases.origin(at, count, self.arrays)
+        if origin is None or origin.ago == count:
+            return x
+        if id(self.aliases.after[origin.at].storage) not in self.arrays:
+            return x
+        _, column, item = self.arrays[id(self.aliases.after[origin.at].storage)]
+        return column.objects[(count - origin.ago - 1) * column.size + item]
 
 
 class Permuted(Exception):

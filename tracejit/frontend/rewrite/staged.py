@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from tracejit.control.staging import convert
 from tracejit.frontend.rewrite.aliases import Aliases, is_boxed, is_written
-from tracejit.frontend.rewrite.cells import UNBOUND, Place, cells_of, get, put
+from tracejit.frontend.rewrite.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.grown import Collector, Filled, Lists
 from tracejit.frontend.rewrite.overflow import bounds_afterwards, outgrows
 from tracejit.frontend.rewrite.results import (
@@ -22,10 +21,12 @@ from tracejit.frontend.rewrite.results import (
     Spec,
     TypeChange,
 )
+from tracejit.frontend.rewrite.slots import Key, Slots
 from tracejit.frontend.rewrite.state import Form, Frame, Leaf, is_array, promoted, zeros_like
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
+from tracejit.numpy.boxes.either import Either, settle
 from tracejit.tracing import Box, Storage, current_trace, new_trace
 
 #: Stagings of one body, until its types are stable.
@@ -57,6 +58,7 @@ class Stager:
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
+        self.slots = Slots()
         self.storages = self._suspects()
 
     def _suspects(self) -> list[Storage]:
@@ -94,7 +96,7 @@ class Stager:
         self.permuted = True
         for name in e.names:
             self.anew.discard(name)
-            self._suspect(get(self.cells[name]))
+            self._suspect(get(self.cells[name]).storage)
 
     # -- one staging
 
@@ -102,29 +104,34 @@ class Stager:
         entries = {name: self._entry(name) for name in self.keep}
         inits = [x for e in entries.values() for x in e.inits]
         held = [s.value for s in self.storages]
+        starts = self.slots.starts({n: e.form for n, e in entries.items() if e.form is not None}, self.first)
         trace = StageTrace(current_trace(), self.spec.kind, eager_constants=True)
-        rest = self.bounds or [None] * (len(inits) + len(held))
-        args = make_args(trace, arg_avals([position, *inits, *held]), [position.bounds, *rest])
+        count = len(inits) + len(held)
+        rest = self.bounds[:count] or [None] * count
+        avals = arg_avals([position, *inits, *held, *starts])
+        args = make_args(trace, avals, [position.bounds, *rest, *(None for _ in starts)])
+        flags = args[1 + count :]
         frame = Frame(trace, self.cells, self.lists.owners)
         self.lists.mark()
         with new_trace(trace):
             with frame:
                 if frame.containers.iterators:
                     raise NotNative(f"it may take items from the iterator `{frame.containers.iterators[0]}`")
-                objects = self._enter(frame, entries, args)
-                inputs = {
-                    id(s): (v, x) for s, v, x in zip(self.storages, args[1 + len(inits) :], held, strict=True)
-                }
+                objects, boxes = self._enter(frame, entries, args)
+                self.slots.enter(boxes, flags)
+                given = args[1 + len(inits) : 1 + count]
+                inputs = {id(s): (v, x) for s, v, x in zip(self.storages, given, held, strict=True)}
                 self.step(args[0])
                 extra = self.finish(args[0])
                 after = {name: get(self.cells[name]) for name in self.keep}
-                outs = [(s, s.value) for s in frame.written()]
-                found = self._compare(entries, objects, after, frame.containers.arrays)
+                outs = [(s, s.value) for s in frame.changed_storages({k: v for k, (v, _) in inputs.items()})]
+                found, complete = self._compare(entries, objects, after), False
                 if found is not None:
                     aliases = Aliases(frame, entries, objects, after)
                     collector = Collector(aliases)
                     filled = collector.filled(self.lists)
                     aliases.check({*collector.arrays, *collector.later})
+                    complete = self.slots.leave(self._forms(entries, found, after), frame)
             if frame.changed is not None:
                 raise NotNative(f"it changes the Python container or object `{frame.changed}`")
             if frame.places:  # they are carried as names are
@@ -133,9 +140,10 @@ class Stager:
                 return None
             late = [s for s, _ in outs if id(s) not in inputs]
             if late:
-                self.storages += late
+                for s in late:
+                    self._suspect(s)
                 return None
-            if found is None:
+            if found is None or not complete:
                 return None
             return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)
 
@@ -153,29 +161,39 @@ class Stager:
             weak.append(w)
         return Entry(value, form, inits, weak)
 
-    def _enter(self, frame: Frame, entries: dict[str, Entry], args: list[Var]) -> dict[str, Any]:
-        """Let cells and storages hold the inputs; what the cells hold now."""
+    def _enter(
+        self, frame: Frame, entries: dict[str, Entry], args: list[Var]
+    ) -> tuple[dict[str, Any], dict[Key, Box]]:
+        """Let cells and storages hold the inputs; what the cells hold now, and the arrays made for it."""
         given = iter(args[1:])
         objects: dict[str, Any] = {}
+        boxes: dict[Key, Box] = {}
         for name, e in entries.items():
             if e.form is None:
                 objects[name] = e.value
                 continue
             leaves = [f.rebuilt(next(given), w) for f, w in zip(e.form.dynamic, e.weak, strict=True)]
+            boxes |= {(name, n): x for n, x in enumerate(leaves)}
             objects[name] = e.form.rebuilt(leaves)
             put(self.cells[name], objects[name])
         for storage in self.storages:
             frame.claim(storage)
             storage.value = next(given)
-        return objects
+        settle(self.storages)
+        return objects, boxes
+
+    def _forms(
+        self, entries: dict[str, Entry], found: dict[str, Any], after: dict[str, Any]
+    ) -> dict[str, Form]:
+        """The forms of the names after a step, those that it leaves alone first."""
+        same = {n: Form(after[n]) for n, e in entries.items() if e.form is not None and n not in found}
+        return same | {n: form for n, (form, _) in found.items()}
 
     # -- what has changed
 
-    def _compare(
-        self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any], held: Counter[int]
-    ) -> Any:
+    def _compare(self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]) -> Any:
         """{changed name: (form, weak flags) afterwards}; None if it must be staged again."""
-        self._refuse_mixed(entries, objects, after, held)
+        self._fold_swaps(entries, objects, after)
         changed: dict[str, tuple[Form, list[bool]]] = {}
         again = False
         for name, e in entries.items():
@@ -183,9 +201,10 @@ class Stager:
             if x is objects[name]:
                 if type(x) is Box and e.form is not None and x.storage.version:
                     self.anew.discard(name)  # it is updated in place
-                    self._suspect(e.value)
+                    self._suspect(e.value.storage)
                     again = True
-                continue
+                if not self._has_changed(name):
+                    continue
             if x is UNBOUND:
                 raise NotNative(f"`{name}` is deleted in it", name=name)
             if e.form is None and e.value is not UNBOUND:
@@ -202,9 +221,9 @@ class Stager:
             changed[name] = form, weak
         return None if again else changed
 
-    def _suspect(self, x: Any) -> None:
-        if all(s is not x.storage for s in self.storages):
-            self.storages.append(x.storage)
+    def _suspect(self, storage: Storage) -> None:
+        if all(s is not storage for s in self.storages):
+            self.storages.append(storage)
 
     def _widen(self, name: str, e: Entry, form: Form, weak: list[bool]) -> bool:
         """Whether the types that `name` starts with had to be changed."""
@@ -223,30 +242,24 @@ class Stager:
         weak[:] = [w for _, w in types]
         return types != old
 
-    def _refuse_mixed(
-        self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any], held: Counter[int]
-    ) -> None:
-        """Names that are bound anew although the array they had was updated in place: each array would have
-        to be followed through the loop. `a, b = b, a` is done by several steps at once. `held`: how many
-        places in containers have a storage."""
+    def _has_changed(self, name: str) -> bool:
+        """Whether a name's array is another one's, into which the step has written."""
+        mine = [b.storage for (n, _), b in self.slots.boxes.items() if n == name]
+        return any(isinstance(s, Either) and s.value is not s.first for s in mine)
+
+    def _fold_swaps(self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]) -> None:
+        """`a, b = b, a` of arrays that are updated in place is done by several steps at once. Raises Permuted."""
         mixed = [
             n
             for n, e in entries.items()
             if e.form is not None and is_written(objects[n]) and after[n] is not objects[n]
         ]
-        if not mixed:
+        if not mixed or self.permuted:
             return
         to = {n: _name_of(after[n], objects) for n in entries if is_boxed(objects[n])}
         fold, cycle = _order(to, mixed)
-        if fold and not self.permuted:
+        if fold:
             raise Permuted(fold, cycle)
-        for n in cycle if fold else mixed:
-            x = entries[n].value
-            others = [get(c) for m, c in self.cells.items() if m != n]
-            places = held[id(x.storage)] - (type(self.cells[n]) is Place) if type(x) is Box else 0
-            if type(x) is not Box or x.storage.origin is not None or places or _holds(others, x):
-                reason = f"`{n}` is updated in place and bound to another array (copy the first one before the loop)"
-                raise NotNative(reason, peel=True, name=n)
 
     # -- the result
 
@@ -284,19 +297,15 @@ class Stager:
             else:
                 constant.append((var, value))
         written = [s for s in self.storages if id(s) in new]
-        arrays, aliases, tails = collector.arrays, collector.aliases, self.lists.tails
-        return Result(
-            trace, args, carried, constant, names, written, extra, self.cells, filled, arrays, aliases, tails
-        )
+        for key, slots in self.slots.of.items():
+            flags = zip(slots, self.slots.before[key], self.slots.after[key], strict=True)
+            carried += [Carried(var, slot.start, out) for slot, var, out in flags]
+        lists = filled, collector.arrays, collector.aliases, self.lists.tails
+        return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
 
 
 def _name_of(x: Any, objects: dict[str, Any]) -> str | None:
     return next((m for m, y in objects.items() if y is x), None)
-
-
-def _holds(values: list[Any], x: Box) -> bool:
-    """Whether one of `values` shares memory with `x`."""
-    return any(type(y) is Box and y.storage is x.storage for y in values)
 
 
 def _order(to: dict[str, str | None], mixed: list[str]) -> tuple[int, list[str]]:

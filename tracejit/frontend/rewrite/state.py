@@ -5,7 +5,7 @@ A `Frame` lets a block run under a staging trace and puts everything back afterw
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from tracejit.frontend.rewrite.held import Containers
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.tracing import Box, Storage, View, box, to_raw
+from tracejit.numpy.boxes.either import Either, Owner, chosen
+from tracejit.tracing import Box, Storage, View, to_raw
 
 
 def raw_of(x: Any) -> Any:
@@ -36,18 +37,23 @@ def is_array(x: Any) -> bool:
 
 
 class Leaf:
-    """One array or number of a value: `weak` ones are Python's numbers, `scalar` ones NumPy's."""
+    """One array or number of a value: `weak` ones are Python's numbers, `scalar` ones NumPy's.
 
-    __slots__ = ("raw", "scalar", "weak")
+    `storage` and `chain` say which array it is; numbers have None."""
+
+    __slots__ = ("chain", "raw", "scalar", "storage", "weak")
 
     def __init__(self, x: Any) -> None:
         self.raw = raw_of(x)
+        array = type(x) is Box and not x.scalar
+        self.storage: Storage | None = x.storage if array else None
+        self.chain: tuple[View, ...] = x.chain if array else ()
         self.weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
         self.scalar = x.scalar if type(x) is Box else not isinstance(x, np.ndarray)
 
-    def rebuilt(self, raw: Any, weak: bool | None = None) -> Box:
-        """A new array or number like this one."""
-        out = box(raw, self.weak if weak is None else weak)
+    def rebuilt(self, raw: Any, weak: bool | None = None, owners: Sequence[Owner] = ()) -> Box:
+        """A new array or number like this one; `owners`: arrays of outside that it may be."""
+        out = chosen(raw, owners, self.weak if weak is None else weak)
         out.scalar = self.scalar and not out.aval.shape
         return out
 
@@ -103,21 +109,6 @@ def _equal(a: Any, b: Any) -> bool:
 NOTHING = "nothing (it is not assigned)"
 
 
-class Kept(View):
-    """What a loop or branch left of an array that lives on elsewhere: a copy, so that nothing may be written."""
-
-    __slots__ = ()
-    writable = False
-
-    def read(self, raw: Any) -> Any:
-        return raw
-
-
-def read_only(x: Box) -> Box:
-    """`x`, which stands for an array that has another name too."""
-    return Box(x.storage, (Kept(),), x.aval, x.weak, x.scalar)
-
-
 class Frame:
     """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
     afterwards. `changed`: the name of a container or object that holds more or less than before. `places`: those
@@ -142,8 +133,7 @@ class Frame:
         """Take a storage of an outer trace over, until the end of the block."""
         if storage.trace.level >= self.trace.level:
             return False
-        kept = (storage.value, storage.trace, storage.version, storage.cache)
-        self.claimed[id(storage)] = storage, kept
+        self.claimed[id(storage)] = storage, storage.state()
         storage.trace, storage.version, storage.cache = self.trace, 0, {}
         return True
 
@@ -151,14 +141,15 @@ class Frame:
         """The storages that the block has written."""
         return [s for s, _ in self.claimed.values() if s.version]
 
-    def outer_value(self, storage: Storage) -> Any:
-        """The raw value that a storage had before the block."""
-        return self.claimed[id(storage)][1][0]
+    def changed_storages(self, inputs: dict[int, Any]) -> list[Storage]:
+        """Those, and chosen arrays one of whose owners it has written; `inputs` are what storages held before."""
+        chosen = (s for s, _ in self.claimed.values() if isinstance(s, Either) and not s.version)
+        return [*self.written(), *(s for s in chosen if id(s) in inputs and s.value is not inputs[id(s)])]
 
     def __exit__(self, *_: object) -> None:
         self.trace.claim = self.outer_claim
-        for storage, (value, trace, version, cache) in self.claimed.values():
-            storage.value, storage.trace, storage.version, storage.cache = value, trace, version, cache
+        for storage, state in self.claimed.values():
+            storage.restore(state)
         for name, cell in self.cells.items():
             put(cell, self.before[name])
         self.changed, self.places = self.containers.restore(self.growing)

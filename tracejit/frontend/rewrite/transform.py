@@ -19,7 +19,7 @@ from tracejit.frontend.rewrite.appends import appended
 from tracejit.frontend.rewrite.bound import flagged
 from tracejit.frontend.rewrite.escapes import Lowering, Plan, at, is_static
 from tracejit.frontend.rewrite.matches import Matches, has_matches
-from tracejit.frontend.rewrite.names import Liveness, assigned, declared, same_arrays, shared, walk
+from tracejit.frontend.rewrite.names import Liveness, assigned, declared, shared, walk
 from tracejit.frontend.rewrite.source import Function, argument_names
 from tracejit.frontend.rewrite.targets import is_plain, taking
 
@@ -82,7 +82,6 @@ class _Function(ast.NodeTransformer):
         self.arguments = argument_names(node)
         self.locals = (assigned(body) | set(self.arguments)) - self.globals - self.nonlocals
         self.hidden = self.locals | self.nonlocals | outer  # names that are no builtins here
-        self.twins = same_arrays(body)
         self.shared = shared(body) & self.locals if isinstance(node.body, list) else set()
         self.bound: set[str] = set()  # locals that inner functions assign
         self.count = 0
@@ -282,10 +281,7 @@ class _Function(ast.NodeTransformer):
         self.bound |= set(mine) & self.locals
         head: list[Any] = [ast.Nonlocal(mine)] if mine else []
         head += [ast.Global(outer)] if outer else []
-        # Functions that the block calls may assign it, or it may be another name of an array that the block
-        # writes or binds anew: the hooks need its cell.
-        twins = {m for n in (*names, *_written(body)) for m in self.twins.get(n, ())} & self.locals
-        for n in sorted(self.shared | twins):
+        for n in sorted(self.shared):  # functions that the block calls may assign it: the hooks need its cell
             head.append(ast.If(ast.Constant(False), [ast.Expr(ast.Name(n, ast.Load()))], []))
         args = [ast.arg("_tj_item")] if item else []
         arguments = ast.arguments([], args, None, [], [], None, [])

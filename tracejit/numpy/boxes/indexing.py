@@ -21,6 +21,7 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import masked, selected
+from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.views import Item, Region
 from tracejit.numpy.dispatch import broadcast_shapes, cast, raw, shape_of
@@ -244,7 +245,28 @@ def fit(value: Any, shape: Shape) -> Any:
 
 
 def assign(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
-    """Replace what `chain` shows of the storage by `new` (of its shape and dtype)."""
+    """Replace what `chain` shows of the storage by `new` (of its shape and dtype), and of the arrays that it is."""
+    if not isinstance(storage, Either):
+        _replace(storage, chain, new)
+        return
+    parts = [(o, o.part(chain)) for o in storage.alive()]
+    _replace(storage, chain, new)
+    for owner, part in parts:
+        _replace(owner.storage, part, owner.choose(new, owner.storage.read(part)))
+    storage.settle()
+
+
+def refill(values: list[tuple[Storage, Any]]) -> None:
+    """Let storages hold new raw values, as a loop or branch has left them. Chosen arrays among them have not taken in
+    what their owners hold now."""
+    for storage, x in values:
+        check_depth(storage, x)
+        storage.cache.clear()
+        storage.value = x
+        storage.version += 1
+
+
+def _replace(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
     if not all(v.writable for v in chain):
         if any(isinstance(v, Frozen) for v in chain):
             raise TracerArrayError(aval=str(aval_of(new)))

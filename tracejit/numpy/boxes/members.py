@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import (
     ArgumentTypeError,
+    ChosenArrayError,
     ShapeError,
     TracedIterationError,
     TracerArrayError,
@@ -24,7 +25,7 @@ from tracejit.errors import (
 )
 from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents, indexing, views
+from tracejit.numpy.boxes import either, extents, indexing, views
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, raw, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, box, wrap
@@ -70,7 +71,9 @@ def shape(x: Box) -> tuple[Any, ...]:
 
 def _set_shape(x: Box, new: Any) -> None:
     """`x.shape = new`: the box becomes a reshaped view of itself."""
-    if x.storage.origin is not None:  # the caller's array would have to change its shape too
+    if any(
+        s.origin is not None for s, _ in either.memories(x)
+    ):  # the caller's array would have to change too
         raise ShapeError(op="shape", problem="the shape of an argument cannot be set; use x = x.reshape(...)")
     out = reshaped(x, new)
     if out.storage is not x.storage:
@@ -208,31 +211,47 @@ def reshaped(x: Box, new: Any) -> Box:
         return Box(x.storage, x.chain, x.aval)
     if not all(type(d) is int for d in (*old, *target)):
         return _insert_ones(x, target)
-    base = x.storage.value
-    x.storage.layout_read = True
-    if views.reshape_is_view(shape_of(base), x.storage.layout, x.chain, target):  # type: ignore[arg-type]
+    is_view = _of_memory(x, lambda base, layout, chain: views.reshape_is_view(base, layout, chain, target))
+    if is_view:
         view = views.Reshaped(old, target)  # type: ignore[arg-type]
         return indexing.view_of(x, (*x.chain, view), target)
-    return indexed_copy(ops.shape.reshape(x.read(), shape=target))
+    flat = ops.shape.reshape(x.read(), shape=target)
+    return indexed_copy(flat) if is_view is not None else either.copied(x, flat)
+
+
+def _of_memory(x: Box, question: Callable[..., Any]) -> Any:
+    """What `question(shape of the base, layout, chain)` says of each array that `x` may be; None if not the same."""
+    answers = []
+    for storage, chain in either.memories(x):
+        storage.layout_read = True
+        answers.append(question(shape_of(storage.value), storage.layout, chain))
+    return answers[0] if all(a == answers[0] for a in answers) else None
+
+
+def _known(answer: Any) -> Any:
+    if answer is None:
+        raise ChosenArrayError()
+    return answer
 
 
 def is_contiguous(x: Box, order: str) -> bool:
     """Whether NumPy's array would lie in memory without gaps in order 'C' or 'F'."""
-    x.storage.layout_read = True
-    return views.is_contiguous(shape_of(x.storage.value), x.storage.layout, x.chain, order)
+    return _known(_of_memory(x, functools.partial(_is_contiguous, order)))
+
+
+def _is_contiguous(order: str, *place: Any) -> bool:
+    return views.is_contiguous(*place, order=order)
 
 
 def memory_order(x: Box) -> tuple[int, ...]:
     """The axes as NumPy's order 'K' goes through them."""
-    x.storage.layout_read = True
-    found = views.memory_order(shape_of(x.storage.value), x.storage.layout, x.chain)
-    return tuple(range(x.aval.ndim)) if found is None else found
+    plain = tuple(range(x.aval.ndim))
+    return _known(_of_memory(x, lambda *place: views.memory_order(*place) or plain))
 
 
 def in_fortran_order(x: Box) -> bool:
     """Whether NumPy's array would lie in memory in Fortran's order and not in C's."""
-    x.storage.layout_read = True
-    return views.in_fortran_order(shape_of(x.storage.value), x.storage.layout, x.chain)
+    return _known(_of_memory(x, views.in_fortran_order))
 
 
 def indexed_copy(value: Any) -> Box:

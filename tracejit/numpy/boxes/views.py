@@ -73,6 +73,12 @@ class Region(View):
             for d, s in zip(self.base, self.sizes, strict=True)
         )
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the parent itself."""
+        straight = all(type(a) is int and a == 0 for a in self.starts) and all(a == 1 for a in self.steps)
+        return straight and self.is_whole and self.axes == tuple(range(len(self.base)))
+
     def same(self, other: View) -> bool:
         return (
             isinstance(other, Region)
@@ -85,6 +91,20 @@ class Region(View):
                 a is b or (type(a) is int and a == b) for a, b in zip(other.sizes, self.sizes, strict=True)
             )
         )
+
+    def moved(self, starts: list[Number]) -> Region:
+        """A region of the same extents that starts elsewhere."""
+        return Region(self.base, tuple(starts), self.sizes, self.steps, self.axes)
+
+    def region(self, part: Region) -> Region:
+        """The region of the parent that `part`, a region of this one, shows."""
+        starts, sizes, steps = list(self.starts), list(self.sizes), list(self.steps)
+        for d, a in enumerate(self.axes):
+            if a is not None:
+                starts[a] = extents.add(starts[a], extents.mul(part.starts[d], steps[a]))
+                sizes[a], steps[a] = part.sizes[d], steps[a] * part.steps[d]
+        axes = tuple(None if d is None else self.axes[d] for d in part.axes)
+        return Region(self.base, tuple(starts), tuple(sizes), tuple(steps), axes)
 
     def permuted(self, order: tuple[int, ...]) -> Region:
         """The same elements with the view's dimensions in another order."""
@@ -226,6 +246,18 @@ class Region(View):
 
 def _operand(n: Number) -> Any:
     return np.int64(n) if type(n) is int else n
+
+
+def joined(chain: tuple[View, ...], more: tuple[View, ...]) -> tuple[View, ...]:
+    """The chain of the view `more` of what `chain` shows; regions of regions are regions, as far as they can be."""
+    if not chain or not more or type(chain[-1]) is not Region or type(more[0]) is not Region:
+        return (*chain, *more)
+    region = chain[-1].region(more[0])
+    if region.skips_some:
+        return (*chain, *more)
+    if region.is_plain:
+        return joined(chain[:-1], more[1:])
+    return (*chain[:-1], region, *more[1:])
 
 
 class Reshaped(View):

@@ -1,0 +1,202 @@
+"""An array that is one of several, which conditions choose when the program runs.
+
+if c:
+    a = 2 * a      # `a` is a new array where `c` holds, and still the one from before where it does not:
+a[0] += 1          # there whoever else has that one, a caller or a container, sees this write
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import ChosenArrayError
+from tracejit.ir.avals import aval_of
+from tracejit.numpy.boxes.views import ImagPart, RealPart, joined
+from tracejit.numpy.dispatch import cast
+from tracejit.tracing import Box, Storage, View, current_trace
+
+Chain = tuple[View, ...]
+
+
+class Owner(NamedTuple):
+    """An array that a chosen one may be: while the 0-d raw `flag` is `want`, it is what `chain` shows of `storage`.
+
+    `chain` is None where the program can't say which part: then the chosen one is a copy, which may only be looked
+    at, as long as neither changes. `exact`: the types are the same, so that what is written has a place there.
+    """
+
+    storage: Storage
+    chain: Chain | None
+    exact: bool
+    flag: Any
+    want: bool = True
+
+    def choose(self, here: Any, elsewhere: Any) -> Any:
+        """`here` where the chosen array is this one, else `elsewhere`."""
+        a, b = (here, elsewhere) if self.want else (elsewhere, here)
+        return ops.compare.select(self.flag, a, b)
+
+    def holds(self) -> Any:
+        """A raw truth value: whether the chosen array is this one."""
+        return self.flag if self.want else ops.compare.not_(self.flag)
+
+    def part(self, chain: Chain) -> Chain:
+        """Where the owner has what is written into `chain` of the chosen array. Raises ChosenArrayError."""
+        if self.chain is None or not self.exact:
+            raise ChosenArrayError()
+        return joined(self.chain, chain)
+
+    def read(self, dtype: np.dtype) -> Any:
+        """What it has for the chosen array. Raises ChosenArrayError."""
+        if self.chain is None:
+            raise ChosenArrayError()
+        if not isinstance(self.storage, Either):
+            return cast(self.storage.read(self.chain), dtype)
+        value = self.storage.held  # what it does not know yet of its owners is asked of these themselves
+        for view in self.chain:
+            value = view.read(value)
+        return cast(value, dtype)
+
+
+class Either(Storage):
+    """A chosen array: a value of its own, kept equal to that of the owner that it is.
+
+    Writes go on into the owners (`numpy.boxes.indexing.assign`); what was written into an owner since is chosen
+    where this array is read. Nothing of this costs anything if neither happens.
+
+    The owners of an owner are owners too. They come after it: where both have changed, theirs is the last word.
+    `depth`: the longest way to an array that is none of several. `first`: the value that it was made with.
+    """
+
+    __slots__ = ("_value", "depth", "first", "owners", "seen")
+
+    def __init__(self, value: Any, owners: Iterable[Owner] = ()) -> None:
+        self.first = value
+        self._value = None
+        self.owners: list[Owner] = []
+        self.seen: list[Any] = []
+        super().__init__(value, current_trace())
+        self.own(owners)
+
+    def own(self, owners: Iterable[Owner]) -> None:
+        """Be one of `owners`, or an array of its own."""
+        self.owners = sorted(owners, key=lambda o: -_depth(o.storage))
+        self.depth = 1 + max((_depth(o.storage) for o in self.owners), default=0)
+        self.settle()
+
+    def settle(self) -> None:
+        """What the owners hold now has been taken in."""
+        self.seen = [o.storage.held for o in self.owners]
+
+    def alive(self) -> list[Owner]:
+        """The owners that somebody else may see; the others are forgotten."""
+        n = 0
+        while n < len(self.owners):
+            if sys.getrefcount(self.owners[n].storage) > ALONE:
+                n += 1
+            else:  # its own owners may be known by this array alone then, and come after it
+                del self.owners[n], self.seen[n]
+        return list(self.owners)
+
+    def _changed(self) -> list[Owner]:
+        return [o for o, seen in zip(self.owners, self.seen, strict=True) if o.storage.held is not seen]
+
+    def _mine(self) -> bool:
+        """Whether what the current trace computes may be kept: in a block, until its end."""
+        trace = current_trace()
+        return trace is self.trace or (trace.claim is not None and trace.claim(self))
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        changed = self._changed()
+        if not changed:
+            return self._value
+        value = self._value
+        for owner in changed:
+            value = owner.choose(owner.read(aval_of(value).dtype), value)
+        if self._mine():
+            self._value = value
+            self.cache.clear()
+            self.settle()
+        return value
+
+    @value.setter
+    def value(self, new: Any) -> None:
+        self._value = new
+
+    @property
+    def held(self) -> Any:
+        return self._value
+
+    def read(self, chain: Chain) -> Any:
+        if not self._changed() or self._mine():
+            return super().read(chain)
+        value = self.value
+        for view in chain:
+            value = view.read(value)
+        return value
+
+    def state(self) -> Any:
+        return self._value, self.trace, self.version, self.cache, list(self.owners), list(self.seen)
+
+    def restore(self, state: Any) -> None:
+        super().restore(state[:4])
+        self.owners, self.seen = state[4:]
+
+
+def _alone() -> int:
+    """What `sys.getrefcount` says of a storage that only an owner holds; it differs between Python versions."""
+    owners = [Owner(Storage(None, current_trace()), (), True, True)]
+    return sys.getrefcount(owners[0].storage)
+
+
+ALONE = _alone()
+
+
+def _depth(storage: Storage) -> int:
+    return storage.depth if isinstance(storage, Either) else 0
+
+
+def _dtype(storage: Storage, chain: Chain) -> np.dtype:
+    """The dtype of a part of a storage."""
+    dtype = aval_of(storage.held).dtype
+    return dtypes.real_part_dtype(dtype) if any(isinstance(v, (RealPart, ImagPart)) for v in chain) else dtype
+
+
+def settle(storages: Iterable[Storage]) -> None:
+    """The values of storages are such that chosen arrays among them are equal to their owners."""
+    for s in storages:
+        if isinstance(s, Either):
+            s.settle()
+
+
+def memories(x: Box) -> Iterator[tuple[Storage, Chain]]:
+    """The parts of storages that the array `x` may lie in."""
+    yield x.storage, x.chain
+    if isinstance(x.storage, Either):
+        for o in x.storage.alive():
+            if o.chain is not None:
+                yield o.storage, joined(o.chain, x.chain)
+
+
+def copied(x: Box, value: Any) -> Box:
+    """An array of the raw `value`, which may be a copy of `x` or lie in its memory: it can only be looked at."""
+    storages = {id(s): s for s, _ in memories(x)}
+    return chosen(value, [owner_of(s, None, x.aval.dtype, np.True_) for s in storages.values()])
+
+
+def chosen(value: Any, owners: Sequence[Owner], weak: bool = False) -> Box:
+    """A box over the raw `value`, which is that of one of `owners` or of an array of its own."""
+    storage = Either(value, owners) if owners else Storage(value, current_trace())
+    return Box(storage, (), aval_of(value), weak)
+
+
+def owner_of(storage: Storage, chain: Chain | None, dtype: np.dtype, flag: Any, want: bool = True) -> Owner:
+    """An owner of an array of `dtype`."""
+    exact = chain is not None and _dtype(storage, chain) == dtype
+    return Owner(storage, chain, exact, flag, want)
