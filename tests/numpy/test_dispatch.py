@@ -23,11 +23,15 @@ def test_functions_of_libraries_enter_the_table_once_they_are_loaded(monkeypatch
 
     def theirs() -> None: ...
 
+    theirs.__module__ = "a_library.part"
     table = dispatch.Functions({np.sin: ours})
     monkeypatch.setattr(dispatch, "LIBRARIES", {"a_library": lambda m: {m.f: ours, np.sin: theirs}})
     assert table.get(theirs) is None
     assert table.get(theirs, 1) == 1
     monkeypatch.setitem(sys.modules, "a_library", types.SimpleNamespace(f=theirs))
-    assert table.get(theirs) is ours
+    assert table.get(ours) is None and dispatch.LIBRARIES  # another's function: nobody is asked
+    assert table[theirs] is table.get(theirs) is ours
     assert table.get(np.sin) is ours
     assert not dispatch.LIBRARIES
+    with pytest.raises(KeyError):
+        table[np.cos]

@@ -38,7 +38,8 @@ _OF_SCIPY = (
     "stats",
 )
 _WITH_ENTRIES = ("fft", "integrate", "ndimage", "signal", "spatial.distance", "special", "stats")
-modules.REBIND.update({"numpy": numpy, "numpy.linalg": numpy.linalg, "numpy.fft": numpy.fft})
+modules.REBIND["numpy"] = numpy
+modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for part in ("fft", "linalg")})
 modules.REBIND["scipy"] = types.SimpleNamespace()
 modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in _OF_SCIPY})
 modules.REBIND["math"] = LazyModule("tracejit.frontend.math_", "namespace")

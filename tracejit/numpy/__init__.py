@@ -7,13 +7,14 @@ values. Without traced values it is NumPy's own function. They are also what
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
 from tracejit import ops as _ops
 from tracejit.interpreters import eval as _eval
-from tracejit.numpy import dispatch, fft, linalg
+from tracejit.lazily import parts as _parts
+from tracejit.numpy import dispatch
 from tracejit.numpy.boxes import at as _at
 from tracejit.numpy.boxes import conversions as _conversions
 from tracejit.numpy.boxes import methods as _methods
@@ -46,18 +47,34 @@ from tracejit.numpy.functions import sorting as _sorting
 from tracejit.numpy.functions import statistics as _statistics
 from tracejit.numpy.functions import windows as _windows
 
+if TYPE_CHECKING:
+    from tracejit.numpy import fft, linalg
+
 globals().update(_NAMES)
+_part, _ = _parts(__name__, ["fft", "linalg"])
 
 __all__ = ["NUMPY_TO_TRACEJIT", "fft", "linalg"]
 __all__ += list(_NAMES)
 
 
+def _filled(part: str) -> dict[Any, Any]:
+    """What enters the table with a part of NumPy: importing ours fills it."""
+    _part(part)
+    return {}
+
+
+dispatch.LIBRARIES["numpy.fft"] = lambda module: _filled("fft")
+dispatch.LIBRARIES["numpy.linalg"] = lambda module: _filled("linalg")
+
+
 def __getattr__(name: str) -> Any:
     """NumPy's other names: dtypes, constants, and functions that only take values that are not traced."""
+    if name in ("fft", "linalg"):
+        return _part(name)
     if hasattr(_np, name):
         return getattr(_np, name)
     raise AttributeError(f"neither NumPy nor tracejit.numpy has {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_np)})
+    return sorted({*globals(), *dir(_np), "fft", "linalg"})

@@ -32,16 +32,29 @@ LIBRARIES: dict[str, Callable[[Any], dict[Any, Callable[..., Any]]]] = {}
 
 
 class Functions(dict[Any, Callable[..., Any]]):
-    """A library's function -> ours. `get` looks into libraries that were imported in the meantime."""
+    """A library's function -> ours. For one that is not there, libraries are asked that were imported in the
+    meantime, as far as the function says that it is of theirs, or nothing (as ufuncs do)."""
+
+    def __missing__(self, key: Any) -> Callable[..., Any]:
+        module = getattr(key, "__module__", None)
+        root = module.partition(".")[0] if isinstance(module, str) else ""
+        for name in [n for n in LIBRARIES if n in sys.modules]:
+            if not root or root == name.partition(".")[0]:
+                entries = LIBRARIES[name](sys.modules[name])
+                LIBRARIES.pop(name, None)
+                for function, ours in entries.items():
+                    self.setdefault(function, ours)
+        if key in self:
+            return super().__getitem__(key)
+        raise KeyError(key)
 
     def get(self, key: Any, default: Any = None) -> Any:
         found = super().get(key)
         if found is None and LIBRARIES:
-            for name in [n for n in LIBRARIES if n in sys.modules]:
-                for function, ours in LIBRARIES[name](sys.modules[name]).items():
-                    self.setdefault(function, ours)
-                LIBRARIES.pop(name, None)
-            found = super().get(key)
+            try:
+                return self[key]
+            except KeyError:
+                return default
         return default if found is None else found
 
 

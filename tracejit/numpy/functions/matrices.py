@@ -9,7 +9,6 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.numpy.dispatch import broadcast_shapes, cast, dtype_of, raw, shape_of
-from tracejit.ops.decompositions.common import check_dtype
 
 _SINGLE = frozenset(np.dtype(c) for c in "fF")
 
@@ -22,7 +21,7 @@ def common_dtype(name: str, *xs: Any) -> np.dtype:
     ds = [dtype_of(x) for x in xs]
     for d in ds:
         if dtypes.is_inexact(d):
-            check_dtype(name, d)
+            ops.decompositions.common.check_dtype(name, d)
     single = all(d in _SINGLE for d in ds)
     has_complex = any(d.kind == "c" for d in ds)
     return np.dtype(

@@ -6,6 +6,7 @@ their derivatives are formulas of other ops, linear in the tangents, so that eve
 
 from tracejit.ops.decompositions import (
     cholesky,
+    common,
     determinant,
     eig,
     eigh,
@@ -24,6 +25,7 @@ from tracejit.ops.decompositions import (
 
 __all__ = [
     "cholesky",
+    "common",
     "determinant",
     "eig",
     "eigh",
