@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.fuzz.checking import quiet
 from tests.fuzz.grammar import program
 from tests.fuzz.program import Program
 from tests.fuzz.spellings import Plain
@@ -304,7 +305,7 @@ def check_program(seed: int) -> bool:
     ]  # see test_programs_found
     x = rng.uniform(-0.5, 0.5, SIZE)
     plain = Plain()
-    with np.errstate(all="ignore"):
+    with quiet():
         try:
             wants = [by_differences(names, of_vector(p, plain), h)(x) for h in (2e-3, 1e-3, 1.3e-3)]
         except (ValueError, TypeError, IndexError, FloatingPointError, np.exceptions.AxisError):
