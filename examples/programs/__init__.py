@@ -50,5 +50,6 @@ for part in (
     "images",
     "physics",
     "searches",
+    "histories",
 ):
     importlib.import_module(f"{__name__}.{part}")

@@ -82,8 +82,9 @@ class Column:
     """A leaf of what every step appends: `fixed`, or rows of an array; `size` of them one after the other.
 
     `depth`: of lists in which it is. `first`: position in the first step -> an array of before the loop, which the
-    first step appends. `source`: the storage of which the steps' arrays are views. `array`: one that the step made.
-    `twin`: the column, and the position in it, that has the same arrays. `objects`: after the loop, those of all steps.
+    first step appends. `source`: the storage of which the steps' arrays are views, `view`: how they are seen, `outer`:
+    of what they are views in the first step. `array`: one that the step made. `twin`: the column, and the position in
+    it, that has the same arrays. `objects`: after the loop, those of all steps.
     """
 
     fixed: Any = None
@@ -94,6 +95,8 @@ class Column:
     size: int = 1
     first: dict[int, Any] = field(default_factory=dict)
     source: Storage | None = None
+    view: Borrowed | None = None
+    outer: list[Storage] = field(default_factory=list)
     array: Box | None = None
     twin: tuple[Column, int] | None = None
     objects: list[Any] = field(default_factory=list)
@@ -117,10 +120,20 @@ class Column:
         stack = next(stacks)
         if self.size > 1:
             stack = ops.shape.reshape(stack, shape=(count * self.size, *aval_of(stack).shape[2:]))
-        kept = None if self.source is None else Borrowed(self.source)
-        self.objects = rows(stack, 1 + self.depth, self.weak, self.scalar, kept)
+        if self.source is not None:
+            self.view = Borrowed()
+        self.objects = rows(stack, 1 + self.depth, self.weak, self.scalar, self.view)
         for n, x in self.first.items():
             self.objects[n] = x
+
+    def watch(self, *arrays: Box) -> None:
+        """The views are copies as long as nothing is written into what they show: that of before the loop, and what
+        the step has made as far as it is in `arrays`."""
+        if self.view is None or self.source is None:
+            return
+        outside = [self.source] if self.source.trace.live else []
+        for storage in (*outside, *self.outer, *(x.storage for x in arrays)):
+            self.view.watch(storage)
 
 
 @record()
@@ -176,6 +189,7 @@ class Collector:
         #: By identity of the storage: what this step appends, and what the next one will.
         self.arrays: dict[int, tuple[Box, Column, int]] = {}
         self.later: set[int] = set()
+        self.views: dict[int, list[Column]] = {}  # columns that have views of an array
 
     def filled(self, lists: Lists) -> list[Filled]:
         """The lists that grow. Raises NotNative."""
@@ -204,6 +218,19 @@ class Collector:
             raise NotNative(f"`{at[0]}`, which it appends to `{label}`, may be the same array in many steps")
         self.later.add(id(y.storage))
 
+    def _viewed(self, label: str, base: Storage, column: Column) -> None:
+        """Views of an array of the step: of one that it has made, or that it has found in a name."""
+        self.views.setdefault(id(base), []).append(column)
+        if id(base) not in self.aliases.began:
+            return
+        for at, x in self.aliases.before.items():
+            if x.storage is base:
+                y = self.aliases.after.get(at)
+                if y is None or not self.aliases.is_made(y) or id(y.storage) in self.aliases.began:
+                    raise NotNative(f"`{at[0]}`, of which it appends a view to `{label}`, may not change")
+                self.views.setdefault(id(y.storage), []).append(column)
+                column.outer.append(self.aliases.outer[at].storage)
+
     def _again(self, label: str, x: Box, column: Column) -> None:
         """An array that the step has appended before."""
         array, other, item = self.arrays[id(x.storage)]
@@ -226,6 +253,8 @@ class Collector:
         for k, (leaves, _) in enumerate(items):
             g, item = (groups[0], k) if len(groups) == 1 else (groups[k], 0)
             for leaf, made, column in zip(leaves, columns[k], g.columns, strict=True):
+                if made.source is not None and made.source.trace is self.frame.trace:
+                    self._viewed(label, made.source, column)
                 if made.array is None:
                     continue
                 if id(made.array.storage) in self.arrays:
@@ -255,17 +284,22 @@ class Collector:
         """The column of an array or number, or of a list, which has the first item `first`, as one array."""
         column = Column(None, x.read(), first.weak, first.scalar, depth)
         if not first.scalar:
-            column.source = self._source(label, x)
+            column.source = self._source(label, x, depth)
             if id(x) not in self.aliases.found and len([*reached(x.storage, x.chain)]) > 1:
                 raise NotNative(f"what it appends to `{label}` may be an array of outside or of another name")
             column.array = x if column.source is None else None
         return column
 
-    def _source(self, label: str, x: Box) -> Storage | None:
-        """The storage of before the loop of which an array is a view, or None if the step has made the array."""
-        if self.aliases.is_made(x):
-            return None
+    def _source(self, label: str, x: Box, depth: int) -> Storage | None:
+        """The storage of which an array is a view: one of before the loop or, if it has other elements too, of the
+        step; None for an array that the step has made."""
         session: Any = capturing()
+        if self.aliases.is_made(x):
+            if not x.chain or depth:
+                return None
+            if not session.copies_views:
+                raise NotNative(f"it appends views of arrays to `{label}`, which are updated")
+            return x.storage
         if (x.storage.version and id(x.storage) in self.frame.claimed) or not session.copies_views:
             raise NotNative(f"it appends views of an array to `{label}`, which is updated in place")
         return x.storage

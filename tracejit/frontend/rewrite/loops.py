@@ -61,11 +61,12 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
         decide(session, body, s, f"unrolled: it runs over a {type(iterable).__name__}")
         _python_for(iter(iterable), body, s)
     elif type(steps.count) is not int:
+        fills_lists = not s.stops and bool(Lists(s, cells_of(body), session.growing).lists)
         try:
             _native_for(steps, body, s)
         except NotNative as e:
             error = refusal(e, body, s)
-            error.fills_lists = not s.stops and bool(Lists(s, cells_of(body), session.growing).lists)
+            error.fills_lists = fills_lists
             raise refused(error) from e
         decide(session, body, s, "native loop of a traced number of steps")
     elif steps.count <= config.unroll:

@@ -72,8 +72,10 @@ class Carried(NamedTuple):
 
 @record()
 class Result:
-    """A staged step. `names`: what each changed name is made of afterwards. `lists`: those that it appends to.
-    `arrays`: what it appends, by identity of the storage. `tails`: last items of the lists, as names."""
+    """A staged step. `names`: what each changed name is made of afterwards. `lists`: those that it appends to,
+    `tails`: their last items, as names. `arrays`: what it appends, by identity of the storage, `views`: of what it
+    appends views.
+    """
 
     trace: StageTrace
     args: list[Var]
@@ -86,6 +88,7 @@ class Result:
     slots: Slots  # which arrays the names may be
     lists: list[Filled]
     arrays: dict[int, tuple[Box, Column, int]]
+    views: dict[int, list[Column]]
     aliases: Aliases
     tails: Collection[str]
 
@@ -136,6 +139,20 @@ class Result:
                 leaves = form.filled(boxes[name, n] for n in range(len(form.dynamic)))
                 leaves = [self._listed((name, n), x, count) for n, x in enumerate(leaves)]
                 put(self.cells[name], tree.unflatten(form.tree, leaves))
+                for n, x in enumerate(leaves):
+                    self._watch((name, n), x, count)
+        for column in (c for filled in self.lists for c in filled.columns):
+            column.watch()
+        for storage in self.views.keys() & self.arrays.keys():
+            for column in self.views[storage]:
+                column.watch(self.arrays[storage][1].objects[-1])
+
+    def _watch(self, at: tuple[str, int], x: Any, count: int | None) -> None:
+        """If `x`, the leaf of a name, is what lists have views of: they are good until it is written."""
+        origin = self.aliases.origin(at, count, self.views) if self.views else None
+        if origin is not None:
+            for column in self.views.get(id(self.aliases.after[origin.at].storage), ()):
+                column.watch(x)
 
     def _listed(self, at: tuple[str, int], x: Any, count: int | None) -> Any:
         """What a leaf of a name is after the loop: an array of a list, if a step has put it into one, else `x`."""

@@ -130,7 +130,7 @@ class Stager:
                     aliases = Aliases(frame, entries, objects, after)
                     collector = Collector(aliases)
                     filled = collector.filled(self.lists)
-                    aliases.check({*collector.arrays, *collector.later})
+                    aliases.check({*collector.arrays, *collector.later, *collector.views})
                     complete = self.slots.leave(self._forms(entries, found, after), frame)
             if frame.changed is not None:
                 raise NotNative(f"it changes the Python container or object `{frame.changed}`")
@@ -300,7 +300,7 @@ class Stager:
         for key, slots in self.slots.of.items():
             flags = zip(slots, self.slots.before[key], self.slots.after[key], strict=True)
             carried += [Carried(var, slot.start, out) for slot, var, out in flags]
-        lists = filled, collector.arrays, collector.aliases, self.lists.tails
+        lists = filled, collector.arrays, collector.views, collector.aliases, self.lists.tails
         return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
 
 

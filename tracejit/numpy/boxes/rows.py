@@ -25,25 +25,26 @@ class StaleView(BaseException):
 
 
 class Borrowed(View):
-    """The copy of a view of the array `of`, as long as nothing is written into that array or through the view.
+    """The copy of a view, as long as nothing is written through it or into the arrays of which it is a view: those
+    of the storages it watches. Otherwise reading and writing raise StaleView."""
 
-    Otherwise reading and writing raise StaleView."""
+    __slots__ = ("watched",)
 
-    __slots__ = ("of", "value")
+    def __init__(self) -> None:
+        self.watched: list[tuple[Storage, Any]] = []
 
-    def __init__(self, of: Storage) -> None:
-        self.of = of
-        self.value = of.value
+    def watch(self, storage: Storage) -> None:
+        self.watched.append((storage, storage.value))
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Borrowed and other.of is self.of and other.value is self.value
+        return other is self
 
     def __hash__(self) -> int:
         """Another one after a write, so that values which storages remember are not found."""
-        return id(self.of.value)
+        return hash(tuple([id(storage.value) for storage, _ in self.watched]))
 
     def read(self, raw: Any) -> Any:
-        if self.of.value is not self.value:
+        if any(storage.value is not value for storage, value in self.watched):
             raise StaleView
         return raw
 
