@@ -291,6 +291,19 @@ def kept_from_the_step_before(a, c):
     return x, before
 
 
+@case
+def rows_of_an_array_and_one_that_stays(a, c):
+    m = np.outer(np.arange(1.0, 9.0), a)
+    kept = a * 1.0
+    for row in m:
+        other = kept
+        if c:
+            other = row
+        row[0] += 1
+    kept[1] = 9
+    return m, kept, other, row
+
+
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_writes_are_seen_through_all_names(f):
     for c in (True, False):

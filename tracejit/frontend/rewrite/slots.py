@@ -8,17 +8,19 @@ flags are dead then.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tracejit import ops
+from tracejit.frontend.rewrite.cells import Cell, get
 from tracejit.frontend.rewrite.identity import FALSE, MOST, TRUE, Reach, flag_of, reached, same_chain
 from tracejit.frontend.rewrite.results import NotNative
-from tracejit.frontend.rewrite.state import Form, Frame
+from tracejit.frontend.rewrite.state import Form, Frame, Leaf
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Chain, Either, Owner, owner_of
-from tracejit.numpy.boxes.views import Region
-from tracejit.tracing import Box, Storage, View
+from tracejit.numpy.boxes.views import Region, joined
+from tracejit.tracing import ONLY_LOCAL, Box, Storage, View
 
 Key = tuple[str, int]  # a name, and which of its arrays
 
@@ -48,13 +50,15 @@ class Slots:
         self.before: dict[Key, list[Any]] = {}
         self.after: dict[Key, list[Any]] = {}
         self.boxes: dict[Key, Box] = {}
+        self.outer: dict[Key, Leaf] = {}  # what the names are before the loop
 
-    def starts(self, forms: dict[str, Form], first: Iterable[str]) -> list[Any]:
-        """The flags that the names start with; those of `first` are bound by a step first."""
+    def starts(self, forms: dict[str, Form], alone: Iterable[str]) -> list[Any]:
+        """The flags that the names start with; what those of `alone` are nothing else sees."""
         for name, form in forms.items():
             for n, leaf in enumerate(form.dynamic):
+                self.outer[name, n] = leaf
                 if (name, n) not in self.of:
-                    found = () if name in first else reached(leaf.storage, leaf.chain)
+                    found = () if name in alone else reached(leaf.storage, leaf.chain)
                     self.of[name, n] = [Slot(r.storage, r.chain, flag_of(r)) for r in found]
         return [slot.start for slots in self.of.values() for slot in slots]
 
@@ -83,8 +87,17 @@ class Slots:
     def _owners(self, key: Key, flags: Sequence[Any], boxes: dict[Key, Box]) -> Iterator[Owner]:
         for slot, flag in zip(self.of.get(key, ()), flags, strict=True):
             if flag is not None:
-                target = boxes[slot.target].storage if isinstance(slot.target, tuple) else slot.target
-                yield owner_of(target, slot.chain, boxes[key].aval.dtype, flag)
+                yield owner_of(*self._target(slot, boxes), boxes[key].aval.dtype, flag)
+
+    def _target(self, slot: Slot, boxes: dict[Key, Box]) -> tuple[Storage, Chain | None]:
+        """Where a slot's array is; names that the loop leaves alone are after it what they were before."""
+        if not isinstance(slot.target, tuple):
+            return slot.target, slot.chain
+        if slot.target in boxes:
+            return boxes[slot.target].storage, slot.chain
+        leaf = self.outer[slot.target]
+        assert leaf.storage is not None
+        return leaf.storage, None if slot.chain is None else joined(leaf.chain, slot.chain)
 
     def _depth(self, key: Key, around: tuple[Key, ...] = ()) -> int:
         """How many names one comes by from the array of a name to those that it may be. Raises NotNative."""
@@ -129,6 +142,9 @@ class _Step:
             for r in rs:
                 if r.storage.trace is frame.trace and id(r.storage) not in frame.claimed:
                     self.inner.setdefault(id(r.storage), []).append((key, r))
+        for key in self.reached:
+            slots.of.setdefault(key, [])
+            slots.before.setdefault(key, [])
         self.found: dict[Key, list[Any]] = {k: [FALSE] * len(s) for k, s in slots.of.items()}
         self.links: set[tuple[Key, Key]] = set()
         self.complete = True
@@ -187,6 +203,15 @@ class _Step:
             return not view.writable
         numbers = (*view.starts, *view.sizes)
         return any(isinstance(x, Value) and x.trace is self.frame.trace for x in numbers)
+
+
+def is_alone(cell: Cell) -> bool:
+    """Whether nothing but the cell refers to the array in it."""
+    x = get(cell)
+    if type(x) is not Box or isinstance(x.storage, Either) or sys.getrefcount(x) > ONLY_LOCAL + 1:
+        return False
+    storage = x.storage
+    return storage.origin is None and sys.getrefcount(storage) <= ONLY_LOCAL + 1
 
 
 def _both(a: Any, b: Any) -> Any:

@@ -21,7 +21,7 @@ from tracejit.frontend.rewrite.results import (
     Spec,
     TypeChange,
 )
-from tracejit.frontend.rewrite.slots import Key, Slots
+from tracejit.frontend.rewrite.slots import Key, Slots, is_alone
 from tracejit.frontend.rewrite.state import Form, Frame, Leaf, is_array, promoted, zeros_like
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
@@ -59,6 +59,7 @@ class Stager:
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.slots = Slots()
+        self.alone = {n for n in self.keep if is_alone(self.cells[n])}
         self.storages = self._suspects()
 
     def _suspects(self) -> list[Storage]:
@@ -104,7 +105,9 @@ class Stager:
         entries = {name: self._entry(name) for name in self.keep}
         inits = [x for e in entries.values() for x in e.inits]
         held = [s.value for s in self.storages]
-        starts = self.slots.starts({n: e.form for n, e in entries.items() if e.form is not None}, self.first)
+        starts = self.slots.starts(
+            {n: e.form for n, e in entries.items() if e.form is not None}, {*self.first, *self.alone}
+        )
         trace = StageTrace(current_trace(), self.spec.kind, eager_constants=True)
         count = len(inits) + len(held)
         rest = self.bounds[:count] or [None] * count
