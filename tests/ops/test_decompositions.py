@@ -25,6 +25,7 @@ from tracejit.ops.decompositions import (
     pinv,
     qr,
     schur,
+    small,
     solve,
     svd,
     sylvester,
@@ -65,8 +66,13 @@ def run(fn: Any, *args: Any) -> list[Any]:
     jaxpr, _ = stage(listed, [aval_of(a) for a in args])
     assert jaxpr.out_avals == [aval_of(o) for o in outs]
     compiled = tj.jit(lambda *xs: [wrap(o) for o in listed(*(to_raw(x) for x in xs))])(*args)
+    written_out = np.ndim(args[0]) > 1 and small.is_small(args[0])  # so not LAPACK's own order of operations
     for a, b in zip(compiled, outs, strict=True):
-        np.testing.assert_array_equal(a, b)
+        if written_out and np.dtype(b.dtype).kind == "f":
+            eps = np.finfo(b.dtype).eps
+            np.testing.assert_allclose(a, b, rtol=256 * eps, atol=256 * eps * np.max(np.abs(b), initial=0))
+        else:
+            np.testing.assert_array_equal(a, b)
     return outs
 
 

@@ -10,7 +10,9 @@ from tracejit import ops
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import is_zero
 from tracejit.ops.decompositions import common as c
+from tracejit.ops.decompositions import small
 from tracejit.ops.decompositions.triangular import triangular_solve
+from tracejit.ops.dims import dims_of
 from tracejit.tracing import bind
 
 
@@ -23,6 +25,16 @@ def _eval(a: Any, *, check: bool) -> Any:
     if check:
         return np.linalg.cholesky(a)
     return c.nan_where_failing(np.linalg.cholesky, a, np.linalg.LinAlgError)
+
+
+def _formula(a: Any, *, check: bool) -> Any:
+    if not small.is_small(a):
+        return None
+    rows, bad = small.cholesky(a)
+    if check:
+        small.refuse(bad, "Matrix is not positive definite")
+    rows = rows if check else small.nan_where(bad, rows)
+    return small.assembled(small.flat(rows), dims_of(a), len(dims_of(a)) - 2)
 
 
 def halved(x: Any) -> Any:
@@ -50,6 +62,7 @@ cholesky_op = c.factorization(
     jvp=_jvp,
     multi=False,
     effects=c.check_effects,
+    formula=_formula,
 )
 
 

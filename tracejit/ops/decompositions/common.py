@@ -10,7 +10,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import DynamicExtentError, MatrixDtypeError, MatrixShapeError, ShapeError
 from tracejit.ir.avals import Aval, Dim, Shape, aval_of
-from tracejit.ir.kernel import Opaque
+from tracejit.ir.kernel import Composite, Opaque
 from tracejit.ir.primitive import (
     FROM_JVP,
     NO_BOUNDS,
@@ -110,8 +110,9 @@ def factorization(
     transpose: Rule | Sentinel = NONLINEAR,
     batch: Rule | None = None,
     effects: Rule | Sentinel = NO_EFFECTS,
+    formula: Rule | None = None,
 ) -> Op:
-    """Register an op on stacks of matrices that runs a library routine."""
+    """Register an op on stacks of matrices that runs a library routine; `formula` is of a `Composite`."""
 
     def get_op() -> Op:
         return op
@@ -130,7 +131,7 @@ def factorization(
         simplify=NO_IDENTITIES,
         effects=effects,
         bounds=NO_BOUNDS,
-        kernel=Opaque(),
+        kernel=Composite(formula) if formula else Opaque(),
     )
     return op
 

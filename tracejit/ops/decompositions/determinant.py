@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from tracejit import ops
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import is_zero
 from tracejit.ops.decompositions import common as c
+from tracejit.ops.decompositions import small
 from tracejit.ops.decompositions.solve import inv
 from tracejit.ops.decompositions.svd import svd
 from tracejit.ops.dims import dims_of
-from tracejit.ops.values import check_kind
+from tracejit.ops.values import check_kind, dtype_of
 from tracejit.tracing import bind
 
 
@@ -36,6 +38,31 @@ def _slogdet_eval(a: Any) -> list[Any]:
     return [sign, logabs]
 
 
+def _slogdet_formula(a: Any) -> list[Any] | None:
+    if not small.is_small(a):
+        return None
+    sign, diagonal = _factors(a)
+    return [sign, _sum_of_logs(diagonal)]
+
+
+def _factors(a: Any) -> tuple[Any, list[Any]]:
+    """The sign of the determinants of small matrices, 0 for singular ones, and the magnitudes on U's diagonal."""
+    rows, pivots, _ = small.eliminate(a)
+    sign = ops.shape.broadcast_to(dtype_of(a).type(1), dims_of(a)[:-2])
+    for i, pivot in enumerate(pivots):
+        odd = ops.compare.ne(ops.compare.ne(pivot, np.int32(i)), ops.compare.lt(rows[i][i], 0.0))
+        sign = ops.compare.select(odd, ops.arithmetic.neg(sign), sign)
+    sign = ops.compare.select(small.any_zero(rows), 0.0, sign)
+    return sign, [ops.arithmetic.abs(row[i]) for i, row in enumerate(rows)]
+
+
+def _sum_of_logs(diagonal: list[Any]) -> Any:
+    """As NumPy does it; -inf where there is a zero."""
+    zero = functools.reduce(ops.compare.or_, [ops.compare.eq(u, 0.0) for u in diagonal])
+    total = functools.reduce(ops.arithmetic.add, map(ops.transcendental.log, diagonal))
+    return ops.compare.select(zero, -np.inf, total)
+
+
 def _slogdet_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     """d log det A = tr(A⁻¹ dA) (Giles 2008, 2.2.4); its imaginary part turns the sign."""
     (a,), (t,) = primals, tangents
@@ -55,6 +82,7 @@ slogdet_op = c.factorization(
     type=_slogdet_type,
     eval=_slogdet_eval,
     jvp=_slogdet_jvp,
+    formula=_slogdet_formula,
 )
 
 
@@ -71,6 +99,23 @@ def _det_type(a: Aval) -> Aval:
     return Aval(a.shape[:-2], a.dtype)
 
 
+def _det_formula(a: Any) -> Any:
+    """The product of U's diagonal; by logarithms, as NumPy does it, where it leaves the normal numbers midway."""
+    if not small.is_small(a):
+        return None
+    sign, diagonal = _factors(a)
+    info = np.finfo(dtype_of(a))
+    product, inside = diagonal[0], []
+    for u in diagonal[1:]:
+        product = ops.arithmetic.mul(product, u)
+        low, high = ops.compare.ge(product, float(info.tiny)), ops.compare.le(product, float(info.max))
+        inside.append(ops.compare.and_(low, high))
+    if inside:
+        by_logs = ops.transcendental.exp(_sum_of_logs(diagonal))
+        product = ops.compare.select(functools.reduce(ops.compare.and_, inside), product, by_logs)
+    return ops.arithmetic.mul(sign, product)
+
+
 def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     """d det A = sum of cofactors times dA (Jacobi), which is right for singular matrices too."""
     (a,), (t,) = primals, tangents
@@ -85,6 +130,7 @@ det_op = c.factorization(
     eval=lambda a: np.linalg.det(a),
     jvp=_det_jvp,
     multi=False,
+    formula=_det_formula,
 )
 
 

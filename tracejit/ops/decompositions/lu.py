@@ -13,6 +13,7 @@ from tracejit.ir.primitive import ZERO_TANGENT
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import _lazy
 from tracejit.ops.decompositions import common as c
+from tracejit.ops.decompositions import small
 from tracejit.ops.decompositions.stacks import eliminate, permutation_of
 from tracejit.ops.decompositions.triangular import triangular_solve
 from tracejit.ops.dims import dims_of
@@ -41,6 +42,17 @@ def _eval(a: Any) -> list[Any]:
     shapes = [(a.shape, a.dtype), ((*a.shape[:-2], k), c.I32)]
     lu, pivots = c.per_matrix(lambda x: getrf(x)[:2], shapes, a, cores=(2,))
     return [lu, pivots, permutation_of(pivots, m)]
+
+
+def _formula(a: Any) -> list[Any] | None:
+    if not small.is_small(a):
+        return None
+    rows, pivots, order = small.eliminate(a)
+    dims = dims_of(a)
+    return [
+        small.assembled(small.flat(rows), dims, len(dims) - 2),
+        *(small.assembled(parts, dims[:-1], len(dims) - 2) for parts in (pivots, order)),
+    ]
 
 
 def take_rows(x: Any, permutation: Any) -> Any:
@@ -97,6 +109,7 @@ lu_op = c.factorization(
     type=_type,
     eval=_eval,
     jvp=_jvp,
+    formula=_formula,
 )
 
 

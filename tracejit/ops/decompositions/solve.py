@@ -12,6 +12,7 @@ from tracejit.ir.avals import Aval
 from tracejit.ir.values import is_zero
 from tracejit.ops import _lazy
 from tracejit.ops.decompositions import common as c
+from tracejit.ops.decompositions import small
 from tracejit.ops.decompositions.lu import lu
 from tracejit.ops.decompositions.stacks import substitute
 from tracejit.ops.decompositions.triangular import batch_right_sides
@@ -70,6 +71,23 @@ def _stacked(packed: Any, order: Any, b: Any, transpose_a: bool) -> Any:
     return out
 
 
+def _formula(a: Any, packed: Any, permutation: Any, b: Any, *, transpose_a: bool, check: bool) -> Any:
+    dims = dims_of(b)
+    if not small.is_small(a) or any(type(d) is not int or not d for d in dims):
+        return None
+    rows, order, x = small.elements(packed), small.vector(permutation), small.right_sides(b)
+    if check:
+        small.refuse(small.any_zero(rows), "Singular matrix")
+    if transpose_a:
+        turned = small.transposed(rows)
+        x = small.substitute(turned, x, lower=True, unit=False)
+        x = small.placed(order, small.substitute(turned, x, lower=False, unit=True))
+    else:
+        x = small.substitute(rows, small.chosen(order, x), lower=True, unit=True)
+        x = small.substitute(rows, x, lower=False, unit=False)
+    return small.assembled(x, dims, len(dims) - 2)
+
+
 def _jvp(primals: Any, tangents: Any, **params: bool) -> tuple[Any, Any]:
     """dx = A⁻¹ (db - dA x) (Giles 2008, 2.2.3 and 2.3.1), on the same factors."""
     (a, packed, permutation, _), (ta, _, _, tb) = primals, tangents
@@ -108,6 +126,7 @@ solve_op = c.factorization(
     transpose=_transpose,
     batch=_batch,
     effects=c.check_effects,
+    formula=_formula,
 )
 
 
@@ -145,6 +164,18 @@ def _inv_eval(a: Any, *, check: bool) -> Any:
     return c.nan_where_failing(np.linalg.inv, a, np.linalg.LinAlgError)
 
 
+def _inv_formula(a: Any, *, check: bool) -> Any:
+    if not small.is_small(a):
+        return None
+    rows, _, order = small.eliminate(a)
+    singular = small.any_zero(rows)
+    if check:
+        small.refuse(singular, "Singular matrix")
+    out = small.inverse(rows, order)
+    out = out if check else small.nan_where(singular, out)
+    return small.assembled(small.flat(out), dims_of(a), len(dims_of(a)) - 2)
+
+
 def _inv_jvp(primals: Any, tangents: Any, *, check: bool) -> tuple[Any, Any]:
     """d(A⁻¹) = -A⁻¹ dA A⁻¹ (Giles 2008, 2.2.3)."""
     x = bind(inv_op, primals[0], check=check)
@@ -162,6 +193,7 @@ inv_op = c.factorization(
     jvp=_inv_jvp,
     multi=False,
     effects=c.check_effects,
+    formula=_inv_formula,
 )
 
 
