@@ -302,6 +302,26 @@ def test_lists(name):
     assert report.count("unrolled") == unrolled, report
 
 
+TRIPLES = [((1.0, 2.0), 3.0), ((4.0, 5.0), 6.0)]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: [x * c for (_, _), c in TRIPLES],
+        lambda x: [x * _ for (_, _), _ in TRIPLES],
+        lambda x: [x * _ for (_, _), c in TRIPLES],
+        lambda x: [x * a + b for (a, b), a in TRIPLES],
+        lambda x: [x * a - b for a, (a, b) in zip((7.0, 8.0), (t[0] for t in TRIPLES), strict=True)],
+        lambda x: [x * a for a, a in TRIPLES],
+        lambda x: [x * a for ((_, a), _), (_, (_, b)) in [(TRIPLES[0], (9.0, (3.0, 4.0)))]],
+    ],
+    ids=range(7),
+)
+def test_a_name_twice_in_a_target_is_the_last(f):
+    agree(f, X)
+
+
 def test_results_are_lists():
     def f(x):
         path, totals, tables = [x], [], []
