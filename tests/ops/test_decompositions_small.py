@@ -134,6 +134,25 @@ def test_cholesky(n: int, dtype: Any) -> None:
         )
 
 
+@pytest.mark.parametrize("flags", list(itertools.product([False, True], repeat=4)), ids=str)
+@pytest.mark.parametrize("n", SIZES)
+def test_triangles(n: int, flags: tuple[bool, ...]) -> None:
+    left, lower, transposed, unit = flags
+    rng = np.random.default_rng(n)
+    a, b = rng.standard_normal((n, n)), rng.standard_normal((n, 3) if left else (3, n))
+    run = tj.jit(
+        lambda a, b: lax.linalg.triangular_solve(
+            a, b, left_side=left, lower=lower, transpose_a=transposed, unit_diagonal=unit
+        )
+    )
+    trans = transposed if left else not transposed
+    x = scipy.linalg.solve_triangular(
+        a, b if left else b.T, trans=int(trans), lower=lower, unit_diagonal=unit
+    )
+    np.testing.assert_allclose(run(a, b), x if left else x.T, rtol=1e-11, atol=1e-11)
+    assert not run.lower(a, b).compile().callbacks()
+
+
 @pytest.mark.parametrize("function", [solve, inv])
 @pytest.mark.parametrize("a", SINGULAR, ids=range(len(SINGULAR)))
 def test_singular_matrices_raise_numpys_error(function: Any, a: np.ndarray) -> None:

@@ -32,7 +32,7 @@ def _type(a: Aval, packed: Aval, permutation: Aval, b: Aval, *, transpose_a: boo
 
 def raise_if_singular(packed: Any) -> None:
     """NumPy's error, for factors with a zero on U's diagonal."""
-    if (np.diagonal(packed, 0, -2, -1) == 0).any():
+    if not np.diagonal(packed, 0, -2, -1).all():
         raise np.linalg.LinAlgError("Singular matrix")
 
 

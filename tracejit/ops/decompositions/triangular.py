@@ -12,6 +12,7 @@ from tracejit.ir.avals import Aval
 from tracejit.ir.values import is_linear, is_zero
 from tracejit.ops import _lazy
 from tracejit.ops.decompositions import common as c
+from tracejit.ops.decompositions import small
 from tracejit.ops.decompositions.stacks import substitute
 from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import move_batch_axis, to_batch_axis
@@ -61,6 +62,22 @@ def _stacked(a: Any, b: Any, left_side: bool, lower: bool, transpose_a: bool, un
     right = b if left_side else b.swapaxes(-1, -2)
     out = substitute(matrix, right, lower != flip, unit)
     return np.ascontiguousarray(out if left_side else out.swapaxes(-1, -2))
+
+
+def _formula(a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
+             unit_diagonal: bool, check: bool) -> Any:  # fmt: skip
+    """Substitution. `check` is left to `eval`: SciPy's error tells where the zero is."""
+    if not small.is_small(a) or any(type(d) is not int or not d for d in dims_of(b)):
+        return None
+    if check and not unit_diagonal:
+        return None
+    rows, right = small.elements(a), b if left_side else c.mT(b)
+    flip = transpose_a if left_side else not transpose_a
+    rows = small.transposed(rows) if flip else rows
+    x = small.substitute(rows, small.right_sides(right), lower=lower != flip, unit=unit_diagonal)
+    shape = dims_of(right)
+    out = small.assembled(x, shape, len(shape) - 2)
+    return out if left_side else c.mT(out)
 
 
 def _jvp(primals: Any, tangents: Any, **params: bool) -> tuple[Any, Any]:
@@ -122,6 +139,7 @@ triangular_solve_op = c.factorization(
     transpose=_transpose,
     batch=_batch,
     effects=c.check_effects,
+    formula=_formula,
 )
 
 
