@@ -421,7 +421,9 @@ ENDINGS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed", [n if n < 20 else pytest.param(n, marks=pytest.mark.exhaustive) for n in range(300)]
+)
 def test_random_programs(seed):
     """Steps that append, update and exchange arrays; writes through all names and items afterwards."""
     draw = random.Random(seed)
