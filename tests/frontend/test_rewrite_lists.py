@@ -99,6 +99,37 @@ def trees(x):
 
 
 @case(X)
+def items_without_arrays(x):
+    out = []
+    for _ in range(8):
+        x = x * 2
+        out.append(())
+        out.append(None)
+    return x, len(out), out[1] is None, out[14] == ()
+
+
+@case(X, unrolled=1)
+def containers_that_have_names(x):
+    out, pair = [], [x, x]
+    for _ in range(8):
+        pair = [pair[0] + 1, pair[1] * 2]
+        out.append(pair)
+    pair[0] = x * 5
+    return out[-1], np.array(out[3])
+
+
+@case(X)
+def rows_that_have_names(x):
+    table = []
+    for i in range(8):
+        row = []
+        for j in range(6):
+            row.append(x * i + j)
+        table.append(row)
+    return np.array(table), table[2][1]
+
+
+@case(X)
 def loops_in_loops(x):
     out = []
     for i in range(6):

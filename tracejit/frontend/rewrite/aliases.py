@@ -52,7 +52,7 @@ class Aliases:
     def __init__(
         self, frame: Frame, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]
     ) -> None:
-        self.frame = frame
+        self.frame, self.values = frame, after
         self.after = {(name, n): x for name, value in after.items() for n, x in boxed(value).items()}
         self.before = {
             (name, n): x for name, e in entries.items() if e.form for n, x in boxed(objects[name]).items()

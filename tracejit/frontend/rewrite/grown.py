@@ -144,12 +144,13 @@ class Group:
     size: int
     columns: list[Column]
 
-    def items(self) -> Iterator[Any]:
+    def items(self, count: int) -> Iterator[Any]:
+        """Those of `count` steps."""
         if self.tree.is_leaf():
             return iter(self.columns[0].objects)
-        return (
-            tree.unflatten(self.tree, list(x)) for x in zip(*(c.objects for c in self.columns), strict=True)
-        )
+        leaves = (list(x) for x in zip(*(c.objects for c in self.columns), strict=True))
+        nothing = ([] for _ in range(count * self.size))
+        return (tree.unflatten(self.tree, x) for x in (leaves if self.columns else nothing))
 
 
 @record()
@@ -175,7 +176,7 @@ class Filled:
         """Append the items of all steps."""
         for c in self.columns:
             c.fill(stacks, count)
-        found = [(g.size, g.items()) for g in self.groups]
+        found = [(g.size, g.items(count)) for g in self.groups]
         for _ in range(count):
             for size, items in found:
                 self.items += itertools.islice(items, size)
@@ -239,6 +240,9 @@ class Collector:
         column.raw, column.twin = None, (other, item)
 
     def _groups(self, label: str, new: list[Any]) -> list[Group]:
+        held = {id(x) for x in (*self.frame.before.values(), *self.aliases.values.values())}
+        if any(isinstance(x, (list, dict)) and id(x) in held for x in new):
+            raise NotNative(f"it appends a list or dict to `{label}` that has a name")
         items = [tree.flatten(x, is_leaf=lambda y: grid(y) is not None) for x in new]
         columns = [[self._column(label, x) for x in leaves] for leaves, _ in items]
         alike = all(t == items[0][1] for _, t in items[1:]) and all(
