@@ -525,11 +525,12 @@ def outcome(seed: int) -> str:
     jitted = tj.jit(f)
     for args in ARGUMENTS:
         ours, plain = copy.deepcopy(args), copy.deepcopy(args)
-        wanted = f(*plain)
-        try:
-            got = jitted(*ours)
-        except TracejitError:
-            return "refused"
+        with np.errstate(all="ignore"):  # nine squares of nine squares overflow, in both alike
+            wanted = f(*plain)
+            try:
+                got = jitted(*ours)
+            except TracejitError:
+                return "refused"
         for g, w in zip((*got, *ours), (*wanted, *plain), strict=True):
             np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-9, err_msg=source)
     return "equal"
