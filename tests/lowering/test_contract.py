@@ -90,3 +90,41 @@ def test_extents_that_grow() -> None:
     for i in range(40):
         want[i] = a[i] - (want[:i] @ a[i]) @ want[:i] / 40
     np.testing.assert_allclose(tj.jit(f)(a), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_long_sums_over_several_axes_are_taken_in_parts(dtype: Any, batch: tuple[int, ...]) -> None:
+    """The first contracted axis one entry after another: neither operand is copied whole."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(*batch, 33, 12, 20, 20)).astype(dtype)
+    y = rng.normal(size=(*batch, 33, 17, 20, 20)).astype(dtype)
+    n = len(batch)
+    numbers = (((n, n + 2, n + 3), (n, n + 2, n + 3)), ((0,) * n, (0,) * n))
+
+    def f(x: Any, y: Any) -> Any:
+        return wrap(ops.linalg.dot_general(to_raw(x), to_raw(y), dimension_numbers=numbers))
+
+    text = tj.jit(f).lower(x, y).compile().as_text("loops")
+    assert (
+        text.count("gemm") == 1
+        and f"{33 * 12 * 20 * 20}]" not in text.split("in range", 1)[0].split("out0")[1]
+    )
+    tolerance = 1e-3 if dtype is np.float32 else 1e-11
+    want = np.einsum("...nchw,...ndhw->...cd", x, y)
+    np.testing.assert_allclose(tj.jit(f)(x, y), want, rtol=tolerance, atol=tolerance)
+
+
+def test_gradients_of_convolutions_take_image_by_image() -> None:
+    from scipy.signal import correlate
+
+    rng = np.random.default_rng(0)
+    x, k = rng.normal(size=(9, 8, 22, 22)), rng.normal(size=(5, 8, 3, 3))
+    ct = rng.normal(size=(9, 5, 20, 20))
+
+    def f(k: Any) -> Any:
+        return (tj.lax.conv_general_dilated(x, k, (1, 1), "VALID") * ct).sum()
+
+    want = [[sum(correlate(a[c], b[o], "valid") for a, b in zip(x, ct, strict=True)) for c in range(8)]
+            for o in range(5)]  # fmt: skip
+    np.testing.assert_allclose(tj.jit(tj.grad(f))(k), want, rtol=1e-10)

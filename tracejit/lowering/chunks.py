@@ -15,7 +15,9 @@ from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.llvmmemory import OUT_OF_MEMORY, POOL
 from tracejit.lowering.llvmscalar import typed
 from tracejit.lowering.llvmtext import Function, mem_type
-from tracejit.lowering.loopir import For, Reg, SetSlot, Slot
+from tracejit.lowering.loopir import Buffer, For, Reg, SetSlot, Slot
+from tracejit.lowering.parallel import UNIT
+from tracejit.lowering.streams import LINE
 from tracejit.lowering.uses import defined, operands, places
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ def launch(body: Translator, chunk: Translator, frame: Frame, node: For, attribu
     name = f"chunk{len(f.module.functions)}"
     f.module.functions[name] = ""  # the place in the text, and the name
     frame.add("ptr", "%table", "%table")
-    _capture(frame, body, chunk, node)
+    places = {b: _aligned(body, b) for b in node.streams}
+    _capture(frame, body, chunk, node, places)
     name = f.module.join(name, _function(chunk, node, name, attributes), chunk.f.module)
     where = body.alloca(f"[{len(frame.words)} x i64]", 16)
     for n, (type_, x) in enumerate(frame.words):
@@ -41,6 +44,44 @@ def launch(body: Translator, chunk: Translator, frame: Frame, node: For, attribu
     span = f"{typed(f, node.start)}, {typed(f, node.stop)}, i64 {body.target.given(f, node.grain)}"
     code = f.let(f"call i32 {run}(ptr @{name}, ptr {where}, {span}, ptr %status) nounwind")
     body.leave_if(f.let(f"icmp ne i32 {code}, 0"), code)
+    for b, (place, spare) in places.items():
+        _bring_back(body, b, place, spare)
+
+
+def _aligned(body: Translator, result: Buffer) -> tuple[str, Buffer]:
+    """A place for a streamed result that starts at a cache line: its own, or else a block of the pool, which the
+    heap buffer holds then. Results are unaligned if their memory comes from a handler that the user has set."""
+    f, own = body.f, body.base(result)
+    spare = Buffer("unaligned", result.dtype, result.size, "heap")
+    other, on = f.labels("unaligned", "aligned")
+    variable, place = body.variable(spare), f.fresh()
+    beyond = f.let(f"and i64 {f.let(f'ptrtoint ptr {own} to i64')}, {LINE - 1}")
+    is_off, before = f.let(f"icmp ne i64 {beyond}, 0"), f.label
+    f.branch(is_off, other, on, f", !prof {body.weights()}")
+    f.begin(other)
+    pool = body.target.external(f, body.register(POOL, "ptr(ptr,i64)"))
+    size = body.target.given(f, result.size * result.dtype.itemsize)
+    block = f.let(f"call noalias ptr {pool}(ptr null, i64 {size}) nounwind")
+    f.add(f"store ptr {block}, ptr {variable}")
+    body.leave_if(f.let(f"icmp eq ptr {block}, null"), str(OUT_OF_MEMORY))
+    after = f.label
+    f.jump(on)
+    f.begin(on)
+    f.add(f"{place} = phi ptr [ {own}, %{before} ], [ {block}, %{after} ]")
+    return place, spare
+
+
+def _bring_back(body: Translator, result: Buffer, place: str, spare: Buffer) -> None:
+    """Copy a result from a place that is not its own."""
+    f, own = body.f, body.base(result)
+    other, on = f.labels("elsewhere", "there")
+    f.branch(f.let(f"icmp ne ptr {place}, {own}"), other, on, f", !prof {body.weights()}")
+    f.begin(other)
+    size = body.target.given(f, result.size * result.dtype.itemsize)
+    f.add(f"call void @llvm.memcpy.p0.p0.i64(ptr {own}, ptr {place}, i64 {size}, i1 false)")
+    body.release(spare)
+    f.jump(on)
+    f.begin(on)
 
 
 class Frame:
@@ -60,8 +101,10 @@ class Frame:
         return name
 
 
-def _capture(frame: Frame, body: Translator, chunk: Translator, node: For) -> None:
-    """Give the chunk what the loop uses and does not make."""
+def _capture(
+    frame: Frame, body: Translator, chunk: Translator, node: For, streams: dict[Buffer, tuple[str, Buffer]]
+) -> None:
+    """Give the chunk what the loop uses and does not make, and the places of `streams`."""
     stmts = walk([node])
     made = {r for s in stmts for r in defined(s)}
     for r in dict.fromkeys(r for s in stmts if s is not node for r in operands(s)):
@@ -73,6 +116,9 @@ def _capture(frame: Frame, body: Translator, chunk: Translator, node: For) -> No
             type_ = mem_type(x.dtype)
             got = frame.add(type_, body.f.let(f"load {type_}, ptr {body.slot(x)}"))
             chunk.f.entry.append(f"  store {type_} {got}, ptr {chunk.slot(x)}")
+        elif x in streams:
+            starts = chunk.f.module.shared(f"!{{i64 {LINE}}}")
+            chunk.bases[x] = frame.add("ptr", streams[x][0], flags=f", !align {starts}")
         elif x.kind in ("arg", "arena", "stack", "field"):
             chunk.bases[x] = frame.add("ptr", body.base(x))
         elif x.kind in ("heap", "pointer"):
@@ -93,9 +139,14 @@ def _function(chunk: Translator, node: For, name: str, attributes: str) -> str:
     """The text of the chunk's function."""
     f = chunk.f
     block = _scratch(chunk, node)
+    if node.streams:
+        first = f.let(f"icmp eq i64 {f.let(f'and i64 %first, {UNIT - 1}')}, 0")
+        f.add(f"call void @llvm.assume(i1 {first})")
     chunk.scopes.enter([node])
     chunk.iterate(node, "%first", "%last")
     chunk.finish()
+    if node.streams:  # others may read what is stored here when they see that this part is done
+        f.add("fence seq_cst")
     if block:
         pool = chunk.target.external(f, chunk.register(POOL, "ptr(ptr,i64)"))
         f.add(f"call ptr {pool}(ptr {f.let(f'load ptr, ptr {block}')}, i64 0) nounwind")

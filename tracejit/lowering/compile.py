@@ -16,11 +16,12 @@ import re
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
-from tracejit.lowering import cache, halves, vecmath
+from tracejit.lowering import cache, halves, streams, vecmath
 from tracejit.lowering._lazy import llvm, llvmlite
 from tracejit.lowering.vecmath import library
 from tracejit.tracing import LOCK
@@ -154,7 +155,7 @@ def _run_passes(text: str, slp: bool) -> Any:
         after.add_always_inliner_pass()
         after.add_global_dead_code_eliminate_pass()
         after.run(module, builder)
-    return module
+    return _parse(streams.mark(str(module))) if streams.is_streamed(text) else module
 
 
 #: Passes that LLVM is to leave out, by the option that says so and the one that takes it back.
@@ -210,10 +211,10 @@ def _half_conversions() -> Code:
 
 @functools.cache
 def made_by() -> str:
-    """The hash of what decides, besides the text, which code is made: versions, processor, and this file."""
+    """The hash of what decides, besides the text, which code is made: versions, processor, this file and the one that
+    changes what LLVM has made."""
     try:
-        with open(__file__, encoding="utf-8") as file:
-            recipe = file.read()
+        recipe = "".join(Path(name).read_text(encoding="utf-8") for name in (__file__, streams.__file__))
     except OSError:  # installed without sources: the version says the same
         recipe = ""
     llvm_version = ".".join(map(str, llvm.llvm_version_info))

@@ -25,6 +25,9 @@ _CACHED = (
 )  # elements of a matrix up to which loops multiply a vector by it as fast as BLAS, without a call
 #: Multiplications up to which gemm does not call for the threads of BLAS: OpenBLAS's limits.
 _ALONE = {"s": 1 << 18, "d": 1 << 18, "c": 1 << 15, "z": 1 << 15}
+#: Elements of a matrix that has to be copied for BLAS above which the sum is taken part by part, so that the copy of
+#: a part stays in the cache, and terms that a part has at least.
+_COPIED, _PART = 1 << 17, 256
 _I32 = np.dtype(np.int32)
 
 
@@ -110,7 +113,11 @@ def _index(atom: Atom, *parts: tuple[Any, Index]) -> Index:
 class _Gemm:
     """A product as calls of gemm or gemv on strided matrices."""
 
-    def __init__(self, body: Body, p: _Product, x: Stored | _Packed, y: Stored | _Packed) -> None:
+    def __init__(
+        self, body: Body, p: _Product, x: Stored | _Packed, y: Stored | _Packed, parts: list[int]
+    ) -> None:
+        """`parts` are the sizes of the contracted axes that are taken one after another."""
+        self.parts = parts
         self.body = body
         self.p = p
         self.x = x
@@ -122,13 +129,14 @@ class _Gemm:
         """The call, or None where several axes would have to be merged that are dynamic."""
         if any(type(d) is not int for dims in (p.m, p.n, p.k) if len(dims) > 1 for d in dims):
             return None
-        x = _matrix(body, p.x, p.xb, p.xm, p.xk)
-        y = _matrix(body, p.y, p.yb, p.yk, p.yn)
-        return _Gemm(body, p, x, y)
+        first = 1 if _pays_in_parts(body, p) else 0
+        x = _matrix(body, p.x, (*p.xb, *p.xk[:first]), p.xm, p.xk[first:])
+        y = _matrix(body, p.y, (*p.yb, *p.yk[:first]), p.yk[first:], p.yn)
+        return _Gemm(body, p, x, y, p.k[:first])
 
     def emit(self) -> None:
         body, k, p = self.body, self.body.k, self.p
-        m, n, inner = (self._merged(d) for d in (p.m, p.n, p.k))
+        m, n, inner = (self._merged(d) for d in (p.m, p.n, p.k[len(self.parts) :]))
         out = body.place(p.out) if p.out.aval.shape else body.ctx.allocate(body, (), p.out.aval.dtype, "dot")
         target = (
             out
@@ -142,20 +150,30 @@ class _Gemm:
             z = replace(
                 target, offset=Stored(target.buffer, target.strides[: len(b)], target.offset).at(k, b)
             )
-            x, y = (s.at(b) if isinstance(s, _Packed) else _at(k, s, b) for s in (self.x, self.y))
-            # Row-major out = x y is column-major out^T = y^T x^T.
-            if not p.n:
-                self._gemv(x, z, y.strides[-2], y, m, inner)
-            elif not p.m:
-                self._gemv(replace(y, strides=y.strides[::-1]), z, x.strides[-1], x, n, inner)
-            else:
-                self._gemm(x, y, z, m, n, inner, width)
+            if self.parts:
+                with k.loop(0, m) as i:
+                    row = k.add(z.offset, k.mul(i, width))
+                    with k.loop(0, n, vector=True) as j:
+                        k.store(z.buffer, k.add(row, j), k.const(0, z.buffer.dtype))
+            with loops(body, self.parts, vector=False) as part:
+                self._matrices((*b, *part), z, m, n, inner, width)
         if not p.out.aval.shape:
             body.values[p.out] = Scalar(k.load(out.buffer, 0))
             return
         body.define(p.out)
         if target is not out:
             body.ctx.copy(body, out, target, p.out.aval)
+
+    def _matrices(self, at: Index, z: Stored, m: Any, n: Any, inner: Any, width: Any) -> None:
+        """The product of the matrices at an index. Row-major out = x y is column-major out^T = y^T x^T."""
+        k, p = self.body.k, self.p
+        x, y = (s.at(at) if isinstance(s, _Packed) else _at(k, s, at) for s in (self.x, self.y))
+        if not p.n:
+            self._gemv(x, z, y.strides[-2], y, m, inner)
+        elif not p.m:
+            self._gemv(replace(y, strides=y.strides[::-1]), z, x.strides[-1], x, n, inner)
+        else:
+            self._gemm(x, y, z, m, n, inner, width)
 
     def _merged(self, dims: list[Any]) -> Any:
         return self.body.extent(dims[0]) if len(dims) == 1 else math.prod(dims)
@@ -178,7 +196,7 @@ class _Gemm:
         ty, ldy = _layout(k, y, inner, n)
         target = k.external(f"blas:{self.letter}gemm", f"void({','.join(['ptr'] * 13)})")
         sizes = (self._slot(n), self._slot(m), self._slot(inner))
-        one, zero = self._scalar(1), self._scalar(0)
+        one, before = self._scalar(1), self._scalar(1 if self.parts else 0)
         k.call(
             target,
             (
@@ -191,7 +209,7 @@ class _Gemm:
                 _pointer(x),
                 self._slot(ldx),
             )
-            + (zero, _pointer(z), self._slot(k.int_op("smax", k.lift(width, I64), 1))),
+            + (before, _pointer(z), self._slot(k.int_op("smax", k.lift(width, I64), 1))),
             work=self.p.work if self.p.work <= _ALONE[self.letter] else 0,
         )
 
@@ -261,6 +279,19 @@ def _at(k: Any, s: Stored, b: Index) -> Stored:
     """The matrix at a batch index."""
     offset = Stored(s.buffer, s.strides[: len(b)], s.offset).at(k, b)
     return replace(s, strides=s.strides[len(b) :], offset=offset)
+
+
+def _pays_in_parts(body: Body, p: _Product) -> bool:
+    """Whether a sum over several axes is taken along the first one part by part: a matrix that has to be copied is
+    large, and its parts are not too small."""
+    if not (p.m and p.n and len(p.k) > 1 and p.k[0] > 1 and math.prod(p.k[1:]) >= _PART):
+        return False
+    operands = ((p.x, p.xb, p.xm, p.xk), (p.y, p.yb, p.yk, p.yn))
+    return any(
+        _count(a.aval.shape, (*rows, *columns)) > _COPIED
+        and _merge(body.buffered(a), a.aval.shape, batch, rows, columns) is None
+        for a, batch, rows, columns in operands
+    )
 
 
 class _Packed:

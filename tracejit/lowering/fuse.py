@@ -18,6 +18,7 @@ from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.memory import plan_memory
 from tracejit.lowering.parallel import parallelise
 from tracejit.lowering.plan import Storage
+from tracejit.lowering.streams import choose as choose_streams
 
 _SMALL = 20_000  # instructions below which a call does not release the GIL
 
@@ -59,6 +60,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
     if not aliases:
         join_loops(program, ctx.homes)
     parallelise(program, ctx.homes)
+    choose_streams(program, {t.stored.buffer for n, t in enumerate(targets) if t.stored and n not in aliases})
     plan_memory(program, ctx.homes)
     may_be_long = make_interruptible(program.body)
     pass_sizes(program)

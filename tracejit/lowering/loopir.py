@@ -238,7 +238,8 @@ class For:
     each fills before it reads them. `rare`: few iterations beside those of other loops, so that it is not worth being
     made fast, nor looking for Ctrl-C. `grain`: iterations (a power of two) that are worth a thread's
     attention, 0 where one thread runs all (see `parallel`); `private`: the buffers that each thread has
-    of its own, `scratch` bytes in all of those of that kind."""
+    of its own, `scratch` bytes in all of those of that kind. `streams`: the results that it fills past the cache
+    (see `streams`)."""
 
     var: Reg
     start: Operand
@@ -254,6 +255,7 @@ class For:
     grain: int = 0
     private: list[Buffer] = field(default_factory=list)
     scratch: int = 0
+    streams: list[Buffer] = field(default_factory=list)
 
 
 @record(eq=False)
