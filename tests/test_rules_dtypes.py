@@ -53,7 +53,11 @@ CASES = {
     name: [*CONVERTED.get(name, []), *REVERSE_ONLY.get(name, [])] for name in {*CONVERTED, *REVERSE_ONLY}
 }
 #: Results of operations lose this many times the spacing of the format, by the condition of the operation.
-LOSS = {"expm": 128, "bessel_i1": 64, "pow": 64, "cumprod": 64, "integer_pow": 64, "tan": 64}
+LOSS = {"expm": 128, "bessel_i1": 64, "pow": 64, "cumprod": 64, "integer_pow": 64, "tan": 64, "det": 64}
+#: How large the terms are whose sum an operation is, where that can be nothing: Hadamard's bound of a determinant.
+SIZE: dict[str, Callable[..., float]] = {
+    "det": lambda x, *_: float(np.prod(np.linalg.norm(wide(x), axis=-1), axis=-1).max(initial=0.0))
+}
 
 
 def listed(out: Any) -> list[Any]:
@@ -207,15 +211,22 @@ def check_values(name: str, found: list[tuple[Case, np.dtype, tuple[Any, ...]]])
         want = listed(c.fn(*args))
         assert [aval_of(o) for o in want] == takes(c, args), what
         assert [aval_of(g) for g in got] == takes(c, args), what
-        loss = LOSS.get(name, 16)
-        close(got, want, d if dtypes.is_inexact(d) else float, loss, f"jit of {what}")
+        loss, size = LOSS.get(name, 16), SIZE[name](*args) if name in SIZE else None
+        close(got, want, d if dtypes.is_inexact(d) else float, loss, f"jit of {what}", size)
         if args:
             twice = [np.stack([np.asarray(w)] * 2) for w in want]
-            close(lanes, twice, d if dtypes.is_inexact(d) else float, loss, f"jit(vmap) of {what}")
+            close(lanes, twice, d if dtypes.is_inexact(d) else float, loss, f"jit(vmap) of {what}", size)
             eager = tj.vmap(lifted(c))(*[np.stack([np.asarray(a)] * 2) for a in args])
-            close(eager, twice, d if dtypes.is_inexact(d) else float, loss, f"vmap of {what}")
+            close(eager, twice, d if dtypes.is_inexact(d) else float, loss, f"vmap of {what}", size)
         if dtypes.is_inexact(d) and name not in OF_THE_FORMAT and c.smooth:
-            close(want, listed(c.fn(*map(wide, args))), d, loss, f"eval of {what} against double precision")
+            close(
+                want,
+                listed(c.fn(*map(wide, args))),
+                d,
+                loss,
+                f"eval of {what} against double precision",
+                size,
+            )
 
 
 def derivative_program(

@@ -304,6 +304,19 @@ def rows_of_an_array_and_one_that_stays(a, c):
     return m, kept, other, row
 
 
+@case
+def an_owner_that_nobody_has_any_more(a, c):
+    """It was written while it had a name; the next write is in a branch."""
+    s = {"p": a * 2.0}
+    y = s["p"]
+    s["p"] = doubled_or_not(s["p"], c)
+    y[0] += 3
+    y = a * 1.0
+    if c and y[0] > 5:
+        s["p"][:] = 7.0
+    return s["p"].copy(), y
+
+
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_writes_are_seen_through_all_names(f):
     for c in (True, False):

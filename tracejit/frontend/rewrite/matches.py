@@ -13,12 +13,11 @@ that has one, or a guard with `:=` or a scope of its own.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.frontend.rewrite.escapes import at
-from tracejit.frontend.rewrite.names import walk
+from tracejit.frontend.rewrite.names import copied, walk
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box
 
@@ -141,7 +140,7 @@ class _Parts(ast.NodeTransformer):
 
 
 def _copy(e: Any) -> Any:
-    return copy.deepcopy(e)
+    return copied(e)
 
 
 def has_matches(body: list[Any]) -> bool:

@@ -3,12 +3,54 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Names = frozenset[str]
 NONE: Names = frozenset()
+#: Fields of nodes with no names in them.
+_NAMELESS = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment"})
+
+
+@functools.cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return tuple(f for f in kind._fields if f not in _NAMELESS)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes in a node, without operators and contexts: half the time of `ast.iter_child_nodes`, which matters
+    as every statement is looked at several times."""
+    found: list[ast.AST] = []
+    for name in _fields(type(node)):
+        value = getattr(node, name, None)
+        if type(value) is list:
+            found += [v for v in value if isinstance(v, ast.AST)]
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found
+
+
+def copied(node: Any) -> Any:
+    """A copy of a node and all in it, in a third of `copy.deepcopy`'s time."""
+    if type(node) is list:
+        return [copied(n) for n in node]
+    if not isinstance(node, ast.AST):
+        return node
+    new = node.__new__(type(node))
+    vars(new).update({name: copied(value) for name, value in vars(node).items()})
+    return new
+
+
+def everything(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes and all in them, functions defined there included."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += children(node)
 
 
 def walk(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -20,7 +62,7 @@ def walk(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         if isinstance(node, Scope):
             stack.extend(_outer_parts(node))
         else:
-            stack.extend(ast.iter_child_nodes(node))
+            stack += children(node)
 
 
 def _outer_parts(node: ast.AST) -> list[ast.AST]:
@@ -58,12 +100,7 @@ def declared(nodes: Iterable[ast.AST], kind: type[ast.Global] | type[ast.Nonloca
 
 def read(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that `nodes` read, those in functions defined there included."""
-    return {
-        n.id
-        for root in nodes
-        for n in ast.walk(root)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-    }
+    return {n.id for n in everything(nodes) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def _closures(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -75,13 +112,13 @@ def _closures(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 def kept(nodes: list[ast.stmt]) -> set[str]:
     """Names that functions defined in `nodes` read or assign: needed as long as these live."""
     inner = list(_closures(nodes))
-    shared = {x for n in inner for d in ast.walk(n) if isinstance(d, ast.Nonlocal) for x in d.names}
+    shared = {x for d in everything(inner) if isinstance(d, ast.Nonlocal) for x in d.names}
     return read(inner) | shared
 
 
 def shared(nodes: list[ast.stmt]) -> set[str]:
     """Names that functions defined in `nodes` assign by `nonlocal`."""
-    return {x for n in _closures(nodes) for d in ast.walk(n) if isinstance(d, ast.Nonlocal) for x in d.names}
+    return {x for d in everything(_closures(nodes)) if isinstance(d, ast.Nonlocal) for x in d.names}
 
 
 class Liveness:

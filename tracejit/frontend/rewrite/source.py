@@ -11,11 +11,14 @@ import linecache
 import types
 from collections.abc import Iterator
 
+from tracejit.frontend.rewrite.names import children
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 #: Files whose trees are kept.
 MAX_FILES = 16
 
-_trees: dict[str, tuple[list[str], ast.Module]] = {}
+_Found = list[tuple[Function, list[ast.AST]]]
+_trees: dict[str, tuple[list[str], _Found]] = {}
 
 
 class NoSource(Exception):
@@ -27,8 +30,7 @@ def function_tree(code: types.CodeType) -> tuple[Function, list[ast.AST]]:
 
     The nodes are shared between calls: copy what is changed. Raises NoSource.
     """
-    tree = _file_tree(code.co_filename)
-    found = [(node, parents) for node, parents in _functions(tree) if _may_be(node, code)]
+    found = [(node, parents) for node, parents in _in_file(code.co_filename) if _may_be(node, code)]
     if len(found) > 1:
         found = [f for f in found if _position(f[0]) == _code_position(code)]
     if len(found) != 1:
@@ -36,7 +38,8 @@ def function_tree(code: types.CodeType) -> tuple[Function, list[ast.AST]]:
     return found[0]
 
 
-def _file_tree(filename: str) -> ast.Module:
+def _in_file(filename: str) -> _Found:
+    """The functions of a file, and what surrounds each."""
     linecache.checkcache(filename)
     lines = linecache.getlines(filename)
     if not lines:
@@ -50,8 +53,8 @@ def _file_tree(filename: str) -> ast.Module:
         raise NoSource("its source cannot be read") from None
     if len(_trees) >= MAX_FILES:
         _trees.clear()
-    _trees[filename] = lines, tree
-    return tree
+    _trees[filename] = lines, list(_functions(tree))
+    return _trees[filename][1]
 
 
 def _functions(tree: ast.AST) -> Iterator[tuple[Function, list[ast.AST]]]:
@@ -61,7 +64,7 @@ def _functions(tree: ast.AST) -> Iterator[tuple[Function, list[ast.AST]]]:
         if isinstance(node, Function):
             yield node, parents
         inner = [*parents, node] if isinstance(node, (Function, ast.ClassDef)) else parents
-        stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+        stack.extend((child, inner) for child in children(node))
 
 
 def _may_be(node: Function, code: types.CodeType) -> bool:

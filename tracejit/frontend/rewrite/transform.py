@@ -12,14 +12,13 @@ Every line keeps its number. The hooks (`hooks`) find the names in the cells of 
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
 
 from tracejit.frontend.rewrite.appends import appended
 from tracejit.frontend.rewrite.bound import flagged
 from tracejit.frontend.rewrite.escapes import Lowering, Plan, at, is_static
 from tracejit.frontend.rewrite.matches import Matches, has_matches
-from tracejit.frontend.rewrite.names import Liveness, assigned, declared, shared, walk
+from tracejit.frontend.rewrite.names import Liveness, assigned, copied, declared, shared, walk
 from tracejit.frontend.rewrite.source import Function, argument_names
 from tracejit.frontend.rewrite.targets import is_plain, taking
 
@@ -44,7 +43,7 @@ def rewritten(node: Function) -> Function:
 
     Raises Unchanged.
     """
-    node = copy.deepcopy(node)
+    node = copied(node)
     if any(isinstance(n, ast.Name) and n.id in _SEES_LOCALS for n in walk(_body(node))):
         raise Unchanged
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
@@ -169,7 +168,7 @@ class _Function(ast.NodeTransformer):
         if s.handlers:
             self.changes += 1
             kinds: list[Any] = [h.type or ast.Name("BaseException", ast.Load()) for h in s.handlers]
-            kinds = [copy.deepcopy(k) for k in kinds]
+            kinds = [copied(k) for k in kinds]
             guard = _hook("tried", _thunk(ast.Tuple(kinds, ast.Load())))
             s.body = [at(ast.With([ast.withitem(guard)], s.body), s)]
         return s

@@ -94,10 +94,12 @@ class Either(Storage):
         self.seen = [o.storage.held for o in self.owners]
 
     def alive(self) -> list[Owner]:
-        """The owners that somebody else may see; the others are forgotten."""
+        """The owners that somebody else may see, or that have what this array has not taken in yet; the others are
+        forgotten."""
         n = 0
         while n < len(self.owners):
-            if sys.getrefcount(self.owners[n].storage) > ALONE:
+            is_seen = sys.getrefcount(self.owners[n].storage) > ALONE
+            if is_seen or self.owners[n].storage.held is not self.seen[n]:
                 n += 1
             else:  # its own owners may be known by this array alone then, and come after it
                 del self.owners[n], self.seen[n]
