@@ -152,16 +152,30 @@ class Filling(Opaque):
 
 
 @record(frozen=True)
+class Routine(Opaque):
+    """A library's routine that native code calls by its address, without Python.
+
+    `routine(k, operands, results, avals, **params)` writes the calls. Operands and results are buffers, whole arrays in
+    C order of static shapes; `avals` are those of the operands. It says False, before it has written anything, where
+    it can't, and `eval` runs.
+    """
+
+    routine: Callable[..., bool]
+
+
+@record(frozen=True)
 class Composite(Opaque):
     """A formula of other ops: `fn(*operands, **params) -> output`, a list for an op with several.
 
     `fn` is given and gives raw values of the staging trace. The jit interpreter puts what it binds in
     the equation's place before the passes run, so it fuses like everything else. Where `fn` gives None
-    (for these shapes or dtypes), the op runs opaquely, by `into` as a `Filling` does, if there is one.
+    (for these shapes or dtypes), the op runs by `routine` as a `Routine` does, or opaquely, by `into` as a
+    `Filling` does, if there are such.
     """
 
     fn: Callable[..., Any]
     into: Callable[..., bool] | None = None
+    routine: Callable[..., bool] | None = None
 
 
 @record(frozen=True)

@@ -68,6 +68,7 @@ def _fork_waits_for(lock: Any) -> None:
 llvm = LazyLLVM("llvmlite.binding")
 llvmlite = LazyModule("llvmlite")
 cython_blas = LazyExtension("scipy.linalg.cython_blas")
+cython_lapack = LazyExtension("scipy.linalg.cython_lapack")
 cython_special = LazyModule("scipy.special.cython_special")
 platformdirs = LazyModule("platformdirs")
 resources = LazyModule("importlib.resources")

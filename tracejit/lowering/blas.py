@@ -1,4 +1,4 @@
-"""The BLAS that compiled code calls: SciPy's, by pointer, with no more threads than `config.num_threads`.
+"""The BLAS and LAPACK that compiled code calls: SciPy's, by pointer, with no more threads than `config.num_threads`.
 
 SciPy's wheels bring an OpenBLAS whose functions have names of their own, `scipy_dgemm_`. They are found through the
 module that is linked with it, without importing SciPy, which would take four times as long. Other builds give the
@@ -15,7 +15,7 @@ import functools
 from typing import Any
 
 from tracejit.config import config
-from tracejit.lowering._lazy import cython_blas
+from tracejit.lowering._lazy import cython_blas, cython_lapack
 
 _PyCapsule_GetName = ctypes.pythonapi.PyCapsule_GetName
 _PyCapsule_GetName.restype, _PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -34,12 +34,13 @@ _NAMES = (
 
 
 def address(name: str) -> int:
-    """The address of a BLAS function. The first call sets the limit."""
+    """The address of a function of BLAS or LAPACK. The first call sets the limit."""
     _limit()
     function = getattr(_library(), f"scipy_{name}_", None)
     if function is not None:
         return ctypes.cast(function, ctypes.c_void_p).value or 0
-    return capsule_pointer(cython_blas.__pyx_capi__, name)
+    tables = (m.__pyx_capi__ for m in (cython_blas, cython_lapack))
+    return capsule_pointer(next(t for t in tables if name in t), name)
 
 
 @functools.cache

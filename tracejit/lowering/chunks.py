@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracejit.lowering.llvmalias import walk
-from tracejit.lowering.llvmmemory import OUT_OF_MEMORY, POOL
+from tracejit.lowering.llvmmemory import POOL
 from tracejit.lowering.llvmscalar import typed
 from tracejit.lowering.llvmtext import Function, mem_type
-from tracejit.lowering.loopir import Buffer, For, Reg, SetSlot, Slot
+from tracejit.lowering.loopir import OUT_OF_MEMORY, Buffer, For, Reg, SetSlot, Slot
 from tracejit.lowering.parallel import UNIT
 from tracejit.lowering.streams import LINE
 from tracejit.lowering.uses import defined, operands, places

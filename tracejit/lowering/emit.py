@@ -276,7 +276,7 @@ class Body(Scope):
         (eqn,) = group.members
         self.comment(eqn)
         if eqn in self.plan.opaque:
-            opaque.emit_callback(self, eqn)
+            opaque.emit_call(self, eqn)
         elif isinstance(eqn.op.kernel, NoKernel):
             raise InternalTypeError(problem=f"{eqn.op} has no kernel ({eqn.op.kernel.reason})")
         else:

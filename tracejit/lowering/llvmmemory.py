@@ -18,6 +18,7 @@ from tracejit.lowering.llvmtarget import Target
 from tracejit.lowering.llvmtext import Function, alignment, literal, mem_type, signature
 from tracejit.lowering.loopir import (
     I64,
+    OUT_OF_MEMORY,
     Alloc,
     Buffer,
     Call,
@@ -49,7 +50,6 @@ _CONVERSIONS = {
 POOL = "pool:blocks"
 _FIRST_BLOCK = 1 << 12  # bytes of a growing buffer when the program runs for the first time
 _MOST_REMEMBERED = 1 << 24  # bytes that later calls start with at most
-OUT_OF_MEMORY = -2
 STATUS_WORDS = 2  # int64 details that a failed check leaves: the index and the size
 
 

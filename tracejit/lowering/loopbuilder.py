@@ -11,12 +11,12 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.ir.kernel import Unsupported
+from tracejit.lowering.calls import Calls
 from tracejit.lowering.loopir import (
     BOOL,
     I64,
     Block,
     Buffer,
-    Call,
     Comment,
     Const,
     External,
@@ -36,7 +36,7 @@ from tracejit.lowering.loopir import (
 _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-class Builder:
+class Builder(Calls):
     """Records scalar code and structure into the current block. Kernel forms call it `k`."""
 
     def __init__(self, name: str = "main") -> None:
@@ -143,25 +143,6 @@ class Builder:
             self.emit(Store(buffer, self.lift(self.add(i, 1), I64), value.im))
         else:
             self.emit(Store(buffer, self.lift(index, I64), self.lift(value, buffer.dtype)))
-
-    def external(self, name: str, signature: str) -> External:
-        ext = External(name, signature)
-        if ext not in self._externals:
-            self._externals[ext] = len(self.program.externals)
-            self.program.externals.append(ext)
-        return ext
-
-    def call(
-        self,
-        target: External,
-        args: tuple[Any, ...],
-        out: np.dtype | None = None,
-        checked: bool = False,
-        work: int = 0,
-    ) -> Any:
-        reg = self.reg(out) if out is not None else None
-        self.emit(Call(target, args, reg, checked, work))
-        return reg
 
     def index(self, i: Any, size: Any, code: int, wraps: bool = True, below: bool = False) -> Any:
         """int64 `i` as a position in [0, size); negative ones count from the end if it `wraps`. Any other ends the

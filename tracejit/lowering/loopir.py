@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 I64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
+#: The status of a program that found no memory; those of failed checks are positive.
+OUT_OF_MEMORY = -2
 
 
 # ---------------------------------------------------------------- nodes

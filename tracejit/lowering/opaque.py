@@ -1,4 +1,4 @@
-"""Equations without native code: the record's `eval` on views of the buffers."""
+"""Equations without native code: a library's routine, or the record's `eval` on views of the buffers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Var
-from tracejit.ir.kernel import Composite, Filling
+from tracejit.ir.kernel import Composite, Filling, Routine
 from tracejit.lowering.access import Scalar, Stored
 from tracejit.lowering.lowered import Callback, Spec
 
@@ -15,11 +15,27 @@ if TYPE_CHECKING:
     from tracejit.lowering.emit import Body
 
 
-def emit_callback(body: Body, eqn: Eqn) -> None:
+def emit_call(body: Body, eqn: Eqn) -> None:
     """Store the operands, call out, take the results from where the call left them."""
-    ctx, k = body.ctx, body.k
     ins = [_operand(body, a) for a in eqn.invars]
     outs = [_result(body, v) for v in eqn.outvars]
+    if not _by_routine(body, eqn, ins, outs):
+        _by_callback(body, eqn, ins, outs)
+    for v, s in zip(eqn.outvars, outs, strict=True):
+        _bind(body, v, s)
+
+
+def _by_routine(body: Body, eqn: Eqn, ins: list[Stored], outs: list[Stored]) -> bool:
+    """Call a library by address, if the record knows how."""
+    kernel, avals = eqn.op.kernel, [a.aval for a in eqn.invars]
+    routine = kernel.routine if isinstance(kernel, (Composite, Routine)) else None
+    if routine is None or not all(a.is_static for a in avals):
+        return False
+    return routine(body.k, [s.buffer for s in ins], [s.buffer for s in outs], avals, **eqn.params)
+
+
+def _by_callback(body: Body, eqn: Eqn, ins: list[Stored], outs: list[Stored]) -> None:
+    ctx, k = body.ctx, body.k
     avals = [a.aval for a in eqn.invars], [v.aval for v in eqn.outvars]
     callback = Callback(
         _runner(eqn),
@@ -34,8 +50,6 @@ def emit_callback(body: Body, eqn: Eqn) -> None:
     target = k.external(f"callback:{len(ctx.callbacks)}", f"i32({','.join(kinds)})")
     ctx.callbacks.append(callback)
     k.call(target, (*(s.buffer for s in (*ins, *outs)), *dims), checked=True)
-    for v, s in zip(eqn.outvars, outs, strict=True):
-        _bind(body, v, s)
 
 
 def _operand(body: Body, atom: Atom) -> Stored:

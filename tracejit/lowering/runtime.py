@@ -18,14 +18,13 @@ import numpy as np
 
 from tracejit.errors import ForkedCallError, InternalTypeError
 from tracejit.ir.avals import Dim, capacity
-from tracejit.lowering import blas, pool, shell, threads
+from tracejit.lowering import pool, routines, shell, threads
 from tracejit.lowering._lazy import cython_special
 from tracejit.lowering.access import c_strides
 from tracejit.lowering.arena import ARENA
 from tracejit.lowering.blas import capsule_name, capsule_pointer
 from tracejit.lowering.compile import Code
-from tracejit.lowering.llvmmemory import OUT_OF_MEMORY
-from tracejit.lowering.loopir import External
+from tracejit.lowering.loopir import OUT_OF_MEMORY, External
 from tracejit.lowering.lowered import Callback, Lowered, Spec
 
 CALLBACK_RAISED = -1
@@ -61,8 +60,8 @@ class Executable:
         kind, _, name = external.name.partition(":")
         if kind == "callback":
             return ctypes.cast(self._thunks[int(name)], ctypes.c_void_p).value or 0
-        if kind == "blas":
-            return blas.address(name)
+        if kind in ("blas", "lapack", "numpy"):
+            return routines.address(external.name)
         if kind == "special":
             return special_pointer(cython_special.__pyx_capi__, name)
         if kind == "c":

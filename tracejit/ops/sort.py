@@ -10,7 +10,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
-from tracejit.ir.kernel import Composite, Opaque
+from tracejit.ir.kernel import Composite, Routine
 from tracejit.ir.primitive import (
     FROM_JVP,
     NO_BOUNDS,
@@ -106,6 +106,29 @@ def _in_order(x: Any, y: Any) -> tuple[Any, Any]:
     return ops.compare.select(swap, y, x), ops.compare.select(swap, x, y)
 
 
+def _rows(x: Aval, axis: int) -> tuple[int, int, int]:
+    """The rows along the last axis and their length; and what sorting one costs, roughly, in instructions. No rows where
+    it is another axis."""
+    n = x.shape[-1]
+    is_last = axis == len(x.shape) - 1
+    return (math.prod(x.shape[:-1]) if is_last else 0), n, 4 * n * max(n.bit_length(), 1)
+
+
+def _sort_routine(k: Any, ins: Any, outs: Any, avals: Any, *, axis: int, num_keys: int, stable: bool) -> bool:
+    """NumPy's own function for each row."""
+    name = f"numpy:sort:{avals[0].dtype.name}:{2 if stable else 0}"
+    rows, n, work = _rows(avals[0], axis)
+    if len(ins) != 1 or not rows or not k.has(name):
+        return False
+    with k.loop(0, rows * n, vector=True, independent=True) as i:
+        k.store(outs[0], i, k.load(ins[0], i))
+    with k.loop(0, rows if n > 1 else 0) as r:
+        k.routine(
+            name, "i32(ptr,i64,i64)", ((outs[0], k.mul(r, n)), k.const(n, _I64), k.const(0, _I64)), work
+        )
+    return True
+
+
 def _sort_jvp(primals: Any, tangents: Any, *, axis: int, num_keys: int, stable: bool) -> tuple[Any, Any]:
     if all(is_zero(t) for t in tangents):
         outs = bind(sort_op, *primals, axis=axis, num_keys=num_keys, stable=stable)
@@ -150,7 +173,7 @@ sort_op = Op(
     simplify=NO_IDENTITIES,
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
-    kernel=Composite(_sort_few, _sort_into),
+    kernel=Composite(_sort_few, _sort_into, _sort_routine),
 )
 
 
@@ -176,6 +199,21 @@ def _argsort_batch(size: int, args: Any, dims: Any, *, axis: int, stable: bool) 
     return bind(argsort_op, args[0], axis=axis, stable=stable), dims[0]
 
 
+def _argsort_routine(k: Any, ins: Any, outs: Any, avals: Any, *, axis: int, stable: bool) -> bool:
+    """NumPy's own function for each row."""
+    name = f"numpy:argsort:{avals[0].dtype.name}:{2 if stable else 0}"
+    rows, n, work = _rows(avals[0], axis)
+    if not rows or not k.has(name):
+        return False
+    with k.loop(0, rows) as r:
+        start = k.mul(r, n)
+        with k.loop(0, n, vector=True, independent=True) as i:
+            k.store(outs[0], k.add(start, i), i)
+        places = (ins[0], start), (outs[0], start)
+        k.routine(name, "i32(ptr,ptr,i64,i64)", (*places, k.const(n, _I64), k.const(0, _I64)), work)
+    return True
+
+
 argsort_op = Op(
     name="argsort",
     doc="the positions that sort x along an axis; NaN last",
@@ -190,7 +228,7 @@ argsort_op = Op(
     simplify=NO_IDENTITIES,
     effects=NO_EFFECTS,
     bounds=NO_BOUNDS,
-    kernel=Opaque(),
+    kernel=Routine(_argsort_routine),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,10 @@ from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import to_batch_axis
 from tracejit.tracing import bind
 
-I32 = np.dtype(np.int32)
+I32, I64 = np.dtype(np.int32), np.dtype(np.int64)
+#: How BLAS and LAPACK call their functions of real numbers.
+LETTERS = {"float32": "s", "float64": "d"}
+_ALONE = 1 << 18  # multiplications up to which OpenBLAS does not call for its threads
 _DTYPES = {np.dtype(c) for c in "fdFD"}
 
 # ---------------------------------------------------------------- types
@@ -99,6 +103,29 @@ def check_effects(params: dict[str, Any]) -> frozenset[str]:
     return frozenset({"error"} if params["check"] else ())
 
 
+def is_many(lanes: int, n: int) -> bool:
+    """Whether stacks of matrices of size n are worked on step by step, all at once, and not one by one."""
+    return lanes > 1 and lanes >= n
+
+
+def is_called(a: Any) -> bool:
+    """Whether routines are called for stacks of matrices like `a`: square ones of real numbers, not many."""
+    *lead, m, n = dims = dims_of(a)
+    if any(isinstance(d, Dim) for d in dims) or aval_of(a).dtype.name not in LETTERS or 0 in dims:
+        return False
+    return m == n and not is_many(math.prod(lead), n)
+
+
+def place(k: Any, x: int | str) -> Any:
+    """Where a routine of BLAS or LAPACK finds a size, or a letter."""
+    return k.slot(k.const(x, I32) if isinstance(x, int) else k.const(ord(x), np.dtype(np.int8)))
+
+
+def work_of_call(multiplications: int) -> int:
+    """The work of a routine's call, 0 where it may have threads of its own."""
+    return multiplications if multiplications <= _ALONE else 0
+
+
 def factorization(
     name: str,
     doc: str,
@@ -111,8 +138,9 @@ def factorization(
     batch: Rule | None = None,
     effects: Rule | Sentinel = NO_EFFECTS,
     formula: Rule | None = None,
+    routine: Rule | None = None,
 ) -> Op:
-    """Register an op on stacks of matrices that runs a library routine; `formula` is of a `Composite`."""
+    """Register an op on stacks of matrices that runs a library routine; `formula` and `routine` are of a `Composite`."""
 
     def get_op() -> Op:
         return op
@@ -131,7 +159,7 @@ def factorization(
         simplify=NO_IDENTITIES,
         effects=effects,
         bounds=NO_BOUNDS,
-        kernel=Composite(formula) if formula else Opaque(),
+        kernel=Composite(formula, None, routine) if formula else Opaque(),
     )
     return op
 
@@ -273,6 +301,16 @@ def diagonal(x: Any) -> Any:
     """The diagonals of square matrices."""
     n = len(dims_of(x))
     return ops.reduce.reduce_sum(select(mask(x, "eq"), x), axes=(n - 1,))
+
+
+def line(x: Any) -> Any:
+    """The diagonals of square matrices of static shapes, as they lie in memory."""
+    *lead, n, _ = dims_of(x)
+    flat = ops.shape.reshape(x, shape=(*lead, n * n))
+    ends: list[Any] = [*lead, n * n]
+    return ops.slices.slice(
+        flat, start_indices=[0] * len(ends), limit_indices=ends, strides=[1] * len(lead) + [n + 1]
+    )
 
 
 def columns(v: Any, shape: Shape) -> Any:

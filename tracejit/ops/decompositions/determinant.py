@@ -12,6 +12,7 @@ from tracejit.ir.avals import Aval
 from tracejit.ir.values import is_zero
 from tracejit.ops.decompositions import common as c
 from tracejit.ops.decompositions import small
+from tracejit.ops.decompositions.lu import lu
 from tracejit.ops.decompositions.solve import inv
 from tracejit.ops.decompositions.svd import svd
 from tracejit.ops.dims import dims_of
@@ -40,9 +41,25 @@ def _slogdet_eval(a: Any) -> list[Any]:
 
 def _slogdet_formula(a: Any) -> list[Any] | None:
     if not small.is_small(a):
-        return None
+        return _by_routine(a) if c.is_called(a) else None
     sign, diagonal = _factors(a)
     return [sign, _sum_of_logs(diagonal)]
+
+
+def _by_routine(a: Any) -> list[Any]:
+    """From the factors, as NumPy does it: 0 and -inf for singular matrices."""
+    packed, pivots, _ = lu(a)
+    *lead, n = dims_of(pivots)
+    last, u = (len(lead),), c.line(packed)
+    places = ops.broadcast.broadcast_to(ops.create.iota(shape=(n,), dtype=c.I32), (*lead, n))
+    odd = ops.compare.ne(ops.compare.ne(pivots, places), ops.compare.lt(u, 0.0))
+    count = ops.reduce.reduce_sum(ops.create.convert_element_type(odd, dtype=c.I64), axes=last)
+    is_odd = ops.compare.ne(ops.compare.and_(count, np.int64(1)), np.int64(0))
+    is_zero_ = ops.reduce.reduce_or(ops.compare.eq(u, 0.0), axes=last)
+    one = dtype_of(a).type(1)
+    sign = ops.compare.select(is_zero_, dtype_of(a).type(0), ops.compare.select(is_odd, -one, one))
+    logs = ops.reduce.reduce_sum(ops.transcendental.log(ops.arithmetic.abs(u)), axes=last)
+    return [sign, ops.compare.select(is_zero_, -np.inf, logs)]
 
 
 def _factors(a: Any) -> tuple[Any, list[Any]]:
@@ -102,7 +119,10 @@ def _det_type(a: Aval) -> Aval:
 def _det_formula(a: Any) -> Any:
     """The product of U's diagonal; by logarithms, as NumPy does it, where it leaves the normal numbers midway."""
     if not small.is_small(a):
-        return None
+        if not c.is_called(a):
+            return None
+        sign, logs = _by_routine(a)
+        return ops.arithmetic.mul(sign, ops.transcendental.exp(logs))
     sign, diagonal = _factors(a)
     info = np.finfo(dtype_of(a))
     product, inside = diagonal[0], []

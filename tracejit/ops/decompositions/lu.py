@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def _eval(a: Any) -> list[Any]:
         pivots = np.broadcast_to(np.arange(k, dtype=np.int32), (*lead, k)).copy()
         return [a.copy(), pivots, order]
     lanes = a.size // (m * n)
-    if lanes > 1 and lanes >= k:
+    if c.is_many(lanes, k):
         lu, pivots = eliminate(a)
         return [lu, pivots, permutation_of(pivots, m)]
     getrf = _lazy.lapack("getrf", a.dtype)
@@ -53,6 +54,44 @@ def _formula(a: Any) -> list[Any] | None:
         small.assembled(small.flat(rows), dims, len(dims) - 2),
         *(small.assembled(parts, dims[:-1], len(dims) - 2) for parts in (pivots, order)),
     ]
+
+
+def _routine(k: Any, ins: Any, outs: Any, avals: Any) -> bool:
+    """LAPACK's getrf of each matrix, square ones of real numbers: transposed in the result's own place."""
+    *lead, m, n = avals[0].shape
+    lanes = math.prod(lead)
+    if m != n or not lanes * n or c.is_many(lanes, n) or avals[0].dtype.name not in c.LETTERS:
+        return False
+    out, pivots, order = outs
+    size, info = c.place(k, n), c.place(k, 0)
+    name = f"lapack:{c.LETTERS[avals[0].dtype.name]}getrf"
+    with k.loop(0, lanes) as lane:
+        start, first = k.mul(lane, n * n), k.mul(lane, n)
+        with k.loop(0, n) as i, k.loop(0, n) as j:
+            value = k.load(ins[0], k.add(start, k.add(k.mul(i, n), j)))
+            k.store(out, k.add(start, k.add(k.mul(j, n), i)), value)
+        places = (out, start), size, (pivots, first), info
+        k.call(
+            k.external(name, "void(ptr,ptr,ptr,ptr,ptr,ptr)"),
+            (size, size, *places),
+            work=c.work_of_call(n**3),
+        )
+        with k.loop(0, n) as i, k.loop(0, i) as j:
+            above, below = (k.add(start, k.add(k.mul(p, n), q)) for p, q in ((j, i), (i, j)))
+            x, y = k.load(out, above), k.load(out, below)
+            k.store(out, above, y)
+            k.store(out, below, x)
+        with k.loop(0, n) as i:
+            k.store(order, k.add(first, i), k.cast(i, c.I32))
+        with k.loop(0, n) as i:
+            here = k.add(first, i)
+            pivot = k.sub(k.load(pivots, here), k.const(1, c.I32))
+            there = k.add(first, k.cast(pivot, c.I64))
+            x, y = k.load(order, here), k.load(order, there)
+            k.store(pivots, here, pivot)
+            k.store(order, here, y)
+            k.store(order, there, x)
+    return True
 
 
 def take_rows(x: Any, permutation: Any) -> Any:
@@ -110,6 +149,7 @@ lu_op = c.factorization(
     eval=_eval,
     jvp=_jvp,
     formula=_formula,
+    routine=_routine,
 )
 
 

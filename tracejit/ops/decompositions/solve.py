@@ -13,9 +13,9 @@ from tracejit.ir.values import is_zero
 from tracejit.ops import _lazy
 from tracejit.ops.decompositions import common as c
 from tracejit.ops.decompositions import small
-from tracejit.ops.decompositions.lu import lu
+from tracejit.ops.decompositions.lu import lu, take_rows
 from tracejit.ops.decompositions.stacks import substitute
-from tracejit.ops.decompositions.triangular import batch_right_sides
+from tracejit.ops.decompositions.triangular import batch_right_sides, triangular_solve
 from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import to_batch_axis
 from tracejit.tracing import bind
@@ -73,8 +73,10 @@ def _stacked(packed: Any, order: Any, b: Any, transpose_a: bool) -> Any:
 
 def _formula(a: Any, packed: Any, permutation: Any, b: Any, *, transpose_a: bool, check: bool) -> Any:
     dims = dims_of(b)
-    if not small.is_small(a) or any(type(d) is not int or not d for d in dims):
+    if any(type(d) is not int or not d for d in dims):
         return None
+    if not small.is_small(a):
+        return _by_routines(packed, permutation, b, transpose_a, check) if c.is_called(a) else None
     rows, order, x = small.elements(packed), small.vector(permutation), small.right_sides(b)
     if check:
         small.refuse(small.any_zero(rows), "Singular matrix")
@@ -86,6 +88,23 @@ def _formula(a: Any, packed: Any, permutation: Any, b: Any, *, transpose_a: bool
         x = small.substitute(rows, small.chosen(order, x), lower=True, unit=True)
         x = small.substitute(rows, x, lower=False, unit=False)
     return small.assembled(x, dims, len(dims) - 2)
+
+
+def _is_singular(packed: Any) -> Any:
+    """Whether there is a zero on U's diagonal, for each of the matrices."""
+    return ops.reduce.reduce_or(ops.compare.eq(c.line(packed), 0.0), axes=(len(dims_of(packed)) - 2,))
+
+
+def _by_routines(packed: Any, permutation: Any, b: Any, transpose_a: bool, check: bool) -> Any:
+    """Two triangular systems."""
+    if check:
+        small.refuse(_is_singular(packed), "Singular matrix")
+    up = {"left_side": True, "lower": False, "transpose_a": transpose_a}
+    low = {"left_side": True, "lower": True, "transpose_a": transpose_a, "unit_diagonal": True}
+    if not transpose_a:
+        return triangular_solve(packed, triangular_solve(packed, take_rows(b, permutation), **low), **up)
+    x = triangular_solve(packed, triangular_solve(packed, b, **up), **low)
+    return take_rows(x, ops.sort.argsort(permutation, axis=-1, stable=False))
 
 
 def _jvp(primals: Any, tangents: Any, **params: bool) -> tuple[Any, Any]:
@@ -166,7 +185,7 @@ def _inv_eval(a: Any, *, check: bool) -> Any:
 
 def _inv_formula(a: Any, *, check: bool) -> Any:
     if not small.is_small(a):
-        return None
+        return _inv_by_routines(a, check) if c.is_called(a) else None
     rows, _, order = small.eliminate(a)
     singular = small.any_zero(rows)
     if check:
@@ -174,6 +193,15 @@ def _inv_formula(a: Any, *, check: bool) -> Any:
     out = small.inverse(rows, order)
     out = out if check else small.nan_where(singular, out)
     return small.assembled(small.flat(out), dims_of(a), len(dims_of(a)) - 2)
+
+
+def _inv_by_routines(a: Any, check: bool) -> Any:
+    packed, _, permutation = lu(a)
+    x = _by_routines(packed, permutation, c.eye_like(a), False, check)
+    if check:
+        return x
+    singular = ops.shape.expand_dims(_is_singular(packed), (len(dims_of(a)) - 2, len(dims_of(a)) - 1))
+    return ops.compare.select(ops.shape.broadcast_to(singular, dims_of(a)), np.nan, x)
 
 
 def _inv_jvp(primals: Any, tangents: Any, *, check: bool) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def _eval(a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, co
     if b.size == 0:
         return b.copy()
     lanes = b.size // (b.shape[-1] * b.shape[-2])
-    if lanes > 1 and lanes >= a.shape[-1]:
+    if c.is_many(lanes, a.shape[-1]):
         return _stacked(a, b, left_side, lower, transpose_a, unit_diagonal)
     trsm = _lazy.blas("trsm", a.dtype)
 
@@ -78,6 +79,38 @@ def _formula(a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool,
     shape = dims_of(right)
     out = small.assembled(x, shape, len(shape) - 2)
     return out if left_side else c.mT(out)
+
+
+def _routine(k: Any, ins: Any, outs: Any, avals: Any, *, left_side: bool, lower: bool, transpose_a: bool,
+             conjugate_a: bool, unit_diagonal: bool, check: bool) -> bool:  # fmt: skip
+    """BLAS's trsm of each pair of real matrices, in the place of the result. `check` is left to `eval`."""
+    a, b = avals
+    n, (rows, columns), lanes = a.shape[-1], b.shape[-2:], math.prod(b.shape[:-2])
+    if a.dtype.name not in c.LETTERS or a.shape[:-2] != b.shape[:-2] or (check and not unit_diagonal):
+        return False
+    if not b.size or c.is_many(lanes, n):
+        return False
+    # All transposed, so that C order is Fortran's.
+    flags = (
+        "R" if left_side else "L",
+        "U" if lower else "L",
+        "T" if transpose_a else "N",
+        "U" if unit_diagonal else "N",
+    )
+    target = k.external(f"blas:{c.LETTERS[a.dtype.name]}trsm", f"void({','.join(['ptr'] * 11)})")
+    letters = [c.place(k, x) for x in flags]
+    sizes = c.place(k, columns), c.place(k, rows), k.slot(k.const(1, a.dtype))
+    steps = c.place(k, n), c.place(k, columns)
+    with k.loop(0, b.size, vector=True, independent=True) as i:
+        k.store(outs[0], i, k.load(ins[1], i))
+    with k.loop(0, lanes) as lane:
+        matrix, place = (ins[0], k.mul(lane, n * n)), (outs[0], k.mul(lane, rows * columns))
+        k.call(
+            target,
+            (*letters, *sizes, matrix, steps[0], place, steps[1]),
+            work=c.work_of_call(n * b.size // lanes),
+        )
+    return True
 
 
 def _jvp(primals: Any, tangents: Any, **params: bool) -> tuple[Any, Any]:
@@ -140,6 +173,7 @@ triangular_solve_op = c.factorization(
     batch=_batch,
     effects=c.check_effects,
     formula=_formula,
+    routine=_routine,
 )
 
 
