@@ -3,8 +3,8 @@
 Names are `numpy:sort:float64:0`, `numpy:argsort:int32:2` (0 NumPy's quicksort, 2 a stable sort), `blas:dgemm`,
 `lapack:dgetrf`.
 
-NumPy keeps its sorting functions in a table for each dtype, which its C interface shows: `PyArray_ArrFuncs`, part of the
-ABI of NumPy 2. They know nothing of Python for the dtypes named here, so they run without the GIL. Before one is
+NumPy keeps its sorting functions in a table for each dtype, which its C interface shows: `PyArray_ArrFuncs`, part of
+the ABI of NumPy 2. They know nothing of Python for the dtypes named here, so they run without the GIL. Before one is
 used it sorts some numbers.
 """
 

@@ -107,8 +107,8 @@ def _in_order(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _rows(x: Aval, axis: int) -> tuple[int, int, int]:
-    """The rows along the last axis and their length; and what sorting one costs, roughly, in instructions. No rows where
-    it is another axis."""
+    """The rows along the last axis and their length; and what sorting one costs, roughly, in instructions. There are
+    no rows where it is another axis."""
     n = x.shape[-1]
     is_last = axis == len(x.shape) - 1
     return (math.prod(x.shape[:-1]) if is_last else 0), n, 4 * n * max(n.bit_length(), 1)

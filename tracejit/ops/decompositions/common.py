@@ -140,7 +140,7 @@ def factorization(
     formula: Rule | None = None,
     routine: Rule | None = None,
 ) -> Op:
-    """Register an op on stacks of matrices that runs a library routine; `formula` and `routine` are of a `Composite`."""
+    """Register an op on stacks of matrices that runs a library routine; `formula` and `routine` as in `Composite`."""
 
     def get_op() -> Op:
         return op
