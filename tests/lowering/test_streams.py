@@ -82,6 +82,22 @@ def test_results_that_do_not_start_at_a_line(small_cache: int, monkeypatch: pyte
         np.testing.assert_array_equal(more, x + 1)
 
 
+def test_parts_of_a_result(small_cache: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that fills a part only must leave the others as they are, wherever the result starts."""
+    monkeypatch.setattr(results, "LEAST", 1 << 60)
+    x = np.linspace(0, 1, small_cache)
+
+    def f(x: Any) -> Any:
+        out = np.zeros(2 * x.size)
+        out[x.size :] = x * 2
+        out[: x.size] = x + out.max(where=out > 1e300, initial=1.0)
+        out[0] += out[x.size :].max()
+        return out, np.concatenate([x * 2, x - 1])
+
+    for g, w in zip(tj.jit(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
 FUNCTION = """define internal i32 @chunk0(ptr %frame) {{
   %a = load ptr, ptr %frame, align 8, !align !3
 {second}  %p = getelementptr inbounds float, ptr %a, i64 %i

@@ -19,7 +19,7 @@ import re
 from tracejit.lowering.llvmalias import walk
 from tracejit.lowering.loopir import Buffer, Call, Const, Copy, For, Inst, Program, Store
 from tracejit.lowering.parallel import UNIT
-from tracejit.lowering.uses import places
+from tracejit.lowering.uses import places, trips
 
 LINE = 64  # bytes at whose multiples streamed results start
 _MOST_CACHE = 1 << 25  # bytes; larger caches are shared by more processors
@@ -62,13 +62,15 @@ def _begins_at_zero(node: For) -> bool:
 
 
 def _streams(node: For, stmts: list, results: set[Buffer]) -> list[Buffer]:
-    """The results that a loop only fills, each by one statement of its own."""
+    """The results that a loop only fills, and wholly, each by one statement of its own."""
     stores = [s for s in node.body.stmts if isinstance(s, Store) and s.index is node.var]
     read = {s.attr for s in stmts if isinstance(s, Inst)}
     read |= {x for s in stmts if isinstance(s, (Copy, Call)) for x in places(s)}
     written = [s.buffer for s in stmts if isinstance(s, Store)]
     found = [s.buffer for s in stores if written.count(s.buffer) == 1]
-    found = [b for b in found if b in results and b not in read and b.dtype.kind != "c"]
+    found = [
+        b for b in found if b in results and b not in read and b.dtype.kind != "c" and b.size == trips(node)
+    ]
     return found if len(found) <= _MOST_RESULTS else []
 
 
