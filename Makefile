@@ -1,7 +1,7 @@
 # make demo     the main job on real data
 # make test     lint, types and the test suite
 # make test-all the same with the exhaustive sweeps; PROGRAMS=2000: with fewer random programs than 100,000,
-#               which take most of a day on two cores
+#               which take an hour and a half on two cores, the rest one hour
 # make bench    beside JAX, autograd, Numba and NumPy, in an environment of its own; BENCH_ARGS=--quick: two minutes
 # make format   let ruff fix what it can
 #
