@@ -44,8 +44,7 @@ def reports(first: int, count: int) -> list[str]:
 
 
 def reports_of_a_child(first: int, count: int) -> list[str]:
-    """The same from a process of its own: LLVM's passes keep some 0.15 MB of every module, and ten thousands of
-    programs would fill the memory."""
+    """The same from a process of its own, so that what a process keeps of its programs does not add up."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=in_a_child) as pool:
         return pool.submit(reports, first, count).result()
 

@@ -145,7 +145,7 @@ def _run_passes(text: str, slp: bool) -> Any:
         _without(_SUMS_OF_SCALARS),
         _without(_UNSWITCHING) if UNIFORM_TESTS in text else contextlib.nullcontext(),
     ):
-        builder.getModulePassManager().run(module, builder)
+        _run(builder.getModulePassManager(), module, builder)
     if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
         for fn in module.functions:
             # Visible up to here, so that they were not dropped before their first call, nor had parameters dropped.
@@ -154,8 +154,16 @@ def _run_passes(text: str, slp: bool) -> Any:
         after = llvm.create_new_module_pass_manager()
         after.add_always_inliner_pass()
         after.add_global_dead_code_eliminate_pass()
-        after.run(module, builder)
+        _run(after, module, builder)
     return _parse(streams.mark(str(module))) if streams.is_streamed(text) else module
+
+
+def _run(passes: Any, module: Any, builder: Any) -> None:
+    """Run passes, and take them apart. llvmlite (0.50) forgets that: its class has `_dispose` of the wrong base, so
+    that passes and what they have learnt stayed in memory, some 0.15 MB a module."""
+    passes.run(module, builder)
+    llvm.newpassmanagers.NewPassManager._dispose(passes)
+    passes.detach()
 
 
 #: Passes that LLVM is to leave out, by the option that says so and the one that takes it back.

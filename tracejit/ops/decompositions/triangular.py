@@ -99,17 +99,16 @@ def _routine(k: Any, ins: Any, outs: Any, avals: Any, *, left_side: bool, lower:
     )
     target = k.external(f"blas:{c.LETTERS[a.dtype.name]}trsm", f"void({','.join(['ptr'] * 11)})")
     letters = [c.place(k, x) for x in flags]
+    work = (
+        c.work_of_call(n * rows * columns) if min(rows, columns) < 8 else 0
+    )  # OpenBLAS has threads from 8 on
     sizes = c.place(k, columns), c.place(k, rows), k.slot(k.const(1, a.dtype))
     steps = c.place(k, n), c.place(k, columns)
     with k.loop(0, b.size, vector=True, independent=True) as i:
         k.store(outs[0], i, k.load(ins[1], i))
     with k.loop(0, lanes) as lane:
         matrix, place = (ins[0], k.mul(lane, n * n)), (outs[0], k.mul(lane, rows * columns))
-        k.call(
-            target,
-            (*letters, *sizes, matrix, steps[0], place, steps[1]),
-            work=c.work_of_call(n * b.size // lanes),
-        )
+        k.call(target, (*letters, *sizes, matrix, steps[0], place, steps[1]), work=work)
     return True
 
 
