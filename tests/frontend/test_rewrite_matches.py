@@ -77,9 +77,17 @@ def looped(x: Any, n: Any) -> Any:
 
 def structures(x: Any) -> Any:
     match x:
-        case [a, _b]:  # an array is no sequence to `match`
+        case [a, _b]:  # an array is a sequence to `match` since NumPy 2.5
             return a
         case np.ndarray():
+            return x.sum()
+
+
+def arrays(x: Any) -> Any:
+    match x:
+        case [a, _b]:
+            return a
+        case _:
             return x.sum()
 
 
@@ -97,6 +105,7 @@ CASES: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (nested, [(1.0, 2.0), (-1.0, 2.0)]),
     (looped, [(1.0, 7), (3.0, 9), (1.0, 0), (0.2, 12)]),
     (structures, [(np.arange(2.0),)]),
+    (arrays, [(1 + np.arange(2.0),), (np.arange(3.0),)]),
     (flags, [(0.5,), (1.5,)]),
 ]
 

@@ -16,6 +16,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tracejit.frontend.rewrite.escapes import at
 from tracejit.frontend.rewrite.names import copied, walk
 from tracejit.numpy.ufuncs import TABLE
@@ -24,9 +26,16 @@ from tracejit.tracing import Box
 _SCOPES = (ast.NamedExpr, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
+#: Whether arrays are sequences to `match`, which its type says by a flag (Py_TPFLAGS_SEQUENCE): since NumPy 2.5.
+_ARRAYS_ARE = bool(np.ndarray.__flags__ & 1 << 5)
+
+
 def is_sequence(x: Any, size: int, more: bool) -> bool:
-    """Whether a sequence pattern of `size` parts (or `more`, with a star) fits: arrays are no sequences to `match`."""
-    if not isinstance(x, Sequence) or isinstance(x, (str, bytes, bytearray)):
+    """Whether a sequence pattern of `size` parts (or `more`, with a star) fits."""
+    if isinstance(x, (Box, np.ndarray)):
+        if not _ARRAYS_ARE or x.ndim == 0:
+            return False
+    elif not isinstance(x, Sequence) or isinstance(x, (str, bytes, bytearray)):
         return False
     return len(x) >= size if more else len(x) == size
 
