@@ -23,11 +23,10 @@ def main() -> int:
     peers = [
         p for p in all_peers.ALL if p.installed() and (wanted is None or p.name in (*wanted, "tracejit"))
     ]
-    everything = "middle" if args.quick else "small,middle,large"
-    sizes: set[str] = set((args.sizes or everything).split(","))
+    sizes = set(args.sizes.split(",")) if args.sizes else None
     dtypes: set[str] = set((args.dtypes or ("f8" if args.quick else "f8,f4")).split(","))
     start = time.perf_counter()
-    results = run.Run(peers, args.quick).measure(sizes, dtypes, re.compile(args.only))
+    results = run.Run(peers, args.quick, sizes).measure(dtypes, re.compile(args.only))
     env = report.environment(peers, args.threads)
     text = report.markdown(results, [p.name for p in peers], env)
     print(f"{text}\n\n{time.perf_counter() - start:.0f} seconds")
@@ -48,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         help="every third row of middle size, float64, few rounds: two minutes",
     )
     parser.add_argument("--only", default="", help="regular expression on workload names")
-    parser.add_argument("--sizes", help="small,middle,large")
+    parser.add_argument("--sizes", help="small,middle,large (default: all, PyTorch at middle)")
     parser.add_argument("--dtypes", help="f8,f4")
     parser.add_argument(
         "--peers", help="numpy,numba,jax,torch,torch eager,autograd,drjit (default: all installed)"

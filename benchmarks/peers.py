@@ -28,6 +28,8 @@ class Peer:
 
     name = ""
     needs: tuple[str, ...] = ()
+    usual_sizes = frozenset(("small", "middle", "large"))
+    """The sizes at which it is measured unless some are asked for."""
 
     @functools.cached_property
     def lib(self) -> Any:
@@ -220,6 +222,7 @@ class Torch(Peer):
 
     name, needs = "torch", ("torch",)
     compiled = True
+    usual_sizes = frozenset(("middle",))  # it compiles for many seconds a row
 
     def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
         if w.mode != "forward" or w.family == "loops":

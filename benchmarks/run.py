@@ -51,14 +51,17 @@ def sample(cases: list[AnyCase]) -> list[AnyCase]:
 
 
 class Run:
-    """Measures with these peers, telling each row on standard error as it comes."""
+    """Measures with these peers, telling each row on standard error as it comes. With no sizes asked for, each peer
+    is measured at its usual ones."""
 
-    def __init__(self, peers: list[Peer], quick: bool) -> None:
+    def __init__(self, peers: list[Peer], quick: bool, asked: set[str] | None = None) -> None:
         self.peers, self.quick, self.efforts = peers, quick, QUICK if quick else FULL
+        self.asked = asked
 
-    def measure(self, sizes: set[str], dtypes: set[str], only: re.Pattern[str]) -> Results:
-        """The rows of these sizes and dtypes whose label `only` finds. Ctrl-C ends it with what was measured."""
+    def measure(self, dtypes: set[str], only: re.Pattern[str]) -> Results:
+        """The rows of these dtypes whose label `only` finds. Ctrl-C ends it with what was measured."""
         results = Results()
+        sizes = self.asked or ({"middle"} if self.quick else {"small", "middle", "large"})
         try:
             self._fill(results, sizes, dtypes, only)
         except KeyboardInterrupt:
@@ -85,11 +88,12 @@ class Run:
                     results.memory.append(memory.measure(case, self.peers))
 
     def _row(self, case: AnyCase) -> timing.Row:
+        peers = [p for p in self.peers if self.asked or case.size in p.usual_sizes]
         if isinstance(case, processes.ProcessCase):
-            return case.measure(self.peers, *self.efforts.processes)
+            return case.measure(peers, *self.efforts.processes)
         if isinstance(case, compiling.CompileCase):
-            return case.measure(self.peers, *self.efforts.compiling)
-        return timing.measure(case, self.peers, *self.efforts.calls)
+            return case.measure(peers, *self.efforts.compiling)
+        return timing.measure(case, peers, *self.efforts.calls)
 
 
 def _line(row: timing.Row) -> str:
