@@ -383,7 +383,35 @@ def test_integers_that_may_outgrow_64_bits_stay_pythons():
             x = x + p
         return x
 
-    for f in (powers, fibonacci, branches):
+    def halves(x):
+        total = 0.0
+        for k in range(100):
+            total += x / 2**k
+        return total
+
+    def shifted(x):
+        for k in range(70):
+            x = 0.5 * x + 1 / (1 << k)
+        return x
+
+    def series(x):
+        total = 0.0
+        for k in range(1, 400):
+            total += x / k**8
+        return total
+
+    def products(x):
+        for k in range(1, 100):
+            x = x - k * 10**17 + k * 10**18 * k
+        return x
+
+    def fourth_powers(x):
+        for k in range(100_000, 100_050):
+            if k % 2:
+                x = x + k * k * k * k
+        return x
+
+    for f in (powers, fibonacci, branches, halves, shifted, series, products, fourth_powers):
         assert tj.jit(f)(1.0) == f(1.0)
         assert "64 bits" in decisions(f, 1.0)[0]
 
@@ -403,7 +431,13 @@ def test_integers_that_fit_are_native():
             x[0] += v * count
         return x, count
 
-    for f in (congruence, counting):
+    def small_powers(x):
+        total = 0.0
+        for k in range(8):
+            total += x[k] / 2**k + k**8 - (1 << k) * k
+        return x, total
+
+    for f in (congruence, counting, small_powers):
         got, wanted = tj.jit(f)(X.copy()), f(X.copy())
         np.testing.assert_array_equal(got[0], wanted[0])
         assert "native loop of 8 steps" in decisions(f, X)[0]

@@ -7,8 +7,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracejit import frontend, numpy
 from tracejit.frontend import modules
+from tracejit.frontend.rewrite import nests
 from tracejit.lazily import LazyModule
 from tracejit.numpy.dispatch import LIBRARIES
 from tracejit.tracing import caller
@@ -44,8 +47,10 @@ modules.REBIND["scipy"] = types.SimpleNamespace()
 modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in _OF_SCIPY})
 modules.REBIND["math"] = LazyModule("tracejit.frontend.math_", "namespace")
 LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in _WITH_ENTRIES})
-modules.BY_NAME += ["scipy.linalg", "math"]
+modules.REBIND["itertools"] = nests.OF_ITERTOOLS
+modules.BY_NAME += ["scipy.linalg", "math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
+modules.CALLABLES |= {np.ndindex: nests.ndindex, np.ndenumerate: nests.ndenumerate}
 caller.run = frontend.call
 caller.original = frontend.users_own
 caller.outside = lambda: frontend.use(None)

@@ -142,7 +142,7 @@ class RebindModule(types.ModuleType):
         if real is np.ndarray:
             return ndarray
         ours = getattr(REBIND.get(module.__name__), name, _missing)
-        if ours is _missing:
+        if ours is _missing or ours is real:
             ours = _missing if real is _missing else stand_in_for(real)
         if ours is _missing or ours is None:
             return _library_value(self, name, getattr(module, name))

@@ -108,6 +108,7 @@ shift_left = pointwise(
     kernel=scalar_order.shift("shl"),
     derivatives=ZERO_TANGENT,
     arity=2,
+    bounds=ids.shift_left_bounds,
     simplify=(ids.neutral(1, 0, "iu"),),
 )
 

@@ -122,7 +122,7 @@ def select_known(eqn: Eqn) -> Any:
 # ---------------------------------------------------------------- ranges of 0-d integers
 
 
-def bounds(fn: Callable[..., tuple[int, int]]) -> Callable[..., Range]:
+def bounds(fn: Callable[..., Range]) -> Callable[..., Range]:
     """A bounds rule from `fn(*(lo, hi))`; None where an operand's range is unknown."""
 
     def rule(operands: Any, **params: Any) -> Range:
@@ -153,6 +153,28 @@ def clamp_bounds(operands: Any) -> Range:
 def mul_bounds(x: tuple[int, int], y: tuple[int, int]) -> tuple[int, int]:
     ends = [a * b for a in x for b in y]
     return min(ends), max(ends)
+
+
+@bounds
+def power_bounds(x: tuple[int, int], y: tuple[int, int]) -> tuple[int, int] | None:
+    """x ** y of exponents that are not negative; far beyond any integer's range they count as 64."""
+    if y[0] < 0:
+        return None
+    low, high = (min(n, 64) for n in y)
+    most = max(abs(x[0]), abs(x[1])) ** high
+    return (x[0] ** low if x[0] > 0 else 0 if x[0] == 0 or (low == high and low % 2 == 0) else -most), most
+
+
+def integer_pow_bounds(operands: Any, *, n: int) -> Range:
+    """x ** n."""
+    return power_bounds((operands[0], (n, n)))
+
+
+def shift_left_bounds(operands: Any) -> Range:
+    """x * 2 ** n."""
+    x, n = operands
+    factor = power_bounds(((2, 2), n))
+    return None if factor is None else mul_bounds((x, factor))
 
 
 def select_bounds(operands: Any) -> Range:

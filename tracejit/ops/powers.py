@@ -61,6 +61,7 @@ pow = pointwise(
     kernel=lambda k, x, y: (scalar_complex if scalar.kind(x) == "c" else scalar).power(k, x, y),
     derivatives=(_pow_in_base, _pow_in_exponent),
     simplify=(_small_power,),
+    bounds=ids.power_bounds,
     cost=40,
 )
 
@@ -80,5 +81,6 @@ integer_pow = pointwise(
     kernel=scalar.integer_pow,
     derivatives=(_integer_pow_tangent,),
     simplify=(ids.unchanged(lambda e: e.params["n"] == 1),),
+    bounds=ids.integer_pow_bounds,
     cost=4,
 )

@@ -4,23 +4,28 @@ and `reversed` of them. The number and the position may be traced."""
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit import ops
 from tracejit.config import config
-from tracejit.errors import TracedIterationError
+from tracejit.frontend.rewrite.lazies import Lazy
 from tracejit.frontend.rewrite.messages import Raise
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.members import Flat
 from tracejit.numpy.boxes.rows import run
 from tracejit.ops.index_check import check_index
 from tracejit.tracing import Box, box, current_trace
 
 Number = extents.Number
 _LEAST, _MOST = -(2**63), 2**63 - 1
+#: Longer lists of known numbers become tables. In code that is written out their items are Python's own numbers,
+#: exponents and sizes.
+_LONGEST_WRITTEN_OUT = 32
 _zip: Any = builtins.zip
 _reversed: Any = builtins.reversed
 
@@ -34,6 +39,9 @@ class Steps:
     def item(self, k: Number) -> Any:
         raise NotImplementedError
 
+    def __iter__(self) -> Iterator[Any]:
+        return (self.item(k) for k in builtins.range(self.count))
+
     def after(self, n: int) -> Steps:
         """Without the first `n`."""
         return Part(self, n, extents.maximum(extents.sub(self.count, n), 0))
@@ -46,7 +54,7 @@ class Steps:
 class Part(Steps):
     """Some of the steps: `item(k)` is the owner's `item(first + k * stride)`."""
 
-    def __init__(self, of: Steps, first: int, count: Number, stride: int = 1) -> None:
+    def __init__(self, of: Steps, first: Number, count: Number, stride: int = 1) -> None:
         super().__init__(count)
         self.of, self.first, self.stride = of, first, stride
 
@@ -88,6 +96,35 @@ def _times(k: Number, step: Number) -> Number:
     return extents.memo("mul", ops.arithmetic.mul, k, step)
 
 
+def product_of(counts: list[Number]) -> Number:
+    """How many combinations there are of so many each."""
+    known = math.prod(n for n in counts if type(n) is int)
+    for n in counts:
+        if type(n) is not int:
+            known = _times(known, n)
+    return known
+
+
+def shared(k: Number, n: Number) -> tuple[Number, Number]:
+    """`divmod(k, n)` of a position `k` in rows of `n`."""
+    row = _divided(k, n)
+    place = extents.sub(k, _times(row, n))
+    most = extents.greatest(n)
+    if most is not None:
+        _within(place, 0, most - 1)
+    rows = extents.greatest(k)
+    if rows is not None:
+        _within(row, 0, rows // max(extents.least(n) or 1, 1))
+    return row, place
+
+
+def _within(raw: Number, low: int, high: int) -> None:
+    """What is known of a traced number."""
+    if type(raw) is Var and raw.trace is current_trace():
+        known = raw.bounds or (low, high)
+        raw.bounds = (max(low, known[0]), max(low, min(high, known[1])))
+
+
 class RangeSteps(Steps):
     """`range(start, stop, step)`; all may be traced. A traced step of zero raises when the program runs."""
 
@@ -111,10 +148,7 @@ class RangeSteps(Steps):
         raw = extents.add(self.start, _times(k, self.step))
         if type(raw) is int:
             return raw
-        if type(raw) is Var and raw.trace is current_trace():
-            low, high = self.bounds
-            known = raw.bounds or self.bounds
-            raw.bounds = (max(low, known[0]), max(low, min(high, known[1])))
+        _within(raw, *self.bounds)
         return box(raw, weak=True)
 
 
@@ -141,6 +175,45 @@ class RowSteps(Steps):
             return self.items[k]
         row = self.whole[box(k, weak=True)]
         return box(row.read(), self.items[0].weak) if self.items[0].scalar else row
+
+
+class TableSteps(Steps):
+    """A list of numbers, or of tuples of as many numbers each, that Python knows."""
+
+    def __init__(self, items: Sequence[Any], columns: list[np.ndarray]) -> None:
+        super().__init__(len(items))
+        self.items, self.columns = items, columns
+
+    @classmethod
+    def of(cls, items: Sequence[Any]) -> TableSteps | None:
+        """None for lists of anything else."""
+        rows = items if type(items[0]) is tuple else [(x,) for x in items]
+        if any(type(r) is not tuple or len(r) != len(rows[0]) for r in rows):
+            return None
+        columns = [_column(c) for c in builtins.zip(*rows, strict=True)]
+        return cls(items, columns) if columns and not any(c is None for c in columns) else None  # type: ignore[arg-type]
+
+    def item(self, k: Number) -> Any:
+        if type(k) is int:
+            return self.items[k]
+        numbers = [self._number(c, k) for c in self.columns]
+        return tuple(numbers) if type(self.items[0]) is tuple else numbers[0]
+
+    def _number(self, column: np.ndarray, k: Number) -> Box:
+        raw = box(column)[box(k, weak=True)].read()
+        if column.dtype == np.int64:
+            _within(raw, int(column.min()), int(column.max()))
+        return box(raw, weak=True)
+
+
+def _column(numbers: Sequence[Any]) -> np.ndarray | None:
+    """Python's numbers of one type in an array. None for others, and where Python's own behave differently: integers
+    of more than 64 bits, and a zero, by which Python does not divide."""
+    kind = type(numbers[0])
+    if kind not in (int, float) or any(type(x) is not kind for x in numbers):
+        return None
+    same = 0.0 not in numbers if kind is float else _LEAST <= min(numbers) <= max(numbers) <= _MOST
+    return np.array(numbers) if same else None
 
 
 class ZipSteps(Steps):
@@ -180,46 +253,20 @@ class BackwardSteps(Steps):
         return self.of.item(extents.sub(extents.add(self.count, -1), k))
 
 
-class Lazy:
-    """What `range`, `zip`, `enumerate` and `reversed` give in traced code where Python's own would lose the
-    structure. Iterates as Python's do if the number of steps is known."""
-
-    def __init__(self, steps: Steps, what: str, plain: Any = None) -> None:
-        self.steps = steps
-        self.what = what
-        self.plain = plain
-        self.iterator: Iterator[Any] | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        if self.plain is not None:
-            return self.plain()
-        n = self.steps.count
-        if type(n) is not int:
-            raise TracedIterationError(what=self.what)
-        return (self.steps.item(k) for k in builtins.range(n))
-
-    def __next__(self) -> Any:
-        if self.iterator is None:
-            self.iterator = iter(self)
-        return next(self.iterator)
-
-    def __len__(self) -> int:
-        n = self.steps.count
-        if type(n) is not int:
-            raise TracedIterationError(what=self.what)
-        return n
-
-
 def steps_of(x: Any) -> Steps | None:
     """What is known of an iterable; None if only Python can iterate over it."""
     if type(x) is builtins.range:
         return RangeSteps(x.start, x.stop, x.step)
     if type(x) is Lazy:
-        return x.steps if x.iterator is None else None
+        return x.steps if x.iterator is None and not x.taken else None
     if isinstance(x, np.ndarray) and x.ndim and x.dtype.kind in "biufc":
         return ArraySteps(box(x))
     if type(x) is list and len(x) > config.unroll and (whole := run(x)) is not None:
         return RowSteps(x, whole)
+    if isinstance(x, (list, tuple)) and type(x) in (list, tuple) and len(x) > _LONGEST_WRITTEN_OUT:
+        return TableSteps.of(x)
+    if type(x) is Flat:
+        x = x.vector()
     return ArraySteps(x) if type(x) is Box and x.aval.shape else None
 
 
@@ -240,7 +287,7 @@ def range_(*args: Any) -> Any:
     by = extents.number(step)
     if type(by) is int and by == 0:
         raise ValueError("range() arg 3 must not be zero")
-    return Lazy(RangeSteps(extents.number(start), extents.number(stop), by), "range(...)")
+    return Lazy(RangeSteps(extents.number(start), extents.number(stop), by), "range(...)", again=True)
 
 
 def zip_(*args: Any, **kwargs: Any) -> Any:
@@ -250,7 +297,7 @@ def zip_(*args: Any, **kwargs: Any) -> Any:
     uneven = bool(kwargs.get("strict")) and any(not extents.at_least(0, n) for n in _apart(known))
     if kwargs.keys() - {"strict"} or uneven or not known or len(known) < len(parts):
         return _zip(*args, **kwargs)
-    return Lazy(ZipSteps(known), "zip(...)", lambda: _zip(*args, **kwargs))
+    return Lazy(ZipSteps(known), "zip(...)", lambda: _zip(*args, **kwargs), parts=args)
 
 
 def _apart(parts: list[Steps]) -> list[Number]:
@@ -264,7 +311,8 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
     steps = steps_of(iterable)
     if steps is None or type(start) not in (int, Box):
         return builtins.enumerate(iterable, start)
-    return Lazy(CountedSteps(steps, extents.number(start)), "enumerate(...)", lambda: _count(iterable, start))
+    counted = CountedSteps(steps, extents.number(start))
+    return Lazy(counted, "enumerate(...)", lambda: _count(iterable, start), parts=[iterable])
 
 
 def _count(iterable: Any, start: Any) -> Iterator[Any]:

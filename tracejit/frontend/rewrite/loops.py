@@ -25,6 +25,8 @@ from tracejit.frontend.rewrite.decisions import (
 )
 from tracejit.frontend.rewrite.grown import Lists
 from tracejit.frontend.rewrite.iterables import Steps, steps_of
+from tracejit.frontend.rewrite.lazies import Lazy, taken
+from tracejit.frontend.rewrite.nests import Nest
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.results import NotNative, Permuted, Result, Spec, TypeChange
 from tracejit.frontend.rewrite.staged import Stager
@@ -60,10 +62,20 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
     if steps is None:
         decide(session, body, s, f"unrolled: it runs over a {type(iterable).__name__}")
         _python_for(iter(iterable), body, s)
+    elif _for(session, iterable, steps, body, s) and type(iterable) is Lazy:
+        iterable.spend(wholly=not s.stops)
+
+
+def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> bool:
+    """A loop over `steps`, which are those of `iterable`. Whether Python's position in that is another."""
+    if isinstance(steps, Nest):
+        with taken(iterable):
+            _nested_for(session, steps, body, s)
     elif type(steps.count) is not int:
         fills_lists = not s.stops and bool(Lists(s, cells_of(body), session.growing).lists)
         try:
-            _native_for(steps, body, s)
+            with taken(iterable):
+                _native_for(steps, body, s)
         except NotNative as e:
             error = refusal(e, body, s)
             error.fills_lists = fills_lists
@@ -72,22 +84,51 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
     elif steps.count <= config.unroll:
         decide(session, body, s, f"unrolled: {_times(steps.count)}, which is short")
         _python_for(iter(iterable), body, s)
+        return False
     else:
-        _long_for(session, iterable, steps, body, s)
+        return _long_for(session, iterable, steps, body, s)
+    return True
 
 
-def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> None:
-    """A loop of a known number of steps: native if it can be, else unrolled."""
+class _Around:
+    """A block that calls the user's, and to the hooks is the user's."""
+
+    def __init__(self, body: Block, call: Callable[[Any], None]) -> None:
+        self.of = getattr(body, "of", body)
+        self.__code__, self.__closure__ = body.__code__, body.__closure__
+        self._call = call
+
+    def __call__(self, item: Any) -> None:
+        self._call(item)
+
+
+def _nested_for(session: Any, nest: Nest, body: Block, s: Spec) -> None:
+    """A loop over what is outside, and in it one over the rest."""
+
+    def outer(item: Any) -> None:
+        rest = nest.rest(item)
+        if rest is None:
+            body(nest.whole(item, ()))
+        else:
+            inner = _Around(body, lambda others: body(nest.whole(item, others)))
+            _for(session, rest, rest, inner, s)
+
+    _for(session, nest.first, nest.first, _Around(body, outer), s)
+
+
+def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> bool:
+    """A loop of a known number of steps: native if it can be, else unrolled. Whether it is native."""
     items = iter(iterable)
     count = steps.count
     lists = None if s.stops else Lists(s, cells_of(body), session.growing)
     for peeled in range(MAX_PEELED):
         before = refusal_so_far(session)
         try:
-            _native_for(steps.after(peeled), body, s, pure=True, lists=lists)
+            with taken(iterable):
+                _native_for(steps.after(peeled), body, s, pure=True, lists=lists)
             rest = f", {peeled} of them before it" if peeled else ""
             decide(session, body, s, f"native loop of {count} steps{rest}")
-            return
+            return True
         except Exception as e:
             forget_refusal(session, before)
             reason = e.reason if isinstance(e, NotNative) else reason_of(e)
@@ -101,6 +142,7 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
         _python_for(items, body, s)
     elif truth(_stopped(body, s)) is None:
         _guarded(items, body, s)
+    return False
 
 
 def _may_settle(e: Exception, s: Spec) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tracejit.frontend.rewrite.results import Result
 from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, sub_jaxprs
@@ -12,17 +14,42 @@ from tracejit.ir.values import Value
 
 _GROWING = frozenset({"mul", "integer_pow", "pow", "shift_left"})
 _ADDING = frozenset({"add", "sub"})
+_EXACT = _GROWING | _ADDING
+_FAR = 1 << 62
 
 
 def outgrows(result: Result) -> str | None:
-    """A name that starts as a Python integer and may outgrow 64 bits: it is multiplied, or added to another such.
+    """What may outgrow 64 bits: an operation on integers whose range is known, such as the loop's position, or a name
+    that starts as a Python integer and is multiplied, or added to another such.
 
     What is added to it otherwise makes it grow no faster than the number of steps."""
+    beyond = _beyond(result.trace.eqns)
+    if beyond is not None:
+        return f"the result of {beyond}"
     names = _python_integers(result)
     tainted = {c for c in names if isinstance(c, Var)}
     if not tainted or not _grow(result.trace.eqns, tainted):
         return None
-    return next(iter(names.values()))
+    return f"`{next(iter(names.values()))}`"
+
+
+def _beyond(eqns: Sequence[Eqn]) -> str | None:
+    """An operation on known ranges whose result is known not to fit at their ends."""
+    for eqn in eqns:
+        v = eqn.outvars[0] if eqn.outvars else None
+        if eqn.op.name in _EXACT and v is not None and v.bounds is None and v.aval.dtype == np.int64:
+            if not v.aval.shape and all(map(_is_known, eqn.invars)):
+                return eqn.op.name
+        for inner in sub_jaxprs(eqn.params):
+            if found := _beyond(inner.eqns):
+                return found
+    return None
+
+
+def _is_known(x: Any) -> bool:
+    """Whether the range of an integer says more than that it has 64 bits."""
+    found = bounds_of(x)
+    return found is not None and -_FAR < found[0] and found[1] < _FAR
 
 
 def _python_integers(result: Result) -> dict[Any, str]:

@@ -75,13 +75,13 @@ class Stager:
         """The staged step; `position` has the aval and bounds of `k`. With `exact` Python's integers may not
         outgrow 64 bits. Raises NotNative."""
         result = self._settled(position)
-        name = outgrows(result) if exact else None
-        if name is not None and (known := bounds_afterwards(result)):
+        what = outgrows(result) if exact else None
+        if what is not None and (known := bounds_afterwards(result)):
             self.bounds = [known.get(v) for v in result.args[1:]]
             result = self._settled(position)
-            name = outgrows(result)
-        if name is not None:
-            raise NotNative(f"Python's integers may outgrow 64 bits in it: `{name}`")
+            what = outgrows(result)
+        if what is not None:
+            raise NotNative(f"Python's integers may outgrow 64 bits in it: {what}")
         return result
 
     def _settled(self, position: Any) -> Result:

@@ -155,7 +155,7 @@ def _part(x: Box, view: Any) -> Box:
     return wrap(out.read(), x.weak) if x.scalar else out
 
 
-class _Flat:
+class Flat:
     """`x.flat`: reading and writing by flat position, iteration."""
 
     __slots__ = ("_x",)
@@ -164,27 +164,31 @@ class _Flat:
         self._x = x
 
     def __getitem__(self, index: Any) -> Any:
-        return reshaped(self._x, (-1,))[index].copy()
+        return self.vector()[index].copy()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         x = self._x
-        flat = box(raw(reshaped(x, (-1,))))
+        flat = box(raw(self.vector()))
         flat[index] = value
         x[...] = reshaped(flat, x.aval.shape)
 
+    def vector(self) -> Box:
+        """All elements side by side."""
+        return reshaped(self._x, (-1,))
+
     def __iter__(self) -> Iterator[Any]:
-        return iter(reshaped(self._x, (-1,)))
+        return iter(self.vector())
 
     def __len__(self) -> int:
         return size(self._x)
 
 
-attribute("flat")(_Flat)
+attribute("flat")(Flat)
 
 
 def _set_flat(x: Box, value: Any) -> None:
     """`x.flat = value`: the values in C order, from the first again where they end."""
-    _Flat(x)[:] = NUMPY_TO_TRACEJIT[np.resize](value, (size(x),))
+    Flat(x)[:] = NUMPY_TO_TRACEJIT[np.resize](value, (size(x),))
 
 
 Box.flat = Box.flat.setter(_set_flat)  # type: ignore[attr-defined]
