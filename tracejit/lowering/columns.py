@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tracejit.ir.jaxpr import Eqn
+from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.lowering.access import ZERO, Index, Stored
 from tracejit.lowering.accumulate import accumulator
 from tracejit.lowering.context import loops
@@ -24,7 +24,10 @@ _WIDE = 1 << 14  # columns from which threads share these rather than the rows
 _STRIPS = 16  # parts of the columns of a wide row
 _PART = 1 << 15  # elements of a part of the rows, at least
 _LEAST_ROWS = 32  # rows of a part
-_MOST_PARTS = 1 << 10
+_MOST_PARTS = 1 << 7
+_TOGETHER = (
+    8  # rows of an array that are taken in at once, for each time that the accumulators are read and written
+)
 
 
 def emit_columns(body: Body, group: Group) -> None:
@@ -64,17 +67,47 @@ def _accumulate(
     body: Body, group: Group, states: Any, first: int, kept: list[int], outer: Index, ranges: Any, part: Index
 ) -> None:
     """Take in the elements of the `ranges` of the axes from `first` on."""
+    if _are_rows_of_arrays(body, group, first, kept):
+        k, lanes, rows = body.k, tuple(ranges[n] for n in kept), ranges[first]
+        start, stop = rows if type(rows) is tuple else (ZERO, k.lift(body.extent(rows), I64))
+        blocks = k.int_op("udiv", k.sub(stop, start), k.const(_TOGETHER, I64))
+        with k.loop(0, blocks) as block, loops(body, lanes) as inner:
+            row = k.add(start, k.mul(block, _TOGETHER))
+            indices = [(*outer, k.add(row, n), *inner) for n in range(_TOGETHER)]
+            _take_in(body, group, states, (*part, *inner), indices)
+        ranges = {**ranges, first: (k.add(start, k.mul(blocks, _TOGETHER)), stop)}
+        if rows == k.number(ranges[first][0]):
+            return
     with loops(body, tuple(ranges[n] for n in range(first, len(group.domain)))) as inner:
-        lane = (*part, *(inner[n - first] for n in kept))
-        idx = (*outer, *inner)
-        position = _position(body, group, idx)
-        for e in group.members:
-            _step(body, e, states[e], lane, body.read(e.invars[0], idx), position)
+        _take_in(body, group, states, (*part, *(inner[n - first] for n in kept)), [(*outer, *inner)])
 
 
-def _step(body: Body, eqn: Eqn, places: list[Stored], lane: Index, x: Any, position: Any) -> None:
-    old = tuple(body.k.load(p.buffer, p.at(body.k, lane)) for p in places)
-    for p, new in zip(places, _form(eqn).step(body.k, old, x, position), strict=True):
+def _are_rows_of_arrays(body: Body, group: Group, first: int, kept: list[int]) -> bool:
+    """Whether rows of a large array are added up, so that it takes longer to fetch them than to add. Rows that
+    are computed would be computed by as many copies of the code."""
+    sizes = [d for d in group.domain if type(d) is int]
+    if kept != list(range(first + 1, len(group.domain))) or math.prod(sizes) < MANY:
+        return False
+    if type(group.domain[first]) is int and group.domain[first] < _TOGETHER:
+        return False
+    atoms = [e.invars[0] for e in group.members]
+    return all(type(a) is Var and type(body.stored(body.values.get(a))) is Stored for a in atoms)
+
+
+def _take_in(body: Body, group: Group, states: Any, lane: Index, indices: list[Index]) -> None:
+    """Elements, one after the other, at a place of the accumulators."""
+    positions = [_position(body, group, idx) for idx in indices]
+    for e in group.members:
+        _step(body, e, states[e], lane, [body.read(e.invars[0], idx) for idx in indices], positions)
+
+
+def _step(
+    body: Body, eqn: Eqn, places: list[Stored], lane: Index, xs: list[Any], positions: list[Any]
+) -> None:
+    state = tuple(body.k.load(p.buffer, p.at(body.k, lane)) for p in places)
+    for x, position in zip(xs, positions, strict=True):
+        state = _form(eqn).step(body.k, state, x, position)
+    for p, new in zip(places, state, strict=True):
         body.put(p, lane, new)
 
 
@@ -134,6 +167,7 @@ def _rows_of_a_part(group: Group, first: int, lanes: tuple[int, ...]) -> int | N
         return None
     a_row = math.prod(domain[first + 1 :])
     rows = max(_LEAST_ROWS, -(-_PART // a_row), -(-domain[first] // _MOST_PARTS))
+    rows += -rows % _TOGETHER
     return rows if 2 * rows <= domain[first] else None
 
 
@@ -156,7 +190,7 @@ def _emit_parts(
     with k.loop(0, count) as part, loops(body, lanes) as lane:
         for e in group.members:
             (x,) = (k.load(p.buffer, p.at(k, (part, *lane))) for p in parts[e])
-            _step(body, e, states[e], lane, x, k.const(0, I64))
+            _step(body, e, states[e], lane, [x], [k.const(0, I64)])
     _finish(body, outs, states, lanes, tuple(ZERO for a in range(first) if a not in group.axes))
 
 

@@ -49,7 +49,7 @@ def _beyond(eqns: Sequence[Eqn]) -> str | None:
 def _is_known(x: Any) -> bool:
     """Whether the range of an integer says more than that it has 64 bits."""
     found = bounds_of(x)
-    return found is not None and -_FAR < found[0] and found[1] < _FAR
+    return found is not None and found[0] > -_FAR and found[1] < _FAR
 
 
 def _python_integers(result: Result) -> dict[Any, str]:
