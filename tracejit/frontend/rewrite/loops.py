@@ -60,7 +60,8 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
         return
     steps = steps_of(iterable)
     if steps is None:
-        decide(session, body, s, f"unrolled: it runs over a {type(iterable).__name__}")
+        what = f"the rest of {iterable.what}" if type(iterable) is Lazy else f"a {type(iterable).__name__}"
+        decide(session, body, s, f"unrolled: it runs over {what}")
         _python_for(iter(iterable), body, s)
     elif _for(session, iterable, steps, body, s) and type(iterable) is Lazy:
         iterable.spend(wholly=not s.stops)
