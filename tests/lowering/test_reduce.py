@@ -69,34 +69,27 @@ def test_axes_of_one_element(shape: tuple[int, ...]) -> None:
                     np.testing.assert_array_equal(got, order(x, axis=axis))
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.bool_])
-@pytest.mark.parametrize(
-    "shape", [(7, 9), (7, 10_000), (8, 9000), (9, 8000), (25, 3, 900), (2, 63, 1100), (130, 700), (97, 1000)]
-)
-def test_rows_that_are_taken_in_together(dtype: Any, shape: tuple[int, ...]) -> None:
-    """Several rows at a time, in their order: the bits of one after the other, as NumPy adds them, but for parts of
-    large arrays."""
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int32])
+@pytest.mark.parametrize(("shape", "rows"), [((130, 700), 48), ((97, 1000), 40), ((71, 30, 50), 32)])
+def test_rows_that_are_taken_in_together(dtype: Any, shape: tuple[int, ...], rows: int) -> None:
+    """Several rows at a time, in their order: the bits of parts of the rows that NumPy adds one after the other."""
     x = (np.random.default_rng(0).normal(size=shape) * 4).astype(dtype)
-    parts = shape in ((130, 700), (97, 1000))
-    for axis in {0, len(shape) - 2}:
-        for reduce in (np.sum, np.max, np.argmax):
-            f = tj.jit(lambda x, reduce=reduce, axis=axis: reduce(x, axis=axis))
-            for y in (x, x[::-1], np.asfortranarray(x)):
-                with np.errstate(all="ignore"):
-                    want = reduce(np.ascontiguousarray(y), axis=axis)
-                    found = f(y)
-                assert found.dtype == want.dtype
-                if parts and reduce is np.sum:
-                    rtol, atol = (1e-4, 1e-3) if dtype == np.float32 else (1e-11, 1e-11)
-                    np.testing.assert_allclose(found, want, rtol=rtol, atol=atol)
-                else:
-                    np.testing.assert_array_equal(found, want)
+    for y in (x, x[::-1]):
+        want = 0
+        for n in range(0, len(x), rows):
+            part = 0
+            for row in y[n : n + rows]:
+                part = part + row
+            want = want + part
+        found = tj.jit(lambda x: x.sum(axis=0))(y)
+        np.testing.assert_array_equal(found, np.asarray(want).astype(found.dtype))
+        np.testing.assert_allclose(found, y.sum(axis=0), rtol=1e-4, atol=1e-3)
+        np.testing.assert_array_equal(tj.jit(lambda x: x.max(axis=0))(y), y.max(axis=0))
 
 
 def test_rows_are_taken_in_together_where_they_are_in_memory() -> None:
-    def reads(f: Any, rows: int = 40) -> int:
-        return tj.jit(f).lower(np.ones((rows, 2000))).compile().as_text("loops").count("= in0[")
+    def reads(f: Any) -> int:
+        return tj.jit(f).lower(np.ones((200, 2000))).compile().as_text("loops").count("= in0[")
 
-    assert reads(lambda x: x.sum(axis=0)) == 8
-    assert reads(lambda x: (x.sum(axis=0), x.max(axis=0)), rows=41) == 9  # and the row that is left over
+    assert reads(lambda x: x.sum(axis=0)) == 9  # and the rows that are left over
     assert reads(lambda x: np.tanh(x).sum(axis=0)) == 1  # it would be eight tanh

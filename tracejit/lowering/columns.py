@@ -67,28 +67,22 @@ def _accumulate(
     body: Body, group: Group, states: Any, first: int, kept: list[int], outer: Index, ranges: Any, part: Index
 ) -> None:
     """Take in the elements of the `ranges` of the axes from `first` on."""
-    if _are_rows_of_arrays(body, group, first, kept):
-        k, lanes, rows = body.k, tuple(ranges[n] for n in kept), ranges[first]
-        start, stop = rows if type(rows) is tuple else (ZERO, k.lift(body.extent(rows), I64))
+    if type(ranges[first]) is tuple and _are_rows_of_arrays(body, group, first, kept):
+        k, (start, stop) = body.k, ranges[first]
         blocks = k.int_op("udiv", k.sub(stop, start), k.const(_TOGETHER, I64))
-        with k.loop(0, blocks) as block, loops(body, lanes) as inner:
+        with k.loop(0, blocks) as block, loops(body, tuple(ranges[n] for n in kept)) as inner:
             row = k.add(start, k.mul(block, _TOGETHER))
             indices = [(*outer, k.add(row, n), *inner) for n in range(_TOGETHER)]
             _take_in(body, group, states, (*part, *inner), indices)
         ranges = {**ranges, first: (k.add(start, k.mul(blocks, _TOGETHER)), stop)}
-        if rows == k.number(ranges[first][0]):
-            return
     with loops(body, tuple(ranges[n] for n in range(first, len(group.domain)))) as inner:
         _take_in(body, group, states, (*part, *(inner[n - first] for n in kept)), [(*outer, *inner)])
 
 
 def _are_rows_of_arrays(body: Body, group: Group, first: int, kept: list[int]) -> bool:
-    """Whether rows of a large array are added up, so that it takes longer to fetch them than to add. Rows that
-    are computed would be computed by as many copies of the code."""
-    sizes = [d for d in group.domain if type(d) is int]
-    if kept != list(range(first + 1, len(group.domain))) or math.prod(sizes) < MANY:
-        return False
-    if type(group.domain[first]) is int and group.domain[first] < _TOGETHER:
+    """Whether rows of an array are added up, so that it takes longer to fetch them than to add. Rows that are
+    computed would be computed by as many copies of the code."""
+    if kept != list(range(first + 1, len(group.domain))):
         return False
     atoms = [e.invars[0] for e in group.members]
     return all(type(a) is Var and type(body.stored(body.values.get(a))) is Stored for a in atoms)
