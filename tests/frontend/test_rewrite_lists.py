@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.frontend.agreement import agree
 from tests.sources import compiled
-from tracejit import tree
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int]] = {}
 X = np.array([3.0, -1.0, 2.5])
@@ -27,16 +27,6 @@ def case(*arguments: Any, unrolled: int = 0) -> Callable[[Any], Any]:
         return f
 
     return enter
-
-
-def agree(f: Callable[..., Any], *args: Any) -> None:
-    """Results, their types, and the arguments afterwards."""
-    mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
-    want, got = f(*theirs), tj.jit(f)(*mine)
-    assert tree.structure(got) == tree.structure(want)
-    for g, w in zip(tree.leaves((got, mine)), tree.leaves((want, theirs)), strict=True):
-        assert np.asarray(g).dtype == np.asarray(w).dtype and np.shape(g) == np.shape(w)
-        np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-12)
 
 
 # ---------------------------------------------------------------- what is appended

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import tree
+from tests.frontend.agreement import agree
 from tracejit.errors import TracedIterationError
 
 RNG = np.random.default_rng(0)
@@ -32,16 +32,6 @@ def case(*arguments: Any) -> Callable[[Any], Any]:
         return f
 
     return enter
-
-
-def agree(f: Callable[..., Any], *args: Any) -> None:
-    """Results, their types, and the arguments afterwards."""
-    mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
-    want, got = f(*theirs), tj.jit(f)(*mine)
-    assert tree.structure(got) == tree.structure(want)
-    for g, w in zip(tree.leaves((got, mine)), tree.leaves((want, theirs)), strict=True):
-        assert np.asarray(g).dtype == np.asarray(w).dtype and np.shape(g) == np.shape(w)
-        np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-12)
 
 
 def decisions(f: Callable[..., Any], *args: Any) -> list[str]:

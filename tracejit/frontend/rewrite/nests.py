@@ -76,7 +76,8 @@ class Product(Nest):
 
 
 class Combinations(Nest):
-    """`size` items of `pool` in their order, each at most once or, `again`, several times."""
+    """`size` items of `pool` in their order, each at most once or, `again`, several times. Those from the position
+    `begin` on are an inner loop's, whose number nobody asks for."""
 
     def __init__(self, pool: Steps, size: int, again: bool, begin: Number = 0) -> None:
         n = pool.count
