@@ -2,7 +2,8 @@
 # make test     lint, types and the test suite
 # make test-all the same with the exhaustive sweeps; PROGRAMS=2000: with fewer random programs than 100,000,
 #               which take an hour and a half on two cores, the rest one hour
-# make bench    beside JAX, autograd, Numba and NumPy, in an environment of its own; BENCH_ARGS=--quick: two minutes
+# make bench    beside JAX, PyTorch, autograd, Dr.Jit, Numba and NumPy, in an environment of its own, twenty minutes;
+#               BENCH_ARGS=--quick: two minutes; BENCH_PEERS=: without PyTorch, which is some gigabytes, and Dr.Jit
 # make format   let ruff fix what it can
 #
 # Each makes the virtual environment first, if it is not there. PYTHON chooses the interpreter.
@@ -11,6 +12,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= auto
 PROGRAMS ?= 100000
+BENCH_PEERS ?= torch drjit
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
@@ -35,6 +37,9 @@ bench: .venv-bench/.installed
 .venv-bench/.installed: pyproject.toml
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	for peer in $(BENCH_PEERS); do \
+		.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check "$$peer" || true; \
+	done
 	touch $@
 
 lint: $(STAMP)

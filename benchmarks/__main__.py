@@ -19,10 +19,9 @@ def main() -> int:
     from benchmarks import peers as all_peers
     from benchmarks import report, run
 
-    wanted = args.peers.split(",") if args.peers else None
-    peers = [
-        p for p in all_peers.ALL if p.installed() and (wanted is None or p.name in (*wanted, "tracejit"))
-    ]
+    names = [p.name for p in all_peers.ALL if p.quick or not args.quick]
+    wanted = [*args.peers.split(","), "tracejit"] if args.peers else names
+    peers = [p for p in all_peers.ALL if p.installed() and p.name in wanted]
     sizes = set(args.sizes.split(",")) if args.sizes else None
     dtypes: set[str] = set((args.dtypes or ("f8" if args.quick else "f8,f4")).split(","))
     start = time.perf_counter()
@@ -50,7 +49,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", help="small,middle,large (default: all, PyTorch at middle)")
     parser.add_argument("--dtypes", help="f8,f4")
     parser.add_argument(
-        "--peers", help="numpy,numba,jax,torch,torch eager,autograd,drjit (default: all installed)"
+        "--peers",
+        help="numpy,numba,jax,torch,torch eager,autograd,drjit (default: all installed; quick: without torch)",
     )
     parser.add_argument("--threads", type=int, default=1, help="processors that all libraries may use")
     parser.add_argument(

@@ -30,6 +30,8 @@ class Peer:
     needs: tuple[str, ...] = ()
     usual_sizes = frozenset(("small", "middle", "large"))
     """The sizes at which it is measured unless some are asked for."""
+    quick = True
+    """Whether it is measured in a quick run for which no peers are asked for."""
 
     @functools.cached_property
     def lib(self) -> Any:
@@ -222,7 +224,7 @@ class Torch(Peer):
 
     name, needs = "torch", ("torch",)
     compiled = True
-    usual_sizes = frozenset(("middle",))  # it compiles for many seconds a row
+    usual_sizes, quick = frozenset(("middle",)), False  # it compiles for many seconds a row
 
     def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
         if w.mode != "forward" or w.family == "loops":
@@ -252,7 +254,7 @@ def _placed(torch: Any, x: Any) -> Any:
 
 
 class TorchEager(Torch):
-    name, compiled = "torch eager", False
+    name, compiled, quick = "torch eager", False, True
 
     def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
         raise NotHere("not written for PyTorch")
