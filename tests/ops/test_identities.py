@@ -10,6 +10,7 @@ import pytest
 from tests.ops.samples import edges, pairs, same
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage
+from tracejit.ops.identities import power_bounds
 from tracejit.ir.avals import Aval
 from tracejit.ops import arithmetic as ar
 from tracejit.ops import compare as co
@@ -118,3 +119,13 @@ def test_zero_dimensional_integers() -> None:
     scalar = Aval((), I4)
     assert used(simplified(lambda x: ar.mul(x, 0), scalar)[1]) == []
     assert used(simplified(lambda x: ar.sub(x, x), scalar)[1]) == []
+
+
+def test_ranges_of_powers_hold_every_power():
+    ends = (-2, -1, 0, 1, 2)
+    for a, b in ((a, b) for a in ends for b in ends if a <= b):
+        for m, n in ((0, 0), (0, 1), (0, 3), (2, 2), (3, 3), (2, 3), (65, 65), (64, 65), (0, 70)):
+            low, high = power_bounds(((a, b), (m, n)))
+            found = [x**y for x in range(a, b + 1) for y in range(m, n + 1)]
+            fits = -(2**63) <= low and high < 2**63  # else nothing is known
+            assert not fits or (low <= min(found) and max(found) <= high)

@@ -25,9 +25,7 @@ _STRIPS = 16  # parts of the columns of a wide row
 _PART = 1 << 15  # elements of a part of the rows, at least
 _LEAST_ROWS = 32  # rows of a part
 _MOST_PARTS = 1 << 7
-_TOGETHER = (
-    8  # rows of an array that are taken in at once, for each time that the accumulators are read and written
-)
+_TOGETHER = 8  # rows of an array that are taken in for each time that the accumulators are read and written
 
 
 def emit_columns(body: Body, group: Group) -> None:

@@ -161,8 +161,9 @@ def power_bounds(x: tuple[int, int], y: tuple[int, int]) -> tuple[int, int] | No
     if y[0] < 0:
         return None
     low, high = (min(n, 64) for n in y)
-    most = max(abs(x[0]), abs(x[1])) ** high
-    return (x[0] ** low if x[0] > 0 else 0 if x[0] == 0 or (low == high and low % 2 == 0) else -most), most
+    most = max(abs(x[0]), abs(x[1]), 1) ** high  # 0 ** 0 is 1
+    even = y[0] == y[1] and y[0] % 2 == 0
+    return (x[0] ** low if x[0] > 0 else 0 if x[0] == 0 or even else -most), most
 
 
 def integer_pow_bounds(operands: Any, *, n: int) -> Range:
