@@ -10,11 +10,11 @@ import pytest
 from tests.ops.samples import edges, pairs, same
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage
-from tracejit.ops.identities import power_bounds
 from tracejit.ir.avals import Aval
 from tracejit.ops import arithmetic as ar
 from tracejit.ops import compare as co
 from tracejit.ops import create as cr
+from tracejit.ops.identities import power_bounds
 from tracejit.passes.simplify import simplify
 
 F8, I4, C16, BOOL = (np.dtype(d) for d in ("f8", "i4", "c16", "?"))
