@@ -313,7 +313,7 @@ def _spread(what: str, path: str, treedef: TreeDef, axes: Any, out: list[Any]) -
     if axes is None or _C.is_leaf(axes, None, True, NAMESPACE):
         out.extend([axes] * treedef.num_leaves)
         return
-    children, entries = _one_level(axes)
+    children, entries = one_level(axes)
     if treedef.type is not type(axes) or builtins.set(entries) != builtins.set(treedef.entries()):
         problem = f"it is {_kind(axes, len(children))} where the value is {_kind_of(treedef)}"
         raise PytreeMismatchError(what=what, path=path, problem=problem)
@@ -330,7 +330,13 @@ def _accessors(treedef: TreeDef) -> list[Any]:
     return [] if node is None else node.accessors()
 
 
-def _one_level(tree: Any) -> tuple[list[Any], tuple[Any, ...]]:
+def is_leaf(tree: Any) -> bool:
+    """Whether `tree` holds nothing: it is no container, or None."""
+    return _C.is_leaf(tree, None, True, NAMESPACE)
+
+
+def one_level(tree: Any) -> tuple[list[Any], tuple[Any, ...]]:
+    """What a container holds, and the keys, indices or names of it."""
     children, _, entries, _ = optree.tree_flatten_one_level(tree, none_is_leaf=True, namespace=NAMESPACE)
     return list(children), tuple(entries)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple, TypeGuard
 
-from tracejit import tree
 from tracejit.frontend.rewrite.cells import UNBOUND
+from tracejit.frontend.rewrite.containers import NONE, parts
 from tracejit.frontend.rewrite.identity import reached
 from tracejit.frontend.rewrite.results import Entry, NotNative
 from tracejit.frontend.rewrite.state import Frame
@@ -36,14 +36,14 @@ def is_boxed(x: Any) -> TypeGuard[Box]:
     return type(x) is Box and not x.scalar
 
 
-def boxed(value: Any) -> dict[int, Box]:
+def boxed(value: Any, kept: frozenset[int]) -> dict[int, Box]:
     """The arrays among the leaves of a value."""
-    return {n: x for n, x in enumerate(tree.leaves(value)) if is_boxed(x)}
+    return {n: x for n, x in enumerate(parts(value, kept)[0]) if is_boxed(x)}
 
 
-def is_written(value: Any) -> bool:
+def is_written(value: Any, kept: frozenset[int]) -> bool:
     """Whether an array in a value was updated in the step."""
-    return any(x.storage.version > 0 for x in boxed(value).values())
+    return any(x.storage.version > 0 for x in boxed(value, kept).values())
 
 
 class Aliases:
@@ -53,15 +53,18 @@ class Aliases:
         self, frame: Frame, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]
     ) -> None:
         self.frame, self.values = frame, after
-        self.after = {(name, n): x for name, value in after.items() for n, x in boxed(value).items()}
-        self.before = {
-            (name, n): x for name, e in entries.items() if e.form for n, x in boxed(objects[name]).items()
+        kept = {name: e.form.kept for name, e in entries.items() if e.form is not None}
+        self.after = {
+            (name, n): x
+            for name, value in after.items()
+            for n, x in boxed(value, kept.get(name, NONE)).items()
         }
+        self.before = {(name, n): x for name, k in kept.items() for n, x in boxed(objects[name], k).items()}
         self.outer = {
             (name, n): y
-            for name, e in entries.items()
-            if e.form is not None and e.value is not UNBOUND
-            for n, y in enumerate(tree.leaves(e.value))
+            for name, k in kept.items()
+            if entries[name].value is not UNBOUND
+            for n, y in enumerate(parts(entries[name].value, k)[0])
         }
         self.found = {id(x): at for at, x in self.before.items()}
         self.updated = {at for at, x in self.before.items() if x.storage.version}

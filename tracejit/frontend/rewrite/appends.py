@@ -10,8 +10,8 @@ Path = tuple[str, str | None]
 
 
 def appended(body: Iterable[ast.AST]) -> tuple[tuple[str, str | None, int], ...]:
-    """(name, key, depth) of lists `name` or `name[key]` of which `body` uses nothing but `.append(x)` and the last
-    `depth` items, `name[-1]`."""
+    """(name, key, depth) of lists `name` or `name[key]` of which `body` uses nothing but `.append(x)`, `+= [x]` and
+    the last `depth` items, `name[-1]`."""
     uses = _Uses()
     for s in body:
         uses.visit(s)
@@ -41,6 +41,23 @@ class _Uses(ast.NodeVisitor):
                 self.visit(call.args[0])
                 return
         self.generic_visit(s)
+
+    def visit_AugAssign(self, s: ast.AugAssign) -> None:
+        """`xs += [x, y]`."""
+        path = _path(s.target)
+        new = s.value.elts if isinstance(s.value, ast.List) else []
+        if (
+            path is None
+            or not new
+            or not isinstance(s.op, ast.Add)
+            or any(isinstance(e, ast.Starred) for e in new)
+        ):
+            self.generic_visit(s)
+            return
+        self.appended.add(path)
+        self.depths.setdefault(path, 0)
+        for e in new:
+            self.visit(e)
 
     def visit_Subscript(self, e: ast.Subscript) -> None:
         path, depth = _path(e.value), _from_end(e.slice)

@@ -12,6 +12,7 @@ from tracejit import control, ops
 from tracejit.control.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
 from tracejit.frontend.rewrite.cells import UNBOUND, Cell, cells_of, get, put
+from tracejit.frontend.rewrite.containers import NONE, shared
 from tracejit.frontend.rewrite.decisions import capturing, decide, place, refused
 from tracejit.frontend.rewrite.identity import Arrays, Merger, Rows
 from tracejit.frontend.rewrite.messages import fail_if
@@ -100,13 +101,17 @@ class _Choice:
         self.keep = [n for n in keep if n in cells]
         self.kind = kind
         self.where = where
+        self.kept: dict[str, frozenset[int]] = {}  # containers that names have in both branches
 
     def run(self) -> Any:
         """Stage both branches; names and storages have the chosen values afterwards. Gives the value."""
         while True:
             then, other = (self._stage(b) for b in self.blocks)
             places = {**then.places, **other.places}
-            if not places:
+            pairs = ((n, then.names[n], other.names[n]) for n in self.keep if n not in self.kept)
+            kept = {n: frozenset(shared(a, b)) for n, a, b in pairs if a is not b}
+            self.kept |= kept
+            if not places and not any(kept.values()):
                 break
             self.cells |= places  # chosen as names are
             self.keep += places
@@ -134,7 +139,7 @@ class _Choice:
                     raised = e
                 names = {name: get(self.cells[name]) for name in self.keep}
                 given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
-                forms = {n: Form(x) for n, x in given.items()}
+                forms = {n: Form(x, self.kept.get(n, NONE)) for n, x in given.items()}
                 arrays = Arrays(frame, [leaf for form in forms.values() for leaf in form.dynamic])
                 storages = {id(s): (s, s.value) for s in frame.written()}
             if raised is None:

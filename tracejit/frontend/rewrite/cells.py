@@ -11,11 +11,12 @@ UNBOUND: Any = type("Unbound", (), {"__repr__": lambda self: "unbound"})()
 
 
 class Place:
-    """An attribute of an object or an element of a container, used as the cell of a name is."""
+    """An attribute or element of `owner`, an object or container, used as the cell of a name is."""
 
-    __slots__ = ("_read", "_write")
+    __slots__ = ("_read", "_write", "owner")
 
-    def __init__(self, read: Callable[[], Any], write: Callable[[Any], None]) -> None:
+    def __init__(self, owner: Any, read: Callable[[], Any], write: Callable[[Any], None]) -> None:
+        self.owner = owner
         self._read = read
         self._write = write
 

@@ -50,7 +50,7 @@ class Lists:
             del found  # it refers to them
             for n in range(1, depth + 1):
                 read, write = partial(list.__getitem__, items, -n), partial(list.__setitem__, items, -n)
-                self.tails[f"{label}[-{n}]"] = Place(read, write)
+                self.tails[f"{label}[-{n}]"] = Place(items, read, write)
         self.mark()
 
     def mark(self) -> None:

@@ -18,8 +18,10 @@ from tracejit.tracing import Box
 #: Classes of containers, whose own methods read and refill those that derive from them.
 _CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
 _BYTES = (bytearray, array.array)
-#: Containers are looked into so deep, for what a block changed in them.
-DEPTH = 4
+#: Containers and objects are looked into so deep, for what a block changed in them; for iterators less, which many
+#: objects hold that have nothing to do with it.
+DEPTH = 10
+_ITERATORS = 4
 
 
 class Containers:
@@ -46,7 +48,8 @@ class Containers:
             names = (f"{name}.{free}" for free in x.__code__.co_freevars)
             inner = zip(names, x.__closure__ or (), strict=True)
         elif hasattr(type(x), "__next__"):
-            if depth == DEPTH or not isinstance(x, io.IOBase):  # many objects hold a file
+            near = depth > DEPTH - _ITERATORS and not isinstance(x, io.IOBase)  # many objects hold a file
+            if depth == DEPTH or near:
                 self.iterators.append(name)
             return
         else:
@@ -125,12 +128,14 @@ class _Held:
         base: Any = _base_of(x)
         found: dict[str, Cell] = {name: x} if self.cell and self.cell[0] is not now.cell[0] else {}
         for k in _differing(self.items, now.items):
-            found[f"{name}[{k!r}]"] = _place(x, k, base.__getitem__, base.__setitem__)
+            get_item, set_item = partial(base.__getitem__, x, k), partial(base.__setitem__, x, k)
+            found[f"{name}[{k!r}]"] = Place(x, get_item, set_item)
         for k in _differing(self.names, now.names):
             held = object.__getattribute__(x, "__dict__")
-            found[f"{name}.{k}"] = _place(held, k, dict.__getitem__, dict.__setitem__)
+            get_name, set_name = partial(dict.__getitem__, held, k), partial(dict.__setitem__, held, k)
+            found[f"{name}.{k}"] = Place(x, get_name, set_name)
         for d in _differing(self.slots, now.slots):
-            found[f"{name}.{d.__name__}"] = Place(partial(d.__get__, x), partial(d.__set__, x))
+            found[f"{name}.{d.__name__}"] = Place(x, partial(d.__get__, x), partial(d.__set__, x))
         return found
 
     def same(self, other: _Held) -> bool:
@@ -164,10 +169,6 @@ class _Held:
                 d.__set__(x, value)
             elif _slot(d, x) is not UNBOUND:
                 d.__delete__(x)
-
-
-def _place(x: Any, key: Any, read: Any, write: Any) -> Place:
-    return Place(partial(read, x, key), partial(write, x, key))
 
 
 def _numbered(name: str, xs: Iterable[Any]) -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,7 @@ from tracejit.frontend.rewrite.aliases import Aliases, is_boxed, is_written
 from tracejit.frontend.rewrite.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.grown import Collector, Filled, Lists
 from tracejit.frontend.rewrite.overflow import bounds_afterwards, outgrows
+from tracejit.frontend.rewrite.replaced import Replaced
 from tracejit.frontend.rewrite.results import (
     Carried,
     Entry,
@@ -57,6 +58,7 @@ class Stager:
         self.bounds: list[Any] = []  # of the inputs, where they are known to stay inside
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
+        self.replaced = Replaced()
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.slots = Slots()
         self.alone = {n for n in self.keep if is_alone(self.cells[n])}
@@ -128,7 +130,7 @@ class Stager:
                 extra = self.finish(args[0])
                 after = {name: get(self.cells[name]) for name in self.keep}
                 outs = [(s, s.value) for s in frame.changed_storages({k: v for k, (v, _) in inputs.items()})]
-                found, complete = self._compare(entries, objects, after), False
+                found, complete = self._compare(frame, entries, objects, after), False
                 if found is not None:
                     aliases = Aliases(frame, entries, objects, after)
                     collector = Collector(aliases)
@@ -155,7 +157,9 @@ class Stager:
         first = self.first.get(name)
         if first is None and (value is UNBOUND or (is_array(value) and name not in self.anew)):
             return Entry(value, None)
-        form = first or Form(value)
+        form = first or Form(value, self.replaced.keep(name, value))
+        if first is None:
+            self.replaced.check_start(name, value, self.cells.values())
         known = self.types.get(name)
         inits, weak = [], []
         for n, leaf in enumerate(form.dynamic):
@@ -189,18 +193,25 @@ class Stager:
         self, entries: dict[str, Entry], found: dict[str, Any], after: dict[str, Any]
     ) -> dict[str, Form]:
         """The forms of the names after a step, those that it leaves alone first."""
-        same = {n: Form(after[n]) for n, e in entries.items() if e.form is not None and n not in found}
+        same = {
+            n: Form(after[n], e.form.kept)
+            for n, e in entries.items()
+            if e.form is not None and n not in found
+        }
         return same | {n: form for n, (form, _) in found.items()}
 
     # -- what has changed
 
-    def _compare(self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]) -> Any:
+    def _compare(
+        self, frame: Frame, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]
+    ) -> Any:
         """{changed name: (form, weak flags) afterwards}; None if it must be staged again."""
         self._fold_swaps(entries, objects, after)
         changed: dict[str, tuple[Form, list[bool]]] = {}
         again = False
         for name, e in entries.items():
             x = after[name]
+            self.replaced.check_given(name, e, objects[name], self.slots.boxes)
             if x is objects[name]:
                 if type(x) is Box and e.form is not None and x.storage.version:
                     self.anew.discard(name)  # it is updated in place
@@ -214,7 +225,13 @@ class Stager:
                 self.anew.add(name)
                 again = True
                 continue
-            form = Form(x)
+            if e.form is not None and self.replaced.found(name, e.value, x):
+                self.types.pop(name, None)
+                self.slots = Slots()  # they count the leaves
+                again = True
+                continue
+            self.replaced.check_outside(name, e, x, frame)
+            form = Form(x, self.replaced.of(name, e))
             weak = [leaf.weak for leaf in form.dynamic]
             if e.form is None and name in self.spec.through:
                 self.first[name] = form
@@ -222,7 +239,10 @@ class Stager:
             if e.form is not None:
                 again |= self._widen(name, e, form, weak)
             changed[name] = form, weak
-        return None if again else changed
+        if again:
+            return None
+        self.replaced.check_handed_on(entries, objects, after)
+        return changed
 
     def _suspect(self, storage: Storage) -> None:
         if all(s is not storage for s in self.storages):
@@ -255,7 +275,7 @@ class Stager:
         mixed = [
             n
             for n, e in entries.items()
-            if e.form is not None and is_written(objects[n]) and after[n] is not objects[n]
+            if e.form is not None and is_written(objects[n], e.form.kept) and after[n] is not objects[n]
         ]
         if not mixed or self.permuted:
             return

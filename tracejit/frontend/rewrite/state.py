@@ -13,6 +13,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.errors import NotAnArrayError, UnknownDtypeError
 from tracejit.frontend.rewrite.cells import Cell, get, put
+from tracejit.frontend.rewrite.containers import NONE, parts
 from tracejit.frontend.rewrite.held import Containers
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -59,10 +60,12 @@ class Leaf:
 
 
 class Form:
-    """The structure of a value: its tree, and what in it is no array or number."""
+    """The structure of a value: its tree, and what in it is no array or number; `kept`: containers, by identity,
+    that are leaves of it."""
 
-    def __init__(self, value: Any) -> None:
-        leaves, self.tree = tree.flatten(value)
+    def __init__(self, value: Any, kept: frozenset[int] = NONE) -> None:
+        self.kept = kept
+        leaves, self.tree = parts(value, kept)
         self.leaves = [Leaf(x) for x in leaves]
         self.fixed = {n: x for n, x in enumerate(leaves) if self.leaves[n].raw is None}
         self.dynamic = [leaf for leaf in self.leaves if leaf.raw is not None]
@@ -72,7 +75,10 @@ class Form:
         return (
             self.tree == other.tree
             and self.fixed.keys() == other.fixed.keys()
-            and all(x is other.fixed[n] or _equal(x, other.fixed[n]) for n, x in self.fixed.items())
+            and all(
+                x is other.fixed[n] or (id(x) not in self.kept and _equal(x, other.fixed[n]))
+                for n, x in self.fixed.items()
+            )
         )
 
     def filled(self, values: Iterable[Any]) -> list[Any]:
