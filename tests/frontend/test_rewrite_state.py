@@ -18,6 +18,14 @@ from tracejit import tree
 from tracejit.errors import TracejitError
 
 X = np.array([1.5, -2.0, 0.25, 3.0, 1.0, -0.5, 2.0, 4.0, 0.75])
+
+
+@dataclass(frozen=True)
+class Frozen:
+    x: Any
+    settings: Any
+
+
 CASES: list[Callable[..., Any]] = []
 UNROLLED: list[Callable[..., Any]] = []
 
@@ -198,6 +206,39 @@ def tuples_of_the_same_dicts_in_both_branches(x):
     return s["x"], m["y"]
 
 
+@case
+def frozen_ones_that_change_places(x):
+    a, b = Frozen(x, {"k": 1.0}), Frozen(x * 2, {"k": 2.0})
+    c, d, first = b, a, a.settings
+    for _ in range(51):
+        a, b = Frozen(b.x * 0.5, a.settings), a
+        c, d = d, c
+    return a.x, b.x, a.settings is first, c.x, d.x
+
+
+class Node:
+    """Takes itself apart into containers that are new each time."""
+
+    def __init__(self, a, b) -> None:
+        self.a, self.b = a, b
+
+
+tree.register(Node, lambda n: ((n.a, [n.b]), None), lambda _, parts: Node(parts[0], parts[1][0]))
+
+
+@case
+def a_node_of_its_own_kind(x):
+    n = Node(x, x * 0.0)
+    other = n
+    for _ in range(50):
+        n.b = n.b + n.a
+        n = other
+    m = Node(x, x)
+    for _ in range(50):
+        m = Node(m.a * 0.5, m.b + n.b)
+    return other.b, n is other, m.a, m.b
+
+
 @unrolled
 def extended_and_named_twice(x):
     out = []
@@ -232,7 +273,7 @@ def other_kinds(x):
     for v in x:
         d += [v]
         o |= {"a": o["a"] + v, "b": v}
-        n[int(len(d))] += v
+        n[len(d)] += v
         n = n
     return list(d), list(o.values()), dict(n)
 

@@ -34,7 +34,13 @@ def opened(value: Any, kept: Collection[int] = NONE) -> list[Any]:
         return id(x) in kept
 
     leaves = {id(x) for x in tree.flatten(value, is_leaf=see)[0]}
-    return [x for x in found if id(x) not in leaves and x is not None and not isinstance(x, tuple)]
+    return [x for x in found if id(x) not in leaves and not _is_frozen(x)]
+
+
+def _is_frozen(x: Any) -> bool:
+    """Whether what a container holds can't be changed."""
+    params = getattr(type(x), "__dataclass_params__", None)
+    return x is None or isinstance(x, tuple) or (params is not None and params.frozen)
 
 
 def replaced(a: Any, b: Any) -> Iterator[int]:

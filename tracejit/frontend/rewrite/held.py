@@ -20,7 +20,7 @@ _CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
 _BYTES = (bytearray, array.array)
 #: Containers and objects are looked into so deep, for what a block changed in them; for iterators less, which many
 #: objects hold that have nothing to do with it.
-DEPTH = 10
+DEPTH = 8
 _ITERATORS = 4
 
 

@@ -24,12 +24,12 @@ class Replaced:
     """Which containers steps leave where they are: all of before the loop, until a step is seen to replace one."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, set[int]] = {}
+        self.kept: dict[str, dict[int, Any]] = {}  # of each name, by identity
 
     def keep(self, name: str, value: Any) -> frozenset[int]:
         """Those of a name's value."""
         if name not in self.kept:
-            self.kept[name] = {id(x) for x in opened(value)}
+            self.kept[name] = {id(x): x for x in opened(value)}
         return frozenset(self.kept[name])
 
     def of(self, name: str, e: Entry) -> frozenset[int]:
@@ -38,9 +38,9 @@ class Replaced:
 
     def found(self, name: str, before: Any, after: Any) -> bool:
         """Whether a step replaces containers of a name that were kept until now."""
-        new = self.kept.get(name, set()).intersection(replaced(before, after))
-        self.kept.get(name, set()).difference_update(new)
-        return bool(new)
+        kept = self.kept.get(name, {})
+        gone = [kept.pop(k, None) for k in replaced(before, after)]
+        return any(x is not None for x in gone)
 
     # -- what would be seen; all of these raise NotNative
 
