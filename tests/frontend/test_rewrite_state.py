@@ -208,8 +208,9 @@ def tuples_of_the_same_dicts_in_both_branches(x):
 
 @case
 def frozen_ones_that_change_places(x):
-    a, b = Frozen(x, {"k": 1.0}), Frozen(x * 2, {"k": 2.0})
-    c, d, first = b, a, a.settings
+    first = {"k": 1.0}
+    a, b = Frozen(x, first), Frozen(x * 2, first)
+    c, d = b, a
     for _ in range(51):
         a, b = Frozen(b.x * 0.5, a.settings), a
         c, d = d, c

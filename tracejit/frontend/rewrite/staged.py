@@ -208,7 +208,7 @@ class Stager:
         """{changed name: (form, weak flags) afterwards}; None if it must be staged again."""
         self._fold_swaps(entries, objects, after)
         changed: dict[str, tuple[Form, list[bool]]] = {}
-        again = False
+        again = fresh = False
         for name, e in entries.items():
             x = after[name]
             self.replaced.check_given(name, e, objects[name], self.slots.boxes)
@@ -227,8 +227,7 @@ class Stager:
                 continue
             if e.form is not None and self.replaced.found(name, e.value, x):
                 self.types.pop(name, None)
-                self.slots = Slots()  # they count the leaves
-                again = True
+                again = fresh = True
                 continue
             self.replaced.check_outside(name, e, x, frame)
             form = Form(x, self.replaced.of(name, e))
@@ -239,6 +238,8 @@ class Stager:
             if e.form is not None:
                 again |= self._widen(name, e, form, weak)
             changed[name] = form, weak
+        if fresh:
+            self.slots = Slots()  # they count the leaves
         if again:
             return None
         self.replaced.check_handed_on(entries, objects, after)
