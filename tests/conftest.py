@@ -27,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--programs", type=int, default=100_000, help="random programs of the exhaustive sweep")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of leaks first: they look at all objects there are, which become more with every test."""
+    items.sort(key=lambda item: "test_leaks.py" not in item.nodeid)
+
+
 @pytest.fixture(autouse=True)
 def _climate() -> Iterator[None]:
     """Types are checked, and no test's settings reach the next one."""
