@@ -310,7 +310,7 @@ def flatten_axes(what: str, treedef: TreeDef, axes: Any) -> list[Any]:
 
 
 def _spread(what: str, path: str, treedef: TreeDef, axes: Any, out: list[Any]) -> None:
-    if axes is None or _C.is_leaf(axes, None, True, NAMESPACE):
+    if is_leaf(axes):
         out.extend([axes] * treedef.num_leaves)
         return
     children, entries = one_level(axes)

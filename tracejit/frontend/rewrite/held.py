@@ -128,12 +128,10 @@ class _Held:
         base: Any = _base_of(x)
         found: dict[str, Cell] = {name: x} if self.cell and self.cell[0] is not now.cell[0] else {}
         for k in _differing(self.items, now.items):
-            get_item, set_item = partial(base.__getitem__, x, k), partial(base.__setitem__, x, k)
-            found[f"{name}[{k!r}]"] = Place(x, get_item, set_item)
+            found[f"{name}[{k!r}]"] = _place(x, x, k, base.__getitem__, base.__setitem__)
         for k in _differing(self.names, now.names):
             held = object.__getattribute__(x, "__dict__")
-            get_name, set_name = partial(dict.__getitem__, held, k), partial(dict.__setitem__, held, k)
-            found[f"{name}.{k}"] = Place(x, get_name, set_name)
+            found[f"{name}.{k}"] = _place(x, held, k, dict.__getitem__, dict.__setitem__)
         for d in _differing(self.slots, now.slots):
             found[f"{name}.{d.__name__}"] = Place(x, partial(d.__get__, x), partial(d.__set__, x))
         return found
@@ -169,6 +167,10 @@ class _Held:
                 d.__set__(x, value)
             elif _slot(d, x) is not UNBOUND:
                 d.__delete__(x)
+
+
+def _place(owner: Any, x: Any, key: Any, read: Any, write: Any) -> Place:
+    return Place(owner, partial(read, x, key), partial(write, x, key))
 
 
 def _numbered(name: str, xs: Iterable[Any]) -> Iterator[tuple[str, Any]]:
