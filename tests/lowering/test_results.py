@@ -112,3 +112,24 @@ sys.modules["late"] = Late(sys.kept[0])
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as Linux does")
+def test_results_of_middle_size_ask_the_system_for_no_pages() -> None:
+    text = """
+import resource
+import numpy as np
+import tracejit as tj
+f = tj.jit(lambda x: (x + 1, x * 2, x - 3))
+x = np.ones(40_000)
+def faults(calls):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(calls):
+        f(x)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+faults(3)
+print(faults(50))
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 500  # 80 pages a result, thrice a call, would be 12,000

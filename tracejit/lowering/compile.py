@@ -21,7 +21,7 @@ from typing import Any
 
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
-from tracejit.lowering import cache, halves, streams, vecmath
+from tracejit.lowering import ahead, cache, halves, streams, vecmath
 from tracejit.lowering._lazy import llvm, llvmlite
 from tracejit.lowering.vecmath import library
 from tracejit.tracing import LOCK
@@ -155,7 +155,12 @@ def _run_passes(text: str, slp: bool) -> Any:
         after.add_always_inliner_pass()
         after.add_global_dead_code_eliminate_pass()
         _run(after, module, builder)
-    return _parse(streams.mark(str(module))) if streams.is_streamed(text) else module
+    changes = [streams.mark] * streams.is_streamed(text) + [ahead.mark] * (ahead.FLAG in text)
+    return (
+        _parse(functools.reduce(lambda text, change: change(text), changes, str(module)))
+        if changes
+        else module
+    )
 
 
 def _run(passes: Any, module: Any, builder: Any) -> None:
@@ -219,10 +224,12 @@ def _half_conversions() -> Code:
 
 @functools.cache
 def made_by() -> str:
-    """The hash of what decides, besides the text, which code is made: versions, processor, this file and the one that
-    changes what LLVM has made."""
+    """The hash of what decides, besides the text, which code is made: versions, processor, this file and those that
+    change what LLVM has made."""
     try:
-        recipe = "".join(Path(name).read_text(encoding="utf-8") for name in (__file__, streams.__file__))
+        recipe = "".join(
+            Path(name).read_text(encoding="utf-8") for name in (__file__, streams.__file__, ahead.__file__)
+        )
     except OSError:  # installed without sources: the version says the same
         recipe = ""
     llvm_version = ".".join(map(str, llvm.llvm_version_info))

@@ -5,7 +5,7 @@ The entry is `i32 @entry(ptr args, ptr params, ptr table, ptr arena, ptr status)
 
 from __future__ import annotations
 
-from tracejit.lowering import vecmath
+from tracejit.lowering import ahead, vecmath
 from tracejit.lowering.chunks import Frame, launch
 from tracejit.lowering.compile import MANY_SCALARS, UNIFORM_TESTS, vector_bits
 from tracejit.lowering.llvmbody import Translator
@@ -126,5 +126,7 @@ def emit(program: Program) -> str:
         module.metadata.append(MANY_SCALARS)
     if program.uniform:
         module.metadata.append(UNIFORM_TESTS)
+    if ahead.is_worth(program):
+        module.metadata.append(ahead.FLAG)
     module.functions["entry"] = "\n".join([*head, *f.entry, "  br label %start", "start:", *f.lines, "}"])
     return module.render()

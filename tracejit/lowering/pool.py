@@ -17,8 +17,8 @@ import numpy as np
 
 from tracejit.lowering.compile import compile_llvm
 
-_SLOTS = 16
-_LEAST = 1 << 16  # bytes from which a block is kept
+_SLOTS = 32
+LEAST = 1 << 16  # bytes from which a block is kept
 #: Bytes that are kept at most while nobody uses them.
 LIMIT = 1 << 28
 _WASTE = 4  # how many times larger than asked for a block may be
@@ -334,7 +334,7 @@ def _code() -> Any:
     huge = sys.platform == "linux" and os.environ.get("NUMPY_MADVISE_HUGEPAGE", "1") != "0"
     functions = (libc.realloc, libc.free, libc.aligned_alloc, libc.madvise if huge else None)
     text = _TEXT.format(
-        slots=_SLOTS, least=_LEAST, limit=LIMIT, waste=_WASTE, huge=_HUGE, advice=_ADVICE, line=_LINE,
+        slots=_SLOTS, least=LEAST, limit=LIMIT, waste=_WASTE, huge=_HUGE, advice=_ADVICE, line=_LINE,
         inside=_LINE - 1, page=_PAGE, middle=_PAGE // 2, large_page=_LARGE_PAGE,
     )  # fmt: skip
     return compile_llvm(text, tuple((f and ctypes.cast(f, ctypes.c_void_p).value) or 0 for f in functions))

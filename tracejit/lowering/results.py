@@ -14,8 +14,10 @@ from typing import Any
 from tracejit.lowering import pool
 from tracejit.lowering.compile import compile_llvm
 
-#: Bytes from which a result is made so. Smaller ones the C library keeps itself.
-LEAST = 1 << 20
+#: Bytes from which a result is made so. Smaller ones NumPy and the C library keep themselves; of more than 128 KB the
+#: latter gives back to the system what is at the end of its memory: three results of 320 KB a call, which die before
+#: the next, cost as much for pages that the system clears as a loop over them.
+LEAST = pool.LEAST
 
 _TEXT = """
 @imports = global [1 x ptr] zeroinitializer
