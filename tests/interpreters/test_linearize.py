@@ -87,3 +87,13 @@ def test_a_jaxprs_forward_and_linear_parts() -> None:
     assert linearize_jaxpr(jaxpr, (True,))[0] is forward  # remembered
     check_jaxpr(forward)
     check_jaxpr(linear)
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, tj.jit])
+def test_a_repeated_number_is_no_tangent(jit: Any) -> None:
+    def twice(x: Any) -> Any:
+        return (np.sin(x) * np.broadcast_to(2.0, 2)).sum()
+
+    out, back = tj.vjp(jit(tj.grad(twice)), X)
+    np.testing.assert_allclose(out, 2 * np.cos(X), rtol=1e-15)
+    np.testing.assert_allclose(back(np.ones(2))[0], -2 * np.sin(X), rtol=1e-15)

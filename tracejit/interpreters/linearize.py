@@ -78,6 +78,9 @@ class TangentTrace(StageTrace):
             return Residual(captured(x) if x.trace.level >= self.level else x)
         return Literal(np.asarray(x).dtype.type(x)) if np.ndim(x) == 0 else Residual(x)
 
+    # A repeated number is known here as any array is: what would be recorded for it is no tangent.
+    _operand = lift
+
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         out = super().record(op, args, params)
         for v in out if op.multi else (out,):
