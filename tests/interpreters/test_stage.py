@@ -96,6 +96,28 @@ def test_a_number_repeated_while_tracing_is_no_array_of_the_program() -> None:
     np.testing.assert_array_equal(eval_jaxpr(jaxpr, [np.ones(3000)])[0], np.full(3000, 6.0))
 
 
+def test_what_is_computed_of_repeated_numbers_is_no_array_of_the_program() -> None:
+    def fn(x: Any) -> list[Any]:
+        row = arithmetic.mul(broadcast.broadcast_to(np.float64(2), (30,)), np.float64(3))
+        return [arithmetic.mul(x, row), row]
+
+    jaxpr, consts = stage(fn, [aval_of(np.ones(30))], eager_constants=True)
+    assert consts == [] and [e.op.name for e in jaxpr.eqns] == ["broadcast_in_dim", "mul"]
+    for got in eval_jaxpr(jaxpr, [np.ones(30)]):
+        np.testing.assert_array_equal(got, np.full(30, 6.0))
+
+
+def test_what_is_written_there_since_counts() -> None:
+    def fn(x: Any) -> list[Any]:
+        row = arithmetic.mul(broadcast.broadcast_to(np.float64(2), (30,)), np.float64(3))
+        row[7] = 1.0
+        return [arithmetic.mul(x, row)]
+
+    jaxpr, consts = stage(fn, [aval_of(np.ones(30))], eager_constants=True)
+    assert len(consts) == 1
+    assert eval_jaxpr(jaxpr, [*consts, np.ones(30)])[0].tolist() == [6.0] * 7 + [1.0] + [6.0] * 22
+
+
 def test_an_array_of_the_user_stays_one_however_it_lies_in_memory() -> None:
     """It may change between calls."""
     number = np.array(2.0)

@@ -365,3 +365,46 @@ def test_scale_by_a_known_number(number: float) -> None:
 
 def to_scaled(t: Any, number: float) -> Any:
     return wrap(ar.scale(np.float64(number), to_raw(t)))
+
+
+QUOTIENTS = [lambda y: 3.0 / y, lambda y: 1.0 / y, lambda y: y / 7.0]
+
+
+def compiled_ops(f: Any, *args: Any) -> list[str]:
+    return [e.op.name for e in tj.jit(f).lower(*args).compile().jaxpr.eqns]
+
+
+def test_derivatives_of_quotients_divide_once() -> None:
+    """The divisor's derivative shares the numerator's division; that of 1 / y is made of the result."""
+    x, y = np.array([3.0, -2.0]), np.array([7.0, 0.3])
+    both = compiled_ops(tj.grad(lambda x, y: (x / y).sum(), argnums=(0, 1)), x, y)
+    assert both.count("unscale") + both.count("div") == 2
+    one = compiled_ops(tj.grad(lambda y: (1 / y).sum()), y)
+    assert "unscale" not in one and one.count("div") + one.count("reciprocal") == 1
+    known = compiled_ops(tj.grad(lambda y: (y / 7.0).sum()), y)
+    assert "unscale" not in known
+
+
+@pytest.mark.parametrize("n", range(3))
+@pytest.mark.parametrize("jit", [lambda f: f, tj.jit])
+def test_derivatives_of_quotients(n: int, jit: Any) -> None:
+    y = np.array([7.0, 0.3, -4.0])
+    first = jit(tj.grad(lambda y: QUOTIENTS[n](y).sum()))
+    second = jit(tj.grad(lambda y: tj.grad(lambda y: QUOTIENTS[n](y).sum())(y).sum()))
+    want = [(-3 / y**2, 6 / y**3), (-1 / y**2, 2 / y**3), (np.full(3, 1 / 7), np.zeros(3))][n]
+    np.testing.assert_allclose(first(y), want[0], rtol=1e-15)
+    np.testing.assert_allclose(second(y), want[1], rtol=2e-15)
+
+
+@pytest.mark.parametrize("number", [7.0, -0.3, 0.0, np.inf, np.nan])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_unscale_over_a_known_number(number: float) -> None:
+    """A quotient where that is the same, but for the sign of a zero."""
+    t = np.array([0.0, -0.0, 1.0, -5.0, np.inf, np.nan])
+
+    def f(t: Any) -> Any:
+        return wrap(ar.unscale(to_raw(t), np.float64(number)))
+
+    np.testing.assert_array_equal(tj.jit(f)(t), np.where(t == 0, 0, t / number))
+    usual = np.isfinite(number) and number != 0
+    assert compiled_ops(f, t) == (["div"] if usual else ["unscale"])

@@ -144,6 +144,12 @@ def test_check_index_dynamic() -> None:
     for run in (index_check.check_index_op.eval, lambda *a, **k: run_check(a[0], k, a[1])):
         with pytest.raises(errors.IndexOutOfRangeError, match=r"index -3 .* size 2"):
             run(np.array([0, -3]), np.int64(2), **params)
+    sizes = np.array([2, 3])  # of one index, such as the lengths of lanes
+    for one in (index_check.check_index_op.eval, lambda *a, **k: run_check(a[0], k, a[1])):
+        same(one(np.int64(-1), sizes, **params), np.array([1, 2]))
+        with pytest.raises(errors.IndexOutOfRangeError, match=r"index 2 .* size 2"):
+            one(np.int64(2), sizes, **params)
+    assert index_check.check_index_op.type(Aval((), I64), Aval((2,), I64), **params) == Aval((2,), I64)
     check_batch(index_check.check_index_op, [np.array([0, 1, 2]), np.int64(4)], params)
     check_batch(index_check.check_index_op, [np.int64(1), np.int64(4)], params)
 

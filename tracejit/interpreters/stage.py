@@ -13,7 +13,7 @@ from tracejit.errors import LeakedTracerError
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import apply_type_rule, check_jaxpr, with_outputs
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
-from tracejit.ir.kernel import Pointwise, Pull
+from tracejit.ir.kernel import Permute, Pointwise, Pull, Repeat
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
 from tracejit.ir.source import user_source
 from tracejit.ir.values import Value, origin
@@ -24,6 +24,8 @@ from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, t
 # Constants up to this many elements are computed while tracing, so that Python may branch on
 # them and index with them; larger ones are computed by the compiled program.
 SMALL_CONSTANT = 4096
+# Kernels whose result is one repeated number if their operands are.
+_ALIKE = (Pointwise, Repeat, Permute)
 
 
 class StageTrace(Trace):
@@ -38,7 +40,8 @@ class StageTrace(Trace):
         self.consts: list[Any] = []
         self._const_of: dict[int, Var] = {}
         self._value_of: dict[int, Any] = {}  # of each constant's variable
-        self._repeated: list[np.ndarray] = []  # kept, since `_const_of` knows them by id
+        self._repeated: list[np.ndarray] = []  # kept, since `_const_of` and `_computed` know them by id
+        self._computed: set[int] = set()  # small arrays of one repeated number, computed while tracing
 
     def arg(self, aval: Aval, bounds: tuple[int, int] | None = None) -> Var:
         """A new input. The Dims of `aval` must be this trace's variables already."""
@@ -46,7 +49,15 @@ class StageTrace(Trace):
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.eager_constants and op is not constant_op and _is_small_constant(op, args, params):
-            return op.eval(*args, **params)
+            out = op.eval(*args, **params)
+            if (
+                type(out) is np.ndarray
+                and isinstance(op.kernel, _ALIKE)
+                and all(map(self._is_repeated, args))
+            ):
+                self._computed.add(id(out))
+                self._repeated.append(out)
+            return out
         return self.record(op, args, params)
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -64,7 +75,7 @@ class StageTrace(Trace):
     def _operand(self, x: Any) -> Var | Literal:
         """A constant as an operand. One number that was repeated while tracing is repeated by the program: then
         the program holds no array, and is the same one for other sizes."""
-        if type(x) is not np.ndarray or any(x.strides) or not x.size or id(x) in self._const_of:
+        if type(x) is not np.ndarray or id(x) in self._const_of or not x.size or not self._is_repeated(x):
             return self.lift(x)
         if x.ndim == 0:
             return Literal(x.dtype.type(x[()]))
@@ -72,6 +83,13 @@ class StageTrace(Trace):
         self._const_of[id(x)] = var = self.record(broadcast_in_dim_op, (x.flat[0],), params)
         self._repeated.append(x)
         return var
+
+    def _is_repeated(self, x: Any) -> bool:
+        """Whether all elements of a constant are one number, because it was made so while tracing."""
+        if type(x) is not np.ndarray or not any(x.strides):
+            return True
+        # Python may have written into it since.
+        return id(x) in self._computed and x.tobytes() == x.flat[0].tobytes() * x.size
 
     def lift(self, x: Any) -> Var | Literal:
         """A constant as an atom: NumPy scalars as literals, arrays and outer tracers as constant inputs."""
@@ -110,7 +128,7 @@ class StageTrace(Trace):
 
     def freeze(self, invars: Sequence[Var], outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """(jaxpr, consts): the constants' variables come first among the jaxpr's invars."""
-        atoms = tuple([self.lift(x) for x in outs])
+        atoms = tuple([self._operand(x) for x in outs])
         jaxpr = Jaxpr((*self.const_vars, *invars), tuple(self.eqns), atoms, self.name)
         if config.check_types:
             check_jaxpr(jaxpr)

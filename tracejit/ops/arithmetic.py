@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit.ir.avals import aval_of
 from tracejit.ir.primitive import BILINEAR, LINEAR, ZERO_TANGENT
-from tracejit.ir.values import Zero, is_zero
+from tracejit.ir.values import Value, Zero, is_zero
 from tracejit.ops import identities as ids
 from tracejit.ops import scalar, scalar_complex, scalar_order
 from tracejit.ops.compare import eq, gt, isnan, lt, or_, select
@@ -77,16 +77,21 @@ mul = pointwise(
     inplace=True,
 )
 
+
+def _by_divisor(t: Any, ans: Any, x: Any, y: Any) -> Any:
+    """-(x / y) t / y, whose transpose shares the division by y with the numerator's; of 1 / y it is -ans^2 t."""
+    if not isinstance(x, Value) and np.ndim(x) == 0 and x == 1:
+        return neg(scale(square(ans), t))
+    return unscale(neg(scale(ans, t)), y)
+
+
 div = pointwise(
     "div",
     "x / y of floats or complex numbers",
     np.divide,
     kinds="fc",
     kernel=scalar.div,
-    derivatives=(
-        lambda t, ans, x, y: unscale(t, y),
-        lambda t, ans, x, y: neg(scale(unscale(ans, y), t)),
-    ),
+    derivatives=(lambda t, ans, x, y: unscale(t, y), _by_divisor),
     transpose=linear_in(0, lambda ct, x, y: unscale(ct, y)),
     simplify=(ids.neutral(1, 1, "f"), ids.by_power_of_two(lambda: mul.op)),
     series=quotient_series,

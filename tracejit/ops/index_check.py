@@ -12,8 +12,6 @@ from tracejit.errors import IndexOutOfRangeError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import FROM_JVP, NO_INPLACE, NONLINEAR, ZERO_TANGENT, Op
-from tracejit.ops.broadcast import broadcast_to
-from tracejit.ops.dims import dims_of
 from tracejit.ops.helpers import align_pointwise
 from tracejit.ops.moves import index_known_inside
 from tracejit.ops.values import lift
@@ -42,10 +40,12 @@ def _type(i: Aval, *sizes: Aval, size: int | None, axis: int, failure: Any) -> A
         raise TypeRuleError(
             op="check_index", problem="needs one operand more exactly if the size is not static"
         )
+    shape = i.shape
     for s in sizes:
-        if not dtypes.is_integer(s.dtype) or s.shape not in ((), i.shape):
+        if not dtypes.is_integer(s.dtype) or (shape and s.shape not in ((), shape)):
             raise ShapeError(op="check_index", problem=f"the size {s} does not fit the indices {i}")
-    return Aval(i.shape, _I64)
+        shape = shape or s.shape
+    return Aval(shape, _I64)
 
 
 def _eval(i: Any, *sizes: Any, size: int | None, axis: int, failure: Any) -> Any:
@@ -57,9 +57,10 @@ def _eval(i: Any, *sizes: Any, size: int | None, axis: int, failure: Any) -> Any
         raise failure((value, bound), None)
     bad = (i < -np.asarray(n, _I64)) | (i >= n)
     if np.any(bad):
-        first = np.argmax(np.ravel(bad))
-        raise failure((int(np.ravel(i)[first]), int(np.ravel(np.broadcast_to(n, np.shape(i)))[first])), None)
-    i = i.astype(_I64)
+        first = np.unravel_index(np.argmax(bad), bad.shape)
+        index, size = (int(np.broadcast_to(x, bad.shape)[first]) for x in (i, n))
+        raise failure((index, size), None)
+    i = np.asarray(i, _I64)
     return np.where(i < 0, i + n, i)
 
 
@@ -74,8 +75,6 @@ def _kernel(k: Any, i: Any, *sizes: Any, size: int | None, axis: int, failure: A
 
 def _batch(count: int, args: Any, dims: Any, /, **params: Any) -> tuple[Any, int]:
     out, dim = align_pointwise(count, args, dims)
-    shape = max((dims_of(x) for x in out), key=len)
-    out[0] = broadcast_to(out[0], shape)  # the result has the shape of the indices
     return bind(check_index_op, *out, **params), dim
 
 

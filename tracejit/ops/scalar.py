@@ -275,10 +275,13 @@ def _double_word_pow(k: Any, x: Any, n: int) -> Any:
 
     def product(a: tuple, b: tuple) -> tuple:
         high = a[0] * b[0]
-        return high, fma(a[0], b[0], k.neg(high)) + (a[0] * b[1] + a[1] * b[0])
+        low = fma(a[0], b[0], k.neg(high))
+        for word, rest in ((a[0], b[1]), (b[0], a[1])):
+            low = low if rest is None else fma(word, rest, low)
+        return high, low
 
     if n > 0:
-        base = (x, k.const(0.0, x.dtype))
+        base = (x, None)
     else:
         r = 1.0 / x
         base = (r, fma(k.neg(x), r, k.const(1.0, x.dtype)) * r)

@@ -71,11 +71,18 @@ def quotient_series(k: int, out: Any, n: Any, d: Any) -> Any:
     return unscale(top if rest is None else sub(top, rest), d(0))
 
 
+def _is_usual(atom: Any) -> bool:
+    return isinstance(atom, Literal) and bool(np.isfinite(atom.value)) and atom.value != 0
+
+
 def _by_a_number(eqn: Any) -> Any:
     """By a known number that is finite and not zero it is a product: a zero comes of a zero only."""
-    numbers = (a.value for a in eqn.invars if isinstance(a, Literal))
-    usual = any(np.isfinite(x) and x != 0 for x in numbers)
-    return ("op", ops.arithmetic.mul.op, eqn.invars, {}) if usual else None
+    return ("op", ops.arithmetic.mul.op, eqn.invars, {}) if any(map(_is_usual, eqn.invars)) else None
+
+
+def _over_a_number(eqn: Any) -> Any:
+    """Over such a number it is a quotient."""
+    return ("op", ops.arithmetic.div.op, eqn.invars, {}) if _is_usual(eqn.invars[1]) else None
 
 
 scale = pointwise(
@@ -102,7 +109,7 @@ unscale = pointwise(
         lambda dd, ans, t, d: ops.arithmetic.neg(scale(unscale(ans, d), dd)),
     ),
     transpose=linear_in(0, lambda ct, t, d: unscale(ct, d)),
-    simplify=(ids.neutral(1, 1, "f"),),
+    simplify=(ids.neutral(1, 1, "f"), _over_a_number),
     cost=5,
     series=quotient_series,
 )
