@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 def main() -> int:
     args = _parser().parse_args()
     _limit_threads(args.threads)
+    _unset_processors()
     # only now, since thread pools are made on import
     from benchmarks import peers as all_peers
     from benchmarks import report, run
@@ -67,6 +68,20 @@ def _limit_threads(count: int) -> None:
     for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "TRACEJIT"):
         os.environ[f"{name}_NUM_THREADS"] = str(count)
     os.environ["TRACEJIT_CACHE"] = "off"  # as JAX's and Numba's are; `processes` turns all of them on
+
+
+#: By these, libraries take kernels for another processor than the one they run on.
+_PROCESSORS = (
+    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "MKL_CBWR",
+    "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "NPY_DISABLE_CPU_FEATURES",
+    "NPY_ENABLE_CPU_FEATURES", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES",
+)  # fmt: skip
+
+
+def _unset_processors() -> None:
+    """Every library chooses for itself what suits this processor."""
+    for name in _PROCESSORS:
+        os.environ.pop(name, None)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
+
 from benchmarks import bandwidth, memory
 from benchmarks.peers import Peer
 from benchmarks.run import Results
 from benchmarks.timing import Row
+from tracejit.lowering import blas
 
 
 def geometric_mean(xs: Sequence[float]) -> float:
@@ -25,7 +28,7 @@ def environment(peers: list[Peer], threads: int) -> dict[str, Any]:
     """What the figures depend on."""
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        "processor": _processor(),
+        "processor": f"{_processor()} ({llvm.get_host_cpu_name()}, BLAS kernels {blas.kernels() or 'unknown'})",
         "python": platform.python_version(),
         "threads": threads,
         "versions": {p.name: p.version() for p in peers},

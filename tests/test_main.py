@@ -7,6 +7,7 @@ import tracejit as tj
 from tracejit import __main__ as cli
 from tracejit.config import config
 from tracejit.ir.primitive import REGISTRY, Op, all_ops
+from tracejit.lowering import blas
 from tracejit.lowering import cache as disk
 
 
@@ -86,6 +87,17 @@ def test_doctor(capsys):
     out = capsys.readouterr().out
     for word in ("numpy", "llvm", "processor", "threads", "blas"):
         assert word in out
+
+
+def test_doctor_tells_which_kernels_blas_has_chosen(monkeypatch, capsys):
+    if not blas.kernels():
+        pytest.skip("this BLAS does not tell")
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    cli.main(["doctor"])
+    assert f"kernels for {blas.kernels()}\n" in capsys.readouterr().out
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")
+    cli.main(["doctor"])
+    assert f"kernels for {blas.kernels()} by OPENBLAS_CORETYPE\n" in capsys.readouterr().out
 
 
 def test_version_and_usage(capsys):

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
-import numpy as np
-
 import tracejit
+from tracejit.lowering import blas
 
 REQUIRED = ("numpy", "numba", "llvmlite", "scipy", "optree", "ml_dtypes", "platformdirs", "typing-extensions")
 OPTIONAL = ("numba-cuda", "cupy-cuda13x", "rich")
@@ -71,6 +70,9 @@ def _threads() -> Iterator[Row]:
 
 
 def _blas() -> str:
-    built: Any = np.show_config(mode="dicts")
-    blas = built.get("Build Dependencies", {}).get("blas", {})
-    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
+    """SciPy's, which compiled code calls, and the processor that its kernels are for."""
+    scipy: Any = importlib.import_module("scipy")
+    built = scipy.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    name, kernels = f"{built.get('name', 'unknown')} {built.get('version', '')}".strip(), blas.kernels()
+    forced = " by OPENBLAS_CORETYPE" if "OPENBLAS_CORETYPE" in os.environ else ""
+    return f"{name}, kernels for {kernels}{forced}" if kernels else name

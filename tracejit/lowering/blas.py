@@ -43,6 +43,16 @@ def address(name: str) -> int:
     return capsule_pointer(next(t for t in tables if name in t), name)
 
 
+def kernels() -> str:
+    """The processor whose kernels the library has chosen, such as 'SkylakeX'; '' if it does not tell."""
+    for name in ("scipy_openblas_get_corename", "openblas_get_corename", "openblas_get_corename64_"):
+        tell = getattr(_library(), name, None)
+        if tell is not None:
+            tell.restype, tell.argtypes = ctypes.c_char_p, []
+            return tell().decode()
+    return ""
+
+
 @functools.cache
 def _library() -> ctypes.CDLL:
     """The module `cython_blas` as a library: names are looked up in those that it is linked with, too."""
