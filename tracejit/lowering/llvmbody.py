@@ -8,6 +8,7 @@ from typing import Any
 
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import vecmath
+from tracejit.lowering.interleave import vectors_at_once
 from tracejit.lowering.llvmalias import blocks_of, walk
 from tracejit.lowering.llvmmemory import Memory
 from tracejit.lowering.llvmscalar import emit_scalar, value
@@ -133,8 +134,8 @@ class Translator(Memory):
             hints.append(f'!{{!"llvm.loop.parallel_accesses", {group}}}')
         if node.vector:
             hints.append('!{!"llvm.loop.mustprogress"}')
-        if node.vector and _waits_for_extremes(node):
-            hints.append('!{!"llvm.loop.interleave.count", i32 4}')
+        if node.vector and (count := vectors_at_once(node, module)):
+            hints.append(f'!{{!"llvm.loop.interleave.count", i32 {count}}}')
         if node.rare:
             hints += [_NOT_UNROLLED, _NOT_VECTORISED]
         elif _only_looks_up(node):
@@ -218,19 +219,6 @@ class Translator(Memory):
 
     def comment(self, node: Comment) -> None:
         self.f.add("; " + node.text.replace("\n", " "))
-
-
-#: Loops of more instructions have something to do while they wait.
-_SHORT_BODY = 8
-
-
-def _waits_for_extremes(node: For) -> bool:
-    """Whether each iteration waits for the maximum of the last one: several at a time hide that, which LLVM's
-    cost model does not see."""
-    body = node.body.stmts
-    return len(body) <= _SHORT_BODY and any(
-        isinstance(s, Inst) and s.op in ("fmaximum", "fminimum") for s in body
-    )
 
 
 def _only_looks_up(node: For) -> bool:

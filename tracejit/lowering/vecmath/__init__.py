@@ -72,6 +72,11 @@ def _steps(name: str, size: int) -> tuple[list[Any], tuple[Any, ...], Any]:
     return k.block.stmts, args, out
 
 
+def steps(name: str, size: int) -> list[Any]:
+    """The instructions of a function of floats of `size` bytes. Raises Unsupported."""
+    return _steps(name, size)[0]
+
+
 def _written(name: str, size: int, bits: int, call: Callable[[Function, Inst], str]) -> Function:
     """The scalar instructions of a function; those that are not scalar code are written by `call`."""
     stmts, args, out = _steps(name, size)
