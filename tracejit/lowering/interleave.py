@@ -20,7 +20,7 @@ from tracejit.lowering.uses import trips
 #: Cycles from operands to result, about, on processors of 2020 and later. Others take one, tests of masks three.
 _CYCLES = {"fadd": 4, "fsub": 4, "fmul": 4, "fma": 4, "fdiv": 14, "sqrt": 20, "rint": 6, "cast": 4, "cmp": 3,
            "fmaximum": 5, "fminimum": 5, "load": 0, "get": 0, "param": 0}  # fmt: skip
-_LONG, _VERY_LONG = 90, 150  # cycles of an iteration's chain from which there are two and four copies
+_LONG, _VERY_LONG = 80, 150  # cycles of an iteration's chain from which there are two and four copies
 _FOUR, _TWO = 400, 1000  # instructions up to which there are so many: more take too long to compile
 _TRIPS = 256  # iterations; of shorter loops too much would be left over
 _REGISTERS = 512  # bits of vectors of which processors have 32 registers; 16 are too few for four chains
