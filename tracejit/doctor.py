@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any
 
 import tracejit
-from tracejit.lowering import blas
+from tracejit.interpreters import jit
 
 REQUIRED = ("numpy", "numba", "llvmlite", "scipy", "optree", "ml_dtypes", "platformdirs", "typing-extensions")
 OPTIONAL = ("numba-cuda", "cupy-cuda13x", "rich")
@@ -73,6 +73,7 @@ def _blas() -> str:
     """SciPy's, which compiled code calls, and the processor that its kernels are for."""
     scipy: Any = importlib.import_module("scipy")
     built = scipy.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
-    name, kernels = f"{built.get('name', 'unknown')} {built.get('version', '')}".strip(), blas.kernels()
+    name = f"{built.get('name', 'unknown')} {built.get('version', '')}".strip()
+    kernels = jit.blas_kernels()
     forced = " by OPENBLAS_CORETYPE" if "OPENBLAS_CORETYPE" in os.environ else ""
     return f"{name}, kernels for {kernels}{forced}" if kernels else name

@@ -118,6 +118,15 @@ def test_what_is_written_there_since_counts() -> None:
     assert eval_jaxpr(jaxpr, [*consts, np.ones(30)])[0].tolist() == [6.0] * 7 + [1.0] + [6.0] * 22
 
 
+def test_no_elements_are_no_repeated_number() -> None:
+    def fn(x: Any) -> list[Any]:
+        none = arithmetic.mul(broadcast.broadcast_to(np.float64(2), (0, 3)), np.float64(3))
+        return [arithmetic.mul(x, arithmetic.add(none, np.float64(1)))]
+
+    jaxpr, consts = stage(fn, [aval_of(np.ones((0, 3)))], eager_constants=True)
+    assert eval_jaxpr(jaxpr, [*consts, np.ones((0, 3))])[0].shape == (0, 3)
+
+
 def test_an_array_of_the_user_stays_one_however_it_lies_in_memory() -> None:
     """It may change between calls."""
     number = np.array(2.0)

@@ -32,6 +32,9 @@ from tracejit.ir.values import Zero
 from tracejit.ops import arithmetic, compare, create, helpers, shape
 from tracejit.tracing import is_tracing, to_raw
 
+_ROW = 16  # directions from which they may be the last axis
+_WIDTH = 8  # elements of an array for each direction, at most: of more, these are the longer rows
+
 
 def jacfwd(
     f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
@@ -101,18 +104,22 @@ def cheaper_mode(
     return _jacobian(f, argnums, has_aux, holomorphic, "jacobian", compute)
 
 
-def _basis(avals: Sequence[Aval]) -> tuple[list[Any], int]:
-    """The standard basis of the product of spaces: for each, an array of shape (N, *shape); and N."""
+def _basis(avals: Sequence[Aval], last: bool) -> tuple[list[Any], int]:
+    """The standard basis of the product of spaces: for each, an array of shape (N, *shape), or with N as the last
+    axis; and N."""
     sizes = [a.size for a in avals]
     total = sum(sizes)
     out, start = [], 0
     for a, n in zip(avals, sizes, strict=True):
-        out.append(shape.reshape(_shifted_identity(total, n, start, a.dtype), shape=(total, *a.shape)))
+        block = (
+            _identity_rows(n, total, start, a.dtype) if last else _identity_columns(total, n, start, a.dtype)
+        )
+        out.append(shape.reshape(block, shape=(*a.shape, total) if last else (total, *a.shape)))
         start += n
     return out, total
 
 
-def _shifted_identity(rows: int, columns: int, start: int, dtype: np.dtype) -> Any:
+def _identity_columns(rows: int, columns: int, start: int, dtype: np.dtype) -> Any:
     """`np.eye(rows, columns, -start)`; a formula while tracing, since a program should not hold it."""
     if not is_tracing():
         return np.eye(rows, columns, -start, dtype)
@@ -120,44 +127,67 @@ def _shifted_identity(rows: int, columns: int, start: int, dtype: np.dtype) -> A
     return create.convert_element_type(compare.eq(i, arithmetic.add(j, start)), dtype=dtype)
 
 
+def _identity_rows(rows: int, columns: int, start: int, dtype: np.dtype) -> Any:
+    """`np.eye(rows, columns, start)`, likewise."""
+    if not is_tracing():
+        return np.eye(rows, columns, start, dtype)
+    i, j = (create.iota(shape=(rows, columns), dtype=np.int64, dimension=n) for n in (0, 1))
+    return create.convert_element_type(compare.eq(arithmetic.add(i, start), j), dtype=dtype)
+
+
 def _columns(tape: Any, ins: Inputs, out_avals: list[Aval]) -> list[list[Any]]:
-    """Jacobian blocks [output][input], of shape out + in, by pushing the basis of the inputs forward."""
+    """Jacobian blocks [output][input], of shape out + in, by pushing the basis of the inputs forward.
+
+    Directions are the last axis all the way, as they are in the result: it need not be transposed, and what does not
+    depend on the direction is the same number along a row. Where they are few, or what is computed is much longer
+    than they are many, they are the first: rows would be too short, and all directions at once fill no cache."""
     in_avals = [aval_of(x) for x in ins.leaves]
-    basis, total = _basis([a for a, nz in zip(in_avals, ins.nonzero, strict=True) if nz])
+    given = [a for a, nz in zip(in_avals, ins.nonzero, strict=True) if nz]
+    count = sum(a.size for a in given)
+    last = count >= _ROW and _widest(tape) <= _WIDTH * count
+    basis, total = _basis(given, last)
 
     def push(*tangents: Any) -> list[Any]:
-        given = iter(tangents)
-        ts = [next(given) if nz else Zero(a.tangent()) for a, nz in zip(in_avals, ins.nonzero, strict=True)]
+        left = iter(tangents)
+        ts = [next(left) if nz else Zero(a.tangent()) for a, nz in zip(in_avals, ins.nonzero, strict=True)]
         return push_forward(tape, ins, ts)
 
-    outs, dims = batch_flat(push, total, basis, [0] * len(basis))
-    fronts = [batch_to_front(o, d, total) for o, d in zip(outs, dims, strict=True)]
-    return [
-        [_to_back(part, aval, a) for part, a in zip(_split(o, in_avals, ins.nonzero), in_avals, strict=True)]
-        for o, aval in zip(fronts, out_avals, strict=True)
-    ]
+    outs, dims = batch_flat(push, total, basis, [a.ndim if last else 0 for a in given], last=last)
+    blocks = []
+    for o, d, out in zip(outs, dims, out_avals, strict=True):
+        axis = out.ndim if last else 0
+        parts = _split(helpers.to_batch_axis(o, d, axis, total), in_avals, ins.nonzero, axis)
+        blocks.append([_block(part, out, a, axis) for part, a in zip(parts, in_avals, strict=True)])
+    return blocks
 
 
-def _to_back(part: Any, out: Aval, a: Aval) -> Any:
-    """(n_in, *out) -> (*out, *in)."""
+def _widest(tape: Any) -> int:
+    """The elements of the largest array of a linear program; those of unknown size count as none."""
+    avals = [v.aval for e in tape.entries for v in e.outvars]
+    return max((a.size for a in avals if a.is_static), default=0)
+
+
+def _block(part: Any, out: Aval, a: Aval, axis: int) -> Any:
+    """The shape of `out` with n_in at `axis` -> (*out, *in)."""
     if part is None:
         return helpers.instantiate(Zero(Aval(out.shape + a.shape, a.tangent().dtype)))
-    moved = shape.transpose(part, permutation=(*range(1, out.ndim + 1), 0))
+    moved = helpers.move_batch_axis(part, axis, out.ndim)
     return shape.reshape(moved, shape=out.shape + a.shape)
 
 
-def _split(x: Any, avals: list[Aval], nonzero: list[bool]) -> list[Any]:
-    """`x` (N, *rest) cut into the rows that belong to each nonzero input; None for the others."""
+def _split(x: Any, avals: list[Aval], nonzero: list[bool], axis: int) -> list[Any]:
+    """`x` cut along an axis into the parts that belong to each nonzero input; None for the others."""
     out, start = [], 0
-    rest = aval_of(x).shape[1:]
+    sizes = aval_of(x).shape
     for a, nz in zip(avals, nonzero, strict=True):
         if not nz:
             out.append(None)
             continue
         stop = start + math.prod(a.shape)
-        strides = (1,) * (len(rest) + 1)
-        starts, limits = (start, *(0 for _ in rest)), (stop, *rest)
-        out.append(shape.slice(x, start_indices=starts, limit_indices=limits, strides=strides))
+        starts, limits = [0] * len(sizes), list(sizes)
+        starts[axis], limits[axis] = start, stop
+        strides = (1,) * len(sizes)
+        out.append(shape.slice(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=strides))
         start = stop
     return out
 
@@ -165,7 +195,7 @@ def _split(x: Any, avals: list[Aval], nonzero: list[bool]) -> list[Any]:
 def _rows(tape: Any, ins: Inputs, out_avals: list[Aval]) -> list[list[Any]]:
     """Jacobian blocks [output][input], of shape out + in, by pulling the basis of the outputs back."""
     tangents = [a.tangent() for a in out_avals]
-    basis, total = _basis(tangents)
+    basis, total = _basis(tangents, last=False)
 
     def pull(*cts: Any) -> list[Any]:
         return [helpers.instantiate(c) for c in input_cotangents(ins, tape, list(cts))]
@@ -175,7 +205,7 @@ def _rows(tape: Any, ins: Inputs, out_avals: list[Aval]) -> list[list[Any]]:
     in_avals = [aval_of(x) for x in ins.leaves]
     blocks: list[list[Any]] = [[] for _ in out_avals]
     for front, a in zip(fronts, in_avals, strict=True):
-        for n, part in enumerate(_split(front, tangents, [True] * len(tangents))):
+        for n, part in enumerate(_split(front, tangents, [True] * len(tangents), 0)):
             blocks[n].append(shape.reshape(part, shape=out_avals[n].shape + a.shape))
     return blocks
 

@@ -17,7 +17,7 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Unsupported
-from tracejit.lowering import cache, cpu, cuda, fuse, loopprint, pool, runtime, shell
+from tracejit.lowering import blas, cache, cpu, cuda, fuse, loopprint, pool, runtime, shell
 from tracejit.lowering import compile as machine
 from tracejit.lowering.arena import ARENA
 from tracejit.passes import pipeline
@@ -201,3 +201,8 @@ def disk_cache() -> cache.Cache | None:
 def disk_cache_maker() -> str:
     """How the names of entries begin that this version makes on this processor."""
     return machine.made_by()
+
+
+def blas_kernels() -> str:
+    """The processor whose kernels BLAS has chosen; '' if it does not tell."""
+    return blas.kernels()

@@ -24,8 +24,6 @@ from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, t
 # Constants up to this many elements are computed while tracing, so that Python may branch on
 # them and index with them; larger ones are computed by the compiled program.
 SMALL_CONSTANT = 4096
-# Kernels whose result is one repeated number if their operands are.
-_ALIKE = (Pointwise, Repeat, Permute)
 
 
 class StageTrace(Trace):
@@ -50,11 +48,8 @@ class StageTrace(Trace):
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.eager_constants and op is not constant_op and _is_small_constant(op, args, params):
             out = op.eval(*args, **params)
-            if (
-                type(out) is np.ndarray
-                and isinstance(op.kernel, _ALIKE)
-                and all(map(self._is_repeated, args))
-            ):
+            alike = np.size(out) == 1 or (_keeps_alike(op) and all(map(self._is_repeated, args)))
+            if alike and type(out) is np.ndarray:
                 self._computed.add(id(out))
                 self._repeated.append(out)
             return out
@@ -89,7 +84,7 @@ class StageTrace(Trace):
         if type(x) is not np.ndarray or not any(x.strides):
             return True
         # Python may have written into it since.
-        return id(x) in self._computed and x.tobytes() == x.flat[0].tobytes() * x.size
+        return id(x) in self._computed and x.size > 0 and x.tobytes() == x.flat[0].tobytes() * x.size
 
     def lift(self, x: Any) -> Var | Literal:
         """A constant as an atom: NumPy scalars as literals, arrays and outer tracers as constant inputs."""
@@ -161,6 +156,12 @@ def _is_small_constant(op: Op, args: tuple[Any, ...], params: dict[str, Any]) ->
         return False
     out = op.type(*(aval_of(a) for a in args), **params)
     return out.is_static and out.size <= SMALL_CONSTANT
+
+
+def _keeps_alike(op: Op) -> bool:
+    """Whether a result is one repeated number if all operands are."""
+    kernel = op.kernel
+    return isinstance(kernel, (Pointwise, Repeat, Permute)) or (isinstance(kernel, Pull) and kernel.alias)
 
 
 def _result_bounds(op: Op, atoms: Any, params: dict[str, Any], t: Aval) -> tuple[int, int] | None:

@@ -36,12 +36,14 @@ class BatchTracer(Value):
 
 
 class BatchTrace(Trace):
-    """Applies batch rules under the parent trace. `size` is an int (or a raw 0-d integer)."""
+    """Applies batch rules under the parent trace. `size` is an int (or a raw 0-d integer). With `last`, batch axes
+    are the last ones as far as rules leave them there, and where arrays are made of scalars."""
 
-    def __init__(self, parent: Trace, size: Any, axis_name: Any = None) -> None:
+    def __init__(self, parent: Trace, size: Any, axis_name: Any = None, last: bool = False) -> None:
         super().__init__(parent)
         self.size = size
         self.axis_name = axis_name
+        self.last = last
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         values, dims, some = [], [], False
@@ -64,6 +66,9 @@ class BatchTrace(Trace):
                 if "axis_name" in params:
                     params = {**params, "matched": named}
                 out, dim = op.batch(self.size, tuple(values), tuple(dims), **params)
+                if self.last and dim == 0 and _are_scalars(values, dims):
+                    dim = aval_of(out).ndim - 1
+                    out = helpers.move_batch_axis(out, 0, dim)
             finally:
                 _processing.axis_name = outer
         if op.multi:
@@ -72,6 +77,11 @@ class BatchTrace(Trace):
 
     def tracer(self, value: Any, dim: int | None) -> Any:
         return value if dim is None else BatchTracer(self, value, dim)
+
+
+def _are_scalars(values: Sequence[Any], dims: Sequence[int | None]) -> bool:
+    """Whether each batched operand is one number for each example."""
+    return all(d is None or aval_of(x).ndim == 1 for x, d in zip(values, dims, strict=True))
 
 
 def _uses(params: dict[str, Any], name: Any) -> bool:
@@ -99,9 +109,11 @@ def batch_flat(
     args: Sequence[Any],
     dims: Sequence[int | None],
     axis_name: Any = None,
+    last: bool = False,
 ) -> tuple[list[Any], list[int | None]]:
-    """Outputs of `fn(*raw) -> list of raw` mapped over `dims` of `args`, and their batch dims."""
-    trace = BatchTrace(current_trace(), size, axis_name)
+    """Outputs of `fn(*raw) -> list of raw` mapped over `dims` of `args`, and their batch dims, `last` if that costs
+    nothing."""
+    trace = BatchTrace(current_trace(), size, axis_name, last)
     ins = [trace.tracer(x, d) for x, d in zip(args, dims, strict=True)]
     with new_trace(trace):
         outs = fn(*ins)

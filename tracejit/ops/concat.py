@@ -15,7 +15,7 @@ from tracejit.ir.kernel import Segment, Update
 from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_BOUNDS, NO_EFFECTS, NO_INPLACE, Op
 from tracejit.ir.values import is_linear
 from tracejit.ops.dims import check_axes, dims_of
-from tracejit.ops.helpers import to_batch_axis
+from tracejit.ops.helpers import batch_is_last, to_batch_axis
 from tracejit.ops.values import common_dtype, dtype_of, lift, ndim_of
 from tracejit.tracing import bind
 
@@ -62,8 +62,9 @@ def _concatenate_transpose(ct: Any, *xs: Any, dimension: int) -> list[Any]:
 
 
 def _concatenate_batch(size: int, args: Any, dims: Any, *, dimension: int) -> tuple[Any, int]:
-    xs = [to_batch_axis(x, d, 0, size) for x, d in zip(args, dims, strict=True)]
-    return bind(concatenate_op, *xs, dimension=dimension + 1), 0
+    at = ndim_of(args[0]) - (dims[0] is not None) if batch_is_last(args, dims) else 0
+    xs = [to_batch_axis(x, d, at, size) for x, d in zip(args, dims, strict=True)]
+    return bind(concatenate_op, *xs, dimension=dimension + (at == 0)), at
 
 
 def _shifted(source: int, axis: int, offset: int) -> Segment:
@@ -178,6 +179,8 @@ def _pad_transpose(ct: Any, x: Any, fill: Any, *, padding_config: Config) -> lis
 
 def _pad_batch(size: int, args: Any, dims: Any, *, padding_config: Config) -> tuple[Any, int]:
     x, fill = args
+    if dims[1] is None and batch_is_last(args, dims):
+        return bind(pad_op, x, fill, padding_config=(*padding_config, (0, 0, 0))), dims[0]
     config = ((0, 0, 0), *padding_config)
     x = to_batch_axis(x, dims[0], 0, size)
     if dims[1] is None:

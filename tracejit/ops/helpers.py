@@ -7,7 +7,7 @@ call time, so that every file may use every other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,13 @@ def to_batch_axis(x: Any, dim: int | None, dst: int, size: Any) -> Any:
     return broadcast_batch(x, dst, size) if dim is None else move_batch_axis(x, dim, dst)
 
 
+def batch_is_last(args: Sequence[Any], dims: Sequence[int | None]) -> bool:
+    """Whether the batched operands (one at least) have their batch axis as the last one, beside others. Rules leave
+    it there: `jacfwd` has its directions there, and each move is a transposition."""
+    ends = [0 < d == ndim_of(x) - 1 for x, d in zip(args, dims, strict=True) if d is not None]
+    return bool(ends) and all(ends)
+
+
 def shift_axes(axes: Iterable[int], dim: int) -> tuple[int, ...]:
     """Axes of the unbatched value as axes of the value with a batch axis at `dim`."""
     return tuple(a + (a >= dim) for a in axes)
@@ -148,7 +155,7 @@ def align_pointwise(size: Any, args: Any, dims: Any) -> tuple[list[Any], int]:
     ranks = [ndim_of(x) - (d is not None) for x, d in zip(args, dims, strict=True)]
     rank = max(ranks)
     full = {d for d, r in zip(dims, ranks, strict=True) if r == rank and d is not None}
-    dim = full.pop() if len(full) == 1 else 0
+    dim = full.pop() if len(full) == 1 else rank if rank in full else 0
     n = ranks.index(rank)
     shape = [s for i, s in enumerate(shape_of(args[n])) if i != dims[n]]
     shape.insert(dim, size)

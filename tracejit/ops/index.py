@@ -23,7 +23,7 @@ from tracejit.ir.primitive import (
 from tracejit.ir.values import AddInto, Overwrite, Value, is_linear
 from tracejit.ops import arithmetic, create, gather, scalar, scatter
 from tracejit.ops.dims import dims_of, dynamic_shape, split_dynamic
-from tracejit.ops.helpers import to_batch_axis
+from tracejit.ops.helpers import batch_is_last, to_batch_axis
 from tracejit.ops.index_batch import Examples
 from tracejit.ops.index_check import check_index
 from tracejit.ops.moves import (
@@ -119,10 +119,13 @@ def _slice_batch(size: int, args: Any, dims: Any, *, sizes: Any, bounds: Any) ->
         raise DynamicExtentError(
             op="dynamic_slice", problem="the size differs between the examples of a vmap"
         )
+    zero = np.int64(0)
+    if all(d is None for d in dims[1:]) and batch_is_last(args, dims):
+        out = bind(dynamic_slice_op, x, *starts, zero, *dyn, sizes=(*sizes, size), bounds=bounds)
+        return out, n
     if dims[0] is not None:
         x = to_batch_axis(x, dims[0], 0, size)
     if all(d is None for d in dims[1:]):
-        zero = np.int64(0)
         return bind(dynamic_slice_op, x, zero, *starts, *dyn, sizes=(size, *sizes), bounds=bounds), 0
     return _slice_examples(size, x, starts, dims, _full_sizes(sizes, dyn, bounds)), 0
 
@@ -220,8 +223,13 @@ def _dynamic_updater(name: str, doc: str, add: bool) -> Op:
         return [ct_x, ct_u, *(None for _ in starts)]
 
     def batch(size: int, args: Any, dims: Any) -> tuple[Any, int]:
+        fixed = all(d is None for d in dims[2:])
+        if fixed and batch_is_last(args[:2], dims[:2]):
+            at = len(args) - 2
+            x, u = (to_batch_axis(a, d, at, size) for a, d in zip(args[:2], dims, strict=False))
+            return bind(op, x, u, *args[2:], np.int64(0)), at
         x, u = (to_batch_axis(a, d, 0, size) for a, d in zip(args[:2], dims, strict=False))
-        if all(d is None for d in dims[2:]):
+        if fixed:
             return bind(op, x, u, np.int64(0), *args[2:]), 0
         shape = dims_of(x)[1:]
         examples = Examples.of(shape, dims_of(u)[1:])

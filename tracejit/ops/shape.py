@@ -14,7 +14,7 @@ from tracejit.ir.kernel import Permute, Pull
 from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_EFFECTS, NO_INPLACE, Op, Rule
 from tracejit.ops.broadcast import broadcast_in_dim, broadcast_to
 from tracejit.ops.dims import broadcast_shapes, check_axes, dims_of, normalize_axis
-from tracejit.ops.helpers import move_batch_axis, shift_axes, view
+from tracejit.ops.helpers import batch_is_last, move_batch_axis, shift_axes, view
 from tracejit.ops.identities import same_bounds
 from tracejit.ops.moves import no_permutation, permute_twice, relabel_twice, reverse_twice, same_type
 from tracejit.ops.slices import slice
@@ -64,6 +64,8 @@ def _reshape_transpose(ct: Any, x: Any, *, shape: tuple[int, ...]) -> list[Any]:
 
 
 def _reshape_batch(size: int, args: Any, dims: Any, *, shape: tuple[int, ...]) -> tuple[Any, int]:
+    if batch_is_last(args, dims):
+        return reshape(args[0], shape=(*shape, size)), len(shape)
     return reshape(move_batch_axis(args[0], dims[0], 0), shape=(size, *shape)), 0
 
 
@@ -136,6 +138,8 @@ def inverse(permutation: Sequence[int]) -> tuple[int, ...]:
 
 def _transpose_batch(size: int, args: Any, dims: Any, *, permutation: tuple[int, ...]) -> tuple[Any, int]:
     (d,) = dims
+    if batch_is_last(args, dims):
+        return transpose(args[0], permutation=(*permutation, d)), d
     return transpose(args[0], permutation=(d, *shift_axes(permutation, d))), 0
 
 
@@ -224,8 +228,11 @@ def _expand_type(x: Aval, *, dimensions: tuple[int, ...]) -> Aval:
 
 
 def _expand_batch(size: int, args: Any, dims: Any, *, dimensions: tuple[int, ...]) -> tuple[Any, int]:
-    x = move_batch_axis(args[0], dims[0], 0)
-    return expand_dims(x, tuple(d + 1 for d in dimensions)), 0
+    (d,) = dims
+    if batch_is_last(args, dims):
+        return expand_dims(args[0], dimensions), d + len(dimensions)
+    x = move_batch_axis(args[0], d, 0)
+    return expand_dims(x, tuple(n + 1 for n in dimensions)), 0
 
 
 def _expand_pull(k: Any, idx: Any, operands: Any, out: Any, *, dimensions: tuple[int, ...]) -> Any:

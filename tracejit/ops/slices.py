@@ -16,7 +16,7 @@ from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_BOUNDS, NO_EFFECTS, NO_ID
 from tracejit.ir.values import AddInto, Overwrite, is_linear
 from tracejit.ops import scalar
 from tracejit.ops.dims import dims_of
-from tracejit.ops.helpers import to_batch_axis, view
+from tracejit.ops.helpers import batch_is_last, to_batch_axis, view
 from tracejit.ops.identities import unchanged
 from tracejit.ops.moves import read_what_was_written, write_back, write_everything, write_twice
 from tracejit.tracing import bind
@@ -160,8 +160,9 @@ def _slice_updater(name: str, doc: str, add: bool) -> Op:
         return [Overwrite(op, (ops.broadcast.zeros(aval_of(u)),), params, adds=slice_add_op), ct_u]
 
     def batch(size: int, args: Any, dims: Any, **params: Any) -> tuple[Any, int]:
-        x, u = (to_batch_axis(a, d, 0, size) for a, d in zip(args, dims, strict=True))
-        return bind(op, x, u, **_shift(0, **params)), 0
+        at = len(params["start_indices"]) if batch_is_last(args, dims) else 0
+        x, u = (to_batch_axis(a, d, at, size) for a, d in zip(args, dims, strict=True))
+        return bind(op, x, u, **_shift(at, **params)), at
 
     def segments(params: Any, avals: Any, out: Any) -> list[Segment]:
         def place(k: Any, idx: Any, operands: Any, out: Any) -> Any:
