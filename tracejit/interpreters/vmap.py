@@ -66,9 +66,8 @@ class BatchTrace(Trace):
                 if "axis_name" in params:
                     params = {**params, "matched": named}
                 out, dim = op.batch(self.size, tuple(values), tuple(dims), **params)
-                if self.last and dim == 0 and _are_scalars(values, dims):
-                    dim = aval_of(out).ndim - 1
-                    out = helpers.move_batch_axis(out, 0, dim)
+                if self.last and not op.multi and _are_scalars(values, dims):
+                    out, dim = _to_last(out, dim)
             finally:
                 _processing.axis_name = outer
         if op.multi:
@@ -82,6 +81,12 @@ class BatchTrace(Trace):
 def _are_scalars(values: Sequence[Any], dims: Sequence[int | None]) -> bool:
     """Whether each batched operand is one number for each example."""
     return all(d is None or aval_of(x).ndim == 1 for x, d in zip(values, dims, strict=True))
+
+
+def _to_last(x: Any, dim: Any) -> tuple[Any, Any]:
+    """`x` with its batch axis, if it has one, as the last one; and where it is."""
+    end = dim if dim is None else aval_of(x).ndim - 1
+    return x if dim is None else helpers.move_batch_axis(x, dim, end), end
 
 
 def _uses(params: dict[str, Any], name: Any) -> bool:
