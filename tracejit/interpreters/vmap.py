@@ -85,8 +85,10 @@ def _are_scalars(values: Sequence[Any], dims: Sequence[int | None]) -> bool:
 
 def _to_last(x: Any, dim: Any) -> tuple[Any, Any]:
     """`x` with its batch axis, if it has one, as the last one; and where it is."""
-    end = dim if dim is None else aval_of(x).ndim - 1
-    return x if dim is None else helpers.move_batch_axis(x, dim, end), end
+    if dim is None:
+        return x, None
+    end = aval_of(x).ndim - 1
+    return helpers.move_batch_axis(x, dim, end), end
 
 
 def _uses(params: dict[str, Any], name: Any) -> bool:
