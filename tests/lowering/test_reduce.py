@@ -93,3 +93,40 @@ def test_rows_are_taken_in_together_where_they_are_in_memory() -> None:
 
     assert reads(lambda x: x.sum(axis=0)) == 9  # and the rows that are left over
     assert reads(lambda x: np.tanh(x).sum(axis=0)) == 1  # it would be eight tanh
+
+
+def reversed_columns(b: Any, c: Any) -> Any:
+    p = b / 3 / c
+    return p[:, ::-1] - b, p * b.sum(1)[:, None]
+
+
+def reversed_rows(b: Any, c: Any) -> Any:
+    p = b / 3 / c
+    return p * b.sum(1)[:, None], p[::-1] + 1
+
+
+def turned(b: Any, c: Any) -> Any:
+    p = b / 3.3 / b[0, 0]
+    return p.T * c, p * c.sum(1)[:, None] * c
+
+
+@pytest.mark.parametrize("f", [reversed_columns, reversed_rows, turned])
+@pytest.mark.parametrize("n", [1, 2, 8, 65])
+def test_values_of_a_row_that_are_read_elsewhere_too(f: Any, n: int) -> None:
+    """What one row keeps for its next phase is not what a transposed or reversed reader needs."""
+    rng = np.random.default_rng(0)
+    b, c = rng.uniform(1, 2, (n, n)), rng.uniform(1, 2, (n, n))
+    for got, want in zip(tj.jit(f)(b, c), f(b, c), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", [3, 16, 20])
+def test_second_derivatives_of_softmax(n: int) -> None:
+    x = np.random.default_rng(1).normal(size=n)
+    got = tj.jit(tj.jacfwd(tj.jacfwd(lambda x: np.exp(x) / np.exp(x).sum())))(x)
+    p, one = np.exp(x) / np.exp(x).sum(), np.eye(n)
+    first = np.diag(p) - np.outer(p, p)
+    want = (
+        one[:, :, None] * first[:, None] - first[:, None] * p[None, :, None] - p[:, None, None] * first[None]
+    )
+    np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-14)

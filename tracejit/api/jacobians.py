@@ -33,7 +33,9 @@ from tracejit.ops import arithmetic, compare, create, helpers, shape
 from tracejit.tracing import is_tracing, to_raw
 
 _ROW = 16  # directions from which they may be the last axis
-_WIDTH = 8  # elements of an array for each direction, at most: of more, these are the longer rows
+_WIDTH = (
+    8  # and that many times as many elements the largest array may have that is computed for each of them
+)
 
 
 def jacfwd(
@@ -128,7 +130,7 @@ def _identity_columns(rows: int, columns: int, start: int, dtype: np.dtype) -> A
 
 
 def _identity_rows(rows: int, columns: int, start: int, dtype: np.dtype) -> Any:
-    """`np.eye(rows, columns, start)`, likewise."""
+    """`np.eye(rows, columns, start)`; a formula while tracing."""
     if not is_tracing():
         return np.eye(rows, columns, start, dtype)
     i, j = (create.iota(shape=(rows, columns), dtype=np.int64, dimension=n) for n in (0, 1))
@@ -139,8 +141,8 @@ def _columns(tape: Any, ins: Inputs, out_avals: list[Aval]) -> list[list[Any]]:
     """Jacobian blocks [output][input], of shape out + in, by pushing the basis of the inputs forward.
 
     Directions are the last axis all the way, as they are in the result: it need not be transposed, and what does not
-    depend on the direction is the same number along a row. Where they are few, or what is computed is much longer
-    than they are many, they are the first: rows would be too short, and all directions at once fill no cache."""
+    depend on the direction is the same number along a row. Where there are few of them they are the first, since rows
+    would be too short; and where the arrays for one direction are large, which then are the longer rows."""
     in_avals = [aval_of(x) for x in ins.leaves]
     given = [a for a, nz in zip(in_avals, ins.nonzero, strict=True) if nz]
     count = sum(a.size for a in given)

@@ -118,8 +118,8 @@ def batch_flat(
     axis_name: Any = None,
     last: bool = False,
 ) -> tuple[list[Any], list[int | None]]:
-    """Outputs of `fn(*raw) -> list of raw` mapped over `dims` of `args`, and their batch dims, `last` if that costs
-    nothing."""
+    """Outputs of `fn(*raw) -> list of raw` mapped over `dims` of `args`, and their batch dims. With `last` see
+    `BatchTrace`."""
     trace = BatchTrace(current_trace(), size, axis_name, last)
     ins = [trace.tracer(x, d) for x, d in zip(args, dims, strict=True)]
     with new_trace(trace):

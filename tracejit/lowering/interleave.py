@@ -35,9 +35,8 @@ def vectors_at_once(node: For, module: Module) -> int:
     if trips(node) < _TRIPS or any(blocks_of(s) for s in body):
         return 0
     size, cycles = measured(body, module)
-    if size > _TWO or cycles < max(
-        _LONG, size / 2
-    ):  # of many instructions beside a chain the ports are the limit
+    # With many instructions beside the chain, ports are the limit.
+    if size > _TWO or cycles < _LONG or 2 * cycles < size:
         return 0
     return 4 if size <= _FOUR and cycles >= _VERY_LONG and module.vector_bits >= _REGISTERS else 2
 

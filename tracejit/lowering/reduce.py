@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Eqn, Var
-from tracejit.ir.kernel import Reduce
+from tracejit.ir.kernel import Pointwise, Reduce
 from tracejit.lowering.access import ZERO, Flat, Index, Scalar, Stored, c_strides
 from tracejit.lowering.accumulate import Accumulator, Search, accumulator
 from tracejit.lowering.context import loops
@@ -37,8 +37,8 @@ def _is_reduce(eqn: Eqn) -> bool:
 class Phases:
     """In which pass over the row each equation of a group is computed.
 
-    A value is computed in every pass that reads it; `kept` are the inlined values that are
-    expensive and read in several, which are stored per row.
+    A value is computed in every pass that reads it; `kept` are the inlined values that are expensive and read in
+    several, and nowhere but at the element where the loops are (not transposed, say): these are stored per row.
     """
 
     def __init__(self, body: Body, group: Group) -> None:
@@ -52,6 +52,7 @@ class Phases:
             self.first[e] = max((self._after(a) for a in e.invars), default=0)
         self.passes: dict[Eqn, set[int]] = {e: set() for e in self.eqns}
         self.kept: list[Eqn] = []
+        self.elsewhere: set[Any] = set()  # atoms that are read at other elements too
         for e in reversed(self.eqns):
             self._collect(e)
 
@@ -67,14 +68,27 @@ class Phases:
             passes.clear()
             passes.add(self.first[eqn])
         elif len(passes) > 1 and self.body.plan.cost[eqn] >= _EXPENSIVE and shape == self.group.domain:
-            if all(type(d) is int for d in shape[self.group.rows :]):
+            here = self.elsewhere.isdisjoint(eqn.outvars)
+            if here and all(type(d) is int for d in shape[self.group.rows :]):
                 self.kept.append(eqn)
                 passes.clear()
                 passes.add(self.first[eqn])
+        if not self._reads_here(eqn):
+            self.elsewhere.update(a for a in eqn.invars if type(a) is Var)
         for a in eqn.invars:
             producer = self.producer.get(a) if type(a) is Var else None
             if producer is not None:
                 self.passes[producer] |= passes
+
+    def _reads_here(self, eqn: Eqn) -> bool:
+        """Whether an equation is computed, and reads operands of the full shape, only at the element where the loops
+        are."""
+        if eqn not in self.members and not self.elsewhere.isdisjoint(eqn.outvars):
+            return False
+        if _is_reduce(eqn) and eqn in self.members:
+            shape = eqn.invars[0].aval.shape
+            return loop_order(shape, tuple(eqn.params["axes"])) == tuple(range(len(shape)))
+        return isinstance(eqn.op.kernel, Pointwise) and eqn.outvars[0].aval.shape == self.group.domain
 
     def late_reads(self, var: Var) -> int:
         """The last pass in which the group reads `var` from memory."""

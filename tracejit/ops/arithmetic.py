@@ -79,10 +79,10 @@ mul = pointwise(
 
 
 def _by_divisor(t: Any, ans: Any, x: Any, y: Any) -> Any:
-    """-(x / y) t / y, whose transpose shares the division by y with the numerator's; of 1 / y it is -ans^2 t."""
-    if not isinstance(x, Value) and np.ndim(x) == 0 and x == 1:
-        return neg(scale(square(ans), t))
-    return unscale(neg(scale(ans, t)), y)
+    """-(x / y) t / y; of 1 / y it is -ans^2 t, without another division. The coefficient comes first: divided by y
+    first, a cotangent could underflow to the zero that hides a NaN."""
+    one = not isinstance(x, Value) and np.ndim(x) == 0 and x == 1
+    return neg(scale(square(ans) if one else unscale(ans, y), t))
 
 
 div = pointwise(

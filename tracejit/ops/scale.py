@@ -81,8 +81,9 @@ def _by_a_number(eqn: Any) -> Any:
 
 
 def _over_a_number(eqn: Any) -> Any:
-    """Over such a number it is a quotient."""
-    return ("op", ops.arithmetic.div.op, eqn.invars, {}) if _is_usual(eqn.invars[1]) else None
+    """Over such a number it is a quotient. Not of complex numbers, where 0 / d may be NaN for tiny d."""
+    usual = _is_usual(eqn.invars[1]) and eqn.invars[1].aval.dtype.kind == "f"
+    return ("op", ops.arithmetic.div.op, eqn.invars, {}) if usual else None
 
 
 scale = pointwise(
