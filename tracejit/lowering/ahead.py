@@ -6,9 +6,9 @@ they run ahead on their own: on some server processors such loops over arrays in
 of each line (exp of 32 MB in f64 took 2.2 ns an element on an Intel Granite Rapids, and 0.7 with these prefetches).
 Loops that compute little are bound by the bandwidth, and by how many lines can be under way: nothing is added to them.
 
-LLVM's vectoriser has no such pass for x86, so what is changed is its result: every load of a vector in a
-vectorised loop that does not start within a line is followed by the prefetch of what lies DISTANCE bytes further. A prefetch reads nothing that the
-program could see, and one of an address that does not exist does nothing.
+LLVM's vectoriser has no such pass for x86, so what is changed is its result: every load of a vector in a vectorised
+loop that does not start within a line is followed by the prefetch of what lies DISTANCE bytes further. A prefetch
+reads nothing that the program could see, and one of an address that does not exist does nothing.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from typing import Any
 from tracejit.lowering import pool
 from tracejit.lowering.compile import compile_llvm
 
-#: Bytes from which a result is made so. Smaller ones NumPy and the C library keep themselves. The latter gives memory at
-#: the end of its heap back to the system if it is more than 128 KB, and gets it again as pages that have to be cleared:
-#: a call with three results of 320 KB took 126 microseconds, and takes 24.
+#: Bytes from which a result is made so. Smaller ones NumPy and the C library keep themselves. The latter gives memory
+#: at the end of its heap back to the system if it is more than 128 KB, and gets it again as pages that have to be
+#: cleared: a call with three results of 320 KB took 126 microseconds, and takes 24.
 LEAST = pool.LEAST
 
 _TEXT = """
