@@ -130,3 +130,44 @@ def test_second_derivatives_of_softmax(n: int) -> None:
         one[:, :, None] * first[:, None] - first[:, None] * p[None, :, None] - p[:, None, None] * first[None]
     )
     np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-14)
+
+
+READS = ["{}", "{}[::-1]", "{}[:, ::-1]", "{}.T", "np.roll({}, 1, 0)", "{}[:1]", "{}[:, 2:3]"]
+ROWS = [
+    "{}.sum(1)[:, None]",
+    "{}.max(1, keepdims=True)",
+    "{}.sum(0)",
+    "({}[::-1] + 1).min(1)[:, None]",
+    "{}.mean()",
+]
+COSTLY = ["np.exp({})", "{} / 3.3 / (1.5 + {})", "np.tanh({}) / 1.7", "1 / (1 + np.exp(-{}))"]
+
+
+def random_source(seed: int) -> str:
+    """A program of matrices: costly values, read where they are and elsewhere, beside reductions of rows."""
+    rng = np.random.default_rng(seed)
+    names, lines = ["b", "c"], []
+
+    def pick(templates: list[str]) -> str:
+        template, name = templates[rng.integers(len(templates))], names[rng.integers(len(names))]
+        return template.replace("{}", name)
+
+    for n in range(rng.integers(3, 7)):
+        first = pick(COSTLY)
+        lines.append(f"    v{n} = ({first}) * {pick(READS)} + {pick([*READS, *ROWS])}")
+        names.append(f"v{n}")
+    outs = ", ".join(f"{pick(READS)} * {pick([*READS, *ROWS])} + b" for _ in range(3))
+    return "\n".join(["def program(b, c):", *lines, f"    return {outs}"])
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_random_reads_beside_reductions(first: int) -> None:
+    rng = np.random.default_rng(first)
+    b, c = rng.uniform(0.5, 1, (9, 9)), rng.uniform(0.5, 1, (9, 9))
+    for seed in range(first, first + 20):
+        scope: dict[str, Any] = {"np": np}
+        exec(source := random_source(seed), scope)
+        with np.errstate(all="ignore"):
+            wants = scope["program"](b, c)
+        for got, want in zip(tj.jit(scope["program"])(b, c), wants, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-10, err_msg=source)
