@@ -374,12 +374,8 @@ def compiled_ops(f: Any, *args: Any) -> list[str]:
     return [e.op.name for e in tj.jit(f).lower(*args).compile().jaxpr.eqns]
 
 
-def test_derivatives_of_quotients_that_divide_no_more() -> None:
-    """That of 1 / y is made of the result."""
-    y = np.array([7.0, 0.3])
-    one = compiled_ops(tj.grad(lambda y: (1 / y).sum()), y)
-    assert "unscale" not in one and one.count("div") + one.count("reciprocal") == 1
-    known = compiled_ops(tj.grad(lambda y: (y / 7.0).sum()), y)
+def test_quotients_of_known_numbers_are_quotients() -> None:
+    known = compiled_ops(tj.grad(lambda y: (y / 7.0).sum()), np.array([7.0, 0.3]))
     assert "unscale" not in known
 
 

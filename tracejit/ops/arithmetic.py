@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit.ir.avals import aval_of
 from tracejit.ir.primitive import BILINEAR, LINEAR, ZERO_TANGENT
-from tracejit.ir.values import Value, Zero, is_zero
+from tracejit.ir.values import Zero, is_zero
 from tracejit.ops import identities as ids
 from tracejit.ops import scalar, scalar_complex, scalar_order
 from tracejit.ops.compare import eq, gt, isnan, lt, or_, select
@@ -77,21 +77,16 @@ mul = pointwise(
     inplace=True,
 )
 
-
-def _by_divisor(t: Any, ans: Any, x: Any, y: Any) -> Any:
-    """-(x / y) t / y; of 1 / y it is -ans^2 t, without another division. The coefficient comes first: divided by y
-    first, a cotangent could underflow to the zero that hides a NaN."""
-    one = not isinstance(x, Value) and np.ndim(x) == 0 and x == 1
-    return neg(scale(square(ans) if one else unscale(ans, y), t))
-
-
 div = pointwise(
     "div",
     "x / y of floats or complex numbers",
     np.divide,
     kinds="fc",
     kernel=scalar.div,
-    derivatives=(lambda t, ans, x, y: unscale(t, y), _by_divisor),
+    derivatives=(
+        lambda t, ans, x, y: unscale(t, y),
+        lambda t, ans, x, y: neg(scale(unscale(ans, y), t)),
+    ),
     transpose=linear_in(0, lambda ct, x, y: unscale(ct, y)),
     simplify=(ids.neutral(1, 1, "f"), ids.by_power_of_two(lambda: mul.op)),
     series=quotient_series,
