@@ -33,9 +33,7 @@ from tracejit.ops import arithmetic, compare, create, helpers, shape
 from tracejit.tracing import is_tracing, to_raw
 
 _ROW = 16  # directions from which they may be the last axis
-_WIDTH = (
-    8  # and that many times as many elements the largest array may have that is computed for each of them
-)
+_WIDTH = 8  # times as many elements the largest array may have then that is computed for each of them
 
 
 def jacfwd(
