@@ -111,28 +111,19 @@ def _basis(avals: Sequence[Aval], last: bool) -> tuple[list[Any], int]:
     total = sum(sizes)
     out, start = [], 0
     for a, n in zip(avals, sizes, strict=True):
-        block = (
-            _identity_rows(n, total, start, a.dtype) if last else _identity_columns(total, n, start, a.dtype)
-        )
+        rows, columns, shift = (n, total, start) if last else (total, n, -start)
+        block = _shifted_identity(rows, columns, shift, a.dtype)
         out.append(shape.reshape(block, shape=(*a.shape, total) if last else (total, *a.shape)))
         start += n
     return out, total
 
 
-def _identity_columns(rows: int, columns: int, start: int, dtype: np.dtype) -> Any:
-    """`np.eye(rows, columns, -start)`; a formula while tracing, since a program should not hold it."""
+def _shifted_identity(rows: int, columns: int, shift: int, dtype: np.dtype) -> Any:
+    """`np.eye(rows, columns, shift)`; a formula while tracing, since a program should not hold it."""
     if not is_tracing():
-        return np.eye(rows, columns, -start, dtype)
+        return np.eye(rows, columns, shift, dtype)
     i, j = (create.iota(shape=(rows, columns), dtype=np.int64, dimension=n) for n in (0, 1))
-    return create.convert_element_type(compare.eq(i, arithmetic.add(j, start)), dtype=dtype)
-
-
-def _identity_rows(rows: int, columns: int, start: int, dtype: np.dtype) -> Any:
-    """`np.eye(rows, columns, start)`; a formula while tracing."""
-    if not is_tracing():
-        return np.eye(rows, columns, start, dtype)
-    i, j = (create.iota(shape=(rows, columns), dtype=np.int64, dimension=n) for n in (0, 1))
-    return create.convert_element_type(compare.eq(arithmetic.add(i, start), j), dtype=dtype)
+    return create.convert_element_type(compare.eq(arithmetic.add(i, shift), j), dtype=dtype)
 
 
 def _columns(tape: Any, ins: Inputs, out_avals: list[Aval]) -> list[list[Any]]:

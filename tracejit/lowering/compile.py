@@ -156,11 +156,12 @@ def _run_passes(text: str, slp: bool) -> Any:
         after.add_global_dead_code_eliminate_pass()
         _run(after, module, builder)
     changes = [streams.mark] * streams.is_streamed(text) + [ahead.mark] * (ahead.FLAG in text)
-    return (
-        _parse(functools.reduce(lambda text, change: change(text), changes, str(module)))
-        if changes
-        else module
-    )
+    if not changes:
+        return module
+    changed = str(module)
+    for change in changes:
+        changed = change(changed)
+    return _parse(changed)
 
 
 def _run(passes: Any, module: Any, builder: Any) -> None:
