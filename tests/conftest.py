@@ -12,6 +12,9 @@ for _name in [n for n in os.environ if n.startswith("TRACEJIT_")]:
     del os.environ[_name]
 os.environ["TRACEJIT_CACHE"] = "off"  # of child processes too: no test reads or writes the user's folder
 
+# What jit can't do is an error in the tests, unless they ask for Python to take over.
+os.environ["TRACEJIT_FALLBACK"] = "0"
+
 from tracejit.config import config  # noqa: E402  (after the environment is clean)
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -20,6 +20,7 @@ override the same setting, the one that ends last restores what it found; set it
     debug_infs            TRACEJIT_DEBUG_INFS         raise at the operation that gives an infinity
     log_compiles          TRACEJIT_LOG_COMPILES       log each compilation, and why functions are traced again
     check_tracer_leaks    TRACEJIT_CHECK_TRACER_LEAKS raise where a traced value outlives its trace
+    fallback              TRACEJIT_FALLBACK           let Python run what jit can't compile, with a warning; else raise
     unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """
 
@@ -37,8 +38,8 @@ from tracejit.records import record
 _MAX_THREADS = 1024
 
 
-def _flag(name: str) -> bool:
-    return os.environ.get(name, "0").lower() not in ("", "0", "false", "off")
+def _flag(name: str, default: str = "0") -> bool:
+    return os.environ.get(name, default).lower() not in ("", "0", "false", "off")
 
 
 def _folder(value: Any) -> str:
@@ -82,6 +83,7 @@ class Config:
     debug_infs: bool = False
     log_compiles: bool = False
     check_tracer_leaks: bool = False
+    fallback: bool = True
     unroll: int = 4
 
     # What is asked at every call and every eager operation, kept by __setattr__: whether NaNs or infinities
@@ -179,5 +181,6 @@ config = Config(
     debug_infs=_flag("TRACEJIT_DEBUG_INFS"),
     log_compiles=_flag("TRACEJIT_LOG_COMPILES"),
     check_tracer_leaks=_flag("TRACEJIT_CHECK_TRACER_LEAKS"),
+    fallback=_flag("TRACEJIT_FALLBACK", "1"),
     unroll=_number("TRACEJIT_UNROLL", 4),
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tracejit.api.aot import Lowering
 from tracejit.api.common import name_of
+from tracejit.api.fallback import Refusal
 from tracejit.api.jitted import Jitted, jit
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.records import record
@@ -19,7 +21,8 @@ class Report:
     again, the last times. `captured`: arrays read at every call. `snapshots`: what can't be followed and stays
     as it was when the function was traced. `written`: arguments and captured arrays that the function updates.
     `callbacks`: operations that run in Python. `loops_and_branches`: what was done with each that the
-    function's source has, and why.
+    function's source has, and why. `fallback`: why Python runs the function; then there is no program, and the
+    other fields are empty.
     """
 
     name: str
@@ -34,8 +37,11 @@ class Report:
     compile_seconds: float
     retraces: list[str]
     loops_and_branches: list[str]
+    fallback: str | None = None
 
     def __str__(self) -> str:
+        if self.fallback is not None:
+            return f"{self.name}: run by Python, not compiled\n  {self.fallback}"
         lines = [
             f"{self.name}: {self.equations} equations, {self.equations_after_passes} after the passes, "
             f"{self.loops} native loops, compiled in {self.compile_seconds * 1e3:.1f} ms"
@@ -55,11 +61,16 @@ class Report:
 
 
 def explain(f: Callable[..., Any]) -> Callable[..., Report]:
-    """`explain(f)(*args)`: a `Report` on what `jit(f)` does for these arguments. Nothing is run."""
+    """`explain(f)(*args)`: a `Report` on what `jit(f)` does for these arguments. Nothing is run.
+
+    Where jit falls back to Python, the report has the reason; with `fallback=False` that is raised."""
     jitted = f if isinstance(f, Jitted) else jit(f)
 
     def report(*args: Any, **kwargs: Any) -> Report:
-        lowering = jitted.lower(*args, **kwargs)
+        prepared = jitted.prepare(args, kwargs)
+        if isinstance(prepared, Refusal):
+            return _by_python(jitted, prepared)
+        lowering = Lowering(jitted, prepared[0], prepared[1])
         compiled = lowering.compile()
         program = lowering.program
         return Report(
@@ -83,6 +94,13 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
         )
 
     return report
+
+
+def _by_python(jitted: Jitted, refusal: Refusal) -> Report:
+    """The report on a function that falls back."""
+    empty: list[list[str]] = [[] for _ in range(5)]
+    retraces = list(jitted.retraces)
+    return Report(name_of(jitted.fun), 0, 0, 0, *empty, 0.0, retraces, [], fallback=str(refusal))
 
 
 def _sorted(decisions: dict[tuple[str, str], str]) -> list[tuple[tuple[str, str], str]]:

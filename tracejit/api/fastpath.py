@@ -52,17 +52,23 @@ from tracejit.tracing import ROOTS, STATE, TRACING
 
 _serial = count()
 _ABSENT: Any = object()
-_OURS = re.compile(r"[acf]\d+|self|more|others|out|given|structure")
+_OURS = re.compile(r"[acf]\d+|self|more|others|out|given|structure|error|e")
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
 def fast_call(
-    program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], missed: Callable[..., Any]
+    program: Program,
+    call: Call,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    missed: Callable[..., Any],
+    again: Callable[..., Any] | None = None,
 ) -> Any:
     """The function for calls like this one of `args` and `kwargs`; None if there can be none. Its `direct()` is a
-    method for them (or None); `missed(self, args, kwargs)` takes over the calls that it does not know."""
+    method for them (or None); `missed(self, args, kwargs)` takes over the calls that it does not
+    know, `again(error, args, kwargs)` those in which compiled code has raised."""
     consts = program.constants()
-    if consts is None:
+    if consts is None or (again is not None and program.takes_back):
         return None
     written = set(program.written) | set(program.donated)
     specs = [Input.of(x, n in written) for n, x in enumerate((*consts, *call.leaves))]
@@ -71,6 +77,7 @@ def fast_call(
         return None
     strides = tuple([native.element_strides(np.asarray(x)) for x in (*consts, *call.leaves)])
     w = _Writer(program)
+    w.names["again"] = again
     if not w.arguments(call, args, kwargs):
         return None
     w.constants()
@@ -203,7 +210,11 @@ class _Writer:
         program = self.program
         call = f"native({', '.join([*self.inputs, *self.leaves])})"
         every = program.results == [("out", n) for n in range(len(program.jaxpr.outs))]
-        self.lines.append(f"out = {call}")
+        if self.names["again"] is None:
+            self.lines.append(f"out = {call}")
+        else:
+            self.lines += ["error = None", f"try: out = {call}", "except Exception as e: error = e"]
+            self.lines.append("if error is not None: return again(error, args, kwargs)")
         self.unless("out is not MISS")
         if every and program.out_tree == tree.structure(0 if single else (0,) * len(program.results)):
             self.lines.append("return out")
@@ -268,6 +279,8 @@ class _Writer:
             *self.lines[self.head :],
         ]
         lines = [line.replace("return MISS", f"return {away}") for line in lines]
+        own = f"({''.join(f'{a}, ' for a in first)}), dict({given})"
+        lines = [line.replace("again(error, args, kwargs)", f"again(error, {own})") for line in lines]
         return self.compiled(f"call_({', '.join(heads)})", lines)
 
     def compiled(self, head: str, lines: list[str]) -> Any:

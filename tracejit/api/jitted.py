@@ -13,6 +13,7 @@ from typing import Any
 
 from tracejit.api.aot import Lowering
 from tracejit.api.common import name_of
+from tracejit.api.fallback import Python, Refusal
 from tracejit.api.fastpath import MISS, fast_call, fast_key
 from tracejit.api.programs import Program
 from tracejit.api.retraces import why_traced
@@ -75,6 +76,7 @@ class Jitted:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.options = options
+        self.python = Python(fun, options.fallback)
         self.trace_count = 0
         self.retraces: deque[str] = deque(maxlen=MAX_REASONS)
         self._programs: dict[Any, list[Program]] = {}
@@ -122,15 +124,49 @@ class Jitted:
             if out is not MISS:
                 self._near = (fast, *self._near)[:NEAR]
                 return out
-        call, program, consts = self._prepare(args, kwargs)
+        prepared = self.prepare(args, kwargs)
+        if isinstance(prepared, Refusal):
+            return self.python.run(prepared, self._signature(args, kwargs), args, kwargs)
+        call, program, consts = prepared
         if program.written and program.overlaps([*consts, *call.leaves]):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
             return program.bind(consts, call.raw, call.leaves, self.options.inline)
-        out = program.run(consts, call.leaves)
+        if self.python.allowed and program.repeats:
+            out, error = program.run_or_fail(consts, call.leaves)
+            if error is not None:
+                return self.python.again(error, args, kwargs)
+        else:
+            out = program.run(consts, call.leaves)
         if key is not None:
-            self._remember(key, fast_call(program, call, args, kwargs, Jitted._known))
+            again = self.python.again if program.repeats else None
+            self._remember(key, fast_call(program, call, args, kwargs, Jitted._known, again))
         return out
+
+    def prepare(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Call, Program, list[Any]] | Refusal:
+        """The call's signature, its program and the program's constants; or a Refusal, if Python has to run it."""
+        if is_tracing() or not self.python.allowed:
+            return self._prepare(args, kwargs)
+        refused = self.python.refused
+        known = refused.get(self._signature(args, kwargs)) if refused else None
+        if known is not None:
+            return known
+        try:
+            prepared = call, program, consts = self._prepare(args, kwargs)
+            if not any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
+                program.prepare(consts, call.leaves)
+            return prepared
+        except Exception as e:
+            refusal = Refusal.of(e)
+            if refusal is None:
+                raise
+            return refusal
+
+    def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What tells calls apart that Python runs."""
+        return Call(self.fun, self.options, args, kwargs).key()
 
     def _remember(self, key: Any, fast: FastCall | None) -> None:
         """Let calls like this one skip the general way."""
@@ -227,6 +263,7 @@ class Jitted:
     def clear_cache(self) -> None:
         """Drop everything that was traced and compiled."""
         self._programs.clear()
+        self.python.refused.clear()
         self._forget_fast()
 
     def _forget_fast(self) -> None:
@@ -272,6 +309,7 @@ def jit(
     keep_unused: bool = False,
     fastmath: bool = False,
     capture: bool = True,
+    fallback: bool | None = None,
 ) -> Any:
     """Compile `fun`, a function of arrays (or trees of them) written against NumPy or tracejit.numpy.
 
@@ -294,6 +332,9 @@ def jit(
     Python integers (and tuples of them) are traced, until tracing needs the value of one, as a size for instance:
     then that argument is part of the signature, as a static one, and the function is compiled for every value.
 
+    What can't be compiled is run by Python on NumPy, with one FallbackWarning a function. `fallback=False` makes
+    it an error, `fallback=None` leaves that to `config.fallback`. Inside another transformation it is an error.
+
     Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 
     Raises:
@@ -312,6 +353,7 @@ def jit(
             keep_unused=keep_unused,
             fastmath=fastmath,
             capture=capture,
+            fallback=fallback,
         )
     if not callable(fun):
         raise TypeError(f"jit takes a function, not {type(fun).__name__}")
@@ -325,5 +367,6 @@ def jit(
         keep_unused,
         fastmath,
         capture,
+        fallback,
     )
     return Jitted(fun, options)

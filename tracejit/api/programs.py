@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit import control, tree
 from tracejit.api.common import name_of, plain
+from tracejit.api.fallback import Before, may_be_done_over, must_be_done_over
 from tracejit.config import config
 from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
 from tracejit.interpreters import jit as native
@@ -88,6 +89,9 @@ class Program:
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
         self.simple = not written and not donated
+        #: Whether Python can do a call over in which a check failed, and whether what was written is taken back then.
+        self.takes_back = not self.simple and may_be_done_over(jaxpr) and must_be_done_over(jaxpr)
+        self.repeats = self.takes_back or (self.simple and may_be_done_over(jaxpr))
 
     def constants(self) -> list[Any] | None:
         """The constants as they are now; None if a guard fails and the function must be traced again."""
@@ -116,6 +120,20 @@ class Program:
         if self.single:
             return native.scalar(outs[0])
         return self._assemble([native.scalar(o) for o in outs], leaves)
+
+    def prepare(self, consts: list[Any], leaves: Sequence[Any]) -> None:
+        """Compile for these values, if that was not done."""
+        self.compiled(tuple([native.element_strides(native.operand(x)) for x in (*consts, *leaves)]))
+
+    def run_or_fail(self, consts: list[Any], leaves: Sequence[Any]) -> tuple[Any, Exception | None]:
+        """The result, or else the exception, with everything as it was before if a check has raised it."""
+        changed = {*self.written, *self.donated} if self.takes_back else ()
+        before = Before([x for n, x in enumerate((*consts, *leaves)) if n in changed])
+        try:
+            return self.run(consts, leaves), None
+        except Exception as e:
+            before.restore()
+            return None, e
 
     def compiled(self, strides: Any) -> native.Compiled:
         found = self.machine_code.get(strides)

@@ -33,6 +33,7 @@ class Options:
         keep_unused: bool,
         fastmath: bool,
         capture: bool,
+        fallback: bool | None = None,
     ) -> None:
         self.static_nums, self.static_names = _resolve(fun, static_argnums, static_argnames, "static_argnums")
         self.donate_nums, self.donate_names = _resolve(fun, donate_argnums, donate_argnames, "donate_argnums")
@@ -40,6 +41,7 @@ class Options:
         self.keep_unused = keep_unused
         self.fastmath = fastmath
         self.capture = capture
+        self.fallback = fallback
         #: Arguments that are part of the signature where they are Python integers, found while tracing.
         self.sizes: frozenset[int | str] = frozenset()
 

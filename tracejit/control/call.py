@@ -18,6 +18,7 @@ from tracejit.control.regions import (
 from tracejit.control.residuals import close, local_axes
 from tracejit.control.scan import scan_op
 from tracejit.errors import DynamicExtentError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters import jit
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
@@ -113,7 +114,7 @@ def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str) -> tuple
     ]
     batched = tuple(d is not None for d in dims)
     try:
-        with kept():
+        with attempt(DynamicExtentError), kept():
             new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
     except DynamicExtentError:  # extents that differ between the lanes
         return over_lanes(scan_op, lambda *raw: call(jaxpr, raw, name=name), size, args, dims, name)

@@ -24,6 +24,7 @@ from tracejit.control.regions import (
 )
 from tracejit.control.scan import scan_op
 from tracejit.errors import DynamicExtentError, InternalTypeError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.jvp import jvp_jaxpr
 from tracejit.interpreters.vmap import batch_jaxpr
@@ -104,7 +105,8 @@ def _batch(size: Any, args: Any, dims: Any, *, branches: Branches) -> tuple[list
         return _each_lane(size, args, dims, branches)
     batched = tuple(d is not None for d in dims[1:])
     try:
-        new, out_b = batched_branches(branches, size, batched)
+        with attempt(DynamicExtentError):
+            new, out_b = batched_branches(branches, size, batched)
     except DynamicExtentError:  # extents that differ between the lanes
         return _each_lane(size, args, dims, branches)
     moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]

@@ -12,6 +12,7 @@ from tracejit.control.lanes import over_lanes
 from tracejit.control.regions import Typed, build, permute, union, zeros_in
 from tracejit.control.scan_parts import Parts, scan_params, split
 from tracejit.errors import DynamicExtentError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import arg_avals, stage
@@ -32,7 +33,8 @@ def batch_scan(
     p, d = split(args, params), split(dims, params)
     num_carry = params["carry"]
     try:
-        new, carry_b, out_b = _batched_body(size, d, params)
+        with attempt(DynamicExtentError):
+            new, carry_b, out_b = _batched_body(size, d, params)
     except DynamicExtentError:  # extents that differ between the lanes
         return over_lanes(scan, lambda *raw: bind(scan, *raw, **params), size, args, dims, "lanes")  # type: ignore[return-value]
     moved = Parts(

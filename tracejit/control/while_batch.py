@@ -14,6 +14,7 @@ from tracejit.control.lanes import over_lanes
 from tracejit.control.regions import Typed, build, union, zeros_in
 from tracejit.control.while_parts import WhileParts, bind_while, split_while
 from tracejit.errors import DynamicExtentError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import arg_avals, stage
@@ -34,7 +35,8 @@ def batch_while(
     cond, body = params["cond"], params["body"]
     p, d = split_while(args, params), split_while(dims, params)
     try:
-        new = _batched(size, d, params)
+        with attempt(DynamicExtentError):
+            new = _batched(size, d, params)
     except DynamicExtentError:  # extents that differ between the lanes
         new = None
     if new is None:

@@ -63,6 +63,7 @@ from tracejit.errors.control import (
     UnboundAxisError,
 )
 from tracejit.errors.extend import PrimitiveNameError, PrimitiveRuleError, PrimitiveSlotError
+from tracejit.errors.fallback import FallbackWarning
 from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError
 from tracejit.errors.loops import (
     BranchLeavesError,
@@ -138,6 +139,7 @@ __all__ = [
     "DataDependentShapeError",
     "DonatedArgumentError",
     "DynamicExtentError",
+    "FallbackWarning",
     "ForkedCallError",
     "IndexOutOfRangeError",
     "IndexingError",

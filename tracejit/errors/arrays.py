@@ -23,6 +23,7 @@ class TypeRuleError(TracejitError, TypeError):
     """An operation was given dtypes or a number of operands it does not take."""
 
     code = "TJ002"
+    limit = True
     cause = "{op}: {problem}"
     remedies = ("convert the operands with x.astype(...)",)
     example = """
@@ -86,6 +87,7 @@ class DynamicExtentError(TracejitError, TypeError):
     """An operation cannot take a dimension whose size is a traced integer."""
 
     code = "TJ008"
+    limit = True
     cause = "{op}: {problem}"
     remedies = ("use a static size, or slice from an array whose size bounds it",)
     example = """
@@ -141,6 +143,7 @@ class TracerBoolError(TracejitError, TypeError):
     """
 
     code = "TJ100"
+    limit = True
     cause = "the truth value of a traced {aval} is not known while tracing."
     remedies = (
         "use np.where(condition, a, b), or tracejit.lax.cond and while_loop",
@@ -157,6 +160,7 @@ class TracerIntegerError(TracejitError, TypeError):
     """Python needed the value of a traced integer: a shape, an axis, `range`, a list index."""
 
     code = "TJ101"
+    limit = True
     cause = "the value of a traced {aval} is not known while tracing, and a Python integer is needed here."
     remedies = (
         "mark the argument it comes from static with static_argnums",
@@ -172,6 +176,7 @@ class TracerFloatError(TracejitError, TypeError):
     """Python needed the value of a traced number: float(x), complex(x), math.sin(x), x.item()."""
 
     code = "TJ102"
+    limit = True
     cause = "the value of a traced {aval} is not known while tracing, and a Python number is needed here."
     remedies = (
         "leave x an array: NumPy's functions and math's take it; x.astype(float) converts it",
@@ -190,6 +195,7 @@ class LostDerivativeError(TracejitError, TypeError):
     """
 
     code = "TJ112"
+    limit = True
     cause = "a Python number of a differentiated {aval} would lose its derivative."
     remedies = (
         "leave x an array: NumPy's functions and math's take it; x.astype(float) converts it",
@@ -205,6 +211,7 @@ class ArraySubclassError(TracejitError, TypeError):
     """An array of a class that changes what operations mean, such as np.matrix or a masked array."""
 
     code = "TJ013"
+    limit = True
     cause = "{what} is a {type}, whose operations are not those of np.ndarray."
     remedies = (
         "pass a plain array: np.asarray(x)",
@@ -220,6 +227,7 @@ class TracerArrayError(TracejitError, TypeError):
     """A traced value was put into a real ndarray, or given to code that only takes real ndarrays."""
 
     code = "TJ103"
+    limit = True
     cause = "a traced {aval} was put into a real ndarray, which cannot hold it."
     remedies = (
         "make the array in the traced function (tracejit.numpy.zeros), or stack a list of values",
@@ -236,6 +244,7 @@ class UnsupportedFunctionError(TracejitError, NotImplementedError, TypeError):
     """A NumPy function that has no traced implementation was given a traced value."""
 
     code = "TJ104"
+    limit = True
     cause = "{name} has no implementation for traced values."
     remedies = (
         "write it with functions that tracejit.numpy has",
@@ -256,6 +265,7 @@ class TracedMaskError(TracejitError, IndexError):
     """
 
     code = "TJ105"
+    limit = True
     cause = "x[mask] differs in length between the examples of a vmap, so that its elements can't be put side by side."
     remedies = (
         "use np.where(mask, x, 0), or a reduction such as x[mask].sum() or x.sum(where=mask)",
@@ -293,6 +303,7 @@ class OuterWriteError(TracejitError, RuntimeError):
     """An inner transformation wrote into an array that it had captured from outside."""
 
     code = "TJ106"
+    limit = True
     cause = "an inner transformation writes into a captured {aval}."
     remedies = (
         "pass the array as an argument and return it",

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tracejit.errors import refusals
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
@@ -49,6 +51,10 @@ class TracejitError(Exception):
     cause: ClassVar[str] = ""
     remedies: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = ""  # Python that raises it; the tests run it
+    #: Whether it says what tracing can't do, where Python could: then it ends the trace, whoever catches it.
+    limit: ClassVar[bool] = False
+    #: Whether a compiled program that raises it is given up, and the call done over by Python.
+    redo: ClassVar[bool] = False
     #: The traced values whose numbers were needed, where they are known.
     traced: tuple[Any, ...] = ()
     #: Of loops: whether a known number of steps, however large, is enough.
@@ -64,6 +70,8 @@ class TracejitError(Exception):
         self.details = details
         self.where = where or user_location()
         super().__init__(self._message())
+        if self.limit:
+            refusals.add(self)
 
     def _message(self) -> str:
         lines = [f"[{self.code}] {self.cause.format(**self.details)}"]
@@ -103,5 +111,6 @@ class InternalTypeError(TracejitError, AssertionError):
     """The IR is inconsistent. This is a bug in tracejit, never the user's fault."""
 
     code = "TJ007"
+    limit = True
     cause = "inconsistent IR: {problem}"
     remedies = ("please report it with the program that caused it",)

@@ -59,6 +59,7 @@ class RepeatedEffectError(TracejitError, NotImplementedError):
     """An effect would have to happen more often than the program says, which it never does."""
 
     code = "TJ126"
+    limit = True
     cause = "{op}: {problem}."
     remedies = (
         "use scan or fori_loop, which keep what a callback gave, for the inner loop",

@@ -173,6 +173,7 @@ class LonelyLaneError(TracejitError, TypeError):
     """A collective between lanes that don't run together: their arrays have extents of their own."""
 
     code = "TJ061"
+    limit = True
     cause = (
         "a collective over axis {axis!r} stands where each lane runs by itself, since extents in it differ "
         "between the lanes."

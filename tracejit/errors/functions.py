@@ -12,6 +12,7 @@ class DataDependentShapeError(ConcreteValueError):
     """
 
     code = "TJ047"
+    limit = True
     cause = "the length of what {name} gives depends on the values of a traced {aval}."
     remedies = (
         "{remedy}",

@@ -13,6 +13,7 @@ class TracedLoopError(TracejitError, TypeError):
     """
 
     code = "TJ200"
+    limit = True
     cause = "the `{kind}` loop runs over traced values and cannot become a native loop: {reason}."
     remedies = (
         "keep what changes in arrays and numbers: a preallocated array instead of a list that grows",
@@ -38,6 +39,7 @@ class LoopTypeError(TracejitError, TypeError):
     """
 
     code = "TJ201"
+    limit = True
     cause = "the variable `{name}` of the `{kind}` loop is {before} before a step and {after} after it."
     remedies = (
         "give `{name}` the type that it has in the loop before the loop begins",
@@ -61,6 +63,7 @@ class VariableTypeError(TracejitError, TypeError):
     """
 
     code = "TJ202"
+    limit = True
     cause = (
         "after the `{kind}` on a traced condition, {name} would be {a} in one branch and {b} in the other."
     )
@@ -85,6 +88,7 @@ class BranchLeavesError(TracejitError, TypeError):
     """A branch of a traced condition does something that can't be undone if it is not taken."""
 
     code = "TJ203"
+    limit = True
     cause = "a branch of a traced condition cannot be part of the program: {problem}."
     remedies = (
         "choose between values instead: an array with np.where, a number with a conditional expression",
@@ -106,6 +110,7 @@ class TracedIterationError(TracejitError, TypeError):
     """Something iterates in Python over a number of steps that is traced."""
 
     code = "TJ204"
+    limit = True
     cause = "{what} has a traced number of steps, which only a `for` statement can run over."
     remedies = (
         "write a `for` loop: it becomes a native loop",
@@ -125,6 +130,7 @@ class CaughtCheckError(TracejitError, RuntimeError):
     """
 
     code = "TJ212"
+    limit = True
     cause = "the handler of this `try` would not catch the {kind} that {check} raises when the program runs."
     remedies = (
         "ask before: `if 0 <= i < len(x)` becomes a native branch; tracejit.lax.linalg gives NaN for a failure",
@@ -151,6 +157,7 @@ class ChosenArrayError(TracejitError, ValueError):
     """
 
     code = "TJ213"
+    limit = True
     cause = (
         "which array this is depends on branches or loops, and what is written into one could not be seen through "
         "the other: they have different dtypes, are parts with extents of the branch or loop, or are too many."

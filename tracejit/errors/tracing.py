@@ -12,6 +12,7 @@ class LeakedTracerError(TracejitError, RuntimeError):
     """
 
     code = "TJ005"
+    limit = True
     cause = "a traced value {value} was used after the trace that made it had ended."
     remedies = ("return the value from the traced function instead of storing it",)
     example = """
@@ -29,6 +30,7 @@ class ArgumentContainerError(TracejitError, TypeError):
     """
 
     code = "TJ121"
+    limit = True
     cause = "{function} puts something else into its argument {argument}; the caller's own would not change."
     remedies = (
         "change a copy and return it: params = dict(params)",
@@ -109,6 +111,7 @@ class CapturedWriteError(TracejitError, RuntimeError):
     """
 
     code = "TJ120"
+    limit = True
     cause = "{what} is assigned while the function is traced; the assignment would not be repeated at later calls."
     remedies = (
         "return the new value and assign it outside of the compiled function",
@@ -130,6 +133,7 @@ class RandomStateError(TracejitError, TypeError):
     """Numbers of a random generator of outside would be drawn once, while a jitted function is traced."""
 
     code = "TJ122"
+    limit = True
     cause = (
         "{function} draws from a random generator that lives on outside of the function, which a compiled program "
         "cannot do at every call."

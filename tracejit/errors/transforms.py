@@ -9,6 +9,7 @@ class NotDifferentiableError(TracejitError, TypeError):
     """A derivative of an operation that has none was asked for."""
 
     code = "TJ006"
+    limit = True
     cause = "{op} has no derivative: {reason}"
     remedies = ("wrap the operand in tracejit.lax.stop_gradient", "give the function a custom_jvp rule")
     example = """

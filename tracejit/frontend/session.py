@@ -41,8 +41,8 @@ class Session:
     def __init__(self, capture: Capture, rewrites: bool = True) -> None:
         self.capture = capture
         self.rewrites = rewrites
-        #: What can't be traced, if so far something was: the function itself may have caught the exception.
-        self.refusal: BaseException | None = None
+        #: What can't be traced, so far: the function itself may have caught the exceptions.
+        self.refusals: list[BaseException] = []
         #: (`file:line`, what) of loops and branches: what was done with each, and why.
         self.decisions: dict[tuple[str, str], str] = {}
         self.guarded = capture.guarded
@@ -79,12 +79,14 @@ class Session:
             kwargs = {k: watch.argument(self, x) for k, x in (kwargs or {}).items()}
             try:
                 out = self.stand_in(f, name)(*args, **kwargs)
-            except BaseException:
+            except BaseException as e:
                 if not self.guarded:
                     self.finish()  # effects before the exception have happened
+                if self.refusals and isinstance(e, Exception) and not getattr(e, "limit", False):
+                    raise self.refusals[0] from e  # the function caught it, and raised another
                 raise
-            if self.refusal is not None:
-                raise self.refusal
+            if self.refusals:
+                raise self.refusals[0]
             self.finish()
         out = self.original(out)
         if not self.guarded:

@@ -180,7 +180,9 @@ class Executable:
         if code == threads.FORKED:
             raise ForkedCallError
         if code in self.lowered.failures:
-            raise self.lowered.failures[code](tuple(details))
+            error = self.lowered.failures[code](tuple(details))
+            error._tj_check = True  # type: ignore[attr-defined] # what a callback raises is another thing
+            raise error
         if code == shell.WRONG_COUNT:
             raise InternalTypeError(problem=f"an executable takes {len(self.lowered.in_avals)} arrays")
         raise InternalTypeError(problem=f"a compiled function ended with the unknown status {code}")

@@ -13,7 +13,7 @@ from tracejit.control.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
 from tracejit.frontend.rewrite.cells import UNBOUND, Cell, cells_of, get, put
 from tracejit.frontend.rewrite.containers import NONE, shared
-from tracejit.frontend.rewrite.decisions import capturing, decide, place, refused
+from tracejit.frontend.rewrite.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.identity import Arrays, Merger, Rows
 from tracejit.frontend.rewrite.messages import fail_if
 from tracejit.frontend.rewrite.predicates import raw_truth, truth
@@ -155,14 +155,14 @@ class _Choice:
             problem = f"it may take items from the iterator `{iterators[0]}`"
         else:
             return
-        raise refused(BranchLeavesError(problem=problem, where=self.where))
+        raise BranchLeavesError(problem=problem, where=self.where)
 
     def _refused(self, e: Exception) -> Exception:
         """What to raise for an exception in a branch that may not be taken, which no compiled check can raise."""
         if isinstance(e, TracejitError):
             return e
         problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
-        return refused(BranchLeavesError(problem=problem, where=self.where))
+        return BranchLeavesError(problem=problem, where=self.where)
 
     # -- both branches as one equation
 
@@ -234,9 +234,7 @@ class _Merged:
     def _refusal(self) -> VariableTypeError:
         a, b = (NOTHING if form is None else form.describe() for form in self.types)
         name = "the returned value" if self.name.startswith("_tj_value") else f"`{self.name}`"
-        error = VariableTypeError(kind=self.choice.kind, name=name, a=a, b=b, where=self.choice.where)
-        refused(error)
-        return error
+        return VariableTypeError(kind=self.choice.kind, name=name, a=a, b=b, where=self.choice.where)
 
     def rebuilt(self) -> Any:
         """The chosen value, once the program has chosen."""

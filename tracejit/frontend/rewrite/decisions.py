@@ -33,21 +33,3 @@ def reason_of(e: BaseException) -> str:
     return f"{text or type(e).__name__}" + (
         f" (at {line})" if line and type(e).__module__ != "builtins" else ""
     )
-
-
-def refused(error: Exception) -> Exception:
-    """`error`, which the session raises at its end even if the user's function catches it."""
-    session = capturing()
-    if session is not None and session.refusal is None:
-        session.refusal = error
-    return error
-
-
-def refusal_so_far(session: Any) -> Any:
-    """What was refused before a loop is tried."""
-    return session.refusal
-
-
-def forget_refusal(session: Any, before: Any) -> None:
-    """A loop that could not be native is unrolled: what was refused in it does not count."""
-    session.refusal = before

@@ -12,16 +12,14 @@ from tracejit import control, ops
 from tracejit.config import config
 from tracejit.control.regions import Typed
 from tracejit.errors import LoopTypeError, TracedIterationError, TracedLoopError, TracejitError
+from tracejit.errors.refusals import attempt
 from tracejit.frontend.rewrite import branches, conditions
 from tracejit.frontend.rewrite.cells import cells_of, get
 from tracejit.frontend.rewrite.decisions import (
     capturing,
     decide,
-    forget_refusal,
     place,
     reason_of,
-    refusal_so_far,
-    refused,
 )
 from tracejit.frontend.rewrite.grown import Lists
 from tracejit.frontend.rewrite.iterables import Steps, steps_of
@@ -80,7 +78,7 @@ def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> boo
         except NotNative as e:
             error = refusal(e, body, s)
             error.fills_lists = fills_lists
-            raise refused(error) from e
+            raise error from e
         decide(session, body, s, "native loop of a traced number of steps")
     elif steps.count <= config.unroll:
         decide(session, body, s, f"unrolled: {_times(steps.count)}, which is short")
@@ -123,15 +121,13 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     count = steps.count
     lists = None if s.stops else Lists(s, cells_of(body), session.growing)
     for peeled in range(MAX_PEELED):
-        before = refusal_so_far(session)
         try:
-            with taken(iterable):
+            with attempt(Exception), taken(iterable):
                 _native_for(steps.after(peeled), body, s, pure=True, lists=lists)
             rest = f", {peeled} of them before it" if peeled else ""
             decide(session, body, s, f"native loop of {count} steps{rest}")
             return True
         except Exception as e:
-            forget_refusal(session, before)
             reason = e.reason if isinstance(e, NotNative) else reason_of(e)
             if not _may_settle(e, s) or peeled + 1 == MAX_PEELED:
                 break
@@ -269,7 +265,7 @@ def comprehension(iterable: Any, element: Callable[[Any], Any], line: int) -> li
     if steps is not None and type(steps.count) is not int:
         error = TracedIterationError(what="a comprehension")
         error.traced, error.fills_lists = (steps.count,), True
-        raise refused(error)
+        raise error
     if steps is None or steps.count <= config.unroll:
         return [element(item) for item in iterable]
     items: list[Any] = []
@@ -301,19 +297,18 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         if known is False:
             break
         if known is None or tries:
-            before = refusal_so_far(session)
             try:
-                _native_while(go_on, test, body, s, must=known is None)
+                with attempt() if known is None else attempt(Exception):
+                    _native_while(go_on, test, body, s, must=known is None)
                 decide(
                     session, body, s, "native loop" + (f", after {_times(done)} in Python" if done else "")
                 )
                 return
             except Exception as e:
                 if known is None and isinstance(e, NotNative):
-                    raise refused(refusal(e, body, s)) from e
+                    raise refusal(e, body, s) from e
                 if known is None:
                     raise
-                forget_refusal(session, before)
                 tries = tries - 1 if _may_settle(e, s) else 0
                 reason = e.reason if isinstance(e, NotNative) else reason_of(e)
         body()

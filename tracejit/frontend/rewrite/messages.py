@@ -6,7 +6,6 @@ that a message shows, once or several times, and its text takes the place of `Tr
 
 from __future__ import annotations
 
-import copy
 import re
 from typing import Any
 
@@ -60,7 +59,7 @@ class Raise:
         self.formats = {n: shown_number(n)[1] for n in numbers}
 
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
-        error = copy.copy(self.error)
+        error = _copy(self.error)
         bits = np.int64(details[0])
         value = None if self.shown is None else self.shown[1].type(bits.view(self.shown[0])).item()
 
@@ -69,3 +68,16 @@ class Raise:
 
         error.args = tuple(_SHOWN.sub(text, a) if isinstance(a, str) else a for a in error.args)
         return error
+
+
+def _copy(error: Exception) -> Exception:
+    """Another exception of the same class that says the same, made without its `__init__`, whose arguments nobody
+    knows."""
+    made_in_c = next(
+        base for base in type(error).__mro__ if not base.__flags__ & (1 << 9)
+    )  # Py_TPFLAGS_HEAPTYPE
+    new = made_in_c.__new__(type(error))
+    new.args = error.args
+    vars(new).update(vars(error))
+    new.__cause__, new.__suppress_context__ = error.__cause__, error.__suppress_context__
+    return new

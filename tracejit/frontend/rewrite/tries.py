@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import CaughtCheckError
-from tracejit.frontend.rewrite.decisions import capturing, place, refused
+from tracejit.frontend.rewrite.decisions import capturing, place
 from tracejit.interpreters.linearize import TangentTrace
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.jaxpr import Eqn, sub_jaxprs
@@ -43,11 +43,8 @@ class tried:
             if issubclass(raises, caught):
                 line = self.kinds.__code__.co_firstlineno
                 where = None if eqn.source is None else f"{eqn.source}"
-                raise refused(
-                    CaughtCheckError(
-                        kind=raises.__name__, check=where or eqn.op.name, where=place(self.kinds, line)
-                    )
-                )
+                check = where or eqn.op.name
+                raise CaughtCheckError(kind=raises.__name__, check=check, where=place(self.kinds, line))
 
 
 def _flat(kinds: Any) -> Iterator[Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import DynamicExtentError, TracedMaskError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.vmap import BatchTracer
 from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.masks import Mask, iota, mask_of, same_value, spread
@@ -53,8 +54,9 @@ class Selected(Storage):
 
     def _compacted(self) -> Any:
         try:
-            flat = self.mask.flat(self.full, self.first)
-            return ops.gather.take(flat, self.mask.places(), self.first, mode="promise_in_bounds")
+            with attempt(DynamicExtentError):
+                flat = self.mask.flat(self.full, self.first)
+                return ops.gather.take(flat, self.mask.places(), self.first, mode="promise_in_bounds")
         except DynamicExtentError as e:
             if not isinstance(self.mask.value, BatchTracer):
                 raise

@@ -1,0 +1,323 @@
+"""Python takes over where jit can't follow: results, exceptions, writes and state are those of the plain function."""
+
+from __future__ import annotations
+
+import copy
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.config import config
+from tracejit.errors import FallbackWarning, StaticArgumentError, TracejitError, UnhashableStaticError
+
+X = np.array([3.0, 1.0, 2.0])
+
+
+@pytest.fixture(autouse=True)
+def _on() -> Iterator[None]:
+    with config.override(fallback=True):
+        yield
+
+
+def outcome(f: Callable[..., Any], *args: Any) -> Any:
+    """What a call does: (kind, type and repr of the result or the exception, the arguments afterwards)."""
+    args = copy.deepcopy(args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        try:
+            out = f(*args)
+        except Exception as e:
+            return "raised", type(e), str(e), repr(e.__cause__), repr(e.__context__), repr(args)
+    return "gave", type(out), repr(out), repr(args)
+
+
+def item(x):
+    return {"total": x.sum().item(), "length": len(x)}
+
+
+def swallows(x):
+    try:
+        return x.sum().item()
+    except Exception:
+        return -1.0
+
+
+def swallows_all(x):
+    try:
+        return float(str(x.sum().item()))
+    except:  # noqa: E722
+        return -1.0
+
+
+def suppresses(x):
+    import contextlib
+
+    found = -1.0
+    with contextlib.suppress(Exception):
+        found = x.sum().item()
+    return found
+
+
+def returns_in_finally(x):
+    try:
+        n = x.sum().item()
+    finally:
+        return n if "n" in locals() else -1.0  # noqa: B012
+
+
+def raises_another(x):
+    try:
+        return x.sum().item()
+    except TypeError as e:
+        raise KeyError("no number") from e
+
+
+def asks(x):
+    return 1.0 if hasattr(x, "ctypes") and x.ctypes.data else 0.0
+
+
+def raises_by_value(x):
+    if x.sum() > 5:
+        raise ValueError(f"too large: {x}")
+    return x
+
+
+def raises_with_cause(x):
+    if x[0] > 1:
+        try:
+            {}["a"]
+        except KeyError as e:
+            raise RuntimeError("no entry") from e
+    return x
+
+
+class Odd(Exception):
+    def __init__(self, what, where):
+        super().__init__(f"{what} at {where}")
+        self.where = where
+
+
+def raises_own(x):
+    if x[0] > 1:
+        raise Odd("a peak", 0)
+    return x
+
+
+def asserts(x):
+    if not x.sum() < 1:  # pytest writes asserts anew
+        raise AssertionError("large")
+    return x
+
+
+def out_of_range(x):
+    i = np.argmax(x) + 7
+    return x[i]
+
+
+def wrong_shapes(x):
+    return x @ np.ones(5)
+
+
+def singular(x):
+    return np.linalg.inv(np.zeros((3, 3)) * x)
+
+
+def undefined(x):
+    return x + nothing_of_this_name  # noqa: F821
+
+
+def writes_first(x):
+    x[0] = 100.0
+    return x.tolist()
+
+
+def writes_then_raises(x):
+    x[1] = 7.0
+    if x.sum() > 5:
+        raise ValueError("after the write")
+    return x
+
+
+PROGRAMS = [
+    item, swallows, swallows_all, suppresses, returns_in_finally, raises_another, asks, raises_by_value,
+    raises_with_cause, raises_own, asserts, out_of_range, wrong_shapes, singular, undefined, writes_first,
+    writes_then_raises,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_as_plain_python(f: Callable[..., Any]) -> None:
+    fast = tj.jit(f)
+    for x in (X, 2 * X, X - 3.0):
+        assert outcome(fast, x) == outcome(f, x)
+
+
+def test_state_changes_once_a_call() -> None:
+    history: list[float] = []
+
+    def f(x):
+        history.append(1.0)
+        return x * len(history)
+
+    fast = tj.jit(f)
+    with pytest.warns(FallbackWarning):
+        assert fast(2.0) == 2.0
+    assert fast(2.0) == 4.0 and history == [1.0, 1.0]
+
+
+def test_one_warning_a_function_that_names_line_reason_and_remedy() -> None:
+    fast = tj.jit(item)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in (2, 3, 2):
+            fast(np.ones(n))
+    (w,) = caught
+    text = str(w.message)
+    assert w.category is FallbackWarning and w.filename == __file__
+    assert f"{__file__}:{item.__code__.co_firstlineno + 1}" in text
+    assert "a Python number is needed" in text and "fallback=False" in text
+    assert fast.trace_count == 0
+
+
+def test_a_warning_that_is_an_error_comes_before_any_effect() -> None:
+    history = []
+
+    def f(x):
+        history.append(x.sum().item())
+        return x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(FallbackWarning):
+            tj.jit(f)(X)
+    assert history == []
+
+
+def test_exceptions_of_the_function_itself_are_not_told() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for f in (undefined, wrong_shapes, raises_by_value, out_of_range):
+            fast = tj.jit(f)
+            for _ in range(2):
+                with pytest.raises((NameError, ValueError, IndexError)) as e:
+                    fast(X)
+                assert not isinstance(e.value, TracejitError)
+                assert traceback.extract_tb(e.value.__traceback__)[-1].filename == __file__
+
+
+def test_a_name_that_is_defined_later_is_compiled_then() -> None:
+    scope: dict[str, Any] = {}
+    exec("def f(x):\n    return x * later", scope)
+    fast = tj.jit(scope["f"])
+    with pytest.raises(NameError):
+        fast(X)
+    scope["later"] = 2.0
+    assert fast(X).tolist() == [6.0, 2.0, 4.0] and fast.trace_count == 1
+
+
+def test_turned_off_it_is_an_error() -> None:
+    for fast in (tj.jit(item, fallback=False), tj.jit(fallback=False)(swallows)):
+        with pytest.raises(TracejitError, match="TJ102"):
+            fast(X)
+    with config.override(fallback=False):
+        with pytest.raises(TracejitError, match="TJ102"):
+            tj.jit(item)(X)
+        with pytest.warns(FallbackWarning):
+            assert tj.jit(swallows, fallback=True)(X) == 6.0
+
+
+def test_compiled_checks_raise_pythons_exceptions_from_the_fast_path_too() -> None:
+    def f(x, i):
+        return x[i] * 2
+
+    fast = tj.jit(f)
+    for _ in range(4):
+        assert fast(X, np.int64(1)) == 2.0
+    with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0 with size 3") as e:
+        fast(X, np.int64(7))
+    assert type(e.value) is IndexError
+    assert fast(X, np.int64(0)) == 6.0 and fast.trace_count == 1
+    keyword = tj.jit(lambda x, *, i: x[i])
+    for i in (1, 0, 2):
+        assert keyword(X, i=np.int64(i)) == X[i]
+    with pytest.raises(IndexError):
+        keyword(X, i=np.int64(3))
+
+
+def test_what_was_printed_is_not_printed_again(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x, i):
+        tj.debug.print("once {}", i, ordered=True)
+        return x[i]
+
+    with pytest.raises(IndexError):
+        tj.jit(f)(X, np.int64(9))
+    assert capsys.readouterr().out.count("once") == 1
+
+
+def test_callbacks_raise_what_they_raise() -> None:
+    calls = []
+
+    def host(x):
+        calls.append(1)
+        raise OSError("no disk")
+
+    def f(x):
+        return tj.pure_callback(host, tj.ShapeDtypeStruct((3,), np.float64), x)
+
+    with pytest.raises(OSError, match="no disk"):
+        tj.jit(f)(X)
+    assert calls == [1]
+
+
+def test_jit_of_grad_falls_back_to_the_eager_grad() -> None:
+    def f(x):
+        names = {True: 2.0, False: 3.0}
+        return names[bool(x.sum() > 5)] * (x * x).sum()
+
+    fast = tj.jit(tj.grad(f))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        assert fast(X).tolist() == tj.grad(f)(X).tolist() == (4 * X).tolist()
+        assert fast(X - 1).tolist() == (6 * (X - 1)).tolist()
+
+
+@pytest.mark.parametrize("transform", [tj.grad, tj.vmap, lambda f: lambda x: tj.jvp(f, (x,), (x,))])
+def test_other_transformations_refuse_and_nobody_swallows_it(transform: Any) -> None:
+    for f in (swallows, suppresses, swallows_all):
+        for inner in (f, tj.jit(f)):
+            x = X[None] if transform is tj.vmap else X
+            with pytest.raises(TracejitError):
+                transform(inner)(x)
+
+
+def test_mistakes_in_the_use_of_jit_are_raised() -> None:
+    with pytest.raises(UnhashableStaticError):
+        tj.jit(lambda x, n: x, static_argnums=1)(X, [1])
+    with pytest.raises(StaticArgumentError):
+        tj.jit(lambda x: x, static_argnums=3)(X)
+
+
+def test_reports_say_why() -> None:
+    report = tj.explain(item)(X)
+    assert "run by Python" in str(report) and "TJ102" in (report.fallback or "")
+    assert tj.explain(lambda x: x * 2)(X).fallback is None
+
+
+def test_caches_forget_what_was_refused() -> None:
+    flag = [True]
+
+    def f(x):
+        return x.sum().item() if flag[0] else x * 1.0
+
+    fast = tj.jit(f)
+    with pytest.warns(FallbackWarning):
+        assert fast(X) == 6.0
+    flag[0] = False
+    assert fast(X).tolist() == X.tolist()
+    fast.clear_cache()
+    assert fast(X).tolist() == X.tolist() and fast.trace_count == 1

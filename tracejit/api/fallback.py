@@ -1,0 +1,158 @@
+"""Fallback: under an outermost jit, what can't be compiled is run by Python, as it is, on NumPy.
+
+A trace has no effects, so that one which failed leaves nothing behind, whatever the reason: the user's function is
+called, and gives its own result or its own exception. So does a native run in which a check failed, if nothing that
+it did can be seen: then Python raises the very exception, with its type, its text and the user's line.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tracejit.api.common import name_of
+from tracejit.config import config
+from tracejit.errors import (
+    ArgumentCountError,
+    DonatedArgumentError,
+    FallbackWarning,
+    StaticArgumentError,
+    TracejitError,
+    UnhashableStaticError,
+    is_library,
+)
+from tracejit.interpreters import messages
+from tracejit.ir.jaxpr import Eqn, Jaxpr, has_side_effects, sub_jaxprs
+from tracejit.records import record
+
+#: Mistakes in the use of jit itself: Python's run would hide them.
+_MISUSED = (UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ArgumentCountError)
+#: Signatures of a function that are remembered as refused.
+_MOST_REFUSED = 64
+
+
+@record(frozen=True)
+class Refusal:
+    """Why a function was not compiled: in one sentence, where, and what to do about it. `limit`: whether it is for
+    what tracing can't do; otherwise Python may raise the same exception."""
+
+    reason: str
+    where: str | None
+    remedy: str
+    limit: bool
+
+    @staticmethod
+    def of(error: Exception) -> Refusal | None:
+        """The refusal that `error`, raised while a function was traced, stands for; None if it must be raised."""
+        if isinstance(error, (*_MISUSED, MemoryError)):
+            return None
+        if not isinstance(error, TracejitError):
+            text = str(error).partition("\n")[0]
+            return Refusal(f"{type(error).__name__}: {text}", _line_of(error), "see the reason", False)
+        remedies = [r.format(**error.details) for r in error.remedies]
+        reason = f"[{error.code}] {error.cause.format(**error.details)}"
+        return Refusal(reason, error.where, remedies[0] if remedies else "see the reason", error.limit)
+
+    def __str__(self) -> str:
+        return f"{self.reason}" + (f" (at {self.where})" if self.where else "")
+
+
+def _line_of(error: Exception) -> str | None:
+    """The last line of the user's that an exception has come through."""
+    at, found = error.__traceback__, None
+    while at is not None:
+        if not is_library(at.tb_frame.f_code.co_filename):
+            found = f"{at.tb_frame.f_code.co_filename}:{at.tb_lineno}"
+        at = at.tb_next
+    return found
+
+
+class Python:
+    """A jitted function as Python runs it. `refused` has the signatures that tracing refused, and why."""
+
+    def __init__(self, fun: Callable[..., Any], wanted: bool | None) -> None:
+        self.fun = fun
+        self.wanted = wanted
+        self.refused: dict[Any, Refusal] = {}
+        self.told = False
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the option or the setting lets Python take over."""
+        return config.fallback if self.wanted is None else self.wanted
+
+    def run(self, refusal: Refusal, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function's own result; warns once, and remembers that calls with this key are Python's.
+
+        What tracing can't do is told before the function runs. Other exceptions are most often the function's own,
+        which then raises them again: if it did not, it is told afterwards."""
+        if refusal.limit:
+            self.tell(refusal)
+        out = self.fun(*args, **kwargs)
+        self.tell(refusal)
+        if len(self.refused) >= _MOST_REFUSED:
+            self.refused.clear()
+        self.refused[key] = refusal
+        return out
+
+    def tell(self, refusal: Refusal) -> None:
+        """Warn with the reason, once; the user's line is in the text."""
+        if self.told:
+            return
+        self.told = True
+        name = name_of(self.fun)
+        messages.debug(1, f"tracejit: {name} is run by Python: {refusal}")
+        details = {"function": name, "reason": refusal.reason, "remedy": refusal.remedy}
+        warnings.warn(FallbackWarning(where=refusal.where, **details), stacklevel=_callers_level())
+
+    def again(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call done over by Python after compiled code raised `error`; raised, if that was no check."""
+        if not failed_check(error) or not self.allowed:
+            raise error
+        return self.fun(*args, **kwargs)
+
+
+def _callers_level() -> int:
+    """`stacklevel` for a warning at the line that called the jitted function."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and is_library(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def failed_check(error: Exception) -> bool:
+    """Whether a check of compiled code raised `error`, and not a callback of the user's."""
+    return getattr(error, "_tj_check", False)
+
+
+def may_be_done_over(jaxpr: Jaxpr) -> bool:
+    """Whether a program has checks, and does nothing else that can be seen before one of them fails, besides
+    writing into arrays."""
+    return "error" in jaxpr.effects and not has_side_effects(jaxpr.effects)
+
+
+def must_be_done_over(jaxpr: Jaxpr) -> bool:
+    """Whether it has checks of what only Python can do: then even what it has written is taken back."""
+    return any(_needs_python(e) for e in jaxpr.eqns if "error" in e.effects)
+
+
+def _needs_python(eqn: Eqn) -> bool:
+    failure = eqn.params.get("failure")
+    if failure is not None:
+        return getattr(failure, "redo", False)
+    return any(map(must_be_done_over, sub_jaxprs(eqn.params)))
+
+
+class Before:
+    """Arrays that a program writes, as they were before it ran."""
+
+    def __init__(self, arrays: Iterable[Any]) -> None:
+        self.arrays = [(a, a.copy()) for a in arrays if isinstance(a, np.ndarray)]
+
+    def restore(self) -> None:
+        for array, old in self.arrays:
+            np.copyto(array, old)

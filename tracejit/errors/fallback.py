@@ -1,0 +1,31 @@
+"""What is told when Python runs a function that jit can't compile."""
+
+from __future__ import annotations
+
+from tracejit.errors.base import TracejitError
+
+
+class FallbackWarning(TracejitError, UserWarning):
+    """A jitted function does something that tracing can't follow, so Python runs it as it is, on NumPy.
+
+    The result is the right one; what is lost is the speed. It is told once a function.
+    """
+
+    code = "TJ220"
+    cause = "{function} is run by Python, not compiled: {reason}"
+    remedies = (
+        "{remedy}",
+        "jit(..., fallback=False) or tj.config.fallback = False (TRACEJIT_FALLBACK=0) make this an error",
+        "silence it by warnings.filterwarnings('ignore', category=tj.errors.FallbackWarning)",
+    )
+    example = """
+        import warnings
+        import numpy as np, tracejit as tj
+        warnings.simplefilter("error")
+
+        def f(x):
+            return {"total": x.sum().item()}
+
+        with tj.config.override(fallback=True):
+            tj.jit(f)(np.ones(3))
+    """

@@ -1,0 +1,61 @@
+"""Refusals of the function that is being traced in this thread: they end its trace, whoever catches them.
+
+An error that says "this can't be traced" is not one that the function would see under Python. A handler in the
+user's code must not take it for one of Python's and go on with another answer, so each such error
+(`TracejitError.limit`) is written down here when it is made, and whoever runs the function looks here in the end.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class _Thread(threading.local):
+    met: list[BaseException] | None = None
+
+
+_thread = _Thread()
+
+
+def met() -> list[BaseException]:
+    """What has been refused so far in the run that is under way; empty where nothing is traced."""
+    return _thread.met or []
+
+
+def add(error: BaseException) -> None:
+    """Write down that `error` refuses the run that is under way, if there is one."""
+    if _thread.met is not None:
+        _thread.met.append(error)
+
+
+class into:
+    """Write refusals into a list for a `with` block; with None they are forgotten: nothing is traced there."""
+
+    __slots__ = ("met", "previous")
+
+    def __init__(self, met: list[BaseException] | None) -> None:
+        self.met = met
+
+    def __enter__(self) -> None:
+        self.previous = _thread.met
+        _thread.met = self.met
+
+    def __exit__(self, *_: object) -> None:
+        _thread.met = self.previous
+
+
+class attempt:
+    """A block after which, if it raises one of `kinds`, tracejit itself goes another way: its refusals don't count."""
+
+    __slots__ = ("kinds", "start")
+
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self.kinds = kinds
+
+    def __enter__(self) -> None:
+        self.start = len(met())
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if isinstance(error, self.kinds):
+            del met()[self.start :]
