@@ -41,8 +41,9 @@ def test_the_pages_run(page: Path) -> None:
     before = set(REGISTRY)
     space: dict[str, Any] = {"__name__": f"page_{page.stem}"}
     try:
-        for n, block in enumerate(blocks):
-            exec(compiled(block, f"{page.name}[{n}]"), space)
+        with tj.config.override(fallback=True):  # as for a user
+            for n, block in enumerate(blocks):
+                exec(compiled(block, f"{page.name}[{n}]"), space)
     finally:
         for name in set(REGISTRY) - before:
             del REGISTRY[name]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import copy
+import logging
+import os
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -321,3 +325,113 @@ def test_caches_forget_what_was_refused() -> None:
     assert fast(X).tolist() == X.tolist()
     fast.clear_cache()
     assert fast(X).tolist() == X.tolist() and fast.trace_count == 1
+
+
+LOG: list[str] = []
+COUNTS = collections.Counter(a=2)
+RNG = np.random.default_rng(5)
+
+
+def prints(x):
+    print("sum", x.sum())
+    return x
+
+
+def prints_in_a_branch(x):
+    if x.sum() > 5:
+        print("large", x)
+    return x * 2
+
+
+def logs(x):
+    logging.getLogger("a test").warning("sum %s", x.sum())
+    return x
+
+
+def warns(x):
+    warnings.warn(f"sum {x.sum()}", RuntimeWarning)
+    return x
+
+
+def text(x):
+    return {f"{x.sum():.2f}": str(x), "r": repr(x[0])}
+
+
+def key_of_text(x):
+    names = {"6.0": 1.0, "12.0": 2.0}
+    return names.get(str(x.sum()), -1.0)
+
+
+def counts(x):
+    return x * COUNTS["a"]
+
+
+def draws(x):
+    return x + RNG.normal()
+
+
+def draws_unseeded(x):
+    return bool(np.all(np.random.default_rng().normal(size=3) == np.random.default_rng().normal(size=3)))
+
+
+def writes_a_file(x):
+    with open(os.devnull, "w") as f:
+        return f.write(str(x.sum()))
+
+
+def evaluates(x):
+    return eval("x.sum()", {"x": x})
+
+
+def raises_floating_point_errors(x):
+    with np.errstate(divide="raise"):
+        return 1.0 / (x - x[0])
+
+
+ACTING = [
+    prints, prints_in_a_branch, logs, warns, text, key_of_text, counts, draws, draws_unseeded, writes_a_file, evaluates,
+    raises_floating_point_errors,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", ACTING, ids=lambda f: f.__name__)
+def test_what_acts_acts_at_every_call(f, capsys, caplog) -> None:
+    seen = []
+    for run in (f, tj.jit(f)):
+        RNG.bit_generator.state = np.random.default_rng(5).bit_generator.state
+        COUNTS["a"] = 2
+        for n, x in enumerate((X, 2 * X, X)):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                seen.append([outcome(run, x), RNG.bit_generator.state["state"]])
+            seen[-1].append([str(w.message) for w in told if w.category is not FallbackWarning])
+            COUNTS["a"] = n
+        seen[-1] += [capsys.readouterr().out, [r.getMessage() for r in caplog.records]]
+        caplog.clear()
+    assert seen[:3] == seen[3:]
+
+
+def test_what_only_computes_is_compiled() -> None:
+    def f(x):
+        with np.errstate(divide="ignore"):
+            y = 1.0 / x
+        rng = np.random.default_rng(0)
+        return y * sys.float_info.epsilon * len(os.sep) + rng.normal(size=3)
+
+    fast = tj.jit(f, fallback=False)
+    for _ in range(2):
+        np.testing.assert_allclose(fast(X), f(X))
+
+
+def test_texts_of_messages_are_no_texts_of_the_program() -> None:
+    def f(x):
+        if x.sum() < 0:
+            raise ValueError(f"negative: {x.sum()}, {x}")
+        return x
+
+    fast = tj.jit(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fast(X) is not None
+        with pytest.raises(ValueError, match=r"negative: -6.0, \[-3. -1. -2.\]"):
+            fast(-X)

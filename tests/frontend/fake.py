@@ -21,7 +21,7 @@ class FakeCapture:
         self.guarded = guarded
         self.paths: list[str] = []
         self.values: list[np.ndarray] = []
-        self.snapshots: list[Any] = []
+        self.things: list[Any] = []
 
     def array(self, path: Any, value: Any) -> Any:
         self.paths.append(path.text)
@@ -34,8 +34,8 @@ class FakeCapture:
     def scalar(self, path: Any, value: Any) -> Any:
         return NotImplemented
 
-    def snapshot(self, snapshot: Any) -> None:
-        self.snapshots.append(snapshot)
+    def unfollowed(self, thing: Any) -> None:
+        self.things.append(thing)
 
 
 def traced(f: Any, *args: Any, **kwargs: Any) -> tuple[Any, GuardSet, FakeCapture]:

@@ -76,8 +76,8 @@ def test_isinstance_of_ndarray_holds_for_boxes():
 
 def test_random_numbers_are_snapshots():
     _, _, capture = traced(lambda: np.random.rand())
-    assert capture.snapshots[0].path == "numpy.random"
-    assert "once" in capture.snapshots[0].reason
+    assert capture.things[0].path == "numpy.random"
+    assert "once" in capture.things[0].reason
 
 
 def test_users_modules_are_guarded():

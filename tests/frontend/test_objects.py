@@ -269,7 +269,7 @@ def test_objects_made_while_tracing_keep_their_class_and_are_watched(monkeypatch
 
 def test_argument_classes_are_watched(monkeypatch):
     _, guards, capture = traced(lambda c: c.scaled(2.0), Config(2.0))
-    assert [s for s in capture.snapshots if "W" in s.path]
+    assert [s for s in capture.things if "W" in s.path]
     monkeypatch.setitem(globals(), "RATE", 0.25)
     assert guards.why() == "global `RATE` changed from 0.5 to 0.25"
 
@@ -283,7 +283,7 @@ def test_enums_and_library_objects():
     color = Color.RED
     out, _, capture = traced(lambda: (color is Color.RED, path.name, Color.RED.value))
     assert out == (True, "a", 1)
-    assert [s.path for s in capture.snapshots] == ["closure variable `path`"]
+    assert [s.path for s in capture.things] == ["closure variable `path`"]
 
 
 def test_type_of_other_things():
@@ -370,7 +370,7 @@ def test_objects_made_while_tracing_are_followed(monkeypatch):
         True, "Net", ((5, True), True), True, 1, True, None,
         4, 8, True, 1, True, True,
     )  # fmt: skip
-    assert capture.paths == ["W", "Net.bias"] and not capture.snapshots
+    assert capture.paths == ["W", "Net.bias"] and not capture.things
     monkeypatch.setattr(Net, "width", 5)
     assert guards.why() == "class attribute `Net.width` changed from 4 to 5"
 
@@ -402,7 +402,7 @@ def test_namespaces():
     cfg = types.SimpleNamespace(lr=0.1, w=np.ones(2))
     args = argparse.Namespace(lr=0.2)
     out, guards, capture = traced(lambda: (cfg.lr, cfg.w, args.lr))
-    assert isinstance(out[1], Marked) and capture.paths == ["cfg.w"] and not capture.snapshots
+    assert isinstance(out[1], Marked) and capture.paths == ["cfg.w"] and not capture.things
     args.lr = 0.3
     assert guards.why() == "closure variable `args.lr` changed from 0.2 to 0.3"
     cfg.lr = 0.2
@@ -459,7 +459,7 @@ def test_iterators_and_generators_of_random_numbers_are_reported():
     counter = itertools.count()
     rng = np.random.default_rng(0)
     _, _, capture = traced(lambda: (next(counter), rng.bit_generator))
-    assert {s.path for s in capture.snapshots} == {"closure variable `counter`", "closure variable `rng`"}
+    assert {s.path for s in capture.things} == {"closure variable `counter`", "closure variable `rng`"}
 
 
 def test_state_of_a_captured_box():
@@ -508,4 +508,4 @@ def test_metaclasses_of_the_users():
     thing = Thing()
     out, _, capture = traced(lambda: (thing.get(), Thing().get(), type(thing) is Thing))
     assert out == (1.0, 1.0, True)
-    assert [s.path for s in capture.snapshots] == ["closure variable `thing`"]
+    assert [s.path for s in capture.things] == ["closure variable `thing`"]

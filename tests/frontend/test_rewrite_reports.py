@@ -12,6 +12,7 @@ import pytest
 import tracejit as tj
 from tracejit.errors import (
     BranchLeavesError,
+    FallbackWarning,
     LoopTypeError,
     TracedIterationError,
     TracedLoopError,
@@ -311,7 +312,7 @@ def test_a_name_that_is_not_assigned():
         tj.jit(f)(1.0)
 
 
-def test_effects_are_undone_before_a_loop_is_unrolled():
+def test_a_loop_that_makes_text_leaves_nothing_behind():
     def f(x, out):
         names = []
         for i in range(7):
@@ -320,7 +321,8 @@ def test_effects_are_undone_before_a_loop_is_unrolled():
         return len(names)
 
     out = np.zeros(2)
-    assert tj.jit(f)(2.0, out) == 7
+    with pytest.warns(FallbackWarning, match="text"):
+        assert tj.jit(f, fallback=True)(2.0, out) == 7
     np.testing.assert_array_equal(out, [14.0, 0.0])
 
 

@@ -279,11 +279,11 @@ def test_generator_and_exceptions():
 def test_arrays_without_numbers_are_snapshots():
     m = module("m", "def f(): return A", A=np.array(["a"], dtype=object))
     _, guards, capture = traced(m.f)
-    assert "does not hold numbers" in capture.snapshots[0].reason
+    assert "does not hold numbers" in capture.things[0].reason
     m.A = np.array(["a"], dtype=object)
     assert not guards.check()
 
 
 def test_math_is_used_as_it_is():
     out, _, capture = traced(lambda: math.sqrt(4.0))
-    assert out == 2.0 and not capture.snapshots
+    assert out == 2.0 and not capture.things

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Container, Sequence
 from typing import Any
@@ -18,7 +19,10 @@ from tracejit.tracing import Box, box, to_raw, wrap
 
 def name_of(f: Any) -> str:
     """How messages call the function."""
-    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None)
+    if name is None and isinstance(f, functools.partial):
+        return name_of(f.func)
+    return name or object.__repr__(f)  # its own may make text of traced values
 
 
 def argument_names(f: Any, count: int) -> list[str]:

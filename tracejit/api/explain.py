@@ -18,9 +18,9 @@ class Report:
     """What `explain` found. `print` it; the fields are for programs.
 
     `guards`: names read while tracing, whose change makes jit trace again. `retraces`: why it was traced
-    again, the last times. `captured`: arrays read at every call. `snapshots`: what can't be followed and stays
-    as it was when the function was traced. `written`: arguments and captured arrays that the function updates.
-    `callbacks`: operations that run in Python. `loops_and_branches`: what was done with each that the
+    again, the last times. `captured`: arrays read at every call. `written`: arguments and captured arrays that
+    the function updates. `callbacks`: operations that run in Python. `loops_and_branches`: what was done with each
+    that the
     function's source has, and why. `fallback`: why Python runs the function; then there is no program, and the
     other fields are empty.
     """
@@ -32,7 +32,6 @@ class Report:
     callbacks: list[str]
     guards: list[str]
     captured: list[str]
-    snapshots: list[str]
     written: list[str]
     compile_seconds: float
     retraces: list[str]
@@ -53,7 +52,6 @@ class Report:
             ("reads at every call", self.captured),
             ("traces again when these change", self.guards),
             ("was traced again because", self.retraces),
-            ("keeps as they were (snapshots)", self.snapshots),
         ):
             if items:
                 lines += [f"  {title}:", *(f"    {item}" for item in items)]
@@ -84,7 +82,6 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
             callbacks=compiled.callbacks(),
             guards=sorted({str(c.node) for c in program.guards.checks}),
             captured=[str(n) for n in program.guards.nodes],
-            snapshots=[str(s) for s in program.snapshots],
             written=[program.input_name(n) for n in program.written],
             compile_seconds=compiled.compile_seconds,
             retraces=list(jitted.retraces),
@@ -98,7 +95,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
 
 def _by_python(jitted: Jitted, refusal: Refusal) -> Report:
     """The report on a function that falls back."""
-    empty: list[list[str]] = [[] for _ in range(5)]
+    empty: list[list[str]] = [[] for _ in range(4)]
     retraces = list(jitted.retraces)
     return Report(name_of(jitted.fun), 0, 0, 0, *empty, 0.0, retraces, [], fallback=str(refusal))
 

@@ -11,7 +11,7 @@ from tracejit import control, tree
 from tracejit.api.common import name_of, plain
 from tracejit.api.fallback import Before, may_be_done_over, must_be_done_over
 from tracejit.config import config
-from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
+from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError, UnfollowedError
 from tracejit.interpreters import jit as native
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
@@ -26,7 +26,6 @@ class JitCapture:
 
     def __init__(self) -> None:
         self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
-        self.snapshots: list[Any] = []
 
     def array(self, path: Any, value: Any) -> Any:
         raw = to_raw(value)
@@ -42,8 +41,9 @@ class JitCapture:
     def scalar(self, path: Any, value: Any) -> Any:
         return NotImplemented
 
-    def snapshot(self, snapshot: Any) -> None:
-        self.snapshots.append(snapshot)
+    def unfollowed(self, thing: Any) -> None:
+        """Raises UnfollowedError: a program would keep what it saw while it was traced."""
+        raise UnfollowedError(what=thing.path, reason=thing.reason)
 
     trace: Any = None
 
@@ -69,7 +69,6 @@ class Program:
         written: list[int],
         arg_names: list[str],
         donated: tuple[int, ...],
-        snapshots: list[Any],
         decisions: dict[tuple[str, str], str],
     ) -> None:
         self.function = function
@@ -81,7 +80,6 @@ class Program:
         self.written = written
         self.arg_names = arg_names
         self.donated = donated
-        self.snapshots = snapshots
         self.decisions = decisions
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False

@@ -105,7 +105,6 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
         written,
         call.names(),
         donated,
-        capture.snapshots,
         session.decisions,
     )
     program.fastmath = call.options.fastmath

@@ -52,7 +52,11 @@ class HostFunction:
     @property
     def name(self) -> str:
         """How messages call it."""
-        return getattr(self.fn, "__qualname__", None) or getattr(self.fn, "__name__", None) or repr(self.fn)
+        return (
+            getattr(self.fn, "__qualname__", None)
+            or getattr(self.fn, "__name__", None)
+            or object.__repr__(self.fn)
+        )
 
     def __repr__(self) -> str:
         return self.name

@@ -87,6 +87,8 @@ from tracejit.errors.tracing import (
     RandomStateError,
     ReadOnlyArgumentError,
     StaticArgumentError,
+    TracedTextError,
+    UnfollowedError,
     UnhashableStaticError,
 )
 from tracejit.errors.transforms import (
@@ -181,6 +183,8 @@ __all__ = [
     "TracedIterationError",
     "TracedLoopError",
     "TracedMaskError",
+    "TracedTextError",
+    "UnfollowedError",
     "TracejitError",
     "TracerArrayError",
     "TracerBoolError",

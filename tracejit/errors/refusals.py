@@ -8,6 +8,7 @@ user's code must not take it for one of Python's and go on with another answer, 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
@@ -27,6 +28,12 @@ def add(error: BaseException) -> None:
     """Write down that `error` refuses the run that is under way, if there is one."""
     if _thread.met is not None:
         _thread.met.append(error)
+
+
+def withdraw(wanted: Callable[[BaseException], bool]) -> None:
+    """Forget the refusals that `wanted` picks: what they feared did not happen."""
+    if _thread.met is not None:
+        _thread.met[:] = [e for e in _thread.met if not wanted(e)]
 
 
 class into:

@@ -146,3 +146,47 @@ class RandomStateError(TracejitError, TypeError):
         import numpy as np, tracejit as tj
         tj.jit(lambda x: x + np.random.normal())(1.0)
     """
+
+
+class UnfollowedError(TracejitError, TypeError):
+    """A jitted function uses something whose state or effects tracing can't see: an object of a C extension, an open
+    file, the clock, printing. What it does would happen once, while tracing, and its results would be kept."""
+
+    code = "TJ221"
+    limit = True
+    cause = "{what} can't be followed while tracing: {reason}."
+    remedies = (
+        "call it outside of the compiled function, and pass what it gives as an argument",
+        "tj.debug.print prints values of a compiled function, tj.pure_callback calls a Python function at every run",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+
+        def f(x):
+            print("sum", x.sum())
+            return x
+
+        tj.jit(f)(np.ones(3))
+    """
+
+
+class TracedTextError(TracejitError, TypeError):
+    """A jitted function makes text of a traced value, which is not known while tracing."""
+
+    code = "TJ222"
+    limit = True
+    cause = "text is made of a traced {aval}, whose value is not known while tracing."
+    remedies = (
+        "return the value, and make the text outside of the compiled function",
+        "tj.debug.print('{{}}', x) prints it at every run",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+
+        def f(x):
+            return x, f"sum {x.sum():.3f}"
+
+        tj.jit(f)(np.ones(3))
+    """
+    #: What stands for the value in the text; a message of an exception may show it (then it is no refusal).
+    number = 0

@@ -14,8 +14,8 @@ from tracejit.frontend.paths import Node
 from tracejit.tracing import Box, CapturedArray
 
 
-class Snapshot(NamedTuple):
-    """A value that could not be followed: it is as it was when the function was traced."""
+class Unfollowed(NamedTuple):
+    """A value that can't be followed: what it does, and what changes inside of it, is not seen."""
 
     path: str
     value: str
@@ -51,8 +51,8 @@ class Capture(Protocol):
         call, like an array; NotImplemented to guard its value instead."""
         ...
 
-    def snapshot(self, snapshot: Snapshot) -> None:
-        """Called for what can't be followed, for the function's report."""
+    def unfollowed(self, thing: Unfollowed) -> None:
+        """Called for what can't be followed, before it is used; may refuse it."""
         ...
 
 
@@ -71,7 +71,7 @@ class EagerCapture:
     def scalar(self, path: Node, value: Any) -> Any:
         return NotImplemented
 
-    def snapshot(self, snapshot: Snapshot) -> None:
+    def unfollowed(self, thing: Unfollowed) -> None:
         return None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit.errors import CapturedWriteError, RandomStateError
-from tracejit.frontend import active
+from tracejit.frontend import acting, active
 from tracejit.frontend.origins import impure_origin, is_library_class, is_library_function
 from tracejit.tracing import Box, CapturedArray
 
@@ -96,6 +96,9 @@ def stand_in_for(value: Any) -> Any:
         return ndarray
     if type(value) in _C_METHODS and uses_global_random_state(value):
         return GlobalRandom(value)
+    ours = acting.stand_in_for(value)
+    if ours is not None:
+        return ours
     # Only what a library made: a user's object may do anything when it is hashed.
     if not callable(value) or type(value).__hash__ is None or not is_library_class(type(value)):
         return None
@@ -162,21 +165,8 @@ def _library_module(owner: RebindModule, name: str, module: types.ModuleType) ->
 
 def _library_value(owner: RebindModule, name: str, value: Any) -> Any:
     if impure_origin(value):
-        _note(f"{owner.__name__}.{name}", value, "it runs once, while tracing; its result is kept")
+        acting.tell(f"{owner.__name__}.{name}", value)
     return value
-
-
-_notes: list[Any] = []
-
-
-def set_note(note: Any) -> None:
-    """Install the function that lists a snapshot in the current session (by session)."""
-    _notes[:] = [note]
-
-
-def _note(path: str, value: Any, reason: str) -> None:
-    for note in _notes:
-        note(path, value, reason)
 
 
 def rebound(module: types.ModuleType) -> RebindModule | None:

@@ -25,14 +25,98 @@ _PATHS = tuple(
     if name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-# A different answer at each call: what they give while tracing is kept.
 _PLAIN_CLASSES = {
     "argparse.Namespace",
     "collections.UserDict",
     "collections.UserList",
     "collections.ChainMap",
 }
-_IMPURE = frozenset({"random", "time", "datetime", "secrets", "uuid", "os", "numpy.random"})
+#: Packages whose functions and classes compute from what they are given, and do nothing else that can be seen.
+_PURE = frozenset(
+    {
+        *("tracejit", "numpy", "scipy", "numba", "ml_dtypes", "optree", "opt_einsum", "einops", "sklearn"),
+        *("array_api_compat", "array_api_strict", "typing_extensions", "attr", "attrs"),
+        *(
+            "builtins",
+            "math",
+            "cmath",
+            "itertools",
+            "functools",
+            "operator",
+            "collections",
+            "typing",
+            "types",
+        ),
+        *(
+            "dataclasses",
+            "enum",
+            "abc",
+            "copy",
+            "copyreg",
+            "numbers",
+            "fractions",
+            "statistics",
+            "string",
+            "re",
+        ),
+        *(
+            "bisect",
+            "heapq",
+            "contextlib",
+            "array",
+            "graphlib",
+            "struct",
+            "zlib",
+            "binascii",
+            "base64",
+            "hashlib",
+        ),
+        *(
+            "json",
+            "colorsys",
+            "unicodedata",
+            "difflib",
+            "textwrap",
+            "reprlib",
+            "keyword",
+            "inspect",
+            "weakref",
+        ),
+        *(
+            "__future__",
+            "_operator",
+            "_functools",
+            "_collections",
+            "_collections_abc",
+            "_abc",
+            "_bisect",
+            "_heapq",
+        ),
+        *("_struct", "_hashlib", "_json", "_weakref", "_sre", "_statistics", "_typing", "_thread"),
+    }
+)
+#: Parts of them that do.
+_ACTING = frozenset(
+    {"numpy.random", "numpy.random.mtrand", "numpy.random._generator", "scipy.io", "scipy.datasets"}
+)
+_ACTING_OF_NUMPY = frozenset(
+    {
+        *(
+            "load",
+            "save",
+            "savez",
+            "savez_compressed",
+            "savetxt",
+            "loadtxt",
+            "genfromtxt",
+            "fromfile",
+            "fromregex",
+        ),
+        *("memmap", "set_printoptions", "get_printoptions", "printoptions", "seterr", "geterr", "seterrcall"),
+        *("geterrcall", "setbufsize", "getbufsize", "show_config", "show_runtime", "info", "array2string"),
+        *("array_repr", "array_str", "format_float_positional", "format_float_scientific", "DataSource"),
+    }
+)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -110,10 +194,23 @@ def is_generated(fn: types.FunctionType) -> bool:
 
 
 def impure_origin(value: Any) -> str | None:
-    """The impure module that the callable or module `value` belongs to, or None."""
-    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    if name is None:  # a C object such as a numpy.random.Generator, or a method bound to one
-        name = type(getattr(value, "__self__", value)).__module__
+    """The module of a library that the callable, class, object or module `value` belongs to, if what is in it does
+    more than compute."""
+    name = _home(value)
     if name in ("numpy.random.mtrand", "numpy.random._generator"):
         return "numpy.random"
-    return name if isinstance(name, str) and name in _IMPURE else None
+    if name == "numpy" and getattr(value, "__name__", None) in _ACTING_OF_NUMPY:
+        return name
+    return None if name is None or (_top(name) in _PURE and name not in _ACTING) else name
+
+
+def _home(value: Any) -> str | None:
+    """The module that a thing of a library was made in; None for the user's."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    if isinstance(value, types.FunctionType):
+        return value.__globals__.get("__name__") if is_library_function(value) else None
+    if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__module__, str):
+        return value.__module__
+    cls = value if isinstance(value, type) else type(getattr(value, "__self__", value))
+    return cls.__module__ if is_library_class(cls) else None

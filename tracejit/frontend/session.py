@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import RandomStateError, TracejitError, user_location
+from tracejit.errors import RandomStateError, TracedTextError, TracejitError, user_location
 from tracejit.frontend import (
+    acting,
     active,
     builtins_,
     classes,
@@ -25,7 +26,7 @@ from tracejit.frontend import (
     shadows,
     watch,
 )
-from tracejit.frontend.capture import Capture, Snapshot
+from tracejit.frontend.capture import Capture, Unfollowed
 from tracejit.frontend.checks import Check, array_type
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.origins import impure_origin, is_library_module
@@ -82,8 +83,9 @@ class Session:
             except BaseException as e:
                 if not self.guarded:
                     self.finish()  # effects before the exception have happened
-                if self.refusals and isinstance(e, Exception) and not getattr(e, "limit", False):
-                    raise self.refusals[0] from e  # the function caught it, and raised another
+                caught = [r for r in self.refusals if not isinstance(r, TracedTextError)]
+                if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
+                    raise caught[0] from e  # the function caught it, and raised another
                 raise
             if self.refusals:
                 raise self.refusals[0]
@@ -199,10 +201,9 @@ class Session:
         if ours is not None:
             return ours
         if is_library_module(value):
-            if impure_origin(value):
-                if self.guarded:
-                    self.generators.enter(str(node), value)
-                self.note(str(node), value, "its functions run once, while tracing; their results are kept")
+            if self.guarded and impure_origin(value):
+                self.generators.enter(str(node), value)
+                return acting.acting_module(value)
             return value
         known = self.known(value)
         if known is None:
@@ -220,8 +221,8 @@ class Session:
 
     def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:
         """What a name found in builtins gives."""
-        if name in ("print", "open", "input"):
-            self.note(f"builtin `{name}`", value, "it runs once, while tracing")
+        if name in _ACTING:
+            self.note(f"builtin `{name}`", value, _ACTING[name])
         if name == "__import__":
             return builtins_.importer(self, scope)
         return builtins_.STAND_INS.get(name, value)
@@ -291,17 +292,17 @@ class Session:
             self.checks.append(Check(node, kind, expected))
 
     def note(self, path: str, value: Any, reason: str) -> None:
-        """List a snapshot."""
+        """Tell the capture that the value at `path` can't be followed."""
         if path not in self._noted:
             self._noted.add(path)
-            self.capture.snapshot(Snapshot(path, _describe(value), reason))
+            self.capture.unfollowed(Unfollowed(path, _describe(value), reason))
 
     def from_library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
         """List something of a library that may keep state of its own."""
         if self.guarded:
             self.generators.enter(str(node), value)
         if impure_origin(value):
-            self.note(str(node), value, "it runs once, while tracing; its result is kept")
+            self.note(str(node), value, acting.ACTS)
         elif not isinstance(value, _STATELESS) and not _is_ours(value):
             self.note(str(node), value, reason)
 
@@ -342,14 +343,10 @@ def _describe(value: Any) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
-def _note_current(path: str, value: Any, reason: str) -> None:
-    session = active.session()
-    if session is not None:
-        session.note(path, value, reason)
-
-
-modules.set_note(_note_current)
-
+#: Builtins that do more than compute, or that see what stands for the user's objects while tracing.
+_ACTING = dict.fromkeys(("print", "open", "input", "breakpoint", "help"), "it acts outside of the program")
+_ACTING |= dict.fromkeys(("exec", "eval", "compile"), "the code that it runs is not known")
+_ACTING |= dict.fromkeys(("globals", "locals", "vars", "id", "memoryview"), "it shows Python's own objects")
 #: Values of libraries without state of their own.
 _STATELESS = (
     *(types.FunctionType, types.BuiltinMethodType, types.MethodWrapperType, types.MethodDescriptorType),

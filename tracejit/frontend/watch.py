@@ -2,7 +2,7 @@
 
 Such objects must keep their class (pytrees know them by it), so their methods can't be
 copies. What the methods name is guarded instead, read or not; arrays and objects among it
-are guarded by identity and listed as snapshots.
+are guarded by identity, and told to the capture as unfollowed.
 """
 
 from __future__ import annotations

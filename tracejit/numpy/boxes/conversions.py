@@ -16,6 +16,7 @@ from tracejit.errors import (
     ArgumentTypeError,
     LostDerivativeError,
     ShapeError,
+    TracedTextError,
     TracerArrayError,
     TracerBoolError,
     TracerFloatError,
@@ -123,17 +124,43 @@ def _hash(x: Box) -> int:
 
 @member("__repr__")
 def _repr(x: Box) -> str:
-    return f"Traced<{x.aval}>"
+    """The text of the value, where that is no traced one; else what stands for it."""
+    plain = _plain(x)
+    return _stands_for(x, "") if plain is None else repr(plain)
+
+
+@member("__str__")
+def _str(x: Box) -> str:
+    plain = _plain(x)
+    return _stands_for(x, "") if plain is None else str(plain)
 
 
 @member("__format__")
 def _format(x: Box, spec: str) -> str:
-    value = extents.known(x.read()) if spec or not x.aval.shape else None
-    if value is not None and spec:
-        return format(value.item() if np.ndim(value) == 0 else value, spec)
-    if value is not None or x.aval.shape:
-        return _repr(x)
+    plain = _plain(x)
+    if plain is None and spec and not x.aval.shape:  # known in an eager transformation
+        plain = extents.known(x.read())
+        plain = None if plain is None else plain.item()
+    return _stands_for(x, spec) if plain is None else format(plain, spec)
+
+
+def _plain(x: Box) -> Any:
+    """The array or number that a box holds which no transformation has seen; else None."""
+    raw = x.read()
+    if isinstance(raw, Value):
+        return None
+    return np.asarray(raw)[()].item() if x.weak else raw
+
+
+def _stands_for(x: Box, spec: str) -> str:
+    """What stands for an unknown value in a text. Tracing is refused in the end, except for messages of exceptions."""
+    if extents.known(x.read()) is not None:
+        return f"Traced<{x.aval}>"
     number = next(_numbers)
+    error = TracedTextError(aval=str(x.aval))
+    error.number = number
+    if x.aval.shape:
+        return f"Traced<{x.aval}#{number}>"
     _shown[number] = weakref.ref(x), spec
     if len(_shown) > _REMEMBERED:
         _shown.pop(next(iter(_shown)), None)

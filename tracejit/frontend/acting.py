@@ -1,0 +1,107 @@
+"""Functions of libraries that do more than compute: the clock, files, logging, random numbers, settings.
+
+A compiled function would do once what they do, while it is traced. So their use is told to the capture before it
+happens, which refuses it where a program is made; the constants of their modules can be used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend import active
+from tracejit.frontend.origins import impure_origin
+
+#: Why what acts can't be followed.
+ACTS = "it does more than compute, which would happen once, while tracing"
+_CONSTANTS = (int, float, str, bytes, complex, tuple, type(None))
+_GENERATORS = (
+    "default_rng",
+    "RandomState",
+    "MT19937",
+    "PCG64",
+    "PCG64DXSM",
+    "Philox",
+    "SFC64",
+    "SeedSequence",
+)
+
+
+def tell(path: str, value: Any, reason: str = ACTS) -> None:
+    """Tell the session that is under way of something that can't be followed."""
+    session = active.session()
+    if session is not None:
+        session.note(path, value, reason)
+
+
+class ActingModule(types.ModuleType):
+    """A library's module whose functions do more than compute."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__["_tj_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.__dict__["_tj_module"], name)
+        if isinstance(value, types.ModuleType):
+            return acting_module(value) if impure_origin(value) else value
+        if not isinstance(value, _CONSTANTS) and not _is_exception(value):
+            tell(f"`{self.__name__}.{name}`", value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_tj_module"])
+
+
+@functools.cache
+def acting_module(module: types.ModuleType) -> ActingModule:
+    """The stand-in of a module, one for all."""
+    return ActingModule(module)
+
+
+def _is_exception(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+class Seeded:
+    """What makes a random generator, such as `np.random.default_rng`: with a seed one that gives the same numbers at
+    every call of the compiled function, as it would in Python. Without one it can't be followed."""
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self.make = make
+        self.__name__ = make.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if all(x is None for x in (*args, *kwargs.values())):
+            tell(f"`{self.__name__}()`", self.make, "its numbers are others at every call")
+        return self.make(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def errstate(**kinds: Any) -> Iterator[None]:
+    """`np.errstate` for traced code. Compiled code tells of no floating-point errors, which is what ignoring them
+    asks for; where they shall be raised, called or printed it can't be followed."""
+    if any(kind not in (None, "ignore", "warn") for kind in kinds.values()):
+        tell("`np.errstate`", np.errstate, "compiled code does not look for floating-point errors")
+    with np.errstate(**kinds):
+        yield
+
+
+def stand_in_for(value: Any) -> Any:
+    """What traced code gets for what makes random generators, and for `np.errstate`; else None."""
+    if value is np.errstate:
+        return errstate
+    random = sys.modules.get("numpy.random")
+    if random is not None and any(value is getattr(random, name) for name in _GENERATORS):
+        return Seeded(value)
+    return None
