@@ -42,9 +42,9 @@ from typing import Any
 import numpy as np
 import optree
 
-from tracejit import tree
+from tracejit import frontend, tree
 from tracejit.api.programs import Program
-from tracejit.api.signature import Call, is_array_like
+from tracejit.api.signature import BY_VALUE, Call, is_array_like, reference
 from tracejit.config import config
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.jit import MISS, Input
@@ -61,7 +61,7 @@ def fast_call(
 ) -> Any:
     """The function for calls like this one of `args` and `kwargs`; None if there can be none. Its `direct()` is a
     method for them (or None); `missed(self, args, kwargs)` takes over the calls that it does not know."""
-    consts = program.constants()
+    consts = program.constants(call.objects)
     if consts is None:
         return None
     written = set(program.written) | set(program.donated)
@@ -92,6 +92,7 @@ class _Writer:
         self.names: dict[str, Any] = {"MISS": MISS, "flatten": tree.flatten_ordered, "unflatten": tree.unflatten,
                                       "overlap": np.may_share_memory}  # fmt: skip
         self.leaves: list[str] = []  # variables, in the order of the program's leaves
+        self.objects: list[str] = []  # those that guards begin at
         self.inputs: list[str] = []  # expressions of the captured arrays
         self.count = 0
         self.keywords: list[str] = []
@@ -167,10 +168,12 @@ class _Writer:
             return True
         leaves, structure = tree.flatten_ordered(value)
         if len(leaves) == 1 and leaves[0] is value:
-            if isinstance(value, (str, bytes)):
+            if isinstance(value, BY_VALUE):
                 self.equal(v, value)
+            elif frontend.kind_of(value) is not None:
+                self.objects.append(v)  # guarded
             else:
-                self.unless(f"{v} is {self.const(value)}")  # its state is guarded
+                self.unless(f"{self.const(reference(value))}() is {v}")
             return True
         self.lines.append(f"{v}, structure = flatten({v})")
         self.unless(f"structure == {self.const(structure)}")
@@ -185,7 +188,7 @@ class _Writer:
         guards, sources = self.program.guards, self.program.const_sources
         if len(guards) or any(type(s) is int for s in sources):
             self.names["arrays"] = guards.arrays
-            self.lines.append("given = arrays()")
+            self.lines.append(f"given = arrays({', '.join(self.objects)})")
             self.unless("given is not None")
         self.inputs = [f"given[{s}]" if type(s) is int else self.const(s.value) for s in sources]
 
@@ -297,20 +300,27 @@ def _is_plain(x: Any) -> bool:
     return type(x) in (tuple, list, dict) or optree.is_namedtuple(x)
 
 
-def fast_key(static: Collection[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def fast_key(
+    static: Collection[int],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    known_by: Callable[[Any], Any] = id,
+) -> Any:
     """A cheap signature, by which a call finds the function made for calls like it; None if it can't have one.
-    `static` are the positions of static arguments."""
+    `static` are the positions of static arguments; `known_by` tells objects apart."""
     try:
         leaves, structure = tree.flatten_ordered((args, kwargs) if kwargs else args)
-        key = structure, tuple(map(_key, leaves)), tuple([args[n] for n in static if n < len(args)])
+        key = structure, tuple([_key(x, known_by) for x in leaves]), tuple([args[n] for n in static if n < len(args)])
         hash(key)
     except TypeError:
         return None
     return key
 
 
-def _key(x: Any) -> Any:
+def _key(x: Any, known_by: Callable[[Any], Any]) -> Any:
     """Numbers may change between calls like each other, objects not."""
     if type(x) is np.ndarray:
         return x.dtype, x.shape, x.strides
-    return type(x), x if isinstance(x, (str, bytes)) else None if isinstance(x, _SCALARS) else id(x)
+    if isinstance(x, _SCALARS):
+        return type(x), None
+    return type(x), x if isinstance(x, BY_VALUE) else known_by(x)

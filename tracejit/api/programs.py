@@ -84,14 +84,17 @@ class Program:
         self.decisions = decisions
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
+        self.kept = True  # for later calls
         self.layouts: dict[int, Any] = {}  # of the arguments that have to be in these (`Call.layout`)
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
         self.simple = not written and not donated
+        self.fast: dict[Any, Any] = {}  # functions for calls with objects, which calls with others share
 
-    def constants(self) -> list[Any] | None:
-        """The constants as they are now; None if a guard fails and the function must be traced again."""
-        arrays = self.guards.arrays()
+    def constants(self, objects: Sequence[Any]) -> list[Any] | None:
+        """The constants as they are now, in a call with these objects; None if a guard fails and the function must
+        be traced again."""
+        arrays = self.guards.arrays(*objects)
         if arrays is None:
             return None
         return [arrays[s] if type(s) is int else s.value for s in self.const_sources]

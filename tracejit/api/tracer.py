@@ -68,7 +68,8 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
             boxes.append(box(v, w, origin=n))
             boxes[n].scalar = s
             boxes[n].storage.layout = layouts[n]
-        positional, kwargs = call.rebuild(boxes)
+        given = [session.give(x, call.fixed_name(n).replace("`", "")) for n, x in zip(call.kinds, call.objects)]
+        positional, kwargs = call.rebuild(boxes, given)
         held = _held(positional, kwargs)
         try:
             out = session.run(fun, positional, kwargs)
@@ -89,7 +90,8 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
         jaxpr, consts = trace.freeze(args, [*outs, *news])
         jaxpr, more = lift(jaxpr)  # arrays that users' rules captured are read anew at every call as well
         consts = [*more, *consts]
-    arrays = guards.arrays()
+        trace.let_go()
+    arrays = guards.arrays(*call.objects)
     if arrays is None:
         return None
     sources = const_sources(consts, [raw for raw, _ in capture.held])
@@ -109,6 +111,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
         session.decisions,
     )
     program.fastmath = call.options.fastmath
+    program.kept = not session.unkept
     program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
 

@@ -81,7 +81,7 @@ def wrap_dict(session: Session, node: Node, value: Any) -> Any:
     copy = copying.copy(value)
     session.remember(value, copy, node)
     if isinstance(value, collections.defaultdict):
-        session.check(node.attr("default_factory"), "is", value.default_factory)
+        session.same(node.attr("default_factory"), value.default_factory)
     if any(type(key) not in SCALARS for key in value):
         copy.clear()  # functions are met as their stand-ins, also when something is looked up by them
     for key, x in value.items():

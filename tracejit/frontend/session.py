@@ -6,6 +6,7 @@ import contextlib
 import functools
 import operator
 import types
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ from tracejit.frontend.capture import Capture, Snapshot
 from tracejit.frontend.checks import Check, array_type
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.origins import impure_origin, is_library_module
-from tracejit.frontend.paths import Node, root
+from tracejit.frontend.paths import CONST, Node, argument, root
 from tracejit.frontend.randoms import Drawn
 from tracejit.frontend.scopes import GuardedGlobals
 from tracejit.tracing import Box, CapturedArray
@@ -63,6 +64,11 @@ class Session:
         self.growing: set[int] = set()
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
         self.copies_views = True
+        #: How many arguments of the call are followed, and by class the paths to objects, which are all different.
+        self.given = 0
+        self._objects: dict[type, list[Node]] = {}
+        #: Whether what was traced serves one object only, which nothing may keep.
+        self.unkept = False
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 
     # ---- running -------------------------------------------------------------------------------
@@ -109,13 +115,25 @@ class Session:
 
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
-        return GuardSet(host.without_callbacks(self), list(self.array_nodes))
+        objects = [group for group in self._objects.values() if any(node.given for node in group)]
+        return GuardSet(host.without_callbacks(self), list(self.array_nodes), self.given, objects)
 
     # ---- stand-ins -----------------------------------------------------------------------------
 
     def stand_in(self, value: Any, name: str = "value") -> Any:
         """The stand-in of an object that is held by identity: the function itself, an import."""
         return self.wrap(root(value, "function" if callable(value) else "global", name), value)
+
+    def give(self, value: Any, name: str) -> Any:
+        """The stand-in of the next argument that is followed: paths begin at it, whatever object it is."""
+        node = argument(self.given, name)
+        self.given += 1
+        made = self.wrap(node, value)
+        return made if self.is_stand_in(made) else self.remember(value, made, node)
+
+    def is_stand_in(self, value: Any) -> bool:
+        """Whether `value` stands for something in this run."""
+        return id(value) in self._originals
 
     def wrap(self, node: Node, value: Any) -> Any:
         """The stand-in of `value`, read at `node`; records guards."""
@@ -177,7 +195,7 @@ class Session:
             self.alias(node, value)
             return known
         if type(value) is not Box and value.dtype.kind not in "biufcV":
-            self.check(node, "is", value)
+            self.same(node, value)
             self.note(str(node), value, "an array that does not hold numbers")
             return value
         self.check(node, "box" if type(value) is Box else "array", array_type(value))
@@ -245,11 +263,22 @@ class Session:
         self._originals[id(stand_in)] = value
         return stand_in
 
+    def path(self, value: Any) -> Node:
+        """The path at which `value` was met first."""
+        node = self._seen[id(value)][2]
+        assert node is not None
+        return node
+
     def alias(self, node: Node, value: Any) -> None:
         """`value` was met before at another path: both must stay the same object."""
         first = self._seen[id(value)][2]
-        if first is not None and first is not node:
+        if first is not None and first is not node and not first.kind == node.kind == CONST:
             self.check(node, "alias", first)
+
+    def differs(self, node: Node, value: Any) -> None:
+        """The object at `node` is none of those that were met before."""
+        if self.guarded:
+            self._objects.setdefault(type(value), []).append(node)
 
     def original(self, value: Any) -> Any:
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts.
@@ -285,8 +314,25 @@ class Session:
 
     def check(self, node: Node, kind: str, expected: Any) -> None:
         """Record a guard. A root is held: there is no doubt which object it is."""
-        if self.guarded and (node.parent is not None or kind not in ("is", "type", "value")):
+        if self.guarded and (node.kind != CONST or kind not in ("is", "type", "value")):
             self.checks.append(Check(node, kind, expected))
+
+    def hold(self, node: Node, value: Any) -> Node:
+        """Guard the object at `node`, and give the path to its parts. What is captured is guarded by identity and
+        held; what an argument leads to is another object at other calls, of which the class is guarded."""
+        self.check(node, "type" if node.given else "is", type(value) if node.given else value)
+        return node if node.given else node.named(value)
+
+    def same(self, node: Node, value: Any) -> None:
+        """Guard an object by its identity; what an argument leads to is not kept alive for this."""
+        if not node.given:
+            self.check(node, "is", value)
+            return
+        try:
+            self.checks.append(Check(node, "same", weakref.ref(value)))
+        except TypeError:
+            self.check(node, "is", value)
+            self.unkept = self.unkept or objects.why_not(type(value)) is None
 
     def note(self, path: str, value: Any, reason: str) -> None:
         """List a snapshot."""

@@ -60,6 +60,7 @@ def read(self: Any, name: str) -> Any:
     owner, raw = find(type(original).__mro__, name)
     values = _instance_dict(original)
     if name == "__dict__":
+        state.session.check(state.node.attr("__dict__"), "keys", tuple(values))
         return {key: read(self, key) for key in values}
     if owner is object or name in _ON_SHADOW:
         return object.__getattribute__(self, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -116,7 +117,8 @@ class StageTrace(Trace):
 
     def constant_of(self, var: Var) -> Any:
         """The value of a constant input; None if `var` is another variable."""
-        return self._value_of.get(id(var))
+        value = self._value_of.get(id(var))
+        return value() if type(value) is weakref.ref else value
 
     def _lift_dim(self, d: Any) -> Any:
         return Dim(self.lift(d.var), d.bound) if isinstance(d, Dim) else d
@@ -128,6 +130,12 @@ class StageTrace(Trace):
         if config.check_types:
             check_jaxpr(jaxpr)
         return jaxpr, list(self.consts)
+
+    def let_go(self) -> None:
+        """Hold constants weakly, in the end: variables of the program hold their trace."""
+        self.consts.clear()
+        self._const_of.clear()
+        self._value_of = {k: weakref.ref(x) if type(x) is np.ndarray else x for k, x in self._value_of.items()}
 
 
 def captured(x: Any) -> Any:
