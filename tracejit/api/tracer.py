@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,11 @@ from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.jaxpr import Eqn, sub_jaxprs
 from tracejit.numpy.boxes.rows import StaleView
 from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 #: How often a function is traced again because another thread changed a name that it reads meanwhile.
 _ATTEMPTS = 100
@@ -82,7 +87,10 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
                 raise
             raise SizesNeeded(sizes, e) from None
         _refuse_reassigned(fun, held, _held(positional, kwargs))
+        if session.given and any(map(_runs_later, trace.eqns)):
+            session.serve_these()
         guards = session.guards()
+        session.let_go()
         # By what they held: another thread may have changed the names since.
         captured = [(raw, b) for raw, b in capture.held if b.storage.version > 0]
         changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
@@ -114,6 +122,12 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
     program.kept = not session.unkept
     program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
+
+
+def _runs_later(eqn: Eqn) -> bool:
+    """Whether functions of the user's are part of the program: rules, callbacks."""
+    inside = any(_runs_later(e) for jaxpr in sub_jaxprs(eqn.params) for e in jaxpr.eqns)
+    return inside or any("rule" in name or isinstance(p, _FUNCTIONS) for name, p in eqn.params.items())
 
 
 def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:

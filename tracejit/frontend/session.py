@@ -94,12 +94,16 @@ class Session:
             self.finish()
         out = self.original(out)
         if not self.guarded:
-            self._let_go()
+            self.let_go()
         return out
 
-    def _let_go(self) -> None:
-        """Forget what an eager run met. Copies of functions and what they run over hold each other through here,
-        and would wait for the garbage collector: every call makes some."""
+    def let_go(self) -> None:
+        """Forget what a run met, in the end. Copies of functions and what they run over hold each other through here,
+        and would wait for the garbage collector: every eager call makes some. Rules that run later keep the shadows
+        of what arguments led to, which don't keep these objects."""
+        for value, stand_in, node in self._seen.values():
+            if node is not None and node.given and shadows.is_shadow(stand_in):
+                shadows.state_of(stand_in).weaken(value)
         for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers):
             met.clear()
 
@@ -333,6 +337,12 @@ class Session:
         except TypeError:
             self.check(node, "is", value)
             self.unkept = self.unkept or objects.why_not(type(value)) is None
+
+    def serve_these(self) -> None:
+        """Guard the objects that arguments lead to by identity: functions that run later know them."""
+        for value, _, node in self._seen.values():
+            if node is not None and node.given and type(value) in self._objects:
+                self.same(node, value)
 
     def note(self, path: str, value: Any, reason: str) -> None:
         """List a snapshot."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import types
@@ -25,13 +26,25 @@ classes: weakref.WeakSet[type] = weakref.WeakSet()
 class State:
     """Behind a shadow: the object, the path to it, and the attributes read so far."""
 
-    __slots__ = ("cache", "node", "original", "session")
+    __slots__ = ("_held", "_ref", "cache", "node", "session")
 
     def __init__(self, session: Session, node: Node, original: Any) -> None:
         self.session = session
         self.node = node
-        self.original = original
+        self._held = original
+        self._ref: Any = None
         self.cache: dict[str, Any] = {}
+
+    @property
+    def original(self) -> Any:
+        """The object; None if it was an argument, and is gone."""
+        return self._held if self._ref is None else self._ref()
+
+    def weaken(self, original: Any) -> None:
+        """Keep the object no longer alive, where that can be known."""
+        with contextlib.suppress(TypeError):
+            self._ref = weakref.ref(original)
+            self._held = None
 
 
 def is_shadow(x: Any) -> bool:
