@@ -212,8 +212,8 @@ class _Writer:
             self.lines.append("return out")
             return
         outs = ["out"] if single else [f"out[{n}]" for n in range(len(program.jaxpr.outs))]
-        texts = [outs[x] if kind == "out" else self.leaves[x] if kind == "arg" else self.const(x)
-                 for kind, x in program.results]  # fmt: skip
+        given = {"out": outs, "arg": self.leaves, "const": self.inputs}
+        texts = [given[kind][x] if kind in given else self.const(x) for kind, x in program.results]
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)
         whole = f"unflatten({self.const(program.out_tree)}, ({''.join(t + ', ' for t in texts)}))"

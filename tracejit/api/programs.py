@@ -53,7 +53,7 @@ class Program:
     jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
     `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
     `results`: for each leaf of the result ('out', n), ('arg', n) for an argument handed back as it is,
-    or ('value', x) for a Python scalar. `written`: inputs (constant or argument position) whose new
+    ('const', n) for a captured array that is, or ('value', x) for a Python scalar. `written`: inputs (constant or argument position) whose new
     values are the last outputs.
     """
 
@@ -118,7 +118,7 @@ class Program:
                 np.copyto(inputs[n], arrays[n])
         if self.single:
             return native.scalar(outs[0])
-        return self._assemble([native.scalar(o) for o in outs], leaves)
+        return self._assemble([native.scalar(o) for o in outs], leaves, consts)
 
     def compiled(self, strides: Any) -> native.Compiled:
         found = self.machine_code.get(strides)
@@ -146,8 +146,9 @@ class Program:
         a = self.jaxpr.outs[out]
         return type(a) is Var and a not in self.jaxpr.invars and a.aval == self.jaxpr.invars[n].aval
 
-    def _assemble(self, outs: list[Any], leaves: Sequence[Any]) -> Any:
-        picked = [outs[x] if kind == "out" else leaves[x] if kind == "arg" else x for kind, x in self.results]
+    def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any]) -> Any:
+        given = {"out": outs, "arg": leaves, "const": consts}
+        picked = [given[kind][x] if kind in given else x for kind, x in self.results]
         return tree.unflatten(self.out_tree, picked)
 
     def input_name(self, n: int) -> str:
@@ -192,7 +193,7 @@ class Program:
         for k, n in enumerate(self.written):
             write_back(holders[n], outs[self.num_outs + k])
         results = [plain(o) for o in outs[: self.num_outs]]
-        return self._assemble(results, boxes)
+        return self._assemble(results, boxes, consts)
 
 
 def _share(x: Any, y: Any) -> bool:

@@ -21,6 +21,7 @@ from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Eqn, sub_jaxprs
+from tracejit.ir.values import Value
 from tracejit.numpy.boxes.rows import StaleView
 from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
 
@@ -79,7 +80,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
         try:
             out = session.run(fun, positional, kwargs)
             leaves, out_tree = tree.flatten(listed(out))
-            results, outs = _sort_results(leaves, boxes, name_of(fun))
+            results, outs = _sort_results(leaves, boxes, capture.held, name_of(fun))
             outs += _extents(name_of(fun), outs, args)
         except TracejitError as e:
             sizes = sizes_needed(e, call, trace.eqns, args)
@@ -95,9 +96,11 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
         captured = [(raw, b) for raw, b in capture.held if b.storage.version > 0]
         changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
         news = [*(b.storage.value for _, b in captured), *(boxes[n].storage.value for n in changed)]
+        results = _hand_back(trace, results, capture.held)
         jaxpr, consts = trace.freeze(args, [*outs, *news])
         jaxpr, more = lift(jaxpr)  # arrays that users' rules captured are read anew at every call as well
         consts = [*more, *consts]
+        results = [(kind, x + len(more)) if kind == "const" else (kind, x) for kind, x in results]
         trace.let_go()
     arrays = guards.arrays(*call.objects)
     if arrays is None:
@@ -166,14 +169,24 @@ def _written_inputs(captured: list[Any], changed: list[int], consts: list[Any], 
     return [*(position[id(raw)] for raw, _ in captured), *(offset + n for n in changed)]
 
 
-def _sort_results(leaves: list[Any], boxes: list[Any], name: str) -> tuple[list[tuple[str, Any]], list[Any]]:
+def _hand_back(trace: StageTrace, results: list[Any], held: list[Any]) -> list[tuple[str, Any]]:
+    """The results, with captured arrays among them as constants of the program, by their numbers."""
+    return [(kind, trace.position(held[x][0])) if kind == "const" else (kind, x) for kind, x in results]
+
+
+def _sort_results(
+    leaves: list[Any], boxes: list[Any], held: list[tuple[Any, Box]], name: str
+) -> tuple[list[tuple[str, Any]], list[Any]]:
     """What each leaf of the result is, and the raw outputs among them."""
     by_id = {id(b): n for n, b in enumerate(boxes)}
+    captured = {id(b): n for n, (raw, b) in enumerate(held) if isinstance(raw, (np.ndarray, Value))}
     results: list[tuple[str, Any]] = []
     outs: list[Any] = []
     for x in leaves:
         if id(x) in by_id:
             results.append(("arg", by_id[id(x)]))
+        elif id(x) in captured:
+            results.append(("const", captured[id(x)]))
         elif type(x) in (bool, int, float, complex):
             results.append(("value", x))
         else:

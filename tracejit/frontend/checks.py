@@ -12,6 +12,9 @@ from tracejit.frontend.paths import ATTR, Node
 from tracejit.tracing import Box
 
 
+IMMUTABLE = (int, float, complex, bool, str, bytes)
+
+
 class Check(NamedTuple):
     """One condition on the value at `node`; `kind` is a key of `_TEMPLATES`."""
 
@@ -42,6 +45,11 @@ def same_value(new: Any, old: Any) -> bool:
     if isinstance(old, (tuple, frozenset)):
         return len(new) == len(old) and _same_items(new, old)
     return bool(new == old)
+
+
+def unchanged(before: Any, now: Any) -> bool:
+    """Whether it makes no difference that `now` was stored where `before` was."""
+    return now is before or (type(now) in IMMUTABLE and same_value(now, before))
 
 
 def _same_items(new: Any, old: Any) -> bool:

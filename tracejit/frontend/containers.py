@@ -13,6 +13,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import unchanged
 from tracejit.frontend.paths import ITEM, Node
 
 if TYPE_CHECKING:
@@ -138,6 +139,6 @@ def finish_containers(session: Session) -> None:
     """Refuses changes to captured containers."""
     for node, copy, before in session.containers:
         now = contents(copy)
-        if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+        if len(now) != len(before) or not all(map(unchanged, before, now)):
             what = f"an entry of the {type(copy).__name__} {node}"
             raise CapturedWriteError(what=what, where=session.call_site)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit import tree
 from tracejit.errors import CapturedWriteError
-from tracejit.frontend.checks import FunctionState
+from tracejit.frontend.checks import FunctionState, unchanged
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import ITEM, Node, root
 from tracejit.frontend.scopes import GuardedGlobals
@@ -159,7 +159,7 @@ def finish_cells(session: Session) -> None:
     """Refuses `nonlocal` assignments to captured cells, or carries them out."""
     for cell, copy, before, node, code in session.cells:
         now = contents(copy)
-        if now is before:
+        if unchanged(before, now):
             continue
         if session.guarded:
             where = find_store(code, ("STORE_DEREF", "DELETE_DEREF"), node.text)

@@ -10,6 +10,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import unchanged
 from tracejit.frontend.functions import LRU
 from tracejit.frontend.paths import Node, root
 
@@ -189,9 +190,24 @@ def _missing(self: Any, state: State, name: str) -> Any:
 def _write(self: Any, name: str, value: Any) -> None:
     state = state_of(self)
     if state.session.guarded:
+        if _holds(self, state, name, value):
+            return
         raise CapturedWriteError(what=f"attribute `{state.node.text}.{name}`")
     state.cache.pop(name, None)
     setattr(state.original, name, state.session.original(value))
+
+
+def _holds(self: Any, state: State, name: str, value: Any) -> bool:
+    """Whether the object itself has this very value there, as after `self.array += 1`: storing it is no effect."""
+    cls = type(state.original)
+    if find(cls.__mro__, "__setattr__")[0] is not object:
+        return False
+    raw = find(cls.__mro__, name)[1]
+    if raw is not _MISSING and hasattr(type(raw), "__set__"):
+        own = type(raw) is types.MemberDescriptorType
+    else:
+        own = name in _instance_dict(state.original)
+    return own and unchanged(read(self, name), value)
 
 
 def _delete(self: Any, name: str) -> None:

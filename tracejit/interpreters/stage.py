@@ -115,6 +115,11 @@ class StageTrace(Trace):
         self._value_of[id(var)] = x
         return var
 
+    def position(self, x: Any) -> int:
+        """The number of the constant `x`."""
+        var = self.lift(x)
+        return next(n for n, v in enumerate(self.const_vars) if v is var)
+
     def constant_of(self, var: Var) -> Any:
         """The value of a constant input; None if `var` is another variable."""
         value = self._value_of.get(id(var))
