@@ -138,3 +138,17 @@ def unaliased(outs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
             seen.append(x)
         own.append(x)
     return own
+
+
+def call_untraced(
+    fun: Callable[..., Any], static: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """`fun(*args, **kwargs)` where nothing is traced, on copies of the arrays, so that what it updates in place is
+    its own as it is under a trace. Arguments at the positions `static` are given as they are."""
+    fixed = {n % len(args) for n in static} if args else set()
+    given = [a if n in fixed else tree.map(_own, a) for n, a in enumerate(args)]
+    return fun(*given, **{k: tree.map(_own, a) for k, a in kwargs.items()})
+
+
+def _own(x: Any) -> Any:
+    return x.copy(order="K") if type(x) is np.ndarray else x
