@@ -18,8 +18,6 @@ class Point:
     """Not a pytree: an argument by identity."""
 
 
-
-
 def made(**options: Any) -> Any:
     def f(x: Any, p: Any = None, n: int = 3, mode: str = "a", **more: Any) -> Any:
         return x * 2

@@ -310,7 +310,11 @@ def fast_key(
     `static` are the positions of static arguments; `known_by` tells objects apart."""
     try:
         leaves, structure = tree.flatten_ordered((args, kwargs) if kwargs else args)
-        key = structure, tuple([_key(x, known_by) for x in leaves]), tuple([args[n] for n in static if n < len(args)])
+        key = (
+            structure,
+            tuple([_key(x, known_by) for x in leaves]),
+            tuple([args[n] for n in static if n < len(args)]),
+        )
         hash(key)
     except TypeError:
         return None

@@ -17,7 +17,11 @@ def why_traced(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
     """What differs between the call of signature `key` and what was traced before; None if nothing was."""
     variants = known.get(key)
     if variants:
-        return variants[0].guards.why(*call.objects) or _layouts(call, variants[0].layouts) or "its guards hold again"
+        return (
+            variants[0].guards.why(*call.objects)
+            or _layouts(call, variants[0].layouts)
+            or "its guards hold again"
+        )
     found = [differences(call, old, key) for old in list(reversed(known))[:_COMPARED]]
     if not found:
         return None

@@ -135,7 +135,9 @@ class Call:
                     argument=label, function=name_of(self.fun), type=type(value).__name__
                 ) from e
         statics = tuple((name, type(value), value) for name, value in items)
-        statics += tuple((_Leaf(n), type(x), self.kinds.get(n) or _identity(x)) for n, x in self.fixed.items())
+        statics += tuple(
+            (_Leaf(n), type(x), self.kinds.get(n) or _identity(x)) for n, x in self.fixed.items()
+        )
         avals = tuple([_signature(x) for x in self.raw])
         aliasing = _aliasing(self.leaves)
         kinds = (tuple(self.weak), tuple(self.scalar))

@@ -124,7 +124,6 @@ class _Writer:
             text += f" or {fields['v']}.__kwdefaults__ is not {fields['e3']}"
         return text
 
-
     def distinct(self, variables: list[str]) -> None:
         """Let no two of the variables hold the same object."""
         if len(variables) > 1:

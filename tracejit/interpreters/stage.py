@@ -140,7 +140,9 @@ class StageTrace(Trace):
         """Hold constants weakly, in the end: variables of the program hold their trace."""
         self.consts.clear()
         self._const_of.clear()
-        self._value_of = {k: weakref.ref(x) if type(x) is np.ndarray else x for k, x in self._value_of.items()}
+        self._value_of = {
+            k: weakref.ref(x) if type(x) is np.ndarray else x for k, x in self._value_of.items()
+        }
 
 
 def captured(x: Any) -> Any:
