@@ -85,7 +85,7 @@ def test_no_object_is_kept_alive() -> None:
     partial = tj.jit(lambda p, x: p(x))
     closure = tj.jit(lambda f, x: f(x))
     own = tj.jit(lambda o, x: o.w * x)
-    bias = lambda net: net.bias  # noqa: E731
+    bias = lambda net: net.bias
     assert _use(lambda net: net.fast(X), Net, bias) == 0
     assert _use(lambda net: method(net.plain, X), Net, bias) == 0
     assert _use(lambda net: inside([{"net": net}], X), Net, bias) == 0

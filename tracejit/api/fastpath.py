@@ -53,6 +53,7 @@ from tracejit.tracing import ROOTS, STATE, TRACING
 _serial = count()
 _ABSENT: Any = object()
 _OURS = re.compile(r"[acf]\d+|self|more|others|out|given|structure")
+_DEEPEST = 50  # results are written as nested displays: Python allows 200 parentheses
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -219,15 +220,16 @@ class _Writer:
         whole = f"unflatten({self.const(program.out_tree)}, ({''.join(t + ', ' for t in texts)}))"
         self.lines.append(f"return {whole if plain is None else plain}")
 
-    def display(self, x: Any) -> str | None:
-        """The source that makes the tree `x` of texts; None if it has nodes that only optree can make."""
+    def display(self, x: Any, depth: int = 0) -> str | None:
+        """The source that makes the tree `x` of texts; None if it has nodes that only optree can make, or is so deep
+        that Python refuses the source."""
         if type(x) is _Text or x is None:
             return str(x)
         parts = tree.dataclass_parts(x)
-        if parts is None and not _is_plain(x):
+        if (parts is None and not _is_plain(x)) or depth == _DEEPEST:
             return None
         values = x.values() if type(x) is dict else parts[0].values() if parts else x
-        items = [self.display(y) for y in values]
+        items = [self.display(y, depth + 1) for y in values]
         texts = [t for t in items if t is not None]
         if len(texts) < len(items):
             return None

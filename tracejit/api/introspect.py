@@ -20,7 +20,6 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import ClosedJaxpr
 from tracejit.tracing import Box, to_raw
 
-
 _LIKE = (np.zeros_like, np.ones_like, np.empty_like, np.full_like)
 _OF_TYPES = (*_LIKE, np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj)
 

@@ -74,9 +74,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
             boxes.append(box(v, w, origin=n))
             boxes[n].scalar = s
             boxes[n].storage.layout = layouts[n]
-        given = [
-            session.give(x, call.fixed_name(n).replace("`", "")) for n, x in zip(call.kinds, call.objects)
-        ]
+        given = [session.give(call.fixed[n], call.fixed_name(n).replace("`", "")) for n in call.kinds]
         positional, kwargs = call.rebuild(boxes, given)
         held = _held(positional, kwargs)
         try:

@@ -11,7 +11,6 @@ import numpy as np
 from tracejit.frontend.paths import ATTR, Node
 from tracejit.tracing import Box
 
-
 IMMUTABLE = (int, float, complex, bool, str, bytes)
 
 
