@@ -15,6 +15,7 @@ from tracejit.api.listed import listed
 from tracejit.api.programs import JitCapture, Program, const_sources
 from tracejit.api.signature import Call
 from tracejit.api.sizes import sizes_needed
+from tracejit.control.staging import raw_leaf
 from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError, TracejitError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
@@ -23,7 +24,7 @@ from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Eqn, sub_jaxprs
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.rows import StaleView
-from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
+from tracejit.tracing import Box, box, current_trace, new_trace
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
@@ -80,7 +81,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
         try:
             out = session.run(fun, positional, kwargs)
             leaves, out_tree = tree.flatten(listed(out))
-            results, outs = _sort_results(leaves, boxes, capture.held, name_of(fun))
+            results, outs = _sort_results(leaves, out_tree, boxes, capture.held, name_of(fun))
             outs += _extents(name_of(fun), outs, args)
         except TracejitError as e:
             sizes = sizes_needed(e, call, trace.eqns, args)
@@ -175,14 +176,14 @@ def _hand_back(trace: StageTrace, results: list[Any], held: list[Any]) -> list[t
 
 
 def _sort_results(
-    leaves: list[Any], boxes: list[Any], held: list[tuple[Any, Box]], name: str
+    leaves: list[Any], out_tree: Any, boxes: list[Any], held: list[tuple[Any, Box]], name: str
 ) -> tuple[list[tuple[str, Any]], list[Any]]:
     """What each leaf of the result is, and the raw outputs among them."""
     by_id = {id(b): n for n, b in enumerate(boxes)}
     captured = {id(b): n for n, (raw, b) in enumerate(held) if isinstance(raw, (np.ndarray, Value))}
     results: list[tuple[str, Any]] = []
     outs: list[Any] = []
-    for x in leaves:
+    for n, x in enumerate(leaves):
         if id(x) in by_id:
             results.append(("arg", by_id[id(x)]))
         elif id(x) in captured:
@@ -190,7 +191,7 @@ def _sort_results(
         elif type(x) in (bool, int, float, complex):
             results.append(("value", x))
         else:
-            raw = to_raw(x, f"the result of {name}")
+            raw = raw_leaf(x, out_tree, n, lambda _: f"the result of {name}")
             if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
                 results.append(("value", np.zeros(raw.shape, dtypes.float0)))
                 continue

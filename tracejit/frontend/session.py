@@ -6,7 +6,6 @@ import contextlib
 import functools
 import operator
 import types
-import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,34 +26,32 @@ from tracejit.frontend import (
     watch,
 )
 from tracejit.frontend.capture import Capture, Snapshot
-from tracejit.frontend.checks import Check, array_type
+from tracejit.frontend.checks import array_type
 from tracejit.frontend.guards import GuardSet
+from tracejit.frontend.memory import Memory
 from tracejit.frontend.origins import impure_origin, is_library_module
-from tracejit.frontend.paths import CONST, Node, argument, root
+from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.randoms import Drawn
 from tracejit.frontend.scopes import GuardedGlobals
 from tracejit.tracing import Box, CapturedArray
 
 
-class Session:
+class Session(Memory):
     """Turns what the function reads into stand-ins and records guards, for one run."""
 
     def __init__(self, capture: Capture, rewrites: bool = True) -> None:
+        super().__init__(capture.guarded)
         self.capture = capture
         self.rewrites = rewrites
         #: What can't be traced, if so far something was: the function itself may have caught the exception.
         self.refusal: BaseException | None = None
         #: (`file:line`, what) of loops and branches: what was done with each, and why.
         self.decisions: dict[tuple[str, str], str] = {}
-        self.guarded = capture.guarded
-        self.checks: list[Check] = []
         self.array_nodes: list[Node] = []
         self.cells: list[Any] = []
         self.containers: list[Any] = []
         self.codes: list[tuple[types.CodeType, GuardedGlobals]] = []
         self.call_site: str | None = None
-        self._seen: dict[int, tuple[Any, Any, Node | None]] = {}  # id -> object, stand-in, first path
-        self._originals: dict[int, Any] = {}
         self._scopes: dict[int, GuardedGlobals] = {}
         self._main: str | None = None
         self._noted: set[str] = set()
@@ -64,11 +61,7 @@ class Session:
         self.growing: set[int] = set()
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
         self.copies_views = True
-        #: How many arguments of the call are followed, and by class the paths to objects, which are all different.
-        self.given = 0
-        self._objects: dict[type, list[Node]] = {}
-        #: Whether what was traced serves one object only, which nothing may keep.
-        self.unkept = False
+        self.given = 0  # how many arguments of the call are followed
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 
     # ---- running -------------------------------------------------------------------------------
@@ -255,35 +248,6 @@ class Session:
             known = self._scopes[id(real)] = GuardedGlobals(self, real, prefix)
         return known
 
-    # ---- memory --------------------------------------------------------------------------------
-
-    def known(self, value: Any) -> Any:
-        """The stand-in that `value` already has, or None."""
-        entry = self._seen.get(id(value))
-        return None if entry is None else entry[1]
-
-    def remember(self, value: Any, stand_in: Any, node: Node | None = None) -> Any:
-        self._seen[id(value)] = (value, stand_in, node)
-        self._originals[id(stand_in)] = value
-        return stand_in
-
-    def path(self, value: Any) -> Node:
-        """The path at which `value` was met first."""
-        node = self._seen[id(value)][2]
-        assert node is not None
-        return node
-
-    def alias(self, node: Node, value: Any) -> None:
-        """`value` was met before at another path: both must stay the same object."""
-        first = self._seen[id(value)][2]
-        if first is not None and first is not node and not first.kind == node.kind == CONST:
-            self.check(node, "alias", first)
-
-    def differs(self, node: Node, value: Any) -> None:
-        """The object at `node` is none of those that were met before."""
-        if self.guarded:
-            self._objects.setdefault(type(value), []).append(node)
-
     def original(self, value: Any) -> Any:
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts.
 
@@ -315,34 +279,6 @@ class Session:
         return [(value, stand_in) for value, stand_in, _ in self._seen.values()]
 
     # ---- records -------------------------------------------------------------------------------
-
-    def check(self, node: Node, kind: str, expected: Any) -> None:
-        """Record a guard. A root is held: there is no doubt which object it is."""
-        if self.guarded and (node.kind != CONST or kind not in ("is", "type", "value")):
-            self.checks.append(Check(node, kind, expected))
-
-    def hold(self, node: Node, value: Any) -> Node:
-        """Guard the object at `node`, and give the path to its parts. What is captured is guarded by identity and
-        held; what an argument leads to is another object at other calls, of which the class is guarded."""
-        self.check(node, "type" if node.given else "is", type(value) if node.given else value)
-        return node if node.given else node.named(value)
-
-    def same(self, node: Node, value: Any) -> None:
-        """Guard an object by its identity; what an argument leads to is not kept alive for this."""
-        if not node.given:
-            self.check(node, "is", value)
-            return
-        try:
-            self.checks.append(Check(node, "same", weakref.ref(value)))
-        except TypeError:
-            self.check(node, "is", value)
-            self.unkept = self.unkept or objects.why_not(type(value)) is None
-
-    def serve_these(self) -> None:
-        """Guard the objects that arguments lead to by identity: functions that run later know them."""
-        for value, _, node in self._seen.values():
-            if node is not None and node.given and type(value) in self._objects:
-                self.same(node, value)
 
     def note(self, path: str, value: Any, reason: str) -> None:
         """List a snapshot."""
