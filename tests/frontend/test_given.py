@@ -131,6 +131,15 @@ def test_which_objects_are_the_same() -> None:
         assert g(p, q, 3.0) == f(p, q, 3.0)
 
 
+def test_which_lists_are_the_same() -> None:
+    def f(net, x):
+        return x if net.lists[0] is net.lists[1] else 2 * x
+
+    g, one, two = tj.jit(f), Net(1.0), Net(1.0)
+    one.lists, two.lists = [[1.0], [1.0]], [[1.0]] * 2
+    assert [g(one, 1.0), g(two, 1.0), g(one, 1.0)] == [2.0, 1.0, 2.0]
+
+
 def test_the_hash_of_an_object() -> None:
     a, b = Net(1.0), Net(2.0)
     table = {a: 1.0, b: 2.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable
 from typing import Any
 
@@ -84,6 +85,8 @@ def _static(entry: Any) -> str:
     if entry is None:
         return "nothing"
     value = getattr(entry[1], "obj", entry[1])
+    if isinstance(value, types.CodeType):
+        return f"the function {value.co_name} of line {value.co_firstlineno}"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -45,6 +45,8 @@ def wrap_container(session: Session, node: Node, value: Any) -> Any:
         return known
     cls = type(value)
     session.check(node, "type", cls)
+    if not issubclass(cls, tuple):
+        session.differs(node, value)
     if cls in _DICTS:
         return wrap_dict(session, node, value)
     if cls in _SETS:
