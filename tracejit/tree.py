@@ -324,6 +324,15 @@ def _spread(what: str, path: str, treedef: TreeDef, axes: Any, out: list[Any]) -
         _spread(what, accessor.codify(path), child, by_entry[entry], out)
 
 
+def field_of(treedef: TreeDef, n: int) -> str:
+    """How messages call leaf `n` if it is a field of a dataclass: ", field `name` of the dataclass Config"."""
+    accessor = treedef.accessors()[n]
+    cls = accessor[-1].type if len(accessor) else None
+    if cls is None or not dataclasses.is_dataclass(cls):
+        return ""
+    return f", field `{accessor[-1].entry}` of the dataclass {cls.__qualname__},"
+
+
 def _accessors(treedef: TreeDef) -> list[Any]:
     """How each child is reached from its node."""
     node = treedef.one_level()

@@ -401,3 +401,16 @@ def test_signatures_that_take_turns(general: list[int]) -> None:
         np.testing.assert_array_equal(f(x), x + 1)
     methods = {fast: fast.direct() for fast in f._fast.values()}
     assert len(methods) == 7 and all(fast.direct() is m for fast, m in methods.items())
+
+
+@pytest.mark.parametrize("wrap", [lambda x: [x], lambda x: (x, 1.0), lambda x: {"a": x}])
+def test_deep_trees(wrap) -> None:
+    deep = np.arange(2.0)
+    for _ in range(300):
+        deep = wrap(deep)
+    f = tj.jit(lambda t: tj.tree.map(lambda x: 2 * x, t))
+    for _ in range(3):
+        out = f(deep)
+    for _ in range(300):
+        out = out["a"] if isinstance(out, dict) else out[0]
+    assert np.array_equal(out, [0, 2])

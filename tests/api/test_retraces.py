@@ -18,9 +18,6 @@ class Point:
     """Not a pytree: an argument by identity."""
 
 
-FIRST, SECOND = Point(), Point()
-
-
 def made(**options: Any) -> Any:
     def f(x: Any, p: Any = None, n: int = 3, mode: str = "a", **more: Any) -> Any:
         return x * 2
@@ -52,7 +49,7 @@ def made(**options: Any) -> Any:
         (lambda f: f(V, n=1), lambda f: f(V, n=True), "static argument `n` changed from 1 to True"),
         (lambda f: f(V, mode="a"), lambda f: f(V, mode="b"), "argument `mode` changed from 'a' to 'b'"),
         (lambda f: f(V, "a"), lambda f: f(V, "b"), "argument `p` changed from 'a' to 'b'"),
-        (lambda f: f(V, FIRST), lambda f: f(V, SECOND), "argument `p` changed from <"),
+        (lambda f: f(V, np.sin), lambda f: f(V, np.cos), "argument `p` changed from <ufunc 'sin'> to <"),
         (lambda f: f(V, u=V), lambda f: f(V, v=V), "the keyword arguments changed from u to v"),
         (lambda f: f(V, u=[V]), lambda f: f(V, u=(V,)), "the structure of the keyword arguments changed"),
     ],

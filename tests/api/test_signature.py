@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.api.signature import Call, Options
+from tracejit.api.signature import Call, Options, is_dead
 from tracejit.errors import UnhashableStaticError
 
 X = np.ones(3)
@@ -46,7 +46,7 @@ def test_strings_are_fixed_and_numbers_traced() -> None:
     c = call(X, {"s": "text", "n": 2}, mode="b")
     assert len(c.leaves) == 2 and sorted(map(str, c.fixed.values())) == ["b", "text"]
     assert c.weak == [False, True]
-    args, kwargs = c.rebuild(["X", "N"])
+    args, kwargs = c.rebuild(["X", "N"], [])
     assert args == ("X", {"s": "text", "n": "N"}) and kwargs == {"mode": "b"}
 
 
@@ -62,7 +62,7 @@ def test_donated_leaves() -> None:
     assert call(y=X, x=X, opts=opts).donated() == (0,)
 
 
-def test_objects_are_compared_by_identity() -> None:
+def test_objects_that_are_not_followed_are_compared_by_identity() -> None:
     class Equal:
         def __eq__(self, other: object) -> bool:
             return True
@@ -70,9 +70,23 @@ def test_objects_are_compared_by_identity() -> None:
         def __hash__(self) -> int:
             return 0
 
-    assert call(X, Equal()).key() != call(X, Equal()).key()
-    one = Equal()
-    assert call(X, one).key() == call(X, one).key()
+        def __getattribute__(self, name: str) -> object:
+            return object.__getattribute__(self, name)
+
+    one, other = Equal(), Equal()
+    key = call(X, one).key()
+    assert key != call(X, other).key() and key == call(X, one).key()
+    assert not is_dead(key)
+    del one
+    assert is_dead(key) and key != call(X, Equal()).key()
+
+
+def test_objects_that_are_followed_are_not_in_the_signature() -> None:
+    class Plain:
+        __slots__ = ()
+
+    first, second = call(X, Plain()), call(X, Plain())
+    assert first.key() == second.key() and len(first.objects) == 1
 
 
 def test_unhashable_static() -> None:

@@ -11,10 +11,10 @@ import numpy as np
 
 from tracejit import dtypes, tree
 from tracejit.api.running import run_user
-from tracejit.control.staging import is_weak
+from tracejit.control.staging import is_weak, raw_leaves
 from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
 from tracejit.ir.avals import aval_of
-from tracejit.tracing import Box, box, to_raw, wrap
+from tracejit.tracing import Box, box, wrap
 
 
 def name_of(f: Any) -> str:
@@ -74,7 +74,7 @@ class FlatFunction:
         if self.has_aux:
             out, self.aux = self._split_aux(out)
         leaves, self.out_tree = tree.flatten(out)
-        return [x.read() if type(x) is Box else to_raw(x, f"the result of {name_of(self.f)}") for x in leaves]
+        return raw_leaves(leaves, self.out_tree, lambda n: f"the result of {name_of(self.f)}")
 
     def _split_aux(self, out: Any) -> tuple[Any, Any]:
         if not isinstance(out, tuple) or len(out) != 2:
@@ -92,7 +92,7 @@ def is_scalar(x: Any) -> bool:
 def flatten_args(args: tuple[Any, ...]) -> tuple[list[Any], Any, list[bool]]:
     """(raw leaves, structure, weak flags) of positional arguments."""
     leaves, structure = tree.flatten(args)
-    return [to_raw(x, "an argument") for x in leaves], structure, [is_weak(x) for x in leaves]
+    return raw_leaves(leaves, structure, lambda n: "an argument"), structure, [is_weak(x) for x in leaves]
 
 
 def plain(raw: Any) -> Any:

@@ -301,8 +301,9 @@ def _check_inputs(
     except TracejitError:  # once more, with names, which take longer to find than the check
         names = argument_names(f, len(args))
         for n in nums:
-            for path, leaf in tree.flatten_with_paths(args[n])[0]:
-                where = names[n] + path
+            leaves, structure = tree.flatten_with_paths(args[n])
+            for k, (path, leaf) in enumerate(leaves):
+                where = names[n] + path + tree.field_of(structure, k)
                 check_input("grad", where, to_raw(leaf, where), holomorphic, allow_int)
         raise
 

@@ -42,9 +42,9 @@ from typing import Any
 import numpy as np
 import optree
 
-from tracejit import tree
+from tracejit import frontend, tree
 from tracejit.api.programs import Program
-from tracejit.api.signature import Call, is_array_like
+from tracejit.api.signature import BY_VALUE, Call, is_array_like, reference
 from tracejit.config import config
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.jit import MISS, Input
@@ -53,6 +53,7 @@ from tracejit.tracing import ROOTS, STATE, TRACING
 _serial = count()
 _ABSENT: Any = object()
 _OURS = re.compile(r"[acf]\d+|self|more|others|out|given|structure|error|e")
+_DEEPEST = 50  # results are written as nested displays: Python allows 200 parentheses
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -67,7 +68,7 @@ def fast_call(
     """The function for calls like this one of `args` and `kwargs`; None if there can be none. Its `direct()` is a
     method for them (or None); `missed(self, args, kwargs)` takes over the calls that it does not
     know, `again(error, args, kwargs)` those in which compiled code has raised."""
-    consts = program.constants()
+    consts = program.constants(call.objects)
     if consts is None or (again is not None and program.takes_back):
         return None
     written = set(program.written) | set(program.donated)
@@ -99,6 +100,7 @@ class _Writer:
         self.names: dict[str, Any] = {"MISS": MISS, "flatten": tree.flatten_ordered, "unflatten": tree.unflatten,
                                       "overlap": np.may_share_memory}  # fmt: skip
         self.leaves: list[str] = []  # variables, in the order of the program's leaves
+        self.objects: list[str] = []  # those that guards begin at
         self.inputs: list[str] = []  # expressions of the captured arrays
         self.count = 0
         self.keywords: list[str] = []
@@ -174,10 +176,12 @@ class _Writer:
             return True
         leaves, structure = tree.flatten_ordered(value)
         if len(leaves) == 1 and leaves[0] is value:
-            if isinstance(value, (str, bytes)):
+            if isinstance(value, BY_VALUE):
                 self.equal(v, value)
+            elif frontend.kind_of(value) is not None:
+                self.objects.append(v)  # guarded
             else:
-                self.unless(f"{v} is {self.const(value)}")  # its state is guarded
+                self.unless(f"{self.const(reference(value))}() is {v}")
             return True
         self.lines.append(f"{v}, structure = flatten({v})")
         self.unless(f"structure == {self.const(structure)}")
@@ -192,7 +196,7 @@ class _Writer:
         guards, sources = self.program.guards, self.program.const_sources
         if len(guards) or any(type(s) is int for s in sources):
             self.names["arrays"] = guards.arrays
-            self.lines.append("given = arrays()")
+            self.lines.append(f"given = arrays({', '.join(self.objects)})")
             self.unless("given is not None")
         self.inputs = [f"given[{s}]" if type(s) is int else self.const(s.value) for s in sources]
 
@@ -220,22 +224,23 @@ class _Writer:
             self.lines.append("return out")
             return
         outs = ["out"] if single else [f"out[{n}]" for n in range(len(program.jaxpr.outs))]
-        texts = [outs[x] if kind == "out" else self.leaves[x] if kind == "arg" else self.const(x)
-                 for kind, x in program.results]  # fmt: skip
+        given = {"out": outs, "arg": self.leaves, "const": self.inputs}
+        texts = [given[kind][x] if kind in given else self.const(x) for kind, x in program.results]
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)
         whole = f"unflatten({self.const(program.out_tree)}, ({''.join(t + ', ' for t in texts)}))"
         self.lines.append(f"return {whole if plain is None else plain}")
 
-    def display(self, x: Any) -> str | None:
-        """The source that makes the tree `x` of texts; None if it has nodes that only optree can make."""
+    def display(self, x: Any, depth: int = 0) -> str | None:
+        """The source that makes the tree `x` of texts; None if it has nodes that only optree can make, or is so deep
+        that Python refuses the source."""
         if type(x) is _Text or x is None:
             return str(x)
         parts = tree.dataclass_parts(x)
-        if parts is None and not _is_plain(x):
+        if (parts is None and not _is_plain(x)) or depth == _DEEPEST:
             return None
         values = x.values() if type(x) is dict else parts[0].values() if parts else x
-        items = [self.display(y) for y in values]
+        items = [self.display(y, depth + 1) for y in values]
         texts = [t for t in items if t is not None]
         if len(texts) < len(items):
             return None
@@ -310,20 +315,31 @@ def _is_plain(x: Any) -> bool:
     return type(x) in (tuple, list, dict) or optree.is_namedtuple(x)
 
 
-def fast_key(static: Collection[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def fast_key(
+    static: Collection[int],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    known_by: Callable[[Any], Any] = id,
+) -> Any:
     """A cheap signature, by which a call finds the function made for calls like it; None if it can't have one.
-    `static` are the positions of static arguments."""
+    `static` are the positions of static arguments; `known_by` tells objects apart."""
     try:
         leaves, structure = tree.flatten_ordered((args, kwargs) if kwargs else args)
-        key = structure, tuple(map(_key, leaves)), tuple([args[n] for n in static if n < len(args)])
+        key = (
+            structure,
+            tuple([_key(x, known_by) for x in leaves]),
+            tuple([args[n] for n in static if n < len(args)]),
+        )
         hash(key)
     except TypeError:
         return None
     return key
 
 
-def _key(x: Any) -> Any:
+def _key(x: Any, known_by: Callable[[Any], Any]) -> Any:
     """Numbers may change between calls like each other, objects not."""
     if type(x) is np.ndarray:
         return x.dtype, x.shape, x.strides
-    return type(x), x if isinstance(x, (str, bytes)) else None if isinstance(x, _SCALARS) else id(x)
+    if isinstance(x, _SCALARS):
+        return type(x), None
+    return type(x), x if isinstance(x, BY_VALUE) else known_by(x)

@@ -20,6 +20,9 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import ClosedJaxpr
 from tracejit.tracing import Box, to_raw
 
+_LIKE = (np.zeros_like, np.ones_like, np.empty_like, np.full_like)
+_OF_TYPES = (*_LIKE, np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj)
+
 
 class ShapeDtypeStruct:
     """The shape and dtype of an array that need not exist. Hashable; usable wherever only types matter.
@@ -40,6 +43,18 @@ class ShapeDtypeStruct:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """For NumPy's functions of types, such as `zeros_like`: the result for such an array. Others need an array."""
+        if function not in _OF_TYPES:
+            return NotImplemented
+        args = [
+            np.broadcast_to(np.zeros((), x.dtype), x.shape) if isinstance(x, ShapeDtypeStruct) else x
+            for x in args
+        ]
+        if function in _LIKE:
+            kwargs = {"order": "C", **kwargs}
+        return function(*args, **kwargs)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)

@@ -18,7 +18,7 @@ from tracejit.api.fastpath import MISS, fast_call, fast_key
 from tracejit.api.programs import Program
 from tracejit.api.retraces import why_traced
 from tracejit.api.running import jit_session, run_user
-from tracejit.api.signature import Call, Options
+from tracejit.api.signature import Call, Options, is_dead
 from tracejit.api.tracer import SizesNeeded, trace_program
 from tracejit.config import config
 from tracejit.interpreters import jit as native
@@ -28,8 +28,9 @@ from tracejit.tracing import LOCK, Box, is_tracing
 
 #: Signatures of a function with a fast path, and those of them that are tried first.
 MAX_FAST, NEAR = 256, 4
-#: Programs kept for one signature, told apart by their guards.
-MAX_VARIANTS = 8
+#: Programs kept for one signature, told apart by their guards; where these begin at objects, of which each may have
+#: settings of its own, there may be more.
+MAX_VARIANTS, MAX_OF_OBJECTS = 8, 64
 #: Reasons for tracing again that are remembered.
 MAX_REASONS = 16
 
@@ -122,7 +123,7 @@ class Jitted:
         if fast is not None:
             out = fast(args, kwargs)
             if out is not MISS:
-                self._near = (fast, *self._near)[:NEAR]
+                self._put_first(fast)
                 return out
         prepared = self.prepare(args, kwargs)
         if isinstance(prepared, Refusal):
@@ -138,9 +139,8 @@ class Jitted:
                 return self.python.again(error, args, kwargs)
         else:
             out = program.run(consts, call.leaves)
-        if key is not None:
-            again = self.python.again if program.repeats else None
-            self._remember(key, fast_call(program, call, args, kwargs, Jitted._known, again))
+        if key is not None and program.kept:
+            self._remember(key, self._fast_of(program, call, args, kwargs))
         return out
 
     def prepare(
@@ -168,13 +168,30 @@ class Jitted:
         """What tells calls apart that Python runs."""
         return Call(self.fun, self.options, args, kwargs).key()
 
+    def _fast_of(
+        self, program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> FastCall | None:
+        """The function for calls like this one; calls with other objects share that of their program."""
+        again = self.python.again if program.repeats else None
+        if not call.objects:
+            return fast_call(program, call, args, kwargs, Jitted._known, again)
+        key = fast_key(self.options.in_key, args, kwargs, type)
+        if key not in program.fast:
+            if len(program.fast) >= MAX_FAST:
+                program.fast.clear()
+            program.fast[key] = fast_call(program, call, args, kwargs, Jitted._known, again)
+        return program.fast[key]
+
     def _remember(self, key: Any, fast: FastCall | None) -> None:
         """Let calls like this one skip the general way."""
         if fast is not None:
             if len(self._fast) >= MAX_FAST:
                 self._fast.clear()
             self._fast[key] = fast
-            self._near = (fast, *self._near)[:NEAR]
+            self._put_first(fast)
+
+    def _put_first(self, fast: FastCall) -> None:
+        self._near = (fast, *[f for f in self._near if f is not fast])[:NEAR]
 
     def _go_by(self, fast: FastCall) -> None:
         """Let the direct form of `fast` be what a call of this function runs: `__call__` of a class of its own."""
@@ -229,22 +246,32 @@ class Jitted:
         for program in self._programs.get(key, ()):
             if any(call.layout(n) != layout for n, layout in program.layouts.items()):
                 continue
-            consts = program.constants()
+            consts = program.constants(call.objects)
             if consts is not None:
                 return program, consts
         return None
 
     def _trace(self, call: Call, key: Any) -> tuple[Program, list[Any]]:
+        self._let_go()
         variants = self._programs.get(key, [])
         self._tell_why(call, key)
         program, consts = trace_program(call)
         self.trace_count += 1
         messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
-        if not any(isinstance(c, Value) for c in map(_raw_const, consts)):
-            self._programs[key] = [program, *variants][:MAX_VARIANTS]
+        if program.kept and not any(isinstance(c, Value) for c in map(_raw_const, consts)):
+            self._programs[key] = [program, *variants][: MAX_OF_OBJECTS if call.objects else MAX_VARIANTS]
             _bounded.add(self, key)
         self._forget_fast()
         return program, consts
+
+    def _let_go(self) -> None:
+        """Forget programs for objects that are gone."""
+        for key, variants in list(self._programs.items()):
+            alive = [] if is_dead(key) else [p for p in variants if not p.guards.dead()]
+            if not alive:
+                self.forget(key)
+            elif len(alive) < len(variants):
+                self._programs[key] = alive
 
     def _tell_why(self, call: Call, key: Any) -> None:
         """Say, and remember for `explain`, why the function is traced again."""

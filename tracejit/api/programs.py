@@ -54,8 +54,8 @@ class Program:
     jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
     `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
     `results`: for each leaf of the result ('out', n), ('arg', n) for an argument handed back as it is,
-    or ('value', x) for a Python scalar. `written`: inputs (constant or argument position) whose new
-    values are the last outputs.
+    ('const', n) for a captured array that is, or ('value', x) for a Python scalar. `written`: inputs (constant
+    or argument position) whose new values are the last outputs.
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class Program:
         self.decisions = decisions
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
+        self.kept = True  # for later calls
         self.layouts: dict[int, Any] = {}  # of the arguments that have to be in these (`Call.layout`)
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
@@ -90,10 +91,12 @@ class Program:
         #: Whether Python can do a call over in which a check failed, and whether what was written is taken back then.
         self.takes_back = not self.simple and may_be_done_over(jaxpr) and must_be_done_over(jaxpr)
         self.repeats = self.takes_back or (self.simple and may_be_done_over(jaxpr))
+        self.fast: dict[Any, Any] = {}  # functions for calls with objects, which calls with others share
 
-    def constants(self) -> list[Any] | None:
-        """The constants as they are now; None if a guard fails and the function must be traced again."""
-        arrays = self.guards.arrays()
+    def constants(self, objects: Sequence[Any]) -> list[Any] | None:
+        """The constants as they are now, in a call with these objects; None if a guard fails and the function must
+        be traced again."""
+        arrays = self.guards.arrays(*objects)
         if arrays is None:
             return None
         return [arrays[s] if type(s) is int else s.value for s in self.const_sources]
@@ -117,7 +120,7 @@ class Program:
                 np.copyto(inputs[n], arrays[n])
         if self.single:
             return native.scalar(outs[0])
-        return self._assemble([native.scalar(o) for o in outs], leaves)
+        return self._assemble([native.scalar(o) for o in outs], leaves, consts)
 
     def prepare(self, consts: list[Any], leaves: Sequence[Any]) -> None:
         """Compile for these values, if that was not done."""
@@ -159,8 +162,9 @@ class Program:
         a = self.jaxpr.outs[out]
         return type(a) is Var and a not in self.jaxpr.invars and a.aval == self.jaxpr.invars[n].aval
 
-    def _assemble(self, outs: list[Any], leaves: Sequence[Any]) -> Any:
-        picked = [outs[x] if kind == "out" else leaves[x] if kind == "arg" else x for kind, x in self.results]
+    def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any]) -> Any:
+        given = {"out": outs, "arg": leaves, "const": consts}
+        picked = [given[kind][x] if kind in given else x for kind, x in self.results]
         return tree.unflatten(self.out_tree, picked)
 
     def input_name(self, n: int) -> str:
@@ -205,7 +209,7 @@ class Program:
         for k, n in enumerate(self.written):
             write_back(holders[n], outs[self.num_outs + k])
         results = [plain(o) for o in outs[: self.num_outs]]
-        return self._assemble(results, boxes)
+        return self._assemble(results, boxes, consts)
 
 
 def _share(x: Any, y: Any) -> bool:

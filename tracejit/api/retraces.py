@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,7 +18,11 @@ def why_traced(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
     """What differs between the call of signature `key` and what was traced before; None if nothing was."""
     variants = known.get(key)
     if variants:
-        return variants[0].guards.why() or _layouts(call, variants[0].layouts) or "its guards hold again"
+        return (
+            variants[0].guards.why(*call.objects)
+            or _layouts(call, variants[0].layouts)
+            or "its guards hold again"
+        )
     found = [differences(call, old, key) for old in list(reversed(known))[:_COMPARED]]
     if not found:
         return None
@@ -80,6 +85,8 @@ def _static(entry: Any) -> str:
     if entry is None:
         return "nothing"
     value = getattr(entry[1], "obj", entry[1])
+    if isinstance(value, types.CodeType):
+        return f"the function {value.co_name} of line {value.co_firstlineno}"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit import tree
+from tracejit import frontend, tree
 from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
 from tracejit.errors import StaticArgumentError, UnhashableStaticError
+from tracejit.frontend import shadows
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -112,7 +115,11 @@ class Call:
         self.dynamic = tuple([a for n, a in enumerate(args) if n not in self.static])
         self.kwargs = {k: v for k, v in kwargs.items() if k not in self.static_kwargs}
         leaves, self.structure = tree.flatten_ordered((self.dynamic, self.kwargs))
-        self.fixed = {n: x for n, x in enumerate(leaves) if not is_array_like(x)}
+        self.fixed = {n: shadows.original(x) for n, x in enumerate(leaves) if not is_array_like(x)}
+        kinds = {n: kind for n, x in self.fixed.items() if (kind := frontend.kind_of(x)) is not None}
+        #: Of the fixed leaves that are followed, whatever object they are, what belongs into the signature.
+        self.kinds: dict[int, Any] = kinds
+        self.objects = [self.fixed[n] for n in kinds]
         self.leaves = [x for n, x in enumerate(leaves) if n not in self.fixed] if self.fixed else leaves
         self.weak = [is_weak(x) for x in self.leaves]
         self.scalar = [is_scalar(x) for x in self.leaves]
@@ -130,7 +137,9 @@ class Call:
                     argument=label, function=name_of(self.fun), type=type(value).__name__
                 ) from e
         statics = tuple((name, type(value), value) for name, value in items)
-        statics += tuple((_Leaf(n), type(x), _identity(x)) for n, x in self.fixed.items())
+        statics += tuple(
+            (_Leaf(n), type(x), self.kinds.get(n) or _identity(x)) for n, x in self.fixed.items()
+        )
         avals = tuple([_signature(x) for x in self.raw])
         aliasing = _aliasing(self.leaves)
         kinds = (tuple(self.weak), tuple(self.scalar))
@@ -143,11 +152,12 @@ class Call:
             return None
         return tuple([s // x.itemsize for s in x.strides])
 
-    def rebuild(self, boxes: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """(args, kwargs) with the dynamic leaves replaced by `boxes`."""
+    def rebuild(self, boxes: list[Any], objects: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(args, kwargs) with the dynamic leaves replaced by `boxes`, and those that are followed by `objects`."""
         given = iter(boxes)
         count = len(boxes) + len(self.fixed)
-        leaves = [self.fixed[n] if n in self.fixed else next(given) for n in range(count)]
+        fixed = self.fixed | dict(zip(self.kinds, objects, strict=True))
+        leaves = [fixed[n] if n in fixed else next(given) for n in range(count)]
         dynamic, kwargs = tree.unflatten(self.structure, leaves)
         it = iter(dynamic)
         args = tuple(self.static[n] if n in self.static else next(it) for n in range(self.num_args))
@@ -221,23 +231,51 @@ def is_array_like(x: Any) -> bool:
 
 
 class _ById:
-    """An object as a key: itself, whatever its class says of equality."""
+    """An object as a key: itself, whatever its class says of equality. It is not kept alive if it can be known that
+    it is gone."""
 
-    __slots__ = ("obj",)
+    __slots__ = ("_id", "_ref")
 
     def __init__(self, obj: Any) -> None:
-        self.obj = obj
+        self._id = id(obj)
+        self._ref = reference(obj)
+
+    @property
+    def obj(self) -> Any:
+        """The object; None if it is gone."""
+        return self._ref()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.obj is self.obj
+        return isinstance(other, _ById) and other._id == self._id and other.obj is self.obj is not None
 
     def __hash__(self) -> int:
-        return id(self.obj)
+        return self._id
+
+
+def reference(x: Any) -> Callable[[], Any]:
+    """A function that gives `x`, or None when it is gone: what can't be referred to weakly stays."""
+    try:
+        return weakref.ref(x)
+    except TypeError:
+        return functools.partial(_same, x)
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+#: Of these the values are part of the signature.
+BY_VALUE = (str, bytes, range)
 
 
 def _identity(x: Any) -> Any:
-    """A fixed leaf as a key: strings by value, other objects by identity (their state is guarded)."""
-    return x if isinstance(x, (str, bytes)) else _ById(x)
+    """A fixed leaf that isn't followed as a key: strings by value, other objects by identity."""
+    return x if isinstance(x, BY_VALUE) else _ById(x)
+
+
+def is_dead(key: Any) -> bool:
+    """Whether no call can have this signature any more: an object that it names is gone."""
+    return any(type(value) is _ById and value.obj is None for _, _, value in key[1])
 
 
 def _signature(x: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,18 @@ from tracejit.api.listed import listed
 from tracejit.api.programs import JitCapture, Program, const_sources
 from tracejit.api.signature import Call
 from tracejit.api.sizes import sizes_needed
+from tracejit.control.staging import raw_leaf
 from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError, TracejitError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.jaxpr import Eqn, sub_jaxprs
+from tracejit.ir.values import Value
 from tracejit.numpy.boxes.rows import StaleView
-from tracejit.tracing import Box, box, current_trace, new_trace, to_raw
+from tracejit.tracing import Box, box, current_trace, new_trace
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 #: How often a function is traced again because another thread changed a name that it reads meanwhile.
 _ATTEMPTS = 100
@@ -68,12 +75,13 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
             boxes.append(box(v, w, origin=n))
             boxes[n].scalar = s
             boxes[n].storage.layout = layouts[n]
-        positional, kwargs = call.rebuild(boxes)
+        given = [session.give(call.fixed[n], call.fixed_name(n).replace("`", "")) for n in call.kinds]
+        positional, kwargs = call.rebuild(boxes, given)
         held = _held(positional, kwargs)
         try:
             out = session.run(fun, positional, kwargs)
             leaves, out_tree = tree.flatten(listed(out))
-            results, outs = _sort_results(leaves, boxes, name_of(fun))
+            results, outs = _sort_results(leaves, out_tree, boxes, capture.held, name_of(fun))
             outs += _extents(name_of(fun), outs, args)
         except TracejitError as e:
             sizes = sizes_needed(e, call, trace.eqns, args)
@@ -81,15 +89,21 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
                 raise
             raise SizesNeeded(sizes, e) from None
         _refuse_reassigned(fun, held, _held(positional, kwargs))
+        if session.given and any(map(_runs_later, trace.eqns)):
+            session.serve_these()
         guards = session.guards()
+        session.let_go()
         # By what they held: another thread may have changed the names since.
         captured = [(raw, b) for raw, b in capture.held if b.storage.version > 0]
         changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
         news = [*(b.storage.value for _, b in captured), *(boxes[n].storage.value for n in changed)]
+        results = _hand_back(trace, results, capture.held)
         jaxpr, consts = trace.freeze(args, [*outs, *news])
         jaxpr, more = lift(jaxpr)  # arrays that users' rules captured are read anew at every call as well
         consts = [*more, *consts]
-    arrays = guards.arrays()
+        results = [(kind, x + len(more)) if kind == "const" else (kind, x) for kind, x in results]
+        trace.let_go()
+    arrays = guards.arrays(*call.objects)
     if arrays is None:
         return None
     sources = const_sources(consts, [raw for raw, _ in capture.held])
@@ -108,8 +122,15 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
         session.decisions,
     )
     program.fastmath = call.options.fastmath
+    program.kept = not session.unkept
     program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
+
+
+def _runs_later(eqn: Eqn) -> bool:
+    """Whether functions of the user's are part of the program: rules, callbacks."""
+    inside = any(_runs_later(e) for jaxpr in sub_jaxprs(eqn.params) for e in jaxpr.eqns)
+    return inside or any("rule" in name or isinstance(p, _FUNCTIONS) for name, p in eqn.params.items())
 
 
 def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:
@@ -148,18 +169,28 @@ def _written_inputs(captured: list[Any], changed: list[int], consts: list[Any], 
     return [*(position[id(raw)] for raw, _ in captured), *(offset + n for n in changed)]
 
 
-def _sort_results(leaves: list[Any], boxes: list[Any], name: str) -> tuple[list[tuple[str, Any]], list[Any]]:
+def _hand_back(trace: StageTrace, results: list[Any], held: list[Any]) -> list[tuple[str, Any]]:
+    """The results, with captured arrays among them as constants of the program, by their numbers."""
+    return [(kind, trace.position(held[x][0])) if kind == "const" else (kind, x) for kind, x in results]
+
+
+def _sort_results(
+    leaves: list[Any], out_tree: Any, boxes: list[Any], held: list[tuple[Any, Box]], name: str
+) -> tuple[list[tuple[str, Any]], list[Any]]:
     """What each leaf of the result is, and the raw outputs among them."""
     by_id = {id(b): n for n, b in enumerate(boxes)}
+    captured = {id(b): n for n, (raw, b) in enumerate(held) if isinstance(raw, (np.ndarray, Value))}
     results: list[tuple[str, Any]] = []
     outs: list[Any] = []
-    for x in leaves:
+    for n, x in enumerate(leaves):
         if id(x) in by_id:
             results.append(("arg", by_id[id(x)]))
+        elif id(x) in captured:
+            results.append(("const", captured[id(x)]))
         elif type(x) in (bool, int, float, complex):
             results.append(("value", x))
         else:
-            raw = to_raw(x, f"the result of {name}")
+            raw = raw_leaf(x, out_tree, n, lambda _: f"the result of {name}")
             if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
                 results.append(("value", np.zeros(raw.shape, dtypes.float0)))
                 continue

@@ -23,7 +23,7 @@ from tracejit.control.regions import (
     zero_tangents,
 )
 from tracejit.control.residuals import once_only, rematerialize
-from tracejit.control.staging import flatten, stage_user
+from tracejit.control.staging import call_untraced, flatten, stage_user
 from tracejit.errors import ArgumentTypeError
 from tracejit.interpreters import jit
 from tracejit.interpreters.closed import with_constants
@@ -87,7 +87,7 @@ def checkpoint(
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if not is_tracing():
-            return fun(*args, **kwargs)
+            return call_untraced(fun, static, args, kwargs)
         fixed = {n % len(args) for n in static}
         given = flatten(([a for n, a in enumerate(args) if n not in fixed], kwargs))
 

@@ -21,6 +21,7 @@ from tracejit.control.custom_rules import (
 )
 from tracejit.control.custom_zeros import SymbolicZero, zero_from_primal, zero_or
 from tracejit.control.regions import region_avals, union_effects, zero_tangents
+from tracejit.control.staging import call_untraced
 from tracejit.errors import ClosureDerivativeError, CustomRuleError, MissingRuleError
 from tracejit.interpreters import jit
 from tracejit.interpreters.eval import ROOT
@@ -91,7 +92,7 @@ class custom_jvp:
         if self.jvp is None:
             raise MissingRuleError(name=name, missing="defjvp")
         if not is_tracing():
-            return self.fun(*args, **kwargs)
+            return call_untraced(self.fun, self.nondiff_argnums, args, kwargs)
         call = make_call(self.fun, self.nondiff_argnums, args, kwargs)
         staged = stage_call(call)
         rule = UserRule(self.jvp, call, self.symbolic_zeros)

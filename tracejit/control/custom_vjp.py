@@ -20,7 +20,7 @@ from tracejit.control.custom_rules import (
 )
 from tracejit.control.custom_vjp_ops import custom_vjp_op
 from tracejit.control.custom_zeros import CustomVJPPrimal, zero_or
-from tracejit.control.staging import flatten
+from tracejit.control.staging import call_untraced, flatten
 from tracejit.errors import CustomRuleError, MissingRuleError
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import Zero
@@ -73,7 +73,7 @@ class custom_vjp:
         if self.fwd is None or self.bwd is None:
             raise MissingRuleError(name=getattr(self.fun, "__name__", "custom_vjp"), missing="defvjp")
         if not is_tracing():
-            return self.fun(*args, **kwargs)
+            return call_untraced(self.fun, self.nondiff_argnums, args, kwargs)
         call = make_call(self.fun, self.nondiff_argnums, args, kwargs)
         staged = stage_call(call)
         rule = UserRules(self.fwd, self.bwd, call, self.symbolic_zeros)

@@ -14,7 +14,7 @@ from tracejit.control.custom_rules import Call, boxed, make_call
 from tracejit.control.intern import intern_jaxpr
 from tracejit.control.loops import map as lax_map
 from tracejit.control.regions import flags, pick, region_avals, spread, union_effects, zero_tangents
-from tracejit.control.staging import flatten, stage_user
+from tracejit.control.staging import call_untraced, flatten, stage_user
 from tracejit.errors import CustomRuleError, MissingRuleError
 from tracejit.interpreters import jit
 from tracejit.interpreters.core import eval_jaxpr
@@ -58,7 +58,7 @@ class custom_vmap:
         if self.rule is None:
             raise MissingRuleError(name=name, missing="def_vmap")
         if not is_tracing():
-            return self.fun(*args, **kwargs)
+            return call_untraced(self.fun, (), args, kwargs)
         call = make_call(self.fun, (), args, kwargs)
         staged = stage_user(
             lambda args: call_user(self.fun, *args), [call.in_tree], arg_avals(call.raw), call.weak, name

@@ -65,8 +65,26 @@ def flatten(what: Any, name: str = "value") -> Leaves:
     try:
         raw = [to_raw(x) for x in leaves]
     except NotAnArrayError:
-        raw = [to_raw(x, path) for x, path in zip(leaves, tree.paths(treedef, name), strict=True)]
+        raw = raw_leaves(leaves, treedef, lambda n: tree.paths(treedef, name)[n])
     return Leaves(raw, [is_weak(x) for x in leaves], treedef)
+
+
+def raw_leaves(leaves: Sequence[Any], treedef: Any, what: Callable[[int], str]) -> list[Any]:
+    """The raw values of a tree's leaves; `what` names the n-th. Raises NotAnArrayError."""
+    return [raw_leaf(x, treedef, n, what) for n, x in enumerate(leaves)]
+
+
+def raw_leaf(x: Any, treedef: Any, n: int, what: Callable[[int], str]) -> Any:
+    """The raw value of leaf `n` of a tree.
+
+    Raises:
+        NotAnArrayError: it has none. A dataclass that it is a field of is named.
+    """
+    try:
+        return to_raw(x)
+    except NotAnArrayError:
+        name = what(n) + tree.field_of(treedef, n)
+    raise NotAnArrayError(what=name, type=type(x).__name__, value=x)
 
 
 def check_functions(op: str, **functions: Any) -> None:
@@ -97,7 +115,7 @@ def stage_user(
         args = [tree.unflatten(t, [next(boxes) for _ in range(t.num_leaves)]) for t in trees]
         leaves, treedef = tree.flatten(call_user(fn, *args))
         out.extend((treedef, tuple(is_weak(x) for x in leaves)))
-        return [to_raw(x, "an output") for x in leaves]
+        return raw_leaves(leaves, treedef, lambda n: "an output")
 
     jaxpr, consts = stage(flat, avals, name, bounds, eager_constants=eager_constants)
     leaks.check_jaxpr(f"the function of {name}", jaxpr)
@@ -138,3 +156,17 @@ def unaliased(outs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
             seen.append(x)
         own.append(x)
     return own
+
+
+def call_untraced(
+    fun: Callable[..., Any], static: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """`fun(*args, **kwargs)` where nothing is traced, on copies of the arrays, so that what it updates in place is
+    its own as it is under a trace. Arguments at the positions `static` are given as they are."""
+    fixed = {n % len(args) for n in static} if args else set()
+    given = [a if n in fixed else tree.map(_own, a) for n, a in enumerate(args)]
+    return fun(*given, **{k: tree.map(_own, a) for k, a in kwargs.items()})
+
+
+def _own(x: Any) -> Any:
+    return x.copy(order="K") if type(x) is np.ndarray else x

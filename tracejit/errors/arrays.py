@@ -129,7 +129,12 @@ class NotAnArrayError(TracejitError, TypeError):
 
     code = "TJ011"
     cause = "{what} is a {type}, which is not an array or a number: {value!r}."
-    remedies = ("register its class with tracejit.tree.register", "pass it as a static argument")
+    remedies = (
+        "register its class with tracejit.tree.register",
+        "pass it as a static argument",
+        "of a dataclass: mark the field with field(metadata=dict(static=True)), or keep objects of the class "
+        "whole with tracejit.tree.register_leaf",
+    )
     example = """
         import tracejit as tj
         tj.jit(lambda x: "text")(1.0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.frontend.paths import ATTR, Node
 from tracejit.tracing import Box
+
+IMMUTABLE = (int, float, complex, bool, str, bytes)
 
 
 class Check(NamedTuple):
@@ -42,6 +44,11 @@ def same_value(new: Any, old: Any) -> bool:
     if isinstance(old, (tuple, frozenset)):
         return len(new) == len(old) and _same_items(new, old)
     return bool(new == old)
+
+
+def unchanged(before: Any, now: Any) -> bool:
+    """Whether it makes no difference that `now` was stored where `before` was."""
+    return now is before or (type(now) in IMMUTABLE and same_value(now, before))
 
 
 def _same_items(new: Any, old: Any) -> bool:
@@ -84,17 +91,19 @@ def is_empty(cell: Any) -> bool:
     return False
 
 
-def explain(check: Check) -> str | None:
+def explain(check: Check, given: Sequence[Any] = ()) -> str | None:
     """What changed at `check.node`, or None."""
     node, kind, old = check
     try:
-        new = node.read()
+        new = node.read(given)
     except Exception:
         return f"{node} no longer exists (it was {_show(kind, old)})"
-    if _holds(kind, new, old):
+    if _holds(kind, new, old.read(given) if kind == "alias" else old):
         return None
-    if kind == "function":
+    if kind in ("function", "code"):
         return f"{node} was redefined"
+    if kind == "same":
+        return f"{node} is another object"
     if kind == "alias":
         return f"{node} is no longer the same object as {old}"
     if kind == "absent":
@@ -124,6 +133,7 @@ def _holds(kind: str, new: Any, old: Any) -> bool:
 
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "is": lambda v, e: v is e,
+    "same": lambda v, e: v is e(),
     "type": lambda v, e: type(v) is e,
     "value": same_value,
     "scalars": same_scalars,
@@ -134,9 +144,10 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "missing": lambda v, e: not hasattr(v, e),
     "empty": lambda v, e: is_empty(v),
     "function": lambda v, e: v is e[0] and (v.__code__, v.__defaults__, v.__kwdefaults__) == tuple(e[1:]),
+    "code": lambda v, e: v.__code__ is e[0] and v.__globals__ is e[1],
     "array": same_type_of_array,
     "box": same_type_of_array,
-    "alias": lambda v, e: v is e.read(),
+    "alias": lambda v, e: v is e,
 }
 
 
@@ -147,6 +158,8 @@ def _show(kind: str, old: Any) -> str:
         return str(old[1])
     if kind == "function":
         return repr(old.function)
+    if kind in ("code", "same"):
+        return repr(old[0] if kind == "code" else old())
     return old.__name__ if kind == "type" else _short(old)
 
 

@@ -13,6 +13,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import unchanged
 from tracejit.frontend.paths import ITEM, Node
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def wrap_container(session: Session, node: Node, value: Any) -> Any:
         return known
     cls = type(value)
     session.check(node, "type", cls)
+    if not issubclass(cls, tuple):
+        session.differs(node, value)
     if cls in _DICTS:
         return wrap_dict(session, node, value)
     if cls in _SETS:
@@ -81,7 +84,7 @@ def wrap_dict(session: Session, node: Node, value: Any) -> Any:
     copy = copying.copy(value)
     session.remember(value, copy, node)
     if isinstance(value, collections.defaultdict):
-        session.check(node.attr("default_factory"), "is", value.default_factory)
+        session.same(node.attr("default_factory"), value.default_factory)
     if any(type(key) not in SCALARS for key in value):
         copy.clear()  # functions are met as their stand-ins, also when something is looked up by them
     for key, x in value.items():
@@ -138,6 +141,6 @@ def finish_containers(session: Session) -> None:
     """Refuses changes to captured containers."""
     for node, copy, before in session.containers:
         now = contents(copy)
-        if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+        if len(now) != len(before) or not all(map(unchanged, before, now)):
             what = f"an entry of the {type(copy).__name__} {node}"
             raise CapturedWriteError(what=what, where=session.call_site)

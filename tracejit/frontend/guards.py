@@ -11,12 +11,13 @@ Checks are recorded while tracing and compiled into one straight-line function:
         except Exception: return None
         return (v1,)
 
-It returns the captured arrays as they are at this moment, or None to retrace.
+It returns the captured arrays as they are at this moment, or None to retrace. Objects among a
+call's arguments are its parameters: `arrays(o0, o1)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -29,15 +30,16 @@ from tracejit.frontend.checks import (
     same_set,
     same_value,
 )
-from tracejit.frontend.paths import ATTR, CELL, CONST, ITEM, Node
+from tracejit.frontend.paths import ATTR, CELL, CONST, GIVEN, ITEM, Node
 
-Arrays = Callable[[], "tuple[Any, ...] | None"]
+Arrays = Callable[..., "tuple[Any, ...] | None"]
 _serial = count()
 
 
 # {v} the value, {e} the expected value, {e0}.. its parts; the text is the failing condition.
 _TEMPLATES = {
     "is": "{v} is not {e}",
+    "same": "{v} is not {e}()",  # a weak reference
     "type": "type({v}) is not {e}",
     "value": "{v} is not {e} and not same_value({v}, {e})",
     "scalars": "{v} is not {e} and not same_scalars({v}, {e})",  # a tuple that is the same one
@@ -48,6 +50,7 @@ _TEMPLATES = {
     "missing": "hasattr({v}, {e})",
     "empty": "not is_empty({v})",
     "function": "{v} is not {e0} or {v}.__code__ is not {e1}",
+    "code": "{v}.__code__ is not {e0} or {v}.__globals__ is not {e1}",
     "array": "type({v}) is not {e0} or {v}.shape != {e1} or {v}.dtype is not {e2} and {v}.dtype != {e2}",
     "box": "type({v}) is not {e0} or {v}.aval != {e1}",
     "alias": "{v} is not {o}",
@@ -79,6 +82,8 @@ class _Writer:
         """The local variable with the value at `node`; reads it where it is first needed."""
         if node.kind == CONST:
             return self.const(node.key)
+        if node.kind == GIVEN:
+            return f"o{node.key}"
         if id(node) not in self.vars:
             owner = self.var(node.parent)  # type: ignore[arg-type]
             self.vars[id(node)] = name = f"v{len(self.vars)}"
@@ -99,7 +104,7 @@ class _Writer:
         fields = {"v": self.var(check.node)}
         if check.kind == "alias":
             fields["o"] = self.var(e)
-        elif check.kind in ("array", "box", "function"):
+        elif check.kind in ("array", "box", "function", "code"):
             fields.update((f"e{i}", self.const(part)) for i, part in enumerate(e))
         else:
             fields["e"] = self.literal(e) if check.kind in _LITERAL else self.const(e)
@@ -119,57 +124,80 @@ class _Writer:
             text += f" or {fields['v']}.__kwdefaults__ is not {fields['e3']}"
         return text
 
+    def distinct(self, variables: list[str]) -> None:
+        """Let no two of the variables hold the same object."""
+        if len(variables) > 1:
+            ids = ", ".join(f"id({v})" for v in variables)
+            self.lines.append(f"if len({{{ids}}}) != {len(variables)}: return None")
 
-def generate(checks: list[Check], arrays: list[Node]) -> tuple[str, dict[str, Any]]:
-    """The source of the guard function and the names it uses."""
+
+def generate(
+    checks: list[Check], arrays: list[Node], given: int = 0, objects: Sequence[Sequence[Node]] = ()
+) -> tuple[str, dict[str, Any]]:
+    """The source of the guard function of `given` arguments, and the names it uses. `objects` are groups of
+    paths that lead to different objects."""
     w = _Writer()
     for check in checks:
         w.check(check)
     out = [w.var(node) for node in arrays]
     scalars = {id(check.node) for check in checks if check.kind == "type"}  # read anew, no arrays
-    distinct = [v for v, node in zip(out, arrays, strict=True) if id(node) not in scalars]
-    if len(distinct) > 1:
-        ids = ", ".join(f"id({v})" for v in distinct)
-        w.lines.append(f"if len({{{ids}}}) != {len(distinct)}: return None")
+    w.distinct([v for v, node in zip(out, arrays, strict=True) if id(node) not in scalars])
+    for group in objects:
+        w.distinct([w.var(node) for node in group])
     body = "\n".join(f"        {line}" for line in w.lines)
     result = "(" + "".join(f"{v}, " for v in out) + ")"
-    head, tail = "def arrays():\n    try:\n", "\n    except Exception: return None\n    return "
+    parameters = ", ".join(f"o{n}" for n in range(given))
+    head, tail = f"def arrays({parameters}):\n    try:\n", "\n    except Exception: return None\n    return "
     return f"{head}{body or '        pass'}{tail}{result}\n", w.names
 
 
 class GuardSet:
-    """The guards of one traced run. `arrays()` gives the captured arrays, or None to retrace."""
+    """The guards of one traced run. `arrays()` gives the captured arrays, or None to retrace; its parameters are
+    the `given` arguments that paths begin at. `objects`: groups of paths to different objects."""
 
-    def __init__(self, checks: list[Check], arrays: list[Node]) -> None:
+    def __init__(
+        self,
+        checks: list[Check],
+        arrays: list[Node],
+        given: int = 0,
+        objects: Sequence[Sequence[Node]] = (),
+    ) -> None:
         self.checks = checks
         self.nodes = arrays
+        self.given = given
+        self.objects = objects
         self.arrays: Arrays = self._first
 
     def __len__(self) -> int:
         return len(self.checks)
 
-    def _first(self) -> tuple[Any, ...] | None:
+    def _first(self, *given: Any) -> tuple[Any, ...] | None:
         """Compiles on the first use: a function that is called once never pays for it."""
         self.arrays = self._compile()
-        return self.arrays()
+        return self.arrays(*given)
 
     def _compile(self) -> Arrays:
-        source, names = generate(self.checks, self.nodes)
+        source, names = generate(self.checks, self.nodes, self.given, self.objects)
         filename = f"<tracejit guards {next(_serial)}>"
         exec(compile(source, filename, "exec"), names)
         self.source = source
         return names["arrays"]
 
-    def check(self) -> bool:
+    def check(self, *given: Any) -> bool:
         """Whether everything read while tracing is as it was."""
-        return self.arrays() is not None
+        return self.arrays(*given) is not None
 
-    def why(self) -> str | None:
+    def dead(self) -> bool:
+        """Whether they can never hold again: they name an object that is gone."""
+        return any(check.kind == "same" and check.expected() is None for check in self.checks)
+
+    def why(self, *given: Any) -> str | None:
         """The first guard that fails, in words; None if all hold."""
         for check in self.checks:
-            message = explain(check)
+            message = explain(check, given)
             if message:
                 return message
-        if self.arrays() is None:
-            return "two captured arrays that were different objects are now the same one"
+        if self.arrays(*given) is None:
+            what = "objects" if self.objects else "captured arrays"
+            return f"two {what} that were different objects are now the same one"
         return None

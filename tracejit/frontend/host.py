@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tracejit.frontend import active
+from tracejit.frontend import active, objects, shadows
 from tracejit.frontend.checks import Check
 from tracejit.frontend.functions import codes_in, contents
 from tracejit.frontend.paths import Node
@@ -48,6 +48,8 @@ class _Undo:
         if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
             return self._method(value)
         known = self.session.original_of(value)
+        if shadows.is_shadow(value):
+            objects.pin(value)  # the callback is that of this very object
         return self.session.original(value) if known is value else known
 
     def _function(self, fn: types.FunctionType) -> Any:
@@ -185,9 +187,7 @@ def _reads(code: types.CodeType, name: str, skip: set[int]) -> bool:
 
 def _root(node: Node) -> Any:
     """The object at which the path of `node` begins."""
-    while node.parent is not None:
-        node = node.parent
-    return node.key
+    return node.root().key
 
 
 def _roots(check: Check) -> list[Any]:

@@ -66,7 +66,7 @@ def wrap_object(session: Session, node: Node, value: Any) -> Any:
         value = _of_this_session(session, node, value)
     reason = why_not(type(value))
     if reason:
-        session.check(node, "is", value)
+        session.same(node, value)
         if not is_quiet(type(value)):
             session.from_library(node, value, reason)
         return value
@@ -77,9 +77,13 @@ def wrap_object(session: Session, node: Node, value: Any) -> Any:
     cls = type(value)
     params = getattr(cls, "__dataclass_params__", None)
     by_value = params is not None and params.frozen and params.eq and not outer  # identity means nothing then
-    if not outer:
-        session.check(node, "type" if by_value else "is", cls if by_value else value)
-    state = shadows.State(session, node if by_value else node.named(value), value)
+    if by_value:
+        session.check(node, "type", cls)
+        here = node
+    else:
+        here = node.named(value) if outer else session.hold(node, value)
+        session.differs(node, value)
+    state = shadows.State(session, here, value)
     made = shadow_class(cls)
     shadow = object.__new__(made)
     vars(made)["_tj_state"].__set__(shadow, state)
@@ -165,8 +169,19 @@ def _forward(name: str) -> Callable[..., Any]:
 
 
 def _same_object(self: Any, other: Any) -> Any:
-    return shadows.original(self) is shadows.original(other) or NotImplemented
+    if shadows.original(self) is shadows.original(other):
+        return True
+    if not shadows.is_shadow(other) and type(other) is type(shadows.original(self)):
+        pin(self)
+    return NotImplemented
+
+
+def pin(shadow: Any) -> None:
+    """What is traced depends on which object this is."""
+    state = shadows.state_of(shadow)
+    state.session.same(state.node, state.original)
 
 
 def _hash_of_original(self: Any) -> int:
+    pin(self)
     return hash(shadows.original(self))

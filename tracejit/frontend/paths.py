@@ -1,15 +1,17 @@
 """Paths to captured values: a tree of nodes, each one step from its parent.
 
-A root is an object that can't be replaced (a function's globals, a cell). Steps are
-items, attributes and cell contents. `node.read()` walks from the root, so it gives the
-value as it is now; guards compile the same walk into straight-line code.
+A root is an object that can't be replaced (a function's globals, a cell), or an argument: an
+object that is another one at every call, known by its number. Steps are items, attributes and
+cell contents. `node.read()` walks from the root, so it gives the value as it is now; guards
+compile the same walk into straight-line code.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-CONST, ITEM, ATTR, CELL = "const", "item", "attr", "cell"
+CONST, GIVEN, ITEM, ATTR, CELL = "const", "given", "item", "attr", "cell"
 
 
 class Node:
@@ -37,11 +39,23 @@ class Node:
         """A root at `obj`, called as this node is. For parts of an object guarded by identity."""
         return Node(None, CONST, obj, self.word, self.text)
 
-    def read(self) -> Any:
-        """The value at the path now; raises what the access raises."""
+    def root(self) -> Node:
+        """Where the path begins."""
+        node = self
+        while node.parent is not None:
+            node = node.parent
+        return node
+
+    @property
+    def given(self) -> bool:
+        """Whether the path begins at an argument, so that it leads to other objects at other calls."""
+        return self.root().kind == GIVEN
+
+    def read(self, given: Sequence[Any] = ()) -> Any:
+        """The value at the path now, with the arguments `given`; raises what the access raises."""
         if self.parent is None:
-            return self.key
-        owner = self.parent.read()
+            return given[self.key] if self.kind == GIVEN else self.key
+        owner = self.parent.read(given)
         if self.kind == ITEM:
             return owner[self.key]
         return owner.cell_contents if self.kind == CELL else getattr(owner, self.key)
@@ -57,6 +71,11 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+
+def argument(number: int, text: str) -> Node:
+    """A path that begins at an argument of the call, which is not held."""
+    return Node(None, GIVEN, number, "argument", text)
 
 
 def root(obj: Any, word: str, text: str) -> Node:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import unchanged
 from tracejit.frontend.modules import rebound
 from tracejit.frontend.paths import Node, root
 
@@ -96,6 +97,9 @@ class GuardedGlobals(dict):
         """Refuses assignments to globals, or carries them out where effects happen."""
         for name, value in self.written():
             if self.session.guarded:
+                if name in self.real and unchanged(self.lookup(name), value):
+                    dict.__delitem__(self, name)
+                    continue
                 where = self.session.where(self, name)
                 raise CapturedWriteError(what=f"global `{self.prefix}{name}`", where=where)
             self.real[name] = self.session.original(value)

@@ -27,34 +27,32 @@ from tracejit.frontend import (
     watch,
 )
 from tracejit.frontend.capture import Capture, Unfollowed
-from tracejit.frontend.checks import Check, array_type
+from tracejit.frontend.checks import array_type
 from tracejit.frontend.guards import GuardSet
+from tracejit.frontend.memory import Memory
 from tracejit.frontend.origins import impure_origin, is_library_module
-from tracejit.frontend.paths import Node, root
+from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.randoms import Drawn
 from tracejit.frontend.scopes import GuardedGlobals
 from tracejit.tracing import Box, CapturedArray
 
 
-class Session:
+class Session(Memory):
     """Turns what the function reads into stand-ins and records guards, for one run."""
 
     def __init__(self, capture: Capture, rewrites: bool = True) -> None:
+        super().__init__(capture.guarded)
         self.capture = capture
         self.rewrites = rewrites
         #: What can't be traced, so far: the function itself may have caught the exceptions.
         self.refusals: list[BaseException] = []
         #: (`file:line`, what) of loops and branches: what was done with each, and why.
         self.decisions: dict[tuple[str, str], str] = {}
-        self.guarded = capture.guarded
-        self.checks: list[Check] = []
         self.array_nodes: list[Node] = []
         self.cells: list[Any] = []
         self.containers: list[Any] = []
         self.codes: list[tuple[types.CodeType, GuardedGlobals]] = []
         self.call_site: str | None = None
-        self._seen: dict[int, tuple[Any, Any, Node | None]] = {}  # id -> object, stand-in, first path
-        self._originals: dict[int, Any] = {}
         self._scopes: dict[int, GuardedGlobals] = {}
         self._main: str | None = None
         self._noted: set[str] = set()
@@ -64,6 +62,7 @@ class Session:
         self.growing: set[int] = set()
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
         self.copies_views = True
+        self.given = 0  # how many arguments of the call are followed
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 
     # ---- running -------------------------------------------------------------------------------
@@ -92,12 +91,16 @@ class Session:
             self.finish()
         out = self.original(out)
         if not self.guarded:
-            self._let_go()
+            self.let_go()
         return out
 
-    def _let_go(self) -> None:
-        """Forget what an eager run met. Copies of functions and what they run over hold each other through here,
-        and would wait for the garbage collector: every call makes some."""
+    def let_go(self) -> None:
+        """Forget what a run met, in the end. Copies of functions and what they run over hold each other through here,
+        and would wait for the garbage collector: every eager call makes some. Rules that run later keep the shadows
+        of what arguments led to, which don't keep these objects."""
+        for value, stand_in, node in self._seen.values():
+            if node is not None and node.given and shadows.is_shadow(stand_in):
+                shadows.state_of(stand_in).weaken(value)
         for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers):
             met.clear()
 
@@ -113,13 +116,25 @@ class Session:
 
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
-        return GuardSet(host.without_callbacks(self), list(self.array_nodes))
+        objects = [group for group in self._objects.values() if any(node.given for node in group)]
+        return GuardSet(host.without_callbacks(self), list(self.array_nodes), self.given, objects)
 
     # ---- stand-ins -----------------------------------------------------------------------------
 
     def stand_in(self, value: Any, name: str = "value") -> Any:
         """The stand-in of an object that is held by identity: the function itself, an import."""
         return self.wrap(root(value, "function" if callable(value) else "global", name), value)
+
+    def give(self, value: Any, name: str) -> Any:
+        """The stand-in of the next argument that is followed: paths begin at it, whatever object it is."""
+        node = argument(self.given, name)
+        self.given += 1
+        made = self.wrap(node, value)
+        return made if self.is_stand_in(made) else self.remember(value, made, node)
+
+    def is_stand_in(self, value: Any) -> bool:
+        """Whether `value` stands for something in this run."""
+        return id(value) in self._originals
 
     def wrap(self, node: Node, value: Any) -> Any:
         """The stand-in of `value`, read at `node`; records guards."""
@@ -181,7 +196,7 @@ class Session:
             self.alias(node, value)
             return known
         if type(value) is not Box and value.dtype.kind not in "biufcV":
-            self.check(node, "is", value)
+            self.same(node, value)
             self.note(str(node), value, "an array that does not hold numbers")
             return value
         self.check(node, "box" if type(value) is Box else "array", array_type(value))
@@ -236,24 +251,6 @@ class Session:
             known = self._scopes[id(real)] = GuardedGlobals(self, real, prefix)
         return known
 
-    # ---- memory --------------------------------------------------------------------------------
-
-    def known(self, value: Any) -> Any:
-        """The stand-in that `value` already has, or None."""
-        entry = self._seen.get(id(value))
-        return None if entry is None else entry[1]
-
-    def remember(self, value: Any, stand_in: Any, node: Node | None = None) -> Any:
-        self._seen[id(value)] = (value, stand_in, node)
-        self._originals[id(stand_in)] = value
-        return stand_in
-
-    def alias(self, node: Node, value: Any) -> None:
-        """`value` was met before at another path: both must stay the same object."""
-        first = self._seen[id(value)][2]
-        if first is not None and first is not node:
-            self.check(node, "alias", first)
-
     def original(self, value: Any) -> Any:
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts.
 
@@ -285,11 +282,6 @@ class Session:
         return [(value, stand_in) for value, stand_in, _ in self._seen.values()]
 
     # ---- records -------------------------------------------------------------------------------
-
-    def check(self, node: Node, kind: str, expected: Any) -> None:
-        """Record a guard. A root is held: there is no doubt which object it is."""
-        if self.guarded and (node.parent is not None or kind not in ("is", "type", "value")):
-            self.checks.append(Check(node, kind, expected))
 
     def note(self, path: str, value: Any, reason: str) -> None:
         """Tell the capture that the value at `path` can't be followed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import types
@@ -9,6 +10,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import unchanged
 from tracejit.frontend.functions import LRU
 from tracejit.frontend.paths import Node, root
 
@@ -25,13 +27,25 @@ classes: weakref.WeakSet[type] = weakref.WeakSet()
 class State:
     """Behind a shadow: the object, the path to it, and the attributes read so far."""
 
-    __slots__ = ("cache", "node", "original", "session")
+    __slots__ = ("_held", "_ref", "cache", "node", "session")
 
     def __init__(self, session: Session, node: Node, original: Any) -> None:
         self.session = session
         self.node = node
-        self.original = original
+        self._held = original
+        self._ref: Any = None
         self.cache: dict[str, Any] = {}
+
+    @property
+    def original(self) -> Any:
+        """The object; None if it was an argument, and is gone."""
+        return self._held if self._ref is None else self._ref()
+
+    def weaken(self, original: Any) -> None:
+        """Keep the object no longer alive, where that can be known."""
+        with contextlib.suppress(TypeError):
+            self._ref = weakref.ref(original)
+            self._held = None
 
 
 def is_shadow(x: Any) -> bool:
@@ -60,6 +74,7 @@ def read(self: Any, name: str) -> Any:
     owner, raw = find(type(original).__mro__, name)
     values = _instance_dict(original)
     if name == "__dict__":
+        state.session.check(state.node.attr("__dict__"), "keys", tuple(values))
         return {key: read(self, key) for key in values}
     if owner is object or name in _ON_SHADOW:
         return object.__getattribute__(self, name)
@@ -175,9 +190,24 @@ def _missing(self: Any, state: State, name: str) -> Any:
 def _write(self: Any, name: str, value: Any) -> None:
     state = state_of(self)
     if state.session.guarded:
+        if _holds(self, state, name, value):
+            return
         raise CapturedWriteError(what=f"attribute `{state.node.text}.{name}`")
     state.cache.pop(name, None)
     setattr(state.original, name, state.session.original(value))
+
+
+def _holds(self: Any, state: State, name: str, value: Any) -> bool:
+    """Whether the object itself has this very value there, as after `self.array += 1`: storing it is no effect."""
+    cls = type(state.original)
+    if find(cls.__mro__, "__setattr__")[0] is not object:
+        return False
+    raw = find(cls.__mro__, name)[1]
+    if raw is not _MISSING and hasattr(type(raw), "__set__"):
+        own = type(raw) is types.MemberDescriptorType
+    else:
+        own = name in _instance_dict(state.original)
+    return own and unchanged(read(self, name), value)
 
 
 def _delete(self: Any, name: str) -> None:

@@ -27,6 +27,8 @@ _REASON = "a method of a class that is not followed reads it; changes inside it 
 def argument(session: Session, value: Any) -> Any:
     """An argument of the outermost function: an object of the user's that is no pytree (such as
     `self`) becomes a shadow; of pytrees the classes are watched."""
+    if session.is_stand_in(value):  # given by the caller (see `Session.give`)
+        return value
     if type(value) in _FUNCTIONS:
         return session.stand_in(value, value.__name__ if hasattr(value, "__name__") else "argument")
     if type(value) in (list, tuple) and any(type(x) in _FUNCTIONS for x in value):

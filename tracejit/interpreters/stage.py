@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -114,9 +115,15 @@ class StageTrace(Trace):
         self._value_of[id(var)] = x
         return var
 
+    def position(self, x: Any) -> int:
+        """The number of the constant `x`."""
+        var = self.lift(x)
+        return next(n for n, v in enumerate(self.const_vars) if v is var)
+
     def constant_of(self, var: Var) -> Any:
         """The value of a constant input; None if `var` is another variable."""
-        return self._value_of.get(id(var))
+        value = self._value_of.get(id(var))
+        return value() if type(value) is weakref.ref else value
 
     def _lift_dim(self, d: Any) -> Any:
         return Dim(self.lift(d.var), d.bound) if isinstance(d, Dim) else d
@@ -128,6 +135,14 @@ class StageTrace(Trace):
         if config.check_types:
             check_jaxpr(jaxpr)
         return jaxpr, list(self.consts)
+
+    def let_go(self) -> None:
+        """Hold constants weakly, in the end: variables of the program hold their trace."""
+        self.consts.clear()
+        self._const_of.clear()
+        self._value_of = {
+            k: weakref.ref(x) if type(x) is np.ndarray else x for k, x in self._value_of.items()
+        }
 
 
 def captured(x: Any) -> Any:

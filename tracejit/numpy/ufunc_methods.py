@@ -113,7 +113,7 @@ def _folded(ufunc: Any, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: 
 
 
 def _axes(ufunc: Any, axis: Any, ndim: int) -> tuple[int, ...]:
-    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     out = tuple(sorted(np.lib.array_utils.normalize_axis_index(a, ndim) for a in axes)) if ndim else ()
     if len(set(out)) != len(out):
         raise ArgumentError(name=ufunc.__name__, problem="duplicate value in 'axis'")

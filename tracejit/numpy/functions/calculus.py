@@ -14,7 +14,7 @@ from tracejit.numpy.boxes.selected_calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import cast, dtype_of, implements, raw, result_type, shape_of
 from tracejit.numpy.functions.joining import concatenate
-from tracejit.numpy.functions.reductions import axes_of, axis_of
+from tracejit.numpy.functions.reductions import axes_of, axis_of, single_axis
 from tracejit.numpy.functions.searching import searchsorted
 from tracejit.numpy.functions.selection import clip, take, where
 from tracejit.numpy.functions.shaping import box_of, moveaxis, reshape
@@ -149,6 +149,8 @@ def _ends(values: list[Any], a: Any, b: Any, order: int) -> Any:
 @implements(np.trapezoid, "trapezoid")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral by the trapezoidal rule."""
+    y = box_of(y)
+    axis = single_axis("trapezoid", axis, y.ndim)
     y = moveaxis(y, axis, -1)
     if x is not None:
         x = box_of(x)
@@ -159,7 +161,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 @implements(np.unwrap, "unwrap")
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
     """Jumps of more than half a period removed; integers stay integers for an integer period."""
-    x = moveaxis(box_of(p), axis, -1)
+    x = box_of(p)
+    axis = single_axis("unwrap", axis, x.ndim)
+    x = moveaxis(x, axis, -1)
     d = diff(x)
     dtype = result_type(d, period)
     whole = dtype.kind in "iu"

@@ -66,10 +66,18 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> An
     return new_array(ops.shape.broadcast_to(value, shape_arg(shape)))
 
 
+def _like(a: Any, dtype: Any) -> tuple[Any, np.dtype]:
+    """The shape and dtype of `a`, which may be no array but say what one would have (`ShapeDtypeStruct`)."""
+    if not isinstance(a, (Box, Value)) and not hasattr(a, "__array__") and hasattr(a, "dtype"):
+        return a.shape, dtypes.canonical(a.dtype if dtype is None else dtype)
+    a = raw(a)
+    return shape_of(a), dtype_of(a) if dtype is None else dtypes.canonical(dtype)
+
+
 def _constant_like(value: int) -> Any:
     def make(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
-        d = dtype_of(raw(a)) if dtype is None else dtypes.canonical(dtype)
-        return new_array(filled(value, d, shape_of(raw(a)) if shape is None else shape_arg(shape)))
+        given, d = _like(a, dtype)
+        return new_array(filled(value, d, given if shape is None else shape_arg(shape)))
 
     return make
 
@@ -85,9 +93,9 @@ def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> Any:
     """Like `full`, with the shape and dtype of `a`."""
-    d = dtype_of(raw(a)) if dtype is None else dtypes.canonical(dtype)
+    given, d = _like(a, dtype)
     value = convert(fill_value, d)
-    return new_array(ops.shape.broadcast_to(value, shape_of(raw(a)) if shape is None else shape_arg(shape)))
+    return new_array(ops.shape.broadcast_to(value, given if shape is None else shape_arg(shape)))
 
 
 def _statics(*xs: Any) -> list[Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ from tracejit.numpy.dispatch import (
     shape_of,
 )
 from tracejit.numpy.functions.creation import shape_arg
-from tracejit.numpy.functions.reductions import axis_of
+from tracejit.numpy.functions.reductions import axis_of, single_axis
 from tracejit.numpy.functions.shaping import (
     atleast_1d,
     atleast_2d,
@@ -57,7 +58,7 @@ def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str =
     raws = [convert(x, d) for x in xs]
     if not shape_of(raws[0]):
         raise ShapeError(op="concatenate", problem="zero-dimensional arrays cannot be concatenated")
-    n = axis_of("concatenate", axis or 0, len(shape_of(raws[0])))
+    n = single_axis("concatenate", 0 if axis is None else axis, len(shape_of(raws[0])))
     return wrap(ops.concat.concatenate(*raws, dimension=n))
 
 
@@ -106,7 +107,7 @@ publish(None, _Joiner(np.c_, columns=True), "c_")
 @implements(np.stack, "stack")
 def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays of one shape joined along a new axis."""
-    arrays = list(arrays)
+    arrays, axis = list(arrays), operator.index(axis)
     if (whole := rows.run(arrays)) is not None:
         return wrap(
             convert(moveaxis(whole, 0, axis), whole.dtype if dtype is None else dtypes.canonical(dtype))
@@ -249,7 +250,7 @@ def tile(A: Any, reps: Any) -> Any:
 def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None) -> Any:
     """Each element repeated; the counts must be known."""
     x = ravel(a) if axis is None else box_of(a)
-    n = axis_of("repeat", axis or 0, x.ndim)
+    n = single_axis("repeat", 0 if axis is None else axis, x.ndim)
     counts = np.asarray(repeats)
     if counts.ndim == 0 or counts.size == 1:
         k = int(counts.reshape(()))
@@ -306,7 +307,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Without the sub-arrays at some positions; if these are traced, so is the number of what is left."""
     x = ravel(arr) if axis is None else box_of(arr)
-    n = axis_of("delete", axis or 0, x.ndim)
+    n = axis_of("delete", 0 if axis is None else axis, x.ndim)
     if has_box((obj,)) and (selection(obj) is not None or extents.known(raw(obj)) is None):
         kept = new_array(filled(True, dtypes.bool_, (x.aval.shape[n],)))
         kept[obj] = False

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops, tree
+from tracejit.control.staging import raw_leaves
 from tracejit.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -35,7 +36,7 @@ from tracejit.numpy.functions.joining import stack
 from tracejit.numpy.functions.reductions import axes_of, axis_of
 from tracejit.numpy.functions.selection import select
 from tracejit.numpy.functions.shaping import box_of, expand_dims, moveaxis, reshape
-from tracejit.tracing import box, call_user, to_raw, wrap
+from tracejit.tracing import box, call_user, wrap
 
 # What a function raises that looks at the values of its arguments.
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
@@ -55,7 +56,7 @@ def mapped(
     def flat(*raws: Any) -> list[Any]:
         leaves, treedef = tree.flatten(call_user(fn, *(box(r, w) for r, w in zip(raws, weak, strict=True))))
         structure[:] = [treedef]
-        return [to_raw(x, "an output") for x in leaves]
+        return raw_leaves(leaves, treedef, lambda n: "an output")
 
     try:
         outs, dims = batch_flat(flat, count, rows, [0] * len(rows))

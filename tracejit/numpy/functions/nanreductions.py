@@ -13,12 +13,12 @@ from tracejit.numpy.functions.reductions import (
     any_,
     argmax,
     argmin,
-    axes_of,
     keep,
     max_,
     mean,
     min_,
     prod,
+    reduced_axes,
     running,
     std,
     sum_,
@@ -78,7 +78,7 @@ def _spread(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
         if ok is True:
             return wrap(out)
         ones = ops.shape.broadcast_to(cast(raw(ok), dtypes.int64), shape_of(raw(x)))
-        axes = axes_of(name, axis, len(shape_of(ones)))
+        axes = reduced_axes(name, axis, len(shape_of(ones)))
         count = keep(ops.reduce.reduce_sum(ones, axes=axes), axes, keepdims)
         few = ops.compare.le(count, np.int64(ddof))  # NumPy has NaN where ddof leaves no freedom
         return wrap(ops.compare.select(few, dtype_of(out).type(np.nan), out))

@@ -26,7 +26,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         or (a.ndim == 1 and ord == 2 and type(ord) is int)
     ):
         return _two_norm(a, tuple(range(a.ndim)), keepdims)
-    axes = axes_of("norm", axis, a.ndim)
+    axes = axes_of("norm", axis if axis is None or isinstance(axis, tuple) else int(axis), a.ndim)
     if len(axes) == 1:
         return _vector_norm(a, ord, axes, keepdims)
     if len(axes) != 2:

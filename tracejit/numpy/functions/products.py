@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """The cross product of 3-vectors (2-vectors have 0 as third component)."""
     if axis is not None:
         axisa = axisb = axisc = axis
+    axisa, axisb, axisc = map(operator.index, (axisa, axisb, axisc))
     x, y = moveaxis(box_of(a), axisa, -1), moveaxis(box_of(b), axisb, -1)
     if x.shape[-1] == 2 and y.shape[-1] == 2:
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]

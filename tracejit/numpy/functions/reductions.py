@@ -20,6 +20,23 @@ from tracejit.tracing import Box, wrap
 Axes = tuple[int, ...]
 
 
+def reduced_axes(name: str, axis: Any, ndim: int) -> Axes:
+    """`axes_of` for functions that NumPy has in C, which take integers and tuples of them."""
+    if isinstance(axis, tuple):
+        return axes_of(name, tuple(single_axis(name, a, ndim) for a in axis), ndim)
+    return tuple(range(ndim)) if axis is None else (single_axis(name, axis, ndim),)
+
+
+def single_axis(name: str, axis: Any, ndim: int) -> int:
+    """`axis_of` for functions that NumPy has in C, where True is no integer."""
+    if isinstance(axis, (bool, list, tuple, str, float)):
+        raise ArgumentTypeError(
+            name=name,
+            problem=f"axis is an integer (or a tuple of integers where it may be several), not {axis!r}",
+        )
+    return axis_of(name, axis, ndim)
+
+
 def axes_of(name: str, axis: Any, ndim: int) -> Axes:
     """`axis=` as a tuple of non-negative axes; None means all."""
     if axis is None:
@@ -89,7 +106,7 @@ def _total(name: str, op: Callable[..., Any], neutral: int, merge: str) -> Calla
     ) -> Any:
         x = raw(a)
         x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
-        axes = axes_of(name, axis, len(shape_of(x)))
+        axes = reduced_axes(name, axis, len(shape_of(x)))
         x = mask_with(x, where, neutral)
         out = keep(op(x, axes=axes) if axes else x, axes, keepdims)
         if initial is not None and initial is not np._NoValue:  # type: ignore[attr-defined]
@@ -109,7 +126,7 @@ def _extremum(name: str, op: Callable[..., Any], least: bool, merge: str) -> Cal
         a: Any, axis: Any = None, *, keepdims: Any = False, initial: Any = None, where: Any = True
     ) -> Any:
         x = raw(a)
-        shape, axes = shape_of(x), axes_of(name, axis, len(shape_of(x)))
+        shape, axes = shape_of(x), reduced_axes(name, axis, len(shape_of(x)))
         has_initial = initial is not None and initial is not np._NoValue  # type: ignore[attr-defined]
         if where is not True and not has_initial:
             problem = (
@@ -160,7 +177,7 @@ implements(np.amin, "amin")(min_.__wrapped__)
 def _logical(name: str, op: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
     def reduction(a: Any, axis: Any = None, *, keepdims: Any = False, where: Any = True) -> Any:
         x = truth(raw(a))
-        axes = axes_of(name, axis, len(shape_of(x)))
+        axes = reduced_axes(name, axis, len(shape_of(x)))
         x = mask_with(x, where, neutral)
         return wrap(keep(op(x, axes=axes) if axes else x, axes, keepdims))
 
@@ -176,7 +193,7 @@ def _index_of(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
     def reduction(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
         x = raw(a)
         ndim = len(shape_of(x))
-        reduced = tuple(range(ndim)) if axis is None else (axis_of(name, axis, ndim),)
+        reduced = tuple(range(ndim)) if axis is None else (single_axis(name, axis, ndim),)
         _require_elements(name, shape_of(x), reduced, problem=f"attempt to get {name} of an empty sequence")
         if axis is None:
             flat = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if ndim != 1 else x
@@ -227,7 +244,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, 
     d = dtypes.canonical(dtype) if dtype is not None else inexact_dtype(dtype_of(x))
     half = d.itemsize == 2 and dtypes.is_float(d) and dtype is None
     x = cast(x, np.dtype(np.float32) if half else d)
-    axes = axes_of("mean", axis, len(shape_of(x)))
+    axes = reduced_axes("mean", axis, len(shape_of(x)))
     return wrap(cast(_drop(mean_of(x, axes, where), axes, keepdims), d))
 
 
@@ -235,7 +252,7 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: An
     x = raw(a)
     x = cast(x, dtypes.canonical(dtype) if dtype is not None else inexact_dtype(dtype_of(x)))
     shape = shape_of(x)
-    axes = axes_of("var", axis, len(shape))
+    axes = reduced_axes("var", axis, len(shape))
     center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
     square = (
@@ -276,6 +293,9 @@ def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
     """The weighted mean."""
+    if axis is not None:
+        axis = axes_of("average", axis, len(shape_of(a if type(a) is Box else raw(a))))
+        axis = axis[0] if len(axis) == 1 else axis
     if weights is None:
         out = mean(a, axis, keepdims=keepdims)
         shape = shape_of(a if type(a) is Box else raw(a))
@@ -326,7 +346,7 @@ def running(name: str, op: Callable[..., Any], x: Any, axis: Any, dtype: Any) ->
     if axis is None:
         x = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if len(shape_of(x)) != 1 else x
         axis = 0
-    return op(x, axis=axis_of(name, axis, len(shape_of(x))), reverse=False)
+    return op(x, axis=single_axis(name, axis, len(shape_of(x))), reverse=False)
 
 
 cumsum = implements(np.cumsum, "cumsum")(_cumulative("cumsum", ops.cumulative.cumsum))
@@ -338,7 +358,7 @@ def _cumulative_array_api(name: str, op: Callable[..., Any], first: int) -> Call
         r = raw(x)
         if axis is None and len(shape_of(r)) != 1:
             raise ArgumentError(name=name, problem="for arrays of more than one dimension `axis` is needed")
-        n = axis_of(name, 0 if axis is None else axis, len(shape_of(r)))
+        n = single_axis(name, 0 if axis is None else axis, len(shape_of(r)))
         out = running(name, op, r, n, dtype)
         if not include_initial:
             return wrap(out)

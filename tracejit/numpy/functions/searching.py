@@ -27,7 +27,7 @@ from tracejit.numpy.dispatch import (
     shape_of,
 )
 from tracejit.numpy.elementwise import truth
-from tracejit.numpy.functions.reductions import axis_of
+from tracejit.numpy.functions.reductions import single_axis
 from tracejit.numpy.functions.shaping import box_of, ravel
 from tracejit.tracing import box, wrap
 
@@ -133,7 +133,7 @@ def compress(
 ) -> Any:
     """Slices where a condition holds; or the first `size` of them, then `fill_value`."""
     x = ravel(box(raw(a))) if axis is None else box(raw(a))
-    n = axis_of("compress", axis or 0, x.ndim)
+    n = single_axis("compress", 0 if axis is None else axis, x.ndim)
     c = raw(condition)
     if len(shape_of(c)) != 1:
         raise ShapeError(op="compress", problem="condition must be a 1-d array")

@@ -24,7 +24,7 @@ from tracejit.numpy.dispatch import (
     store,
 )
 from tracejit.numpy.elementwise import truth
-from tracejit.numpy.functions.reductions import axis_of
+from tracejit.numpy.functions.reductions import axis_of, single_axis
 from tracejit.numpy.functions.shaping import box_of, ravel, reshape
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, wrap
@@ -174,7 +174,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **_: Any) -> Any:
     """Elements at integer indices along an axis; modes raise, wrap, clip."""
     x = ravel(box_of(a)) if axis is None else box_of(a)
-    n = axis_of("take", axis or 0, x.ndim)
+    n = single_axis("take", 0 if axis is None else axis, x.ndim)
     index: Any = indices if isinstance(indices, (Box, np.ndarray)) else raw(indices)
     if dtype_of(raw(index)).kind == "u":
         index = wrap(cast(raw(index), dtypes.int64))  # values too large wrap, those of scalars too

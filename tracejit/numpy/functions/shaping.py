@@ -21,7 +21,7 @@ from tracejit.numpy.dispatch import (
     shape_of,
 )
 from tracejit.numpy.functions.creation import lower_mask, shape_arg
-from tracejit.numpy.functions.reductions import axes_of, axis_of
+from tracejit.numpy.functions.reductions import axes_of, axis_of, reduced_axes
 from tracejit.tracing import Box, wrap
 
 
@@ -116,7 +116,9 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     """Axes of size 1 removed."""
     x = box_of(a)
     s = x.aval.shape
-    axes = tuple(n for n, d in enumerate(s) if d == 1) if axis is None else axes_of("squeeze", axis, len(s))
+    axes = (
+        tuple(n for n, d in enumerate(s) if d == 1) if axis is None else reduced_axes("squeeze", axis, len(s))
+    )
     if any(s[n] != 1 for n in axes):
         raise ShapeError(
             op="squeeze", problem="cannot select an axis to squeeze out which has size not equal to one"

@@ -14,7 +14,7 @@ from tracejit.numpy.dispatch import (
     raw,
     shape_of,
 )
-from tracejit.numpy.functions.reductions import axis_of
+from tracejit.numpy.functions.reductions import axis_of, single_axis
 from tracejit.numpy.functions.shaping import ravel
 from tracejit.tracing import wrap
 
@@ -38,7 +38,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """The indices that sort; equal elements stay in order if `stable`."""
     x = raw(ravel(a) if axis is None else a)
-    n = axis_of("argsort", -1 if axis is None else axis, len(shape_of(x)))
+    n = single_axis("argsort", -1 if axis is None else axis, len(shape_of(x)))
     return wrap(ops.sort.argsort(x, axis=n, stable=_stable(kind, stable)))
 
 

@@ -1,0 +1,29 @@
+"""Objects among the arguments of a jitted call: followed from the argument on, so that a trace serves every object
+of which the same is read, and keeps none of them alive."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from tracejit.frontend import objects, shadows
+from tracejit.frontend.origins import is_library_function
+from tracejit.frontend.scopes import GuardedGlobals
+
+_HOLDERS = (set, frozenset, types.SimpleNamespace, functools.partial)
+
+
+def kind_of(x: Any) -> Any:
+    """What of an argument that is no array belongs into the signature, if paths are followed from it on; None if
+    it has to be the same object."""
+    cls = type(x)
+    if cls is types.FunctionType:
+        return None if isinstance(x.__globals__, GuardedGlobals) or is_library_function(x) else x.__code__
+    if cls is types.MethodType:
+        parts = kind_of(x.__func__), x.__self__ if isinstance(x.__self__, type) else kind_of(x.__self__)
+        return None if None in parts else (cls, *parts)
+    if cls in _HOLDERS:
+        return cls
+    followed = not isinstance(x, type) and not shadows.is_shadow(x) and "_tj_class" not in vars(cls)
+    return cls if followed and objects.why_not(cls) is None else None

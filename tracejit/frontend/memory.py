@@ -1,0 +1,78 @@
+"""What a run has met, and what is guarded of it."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from tracejit.frontend import objects
+from tracejit.frontend.checks import Check
+from tracejit.frontend.paths import CONST, Node
+
+
+class Memory:
+    """The objects that a run has met with their stand-ins and paths, and the checks of them."""
+
+    def __init__(self, guarded: bool) -> None:
+        self.guarded = guarded
+        self.checks: list[Check] = []
+        #: Whether what was traced serves one object only, which nothing may keep.
+        self.unkept = False
+        self._seen: dict[int, tuple[Any, Any, Node | None]] = {}  # id -> object, stand-in, first path
+        self._originals: dict[int, Any] = {}
+        self._objects: dict[type, list[Node]] = {}  # by class the paths to objects, which are all different
+
+    def known(self, value: Any) -> Any:
+        """The stand-in that `value` already has, or None."""
+        entry = self._seen.get(id(value))
+        return None if entry is None else entry[1]
+
+    def remember(self, value: Any, stand_in: Any, node: Node | None = None) -> Any:
+        self._seen[id(value)] = (value, stand_in, node)
+        self._originals[id(stand_in)] = value
+        return stand_in
+
+    def path(self, value: Any) -> Node:
+        """The path at which `value` was met first."""
+        node = self._seen[id(value)][2]
+        assert node is not None
+        return node
+
+    def alias(self, node: Node, value: Any) -> None:
+        """`value` was met before at another path: both must stay the same object."""
+        first = self._seen[id(value)][2]
+        if first is not None and first is not node and not first.kind == node.kind == CONST:
+            self.check(node, "alias", first)
+
+    def differs(self, node: Node, value: Any) -> None:
+        """The object at `node` is none of those that were met before."""
+        if self.guarded:
+            self._objects.setdefault(type(value), []).append(node)
+
+    def check(self, node: Node, kind: str, expected: Any) -> None:
+        """Record a guard. A root is held: there is no doubt which object it is."""
+        if self.guarded and (node.kind != CONST or kind not in ("is", "type", "value")):
+            self.checks.append(Check(node, kind, expected))
+
+    def hold(self, node: Node, value: Any) -> Node:
+        """Guard the object at `node`, and give the path to its parts. What is captured is guarded by identity and
+        held; what an argument leads to is another object at other calls, of which the class is guarded."""
+        self.check(node, "type" if node.given else "is", type(value) if node.given else value)
+        return node if node.given else node.named(value)
+
+    def same(self, node: Node, value: Any) -> None:
+        """Guard an object by its identity; what an argument leads to is not kept alive for this."""
+        if not node.given:
+            self.check(node, "is", value)
+            return
+        try:
+            self.checks.append(Check(node, "same", weakref.ref(value)))
+        except TypeError:
+            self.check(node, "is", value)
+            self.unkept = self.unkept or objects.why_not(type(value)) is None
+
+    def serve_these(self) -> None:
+        """Guard the objects that arguments lead to by identity: functions that run later know them."""
+        for value, _, node in self._seen.values():
+            if node is not None and node.given and type(value) in self._objects:
+                self.same(node, value)
