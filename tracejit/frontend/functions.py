@@ -175,8 +175,9 @@ def wrap_method(session: Session, node: Node, method: types.MethodType) -> Any:
     fn, owner = method.__func__, method.__self__
     new_fn = session.wrap(node.named(method).attr("__func__"), fn)
     new_self = session.wrap(node.named(method).attr("__self__"), owner)
-    session.check(node.attr("__func__"), "is", fn)
-    session.check(node.attr("__self__"), "is", owner)
+    if node.parent is not None:  # what a method is bound to can't change
+        session.check(node.attr("__func__"), "is", fn)
+        session.check(node.attr("__self__"), "is", owner)
     if new_fn is fn and new_self is owner:
         return method
     return types.MethodType(new_fn, new_self)
