@@ -1,4 +1,4 @@
-"""Builtins that traced code gets instead of Python's: `type`, `super`, `max`, `min`, `__import__`."""
+"""Builtins that traced code gets instead of Python's: `type` and its kin, `super`, `max`, `min`, `__import__`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit import control
-from tracejit.frontend import active, classes, shadows
-from tracejit.frontend.modules import ndarray
+from tracejit.frontend import classes, kinds, shadows
 from tracejit.frontend.rewrite.calls import is_long, over_rows
 from tracejit.frontend.rewrite.predicates import need_select
 from tracejit.numpy.boxes.extents import of_dim
@@ -24,40 +23,6 @@ from tracejit.tracing import Box
 if TYPE_CHECKING:
     from tracejit.frontend.scopes import GuardedGlobals
     from tracejit.frontend.session import Session
-
-
-class _TypeMeta(type):
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is TracedType and len(args) == 1 and not kwargs:
-            return _type_of(args[0])
-        return type.__call__(type if cls is TracedType else cls, *args, **kwargs)
-
-    def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, type) if cls is TracedType else type.__instancecheck__(cls, x)
-
-    def __subclasscheck__(cls, c: type) -> bool:
-        return issubclass(c, type) if cls is TracedType else type.__subclasscheck__(cls, c)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or (cls is TracedType and other is type)
-
-    def __hash__(cls) -> int:
-        return hash(type) if cls is TracedType else type.__hash__(cls)
-
-
-class TracedType(type, metaclass=_TypeMeta):
-    """`type`, which tells the user's class of a shadow and `np.ndarray` of a traced array."""
-
-
-def _type_of(x: Any) -> Any:
-    if type(x) is Box:
-        return x.aval.dtype.type if x.scalar else ndarray
-    cls = type(shadows.original(x))
-    if cls is type or classes.users_class(x) is not x:
-        return TracedType
-    session = active.session()
-    ours = classes.traced_class(cls) if session is not None else None
-    return ours or cls
 
 
 class _Super:
@@ -124,7 +89,10 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
 
 #: Name -> what traced code gets for the builtin.
 STAND_INS: dict[str, Any] = {
-    "type": TracedType,
+    "type": kinds.TracedType,
+    "isinstance": kinds.traced_isinstance,
+    "issubclass": kinds.traced_issubclass,
+    "hasattr": kinds.traced_hasattr,
     "super": traced_super,
     "max": _extremum("max", max, "gt"),
     "min": _extremum("min", min, "lt"),
