@@ -38,7 +38,7 @@ class _Member:
         value = shadows.bind_member(session, self.cls, self.name, raw, obj, owner)
         if isinstance(raw, functools.cached_property) and obj is not None:
             vars(obj)[self.name] = value
-        return value
+        return shadows.answering(self.name, value)
 
 
 class _Property(_Member):

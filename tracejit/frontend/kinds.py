@@ -1,8 +1,8 @@
-"""`type`, `isinstance`, `issubclass` and `hasattr` as traced code calls them: the answers of the values that traced ones
-stand for.
+"""`type`, `isinstance`, `issubclass` and `hasattr` as traced code calls them: they answer for the values that traced
+ones stand for.
 
-Where a class answers for itself (`abc`, `typing.Protocol`, a metaclass), it is asked about an example of such a value, or
-about the user's object behind a stand-in; a metaclass of the user's is followed as any function is.
+Where a class answers for itself (`abc`, `typing.Protocol`, a metaclass), it is asked about an example of such a value,
+or about the user's object behind a stand-in; a metaclass of the user's is followed as any function is.
 """
 
 from __future__ import annotations
@@ -17,17 +17,10 @@ import numpy as np
 from tracejit.frontend import active, classes, shadows
 from tracejit.frontend.modules import ndarray
 from tracejit.frontend.origins import is_library_function
+from tracejit.numpy.boxes.conversions import class_of
 from tracejit.tracing import Box
 
-_NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _UNIONS = (types.UnionType, type(typing.Union[int, str]))
-
-
-def class_of(x: Box) -> type:
-    """The class that a traced value has without tracing: NumPy's array or scalar, or a Python number."""
-    if x.weak and not x.aval.shape:
-        return _NUMBERS.get(x.aval.dtype.kind, np.ndarray)
-    return x.aval.dtype.type if x.scalar else np.ndarray
 
 
 def example(x: Any) -> Any:

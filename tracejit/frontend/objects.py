@@ -163,7 +163,7 @@ def _forward(name: str) -> Callable[..., Any]:
         return shadows.read(self, name)(*args, **kwargs)
 
     method.__name__ = name
-    return method
+    return shadows.answering(name, method)
 
 
 def _same_object(self: Any, other: Any) -> Any:

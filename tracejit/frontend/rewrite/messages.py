@@ -6,7 +6,6 @@ that a message shows, once or several times, and its text takes the place of `Tr
 
 from __future__ import annotations
 
-import copy
 import re
 from typing import Any
 
@@ -60,7 +59,7 @@ class Raise:
         self.formats = {n: shown_number(n)[1] for n in numbers}
 
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
-        error = copy.copy(self.error)
+        error = _copied(self.error)
         bits = np.int64(details[0])
         value = None if self.shown is None else self.shown[1].type(bits.view(self.shown[0])).item()
 
@@ -69,3 +68,14 @@ class Raise:
 
         error.args = tuple(_SHOWN.sub(text, a) if isinstance(a, str) else a for a in error.args)
         return error
+
+
+def _copied(error: Exception) -> Exception:
+    """The same exception once more. It is not made by calling its class, which may take anything; but what is
+    written in C of it keeps things of its own, made from the arguments."""
+    cls = type(error)
+    base = next(b for b in cls.__mro__ if not b.__flags__ & (1 << 9))  # not made by a class statement
+    new = base.__new__(cls, *error.args)
+    base.__init__(new, *error.args)
+    vars(new).update(vars(error))
+    return new
