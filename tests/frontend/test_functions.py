@@ -14,7 +14,7 @@ import pytest
 import tracejit as tj
 from tests.frontend.fake import Marked, module, traced
 from tracejit import frontend
-from tracejit.errors import CapturedWriteError
+from tracejit.errors import CapturedWriteError, InternalTypeError
 
 W = np.ones(3)
 
@@ -372,3 +372,24 @@ def test_methods_for_transformations_inside_of_jit(monkeypatch):
         monkeypatch.setattr(SCALED, "a", a)
         for got, want in zip(jitted(2.0), uses_of_methods(2.0), strict=True):
             np.testing.assert_allclose(got, want)
+
+
+class Unfollowed:
+    def __getattribute__(self, name):
+        return object.__getattribute__(self, name)
+
+    def bump(self):
+        global BUMPED
+        BUMPED += 1
+        return 1.0
+
+
+BUMPED = 0
+UNFOLLOWED = Unfollowed()
+
+
+def test_the_message_names_the_guard_that_fails():
+    with pytest.raises(
+        InternalTypeError, match=r"fail right after tracing: global `BUMPED` changed from \d+ to \d+"
+    ):
+        tj.jit(lambda x: x * BUMPED + UNFOLLOWED.bump())(1.0)
