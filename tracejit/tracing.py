@@ -290,6 +290,10 @@ class Box:
         return self.storage.read(self.chain) if self.chain else self.storage.value
 
 
+#: Python's messages name the class: "unsupported operand type(s) for +: 'traced array' and 'str'".
+Box.__name__ = "traced array"
+
+
 def box(value: Any, weak: bool = False, origin: Any = None) -> Box:
     """A new box over its own storage, holding the raw `value`."""
     aval = aval_of(value)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import TracerBoolError
+from tracejit.errors import TracejitError, TracerBoolError
 
 
 def upwind(u: Any, a: Any) -> Any:
@@ -59,3 +60,36 @@ def test_extrema_of_generators():
 
     x = np.array([3.0, -4.0, 1.0])
     assert tj.jit(f)(x) == f(x)
+
+
+def test_methods_of_numbers() -> None:
+    def ints(n: Any) -> Any:
+        known = (n.bit_length(), n.numerator, int.from_bytes(n.to_bytes(2, "big"), "big"), len(hex(n)))
+        return (*known, pow(n, 3, 5), pow(7, n, 5), pow(7, 3, n), pow(3, -1, 7) * n, float(n).is_integer())
+
+    def floats(x: Any) -> Any:
+        return x.is_integer(), (x * 2).is_integer(), (x / 0.0 if x else x).is_integer()
+
+    assert tj.jit(ints)(13) == ints(13)
+    with np.errstate(all="ignore"):
+        for x in (2.0, 2.5, -0.5, np.float64(1e300)):
+            want = x.is_integer(), (x * 2).is_integer(), False
+            assert tj.jit(floats)(x) == want
+    for f in (lambda x: x.hex(), lambda x: statistics.mean([x, 2.0])):
+        with pytest.raises(TracejitError):
+            tj.jit(f)(2.0)
+    with pytest.raises(TracejitError):
+        tj.jit(lambda n: pow(n, 2, 5))(np.int64(3))
+
+
+def test_messages_say_what_a_user_knows() -> None:
+    for f in (
+        lambda x: x + "a",
+        lambda x: x(3),
+        lambda x: "".join([x]),
+        lambda x: x < "a",
+        lambda x: [1][x:],
+    ):
+        with pytest.raises(TypeError) as e:
+            tj.jit(f)(np.ones(3))
+        assert "Box" not in str(e.value)

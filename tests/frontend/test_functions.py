@@ -14,7 +14,7 @@ import pytest
 import tracejit as tj
 from tests.frontend.fake import Marked, module, traced
 from tracejit import frontend
-from tracejit.errors import CapturedWriteError
+from tracejit.errors import CapturedWriteError, InternalTypeError
 
 W = np.ones(3)
 
@@ -324,3 +324,72 @@ def test_callables_that_hold_traced_values(f):
         assert np.allclose(run(x), eager, rtol=1e-12)
     assert np.allclose(tj.jit(tj.vmap(f))(np.stack([x, -x])), [f(x), f(-x)], rtol=1e-12)
     assert np.allclose(tj.jit(tj.hessian(f))(x), tj.jacfwd(tj.grad(f))(x), rtol=1e-12)
+
+
+class Scaled:
+    """Methods that transformations are given inside of a jitted function."""
+
+    def __init__(self) -> None:
+        self.a = 3.0
+
+    def f(self, x):
+        return self.a * x**2
+
+    def __call__(self, x):
+        return self.a * x**3
+
+    def less(self, x):
+        return x < 50 * self.a
+
+    def step(self, c, x):
+        return c + self.a * x, c
+
+
+SCALED = Scaled()
+PARTIAL = functools.partial(SCALED.f)
+
+
+def uses_of_methods(x):
+    return [
+        tj.grad(SCALED.f)(x) + tj.grad(SCALED.f)(x),
+        tj.grad(SCALED)(x),
+        tj.grad(PARTIAL)(x),
+        tj.grad(functools.partial(SCALED))(x),
+        tj.vmap(SCALED.f)(np.array([x, x])),
+        tj.jvp(SCALED.f, (x,), (1.0,))[1],
+        tj.grad(tj.checkpoint(SCALED.f))(x),
+        tj.jit(SCALED.f)(x),
+        tj.lax.cond(x > 0, SCALED.f, SCALED, x),
+        tj.lax.while_loop(SCALED.less, SCALED.f, x),
+        tj.lax.scan(SCALED.step, x, np.arange(3.0))[0],
+        tj.lax.map(SCALED.f, np.array([x, 2 * x])),
+    ]
+
+
+def test_methods_for_transformations_inside_of_jit(monkeypatch):
+    jitted = tj.jit(uses_of_methods)
+    for a in (3.0, 4.0):
+        monkeypatch.setattr(SCALED, "a", a)
+        for got, want in zip(jitted(2.0), uses_of_methods(2.0), strict=True):
+            np.testing.assert_allclose(got, want)
+
+
+class Unfollowed:
+    def __getattribute__(self, name):
+        return object.__getattribute__(self, name)
+
+    def bump(self):
+        global BUMPED
+        BUMPED += 1
+        return 1.0
+
+
+BUMPED = 0
+UNFOLLOWED = Unfollowed()
+
+
+def test_the_message_names_the_guard_that_fails():
+    with pytest.raises(
+        InternalTypeError, match=r"fail right after tracing: global `BUMPED` changed from \d+ to \d+"
+    ):
+        tj.jit(lambda x: x * BUMPED + UNFOLLOWED.bump())(1.0)

@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.frontend.fake import FakeCapture, Marked, module, traced
 from tracejit import frontend, tree
 from tracejit.errors import CapturedWriteError
@@ -509,3 +510,83 @@ def test_metaclasses_of_the_users():
     out, _, capture = traced(lambda: (thing.get(), Thing().get(), type(thing) is Thing))
     assert out == (1.0, 1.0, True)
     assert [s.path for s in capture.things] == ["closure variable `thing`"]
+
+
+class Counted:
+    def __init__(self, *args):
+        super().__init__()
+        self.count = getattr(self, "count", 0) + 1
+
+
+class Weighed(Counted):
+    def __init__(self, w):
+        super().__init__()
+        self.w = w
+
+
+class Named(Weighed):
+    def __init__(self, w, name):
+        super().__init__(w)
+        self.name = name
+
+
+class Left:
+    def __init__(self, **rest):
+        self.left = 1
+        super().__init__(**rest)
+
+
+class Right:
+    def __init__(self, **rest):
+        self.right = 2
+        super().__init__(**rest)
+
+    def __eq__(self, other):
+        return super().__eq__(other) is True
+
+    __hash__ = None
+
+
+class LeftRight(Left, Right):
+    def __init__(self, w):
+        super().__init__()
+        self.w = w
+
+
+HELD = LeftRight(1.0)
+
+
+def test_super_that_ends_at_object():
+    def f(x):
+        n, b = Named(x, "n"), LeftRight(x)
+        return n.w * n.count + b.w + 10 * b.left + 100 * b.right, b == b, b == n, HELD == HELD
+
+    assert tj.jit(f)(2.0) == f(2.0) == (214.0, True, False, True)
+    assert tj.value_and_grad(lambda x: f(x)[0])(2.0)[0] == 214.0
+
+
+class Positive:
+    def __init__(self, v):
+        self.v = v
+
+    def __bool__(self):
+        return self.v > 0
+
+
+HELD_POSITIVE = Positive(1.0)
+
+
+def test_bool_of_the_users_classes():
+    def f(x):
+        p, y = Positive(x), 0.0
+        if p:
+            y = x * 2
+        if not HELD_POSITIVE:
+            y = y + 1.0
+        while Positive(y - 3):
+            y = y - 1
+        return y, bool(p), 1.0 if p else 2.0, not p, any([p]), HELD_POSITIVE and 5.0
+
+    for x in (4.0, -4.0):
+        assert tj.jit(f)(x) == f(x)
+    assert tj.grad(lambda x: x * 2 if Positive(x) else x * 3)(-1.0) == 3.0

@@ -62,3 +62,32 @@ def test_several_numbers_and_arrays_are_types() -> None:
         f(-np.ones(2), 1.0)
     with pytest.raises(ValueError, match=r"^Traced<f64\[\]> and Traced<f64\[\]>$"):
         f(np.ones(2), 4.0)
+
+
+class Coded(Exception):
+    def __init__(self, code, *, detail):
+        super().__init__(f"code {code}: {detail}")
+        self.code = code
+
+
+class Fixed(OSError):
+    def __init__(self):
+        super().__init__(2, "fixed")
+
+
+def test_exceptions_that_take_other_arguments():
+    def f(x):
+        if x > 1:
+            raise Coded(4, detail="q")
+        if x < -1:
+            raise Fixed
+        return x
+
+    g = tj.jit(f)
+    assert g(0.5) == 0.5
+    for _ in range(2):
+        with pytest.raises(Coded, match="code 4: q") as coded:
+            g(2.0)
+        with pytest.raises(Fixed, match="fixed") as fixed:
+            g(-2.0)
+        assert coded.value.code == 4 and fixed.value.errno == 2

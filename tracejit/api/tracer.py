@@ -46,21 +46,23 @@ def trace_program(call: Call) -> tuple[Program, list[Any]]:
     """Run the user's function on boxes and record the program; its constants' present values too.
 
     Raises SizesNeeded, and what the function raises."""
-    copies_views = True
+    copies_views, changed = True, None
     for _ in range(_ATTEMPTS):
         try:
             done = _trace_once(call, copies_views)
         except StaleView:
             copies_views = False
             continue
-        if done is not None:
+        if isinstance(done, tuple):
             leaks.check_jaxpr(f"jit of {name_of(call.fun)}", done[0].jaxpr)
             return done
-    raise InternalTypeError(problem=f"the guards of {name_of(call.fun)} fail right after tracing")
+        changed = done
+    why = f"the guards of {name_of(call.fun)} fail right after tracing: {changed}"
+    raise InternalTypeError(problem=why)
 
 
-def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | None:
-    """None if what the function read has changed while it was traced."""
+def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | str:
+    """In words what of the things that the function read has changed while it was traced, if something has."""
     fun = call.fun
     trace = StageTrace(current_trace(), name_of(fun), eager_constants=True)
     capture = JitCapture()
@@ -105,7 +107,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | N
         trace.let_go()
     arrays = guards.arrays(*call.objects)
     if arrays is None:
-        return None
+        return guards.why() or "what it read changed and changed back"
     sources = const_sources(consts, [raw for raw, _ in capture.held])
     written = _written_inputs(captured, changed, consts, len(consts))
     donated = tuple(len(consts) + n for n in call.donated() if _is_array(call.leaves[n]))

@@ -1,4 +1,4 @@
-"""Builtins that traced code gets instead of Python's: `type`, `super`, `max`, `min`, `__import__`."""
+"""Builtins that traced code gets instead of Python's: `type` and its kin, `super`, `max`, `min`, `__import__`."""
 
 from __future__ import annotations
 
@@ -11,63 +11,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit import control
-from tracejit.frontend import active, classes, shadows
-from tracejit.frontend.modules import ndarray
+from tracejit.frontend import active, classes, kinds, shadows
+from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.calls import is_long, over_rows
 from tracejit.frontend.rewrite.predicates import need_select
 from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.boxes.selected_calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
-from tracejit.tracing import Box
+from tracejit.tracing import Box, box, to_raw
 
 if TYPE_CHECKING:
     from tracejit.frontend.scopes import GuardedGlobals
     from tracejit.frontend.session import Session
 
 
-class _TypeMeta(type):
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is TracedType and len(args) == 1 and not kwargs:
-            return _type_of(args[0])
-        return type.__call__(type if cls is TracedType else cls, *args, **kwargs)
+class _Next:
+    """`super()` of an object in traced code. Every attribute is the next classes': `super().__init__` too."""
 
-    def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, type) if cls is TracedType else type.__instancecheck__(cls, x)
+    def __init__(self, cls: type, obj: Any) -> None:
+        object.__setattr__(self, "_tj", (classes.users_class(cls), obj))
 
-    def __subclasscheck__(cls, c: type) -> bool:
-        return issubclass(c, type) if cls is TracedType else type.__subclasscheck__(cls, c)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or (cls is TracedType and other is type)
-
-    def __hash__(cls) -> int:
-        return hash(type) if cls is TracedType else type.__hash__(cls)
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(super(*object.__getattribute__(self, "_tj")), name, value)
 
 
-class TracedType(type, metaclass=_TypeMeta):
-    """`type`, which tells the user's class of a shadow and `np.ndarray` of a traced array."""
+class _OfShadow(_Next):
+    """That of a shadow: the next classes' methods, as copies bound to the shadow."""
 
-
-def _type_of(x: Any) -> Any:
-    if type(x) is Box:
-        return x.aval.dtype.type if x.scalar else ndarray
-    cls = type(shadows.original(x))
-    if cls is type or classes.users_class(x) is not x:
-        return TracedType
-    session = active.session()
-    ours = classes.traced_class(cls) if session is not None else None
-    return ours or cls
-
-
-class _Super:
-    """`super()` of a shadow: the next classes' methods, as copies bound to the shadow."""
-
-    def __init__(self, cls: type, shadow: Any) -> None:
-        self._tj = (classes.users_class(cls), shadow)
-
-    def __getattr__(self, name: str) -> Any:
-        cls, shadow = self._tj
+    def __getattribute__(self, name: str) -> Any:
+        cls, shadow = object.__getattribute__(self, "_tj")
         state = shadows.state_of(shadow)
         mro = type(state.original).__mro__
         owner, raw = shadows.find(mro[mro.index(cls) + 1 :], name)
@@ -77,21 +50,43 @@ class _Super:
         return rule(shadow, state, owner, raw, name)
 
 
+class _OfMade(_Next):
+    """That of an object made in traced code, or of its class: Python's order has the stand-ins of all classes before
+    the user's classes, so that the user's own order decides."""
+
+    def __getattribute__(self, name: str) -> Any:
+        cls, obj = object.__getattribute__(self, "_tj")
+        session, made = active.session(), obj if isinstance(obj, type) else type(obj)
+        mro = classes.users_class(made).__mro__
+        owner, raw = shadows.find(mro[mro.index(cls) + 1 :], name)
+        if (
+            owner is None
+            or session is None
+            or is_library_class(owner)
+            or name in ("__new__", "__init_subclass__")
+        ):
+            return getattr(super(cls, obj), name)
+        return shadows.bind_member(session, owner, name, raw, None if made is obj else obj, made)
+
+
 def traced_super(*args: Any) -> Any:
     """`super` with zero or two arguments, called from a method's frame."""
     if not args:
         frame = sys._getframe(1)
         names = frame.f_locals
         args = (names["__class__"], names[frame.f_code.co_varnames[0]])
-    if len(args) == 2 and shadows.is_shadow(args[1]):
-        return _Super(*args)
-    if len(args) == 2:
-        cls, obj = args
-        mro = (obj if isinstance(obj, type) else type(obj)).__mro__
-        if not any(base is cls for base in mro):  # an object of the user's own class
-            cls = classes.users_class(cls)
-        return super(cls, obj)
-    return super(*args)  # type: ignore[misc]
+    if len(args) != 2:
+        return super(*args)  # type: ignore[misc]
+    cls, obj = args
+    if shadows.is_shadow(obj):
+        return _OfShadow(cls, obj)
+    made = obj if isinstance(obj, type) else type(obj)
+    real = classes.users_class(made)
+    if real is not made and classes.users_class(cls) in real.__mro__:
+        return _OfMade(cls, obj)
+    if not any(base is cls for base in made.__mro__):  # an object of the user's own class
+        cls = classes.users_class(cls)
+    return super(cls, obj)
 
 
 def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..., Any]:
@@ -113,7 +108,8 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
         best: Any = xs[0]  # type: ignore[misc]
         for x in xs[1:]:
             best = better(x, best)
-        return best
+        numbers = all(x.weak if type(x) is Box else type(x) in (bool, int, float) for x in xs)
+        return box(to_raw(best), weak=True) if numbers else best
 
     def better(x: Any, best: Any) -> Any:
         return NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
@@ -124,11 +120,25 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
 
 #: Name -> what traced code gets for the builtin.
 STAND_INS: dict[str, Any] = {
-    "type": TracedType,
+    "type": kinds.TracedType,
+    "isinstance": kinds.traced_isinstance,
+    "issubclass": kinds.traced_issubclass,
+    "hasattr": kinds.traced_hasattr,
     "super": traced_super,
     "max": _extremum("max", max, "gt"),
     "min": _extremum("min", min, "lt"),
 }
+
+
+def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
+    """`pow`. Modulo a number it is of Python's integers, which don't overflow on the way."""
+    if mod is None:
+        return pow(base, exp)
+    index: Any = operator.index
+    return pow(*[index(x) if type(x) is Box else x for x in (base, exp, mod)])
+
+
+STAND_INS["pow"] = _pow
 
 
 def importer(session: Session, scope: GuardedGlobals) -> Callable[..., Any]:

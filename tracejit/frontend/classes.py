@@ -12,6 +12,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import functools
+import threading
 import types
 from typing import Any
 
@@ -37,7 +38,7 @@ class _Member:
         value = shadows.bind_member(session, self.cls, self.name, raw, obj, owner)
         if isinstance(raw, functools.cached_property) and obj is not None:
             vars(obj)[self.name] = value
-        return value
+        return shadows.answering(self.name, value)
 
 
 class _Property(_Member):
@@ -65,6 +66,9 @@ class _TracedMeta(type):
         return isinstance(x, users_class(cls))
 
     def __subclasscheck__(cls, c: type) -> bool:
+        return cls._counts(c)
+
+    def _counts(cls, c: type) -> bool:
         return issubclass(c, users_class(cls))
 
     def __eq__(cls, other: object) -> bool:
@@ -85,8 +89,28 @@ class _TracedMeta(type):
         setattr(real, name, value)
 
 
+class _Asked(threading.local):
+    """The questions to abstract classes that are being answered: (the class, about which)."""
+
+    def __init__(self) -> None:
+        self.pairs: set[tuple[type, type]] = set()
+
+
+_asked = _Asked()
+
+
 class _TracedABCMeta(_TracedMeta, abc.ABCMeta):
-    pass
+    """An abstract class asks all its subclasses, the stand-in among them, which knows no more than it does."""
+
+    def _counts(cls, c: type) -> bool:
+        pair = (users_class(cls), c)
+        if pair in _asked.pairs:
+            return False
+        _asked.pairs.add(pair)
+        try:
+            return issubclass(c, pair[0])
+        finally:
+            _asked.pairs.discard(pair)
 
 
 _METAS = {type: _TracedMeta, abc.ABCMeta: _TracedABCMeta}

@@ -209,7 +209,7 @@ def wrap_method(session: Session, node: Node, method: types.MethodType) -> Any:
     session.check(node, "type", types.MethodType)
     new_fn = session.wrap(here.attr("__func__"), fn)
     new_self = session.wrap(here.attr("__self__"), owner)
-    if not node.given:
+    if not node.given and node.parent is not None:  # what a method is bound to can't change
         session.check(node.attr("__func__"), "is", fn)
         session.check(node.attr("__self__"), "is", owner)
     if new_fn is fn and new_self is owner:

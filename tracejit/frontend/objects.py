@@ -62,6 +62,8 @@ def wrap_object(session: Session, node: Node, value: Any) -> Any:
     if "_tj_class" in vars(type(value)):  # made inside a traced run: its methods are copies already
         return value
     outer = shadows.is_shadow(value)
+    if outer and shadows.state_of(value).session is session:  # such as `self` of a method bound in this run
+        return value
     if outer:
         value = _of_this_session(session, node, value)
     reason = why_not(type(value))
@@ -165,7 +167,7 @@ def _forward(name: str) -> Callable[..., Any]:
         return shadows.read(self, name)(*args, **kwargs)
 
     method.__name__ = name
-    return method
+    return shadows.answering(name, method)
 
 
 def _same_object(self: Any, other: Any) -> Any:

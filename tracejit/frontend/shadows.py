@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import operator
 import types
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.functions import LRU
 from tracejit.frontend.paths import Node, root
+from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.session import Session
@@ -241,6 +244,31 @@ def _slots(cls: type) -> list[str]:
 def _reduce(self: Any, protocol: Any) -> Any:
     """Pickled, it is the object itself."""
     return state_of(self).original.__reduce_ex__(protocol)
+
+
+#: Methods that Python calls itself and takes nothing but a value of its own from, and how to make one.
+_ANSWERS: dict[str, Callable[[Any], Any]] = {
+    "__bool__": bool,
+    "__float__": float,
+    "__complex__": complex,
+    "__int__": int,
+    "__index__": operator.index,
+    "__len__": operator.index,
+}
+
+
+def answering(name: str, method: Any) -> Any:
+    """The special method `name` for Python to call; what it is made from is its `followed`."""
+    convert = _ANSWERS.get(name)
+    if convert is None:
+        return method
+
+    def answer(*args: Any) -> Any:
+        out = method(*args)
+        return convert(out) if type(out) is Box else out
+
+    answer.followed = method  # type: ignore[attr-defined]
+    return answer
 
 
 #: What every shadow class defines.

@@ -16,7 +16,7 @@ from tracejit.frontend.rewrite.containers import NONE, shared
 from tracejit.frontend.rewrite.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.identity import Arrays, Merger, Rows
 from tracejit.frontend.rewrite.messages import fail_if
-from tracejit.frontend.rewrite.predicates import raw_truth, truth
+from tracejit.frontend.rewrite.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.results import Spec
 from tracejit.frontend.rewrite.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
 from tracejit.interpreters import leaks
@@ -39,6 +39,7 @@ def if_(test: Any, then: Block | None, other: Block | None, spec: tuple[Any, ...
 def run_if(test: Any, then: Block | None, other: Block | None, s: Spec, block: Any) -> None:
     """The branch that is taken, or both as one `cond`; `block` is a function with the names' cells."""
     session = capturing()
+    test = asked(test) if session is not None else test
     known = truth(test) if session is not None else bool(test)
     if known is not None:
         taken = then if known else other
@@ -62,6 +63,7 @@ def run_if(test: Any, then: Block | None, other: Block | None, s: Spec, block: A
 
 def ifexp(test: Any, then: Block, other: Block) -> Any:
     """`then() if test else other()`."""
+    test = asked(test) if capturing() is not None else test
     known = truth(test) if capturing() is not None else bool(test)
     if known is not None:
         return then() if known else other()

@@ -12,7 +12,7 @@ from tracejit import control, dtypes, ops
 from tracejit.control.staging import convert
 from tracejit.frontend.rewrite.decisions import capturing
 from tracejit.frontend.rewrite.iterables import enumerate_, is_unknown, range_, reversed_, zip_
-from tracejit.frontend.rewrite.predicates import need_select, raw_truth, truth
+from tracejit.frontend.rewrite.predicates import asked, need_select, raw_truth, truth
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
@@ -63,6 +63,7 @@ def complex_(*args: Any, **kwargs: Any) -> Any:
 
 def bool_(*args: Any) -> Any:
     """`bool`."""
+    args = tuple(map(asked, args))
     if len(args) != 1 or not _is_number(args[0]):
         return bool(*args)
     return box(raw_truth(args[0]), weak=True)
@@ -80,7 +81,9 @@ def round_(x: Any, ndigits: Any = None) -> Any:
     if not _is_number(x) or x.aval.shape:
         return round(x) if ndigits is None else round(x, ndigits)
     rounded = NUMPY_TO_TRACEJIT[np.round](x, ndigits or 0)
-    return int_(rounded) if ndigits is None else rounded
+    if ndigits is None:
+        return int_(rounded)
+    return box(rounded.read(), weak=True) if x.weak else rounded
 
 
 def is_long(x: Any) -> bool:
@@ -123,7 +126,7 @@ def all_(xs: Any) -> Any:
 def _fold(xs: Any, stop: bool, plain: Any) -> Any:
     """`any` (stop is True) or `all` of a few values, some of which may be traced."""
     traced = []
-    for x in xs:
+    for x in map(asked, xs):
         known = truth(x)
         if known is stop:
             return stop

@@ -10,11 +10,15 @@ from tracejit import ops
 from tracejit.frontend.rewrite.branches import ifexp, run_if
 from tracejit.frontend.rewrite.calls import contains
 from tracejit.frontend.rewrite.decisions import capturing
-from tracejit.frontend.rewrite.predicates import raw_truth, truth
+from tracejit.frontend.rewrite.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.results import Spec
 from tracejit.tracing import box
 
 Thunk = Callable[[], Any]
+
+
+def _asked(x: Any) -> Any:
+    return asked(x) if capturing() is not None else x
 
 
 def _known(x: Any) -> bool | None:
@@ -25,9 +29,10 @@ def and_(first: Any, *rest: Thunk) -> Any:
     """`first and rest[0]() and …`."""
     if not rest:
         return first
-    known = _known(first)
+    test = _asked(first)
+    known = _known(test)
     if known is None:
-        return ifexp(first, lambda: and_(rest[0](), *rest[1:]), lambda: first)
+        return ifexp(test, lambda: and_(rest[0](), *rest[1:]), lambda: first)
     return and_(rest[0](), *rest[1:]) if known else first
 
 
@@ -35,14 +40,16 @@ def or_(first: Any, *rest: Thunk) -> Any:
     """`first or rest[0]() or …`."""
     if not rest:
         return first
-    known = _known(first)
+    test = _asked(first)
+    known = _known(test)
     if known is None:
-        return ifexp(first, lambda: first, lambda: or_(rest[0](), *rest[1:]))
+        return ifexp(test, lambda: first, lambda: or_(rest[0](), *rest[1:]))
     return first if known else or_(rest[0](), *rest[1:])
 
 
 def not_(x: Any) -> Any:
     """`not x`."""
+    x = _asked(x)
     known = _known(x)
     return box(ops.compare.not_(raw_truth(x)), weak=True) if known is None else not known
 
@@ -69,6 +76,7 @@ def assert_(test: Any, message: Thunk) -> None:
     def fail() -> None:
         raise raised(AssertionError(*message()))
 
+    test = _asked(test)
     if _known(test) is None:
         run_if(test, None, fail, Spec("assert", message.__code__.co_firstlineno), message)
     elif not test:

@@ -25,7 +25,7 @@ from tracejit.frontend.rewrite.grown import Lists
 from tracejit.frontend.rewrite.iterables import Steps, steps_of
 from tracejit.frontend.rewrite.lazies import Lazy, taken
 from tracejit.frontend.rewrite.nests import Nest
-from tracejit.frontend.rewrite.predicates import raw_truth, truth
+from tracejit.frontend.rewrite.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.results import NotNative, Permuted, Result, Spec, TypeChange
 from tracejit.frontend.rewrite.staged import Stager
 from tracejit.ir.avals import Aval, aval_of
@@ -292,7 +292,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         known = truth(stopped)
         if known:
             break
-        go_on = test() if known is False else conditions.and_(conditions.not_(stopped), test)
+        go_on = _question(stopped, test)
         known = truth(go_on)
         if known is False:
             break
@@ -317,14 +317,20 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         decide(session, body, s, f"unrolled: {_times(done)}" + (f", because {reason}" if done else ""))
 
 
+def _question(stopped: Any, test: Callable[[], Any]) -> Any:
+    """Whether a loop goes on that was left if `stopped`."""
+    if truth(stopped) is False:
+        return asked(test())
+    return conditions.and_(conditions.not_(stopped), lambda: asked(test()))
+
+
 def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, must: bool) -> None:
     """The rest of the loop as a while loop, after its condition gave `go_on`. Raises NotNative."""
     _refuse_globals(s)
 
     def finish(_: Any) -> list[Any]:
         stopped = _stopped(body, s)
-        again = test() if truth(stopped) is False else conditions.and_(conditions.not_(stopped), test)
-        return [raw_truth(again)]
+        return [raw_truth(_question(stopped, test))]
 
     stager = Stager(s, (test, body), lambda _: body(), finish)
     stager.permuted = True

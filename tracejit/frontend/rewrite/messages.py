@@ -61,7 +61,7 @@ class Raise:
         self.formats = {n: shown_number(n)[1] for n in numbers}
 
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
-        error = _copy(self.error)
+        error = _copied(self.error)
         bits = np.int64(details[0])
         value = None if self.shown is None else self.shown[1].type(bits.view(self.shown[0])).item()
 
@@ -72,14 +72,12 @@ class Raise:
         return error
 
 
-def _copy(error: Exception) -> Exception:
-    """Another exception of the same class that says the same, made without its `__init__`, whose arguments nobody
-    knows."""
-    made_in_c = next(
-        base for base in type(error).__mro__ if not base.__flags__ & (1 << 9)
-    )  # Py_TPFLAGS_HEAPTYPE
-    new = made_in_c.__new__(type(error))
-    new.args = error.args
+def _copied(error: Exception) -> Exception:
+    """The same exception once more. It is not made by calling its class, which may take anything; but what is
+    written in C of it keeps things of its own, made from the arguments."""
+    cls = type(error)
+    base = next(b for b in cls.__mro__ if not b.__flags__ & (1 << 9))  # not made by a class statement
+    new = base.__new__(cls, *error.args)
+    base.__init__(new, *error.args)
     vars(new).update(vars(error))
-    new.__cause__, new.__suppress_context__ = error.__cause__, error.__suppress_context__
     return new

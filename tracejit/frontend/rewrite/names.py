@@ -20,6 +20,11 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(f for f in kind._fields if f not in _NAMELESS)
 
 
+@functools.cache
+def _grammar(kind: type[ast.AST]) -> tuple[str, ...]:
+    return (*kind._fields, *kind._attributes)
+
+
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes in a node, without operators and contexts: half the time of `ast.iter_child_nodes`, which matters
     as every statement is looked at several times."""
@@ -34,13 +39,16 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def copied(node: Any) -> Any:
-    """A copy of a node and all in it, in a third of `copy.deepcopy`'s time."""
+    """A copy of a node and all in it, in a third of `copy.deepcopy`'s time.
+
+    It has the fields and positions of the grammar and nothing else: CPython gives all programs the same
+    `ast.Load()`, and tools that show tracebacks (IPython's) hang references to whole trees on it."""
     if type(node) is list:
         return [copied(n) for n in node]
     if not isinstance(node, ast.AST):
         return node
-    new = node.__new__(type(node))
-    vars(new).update({name: copied(value) for name, value in vars(node).items()})
+    own, new = vars(node), node.__new__(type(node))
+    vars(new).update({name: copied(own[name]) for name in _grammar(type(node)) if name in own})
     return new
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,16 @@ from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import dtype_of, result_type
 from tracejit.tracing import Box
+
+
+def asked(x: Any) -> Any:
+    """What is to be true where `x` is a condition: for an object of a class with a `__bool__`, what that gives, which
+    may be traced. Python itself takes nothing but True and False there."""
+    if type(x) in (Box, bool, int, float, str, list, tuple, dict, np.bool_):
+        return x
+    method = getattr(type(x), "__bool__", None)
+    method = getattr(method, "followed", method)
+    return method(x) if isinstance(method, types.FunctionType) else x
 
 
 def truth(x: Any) -> bool | None:

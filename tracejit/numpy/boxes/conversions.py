@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
 import opcode
+import operator
 import sys
 import weakref
 from typing import Any
@@ -28,6 +30,35 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.members import member
 from tracejit.tracing import Box, box
+
+_NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def class_of(x: Box) -> type:
+    """The class that a traced value has without tracing: NumPy's array or scalar, or a Python number."""
+    if x.weak and not x.aval.shape:
+        return _NUMBERS.get(x.aval.dtype.kind, np.ndarray)
+    return x.aval.dtype.type if x.scalar else np.ndarray
+
+
+@member("__getattr__")
+def _missing(x: Box, name: str) -> Any:
+    """What numbers have and arrays have not, such as `x.bit_length`: that of the number, if it is known."""
+    refused = getattr(Box, name, None)
+    if isinstance(refused, property) and refused.fget is not None:  # it raised an AttributeError of its own
+        return refused.fget(x)
+    cls = class_of(x)
+    if cls is np.ndarray or name[:2] == "__" or not hasattr(cls, name):
+        raise AttributeError(f"a traced {x.aval} has no attribute {name!r}", name=name, obj=x)
+    if name == "is_integer":
+        return functools.partial(_is_integer, x)
+    as_python: Any = operator.index if x.aval.dtype.kind in "iu" else _NUMBERS[x.aval.dtype.kind]
+    return getattr(cls(as_python(x)), name)
+
+
+def _is_integer(x: Any) -> Box:
+    """`float.is_integer`: infinities and NaN are none."""
+    return box(((x - x == 0) & (x % 1 == 0)).read(), weak=True)
 
 
 def known_value(x: Box, error: Any) -> Any:

@@ -54,12 +54,9 @@ def attribute(name: str) -> Any:
 # ---------------------------------------------------------------- attributes
 
 
-@member("__getattr__")
-def _missing(x: Box, name: str) -> Any:
-    refused = getattr(Box, name, None)
-    if isinstance(refused, property) and refused.fget is not None:  # it raised an AttributeError of its own
-        return refused.fget(x)
-    raise AttributeError(f"a traced {x.aval} has no attribute {name!r}", name=name, obj=x)
+@member("__delitem__")
+def _delete(x: Box, index: Any) -> None:
+    raise ValueError("cannot delete array elements")
 
 
 @attribute("shape")
@@ -135,7 +132,8 @@ def real_part(x: Box) -> Any:
 def imag_part(x: Box) -> Any:
     if x.aval.dtype.kind == "c":
         return _part(x, views.ImagPart())
-    return NUMPY_TO_TRACEJIT[np.zeros_like](x)
+    zeros = NUMPY_TO_TRACEJIT[np.zeros_like](x)
+    return box(zeros.read(), x.weak) if x.scalar or x.weak else zeros
 
 
 def _set_part(part: Any) -> Any:

@@ -13,7 +13,7 @@ from tracejit.numpy.boxes import indexing, masked, selected
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, loop_dtypes
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import Box, unbox, wrap
 
 _OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
 
@@ -172,5 +172,5 @@ def _round(x: Box, ndigits: int | None = None) -> Any:
     if not x.scalar:
         raise ArgumentTypeError(name="round()", problem="arrays do not define __round__; use np.round")
     if ndigits is not None:
-        return NUMPY_TO_TRACEJIT[np.round](x, ndigits)
+        return wrap(unbox(NUMPY_TO_TRACEJIT[np.round](x, ndigits)), x.weak)
     return wrap(cast(NUMPY_TO_TRACEJIT[np.round](x).read(), dtypes.int64), weak=True)

@@ -1,0 +1,187 @@
+"""`type`, `isinstance`, `issubclass` and `hasattr` of traced values, against the plain function."""
+
+from __future__ import annotations
+
+import abc
+import collections.abc
+import dataclasses
+import numbers
+import typing
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+
+class Shape(abc.ABC):
+    @abc.abstractmethod
+    def area(self) -> Any: ...
+
+
+class Square(Shape):
+    def area(self) -> Any:
+        return 4.0
+
+
+class Registered(abc.ABC):  # noqa: B024
+    pass
+
+
+Registered.register(float)
+Registered.register(np.ndarray)
+
+
+class HasLength(abc.ABC):  # noqa: B024
+    @classmethod
+    def __subclasshook__(cls, c: type) -> bool:
+        return hasattr(c, "__len__")
+
+
+class DuckMeta(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return hasattr(x, "quack") or isinstance(x, float)
+
+    def __subclasscheck__(cls, c: type) -> bool:
+        return c is int
+
+
+class Duck(metaclass=DuckMeta):
+    pass
+
+
+class Quacks:
+    quack = 1
+
+
+@typing.runtime_checkable
+class HasArea(typing.Protocol):
+    def area(self) -> Any: ...
+
+
+@dataclasses.dataclass
+class Pair:
+    a: Any = 1.0
+
+
+class Words(dict):
+    pass
+
+
+Number = int | float
+KINDS: dict[str, Any] = {
+    **{c.__name__: c for c in (int, float, bool, complex, object, list, tuple, dict, str, type)},
+    **{c.__name__: c for c in (np.ndarray, np.generic, np.floating, np.float64, np.number, np.int64)},
+    **{c.__name__: c for c in (Shape, Square, Registered, HasLength, Duck, Quacks, HasArea, Pair, Words)},
+    "numbers.Real": numbers.Real,
+    "numbers.Integral": numbers.Integral,
+    "Hashable": collections.abc.Hashable,
+    "Sized": collections.abc.Sized,
+    "Sequence": collections.abc.Sequence,
+    "Callable": collections.abc.Callable,
+    "SupportsIndex": typing.SupportsIndex,
+    "int | float": Number,
+    "Union": typing.Union[int, np.ndarray],
+    "Shape | None": Shape | None,
+    "nested": (int, (str, np.ndarray)),
+}
+NAMES = (
+    "shape",
+    "dtype",
+    "is_integer",
+    "bit_length",
+    "real",
+    "__len__",
+    "__iter__",
+    "T",
+    "__call__",
+    "nothing",
+)
+HELD = (
+    *(Square(), Quacks(), Pair(), Words(), [1.0], (1, 2), {"a": 1}, None, "abc", 1.5, 3, True, np.ones(3)),
+    *(np.float64(2.0), Square, len),
+)
+CLASSES = (Square, Shape, Quacks, Duck, float, int, np.float64, np.ndarray, Pair, Words, list)
+
+
+def kinds(x: Any) -> list[bool]:
+    """What is asked of a value, of unions made in place too."""
+    made = [isinstance(x, int | float), isinstance(x, np.ndarray | None), isinstance(x, Shape | Quacks)]
+    return [*(isinstance(x, k) for k in KINDS.values()), *(hasattr(x, n) for n in NAMES), *made]
+
+
+def held(x: Any) -> list[list[bool]]:
+    """The same of what a function reads and makes, and of classes."""
+    made = (Square(), Quacks(), Pair(x), Words(), [x], (x,), {"a": x})
+    subclasses = [issubclass(c, k) for c in CLASSES for n, k in KINDS.items() if n != "HasArea"]
+    return [*(kinds(v) for v in HELD), *(kinds(v) for v in made), subclasses]
+
+
+def by_grad(f: Any, x: Any) -> Any:
+    seen: list[Any] = []
+    tj.grad(lambda v: (seen.append(f(v)), np.sum(v * 1.0))[1])(x)
+    return seen[0]
+
+
+def by_vmap(f: Any, x: Any) -> Any:
+    seen: list[Any] = []
+    tj.vmap(lambda v: (seen.append(f(v)), v)[1])(np.stack([x, x]))
+    return seen[0]
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        2.0,
+        3,
+        True,
+        1j,
+        np.float64(2.0),
+        np.float32(1.0),
+        np.int64(3),
+        np.ones(3),
+        np.arange(3),
+        np.array(2.0),
+    ],
+)
+def test_kinds_of_arguments(x: Any) -> None:
+    assert tj.jit(kinds)(x) == kinds(x)
+    assert by_vmap(kinds, x) == kinds(np.stack([x, x])[0])
+    if isinstance(x, float) or (np.ndim(x) and np.asarray(x).dtype.kind == "f"):
+        assert by_grad(kinds, x) == kinds(x)
+
+
+def test_kinds_of_what_is_read_and_made() -> None:
+    want = held(2.0)
+    assert tj.jit(held)(2.0) == want and by_grad(held, 2.0) == want and by_vmap(held, 2.0) == want
+    assert (
+        held(2.0) == want and isinstance(Square(), Shape) and not isinstance(Quacks(), Shape)
+    )  # nor in Python
+
+
+def test_kinds_of_results() -> None:
+    def f(x: Any) -> list[bool]:
+        values = (x + 1, x > 1, abs(x), round(x, 1), round(x), np.sin(x), max(x, 1.5), x.imag, -x, x**2)
+        return [type(v) is k for v in values for k in (float, int, bool, np.float64)]
+
+    assert tj.jit(f)(2.0) == f(2.0)
+
+
+def test_a_metaclass_of_the_users_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = tj.jit(lambda x: isinstance(x, Limited))
+    assert f(2.0) is True
+    monkeypatch.setitem(LIMIT, "kind", int)
+    assert f(2.0) is False
+
+
+LIMIT: dict[str, type] = {"kind": float}
+
+
+class LimitedMeta(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, LIMIT["kind"])
+
+
+class Limited(metaclass=LimitedMeta):
+    pass
