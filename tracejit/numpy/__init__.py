@@ -31,6 +31,7 @@ from tracejit.numpy.functions import joining as _joining
 from tracejit.numpy.functions import mapping as _mapping
 from tracejit.numpy.functions import nanreductions as _nanreductions
 from tracejit.numpy.functions import padding as _padding
+from tracejit.numpy.functions import pieces as _pieces
 from tracejit.numpy.functions import polynomials as _polynomials
 from tracejit.numpy.functions import positions as _positions
 from tracejit.numpy.functions import products as _products

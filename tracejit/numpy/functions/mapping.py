@@ -1,4 +1,4 @@
-"""Functions of slices and elements: apply_along_axis, apply_over_axes, vectorize, piecewise."""
+"""Functions of slices and elements: apply_along_axis, apply_over_axes, vectorize."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ from tracejit.numpy.dispatch import (
 )
 from tracejit.numpy.functions.joining import stack
 from tracejit.numpy.functions.reductions import axes_of, axis_of
-from tracejit.numpy.functions.selection import select
 from tracejit.numpy.functions.shaping import box_of, expand_dims, moveaxis, reshape
 from tracejit.tracing import box, call_user, to_raw, wrap
 
@@ -100,32 +99,6 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
             raise ArgumentError(name="apply_over_axes", problem=problem)
         x = out
     return x
-
-
-@implements(np.piecewise, "piecewise")
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """Functions chosen by conditions, of which the last one that holds counts; each sees all of x."""
-    x = box_of(x)
-    conditions = _conditions(x, condlist)
-    n = len(conditions)
-    if len(funclist) not in (n, n + 1):
-        raise ArgumentError(
-            name="piecewise", problem=f"with {n} condition(s), either {n} or {n + 1} functions are expected"
-        )
-    values = [_broadcast(f(x, *args, **kw) if callable(f) else f, x) for f in funclist]
-    default = values.pop() if len(values) == n + 1 else _broadcast(0, x)
-    return select(conditions[::-1], values[::-1], default)
-
-
-def _conditions(x: Any, condlist: Any) -> list[Any]:
-    one = not isinstance(condlist, (tuple, list)) and box_of(condlist).ndim <= x.ndim
-    one = one or (isinstance(condlist, (tuple, list)) and not shape_of(raw(condlist[0])) and x.ndim != 0)
-    return [box_of(c) for c in ([condlist] if one else condlist)]
-
-
-def _broadcast(value: Any, x: Any) -> Any:
-    v = cast(raw(value), x.dtype)
-    return wrap(v if shape_of(v) == x.aval.shape else ops.shape.broadcast_to(v, x.aval.shape))
 
 
 # ---------------------------------------------------------------- vectorize
