@@ -43,7 +43,7 @@ import numpy as np
 import optree
 
 from tracejit import tree
-from tracejit.api.programs import Program
+from tracejit.api.programs import Program, as_array
 from tracejit.api.signature import Call, is_array_like
 from tracejit.config import config
 from tracejit.interpreters import jit as native
@@ -209,7 +209,9 @@ class _Writer:
             self.lines.append("return out")
             return
         outs = ["out"] if single else [f"out[{n}]" for n in range(len(program.jaxpr.outs))]
-        texts = [outs[x] if kind == "out" else self.leaves[x] if kind == "arg" else self.const(x)
+        self.names["array"] = as_array
+        made = {"out": "{}", "array": "array({})"}
+        texts = [made[kind].format(outs[x]) if kind in made else self.leaves[x] if kind == "arg" else self.const(x)
                  for kind, x in program.results]  # fmt: skip
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)

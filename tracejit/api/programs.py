@@ -52,7 +52,7 @@ class Program:
 
     jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
     `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
-    `results`: for each leaf of the result ('out', n), ('arg', n) for an argument handed back as it is,
+    `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an argument handed back as it is,
     or ('value', x) for a Python scalar. `written`: inputs (constant or argument position) whose new
     values are the last outputs.
     """
@@ -144,8 +144,7 @@ class Program:
         return type(a) is Var and a not in self.jaxpr.invars and a.aval == self.jaxpr.invars[n].aval
 
     def _assemble(self, outs: list[Any], leaves: Sequence[Any]) -> Any:
-        picked = [outs[x] if kind == "out" else leaves[x] if kind == "arg" else x for kind, x in self.results]
-        return tree.unflatten(self.out_tree, picked)
+        return tree.unflatten(self.out_tree, [_result(kind, x, outs, leaves) for kind, x in self.results])
 
     def input_name(self, n: int) -> str:
         """How messages call the program's input `n`."""
@@ -190,6 +189,22 @@ class Program:
             write_back(holders[n], outs[self.num_outs + k])
         results = [plain(o) for o in outs[: self.num_outs]]
         return self._assemble(results, boxes)
+
+
+def _result(kind: str, x: Any, outs: list[Any], leaves: Sequence[Any]) -> Any:
+    if kind == "arg":
+        return leaves[x]
+    if kind == "array":
+        return as_array(outs[x])
+    return outs[x] if kind == "out" else x
+
+
+def as_array(x: Any) -> Any:
+    """An output without dimensions as the array that it was in the function."""
+    if type(x) is not Box:
+        return np.asarray(x)
+    x.scalar = False
+    return x
 
 
 def _share(x: Any, y: Any) -> bool:

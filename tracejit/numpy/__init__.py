@@ -26,6 +26,7 @@ from tracejit.numpy.functions import bits as _bits
 from tracejit.numpy.functions import calculus as _calculus
 from tracejit.numpy.functions import convolutions as _convolutions
 from tracejit.numpy.functions import creation as _creation
+from tracejit.numpy.functions import grids as _grids
 from tracejit.numpy.functions import histograms as _histograms
 from tracejit.numpy.functions import joining as _joining
 from tracejit.numpy.functions import mapping as _mapping

@@ -135,7 +135,8 @@ def real_part(x: Box) -> Any:
 def imag_part(x: Box) -> Any:
     if x.aval.dtype.kind == "c":
         return _part(x, views.ImagPart())
-    return NUMPY_TO_TRACEJIT[np.zeros_like](x)
+    zeros = NUMPY_TO_TRACEJIT[np.zeros_like](x)
+    return wrap(zeros.read()) if x.scalar else zeros
 
 
 def _set_part(part: Any) -> Any:
@@ -212,7 +213,7 @@ def reshaped(x: Box, new: Any) -> Box:
     old = x.aval.shape
     target = reshape_target(old, new)
     if target == old:
-        return Box(x.storage, x.chain, x.aval)
+        return Box(x.storage, x.chain, x.aval, scalar=x.scalar)
     if not all(type(d) is int for d in (*old, *target)):
         return _insert_ones(x, target)
     is_view = _of_memory(x, lambda base, layout, chain: views.reshape_is_view(base, layout, chain, target))

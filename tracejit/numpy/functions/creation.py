@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -144,14 +143,16 @@ def iota(size: Any, dtype: np.dtype) -> Any:
 
 @creates(np.arange, "arange")
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
-    """start, start + step, … below stop. The number of elements may be a traced integer (step 1)."""
+    """start, start + step, … below stop. The number of elements may be traced."""
+    if any(is_real(v) for v in (start, stop, step)):
+        return _arange_real(start, stop, step, dtype)
     values = _statics(start, stop, step)
     if values is not None:
         return _arange_known(*values, dtype=dtype)
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
-    d = dtypes.canonical(dtype) if dtype is not None else result_type(start, stop, step)
+    d = _arange_dtype(start, stop, step) if dtype is None else dtypes.canonical(dtype)
     low = extents.number(start)
     size = extents.maximum(extents.sub(extents.number(stop), low), 0)
     k = extents.number(step)
@@ -159,6 +160,39 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     out = iota(extents.to_dim(size, None), d)
     out = out if k == 1 else ops.arithmetic.mul(out, d.type(k))
     return new_array(out if type(low) is int and low == 0 else ops.arithmetic.add(out, convert(start, d)))
+
+
+def _arange_dtype(*ends: Any) -> np.dtype:
+    """NumPy gives no numbers smaller than its default integers."""
+    return result_type(np.int64(0), *ends)
+
+
+def is_real(x: Any) -> bool:
+    """Whether it is a traced number that has a derivative."""
+    return type(x) is Box and isinstance(x.read(), Value) and dtypes.is_inexact(x.aval.dtype)
+
+
+def _arange_real(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """`arange` of traced numbers that are no integers: how many elements there are has no derivative."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    step = 1 if step is None else step
+    d = _arange_dtype(start, stop, step) if dtype is None else dtypes.canonical(dtype)
+    size = count(start, stop, step)
+    wide = np.dtype(np.float32) if d == np.float16 else d  # as NumPy fills it
+    first, second = (cast(cast(raw(v), d), wide) for v in (start, TABLE["add"](start, step)))
+    index = iota(extents.to_dim(size, None), dtypes.int64)
+    steps = ops.arithmetic.mul(cast(index, wide), ops.arithmetic.sub(second, first))
+    out = ops.compare.select(ops.compare.eq(index, np.int64(1)), second, ops.arithmetic.add(first, steps))
+    return new_array(cast(out, d))
+
+
+def count(start: Any, stop: Any, step: Any) -> Any:
+    """How many elements `arange` has: an integer, traced if it is not known."""
+    values = _statics(start, stop, step)
+    if values is not None:
+        return np.arange(*values).shape[0]
+    span = TABLE["divide"](TABLE["subtract"](stop, start), step)
+    return extents.maximum(extents.number(TABLE["ceil"](span).astype(dtypes.int64)), 0)
 
 
 def _arange_known(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
@@ -258,7 +292,7 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any
     if type(a) is Box:
         if dtype is not None and a.aval.dtype != dtypes.canonical(dtype):
             return a.astype(dtype)
-        if a.weak or not _lies_in(a, order):  # an array is no Python scalar to promotion
+        if a.weak or a.scalar or not _lies_in(a, order):  # an array is no scalar
             return array(a)
         return a
     if isinstance(a, np.ndarray) or not is_tracing():
@@ -318,24 +352,3 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         )
     grids = [ops.shape.expand_dims(cast(index_grid(shape, n), d), (0,)) for n in range(len(shape))]
     return new_array(ops.concat.concatenate(*grids, dimension=0))
-
-
-class _Grid:
-    """`np.mgrid[...]` and `np.ogrid[...]`: NumPy's own, as arrays that traced values may be assigned into."""
-
-    def __init__(self, np_grid: Any) -> None:
-        self._np = np_grid
-
-    def __getitem__(self, key: Any) -> Any:
-        for part in key if isinstance(key, tuple) else (key,):
-            for end in (part.start, part.stop) if isinstance(part, slice) else (part,):
-                if type(end) is Box:
-                    operator.index(end)  # type: ignore[arg-type] # raises where the extent is not known
-        grids = self._np[key]
-        if not is_tracing():
-            return grids
-        return tuple(map(new_array, grids)) if type(grids) is tuple else new_array(grids)
-
-
-publish(None, _Grid(np.mgrid), "mgrid")
-publish(None, _Grid(np.ogrid), "ogrid")

@@ -78,31 +78,6 @@ def _beside(x: Box, axis: int) -> Box:
     return reshape(moveaxis(x, 0, n), tuple(shape))
 
 
-class _Joiner:
-    """`np.r_[...]` and `np.c_[...]`: arrays, numbers and ranges (slices) joined along the last axis."""
-
-    def __init__(self, np_joiner: Any, columns: bool) -> None:
-        self._np = np_joiner
-        self._columns = columns
-
-    def __getitem__(self, key: Any) -> Any:
-        parts = key if type(key) is tuple else (key,)
-        if not has_box(parts):
-            return plain(self._np.__getitem__, (key,), {})
-        if any(isinstance(p, str) for p in parts):
-            raise ArgumentError(
-                name="r_", problem="directives in strings are not implemented for traced arrays"
-            )
-        xs = [atleast_1d(box_of(self._np[p] if isinstance(p, slice) else p)) for p in parts]
-        if not self._columns:
-            return concatenate(xs, 0)
-        return concatenate([expand_dims(x, 1) if x.ndim == 1 else x for x in xs], -1)
-
-
-publish(None, _Joiner(np.r_, columns=False), "r_")
-publish(None, _Joiner(np.c_, columns=True), "c_")
-
-
 @implements(np.stack, "stack")
 def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays of one shape joined along a new axis."""
@@ -231,7 +206,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- repeating
 
 
-@implements(np.tile, "tile")
+@implements(np.tile, "tile", arrays=True)
 def tile(A: Any, reps: Any) -> Any:
     """The array repeated as a whole along each axis."""
     x = box_of(A)

@@ -141,7 +141,7 @@ def outer(a: Any, b: Any) -> Any:
     return x[:, None] * y[None, :]
 
 
-@implements(np.tensordot, "tensordot")
+@implements(np.tensordot, "tensordot", arrays=True)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Over `axes`: a number of them, or a pair of sequences."""
     x, y = operands(a, b)
@@ -166,7 +166,8 @@ def kron(a: Any, b: Any) -> Any:
     n = max(x.ndim, y.ndim)
     x, y = (v[(None,) * (n - v.ndim) + (Ellipsis,)] for v in (x, y))
     wide = expand_dims(x, tuple(range(1, 2 * n, 2))) * expand_dims(y, tuple(range(0, 2 * n, 2)))
-    return reshape(wide, tuple(i * j for i, j in zip(x.shape, y.shape, strict=True)))
+    out = reshape(wide, tuple(i * j for i, j in zip(x.shape, y.shape, strict=True)))
+    return out if n else wrap(raw(out))
 
 
 @implements(np.cross, "cross")

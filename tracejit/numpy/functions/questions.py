@@ -91,7 +91,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return x if not copy and dtype_of(raw(x)) == d else wrap(cast(raw(x), d))
 
 
-astype = implements(np.astype, "astype")(astype)
+astype = implements(np.astype, "astype", arrays=True)(astype)
 
 
 @implements(np.asarray_chkfinite, "asarray_chkfinite")
@@ -113,7 +113,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 @implements(np.real_if_close, "real_if_close")
 def real_if_close(a: Any, tol: float = 100) -> Any:
     """The real part if all imaginary ones are (in multiples of epsilon) below `tol`; needs known values."""
-    x = box_of(a)
+    x = NP[np.asarray](a)
     if x.dtype.kind != "c":
         return x
     known = extents.known(raw(x))

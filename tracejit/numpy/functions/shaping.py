@@ -115,6 +115,8 @@ def rollaxis(a: Any, axis: Any, start: int = 0) -> Any:
 def squeeze(a: Any, axis: Any = None) -> Any:
     """Axes of size 1 removed."""
     x = box_of(a)
+    if x.scalar:
+        return x
     s = x.aval.shape
     axes = tuple(n for n, d in enumerate(s) if d == 1) if axis is None else axes_of("squeeze", axis, len(s))
     if any(s[n] != 1 for n in axes):
@@ -175,7 +177,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """All arguments in their common shape."""
     shape = broadcast_shapes("broadcast_arrays", [shape_of(raw(a)) for a in args])
     return tuple(
-        a if shape_of(raw(a)) == shape else broadcast_to(box_of(a), tuple(map(extents.user_size, shape)))
+        box_of(a)[...] if shape_of(raw(a)) == shape else broadcast_to(box_of(a), tuple(map(extents.user_size, shape)))
         for a in args
     )
 
