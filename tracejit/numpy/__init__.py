@@ -28,6 +28,7 @@ from tracejit.numpy.functions import convolutions as _convolutions
 from tracejit.numpy.functions import creation as _creation
 from tracejit.numpy.functions import grids as _grids
 from tracejit.numpy.functions import histograms as _histograms
+from tracejit.numpy.functions import iterators as _iterators
 from tracejit.numpy.functions import joining as _joining
 from tracejit.numpy.functions import mapping as _mapping
 from tracejit.numpy.functions import nanreductions as _nanreductions

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ShapeError
+from tracejit.errors import ArgumentError, ShapeError
 from tracejit.interpreters.stage import SMALL_CONSTANT
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
@@ -278,9 +278,23 @@ def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     kwargs.pop("like", None)
     if not is_tracing() or (not has_box((object,)) and not _numeric(object, dtype)):
         return np.array(object, dtype, **kwargs)
-    if type(object) is Box and not kwargs.get("copy", True) and (dtype is None or object.aval.dtype == dtype):
-        return object
+    if type(object) is Box and not kwargs.get("copy", True):
+        x = _uncopied(object, dtype, kwargs)
+        missing = kwargs.get("ndmin", 0) - x.ndim
+        return x[(None,) * missing] if missing > 0 else x
     return array(object, dtype, **kwargs)
+
+
+def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:
+    """The array itself if it is what is asked for; otherwise a copy, unless `copy=False` forbids that."""
+    fits = dtype is None or x.aval.dtype == dtypes.canonical(dtype)
+    if fits and not (x.weak or x.scalar) and _lies_in(x, options.get("order")):
+        return x
+    if options.get("copy") is False:
+        raise ArgumentError(
+            name="array", problem="Unable to avoid copy while creating an array as requested"
+        )
+    return array(x, dtype)
 
 
 def _numeric(object: Any, dtype: Any) -> bool:
@@ -290,11 +304,8 @@ def _numeric(object: Any, dtype: Any) -> bool:
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     if type(a) is Box:
-        if dtype is not None and a.aval.dtype != dtypes.canonical(dtype):
-            return a.astype(dtype)
-        if a.weak or a.scalar or not _lies_in(a, order):  # an array is no scalar
-            return array(a)
-        return a
+        kwargs = {"copy": None, "order": order} | kwargs
+        return array(a, dtype) if kwargs["copy"] else _uncopied(a, dtype, kwargs)
     if isinstance(a, np.ndarray) or not is_tracing():
         return np.asarray(a, dtype, order)
     return _array(a, dtype)
@@ -323,6 +334,26 @@ def asfortranarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """The array itself if it lies in Fortran's order, otherwise a copy; of one dimension at least."""
     x = _asarray(a, dtype, "F", **kwargs)
     return x if np.ndim(x) else x.reshape(1)
+
+
+@implements(np.require, "require")
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """The array itself if it has the dtype and the order that are asked for, and may be written if it has to be;
+    otherwise a copy. Whose memory it is ("O") is not known."""
+    wanted = {str(r).upper() for r in requirements or ()}
+    names = {_REQUIREMENTS.get(r, r) for r in wanted}
+    unknown = names - set(_REQUIREMENTS.values())
+    if unknown or {"C", "F"} <= names:
+        raise ArgumentError(name="require", problem=f"cannot fulfil the requirements {sorted(wanted)}")
+    order = "C" if "C" in names else "F" if "F" in names else None
+    x = _asarray(a, dtype, order)
+    return x if "W" not in names or x.flags.writeable else array(x)
+
+
+_REQUIREMENTS = {
+    **{"C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F"},
+    **{"A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W"},
+}
 
 
 @implements(np.copy, "copy")

@@ -10,6 +10,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
 from tracejit.numpy.boxes import extents, rows
+from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.selected import selection
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import (
@@ -139,7 +140,7 @@ def block(arrays: Any) -> Any:
     while isinstance(x, list):
         depth, x = depth + 1, x[0]
     ndim = max(depth, *(rank(leaf) for leaf in _leaves(arrays)))
-    return _blocks(arrays, depth, ndim, 0)
+    return indexed_copy(raw(_blocks(arrays, depth, ndim, 0)))
 
 
 def _leaves(x: Any) -> list[Any]:
@@ -333,4 +334,5 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     grids = [reshape(x, tuple(-1 if k == i else 1 for k in range(n))) for i, x in enumerate(xi)]
     if indexing == "xy" and n > 1:
         grids = [swapaxes(g, 0, 1) for g in grids]
-    return tuple(grids) if sparse else tuple(g.copy() for g in broadcast_arrays(*grids))
+    grids = grids if sparse else list(broadcast_arrays(*grids))
+    return tuple(g.copy() for g in grids) if copy else tuple(grids)

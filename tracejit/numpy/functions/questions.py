@@ -9,7 +9,7 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT as NP,
 )
@@ -81,8 +81,8 @@ def iterable(y: Any) -> bool:
 
 @implements(np.isfortran, "isfortran")
 def isfortran(a: Any) -> bool:
-    """False: traced arrays count as C-ordered."""
-    return False
+    """Whether the array lies in memory in Fortran's order and not in C's."""
+    return members.in_fortran_order(box_of(a))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:

@@ -11,6 +11,7 @@ from tracejit import ops
 from tracejit.errors import ArgumentError, ShapeError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents, members
+from tracejit.numpy.boxes.placed import Placed
 from tracejit.numpy.boxes.views import ReadOnly
 from tracejit.numpy.dispatch import (
     broadcast_shapes,
@@ -44,8 +45,12 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
     x = box_of(a)
     if order == "F":
         dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-        return members.reshaped(x.T, tuple(reversed(dims))).T
-    return members.reshaped(x, shape)
+        out = members.reshaped(x.T, tuple(reversed(dims))).T
+    else:
+        out = members.reshaped(x, shape)
+    if copy is False and out.storage is not x.storage:
+        raise ArgumentError(name="reshape", problem="Unable to avoid creating a copy while reshaping")
+    return members.indexed_copy(out.read()) if copy else out
 
 
 @implements(np.ravel, "ravel")
@@ -160,6 +165,11 @@ atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 def read_only(x: Box, fn: Any, shape: Shape | None = None) -> Box:
     """A view that cannot be written through, computed by `fn` of the raw value."""
     return members.indexing.view_of(x, (*x.chain, ReadOnly(fn)), shape)
+
+
+def placed(x: Box, fn: Any, places: Any, shape: Shape | None = None) -> Box:
+    """A view that `fn` reads of the raw value, and NumPy's `places` of an array: it can be written through."""
+    return members.indexing.view_of(x, (*x.chain, Placed(fn, places)), shape)
 
 
 @implements(np.broadcast_to, "broadcast_to")
