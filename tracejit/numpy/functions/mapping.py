@@ -210,10 +210,10 @@ class vectorize:
         return tuple(leaves) if many else leaves[0]
 
     def _arrays(self, fn: Any) -> Any:
-        """`fn` with its results, or those in its tuple, as arrays: lists are arrays too where there is a signature."""
+        """`fn` with its results, or those in its tuple, as arrays."""
 
         def one(x: Any) -> Any:
-            if isinstance(x, list) and self.signature is None:
+            if isinstance(x, list):
                 raise ArgumentError(name="vectorize", problem="setting an array element with a sequence")
             return NP[np.asarray](x)
 
