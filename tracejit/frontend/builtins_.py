@@ -117,7 +117,9 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
 
     def better(x: Any, best: Any) -> Any:
         chosen = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
-        chosen.scalar = not any(isinstance(a, np.ndarray) or (type(a) is Box and not a.scalar) for a in (x, best))
+        chosen.scalar = not any(
+            isinstance(a, np.ndarray) or (type(a) is Box and not a.scalar) for a in (x, best)
+        )
         return chosen
 
     extremum.__name__ = extremum.__qualname__ = name

@@ -25,7 +25,8 @@ GROUPS = {
     "axes": "np.swapaxes(a, 0, 1)|np.moveaxis(a, 0, 1)|np.rollaxis(a, 1)|np.transpose(a)|a.T|a.mT|np.permute_dims(a)|"
     "np.flip(a)|np.flipud(a)|np.fliplr(a)|np.rot90(a)|np.rot90(a, 2)|np.linalg.matrix_transpose(a)",
     "parts": "np.split(a, 3)[1]|np.array_split(a, 2)[0]|np.hsplit(a, 3)[0]|np.dsplit(a[:, :, None], 1)[0]|"
-    "np.unstack(a)[1]|a[1:, ::2]|a[[0, 1]]|a[a > 2]|a[0, ...]|np.take(a, [0], 0)|a.flat[:]|np.broadcast_arrays(a, a)[0]",
+    "np.unstack(a)[1]|a[1:, ::2]|a[[0, 1]]|a[a > 2]|a[0, ...]|np.take(a, [0], 0)|a.flat[:]|"
+    "np.broadcast_arrays(a, a)[0]",
     "copies": "np.asarray(a)|np.asarray(a, copy=True)|np.asarray(a, copy=False)|np.array(a)|np.array(a, copy=None)|"
     "np.array(a, copy=False)|np.array(a, ndmin=3, copy=False)|np.asfortranarray(a)|np.asfortranarray(a.T)|"
     "np.ascontiguousarray(a.T)|np.copy(a)|a.astype(float, copy=False)|np.astype(a, float)|np.require(a)|"

@@ -50,11 +50,11 @@ def broadcast(x: Any) -> Any:
 
 
 def in_memory_order(x: Any) -> Any:
-    return np.array([v for v in np.nditer(np.outer(x, x + 1).T)])
+    return np.array(list(np.nditer(np.outer(x, x + 1).T)))
 
 
 def in_order(x: Any) -> Any:
-    return np.array([v for v in np.nditer(np.outer(x, x + 1).T, order="C")])
+    return np.array(list(np.nditer(np.outer(x, x + 1).T, order="C")))
 
 
 @pytest.mark.parametrize("f", [total, doubled, made, by_hand, broadcast, in_memory_order, in_order])
@@ -74,7 +74,7 @@ def test_what_it_has_not_is_refused() -> None:
         tj.jit(written)(X.copy())
     for f in (
         lambda x: [v.sum() for v in np.nditer(x, flags=["external_loop"])],
-        lambda x: [v for v in np.nditer(x[::-1])],
+        lambda x: list(np.nditer(x[::-1])),
         lambda x: np.nditer(x).itviews,
     ):
         with pytest.raises(RefusedFunctionError):

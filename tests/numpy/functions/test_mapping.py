@@ -13,7 +13,7 @@ from tracejit.test_util import check_grads
 
 A = np.random.default_rng(0).normal(size=(3, 4))
 V = A[0]
-I = np.arange(3)
+N = np.arange(3)
 
 
 def smooth(x: Any, y: Any = 2.0) -> Any:
@@ -101,7 +101,7 @@ def test_dtypes_are_those_of_the_first_result() -> None:
         lambda v: np.vectorize(lambda a: a * 2, otypes="f")(v[:0]),
         lambda v: np.vectorize(lambda a, b: a + b.sum(), excluded=["b"])(v, b=v),
     ):
-        for got, expected in zip(leaves(tj.jit(f)(I)), leaves(f(I)), strict=True):
+        for got, expected in zip(leaves(tj.jit(f)(N)), leaves(f(N)), strict=True):
             assert got.dtype == expected.dtype
             np.testing.assert_array_equal(got, expected)
 

@@ -21,7 +21,6 @@ from tracejit.numpy.dispatch import (
     filled,
     has_box,
     implements,
-    publish,
     raw,
     result_type,
     shape_of,
@@ -291,9 +290,7 @@ def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:
     if fits and not (x.weak or x.scalar) and _lies_in(x, options.get("order")):
         return x
     if options.get("copy") is False:
-        raise ArgumentError(
-            name="array", problem="Unable to avoid copy while creating an array as requested"
-        )
+        raise ArgumentError(name="array", problem="Unable to avoid copy while creating an array as requested")
     return array(x, dtype)
 
 
@@ -351,8 +348,16 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 _REQUIREMENTS = {
-    **{"C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F"},
-    **{"A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W"},
+    "C": "C",
+    "C_CONTIGUOUS": "C",
+    "CONTIGUOUS": "C",
+    "F": "F",
+    "F_CONTIGUOUS": "F",
+    "FORTRAN": "F",
+    "A": "A",
+    "ALIGNED": "A",
+    "W": "W",
+    "WRITEABLE": "W",
 }
 
 

@@ -74,7 +74,10 @@ class _Grid:
         if _has_real(key):
             return self._of_traced(key)
         # What is traced raises where its value is not known.
-        parts = [slice(*map(_known, (p.start, p.stop, p.step))) for p in (key if isinstance(key, tuple) else (key,))]
+        parts = [
+            slice(*map(_known, (p.start, p.stop, p.step)))
+            for p in (key if isinstance(key, tuple) else (key,))
+        ]
         grids = self._np[tuple(parts) if isinstance(key, tuple) else parts[0]]
         if not is_tracing():
             return grids

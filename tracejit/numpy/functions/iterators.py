@@ -56,7 +56,10 @@ class nditer:
         """The operands, those that are None made."""
         wanted = list(dtypes or [None] * len(ops))
         kind = result_type(*(o for o in ops if o is not None))
-        if any(o is not None and d is not None and dtype_of(raw(o)) != d for o, d in zip(ops, wanted, strict=True)):
+        if any(
+            o is not None and d is not None and dtype_of(raw(o)) != d
+            for o, d in zip(ops, wanted, strict=True)
+        ):
             raise _refused("of dtypes that differ from the operands'")
         for n, (o, writes) in enumerate(zip(ops, self._writes, strict=True)):
             if writes and isinstance(o, np.ndarray):
@@ -133,7 +136,9 @@ class nditer:
             raise ValueError("Iterator does not have an index")
         if not self.shape:
             return 0
-        return int(np.ravel_multi_index(self._place, self.shape, order="C" if "c_index" in self._flags else "F"))  # type: ignore[call-overload]
+        return int(
+            np.ravel_multi_index(self._place, self.shape, order="C" if "c_index" in self._flags else "F")
+        )  # type: ignore[call-overload]
 
     def __len__(self) -> int:
         return self.itersize

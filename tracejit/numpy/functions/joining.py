@@ -21,8 +21,6 @@ from tracejit.numpy.dispatch import (
     has_box,
     implements,
     new_array,
-    plain,
-    publish,
     raw,
     result_type,
     shape_of,

@@ -44,7 +44,9 @@ from tracejit.tracing import box, call_user, new_array, to_raw, wrap
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
 
 
-def mapped(fn: Callable[..., Any], count: int, rows: Sequence[Any], weak: Sequence[bool]) -> tuple[Any, list[Any]]:
+def mapped(
+    fn: Callable[..., Any], count: int, rows: Sequence[Any], weak: Sequence[bool]
+) -> tuple[Any, list[Any]]:
     """`fn` of each of `count` rows of raw arrays, as a tree of boxes with a leading axis; and for each array
     its rows as `fn` has left them (None where it wrote nothing).
 
@@ -98,7 +100,10 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
             name="apply_along_axis",
             problem="cannot apply_along_axis when any iteration dimensions are 0",
         )
-    one = lambda row: box_of(func1d(row, *args, **kwargs))
+
+    def one(row: Any) -> Any:
+        return box_of(func1d(row, *args, **kwargs))
+
     out, (left,) = mapped(one, rows.shape[0], [raw(rows)], [False])
     if left is not None:
         if isinstance(arr, np.ndarray):  # which cannot hold traced values

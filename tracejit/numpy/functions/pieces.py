@@ -92,7 +92,9 @@ def _where_any(mask: Any, chosen: Callable[[], Any], out: Any) -> Any:
     if not staged[1].jaxpr.effects:
         try:
             return eval_jaxpr(staged[1].jaxpr, staged[1].consts)[0]
-        except DynamicExtentError:  # elements must move, and their number differs between the examples of a vmap
+        except (
+            DynamicExtentError
+        ):  # elements must move, and their number differs between the examples of a vmap
             pass
     consts, branches = control.branches.common_consts(staged)
     some = ops.reduce.reduce_or(mask, axes=tuple(range(len(shape_of(mask)))))

@@ -187,7 +187,9 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """All arguments in their common shape."""
     shape = broadcast_shapes("broadcast_arrays", [shape_of(raw(a)) for a in args])
     return tuple(
-        box_of(a)[...] if shape_of(raw(a)) == shape else broadcast_to(box_of(a), tuple(map(extents.user_size, shape)))
+        box_of(a)[...]
+        if shape_of(raw(a)) == shape
+        else broadcast_to(box_of(a), tuple(map(extents.user_size, shape)))
         for a in args
     )
 

@@ -46,6 +46,7 @@ bessel_i0 = special(
     kernel=by_vecmath("i0"),
 )
 
+
 def _i1_slope(ans: Any, x: Any) -> Any:
     """I0 - I1/x; where these leave the range, by what they are without exp(|x|)."""
     far = gt(abs(x), _FAR)
