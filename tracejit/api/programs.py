@@ -53,8 +53,8 @@ class Program:
     jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
     `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
     `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
-    argument handed back as it is, or ('value', x) for a Python scalar. `written`: inputs (constant or argument position) whose new
-    values are the last outputs.
+    argument handed back as it is, or ('value', x) for a Python scalar. `written`: inputs (constant or argument
+    position) whose new values are the last outputs.
     """
 
     def __init__(
