@@ -191,7 +191,7 @@ def test_polygamma_of_known_order(n: int, dtype: Any) -> None:
     np.testing.assert_array_equal(got[-4:], edges.astype(dtype))
     with mp.workdps(40):
         want = np.array([float(mp.polygamma(n, mp.mpf(v))) for v in x[:-4].tolist()])
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         np.testing.assert_allclose(
             got[:-4], want.astype(dtype), rtol=1e-12 if dtype == np.float64 else 1e-5, atol=1e-300
         )
@@ -308,3 +308,18 @@ def test_igamma_grad_compiled() -> None:
         np.array([0.0, np.inf, 1.0, -1.0, 1.0, 1.0]),
     )
     np.testing.assert_array_equal(compiled(edge_a, edge_x), [0.0, 0.0, np.nan, np.nan, np.nan, np.nan])
+
+
+def test_i1_slopes_where_i0_and_i1_leave_the_range() -> None:
+    slope, x = tj.grad(lambda x: sp.i1(x).sum()), np.array([-800.0, -711.0, -499.0, -3.0, 0.0, 501.0, 712.0])
+    expected = [float(mp.diff(lambda t: mp.besseli(1, t), v)) if abs(v) < 713 else np.inf for v in x]
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.testing.assert_allclose(slope(x), expected, rtol=1e-12)
+        np.testing.assert_allclose(tj.jit(slope)(x), expected, rtol=1e-12)
+        assert np.isclose(tj.grad(tj.grad(sp.i1))(505.0), float(mp.diff(lambda t: mp.besseli(1, t), 505, 2)))
+
+
+def test_polygamma_at_infinity() -> None:
+    for n in (1, 2, 3, 9):
+        for x in (-np.inf, np.inf):
+            assert tj.jit(lambda x, n=n: sp.polygamma(n, x))(x) == sp.polygamma(n, x)

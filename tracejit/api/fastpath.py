@@ -43,7 +43,7 @@ import numpy as np
 import optree
 
 from tracejit import frontend, tree
-from tracejit.api.programs import Program
+from tracejit.api.programs import Program, as_array
 from tracejit.api.signature import BY_VALUE, Call, is_array_like, reference
 from tracejit.config import config
 from tracejit.interpreters import jit as native
@@ -224,7 +224,9 @@ class _Writer:
             self.lines.append("return out")
             return
         outs = ["out"] if single else [f"out[{n}]" for n in range(len(program.jaxpr.outs))]
-        given = {"out": outs, "arg": self.leaves, "const": self.inputs}
+        self.names["array"] = as_array
+        arrays = [f"array({out})" for out in outs]
+        given = {"out": outs, "array": arrays, "arg": self.leaves, "const": self.inputs}
         texts = [given[kind][x] if kind in given else self.const(x) for kind, x in program.results]
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)

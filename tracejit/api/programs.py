@@ -53,9 +53,9 @@ class Program:
 
     jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
     `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
-    `results`: for each leaf of the result ('out', n), ('arg', n) for an argument handed back as it is,
-    ('const', n) for a captured array that is, or ('value', x) for a Python scalar. `written`: inputs (constant
-    or argument position) whose new values are the last outputs.
+    `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
+    argument handed back as it is, ('const', n) for a captured array that is, or ('value', x) for a Python scalar.
+    `written`: inputs (constant or argument position) whose new values are the last outputs.
     """
 
     def __init__(
@@ -163,9 +163,12 @@ class Program:
         return type(a) is Var and a not in self.jaxpr.invars and a.aval == self.jaxpr.invars[n].aval
 
     def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any]) -> Any:
-        given = {"out": outs, "arg": leaves, "const": consts}
+        given = {"out": outs, "array": outs, "arg": leaves, "const": consts}
         picked = [given[kind][x] if kind in given else x for kind, x in self.results]
-        return tree.unflatten(self.out_tree, picked)
+        arrays = [
+            as_array(x) if kind == "array" else x for (kind, _), x in zip(self.results, picked, strict=True)
+        ]
+        return tree.unflatten(self.out_tree, arrays)
 
     def input_name(self, n: int) -> str:
         """How messages call the program's input `n`."""
@@ -210,6 +213,14 @@ class Program:
             write_back(holders[n], outs[self.num_outs + k])
         results = [plain(o) for o in outs[: self.num_outs]]
         return self._assemble(results, boxes, consts)
+
+
+def as_array(x: Any) -> Any:
+    """An output without dimensions as the array that it was in the function."""
+    if type(x) is not Box:
+        return np.asarray(x)
+    x.scalar = False
+    return x
 
 
 def _share(x: Any, y: Any) -> bool:

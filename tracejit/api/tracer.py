@@ -196,6 +196,13 @@ def _sort_results(
             if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
                 results.append(("value", np.zeros(raw.shape, dtypes.float0)))
                 continue
-            results.append(("out", len(outs)))
+            results.append(("array" if _is_array_of_none(x) else "out", len(outs)))
             outs.append(raw)
     return results, outs
+
+
+def _is_array_of_none(x: Any) -> bool:
+    """Whether a result is an array of no dimensions, which is no number."""
+    if type(x) is Box:
+        return not (x.scalar or x.weak or x.aval.shape)
+    return isinstance(x, np.ndarray) and not x.shape

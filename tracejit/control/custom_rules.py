@@ -19,6 +19,7 @@ from tracejit.errors import (
     TracerFloatError,
     TracerIntegerError,
 )
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.linearize import TangentTrace
 from tracejit.interpreters.stage import StageTrace, arg_avals
 from tracejit.interpreters.vmap import BatchTrace, batch_jaxpr
@@ -106,7 +107,8 @@ def stage_call(call: Call) -> Staged | None:
 
     try:
         bounds = [getattr(x, "bounds", None) for x in call.raw]
-        staged = stage_user(run, [call.in_tree], arg_avals(call.raw), call.weak, call.name, bounds)
+        with attempt(*_NEEDS_VALUES) if _all_concrete(current_trace()) else attempt():
+            staged = stage_user(run, [call.in_tree], arg_avals(call.raw), call.weak, call.name, bounds)
     except _NEEDS_VALUES:
         if _all_concrete(current_trace()):
             return None

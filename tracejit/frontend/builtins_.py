@@ -112,7 +112,11 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
         return box(to_raw(best), weak=True) if numbers else best
 
     def better(x: Any, best: Any) -> Any:
-        return NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
+        chosen = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
+        chosen.scalar = not any(
+            isinstance(a, np.ndarray) or (type(a) is Box and not a.scalar) for a in (x, best)
+        )
+        return chosen
 
     extremum.__name__ = extremum.__qualname__ = name
     return extremum

@@ -26,11 +26,14 @@ from tracejit.numpy.functions import bits as _bits
 from tracejit.numpy.functions import calculus as _calculus
 from tracejit.numpy.functions import convolutions as _convolutions
 from tracejit.numpy.functions import creation as _creation
+from tracejit.numpy.functions import grids as _grids
 from tracejit.numpy.functions import histograms as _histograms
+from tracejit.numpy.functions import iterators as _iterators
 from tracejit.numpy.functions import joining as _joining
 from tracejit.numpy.functions import mapping as _mapping
 from tracejit.numpy.functions import nanreductions as _nanreductions
 from tracejit.numpy.functions import padding as _padding
+from tracejit.numpy.functions import pieces as _pieces
 from tracejit.numpy.functions import polynomials as _polynomials
 from tracejit.numpy.functions import positions as _positions
 from tracejit.numpy.functions import products as _products

@@ -78,10 +78,13 @@ def has_box(xs: Iterable[Any]) -> bool:
     return False
 
 
-def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[[F], F]:
+def implements(
+    np_function: Callable[..., Any] | None, *names: str, arrays: bool | None = None
+) -> Callable[[F], F]:
     """Register a traced implementation of `np_function`, also under other `names`.
 
-    The result calls NumPy when no argument holds a box. `out=` is handled here.
+    The result calls NumPy when no argument holds a box. `out=` is handled here. `arrays`: whether what
+    NumPy's function gives without dimensions is an array or a scalar, where it is not as `fn` gives it.
     """
 
     def register(fn: F) -> F:
@@ -103,6 +106,8 @@ def implements(np_function: Callable[..., Any] | None, *names: str) -> Callable[
             result = None if way is None else way(fn, args, kwargs)
             if result is None:
                 result = fn(*args, **kwargs)
+            if arrays is not None and type(result) is Box and all(result is not a for a in args):
+                result.scalar = not (arrays or result.aval.shape)
             return result if out is None or out is np._NoValue else store(out, result, fn.__name__)
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]

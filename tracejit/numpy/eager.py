@@ -13,6 +13,7 @@ import numpy as np
 
 from tracejit.config import config
 from tracejit.errors import TracejitError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters import recipes
 from tracejit.interpreters.linearize import LinearizeTracer
 from tracejit.interpreters.recipes import EagerTrace, Recipe
@@ -69,6 +70,15 @@ def _make(ufunc: Ufunc, args: Any, primals: list[Any], trace: EagerTrace, operat
         return None
     kinds = [kind_of(a) for a in args]
     try:
+        return _recipe(ufunc, args, primals, kinds, trace, operator)
+    except (TracejitError, TypeError, ValueError):
+        return None
+
+
+def _recipe(
+    ufunc: Ufunc, args: Any, primals: list[Any], kinds: list[Any], trace: EagerTrace, operator: bool
+) -> Recipe | None:
+    with attempt(TracejitError):
         loop = ufunc.loop(*kinds)
         avals = [
             Aval((), d) if type(p) in _PYTHON else aval_of(p) for p, d in zip(primals, loop, strict=False)
@@ -83,8 +93,6 @@ def _make(ufunc: Ufunc, args: Any, primals: list[Any], trace: EagerTrace, operat
             lambda *xs: ufunc.apply(tuple(box(x, w) for x, w in zip(xs, weak, strict=True))),
             avals, active, (operator and all(weak), not shape), lead,
         )  # fmt: skip
-    except (TracejitError, TypeError, ValueError):
-        return None
 
 
 def _is_active(a: Any, trace: EagerTrace) -> bool:

@@ -13,6 +13,7 @@ from tracejit.test_util import check_grads
 
 A = np.random.default_rng(0).normal(size=(3, 4))
 V = A[0]
+N = np.arange(3)
 
 
 def smooth(x: Any, y: Any = 2.0) -> Any:
@@ -79,12 +80,67 @@ def test_refusals() -> None:
         lambda x: np.vectorize(smooth, signature="(n),(n)->()")(x),
         lambda x: np.apply_along_axis(np.sum, 1, x[:0]),
         lambda x: np.apply_over_axes(lambda a, axis: a.sum(), x, 0),
-        lambda x: np.piecewise(x, [x > 0], [1.0, 2.0, 3.0]),
     ):
         with pytest.raises(TracejitError):
             tj.jit(f)(A)
 
 
-def test_piecewise_takes_the_last_condition_that_holds() -> None:
-    f = lambda x: np.piecewise(x, [x > 0, x > 0.5], [1.0, lambda v: v * 10])
-    np.testing.assert_allclose(tj.jit(f)(A), f(A))
+def test_dtypes_are_those_of_the_first_result() -> None:
+    for f in (
+        lambda v: np.vectorize(lambda a: 1 if a > 2 else a)(v),
+        lambda v: np.vectorize(lambda a: a if a > 2 else 1)(v),
+        lambda v: np.apply_along_axis(lambda r: 1 if r[0] > 2 else r[0] / 2, 1, v[:, None]),
+    ):
+        v = np.array([3.0, 1.0, 2.5])
+        got = tj.jvp(f, (v,), (v,))[0]
+        assert got.dtype == f(v).dtype
+        np.testing.assert_array_equal(got, f(v))
+    for f in (
+        lambda v: np.vectorize(lambda a: 1.5)(v),
+        lambda v: np.vectorize(lambda a: (a * 2, 1), otypes="if")(v),
+        lambda v: np.vectorize(lambda a: a * 2, otypes="f")(v[:0]),
+        lambda v: np.vectorize(lambda a, b: a + b.sum(), excluded=["b"])(v, b=v),
+    ):
+        for got, expected in zip(leaves(tj.jit(f)(N)), leaves(f(N)), strict=True):
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected)
+
+
+def leaves(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def test_signatures_are_kept() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    for f, message in (
+        (lambda x: np.vectorize(np.add, signature="(n),(n)->(n)")(x, x[:, :2]), "inconsistent size"),
+        (lambda x: np.vectorize(lambda a: a * 2, signature="(n)->()")(x), "setting an array element"),
+        (lambda x: np.vectorize(lambda a: [a, 2.0])(x), "setting an array element"),
+        (lambda x: np.vectorize(lambda a: (a.sort(), a.sum())[1], signature="(n)->()")(x), "read-only"),
+    ):
+        for run in (f, tj.jit(f)):
+            with pytest.raises(ValueError, match=message):
+                run(x)
+
+
+def test_rows_may_be_written() -> None:
+    def in_order(row: Any) -> Any:
+        row.sort()
+        return row[:2]
+
+    def marked(row: Any) -> Any:
+        row[0] = 7.0
+        return row.sum()
+
+    for f in (in_order, marked):
+        for axis in (0, 1):
+            run = lambda x, f=f, axis=axis: (np.apply_along_axis(f, axis, x), x * 1)
+            x = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
+            expected, given = run(x.copy()), x.copy()
+            for got in (tj.jit(run)(given), tj.jvp(run, (x.copy(),), (x,))[0]):
+                np.testing.assert_array_equal(got[0], expected[0])
+                np.testing.assert_array_equal(got[1], expected[1])
+            np.testing.assert_array_equal(given, expected[1])
+    with pytest.raises(TracejitError):  # a real array cannot hold traced values
+        real = np.ones((2, 2))
+        tj.grad(lambda y: np.apply_along_axis(lambda r, y: r.__imul__(y), 0, real, y).sum())(2.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -30,3 +31,11 @@ def test_multi_dot() -> None:
         return np.linalg.multi_dot([a[0], a, a.T, a[1]])
 
     np.testing.assert_allclose(tj.jit(f)(A), f(A))
+
+
+def test_products_of_bfloat16_are_float32_as_numpys() -> None:
+    b = np.array([[1, 2], [3, 4.5]], ml_dtypes.bfloat16)
+    f = lambda b: (b @ b, b @ b[0], b[0] @ b[0], np.vecdot(b, b), np.dot(b, b))
+    for got, expected in zip(tj.jit(f)(b), f(b), strict=True):
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(got, float), np.asarray(expected, float))

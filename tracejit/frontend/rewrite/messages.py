@@ -80,4 +80,5 @@ def _copied(error: Exception) -> Exception:
     new = base.__new__(cls, *error.args)
     base.__init__(new, *error.args)
     vars(new).update(vars(error))
+    new.__cause__, new.__suppress_context__ = error.__cause__, error.__suppress_context__
     return new

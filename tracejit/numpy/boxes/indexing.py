@@ -12,6 +12,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import (
+    ArgumentTypeError,
     OuterWriteError,
     ReadOnlyViewError,
     ShapeError,
@@ -186,6 +187,9 @@ def converted(value: Any, dtype: np.dtype) -> Any:
 def setitem(x: Box, index: Any, value: Any) -> None:
     """`x[index] = value`, with NumPy's casting and broadcasting, seen by every view of the same storage."""
     shape = x.aval.shape
+    if x.scalar:
+        name = f"numpy.{x.aval.dtype}"
+        raise ArgumentTypeError(name=name, problem=f"{name!r} object does not support item assignment")
     if type(value) in _PYTHON_VALUES:
         value = converted(value, x.aval.dtype)
     if type(index) is tuple:

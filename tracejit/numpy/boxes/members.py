@@ -92,26 +92,35 @@ attribute("ndim")(lambda x: len(x.aval.shape))
 attribute("itemsize")(lambda x: x.aval.dtype.itemsize)
 attribute("nbytes")(lambda x: size(x) * x.aval.dtype.itemsize)
 attribute("T")(lambda x: transposed(x, tuple(reversed(range(len(x.aval.shape))))))
-attribute("flags")(lambda x: _FLAGS)
 attribute("base")(lambda x: None)
 attribute("strides")(
     lambda x: np.lib.stride_tricks.as_strided(np.empty(1, x.aval.dtype), x.aval.shape).strides
 )
 
 
+@attribute("flags")
 class _Flags:
-    """What code that asks for memory layout sees: arrays are C-ordered and writable."""
+    """What code that asks for memory layout sees."""
 
-    c_contiguous = writeable = owndata = aligned = True
-    f_contiguous = False
+    aligned = True
+
+    def __init__(self, x: Box) -> None:
+        self._x = x
+        self.writeable = not x.scalar and all(view.writable for view in x.chain)
+        self.owndata = not x.chain
+
+    @property
+    def c_contiguous(self) -> bool:
+        return is_contiguous(self._x, "C")
+
+    @property
+    def f_contiguous(self) -> bool:
+        return is_contiguous(self._x, "F")
 
     def __getitem__(self, name: str) -> bool:
         return getattr(
             self, {"C": "c", "F": "f"}.get(name[0], name) + "_contiguous" if "CONT" in name else name.lower()
         )
-
-
-_FLAGS = _Flags()
 
 
 @attribute("mT")
@@ -133,7 +142,9 @@ def imag_part(x: Box) -> Any:
     if x.aval.dtype.kind == "c":
         return _part(x, views.ImagPart())
     zeros = NUMPY_TO_TRACEJIT[np.zeros_like](x)
-    return box(zeros.read(), x.weak) if x.scalar or x.weak else zeros
+    if x.scalar or x.weak:
+        return box(zeros.read(), x.weak)
+    return indexing.view_of(zeros, (views.ReadOnly(lambda value: value),), x.aval.shape)
 
 
 def _set_part(part: Any) -> Any:
@@ -210,7 +221,7 @@ def reshaped(x: Box, new: Any) -> Box:
     old = x.aval.shape
     target = reshape_target(old, new)
     if target == old:
-        return Box(x.storage, x.chain, x.aval)
+        return Box(x.storage, x.chain, x.aval, scalar=x.scalar)
     if not all(type(d) is int for d in (*old, *target)):
         return _insert_ones(x, target)
     is_view = _of_memory(x, lambda base, layout, chain: views.reshape_is_view(base, layout, chain, target))

@@ -9,7 +9,9 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, RefusedFunctionError
 from tracejit.numpy.boxes import selected
+from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.members import indexed_copy
+from tracejit.numpy.boxes.placed import Bits
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, raw
 from tracejit.tracing import Box, is_tracing, wrap
 
@@ -41,7 +43,7 @@ for _name, _function in _SAME.items():
 def _reshape(x: Box, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     """Another shape, given as one tuple or as integers."""
     target = shape[0] if len(shape) == 1 else shape
-    return NUMPY_TO_TRACEJIT[np.reshape](x, target, order)
+    return NUMPY_TO_TRACEJIT[np.reshape](x, target, order, copy=copy)
 
 
 def _transpose(x: Box, *axes: Any) -> Any:
@@ -123,11 +125,15 @@ def _partition(x: Box, kth: Any, axis: int = -1, kind: Any = None, order: Any = 
 
 
 def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
-    """The same array, or its bits as another dtype (a copy); another size of dtype changes the last axis."""
+    """The same memory, as elements of another dtype; another size of dtype changes the last axis."""
     if dtype is None or (isinstance(dtype, __builtins_type) and issubclass(dtype, np.ndarray)):
         return x[...]
     d = dtypes.canonical(dtype)
-    return x[...] if d == x.aval.dtype else _like(x, ops.bitcasts.view_as(x.read(), dtype=d))
+    if d == x.aval.dtype:
+        return x[...]
+    if x.scalar:
+        return wrap(ops.bitcasts.view_as(x.read(), dtype=d))
+    return view_of(x, (*x.chain, Bits(d)))
 
 
 __builtins_type = type

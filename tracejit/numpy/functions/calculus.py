@@ -178,7 +178,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     return moveaxis(out.astype(dtype), -1, axis)
 
 
-@implements(np.interp, "interp")
+@implements(np.interp, "interp", arrays=False)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Piecewise linear interpolation in increasing `xp` (in any order with a `period`).
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ShapeError
+from tracejit.errors import ArgumentError, ShapeError
 from tracejit.interpreters.stage import SMALL_CONSTANT
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
@@ -22,7 +21,6 @@ from tracejit.numpy.dispatch import (
     filled,
     has_box,
     implements,
-    publish,
     raw,
     result_type,
     shape_of,
@@ -152,14 +150,16 @@ def iota(size: Any, dtype: np.dtype) -> Any:
 
 @creates(np.arange, "arange")
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
-    """start, start + step, … below stop. The number of elements may be a traced integer (step 1)."""
+    """start, start + step, … below stop. The number of elements may be traced."""
+    if any(is_real(v) for v in (start, stop, step)):
+        return _arange_real(start, stop, step, dtype)
     values = _statics(start, stop, step)
     if values is not None:
         return _arange_known(*values, dtype=dtype)
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
-    d = dtypes.canonical(dtype) if dtype is not None else result_type(start, stop, step)
+    d = _arange_dtype(start, stop, step) if dtype is None else dtypes.canonical(dtype)
     low = extents.number(start)
     size = extents.maximum(extents.sub(extents.number(stop), low), 0)
     k = extents.number(step)
@@ -167,6 +167,39 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     out = iota(extents.to_dim(size, None), d)
     out = out if k == 1 else ops.arithmetic.mul(out, d.type(k))
     return new_array(out if type(low) is int and low == 0 else ops.arithmetic.add(out, convert(start, d)))
+
+
+def _arange_dtype(*ends: Any) -> np.dtype:
+    """NumPy gives no numbers smaller than its default integers."""
+    return result_type(np.int64(0), *ends)
+
+
+def is_real(x: Any) -> bool:
+    """Whether it is a traced number that has a derivative."""
+    return type(x) is Box and isinstance(x.read(), Value) and dtypes.is_inexact(x.aval.dtype)
+
+
+def _arange_real(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """`arange` of traced numbers that are no integers: how many elements there are has no derivative."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    step = 1 if step is None else step
+    d = _arange_dtype(start, stop, step) if dtype is None else dtypes.canonical(dtype)
+    size = count(start, stop, step)
+    wide = np.dtype(np.float32) if d == np.float16 else d  # as NumPy fills it
+    first, second = (cast(cast(raw(v), d), wide) for v in (start, TABLE["add"](start, step)))
+    index = iota(extents.to_dim(size, None), dtypes.int64)
+    steps = ops.arithmetic.mul(cast(index, wide), ops.arithmetic.sub(second, first))
+    out = ops.compare.select(ops.compare.eq(index, np.int64(1)), second, ops.arithmetic.add(first, steps))
+    return new_array(cast(out, d))
+
+
+def count(start: Any, stop: Any, step: Any) -> Any:
+    """How many elements `arange` has: an integer, traced if it is not known."""
+    values = _statics(start, stop, step)
+    if values is not None:
+        return np.arange(*values).shape[0]
+    span = TABLE["divide"](TABLE["subtract"](stop, start), step)
+    return extents.maximum(extents.number(TABLE["ceil"](span).astype(dtypes.int64)), 0)
 
 
 def _arange_known(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
@@ -252,9 +285,21 @@ def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     kwargs.pop("like", None)
     if not is_tracing() or (not has_box((object,)) and not _numeric(object, dtype)):
         return np.array(object, dtype, **kwargs)
-    if type(object) is Box and not kwargs.get("copy", True) and (dtype is None or object.aval.dtype == dtype):
-        return object
+    if type(object) is Box and not kwargs.get("copy", True):
+        x = _uncopied(object, dtype, kwargs)
+        missing = kwargs.get("ndmin", 0) - x.ndim
+        return x[(None,) * missing] if missing > 0 else x
     return array(object, dtype, **kwargs)
+
+
+def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:
+    """The array itself if it is what is asked for; otherwise a copy, unless `copy=False` forbids that."""
+    fits = dtype is None or x.aval.dtype == dtypes.canonical(dtype)
+    if fits and not (x.weak or x.scalar) and _lies_in(x, options.get("order")):
+        return x
+    if options.get("copy") is False:
+        raise ArgumentError(name="array", problem="Unable to avoid copy while creating an array as requested")
+    return array(x, dtype)
 
 
 def _numeric(object: Any, dtype: Any) -> bool:
@@ -264,11 +309,8 @@ def _numeric(object: Any, dtype: Any) -> bool:
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     if type(a) is Box:
-        if dtype is not None and a.aval.dtype != dtypes.canonical(dtype):
-            return a.astype(dtype)
-        if a.weak or not _lies_in(a, order):  # an array is no Python scalar to promotion
-            return array(a)
-        return a
+        kwargs = {"copy": None, "order": order} | kwargs
+        return array(a, dtype) if kwargs["copy"] else _uncopied(a, dtype, kwargs)
     if isinstance(a, np.ndarray) or not is_tracing():
         return np.asarray(a, dtype, order)
     return _array(a, dtype)
@@ -299,6 +341,34 @@ def asfortranarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
     return x if np.ndim(x) else x.reshape(1)
 
 
+@implements(np.require, "require")
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """The array itself if it has the dtype and the order that are asked for, and may be written if it has to be;
+    otherwise a copy. Whose memory it is ("O") is not known."""
+    wanted = {str(r).upper() for r in requirements or ()}
+    names = {_REQUIREMENTS.get(r, r) for r in wanted}
+    unknown = names - set(_REQUIREMENTS.values())
+    if unknown or {"C", "F"} <= names:
+        raise ArgumentError(name="require", problem=f"cannot fulfil the requirements {sorted(wanted)}")
+    order = "C" if "C" in names else "F" if "F" in names else None
+    x = _asarray(a, dtype, order)
+    return x if "W" not in names or x.flags.writeable else array(x)
+
+
+_REQUIREMENTS = {
+    "C": "C",
+    "C_CONTIGUOUS": "C",
+    "CONTIGUOUS": "C",
+    "F": "F",
+    "F_CONTIGUOUS": "F",
+    "FORTRAN": "F",
+    "A": "A",
+    "ALIGNED": "A",
+    "W": "W",
+    "WRITEABLE": "W",
+}
+
+
 @implements(np.copy, "copy")
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """A new array with the same values."""
@@ -326,24 +396,3 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         )
     grids = [ops.shape.expand_dims(cast(index_grid(shape, n), d), (0,)) for n in range(len(shape))]
     return new_array(ops.concat.concatenate(*grids, dimension=0))
-
-
-class _Grid:
-    """`np.mgrid[...]` and `np.ogrid[...]`: NumPy's own, as arrays that traced values may be assigned into."""
-
-    def __init__(self, np_grid: Any) -> None:
-        self._np = np_grid
-
-    def __getitem__(self, key: Any) -> Any:
-        for part in key if isinstance(key, tuple) else (key,):
-            for end in (part.start, part.stop) if isinstance(part, slice) else (part,):
-                if type(end) is Box:
-                    operator.index(end)  # type: ignore[arg-type] # raises where the extent is not known
-        grids = self._np[key]
-        if not is_tracing():
-            return grids
-        return tuple(map(new_array, grids)) if type(grids) is tuple else new_array(grids)
-
-
-publish(None, _Grid(np.mgrid), "mgrid")
-publish(None, _Grid(np.ogrid), "ogrid")

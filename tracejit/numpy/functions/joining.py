@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
 from tracejit.numpy.boxes import extents, rows
+from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.selected import selection
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import (
@@ -21,8 +22,6 @@ from tracejit.numpy.dispatch import (
     has_box,
     implements,
     new_array,
-    plain,
-    publish,
     raw,
     result_type,
     shape_of,
@@ -77,31 +76,6 @@ def _beside(x: Box, axis: int) -> Box:
     n = axis_of("concatenate", axis, len(shape))
     shape[n] *= x.aval.shape[0]
     return reshape(moveaxis(x, 0, n), tuple(shape))
-
-
-class _Joiner:
-    """`np.r_[...]` and `np.c_[...]`: arrays, numbers and ranges (slices) joined along the last axis."""
-
-    def __init__(self, np_joiner: Any, columns: bool) -> None:
-        self._np = np_joiner
-        self._columns = columns
-
-    def __getitem__(self, key: Any) -> Any:
-        parts = key if type(key) is tuple else (key,)
-        if not has_box(parts):
-            return plain(self._np.__getitem__, (key,), {})
-        if any(isinstance(p, str) for p in parts):
-            raise ArgumentError(
-                name="r_", problem="directives in strings are not implemented for traced arrays"
-            )
-        xs = [atleast_1d(box_of(self._np[p] if isinstance(p, slice) else p)) for p in parts]
-        if not self._columns:
-            return concatenate(xs, 0)
-        return concatenate([expand_dims(x, 1) if x.ndim == 1 else x for x in xs], -1)
-
-
-publish(None, _Joiner(np.r_, columns=False), "r_")
-publish(None, _Joiner(np.c_, columns=True), "c_")
 
 
 @implements(np.stack, "stack")
@@ -165,7 +139,7 @@ def block(arrays: Any) -> Any:
     while isinstance(x, list):
         depth, x = depth + 1, x[0]
     ndim = max(depth, *(rank(leaf) for leaf in _leaves(arrays)))
-    return _blocks(arrays, depth, ndim, 0)
+    return indexed_copy(raw(_blocks(arrays, depth, ndim, 0)))
 
 
 def _leaves(x: Any) -> list[Any]:
@@ -232,7 +206,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- repeating
 
 
-@implements(np.tile, "tile")
+@implements(np.tile, "tile", arrays=True)
 def tile(A: Any, reps: Any) -> Any:
     """The array repeated as a whole along each axis."""
     x = box_of(A)
@@ -359,4 +333,5 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     grids = [reshape(x, tuple(-1 if k == i else 1 for k in range(n))) for i, x in enumerate(xi)]
     if indexing == "xy" and n > 1:
         grids = [swapaxes(g, 0, 1) for g in grids]
-    return tuple(grids) if sparse else tuple(g.copy() for g in broadcast_arrays(*grids))
+    grids = grids if sparse else list(broadcast_arrays(*grids))
+    return tuple(g.copy() for g in grids) if copy else tuple(grids)

@@ -1,4 +1,4 @@
-"""Functions of slices and elements: apply_along_axis, apply_over_axes, vectorize, piecewise."""
+"""Functions of slices and elements: apply_along_axis, apply_over_axes, vectorize."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from tracejit.errors import (
     ArgumentError,
     ArgumentTypeError,
     ConcreteValueError,
+    ReadOnlyViewError,
     TracerArrayError,
     TracerBoolError,
     TracerFloatError,
     TracerIntegerError,
 )
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
+from tracejit.ir.avals import aval_of
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import (
     broadcast_shapes,
     cast,
@@ -34,44 +39,60 @@ from tracejit.numpy.dispatch import (
 )
 from tracejit.numpy.functions.joining import stack
 from tracejit.numpy.functions.reductions import axes_of, axis_of
-from tracejit.numpy.functions.selection import select
 from tracejit.numpy.functions.shaping import box_of, expand_dims, moveaxis, reshape
-from tracejit.tracing import box, call_user, wrap
+from tracejit.tracing import box, call_user, new_array, to_raw, wrap
 
 # What a function raises that looks at the values of its arguments.
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
 
 
 def mapped(
-    fn: Callable[..., Any], count: int, rows: Sequence[Any], weak: Sequence[bool] | None = None
-) -> Any:
-    """`fn` of each of `count` rows of raw arrays, as a tree of boxes with a leading axis.
+    fn: Callable[..., Any], count: int, rows: Sequence[Any], weak: Sequence[bool]
+) -> tuple[Any, list[Any]]:
+    """`fn` of each of `count` rows of raw arrays, as a tree of boxes with a leading axis; and for each array
+    its rows as `fn` has left them (None where it wrote nothing).
 
     All rows at once where `fn` is a formula; one after the other where it looks at values
-    and they are known.
+    and they are known. The dtypes are the first row's, as far as these are known.
     """
     structure: list[Any] = []
-    weak = weak or [False] * len(rows)
+    written: list[bool] = []
 
     def flat(*raws: Any) -> list[Any]:
-        leaves, treedef = tree.flatten(call_user(fn, *(box(r, w) for r, w in zip(raws, weak, strict=True))))
+        boxes = [new_array(r) if shape_of(r) else box(r, w) for r, w in zip(raws, weak, strict=True)]
+        leaves, treedef = tree.flatten(call_user(fn, *boxes))
         structure[:] = [treedef]
-        return raw_leaves(leaves, treedef, lambda n: "an output")
+        written[:] = [b.storage.version > 0 for b in boxes]
+        left = [b.read() for b, w in zip(boxes, written, strict=True) if w]
+        return [*raw_leaves(leaves, treedef, lambda n: "an output"), *left]
 
+    first = _first_dtypes(fn, rows, weak)
     try:
-        outs, dims = batch_flat(flat, count, rows, [0] * len(rows))
+        with attempt(*_NEEDS_VALUES):
+            outs, dims = batch_flat(flat, count, rows, [0] * len(rows))
+        full = [batch_to_front(o, d, count) for o, d in zip(outs, dims, strict=True)]
     except _NEEDS_VALUES:
-        results = [call_user(fn, *(wrap(r)[n] for r in rows)) for n in range(count)]
-        leaves = [tree.flatten(r) for r in results]
-        columns = zip(*(xs for xs, _ in leaves), strict=True)
-        return tree.unflatten(leaves[0][1], [stack([box_of(x) for x in column]) for column in columns])
-    full = [batch_to_front(o, d, count) for o, d in zip(outs, dims, strict=True)]
-    return tree.unflatten(structure[0], [wrap(o) for o in full])
+        each = [flat(*(raw(wrap(r)[n]) for r in rows)) for n in range(count)]
+        full = [raw(stack([box_of(x) for x in column])) for column in zip(*each, strict=True)]
+    results, left = full[: structure[0].num_leaves], iter(full[structure[0].num_leaves :])
+    if first is not None:
+        results = [cast(r, d) for r, d in zip(results, first, strict=True)]
+    out = tree.unflatten(structure[0], [new_array(r) for r in results])
+    return out, [next(left) if w else None for w in written]
+
+
+def _first_dtypes(fn: Callable[..., Any], rows: Sequence[Any], weak: Sequence[bool]) -> list[np.dtype] | None:
+    """The dtypes of what `fn` gives for the first row, which NumPy's results have; None if it is not known."""
+    values = [extents.known(r) for r in rows]
+    if any(v is None or not len(v) for v in values):
+        return None
+    firsts = [box(np.array(v[0])[()], w) for v, w in zip(values, weak, strict=True)]
+    return [dtype_of(to_raw(x, "an output")) for x in tree.flatten(call_user(fn, *firsts))[0]]
 
 
 @implements(np.apply_along_axis, "apply_along_axis")
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """A function of every one-dimensional slice: of all at once where it is a formula."""
+    """A function of every one-dimensional slice: of all at once where it is a formula. It may write into them."""
     x = box_of(arr)
     n = axis_of("apply_along_axis", axis, x.ndim)
     x = moveaxis(x, n, -1)
@@ -82,7 +103,15 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
             name="apply_along_axis",
             problem="cannot apply_along_axis when any iteration dimensions are 0",
         )
-    out = mapped(lambda row: box_of(func1d(row, *args, **kwargs)), rows.shape[0], [raw(rows)])
+
+    def one(row: Any) -> Any:
+        return box_of(func1d(row, *args, **kwargs))
+
+    out, (left,) = mapped(one, rows.shape[0], [raw(rows)], [False])
+    if left is not None:
+        if isinstance(arr, np.ndarray):  # which cannot hold traced values
+            raise TracerArrayError(aval=str(aval_of(left)))
+        x[...] = reshape(wrap(left), x.shape)
     out = reshape(out, (*lead, *out.shape[1:]))
     extra = out.ndim - len(lead)
     return moveaxis(out, tuple(range(len(lead), out.ndim)), tuple(range(n, n + extra))) if extra else out
@@ -103,35 +132,22 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     return x
 
 
-@implements(np.piecewise, "piecewise")
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """Functions chosen by conditions, of which the last one that holds counts; each sees all of x."""
-    x = box_of(x)
-    conditions = _conditions(x, condlist)
-    n = len(conditions)
-    if len(funclist) not in (n, n + 1):
-        raise ArgumentError(
-            name="piecewise", problem=f"with {n} condition(s), either {n} or {n + 1} functions are expected"
-        )
-    values = [_broadcast(f(x, *args, **kw) if callable(f) else f, x) for f in funclist]
-    default = values.pop() if len(values) == n + 1 else _broadcast(0, x)
-    return select(conditions[::-1], values[::-1], default)
-
-
-def _conditions(x: Any, condlist: Any) -> list[Any]:
-    one = not isinstance(condlist, (tuple, list)) and box_of(condlist).ndim <= x.ndim
-    one = one or (isinstance(condlist, (tuple, list)) and not shape_of(raw(condlist[0])) and x.ndim != 0)
-    return [box_of(c) for c in ([condlist] if one else condlist)]
-
-
-def _broadcast(value: Any, x: Any) -> Any:
-    v = cast(raw(value), x.dtype)
-    return wrap(v if shape_of(v) == x.aval.shape else ops.shape.broadcast_to(v, x.aval.shape))
-
-
 # ---------------------------------------------------------------- vectorize
 
 _CORE = re.compile(r"\(([^()]*)\)")
+
+
+def _core_dims(text: str) -> list[list[str]]:
+    """The names of the core dimensions of each argument or result."""
+    return [[d.strip() for d in c.split(",") if d.strip()] for c in _CORE.findall(text)]
+
+
+def _update(sizes: dict[str, Any], core: list[str], shape: Any) -> None:
+    """Enter the sizes of core dimensions; one name has one size."""
+    for name, size in zip(core, shape, strict=True):
+        if sizes.setdefault(name, size) != size:
+            problem = f"inconsistent size for core dimension {name!r}: {size} vs {sizes[name]}"
+            raise ArgumentError(name="vectorize", problem=problem)
 
 
 class vectorize:
@@ -173,12 +189,15 @@ class vectorize:
         return self._apply(fn, given)
 
     def _apply(self, fn: Any, xs: list[Any]) -> Any:
-        cores = self._core_ranks(len(xs))
+        cores = self._cores(len(xs))
         shapes = [x.aval.shape for x in xs]
-        if any(len(s) < c for s, c in zip(shapes, cores, strict=True)):
+        if any(len(s) < len(c) for s, c in zip(shapes, cores, strict=True)):
             problem = f"an argument has too few dimensions for the signature {self.signature!r}"
             raise ArgumentError(name="vectorize", problem=problem)
-        split = [len(s) - c for s, c in zip(shapes, cores, strict=True)]
+        split = [len(s) - len(c) for s, c in zip(shapes, cores, strict=True)]
+        sizes: dict[str, Any] = {}
+        for s, c, k in zip(shapes, cores, split, strict=True):
+            _update(sizes, c, s[k:])
         loop = broadcast_shapes("vectorize", [s[:k] for s, k in zip(shapes, split, strict=True)])
         count = int(np.prod(loop, dtype=int))
         if not count and self._options["otypes"] is None:
@@ -189,22 +208,52 @@ class vectorize:
         for x, s, k in zip(xs, shapes, split, strict=True):
             wide = ops.shape.broadcast_to(raw(x), (*loop, *s[k:]))
             rows.append(ops.shape.reshape(wide, shape=(count, *s[k:])))
-        out = mapped(fn, count, rows, [x.weak for x in xs])
-        many = isinstance(out, (tuple, list))
-        leaves = [reshape(o, (*loop, *o.shape[1:])) for o in (out if many else [out])]
-        leaves = [self._typed(o, n) for n, o in enumerate(leaves)]
+        out, left = mapped(self._arrays(fn), count, rows, [x.weak for x in xs])
+        if any(x is not None for x in left):  # what NumPy gives the function is read-only
+            raise ReadOnlyViewError()
+        many = isinstance(out, tuple)
+        leaves = list(out) if many else [out]
+        self._check_outputs(leaves, sizes)
+        leaves = [self._typed(reshape(o, (*loop, *o.shape[1:])), n) for n, o in enumerate(leaves)]
         return tuple(leaves) if many else leaves[0]
 
-    def _core_ranks(self, count: int) -> list[int]:
+    def _arrays(self, fn: Any) -> Any:
+        """`fn` with its results, or those in its tuple, as arrays."""
+
+        def one(x: Any) -> Any:
+            if isinstance(x, list):
+                raise ArgumentError(name="vectorize", problem="setting an array element with a sequence")
+            return NP[np.asarray](x)
+
+        def arrays(*elements: Any) -> Any:
+            out = fn(*elements)
+            return tuple(map(one, out)) if isinstance(out, tuple) else one(out)
+
+        return arrays
+
+    def _check_outputs(self, leaves: list[Any], sizes: dict[str, Any]) -> None:
         if self.signature is None:
-            return [0] * count
-        left = self.signature.split("->")[0]
-        ranks = [len([d for d in c.split(",") if d.strip()]) for c in _CORE.findall(left)]
-        if len(ranks) != count:
+            wanted: list[list[str]] = [[] for _ in leaves]
+        else:
+            wanted = _core_dims(self.signature.split("->")[-1])
+        if len(wanted) != len(leaves):
+            problem = f"wrong number of outputs from pyfunc: expected {len(wanted)}, got {len(leaves)}"
+            raise ArgumentError(name="vectorize", problem=problem)
+        for o, core in zip(leaves, wanted, strict=True):
+            if o.ndim - 1 != len(core):
+                problem = f"setting an array element with a sequence: {o.ndim - 1} dimensions for {len(core)}"
+                raise ArgumentError(name="vectorize", problem=problem)
+            _update(sizes, core, o.shape[1:])
+
+    def _cores(self, count: int) -> list[list[str]]:
+        if self.signature is None:
+            return [[]] * count
+        cores = _core_dims(self.signature.split("->")[0])
+        if len(cores) != count:
             raise ArgumentTypeError(
                 name="vectorize", problem=f"wrong number of arguments for the signature {self.signature!r}"
             )
-        return ranks
+        return cores
 
     def _typed(self, x: Any, n: int) -> Any:
         otypes = self._options["otypes"]

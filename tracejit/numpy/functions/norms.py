@@ -15,7 +15,7 @@ from tracejit.numpy.functions.reductions import axes_of, max_, min_, sum_
 from tracejit.numpy.functions.shaping import box_of, expand_dims, moveaxis, reshape
 
 
-@implements(np.linalg.norm)
+@implements(np.linalg.norm, arrays=False)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Vector norms of any order; Frobenius, nuclear, 1, -1, 2, -2, inf and -inf norms of matrices."""
     a = box_of(x)
@@ -94,13 +94,13 @@ def _matrix_norm(a: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
     raise ArgumentError(name="norm", problem="Invalid norm order for matrices.")
 
 
-@implements(np.linalg.matrix_norm)
+@implements(np.linalg.matrix_norm, arrays=False)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Norms of matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
-@implements(np.linalg.vector_norm)
+@implements(np.linalg.vector_norm, arrays=False)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Norms of vectors along axes, all of them by default."""
     a = box_of(x)

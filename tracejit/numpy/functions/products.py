@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import string
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ShapeError
+from tracejit.numpy.boxes import members
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
@@ -22,7 +25,7 @@ from tracejit.numpy.dispatch import (
     shape_of,
 )
 from tracejit.numpy.functions.reductions import axes_of, sum_
-from tracejit.numpy.functions.shaping import box_of, expand_dims, moveaxis, rank, reshape
+from tracejit.numpy.functions.shaping import box_of, expand_dims, moveaxis, placed, rank, reshape
 from tracejit.tracing import wrap
 
 
@@ -67,8 +70,9 @@ def dot(a: Any, b: Any) -> Any:
 def matmul(x1: Any, x2: Any, /, **kwargs: Any) -> Any:
     """The matrix product; leading axes broadcast."""
     x, y = operands(x1, x2)
-    if kwargs.get("dtype") is not None:
-        x, y = (cast(v, dtypes.canonical(kwargs["dtype"])) for v in (x, y))
+    given = kwargs.get("dtype")
+    d = _loop_dtype(np.matmul, dtype_of(x)) if given is None else dtypes.canonical(given)
+    x, y = cast(x, d), cast(y, d)
     m, n = len(shape_of(x)), len(shape_of(y))
     if not m or not n:
         raise ShapeError(op="matmul", problem="operands must have at least one dimension; use * for scalars")
@@ -76,6 +80,11 @@ def matmul(x1: Any, x2: Any, /, **kwargs: Any) -> Any:
     if m <= 2 and n <= 2:
         return wrap(general(x, y, ((m - 1,), (max(n - 2, 0),))))
     return wrap(_batched_matmul(x, y, m, n))
+
+
+def _loop_dtype(ufunc: np.ufunc, dtype: np.dtype) -> np.dtype:
+    """What NumPy's ufunc computes products of this dtype in: bfloat16, for which it has no code, in float32."""
+    return ufunc.resolve_dtypes((dtype, dtype, None))[-1]  # type: ignore[arg-type]
 
 
 def _batched_matmul(x: Any, y: Any, m: int, n: int) -> Any:
@@ -106,7 +115,8 @@ def vdot(a: Any, b: Any, /) -> Any:
 @implements(np.vecdot, "vecdot")
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Dot products along an axis, the first operand conjugated; the other axes broadcast."""
-    x, y = (moveaxis(v, axis, -1) for v in (x1, x2))
+    d = _loop_dtype(np.vecdot, result_type(x1, x2))
+    x, y = (moveaxis(wrap(convert(v, d)), axis, -1) for v in (x1, x2))
     both = (x.conj() if x.dtype.kind == "c" else x) * y
     return NUMPY_TO_TRACEJIT[np.any](both, -1) if both.dtype.kind == "b" else sum_(both, -1, both.dtype)
 
@@ -142,7 +152,7 @@ def outer(a: Any, b: Any) -> Any:
     return x[:, None] * y[None, :]
 
 
-@implements(np.tensordot, "tensordot")
+@implements(np.tensordot, "tensordot", arrays=True)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Over `axes`: a number of them, or a pair of sequences."""
     x, y = operands(a, b)
@@ -167,7 +177,8 @@ def kron(a: Any, b: Any) -> Any:
     n = max(x.ndim, y.ndim)
     x, y = (v[(None,) * (n - v.ndim) + (Ellipsis,)] for v in (x, y))
     wide = expand_dims(x, tuple(range(1, 2 * n, 2))) * expand_dims(y, tuple(range(0, 2 * n, 2)))
-    return reshape(wide, tuple(i * j for i, j in zip(x.shape, y.shape, strict=True)))
+    out = reshape(wide, tuple(i * j for i, j in zip(x.shape, y.shape, strict=True)))
+    return out if n else wrap(raw(out))
 
 
 @implements(np.cross, "cross")
@@ -200,6 +211,8 @@ def einsum(subscripts: Any, *xs: Any, optimize: Any = True, dtype: Any = None, *
     if not isinstance(subscripts, str):
         subscripts, xs = _from_lists((subscripts, *xs))
     ins, out = _subscripts(subscripts, [rank(x) for x in xs])
+    if len(xs) == 1 and out and set(out) == set(ins[0]) and (dtype is None or dtype_of(raw(xs[0])) == dtype):
+        return _rearranged(box_of(xs[0]), ins[0], out)
     d = result_type(*xs) if dtype is None else dtypes.canonical(dtype)
     terms = [
         _single(convert(x, d), s, _needed(ins, out, n)) for n, (x, s) in enumerate(zip(xs, ins, strict=True))
@@ -219,6 +232,28 @@ def einsum(subscripts: Any, *xs: Any, optimize: Any = True, dtype: Any = None, *
         if out
         else wrap(r)
     )
+
+
+def _rearranged(x: Any, labels: str, out: str) -> Any:
+    """A view of one operand of which nothing is summed."""
+    if len(labels) == len(out):
+        return members.transposed(x, tuple(labels.index(c) for c in out))[...]
+
+    def read(value: Any) -> Any:
+        r, kept = _single(value, labels, set(out))
+        return ops.shape.transpose(r, permutation=tuple(kept.index(c) for c in out))
+
+    if not x.aval.is_static:
+        return indexed_copy(read(raw(x)))
+    text = f"{_letters(labels)}->{_letters(out)}"
+    return placed(x, read, functools.partial(np.einsum, text))
+
+
+def _letters(labels: str) -> str:
+    """Labels as NumPy knows them, which are those of ellipses no more."""
+    greek = sorted({c for c in labels if not c.isascii()})
+    free = [c for c in string.ascii_letters if c not in labels]
+    return labels.translate({ord(c): free[n] for n, c in enumerate(greek)})
 
 
 def _from_lists(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:

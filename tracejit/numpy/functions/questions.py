@@ -9,7 +9,7 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT as NP,
 )
@@ -81,8 +81,8 @@ def iterable(y: Any) -> bool:
 
 @implements(np.isfortran, "isfortran")
 def isfortran(a: Any) -> bool:
-    """False: traced arrays count as C-ordered."""
-    return False
+    """Whether the array lies in memory in Fortran's order and not in C's."""
+    return members.in_fortran_order(box_of(a))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -91,7 +91,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return x if not copy and dtype_of(raw(x)) == d else wrap(cast(raw(x), d))
 
 
-astype = implements(np.astype, "astype")(astype)
+astype = implements(np.astype, "astype", arrays=True)(astype)
 
 
 @implements(np.asarray_chkfinite, "asarray_chkfinite")
@@ -113,7 +113,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 @implements(np.real_if_close, "real_if_close")
 def real_if_close(a: Any, tol: float = 100) -> Any:
     """The real part if all imaginary ones are (in multiples of epsilon) below `tol`; needs known values."""
-    x = box_of(a)
+    x = NP[np.asarray](a)
     if x.dtype.kind != "c":
         return x
     known = extents.known(raw(x))

@@ -255,18 +255,21 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: An
     axes = reduced_axes("var", axis, len(shape))
     center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
-    square = (
-        ops.arithmetic.real(ops.arithmetic.mul(d, ops.arithmetic.conj(d)))
-        if dtype_of(d).kind == "c"
-        else ops.arithmetic.square(d)
-    )
-    total = ops.reduce.reduce_sum(mask_with(square, where, 0), axes=axes) if axes else square
+    total = ops.reduce.reduce_sum(mask_with(squared(d), where, 0), axes=axes) if axes else squared(d)
     n = count_of(shape, axes, where)
     n = max(n - ddof, 0) if type(n) is int else ops.arithmetic.maximum(
         ops.arithmetic.sub(cast(n, dtype_of(total)), dtype_of(total).type(ddof)), dtype_of(total).type(0)
     )  # fmt: skip
     n = dtype_of(total).type(n) if isinstance(n, (int, float)) else n
     return keep(ops.arithmetic.div(total, n), axes, keepdims)
+
+
+def squared(d: Any) -> Any:
+    """The squares of raw numbers or their absolute values, whose derivative at 0 is 0, whatever follows."""
+    if dtype_of(d).kind != "c":
+        return ops.arithmetic.square(d)
+    square = ops.arithmetic.square
+    return ops.arithmetic.add(square(ops.arithmetic.real(d)), square(ops.arithmetic.imag(d)))
 
 
 @implements(np.var, "var")

@@ -202,7 +202,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return wrap(ops.compare.select(rising, raw(up), raw(down)))
 
 
-@implements(np.isin, "isin")
+@implements(np.isin, "isin", arrays=True)
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:

@@ -30,7 +30,7 @@ from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, wrap
 
 
-@implements(np.where, "where")
+@implements(np.where, "where", arrays=True)
 def where(
     condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None
 ) -> Any:
@@ -49,7 +49,7 @@ def where(
     return wrap(ops.compare.select(*parts))
 
 
-@implements(np.select, "select")
+@implements(np.select, "select", arrays=True)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """The first choice whose condition holds."""
     if len(condlist) != len(choicelist):
@@ -61,7 +61,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return out
 
 
-@implements(np.choose, "choose")
+@implements(np.choose, "choose", arrays=False)
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """`choices[a[i]][i]`."""
     options = list(choices)
@@ -105,7 +105,7 @@ def fix(x: Any) -> Any:
     return TABLE["trunc"](x)
 
 
-@implements(np.nan_to_num, "nan_to_num")
+@implements(np.nan_to_num, "nan_to_num", arrays=False)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and infinities replaced by numbers."""
     b = box_of(x)

@@ -58,7 +58,7 @@ def _window(name: str) -> Any:
 bartlett, blackman, hamming, hanning = map(_window, ("bartlett", "blackman", "hamming", "hanning"))
 
 
-@implements(np.i0, "i0")
+@implements(np.i0, "i0", arrays=True)
 def i0(x: Any) -> Any:
     """The modified Bessel function of the first kind and order 0."""
     v = box_of(x)

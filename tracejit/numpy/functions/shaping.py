@@ -11,6 +11,7 @@ from tracejit import ops
 from tracejit.errors import ArgumentError, ShapeError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents, members
+from tracejit.numpy.boxes.placed import Placed
 from tracejit.numpy.boxes.views import ReadOnly
 from tracejit.numpy.dispatch import (
     broadcast_shapes,
@@ -44,8 +45,12 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
     x = box_of(a)
     if order == "F":
         dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-        return members.reshaped(x.T, tuple(reversed(dims))).T
-    return members.reshaped(x, shape)
+        out = members.reshaped(x.T, tuple(reversed(dims))).T
+    else:
+        out = members.reshaped(x, shape)
+    if copy is False and out.storage is not x.storage:
+        raise ArgumentError(name="reshape", problem="Unable to avoid creating a copy while reshaping")
+    return members.indexed_copy(out.read()) if copy else out
 
 
 @implements(np.ravel, "ravel")
@@ -115,6 +120,8 @@ def rollaxis(a: Any, axis: Any, start: int = 0) -> Any:
 def squeeze(a: Any, axis: Any = None) -> Any:
     """Axes of size 1 removed."""
     x = box_of(a)
+    if x.scalar:
+        return x
     s = x.aval.shape
     axes = (
         tuple(n for n, d in enumerate(s) if d == 1) if axis is None else reduced_axes("squeeze", axis, len(s))
@@ -162,6 +169,11 @@ def read_only(x: Box, fn: Any, shape: Shape | None = None) -> Box:
     return members.indexing.view_of(x, (*x.chain, ReadOnly(fn)), shape)
 
 
+def placed(x: Box, fn: Any, places: Any, shape: Shape | None = None) -> Box:
+    """A view that `fn` reads of the raw value, and NumPy's `places` of an array: it can be written through."""
+    return members.indexing.view_of(x, (*x.chain, Placed(fn, places)), shape)
+
+
 @implements(np.broadcast_to, "broadcast_to")
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """A read-only view of a larger shape."""
@@ -177,7 +189,9 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """All arguments in their common shape."""
     shape = broadcast_shapes("broadcast_arrays", [shape_of(raw(a)) for a in args])
     return tuple(
-        a if shape_of(raw(a)) == shape else broadcast_to(box_of(a), tuple(map(extents.user_size, shape)))
+        box_of(a)[...]
+        if shape_of(raw(a)) == shape
+        else broadcast_to(box_of(a), tuple(map(extents.user_size, shape)))
         for a in args
     )
 

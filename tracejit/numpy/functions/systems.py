@@ -162,7 +162,7 @@ def _column(x: Any) -> Any:
     return box_of(x)[..., None] if np.ndim(x) or shape_of(raw(x)) else x
 
 
-@implements(np.linalg.cond)
+@implements(np.linalg.cond, arrays=False)
 def cond(x: Any, p: Any = None) -> Any:
     """Condition numbers; infinite for singular matrices."""
     a = box_of(wrap(matrix("cond", x)))

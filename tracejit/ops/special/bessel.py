@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ops.arithmetic import abs, add, div, mul, neg, sign, square, sub
+from tracejit.ops.compare import gt, select
 from tracejit.ops.special.building import by_vecmath, no_derivative, quotient, series, special, times
 from tracejit.ops.transcendental import exp
 
@@ -45,11 +46,24 @@ bessel_i0 = special(
     kernel=by_vecmath("i0"),
 )
 
+
+def _i1_slope(ans: Any, x: Any) -> Any:
+    """I0 - I1/x; where these leave the range, by what they are without exp(|x|)."""
+    far = gt(abs(x), _FAR)
+    y, z = select(far, 1.0, x), select(far, x, _FAR)
+    near = sub(bessel_i0(y), quotient(bessel_i1(y), y, series(square(y), _I1_SERIES)))
+    root = exp(mul(abs(z), 0.5))
+    return select(far, mul(mul(root, sub(bessel_i0e(z), div(bessel_i1e(z), z))), root), near)
+
+
+#: Where I0 and I1 are large, and far from the range of float64 still.
+_FAR = 500.0
+
 bessel_i1 = special(
     "bessel_i1",
     "the modified Bessel function of order 1",
     "i1",
-    times(lambda ans, x: sub(bessel_i0(x), quotient(ans, x, series(square(x), _I1_SERIES)))),
+    times(_i1_slope),
     kernel=by_vecmath("i1"),
 )
 

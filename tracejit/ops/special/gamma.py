@@ -159,7 +159,7 @@ def _polygamma_of_order(k: Any, n: int, x: Any) -> Any:
     sign = 1.0 if n % 2 else -1.0
     value = zeta * (sign * math.factorial(n))
     fraction = x - k.float_op("rint", x)
-    whole = k.eq(fraction, 0.0)
+    whole = k.eq(k.float_op("rint", x), x)  # -inf too
     cot = 1.0 / k.math("tan", np.pi * k.select(whole, k.const(0.25, F64), fraction))
     slope = k.const(0.0, F64)
     for c in reversed(_cotangent_derivative(n)):

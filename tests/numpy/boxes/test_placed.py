@@ -1,0 +1,108 @@
+"""Which results are views: a write through them reaches the array where it does in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+A = np.arange(9.0).reshape(3, 3) + 1
+
+#: Groups of expressions of a 3 x 3 array.
+GROUPS = {
+    "einsum": "np.einsum('ii->i', a)|np.einsum('ij->ji', a)|np.einsum('ij', a)|np.einsum('ji', a)|"
+    "np.einsum('...->...', a)|np.einsum(a, [0, 0], [0])|np.einsum('ij->i', a)|np.einsum('ij->ij', a * 1)|"
+    "np.einsum('...ii->...i', a[None])|np.einsum('iji->ij', a[:, None])",
+    "diagonals": "np.diagonal(a)|a.diagonal()|np.diag(a)|np.linalg.diagonal(a)|np.broadcast_to(a, (2, 3, 3))|"
+    "np.lib.stride_tricks.sliding_window_view(a, (2, 2))|np.imag(a)|a.imag|np.diagflat(a[0])",
+    "shapes": "np.ravel(a)|a.ravel('F')|a.T.ravel()|np.ravel(a, 'K')|a.reshape(-1)|np.reshape(a, 9, copy=True)|"
+    "a.reshape(9, copy=False)|a.flatten()|np.squeeze(a[:1])|np.atleast_1d(a)|np.atleast_2d(a[0])|np.atleast_3d(a)|"
+    "np.expand_dims(a, 0)|a.reshape(9, order='F')|a.T.reshape(9)|np.reshape(a, 9, order='A')",
+    "axes": "np.swapaxes(a, 0, 1)|np.moveaxis(a, 0, 1)|np.rollaxis(a, 1)|np.transpose(a)|a.T|a.mT|np.permute_dims(a)|"
+    "np.flip(a)|np.flipud(a)|np.fliplr(a)|np.rot90(a)|np.rot90(a, 2)|np.linalg.matrix_transpose(a)",
+    "parts": "np.split(a, 3)[1]|np.array_split(a, 2)[0]|np.hsplit(a, 3)[0]|np.dsplit(a[:, :, None], 1)[0]|"
+    "np.unstack(a)[1]|a[1:, ::2]|a[[0, 1]]|a[a > 2]|a[0, ...]|np.take(a, [0], 0)|a.flat[:]|"
+    "np.broadcast_arrays(a, a)[0]",
+    "copies": "np.asarray(a)|np.asarray(a, copy=True)|np.asarray(a, copy=False)|np.array(a)|np.array(a, copy=None)|"
+    "np.array(a, copy=False)|np.array(a, ndmin=3, copy=False)|np.asfortranarray(a)|np.asfortranarray(a.T)|"
+    "np.ascontiguousarray(a.T)|np.copy(a)|a.astype(float, copy=False)|np.astype(a, float)|np.require(a)|"
+    "np.require(a, requirements='W')|np.require(a.T, requirements=['C'])|np.array(a.T, order='C', copy=None)",
+    "others": "a.view()|a.view(np.int64)|np.real(a)|a.real|np.nan_to_num(a, copy=False)|np.nan_to_num(a)|a.conj()|"
+    "np.conj(a)|np.positive(a)|np.tile(a, 1)|np.repeat(a, 1)|np.block(a)|np.block([a])|np.where(True, a, a)|"
+    "np.meshgrid(a[0], a[1])[0]|np.meshgrid(a[0], copy=False, sparse=True)[0]|np.apply_over_axes(np.sum, a, [])",
+    "complex": "(a + 1j).view(float)|(a + 1j).real|np.imag(a + 1j)[1:]",
+}
+
+
+def set_all(view: Any) -> None:
+    view[...] = 7
+
+
+def add(view: Any) -> None:
+    view += 1
+
+
+def set_first(view: Any) -> None:
+    view[0] = 9
+
+
+def program(view: Callable[[Any], Any], write: Callable[[Any], None]) -> Callable[[Any], Any]:
+    def run(a: Any) -> Any:
+        b = a * 1
+        v = view(b)
+        try:
+            write(v)
+        except ValueError as e:
+            assert "read-only" in str(e)
+        return b, v * 1
+
+    return run
+
+
+@pytest.mark.parametrize("write", [set_all, add, set_first])
+@pytest.mark.parametrize("group", GROUPS)
+def test_writes_reach_the_array(group: str, write: Any) -> None:
+    texts = GROUPS[group].split("|")
+    runs = [program(eval(f"lambda a: {t}", {"np": np}), write) for t in texts]
+    everything = lambda a: [run(a) for run in runs]
+    for got in (tj.jit(everything)(A), [tj.jvp(run, (A,), (A,))[0] for run in runs]):
+        for text, pair, expected in zip(texts, got, everything(A), strict=True):
+            np.testing.assert_array_equal(pair[0], expected[0], err_msg=text)
+            np.testing.assert_array_equal(pair[1], expected[1], err_msg=text)
+
+
+def test_derivatives_through_a_diagonal() -> None:
+    def f(a: Any) -> Any:
+        b = a * 1
+        d = np.einsum("ii->i", b)
+        d *= d
+        return (b**3).sum()
+
+    expected = 3 * A**2
+    np.fill_diagonal(expected, 6 * A.diagonal() ** 5)
+    assert np.allclose(tj.grad(f)(A), expected) and np.allclose(tj.jit(tj.grad(f))(A), expected)
+    assert np.allclose(tj.vmap(f)(np.stack([A, A + 1])), [f(A), f(A + 1)])
+
+
+def test_copies_that_are_forbidden() -> None:
+    for f in (
+        lambda a: np.array(a, dtype=np.float32, copy=False),
+        lambda a: np.asarray(a, dtype=np.float32, copy=False),
+        lambda a: np.reshape(a.T, 9, copy=False),
+    ):
+        for run in (f, tj.jit(f)):
+            with pytest.raises(ValueError, match="Unable to avoid"):
+                run(A)
+
+
+def test_flags_are_what_numpy_says() -> None:
+    def f(a: Any) -> list[Any]:
+        views = (a, a.T, a[:, 1:], a.T[1:], a.diagonal(), np.broadcast_to(a, (2, 3, 3)), a[0], a.ravel())
+        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE")
+        return [v.flags[n] for v in views for n in names] + [np.isfortran(v) for v in views]
+
+    assert tj.jit(f)(A) == f(A) and tj.jit(f)(np.asfortranarray(A)) == f(np.asfortranarray(A))

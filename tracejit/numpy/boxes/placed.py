@@ -1,0 +1,56 @@
+"""Views that no region is: diagonals, and the bits of elements as another dtype."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.ir.avals import aval_of
+from tracejit.tracing import View, bind_update
+
+
+class Placed(View):
+    """Elements of the parent in any places: `fn` reads them of the raw parent, `places` is what NumPy's function
+    makes of an array, each of its elements once at most."""
+
+    __slots__ = ("fn", "places")
+
+    def __init__(self, fn: Callable[[Any], Any], places: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.fn = fn
+        self.places = places
+
+    def read(self, raw: Any) -> Any:
+        return self.fn(raw)
+
+    def write(self, holder: list[Any], new: Any) -> Any:
+        shape = aval_of(holder[0]).shape
+        size = math.prod(shape)  # type: ignore[arg-type]
+        at = self.places(np.arange(size).reshape(shape)).ravel()  # type: ignore[arg-type]
+        values = ops.shape.reshape(new, shape=(math.prod(aval_of(new).shape),))  # type: ignore[arg-type]
+        flat = [ops.shape.reshape(holder.pop(), shape=(size,))]
+        numbers = ops.scatter.ScatterDimensionNumbers((), (0,), (0,))
+        options = {"dimension_numbers": numbers, "mode": "promise_in_bounds", "unique_indices": True}
+        written = bind_update(ops.scatter.scatter_op, flat, at[:, None], values, **options)
+        return ops.shape.reshape(written, shape=shape)  # type: ignore[arg-type]
+
+
+class Bits(View):
+    """The parent's memory as another dtype."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+
+    def same(self, other: View) -> bool:
+        return type(other) is Bits and other.dtype == self.dtype
+
+    def read(self, raw: Any) -> Any:
+        return ops.bitcasts.view_as(raw, dtype=self.dtype)
+
+    def write(self, holder: list[Any], new: Any) -> Any:
+        return ops.bitcasts.view_as(new, dtype=aval_of(holder.pop()).dtype)
