@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError
+from tracejit.errors import ArgumentTypeError, DataDependentShapeError
 from tracejit.test_util import check_grads
 
 RNG = np.random.default_rng(6)
@@ -51,9 +51,9 @@ def test_refusals() -> None:
         lambda x: np.bincount(x[None].astype(int)), lambda x: np.histogramdd(x, [1, 2]),
         lambda x: np.histogram2d(x, x[:5]),
     ):  # fmt: skip
-        with pytest.raises(ArgumentError):
+        with pytest.raises(ValueError):
             tj.jit(f)(X)
     with pytest.raises(ArgumentTypeError):
         tj.jit(lambda x: np.bincount(x))(X)
-    with pytest.raises(ArgumentError):
+    with pytest.raises(ValueError, match="no negative elements"):
         tj.jvp(lambda x: np.bincount(x.astype(int)), (-np.ones(3),), (np.ones(3),))
