@@ -203,8 +203,7 @@ def _value(x: Box) -> Any:
 
 
 def nested(xs: Any, dtype: np.dtype | None = None) -> Any:
-    """A sequence of operands stacked along a new leading axis, in that dtype. Python scalars in it have their
-    default dtypes, or must fit the one that is given."""
+    """A sequence of operands along a new axis, in a dtype that all must fit, or that they promote to."""
     if not has_box(xs):
         return to_raw(np.asarray(xs, dtype))
     columns = _columns(xs)
@@ -214,11 +213,9 @@ def nested(xs: Any, dtype: np.dtype | None = None) -> Any:
         return ops.shape.transpose(raw_columns, permutation=(1, 0, *range(2, rank)))
     parts = [_part(x, dtype) for x in xs]
     pieces = rows.runs(parts) or [(False, p) for p in parts]
-    if dtype is None:
-        dtype = promote(*(dtype_of(p) for _, p in pieces))
-        raws = [(joined, convert(p, dtype)) for joined, p in pieces]
-    else:
-        raws = [(joined, element(p, dtype)) for joined, p in pieces]
+    target = promote(*(dtype_of(p) for _, p in pieces)) if dtype is None else dtype
+    take = convert if dtype is None else element
+    raws = [(joined, take(p, target)) for joined, p in pieces]
     shapes = {shape_of(r)[joined:] for joined, r in raws}
     if len(shapes) > 1:
         raise ShapeError(op="array", problem=f"elements of different shapes, {', '.join(map(str, shapes))}")

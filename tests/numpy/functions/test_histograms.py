@@ -57,3 +57,10 @@ def test_refusals() -> None:
         tj.jit(lambda x: np.bincount(x))(X)
     with pytest.raises(ValueError, match="no negative elements"):
         tj.jvp(lambda x: np.bincount(x.astype(int)), (-np.ones(3),), (np.ones(3),))
+
+
+def test_bincount_checks_that_minlength_suffices() -> None:
+    f = tj.jit(lambda x: np.bincount(x, minlength=4))
+    assert f(np.array([3, 1, 3])).tolist() == [0, 1, 0, 2]
+    with pytest.raises(ValueError, match="7 is beyond minlength=4"):
+        f(np.array([1, 7, 3]))

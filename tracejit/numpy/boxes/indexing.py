@@ -205,7 +205,7 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         part = x.storage.read(chain)
         assign(x.storage, chain, masked.masked_write(part, *sel.mask, value))
         return
-    if not sel.arrays and (not np.ndim(value) or _is_element(index, sel, len(shape))):
+    if not sel.arrays and (_is_element(index, sel, len(shape)) or not shape_of(value)):
         new = _one(value, x.aval.dtype)
     else:
         new = cast(_value(value), x.aval.dtype)

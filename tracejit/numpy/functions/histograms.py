@@ -41,7 +41,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """How often each integer occurs, or the sum of its weights.
 
     The result has `length` elements if given (values outside are dropped); else as many as known values
-    need, and at least `minlength`; traced values that are not known are taken to be below `minlength`.
+    need, and at least `minlength`. Traced values that are not known must be below `minlength`, which is checked.
 
     Raises DataDependentShapeError for traced values without a length.
     """
@@ -54,6 +54,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     index: Any = box(cast(r, dtypes.int64))
     if length is None and dtype_of(r).kind == "i":
         ops.index_check.fail_where(ops.compare.lt(raw(index), np.int64(0)), _NEGATIVE)
+    if length is None and extents.known(r) is None:
+        text = f"numpy.bincount: {{}} is beyond minlength={size}, and compiled results have as many elements only"
+        failure = ops.index_check.Raising(ValueError, text, dtypes.int64)
+        ops.index_check.fail_where(ops.compare.ge(raw(index), np.int64(size)), failure, raw(index))
     w = wrap(filled(1, dtypes.int64, shape_of(r))) if weights is None else box_of(weights).astype(float)
     if shape_of(raw(w)) != shape_of(r):
         raise ArgumentError(name="bincount", problem="the weights and list don't have the same length")
