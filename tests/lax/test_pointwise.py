@@ -81,3 +81,14 @@ def test_inverse_hyperbolic_functions() -> None:
     np.testing.assert_array_equal(lax.acosh(X + 1), np.arccosh(X + 1))
     np.testing.assert_array_equal(lax.atanh(X / 3), np.arctanh(X / 3))
     check_grads(lambda x: lax.asinh(x) * lax.acosh(x + 1) * lax.atanh(x / 3), (X,), order=2)
+
+
+def test_select_takes_truth_values_and_select_n_picks() -> None:
+    x, y = np.arange(3.0), np.arange(3.0) + 10
+    for p in (np.array([1, 0, 2]), 1, np.array([0.5, 1, 0])):
+        for f in (lax.select, tj.jit(lax.select)):
+            with pytest.raises(TypeError, match="TJ002"):
+                f(p, x, y)
+    with pytest.raises(TypeError, match="TJ002"):
+        lax.select_n(np.array([0.5, 1, 0]), x, y)
+    assert lax.select_n(np.array([1, 0, 1]), x, y).tolist() == [10, 1, 12]

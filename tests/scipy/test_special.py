@@ -397,3 +397,57 @@ def test_logsumexp_of_some_elements_without_a_trace() -> None:
     x = np.array([0.3, -1.0, 2.0])
     assert special.logsumexp(x, where=x > 0) == pytest.approx(np.log(np.exp(0.3) + np.exp(2.0)))
     assert type(special.logsumexp(x, where=x > 0)) is np.float64
+
+
+_PLANE = np.array([0.7 + 0.3j, -1.2 + 0.8j, 2.1 - 0.4j])
+_COMPLEX = (
+    *(
+        "gamma",
+        "loggamma",
+        "rgamma",
+        "erf",
+        "erfc",
+        "erfcx",
+        "ndtr",
+        "log_ndtr",
+        "exp1",
+        "expi",
+        "spence",
+        "dawsn",
+    ),
+    *("fresnel", "sici", "xlogy", "xlog1py"),
+)
+
+
+def _near(got: Any, want: Any, rtol: float) -> None:
+    for a, b in zip(tj.tree.leaves(got), tj.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, rtol)
+
+
+@pytest.mark.parametrize("name", _COMPLEX)
+def test_complex_arguments_keep_their_imaginary_part(name: str) -> None:
+    """Against SciPy's values, and differences of them along a direction of the plane."""
+    f = getattr(sp, name)
+    first = (_PLANE[::-1],) if f.nin == 2 else ()
+
+    def last(x: Any) -> Any:
+        return f(*first, x)
+
+    want, way, h = last(_PLANE), 1 + 0.5j, 1e-6
+    slope = tj.tree.map(lambda a, b: (a - b) / (2 * h), last(_PLANE + h * way), last(_PLANE - h * way))
+    value, tangent = tj.jvp(last, (_PLANE,), (np.full(3, way),))
+    _near(value, want, 1e-14)
+    _near(tangent, slope, 1e-7)
+    _near(tj.vjp(last, _PLANE)[0], want, 1e-14)
+    _near(tj.jit(last)(_PLANE), want, 1e-14)
+    _near(tj.vmap(f)(*first, _PLANE), want, 1e-14)
+
+
+def test_complex_arguments_are_refused_where_only_real_ones_are_there() -> None:
+    for f in (lambda z: sp.jv(1.0, z), lambda z: sp.hyp1f1(1.5, 2.5, z)):
+        for run in (tj.jit(f), tj.vmap(f), lambda z, f=f: tj.vjp(f, z)[0]):
+            with pytest.raises(TypeError, match="TJ002"):
+                run(_PLANE)
+    with pytest.raises(tj.errors.NotDifferentiableError, match="digamma"):
+        tj.jvp(sp.digamma, (_PLANE,), (_PLANE,))
+    _near(tj.vmap(sp.digamma)(_PLANE), sp.digamma(_PLANE), 1e-14)

@@ -17,6 +17,7 @@ import numpy as np
 from tracejit import dtypes, numpy
 from tracejit.control.staging import convert
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, has_box
+from tracejit.numpy.fitting import judge_number, judge_shape
 from tracejit.scipy import special
 from tracejit.tracing import Box, box, to_raw
 
@@ -37,9 +38,10 @@ _RENAMED = {
 
 
 def _number(x: Any) -> Any:
-    """An argument in double precision; an array of one element is a number."""
+    """An argument in double precision."""
     if type(x) is not Box:
         return x
+    judge_shape(float, x)
     raw = to_raw(x.reshape(()) if x.aval.shape else x)
     return box(convert(raw, dtypes.float64), weak=True)
 
@@ -117,7 +119,12 @@ def _weakly(plain: Callable[..., Any], form: Callable[..., Any]) -> Any:
 
 
 def _integer(name: str) -> Callable[[Any], Any]:
-    return lambda x: box(convert(to_raw(getattr(numpy, name)(x)), dtypes.int64), weak=True)
+    def function(x: Any) -> Any:
+        whole = to_raw(getattr(numpy, name)(x))
+        judge_number(whole, dtypes.int64)
+        return box(convert(whole, dtypes.int64), weak=True)
+
+    return function
 
 
 def _exact(name: str) -> Any:

@@ -10,9 +10,31 @@ import numpy as np
 from tracejit.config import config
 from tracejit.errors import LeakedTracerError
 from tracejit.interpreters import nans
+from tracejit.ir.avals import aval_of
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Value, origin
 from tracejit.tracing import ONLY_LOCAL, Trace, set_root
+
+#: Operations with dtypes of operands that their type rules take.
+_taken: set[tuple[Any, ...]] = set()
+_MOST = 1 << 14
+
+
+def judge(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> None:
+    """Raise what the type rule raises for operands of these dtypes, which eager code asks once: NumPy and SciPy
+    take some that the operation does not have, and cast them silently."""
+    if len(args) == 2 and not params:
+        a, b = args
+        key = op, a.dtype.num, b.dtype.num
+    elif len(args) == 1 and not params:
+        key = op, args[0].dtype.num
+    else:
+        key = op, *[a.dtype.num for a in args], params.get("dtype")
+    if key not in _taken:
+        op.type(*map(aval_of, args), **params)
+        if len(_taken) >= _MOST:
+            _taken.clear()
+        _taken.add(key)
 
 
 class EvalTrace(Trace):
@@ -22,6 +44,7 @@ class EvalTrace(Trace):
         for a in args:
             if isinstance(a, Value):
                 raise LeakedTracerError(value=origin(a))
+        judge(op, args, params)
         return nans.evaluate(op, args, params) if config.checks else op.eval(*args, **params)
 
     def update(self, op: Op, holder: list[Any], rest: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -31,6 +54,7 @@ class EvalTrace(Trace):
         for a in rest:
             if isinstance(a, Value):
                 raise LeakedTracerError(value=origin(a))
+        judge(op, (x, *rest), params)
         if (
             type(x) is np.ndarray
             and sys.getrefcount(x) <= ONLY_LOCAL

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops, tree
-from tracejit.errors import ArgumentError
+from tracejit.errors import ArgumentError, TypeRuleError
 from tracejit.lax.wrapping import public, raw
 from tracejit.ops import arithmetic as a
 from tracejit.ops import bitcasts, create, floats, integers, inverse
@@ -185,6 +185,9 @@ def integer_pow(x: Any, y: int) -> Any:
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """`on_true` where `pred` holds, else `on_false`."""
+    if dtype_of(raw(pred)) != np.bool_:
+        problem = f"the predicate is {dtype_of(raw(pred))}, not bool; lax.select_n picks by integers"
+        raise TypeRuleError(op="select", problem=problem)
     return wrap(c.select(raw(pred), raw(on_true), raw(on_false)))
 
 
@@ -192,7 +195,9 @@ def select_n(which: Any, *cases: Any) -> Any:
     """`cases[which]` element by element; `which` is boolean for two cases, else an integer."""
     index = raw(which)
     values = [raw(x) for x in cases]
-    if ops.helpers.dtype_of(index) == np.bool_:
+    if dtype_of(index).kind not in "biu":
+        raise TypeRuleError(op="select_n", problem=f"which is {dtype_of(index)}, not bool or an integer")
+    if dtype_of(index) == np.bool_:
         return wrap(c.select(index, values[1], values[0])) if len(values) == 2 else wrap(values[0])
     out = values[-1]
     for n in range(len(values) - 2, -1, -1):

@@ -21,6 +21,7 @@ from tracejit.errors import DynamicExtentError, OutputCastError, ShapeError, Tra
 from tracejit.ir.avals import Shape, aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
+from tracejit.numpy import fitting
 from tracejit.numpy.boxes import rows
 from tracejit.numpy.boxes.extents import here
 from tracejit.tracing import Box, is_tracing, new_array, to_raw, wrap
@@ -206,19 +207,20 @@ def _value(x: Box) -> Any:
     return here(value) if type(value) is Var and not value.aval.is_static else value
 
 
-def nested(xs: Any) -> Any:
-    """A sequence of operands stacked along a new leading axis. Python scalars in it have their default dtypes."""
+def nested(xs: Any, dtype: np.dtype | None = None) -> Any:
+    """A sequence of operands along a new axis, in a dtype that all must fit, or that they promote to."""
     if not has_box(xs):
-        return to_raw(np.asarray(xs))
+        return to_raw(np.asarray(xs, dtype))
     columns = _columns(xs)
     if columns is not None:
-        raw_columns = nested(columns)
+        raw_columns = nested(columns, dtype)
         rank = len(shape_of(raw_columns))
         return ops.shape.transpose(raw_columns, permutation=(1, 0, *range(2, rank)))
-    parts = [_part(x) for x in xs]
+    parts = [_part(x, dtype) for x in xs]
     pieces = rows.runs(parts) or [(False, p) for p in parts]
-    dtype = promote(*(dtype_of(p) for _, p in pieces))
-    raws = [(joined, convert(p, dtype)) for joined, p in pieces]
+    target = promote(*(dtype_of(p) for _, p in pieces)) if dtype is None else dtype
+    take = convert if dtype is None else element
+    raws = [(joined, take(p, target)) for joined, p in pieces]
     shapes = {shape_of(r)[joined:] for joined, r in raws}
     if len(shapes) > 1:
         raise ShapeError(op="array", problem=f"elements of different shapes, {', '.join(map(str, shapes))}")
@@ -226,12 +228,19 @@ def nested(xs: Any) -> Any:
     return ops.concat.concatenate(*raws, dimension=0) if len(raws) > 1 else raws[0]
 
 
-def _part(x: Any) -> Any:
+def element(x: Any, dtype: np.dtype) -> Any:
+    """The raw value of what becomes an element in `dtype`: a number that does not fit raises as in NumPy."""
+    if type(x) is Box:
+        return fitting.stored(x, dtype)
+    return fitting.converted(x, dtype) if np.ndim(x) == 0 else cast(raw(x), dtype)
+
+
+def _part(x: Any, dtype: np.dtype | None) -> Any:
     """An item of a sequence: an array or number."""
     if type(x) is Box or not isinstance(x, (list, tuple)):
         return x
     whole = rows.run(x)
-    return wrap(nested(x)) if whole is None else whole
+    return wrap(nested(x, dtype)) if whole is None else whole
 
 
 def _columns(xs: Any) -> list[Any] | None:
@@ -284,11 +293,15 @@ def result_type(*xs: Any) -> np.dtype:
 
 
 def convert(x: Any, dtype: np.dtype) -> Any:
-    """The raw value of `x` as `dtype`. A Python integer that does not fit raises OverflowError."""
+    """The raw value of `x` as `dtype`. Python's numbers that don't fit raise as in NumPy, traced ones later."""
     t = type(x)
     if t is Box:
         value = _value(x)
-        return value if x.aval.dtype is dtype else cast(value, dtype)
+        if x.aval.dtype is dtype:
+            return value
+        if x.weak:
+            fitting.judge_number(value, dtype)
+        return cast(value, dtype)
     if t is float and dtype is dtypes.float64:
         return dtype.type(x)
     if t is int or t is float or t is complex or t is bool:

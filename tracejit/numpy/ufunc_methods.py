@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import control, dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError, IndexOutOfRangeError
+from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.ir.values import Value
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
@@ -250,9 +250,9 @@ def reduceat(ufunc: Any, a: Any, indices: Any, axis: int = 0, dtype: Any = None,
     rows = NUMPY_TO_TRACEJIT[np.moveaxis](wrap(_to_operands(ufunc, x, accumulator)), at, 0)
     n = elements("reduceat", shape_of(rows)[:1])
     starts = cast(raw(indices), dtypes.int64)
-    if not isinstance(starts, Value) and ((starts < 0) | (starts >= n)).any():
-        bad = starts[(starts < 0) | (starts >= n)][0]
-        raise IndexOutOfRangeError(index=int(bad), axis=at, size=n)
+    outside = ops.compare.or_(ops.compare.lt(starts, np.int64(0)), ops.compare.ge(starts, np.int64(n)))
+    message = f"index {{}} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})"
+    ops.index_check.fail_where(outside, ops.index_check.Raising(IndexError, message, dtypes.int64), starts)
     result = _segments(ufunc, rows, wrap(starts), n, accumulator)
     result = NUMPY_TO_TRACEJIT[np.moveaxis](result, 0, at)
     return result if out is None else store(out, result, ufunc.__name__)
@@ -304,9 +304,14 @@ def at(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
     method = _AT.get(ufunc.__name__)
     same = ufunc.result_dtype(*map(kind_of, operands)) == a.aval.dtype  # otherwise every step is cast back
     if method is not None and same and a.aval.dtype.kind in "iuf":
-        a[...] = getattr(a.at[indices], method)(b)
+        a[...] = getattr(a.at[indices], method)(_wrapped(b, a.aval.dtype), mode="raise")
     else:
         _at_positions(ufunc, a, indices, b)
+
+
+def _wrapped(b: Any, dtype: np.dtype) -> Any:
+    """An operand of `at`: NumPy wraps Python integers that the dtype does not hold, as for arrays."""
+    return np.asarray(b).astype(dtype)[()] if type(b) is int and dtype.kind in "iu" else b
 
 
 def _at_positions(ufunc: Any, a: Any, indices: Any, b: Any) -> None:

@@ -29,6 +29,7 @@ from tracejit.numpy.dispatch import (
     store,
 )
 from tracejit.numpy.eager import by_recipe
+from tracejit.numpy.options import order_of
 from tracejit.tracing import ROOTS, STATE, Box, wrap
 
 #: What NumPy may be given at once where nothing is traced.
@@ -104,10 +105,11 @@ class Ufunc:
         dtype: Any = None,
         casting: str = "same_kind",
         signature: Any = None,
-        order: str = "K",
+        order: Any = "K",
         subok: bool = True,
     ) -> Any:
-        """The call with options, as NumPy's ufuncs take them (`order` and `subok` mean nothing here)."""
+        """The call with options, as NumPy's ufuncs take them (`order` and `subok` change nothing here)."""
+        order_of(order)
         if len(args) > self.nin:
             if out is not None or len(args) > self.nin + self.nout:
                 raise ArgumentTypeError(name=self.__name__, problem="got `out` twice, or too many operands")

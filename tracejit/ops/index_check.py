@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes
+from tracejit import dtypes, ops
 from tracejit.errors import IndexOutOfRangeError, ShapeError, TypeRuleError
-from tracejit.ir.avals import Aval, Dim
+from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import FROM_JVP, NO_INPLACE, NONLINEAR, ZERO_TANGENT, Op
 from tracejit.ops.helpers import align_pointwise
@@ -31,6 +31,20 @@ class IndexFailure:
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
         size = self.size if self.size is not None else details[1]
         return IndexOutOfRangeError(index=details[0], axis=self.axis, size=size, where=where)
+
+
+@record(frozen=True)
+class Raising:
+    """Makes an exception of Python or NumPy from a failed check. `{}` in its message is the number that the check
+    carries, `shown` the dtype whose bits that are."""
+
+    kind: type[Exception]
+    message: str
+    shown: np.dtype | None = None
+
+    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
+        value = None if self.shown is None else np.int64(details[0]).view(self.shown).item()
+        return self.kind(self.message.format(value))
 
 
 def _type(i: Aval, *sizes: Aval, size: int | None, axis: int, failure: Any) -> Aval:
@@ -117,3 +131,17 @@ def check_index(
     rest = () if static is not None else (size,)
     failure = failure or IndexFailure(axis, static)
     return bind(check_index_op, lift(i, _I64), *rest, size=static, axis=axis, failure=failure)
+
+
+def fail_where(
+    bad: Any, failure: Callable[[tuple[int, ...], str | None], Exception], number: Any = None
+) -> None:
+    """Raise what `failure` gives when the program runs, if the raw boolean `bad` holds anywhere. `number`: int64 of
+    the shape of `bad` (or the bits of a float), of which the first where it holds is in the failure's details."""
+    if number is not None:
+        inside = ops.compare.select(bad, np.int64(0), np.int64(1))  # nothing is inside of [0, 0)
+        check_index(ops.compare.select(bad, number, np.int64(0)), size=inside, axis=0, failure=failure)
+        return
+    shape = aval_of(bad).shape
+    bad = ops.reduce.reduce_or(bad, axes=tuple(range(len(shape)))) if shape else bad
+    check_index(ops.create.convert_element_type(bad, dtype=_I64), size=1, axis=0, failure=failure)

@@ -32,7 +32,11 @@ from tracejit.ops.compare import and_, eq, ge, gt, isnan, le, lt, ne, or_, selec
 from tracejit.ops.inverse import logaddexp
 from tracejit.ops.powers import pow
 from tracejit.ops.special.building import SMALL, quotient, series
-from tracejit.ops.values import lift
+from tracejit.ops.values import dtype_of, lift
+
+
+def _is_complex(x: Any) -> bool:
+    return dtype_of(x).kind == "c"
 
 
 def _or_one(condition: Any, x: Any) -> Any:
@@ -57,6 +61,8 @@ def gammasgn(x: Any) -> Any:
 def rgamma(x: Any) -> Any:
     """1 / gamma(x), which is 0 at the poles of gamma. From 0 down it is gamma(1 - x) sin(pi x) / pi (DLMF 5.5.3),
     whose derivatives are right at the poles too."""
+    if _is_complex(x):
+        return sp.rgamma_complex(x)
     left = le(x, 0)
     q = select(and_(left, gt(x, -(2.0**53))), x, 0.0)  # the numbers below are all whole
     whole = rint(q)
@@ -69,7 +75,7 @@ def rgamma(x: Any) -> Any:
 
 def loggamma(x: Any) -> Any:
     """The principal branch of log(gamma(x)): no real number below 0."""
-    return select(lt(x, 0), np.nan, sp.lgamma(x))
+    return sp.loggamma_complex(x) if _is_complex(x) else select(lt(x, 0), np.nan, sp.lgamma(x))
 
 
 def betaincc(a: Any, b: Any, x: Any) -> Any:
@@ -242,7 +248,7 @@ TABLE: dict[str, tuple[Callable[..., Any], int]] = {
     "betainc": (sp.regularized_incomplete_beta, 3),
     "betaincc": (betaincc, 3),
     "betaincinv": (sp.betaincinv, 3),
-    "erf": (tr.erf, 1),
+    "erf": (sp.erf, 1),
     "erfc": (sp.erfc, 1),
     "erfcx": (sp.erfcx, 1),
     "erfinv": (sp.erf_inv, 1),

@@ -16,6 +16,7 @@ from tracejit.frontend.rewrite.predicates import asked, need_select, raw_truth, 
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.fitting import judge_number, judge_shape
 from tracejit.tracing import Box, box
 
 
@@ -29,7 +30,9 @@ def _is_number(x: Any) -> bool:
     return type(x) is Box and x.aval.is_static and x.aval.size == 1 and extents.known(x.read()) is None
 
 
-def _scalar(x: Box) -> Any:
+def _scalar(x: Box, take: Any) -> Any:
+    """The raw number that `take` makes of an array. Raises what it raises for one of this shape."""
+    judge_shape(take, x)
     raw = x.read()
     return ops.shape.squeeze(raw, dimensions=tuple(range(x.aval.ndim))) if x.aval.shape else raw
 
@@ -38,21 +41,25 @@ def int_(*args: Any, **kwargs: Any) -> Any:
     """`int`, which cuts the fraction off."""
     if len(args) != 1 or kwargs or not _is_number(args[0]) or dtypes.is_complex(args[0].aval.dtype):
         return int(*args, **kwargs)
-    return box(convert(_scalar(args[0]), dtypes.int64), weak=True)
+    number = _scalar(args[0], int)
+    judge_number(number, dtypes.int64)  # NaN is no integer, and longer ones than this there are none here
+    return box(convert(number, dtypes.int64), weak=True)
 
 
 def float_(*args: Any) -> Any:
     """`float`."""
     if len(args) != 1 or not _is_number(args[0]) or dtypes.is_complex(args[0].aval.dtype):
         return float(*args)
-    return box(convert(_scalar(args[0]), dtypes.float64), weak=True)
+    return box(convert(_scalar(args[0], float), dtypes.float64), weak=True)
 
 
 def complex_(*args: Any, **kwargs: Any) -> Any:
     """`complex`, of one or two numbers."""
     if kwargs or not any(map(_is_number, args)):
         return complex(*args, **kwargs)
-    parts = [convert(_scalar(x) if type(x) is Box else np.asarray(x)[()], np.dtype(complex)) for x in args]
+    parts = [
+        convert(_scalar(x, complex) if type(x) is Box else np.asarray(x)[()], np.dtype(complex)) for x in args
+    ]
     out = (
         parts[0]
         if len(parts) == 1

@@ -16,7 +16,7 @@ from tracejit.control.staging import convert
 from tracejit.errors import TracedTextError, refusals
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import shown_number
-from tracejit.ops.index_check import check_index
+from tracejit.ops.index_check import fail_where
 from tracejit.tracing import current_trace
 
 _SHOWN = re.compile(r"Traced<([^<>#]*)#(\d+)>")
@@ -30,13 +30,11 @@ def fail_if(pred: Any, error: Exception) -> None:
     found = {n: _deliverable(n) for n in numbers}
     value = next(iter(found.values()), None)
     if value is None or any(v is not value for v in found.values()):
-        check_index(convert(pred, _I64), size=1, axis=0, failure=Raise(error))
+        fail_where(pred, Raise(error))
         return
     kind = np.dtype(np.float64) if dtypes.is_inexact(value.aval.dtype) else _I64
     bits = ops.create.bitcast(convert(value, kind), dtype=_I64)
-    number = ops.compare.select(pred, bits, np.int64(0))
-    size = ops.compare.select(pred, np.int64(0), np.int64(1))  # nothing is inside of [0, 0)
-    check_index(number, size=size, axis=0, failure=Raise(error, (kind, value.aval.dtype)))
+    fail_where(pred, Raise(error, (kind, value.aval.dtype)), bits)
 
 
 def _deliverable(number: int) -> Value | None:

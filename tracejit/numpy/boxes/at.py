@@ -15,7 +15,7 @@ from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, masked, selected
 from tracejit.numpy.boxes.indexing import Layout, fit
-from tracejit.numpy.boxes.parse import Selection, entry_of, fill_entries, slice_item
+from tracejit.numpy.boxes.parse import Selection, entry_of, fill_entries, parse, slice_item
 from tracejit.numpy.boxes.views import Region
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
@@ -34,6 +34,7 @@ from tracejit.tracing import Box, box, to_raw, wrap
 
 _MODES = {
     None: None, "fill": "fill", "drop": "fill", "clip": "clip", "promise_in_bounds": "promise_in_bounds",
+    "raise": "raise",
 }  # fmt: skip
 
 
@@ -57,6 +58,10 @@ class _Options:
     unique: bool = False
     wraps: bool = True
 
+    def beyond(self, default: str) -> str:
+        """The mode of gather and scatter."""
+        return "promise_in_bounds" if self.mode == "raise" else self.mode or default
+
 
 def _options(
     mode: Any = None, indices_are_sorted: bool = False, unique_indices: bool = False,
@@ -70,11 +75,11 @@ class AtIndex:
     """`x.at[index]`: what can be read and functionally updated there.
 
     All methods take JAX's keyword arguments. `mode`: what happens out of bounds. Updates are dropped
-    ('fill', 'drop', the default) or clamped ('clip'); with 'promise_in_bounds' nothing is checked. `get`
-    clamps by default; 'fill' gives `fill_value` (by default NaN, the least integer, the greatest unsigned
-    one, or True). `unique_indices` promises that no index repeats, `wrap_negative_indices=False` that
-    negative ones are out of bounds; `indices_are_sorted` is accepted. Repeated indices add up, multiply
-    and so on; of several values that are set the last one stays.
+    ('fill', 'drop', the default) or clamped ('clip'); with 'promise_in_bounds' nothing is checked, with 'raise'
+    all is, as NumPy does. `get` clamps by default; 'fill' gives `fill_value` (by default NaN, the least integer,
+    the greatest unsigned one, or True). `unique_indices` promises that no index repeats,
+    `wrap_negative_indices=False` that negative ones are out of bounds; `indices_are_sorted` is accepted.
+    Repeated indices add up, multiply and so on; of several values that are set the last one stays.
     """
 
     __slots__ = ("_index", "_x")
@@ -86,7 +91,7 @@ class AtIndex:
     def get(self, *, fill_value: Any = None, **options: Any) -> Any:
         """`x[index]` with a mode for indices out of bounds."""
         o = _options(**options)
-        mode = o.mode or "clip"
+        mode = o.beyond("clip")
         _, part, sel = self._part(o)
         if sel.mask is not None:
             return selected.select(part, *sel.mask)
@@ -148,7 +153,7 @@ class AtIndex:
         at = Layout(part, sel) if sel.mask is None and sel.arrays else None
         if at is None or o.unique or _distinct(at):
             return self.set(ufunc(self.get(**options)), **options)
-        return self._wrap(self._written(x, sel, _one_by_one(part, at, ufunc, o.mode or "fill")))
+        return self._wrap(self._written(x, sel, _one_by_one(part, at, ufunc, o.beyond("fill"))))
 
     # ------------------------------------------------------------
 
@@ -160,7 +165,8 @@ class AtIndex:
     def _part(self, o: _Options) -> tuple[Any, Any, Selection]:
         """The raw array, the region that the basic part of the index selects, and the selection."""
         x = raw(self._x)
-        sel = parse_lenient(shape_of(x), self._index, o.wraps)
+        strict = o.mode == "raise"
+        sel = parse(shape_of(x), self._index) if strict else parse_lenient(shape_of(x), self._index, o.wraps)
         region = Region.whole(shape_of(x)).indexed(sel.items)
         assert region is not None
         return x, (x if sel.trivial else region.read(x)), sel
@@ -188,7 +194,7 @@ class AtIndex:
                 at.indices,
                 fit(values, at.shape),
                 dimension_numbers=_scatter_numbers(at),
-                mode=o.mode or "fill",
+                mode=o.beyond("fill"),
                 unique_indices=o.unique,
             )
         return self._wrap(self._written(x, sel, new))

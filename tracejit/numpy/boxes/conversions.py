@@ -29,6 +29,7 @@ from tracejit.errors import (
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.members import member
+from tracejit.numpy.fitting import judge_shape
 from tracejit.tracing import Box, box
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
@@ -112,18 +113,21 @@ def _refuse_store(x: Box) -> None:
 @member("__float__")
 def _float(x: Box) -> float:
     _refuse_store(x)
+    judge_shape(float, x)
     return float(known_number(x))
 
 
 @member("__complex__")
 def _complex(x: Box) -> complex:
     _refuse_store(x)
+    judge_shape(complex, x)
     return complex(known_number(x))
 
 
 @member("__int__")
 def _int(x: Box) -> int:
     _refuse_store(x)
+    judge_shape(int, x)
     return int(known_value(x, TracerIntegerError))
 
 
@@ -139,6 +143,7 @@ def _index(x: Box) -> int:
 @member("item")
 def item(x: Box, *index: Any) -> Any:
     """The one element (or the one at `index`) as a Python number."""
+    judge_shape(lambda zeros: zeros.item(*index), x)
     return known_number(x).item(*index)
 
 

@@ -7,6 +7,7 @@ and `B[j + 1:]` have equal extents.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +43,7 @@ def number(x: Any) -> Number:
     """A Python int where the integer `x` (box, raw value, anything with `__index__`) is known, else raw int64."""
     raw = x.read() if type(x) is Box else x
     if not isinstance(raw, Value):
-        return raw.__index__()
+        return operator.index(raw)
     value = known(raw)
     if value is not None:
         return int(value)

@@ -19,13 +19,14 @@ from tracejit.errors import (
     TracerArrayError,
 )
 from tracejit.interpreters.stage import StageTrace
-from tracejit.ir.avals import Aval, Shape, aval_of
+from tracejit.ir.avals import Aval, Shape, aval_of, capacity
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import masked, selected
 from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.views import Item, Region
-from tracejit.numpy.dispatch import broadcast_shapes, cast, raw, shape_of
+from tracejit.numpy.dispatch import broadcast_shapes, cast, convert, element, nested, raw, shape_of
+from tracejit.numpy.fitting import converted
 from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check_live, current_trace, wrap
 
 # ---------------------------------------------------------------- reading
@@ -177,13 +178,6 @@ class Scattered(View):
 _PYTHON_VALUES = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
-def converted(value: Any, dtype: np.dtype) -> Any:
-    """A Python value as an array of `dtype` stores it, or NumPy's own exception."""
-    cell = np.empty((), dtype)
-    cell[()] = value
-    return cell[()]
-
-
 def setitem(x: Box, index: Any, value: Any) -> None:
     """`x[index] = value`, with NumPy's casting and broadcasting, seen by every view of the same storage."""
     shape = x.aval.shape
@@ -192,6 +186,10 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         raise ArgumentTypeError(name=name, problem=f"{name!r} object does not support item assignment")
     if type(value) in _PYTHON_VALUES:
         value = converted(value, x.aval.dtype)
+    elif type(value) is list or type(value) is tuple:
+        value = wrap(nested(value, x.aval.dtype))
+    elif type(value) is Box and value.weak:
+        value = box(convert(value, x.aval.dtype))
     if type(index) is tuple:
         index = masked.places_of_masks(index)
     if masked.selected_by(index):
@@ -211,13 +209,28 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         part = x.storage.read(chain)
         assign(x.storage, chain, masked.masked_write(part, *sel.mask, value))
         return
-    new = cast(_value(value), x.aval.dtype)
+    if not sel.arrays and (_is_element(index, sel, len(shape)) or not shape_of(value)):
+        new = _one(value, x.aval.dtype)
+    else:
+        new = cast(_value(value), x.aval.dtype)
     if sel.arrays:
         at = Layout(x.storage.read(chain), sel)
         chain, target = (*chain, Scattered(sel, at)), at.shape
     else:
         target = chain[-1].shape if chain and not sel.trivial else shape  # type: ignore[attr-defined]
     assign(x.storage, chain, fit(new, target))
+
+
+def _is_element(index: Any, sel: Selection, ndim: int) -> bool:
+    """Whether an index names one element."""
+    return len(sel.items) == ndim and all(i[0] == "at" for i in sel.items) and not _has_ellipsis(index)
+
+
+def _one(value: Any, dtype: np.dtype) -> Any:
+    """The raw value of what becomes one element, which no array can be, or fills several."""
+    if np.ndim(value):
+        converted(np.broadcast_to(np.zeros((), dtype), capacity(shape_of(value))), dtype)
+    return element(value, dtype)
 
 
 def _value(value: Any) -> Any:

@@ -12,7 +12,8 @@ from tracejit.numpy.boxes import selected
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.placed import Bits
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, raw
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, element, raw
+from tracejit.numpy.options import order_of
 from tracejit.tracing import Box, is_tracing, wrap
 
 #: Methods that take the function's own arguments: `x.sum(...)` is `np.sum(x, ...)`.
@@ -62,6 +63,7 @@ def _astype(
 ) -> Any:
     """A copy in another dtype (complex to real: the real part)."""
     d = dtypes.canonical(dtype)
+    order_of(order)
     if not copy and d == x.aval.dtype:
         return x
     if not np.can_cast(x.aval.dtype, d, casting):  # type: ignore[arg-type]
@@ -82,6 +84,7 @@ def _like(x: Box, value: Any) -> Any:
 
 def _copy(x: Box, order: str = "C") -> Any:
     """A new array with the same values."""
+    order_of(order)
     kept = selected.elementwise(lambda y: y, (x,))
     if kept is not None:
         return kept
@@ -111,7 +114,9 @@ def _to_device(x: Box, device: Any, /, *, stream: Any = None) -> Any:
 
 def _fill(x: Box, value: Any) -> None:
     """Every element becomes `value`."""
-    x[...] = value
+    if np.ndim(value):
+        raise ValueError("setting an array element with a sequence.")
+    x[...] = wrap(element(value, x.aval.dtype))
 
 
 def _sort(x: Box, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
@@ -121,7 +126,7 @@ def _sort(x: Box, axis: int = -1, kind: Any = None, order: Any = None, *, stable
 
 def _partition(x: Box, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
     """Sorts in place, which is a valid partition."""
-    _sort(x, axis)
+    x[...] = NUMPY_TO_TRACEJIT[np.partition](x, kth, axis, kind, order)
 
 
 def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:

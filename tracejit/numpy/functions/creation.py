@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,13 @@ from tracejit.numpy.dispatch import (
     filled,
     has_box,
     implements,
+    kind_of,
+    nested,
     raw,
     result_type,
     shape_of,
 )
+from tracejit.numpy.options import judge_order_of_new, order_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, is_tracing, new_array, wrap
 
@@ -44,7 +48,8 @@ def dtype_arg(dtype: Any) -> np.dtype:
 
 
 def _constant(value: int) -> Any:
-    def make(shape: Any, dtype: Any = None, order: str = "C") -> Any:
+    def make(shape: Any, dtype: Any = None, order: Any = "C") -> Any:
+        judge_order_of_new(order)
         return new_array(filled(value, dtype_arg(dtype), shape_arg(shape)))
 
     return make
@@ -59,8 +64,8 @@ for _np, _value in ((np.zeros, 0), (np.ones, 1), (np.empty, 0)):
 @creates(np.full, "full")
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Any:
     """An array of `shape` with `fill_value` everywhere (broadcast if it is an array)."""
-    value = raw(fill_value)
-    value = cast(value, dtypes.canonical(dtype)) if dtype is not None else value
+    judge_order_of_new(order)
+    value = raw(fill_value) if dtype is None else _fill_value(fill_value, dtypes.canonical(dtype))
     return new_array(ops.shape.broadcast_to(value, shape_arg(shape)))
 
 
@@ -72,8 +77,14 @@ def _like(a: Any, dtype: Any) -> tuple[Any, np.dtype]:
     return shape_of(a), dtype_of(a) if dtype is None else dtypes.canonical(dtype)
 
 
+def _fill_value(value: Any, dtype: np.dtype) -> Any:
+    """A raw value as arrays of this dtype are filled with it: integers of Python must fit, all else is cast."""
+    return convert(value, dtype) if kind_of(value) is int else cast(raw(value), dtype)
+
+
 def _constant_like(value: int) -> Any:
-    def make(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+    def make(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Any:
+        order_of(order)
         given, d = _like(a, dtype)
         return new_array(filled(value, d, given if shape is None else shape_arg(shape)))
 
@@ -92,7 +103,8 @@ def full_like(
 ) -> Any:
     """Like `full`, with the shape and dtype of `a`."""
     given, d = _like(a, dtype)
-    value = convert(fill_value, d)
+    order_of(order)
+    value = _fill_value(fill_value, d)
     return new_array(ops.shape.broadcast_to(value, given if shape is None else shape_arg(shape)))
 
 
@@ -105,6 +117,7 @@ def _statics(*xs: Any) -> list[Any] | None:
 @creates(np.eye, "eye")
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C") -> Any:
     """Ones on the k-th diagonal, zeros elsewhere."""
+    judge_order_of_new(order)
     n, m, k = (extents.number(v) for v in (N, N if M is None else M, k))
     if n * m <= SMALL_CONSTANT:
         return new_array(np.eye(n, m, k, dtypes.canonical(dtype)))
@@ -231,7 +244,9 @@ def linspace(
     axis: int = 0,
 ) -> Any:
     """`num` evenly spaced numbers from start to stop."""
-    n = int(num)
+    n = operator.index(num)
+    if n < 0:
+        raise ValueError(f"Number of samples, {n}, must be non-negative.")
     div = n - 1 if endpoint else n
     d = result_type(start, stop, float(n))
     lo, hi = (convert(v, d) for v in (start, stop))
@@ -272,10 +287,15 @@ def array(
     object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **_: Any
 ) -> Any:
     """A new array from an array, a number, or nested sequences of them (traced ones too)."""
-    value = raw(object)
+    order_of(order)
+    if dtype is None:
+        value = raw(object)
+    else:
+        dtype = dtypes.canonical(dtype)
+        listed = isinstance(object, (list, tuple))
+        value = nested(object, dtype) if listed else convert(object, dtype)
     if not isinstance(value, Value):
         value = np.array(value)[()]
-    value = cast(value, dtypes.canonical(dtype)) if dtype is not None else value
     missing = ndmin - len(shape_of(value))
     value = ops.shape.expand_dims(value, tuple(range(missing))) if missing > 0 else value
     return new_array(value)
@@ -308,6 +328,7 @@ def _numeric(object: Any, dtype: Any) -> bool:
 
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+    order_of(order)
     if type(a) is Box:
         kwargs = {"copy": None, "order": order} | kwargs
         return array(a, dtype) if kwargs["copy"] else _uncopied(a, dtype, kwargs)
@@ -372,7 +393,7 @@ _REQUIREMENTS = {
 @implements(np.copy, "copy")
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """A new array with the same values."""
-    return array(a)
+    return array(a, order=order)
 
 
 @creates(np.fromfunction, "fromfunction")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes
+from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
@@ -23,7 +23,17 @@ from tracejit.numpy.functions.searching import searchsorted
 from tracejit.numpy.functions.selection import where
 from tracejit.numpy.functions.shaping import box_of, ravel, reshape
 from tracejit.numpy.ufuncs import TABLE
+from tracejit.records import record
 from tracejit.tracing import box, wrap
+
+
+def _fails(message: str) -> ops.index_check.Raising:
+    return ops.index_check.Raising(ValueError, message)
+
+
+_NEGATIVE = _fails("'list' argument must have no negative elements")
+_UNSORTED = _fails("`bins` must increase monotonically, when an array")
+_REVERSED = _fails("max must be larger than min in range parameter.")
 
 
 @implements(np.bincount, "bincount")
@@ -31,7 +41,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """How often each integer occurs, or the sum of its weights.
 
     The result has `length` elements if given (values outside are dropped); else as many as known values
-    need, and at least `minlength`; traced values that are not known are taken to be below `minlength`.
+    need, and at least `minlength`. Traced values that are not known must be below `minlength`, which is checked.
 
     Raises DataDependentShapeError for traced values without a length.
     """
@@ -42,6 +52,12 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise ArgumentTypeError(name="bincount", problem=f"cannot cast x from {dtype_of(r)} to int64 safely")
     size = _length(r, operator.index(minlength), length)
     index: Any = box(cast(r, dtypes.int64))
+    if length is None and dtype_of(r).kind == "i":
+        ops.index_check.fail_where(ops.compare.lt(raw(index), np.int64(0)), _NEGATIVE)
+    if length is None and extents.known(r) is None:
+        text = f"numpy.bincount: {{}} is beyond minlength={size}, and compiled results have as many elements only"
+        failure = ops.index_check.Raising(ValueError, text, dtypes.int64)
+        ops.index_check.fail_where(ops.compare.ge(raw(index), np.int64(size)), failure, raw(index))
     w = wrap(filled(1, dtypes.int64, shape_of(r))) if weights is None else box_of(weights).astype(float)
     if shape_of(raw(w)) != shape_of(r):
         raise ArgumentError(name="bincount", problem="the weights and list don't have the same length")
@@ -51,8 +67,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 def _length(r: Any, least: int, given: int | None) -> int:
     known = extents.known(r)
-    if known is not None and known.size and known.min() < 0 and given is None:
-        raise ArgumentError(name="bincount", problem="'list' argument must have no negative elements")
+    if least < 0:
+        raise ValueError("'minlength' must not be negative")
     if given is not None:
         return operator.index(given)
     if known is not None:
@@ -76,13 +92,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if isinstance(bins, str):
         return _edges_by_rule(x, bins, range, weights)
     if not _is_number(bins):
-        edges = box_of(bins)
-        if edges.ndim != 1:
-            raise ArgumentError(name="histogram", problem="`bins` must be 1d, when an array")
-        known = extents.known(raw(edges))
-        if known is not None and (known[:-1] > known[1:]).any():
-            raise ArgumentError(name="histogram", problem="`bins` must increase monotonically, when an array")
-        return edges
+        return _given_edges(bins, _UNSORTED)
     n = operator.index(bins)
     if n < 1:
         raise ArgumentError(name="histogram", problem="`bins` must be positive, when an integer")
@@ -92,11 +102,20 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return linspace(first, last, n + 1, dtype=dtype)
 
 
+def _given_edges(bins: Any, unsorted: Any) -> Any:
+    edges = box_of(bins)
+    if edges.ndim != 1:
+        raise ArgumentError(name="histogram", problem="`bins` must be 1d, when an array")
+    ops.index_check.fail_where(raw(edges[:-1] > edges[1:]), unsorted)
+    return edges
+
+
 def _is_number(x: Any) -> bool:
     return not shape_of(raw(x))
 
 
 def _edges_by_rule(x: Any, rule: str, span: Any, weights: Any) -> Any:
+    np.histogram_bin_edges(np.zeros(1), rule)  # raises where it is unknown
     known = extents.known(raw(x))
     if known is None:
         remedy = "give the number of bins instead of a rule"
@@ -109,8 +128,8 @@ def _outer_edges(x: Any, span: Any) -> tuple[Any, Any]:
     """The ends of the bins, apart even if all values are equal."""
     if span is not None:
         first, last = span
-        if all(type(e) in (int, float) for e in span) and first > last:
-            raise ArgumentError(name="histogram", problem="max must be larger than min in range parameter")
+        ops.index_check.fail_where(raw(box_of(first) > last), _REVERSED)
+        _judge_finite("supplied", first, last)
     elif x.aval.shape[0] == 0:
         first, last = 0.0, 1.0
     elif not x.aval.is_static:
@@ -118,16 +137,60 @@ def _outer_edges(x: Any, span: Any) -> tuple[Any, Any]:
         first, last = where(empty, 0, min_(x, initial=ends[0])), where(empty, 1, max_(x, initial=ends[1]))
     else:
         first, last = min_(x), max_(x)
-        known = extents.known(raw(first)), extents.known(raw(last))
-        if None not in known and not np.isfinite(known).all():
-            problem = f"autodetected range of [{known[0]}, {known[1]}] is not finite"
-            raise ArgumentError(name="histogram", problem=problem)
+        _judge_finite("autodetected", first, last)
     if all(type(e) in (int, float) for e in (first, last)):
         return (first - 0.5, last + 0.5) if first == last else (first, last)
     lo, hi = box(raw(first)), box(raw(last))
     lo, hi = (e if dtypes.is_inexact(e.dtype) else e.astype(float) for e in (lo, hi))
     same = lo == hi
     return where(same, lo - 0.5, lo), where(same, hi + 0.5, hi)
+
+
+_ENDS = (np.nan, np.inf, -np.inf)
+_BITS_OF_INF = np.float64(np.inf).view(np.int64)
+
+
+@record(frozen=True)
+class RangeFailure:
+    """The failure of a range that is not finite, of numbers of two dtypes. The check's index has the bits of the
+    finite end, less those of inf (so that it is none of the small integers), and its size says what the other is; or
+    the index is a code of both."""
+
+    which: str
+    ends: tuple[np.dtype, np.dtype]
+
+    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
+        code, size = details
+        if 0 <= code < 9:
+            pair = [_ENDS[code // 3], _ENDS[code % 3]]
+        else:
+            finite = (np.int64(code) ^ _BITS_OF_INF).view(np.float64)
+            pair = [finite, _ENDS[size % 3]] if size < 3 else [_ENDS[size % 3], finite]
+        first, last = (d.type(x) for x, d in zip(pair, self.ends, strict=True))
+        return ValueError(f"{self.which} range of [{first}, {last}] is not finite")
+
+
+def _judge_finite(which: str, first: Any, last: Any) -> None:
+    """Raise, when the program runs, where an end of a range is infinite or NaN."""
+    c, ends = ops.compare, [raw(first), raw(last)]
+    if not any(dtypes.is_float(dtype_of(e)) for e in ends):
+        return
+    lo, hi = (ops.create.convert(e, dtypes.float64) for e in ends)
+    fine, (low, high) = [c.isfinite(e) for e in (lo, hi)], [_code(e) for e in (lo, hi)]
+    bits = ops.create.bitcast(c.select(fine[0], lo, hi), dtype=dtypes.int64)
+    both = ops.arithmetic.add(ops.arithmetic.mul(low, 3), high)
+    index = c.select(c.or_(*fine), c.xor(bits, _BITS_OF_INF), both)
+    size = c.select(fine[0], high, c.select(fine[1], ops.arithmetic.add(low, 3), np.int64(0)))
+    good = c.and_(*fine)
+    failure = RangeFailure(which, (dtype_of(ends[0]), dtype_of(ends[1])))
+    index, size = c.select(good, np.int64(0), index), c.select(good, np.int64(1), size)
+    ops.index_check.check_index(index, size=size, axis=0, failure=failure)
+
+
+def _code(x: Any) -> Any:
+    """Which of `_ENDS` a number is that is not finite."""
+    infinite = ops.compare.select(ops.compare.gt(x, 0.0), np.int64(1), np.int64(2))
+    return ops.compare.select(ops.compare.isnan(x), np.int64(0), infinite)
 
 
 # ---------------------------------------------------------------- histograms
@@ -184,7 +247,7 @@ def histogramdd(
     spans = [None] * d if range is None else list(range)
     if len(spans) != d:
         raise ArgumentError(name="histogramdd", problem="range argument must have one entry per dimension")
-    edges = [_edges(c, b, s) for c, b, s in zip(columns, each, spans, strict=True)]
+    edges = [_edges(n, c, b, s) for n, (c, b, s) in enumerate(zip(columns, each, spans, strict=True))]
     sizes = [e.shape[0] - 1 for e in edges]
     total = int(np.prod(sizes))
     place: Any = 0
@@ -216,9 +279,9 @@ def _columns(sample: Any) -> list[Any]:
     return [x[:, n] for n in np.arange(x.shape[1])]
 
 
-def _edges(x: Any, bins: Any, span: Any) -> Any:
+def _edges(n: int, x: Any, bins: Any, span: Any) -> Any:
     if not _is_number(bins):
-        return histogram_bin_edges(x, bins)
+        return _given_edges(bins, _fails(f"`bins[{n}]` must be monotonically increasing, when an array"))
     first, last = _outer_edges(x, span)
     return linspace(first, last, operator.index(bins) + 1)
 

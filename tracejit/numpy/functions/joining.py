@@ -15,12 +15,12 @@ from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.selected import selection
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import (
-    cast,
     convert,
     elements,
     filled,
     has_box,
     implements,
+    nested,
     new_array,
     raw,
     result_type,
@@ -286,7 +286,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         kept = new_array(filled(True, dtypes.bool_, (x.aval.shape[n],)))
         kept[obj] = False
         return x[(slice(None),) * n + (kept,)]
-    return x[(slice(None),) * n + (np.delete(np.arange(x.shape[n]), obj),)]
+    known = extents.known(raw(obj)) if has_box((obj,)) else obj
+    return x[(slice(None),) * n + (np.delete(np.arange(x.shape[n]), known),)]
 
 
 @implements(np.insert, "insert")
@@ -295,7 +296,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     x = ravel(arr) if axis is None else box_of(arr)
     n = axis_of("insert", -1 if axis is None else axis, x.ndim)
     size, rest = x.shape[n], x.aval.shape[:n] + x.aval.shape[n + 1 :]
-    v = wrap(cast(raw(values), x.dtype))
+    v = wrap(nested(values, x.dtype) if isinstance(values, (list, tuple)) else convert(values, x.dtype))
     places = _insertion_places(obj, size)
     if places.size == 1:
         v = v[(None,) * (x.ndim - v.ndim) + (Ellipsis,)]
@@ -329,6 +330,7 @@ def _insertion_places(obj: Any, size: int) -> np.ndarray:
 @implements(np.meshgrid, "meshgrid")
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
     """Coordinate grids of coordinate vectors."""
+    np.meshgrid(indexing=indexing)  # type: ignore[call-overload]  # raises where it is unknown
     n = len(xi)
     grids = [reshape(x, tuple(-1 if k == i else 1 for k in range(n))) for i, x in enumerate(xi)]
     if indexing == "xy" and n > 1:

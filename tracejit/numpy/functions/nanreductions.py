@@ -109,16 +109,19 @@ nanmax = implements(np.nanmax, "nanmax")(_nan_extremum("nanmax", max_, False))
 nanmin = implements(np.nanmin, "nanmin")(_nan_extremum("nanmin", min_, True))
 
 
+_ALL_NAN = ops.index_check.Raising(ValueError, "All-NaN slice encountered")
+
+
 def _nan_index(name: str, best: Any, least: bool) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-        x, _ = without_nan(a, np.inf if least else -np.inf)
-        return best(x, axis, keepdims=keepdims)
+        x, ok = without_nan(a, np.inf if least else -np.inf)
+        out = best(x, axis, keepdims=keepdims)
+        if ok is not True:
+            ops.index_check.fail_where(ops.compare.not_(raw(any_(ok, axis))), _ALL_NAN)
+        return out
 
     function.__name__ = name
-    function.__doc__ = (
-        f"The place of the first {'least' if least else 'greatest'} element that is not NaN; "
-        "0 where all are (NumPy raises)."
-    )
+    function.__doc__ = f"The place of the first {'least' if least else 'greatest'} element that is not NaN."
     return function
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import ArgumentError
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import convert, implements, raw, shape_of
+from tracejit.numpy.dispatch import cast, implements, raw, shape_of
 from tracejit.numpy.functions.creation import linspace
 from tracejit.numpy.functions.joining import concatenate
 from tracejit.numpy.functions.shaping import box_of
@@ -70,13 +70,13 @@ def _widths(ndim: int, given: Any) -> Widths:
 def _constant(x: Box, widths: Widths, values: Any) -> Any:
     if not shape_of(raw(values)):
         config = tuple((lo, hi, 0) for lo, hi in widths)
-        return wrap(ops.concat.pad(raw(x), convert(values, x.dtype), padding_config=config))
+        return wrap(ops.concat.pad(raw(x), cast(raw(values), x.dtype), padding_config=config))
     r = raw(x)
     pairs = NP[np.broadcast_to](box_of(values), (x.ndim, 2))
     for n, (lo, hi) in enumerate(widths):
         for config, v in (((lo, 0, 0), pairs[n, 0]), ((0, hi, 0), pairs[n, 1])):
             full = tuple(config if k == n else (0, 0, 0) for k in range(x.ndim))
-            r = ops.concat.pad(r, convert(v, x.dtype), padding_config=full)
+            r = ops.concat.pad(r, cast(raw(v), x.dtype), padding_config=full)
     return wrap(r)
 
 

@@ -15,6 +15,7 @@ from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import cast, creates, dtype_of, implements, raw
 from tracejit.numpy.functions.searching import unravel
 from tracejit.numpy.functions.shaping import box_of
+from tracejit.numpy.options import mode_of, order_of
 from tracejit.records import record
 from tracejit.tracing import wrap
 
@@ -104,13 +105,18 @@ def _inside(name: str, index: Any, size: int, axis: int) -> Any:
     return ops.index_check.check_index(wide, size=size, axis=axis, failure=PositionFailure(name, size))
 
 
+def _index_order(order: Any) -> str:
+    """C or F. Raises as NumPy does for others."""
+    np.unravel_index(0, (1,), order)
+    return order_of(order, "C")
+
+
 @implements(np.unravel_index, "unravel_index")
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """Flat positions as positions along each axis."""
     dims = tuple(_sizes(*(shape if isinstance(shape, (tuple, list)) else (shape,))))
     at = _inside("unravel_index", raw(indices), math.prod(dims), 0)
-    if order not in ("C", "F"):
-        raise ArgumentError(name="unravel_index", problem=f"order must be 'C' or 'F', not {order!r}")
+    order = _index_order(order)
     parts = unravel(at, dims if order == "C" else dims[::-1])
     return tuple(map(wrap, parts if order == "C" else parts[::-1]))
 
@@ -118,6 +124,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 @implements(np.ravel_multi_index, "ravel_multi_index")
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """Positions along each axis as flat ones; modes raise, wrap and clip (one, or one an axis)."""
+    order = _index_order(order)
     sizes = _sizes(*(dims if isinstance(dims, (tuple, list)) else (dims,)))
     modes = list(mode) if isinstance(mode, (tuple, list)) else [mode] * len(sizes)
     indices = list(multi_index) if isinstance(multi_index, (tuple, list)) else [*box_of(multi_index)]
@@ -134,15 +141,14 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return total
 
 
-def _by_mode(index: Any, size: int, axis: int, mode: str) -> Any:
+def _by_mode(index: Any, size: int, axis: int, mode: Any) -> Any:
+    mode = mode_of(mode)
     if mode == "raise":
         return _inside("ravel_multi_index", index, size, axis)
     index, n = cast(index, _I64), np.int64(size)
     if mode == "wrap":
         return ops.arithmetic.remainder(index, n)
-    if mode == "clip":
-        return ops.arithmetic.minimum(ops.arithmetic.maximum(index, np.int64(0)), np.int64(size - 1))
-    raise ArgumentError(name="ravel_multi_index", problem=f"mode {mode!r} is none of 'raise', 'wrap', 'clip'")
+    return ops.arithmetic.minimum(ops.arithmetic.maximum(index, np.int64(0)), np.int64(size - 1))
 
 
 @implements(np.ix_, "ix_")

@@ -301,6 +301,10 @@ def _single(r: Any, labels: str, needed: set[str]) -> tuple[Any, str]:
         while labels.count(c) > 1:
             i = labels.index(c)
             j = labels.index(c, i + 1)
+            sizes = shape_of(r)[i], shape_of(r)[j]
+            if sizes[0] != sizes[1]:
+                problem = f"dimensions in operand for collapsing index {c!r} don't match"
+                raise ShapeError(op="einsum", problem=f"{problem} ({sizes[0]} != {sizes[1]})")
             r = raw(NUMPY_TO_TRACEJIT[np.diagonal](box_of(wrap(r)), 0, i, j))
             labels = labels[:i] + labels[i + 1 : j] + labels[j + 1 :] + c
     gone = tuple(n for n, c in enumerate(labels) if c not in needed)

@@ -9,7 +9,6 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.selected import selection
 from tracejit.numpy.boxes.selected_calls import worst
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
@@ -189,6 +188,10 @@ def _picked(s: Any, index: Any, ndim: int, each: bool) -> Any:
     return reshape(moveaxis(out, -1, 0), (*many, *out.shape[:-1]))
 
 
+_QUANTILE = ops.index_check.Raising(ValueError, "Quantiles must be in the range [0, 1]")
+_PERCENTILE = ops.index_check.Raising(ValueError, "Percentiles must be in the range [0, 100]")
+
+
 def _prepare(name: str, a: Any, q: Any, axis: Any, method: str, scale: float) -> tuple[Any, Any, Any, bool]:
     x, axes = _gathered(name, a, axis)
     if x.dtype.kind == "c":
@@ -199,14 +202,9 @@ def _prepare(name: str, a: Any, q: Any, axis: Any, method: str, scale: float) ->
     q = box(raw(q))
     q = q if scale == 1 else q / scale
     q = q.astype(float) if q.dtype.kind == "b" else q
-    known = extents.known(raw(q))
-    if known is not None and not (np.asarray(known >= 0) & np.asarray(known <= 1)).all():
-        what = (
-            "Quantiles must be in the range [0, 1]"
-            if scale == 1
-            else "Percentiles must be in the range [0, 100]"
-        )
-        raise ArgumentError(name=name, problem=what)
+    c = ops.compare
+    inside = c.and_(c.ge(raw(q), 0), c.le(raw(q), 1))
+    ops.index_check.fail_where(c.not_(inside), _QUANTILE if scale == 1 else _PERCENTILE)
     return x, axes, q, weak
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError
+from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.selected_calls import require_some, worst
@@ -308,16 +308,29 @@ def average(
         x: Any = a if type(a) is Box else wrap(raw(a))
         w: Any = weights if type(weights) is Box else wrap(raw(weights))
         if shape_of(w) != shape_of(x):
-            if w.ndim != 1 or axis is None:
-                raise ArgumentTypeError(
-                    name="average", problem="axis must be given when shapes of a and weights differ"
-                )
-            n = axis_of("average", axis, x.ndim)
-            w = w.reshape(tuple(w.shape[0] if d == n else 1 for d in range(x.ndim)))
-            w = wrap(ops.shape.broadcast_to(raw(w), shape_of(x)))
+            w = _along_axes(w, shape_of(x), axis)
         scale = sum_(w, axis, keepdims=keepdims)
+        ops.index_check.fail_where(raw(scale == 0), _NO_WEIGHT)
         out = sum_(x * w, axis, keepdims=keepdims) / scale
     return (out, wrap(ops.shape.broadcast_to(raw(scale), shape_of(out)))) if returned else out
+
+
+_NO_WEIGHT = ops.index_check.Raising(ZeroDivisionError, "Weights sum to zero, can't be normalized")
+
+
+def _along_axes(w: Any, shape: Any, axis: Any) -> Any:
+    """Weights of the elements along some axes, for all of an array of that shape."""
+    if axis is None:
+        problem = "axis must be given when shapes of a and weights differ"
+        raise ArgumentTypeError(name="average", problem=problem)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [axis_of("average", n, len(shape)) for n in given]
+    if shape_of(w) != tuple(shape[n] for n in axes):
+        problem = "shape of weights must be consistent with shape of a along specified axis"
+        raise ShapeError(op="average", problem=problem)
+    w = ops.shape.transpose(raw(w), permutation=tuple(int(n) for n in np.argsort(axes)))
+    w = ops.shape.expand_dims(w, tuple(n for n in range(len(shape)) if n not in axes))
+    return wrap(ops.shape.broadcast_to(w, shape))
 
 
 @implements(np.ptp, "ptp")

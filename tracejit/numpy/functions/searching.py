@@ -22,6 +22,7 @@ from tracejit.numpy.dispatch import (
     elements,
     filled,
     implements,
+    promote,
     raw,
     result_type,
     shape_of,
@@ -168,8 +169,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ShapeError(op="searchsorted", problem="object too deep for desired array: it is no vector")
     if side not in ("left", "right"):
         raise ArgumentError(name="searchsorted", problem=f"side must be 'left' or 'right', not {side!r}")
-    d = result_type(x, v)
+    d = promote(dtype_of(x), dtype_of(raw(v)))  # a Python number is an array here
     return wrap(ops.search.searchsorted(convert(x, d), convert(v, d), side=side))
+
+
+_UNSORTED = ops.index_check.Raising(ValueError, "bins must be monotonically increasing or decreasing")
 
 
 @implements(np.digitize, "digitize")
@@ -186,16 +190,13 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     n = edges.shape[0]
     if n < 2:
         return up
-    known = extents.known(raw(edges))
-    if known is not None:
-        step = np.diff(known)
-        if not ((step >= 0).all() or (step <= 0).all()):
-            raise ArgumentError(
-                name="digitize", problem="bins must be monotonically increasing or decreasing"
-            )
-        if known[0] <= known[-1]:
-            return up
-    down = n - searchsorted(edges[::-1], x, side="right" if right else "left")
+    c, known = ops.compare, extents.known(raw(edges))
+    before, after = raw(edges[:-1]), raw(edges[1:])
+    falls, rises = (ops.reduce.reduce_or(x, axes=(0,)) for x in (c.lt(after, before), c.gt(after, before)))
+    ops.index_check.fail_where(c.and_(falls, rises), _UNSORTED)
+    if known is not None and known[0] <= known[-1]:
+        return up
+    down = n - searchsorted(edges[::-1], x, side="left" if right else "right")
     rising = ops.compare.le(raw(edges[0]), raw(edges[-1]))
     if known is not None:
         return down

@@ -17,6 +17,7 @@ from tracejit.numpy.dispatch import (
     dtype_of,
     implements,
     kind_of,
+    nested,
     promote,
     raw,
     result_type,
@@ -26,6 +27,7 @@ from tracejit.numpy.dispatch import (
 from tracejit.numpy.elementwise import truth
 from tracejit.numpy.functions.reductions import axis_of, single_axis
 from tracejit.numpy.functions.shaping import box_of, ravel, reshape
+from tracejit.numpy.options import mode_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, wrap
 
@@ -54,18 +56,32 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """The first choice whose condition holds."""
     if len(condlist) != len(choicelist):
         raise ArgumentError(name="select", problem="list of cases must be same length as list of conditions")
+    for n, c in enumerate(condlist):
+        if dtype_of(raw(c)).kind != "b":
+            raise TypeError(f"invalid entry {n} in condlist: should be boolean ndarray")
     d = result_type(*choicelist, default)
-    out: Any = wrap(convert(default, d))
+    out: Any = wrap(_wrapped(default, d))
     for c, x in reversed(list(zip(condlist, choicelist, strict=True))):
-        out = where(c, wrap(convert(x, d)), out)
+        out = where(c, wrap(_wrapped(x, d)), out)
     return out
+
+
+def _wrapped(x: Any, dtype: np.dtype) -> Any:
+    """A raw value as `dtype`, into which NumPy wraps even Python's integers here."""
+    return cast(raw(x), dtype)
+
+
+_ENTRY = ops.index_check.Raising(ValueError, "invalid entry in choice array")
 
 
 @implements(np.choose, "choose", arrays=False)
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """`choices[a[i]][i]`."""
+    mode = mode_of(mode)
     options = list(choices)
     index, n = box_of(a), len(options)
+    if mode == "raise":
+        ops.index_check.fail_where(raw((index < 0) | (index >= n)), _ENTRY)
     index = index % n if mode == "wrap" else clip(index, 0, n - 1)
     return select([index == k for k in range(n - 1)], options[:-1], options[-1])
 
@@ -76,6 +92,11 @@ def clip(
 ) -> Any:
     """Values limited to [a_min, a_max]."""
     lo, hi = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    d = dtype_of(raw(a))
+    if d.kind in "iu":  # Python integers that nothing is beyond are no limits
+        info = np.iinfo(d)
+        lo = None if type(lo) is int and lo < info.min else lo
+        hi = None if type(hi) is int and hi > info.max else hi
     out = a
     out = TABLE["maximum"](out, lo) if lo is not None else out
     out = TABLE["minimum"](out, hi) if hi is not None else out
@@ -173,6 +194,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 @implements(np.take, "take")
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **_: Any) -> Any:
     """Elements at integer indices along an axis; modes raise, wrap, clip."""
+    mode = mode_of(mode)
     x = ravel(box_of(a)) if axis is None else box_of(a)
     n = single_axis("take", 0 if axis is None else axis, x.ndim)
     index: Any = indices if isinstance(indices, (Box, np.ndarray)) else raw(indices)
@@ -252,13 +274,23 @@ def kind_example(x: Any) -> Any:
     return x if isinstance(k, type) else k
 
 
+def _stored(values: Any, a: Box) -> Any:
+    """A vector of values in the dtype of the array that is to have them. Raises as NumPy does for numbers of Python
+    that do not fit."""
+    return ravel(wrap(_stored_raw(values, a.aval.dtype)))
+
+
+def _stored_raw(values: Any, dtype: np.dtype) -> Any:
+    return nested(values, dtype) if isinstance(values, (list, tuple)) else convert(values, dtype)
+
+
 @implements(np.put, "put")
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Elements at flat positions replaced; values are repeated as needed."""
     a = _target("put", a, v)
-    index = ravel(box_of(ind))
+    mode, index = mode_of(mode), ravel(box_of(ind))
     index = clip(index, 0, a.size - 1) if mode == "clip" else index % a.size if mode == "wrap" else index
-    values = ravel(box_of(v)).astype(a.dtype)
+    values = _stored(v, a)
     values = NUMPY_TO_TRACEJIT[np.resize](values, index.shape) if values.shape != index.shape else values
     a.flat[index] = values
 
@@ -267,17 +299,17 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Elements where the mask holds replaced by those at the same place of `values`."""
     a = _target("putmask", a, values)
-    v = box_of(values)
+    v = wrap(_stored_raw(values, a.aval.dtype))
     if v.ndim and v.shape != a.shape:
         v = NUMPY_TO_TRACEJIT[np.resize](v, a.shape)
-    a[...] = where(mask, v.astype(a.dtype), a)
+    a[...] = where(mask, v, a)
 
 
 @implements(np.place, "place")
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Elements where the mask holds replaced by the first N of `vals`, in order."""
     a = _target("place", arr, vals)
-    v, m = ravel(box_of(vals)).astype(a.dtype), box_of(mask).astype(bool)
+    v, m = _stored(vals, a), box_of(mask).astype(bool)
     order = NUMPY_TO_TRACEJIT[np.cumsum](ravel(m)) - 1
     a[...] = where(m, reshape(take(v, order % v.shape[0]), a.shape), a)
 

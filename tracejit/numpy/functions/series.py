@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.numpy.boxes import extents
+from tracejit.errors import ArgumentTypeError
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import creates, implements, raw, result_type
 from tracejit.numpy.functions.creation import logspace
@@ -18,20 +17,20 @@ from tracejit.numpy.functions.shaping import box_of, moveaxis
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import wrap
 
+_ZERO = ops.index_check.Raising(ValueError, "Geometric sequence cannot include zero")
+
 
 @implements(np.geomspace, "geomspace")
 def geomspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Numbers of constant ratio from start to stop, which must not be 0 (known zeros raise ArgumentError)."""
+    """Numbers of constant ratio from start to stop, which must not be 0."""
     n = operator.index(num)
     wanted = dtypes.float64 if dtype is None else dtypes.canonical(dtype)
     d = result_type(start, stop, float(n), np.empty(0, wanted))
     lo, hi = (box_of(v).astype(d) for v in (start, stop))
     for end in (lo, hi):
-        known = extents.known(raw(end))
-        if known is not None and np.any(known == 0):
-            raise ArgumentError(name="geomspace", problem="geometric sequence cannot include zero")
+        ops.index_check.fail_where(raw(end == 0), _ZERO)
     lo, hi = NP[np.broadcast_arrays](lo, hi)
     turn = TABLE["sign"](lo)
     first, last = lo / turn, hi / turn

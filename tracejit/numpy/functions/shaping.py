@@ -23,6 +23,7 @@ from tracejit.numpy.dispatch import (
 )
 from tracejit.numpy.functions.creation import lower_mask, shape_arg
 from tracejit.numpy.functions.reductions import axes_of, axis_of, reduced_axes
+from tracejit.numpy.options import order_of, order_of_shape
 from tracejit.tracing import Box, wrap
 
 
@@ -42,8 +43,8 @@ def rank(x: Any) -> int:
 def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
     """The elements in another shape; `order='F'` counts the first axis fastest."""
     shape = newshape if shape is None else shape
-    x = box_of(a)
-    if order == "F":
+    x, order = box_of(a), order_of_shape(order)
+    if order == "F" or (order == "A" and members.in_fortran_order(x)):
         dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         out = members.reshaped(x.T, tuple(reversed(dims))).T
     else:
@@ -57,7 +58,7 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
 def ravel(a: Any, order: str = "C") -> Any:
     """One-dimensional: a view of what is contiguous, otherwise a copy, where `reshape` may still give a view.
     Order A: that of Fortran for what lies in memory so; K: that of the memory."""
-    x = box_of(a)
+    x, order = box_of(a), order_of(order, "C")
     if order == "K":
         x = members.transposed(x, members.memory_order(x))
     fortran = order == "F" or (order == "A" and members.in_fortran_order(x))
@@ -280,7 +281,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 def _triangle(name: str, lower: bool) -> Any:
     def function(m: Any, k: int = 0) -> Any:
-        x = raw(m)
+        x, k = raw(m), extents.number(k)
         shape = shape_of(x)
         if len(shape) == 1:  # the rows of a square
             shape = shape * 2

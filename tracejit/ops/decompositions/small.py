@@ -16,7 +16,6 @@ from tracejit import ops
 from tracejit.ir.avals import Dim
 from tracejit.ops.dims import dims_of
 from tracejit.ops.values import dtype_of
-from tracejit.records import record
 
 #: Up to this size elimination is written out. The code grows with the cube: 8 take half a second to compile.
 _LARGEST = 4
@@ -194,16 +193,6 @@ def cholesky(a: Any) -> tuple[Rows, Any]:
 # ---------------------------------------------------------------- what can fail
 
 
-@record(frozen=True)
-class Failing:
-    """Makes NumPy's error."""
-
-    message: str
-
-    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
-        return np.linalg.LinAlgError(self.message)
-
-
 def any_zero(rows: Rows) -> Any:
     """Whether there is a zero on the diagonal."""
     zeros = [ops.compare.eq(rows[i][i], 0.0) for i in range(len(rows))]
@@ -213,7 +202,8 @@ def any_zero(rows: Rows) -> Any:
 def refuse(bad: Any, message: str) -> None:
     """LinAlgError where `bad` is true of a matrix."""
     wrong = ops.create.convert_element_type(bad, dtype=np.dtype(np.int64))
-    ops.index_check.check_index(wrong, size=1, axis=0, failure=Failing(message))
+    failure = ops.index_check.Raising(np.linalg.LinAlgError, message)
+    ops.index_check.check_index(wrong, size=1, axis=0, failure=failure)
 
 
 def nan_where(bad: Any, rows: Rows) -> Rows:

@@ -25,8 +25,10 @@ from tracejit.ops.special.gamma import (
     digamma,
     gamma,
     lgamma,
+    loggamma_complex,
     poch,
     polygamma,
+    rgamma_complex,
     riemann_zeta,
     zeta,
 )
@@ -55,7 +57,7 @@ from tracejit.ops.special.integrals import (
     xlog1py,
     xlogy,
 )
-from tracejit.ops.special.normal import erf_inv, erfc, erfc_inv, erfcx, log_ndtr, ndtr, ndtri
+from tracejit.ops.special.normal import erf, erf_inv, erfc, erfc_inv, erfcx, log_ndtr, ndtr, ndtri
 
 __all__ = [
     "bessel_i0",
@@ -81,6 +83,7 @@ __all__ = [
     "cosine_integral",
     "dawson",
     "digamma",
+    "erf",
     "erf_inv",
     "erfc",
     "erfc_inv",
@@ -100,12 +103,14 @@ __all__ = [
     "igammainv",
     "lgamma",
     "log_ndtr",
+    "loggamma_complex",
     "ndtr",
     "ndtri",
     "poch",
     "polygamma",
     "random_gamma_grad",
     "regularized_incomplete_beta",
+    "rgamma_complex",
     "riemann_zeta",
     "sine_integral",
     "spence",

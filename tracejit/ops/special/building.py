@@ -9,11 +9,11 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.errors import NotDifferentiableError
-from tracejit.ir.kernel import Kernel
+from tracejit.ir.kernel import Kernel, Opaque
 from tracejit.ops._lazy import scipy_special
 from tracejit.ops.arithmetic import abs, add, div, mul
 from tracejit.ops.compare import lt, select
-from tracejit.ops.helpers import Derivative, pointwise
+from tracejit.ops.helpers import Derivative, dtype_of, kind, pointwise
 from tracejit.ops.scale import scale
 
 F64 = dtypes.float64
@@ -22,12 +22,12 @@ INT32 = np.dtype(np.int32)
 SMALL = 0.02
 
 
-def in_double(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` of arrays of any float dtype, computed in float64 without warnings."""
+def in_double(fn: Callable[..., Any], dtype: np.dtype = F64) -> Callable[..., Any]:
+    """`fn` of arrays of any float (complex) dtype, computed in double precision without warnings."""
 
     def evaluate(*xs: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(fn(*(x.astype(F64) for x in xs))).astype(xs[0].dtype)[()]
+            return np.asarray(fn(*(x.astype(dtype) for x in xs))).astype(xs[0].dtype)[()]
 
     return evaluate
 
@@ -77,15 +77,49 @@ def special(
     *derivatives: Derivative | None,
     kernel: Callable[..., Any] | Kernel | None = None,
     cost: int = 60,
+    analytic: bool = False,
 ) -> Callable[..., Any]:
     """Register a special function of real operands. `fn`: SciPy's name, or a function of float64 arrays;
-    `kernel`: by default the call of SciPy's C function."""
+    `kernel`: by default the call of SciPy's C function. `analytic`: of complex operands too, by SciPy's function
+    and the same derivatives."""
     code = kernel
     if code is None:
         assert isinstance(fn, str)
         code = call_scipy(fn)
     evaluate = by_scipy(fn) if isinstance(fn, str) else in_double(fn)
-    return pointwise(name, doc, evaluate, kernel=code, derivatives=derivatives, kinds="f", cost=cost)
+    real = pointwise(name, doc, evaluate, kernel=code, derivatives=derivatives, kinds="f", cost=cost)
+    return extended(real, of_complex(name, doc, fn, *derivatives)) if analytic else real
+
+
+def of_complex(
+    name: str, doc: str, fn: str | Callable[..., Any], *derivatives: Derivative | None
+) -> Callable[..., Any]:
+    """Register a special function of complex operands, which SciPy computes in compiled programs too."""
+
+    def evaluate(*xs: Any) -> Any:
+        return getattr(scipy_special(), fn)(*xs) if isinstance(fn, str) else fn(*xs)
+
+    return pointwise(
+        f"{name}_complex",
+        f"{doc}, of complex numbers",
+        in_double(evaluate, np.dtype(np.complex128)),
+        kernel=Opaque(),
+        derivatives=derivatives,
+        kinds="c",
+    )
+
+
+def extended(real: Callable[..., Any], analytic: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that is one of real operands and another one of complex operands."""
+
+    def function(*xs: Any) -> Any:
+        some = any(isinstance(x, complex) or kind(dtype_of(x)) == "c" for x in xs)
+        return analytic(*xs) if some else real(*xs)
+
+    function.__name__ = function.__qualname__ = real.__name__
+    function.__doc__ = real.__doc__
+    function.op = real.op  # type: ignore[attr-defined]
+    return function
 
 
 def series(x: Any, coefficients: tuple[float, ...]) -> Any:

@@ -9,7 +9,16 @@ import numpy as np
 
 from tracejit.ops._lazy import scipy_special
 from tracejit.ops.arithmetic import add, mul, neg, sub
-from tracejit.ops.special.building import F64, by_vecmath, call_scipy, no_derivative, special, times
+from tracejit.ops.special.building import (
+    F64,
+    by_vecmath,
+    call_scipy,
+    extended,
+    no_derivative,
+    of_complex,
+    special,
+    times,
+)
 
 #: B(2j) / (2j)! for j = 1 … 12, of the Euler-Maclaurin formula.
 _BERNOULLI = (
@@ -47,12 +56,15 @@ lgamma = special(
     kernel=by_vecmath("lgamma"),
 )
 
-digamma = special(
-    "digamma",
-    "the derivative of lgamma",
-    "psi",
-    times(lambda ans, x: polygamma(1, x)),
-    kernel=by_vecmath("digamma"),
+digamma = extended(
+    special(
+        "digamma",
+        "the derivative of lgamma",
+        "psi",
+        times(lambda ans, x: polygamma(1, x)),
+        kernel=by_vecmath("digamma"),
+    ),
+    of_complex("digamma", "the derivative of loggamma", "psi", no_derivative("digamma", "a complex operand")),
 )
 
 
@@ -201,7 +213,15 @@ polygamma = special(
 
 # ---------------------------------------------------------------- gamma, beta, binomial coefficients
 
-gamma = special("gamma", "the gamma function", "gamma", times(lambda ans, x: mul(ans, digamma(x))))
+gamma = special(
+    "gamma", "the gamma function", "gamma", times(lambda ans, x: mul(ans, digamma(x))), analytic=True
+)
+loggamma_complex = of_complex(
+    "loggamma", "the principal branch of log(gamma(x))", "loggamma", times(lambda ans, x: digamma(x))
+)
+rgamma_complex = of_complex(
+    "rgamma", "1 / gamma(x)", "rgamma", times(lambda ans, x: neg(mul(ans, digamma(x))))
+)
 
 
 def _log_beta_slope(a: Any, b: Any) -> Any:

@@ -23,9 +23,17 @@ from tracejit.ops.special.building import (
 )
 from tracejit.ops.transcendental import cos, exp, log, log1p, sin
 
-expi = special("expi", "the exponential integral Ei", "expi", times(lambda ans, x: div(exp(x), x)))
+expi = special(
+    "expi", "the exponential integral Ei", "expi", times(lambda ans, x: div(exp(x), x)), analytic=True
+)
 
-exp1 = special("exp1", "the exponential integral E1", "exp1", times(lambda ans, x: neg(div(exp(neg(x)), x))))
+exp1 = special(
+    "exp1",
+    "the exponential integral E1",
+    "exp1",
+    times(lambda ans, x: neg(div(exp(neg(x)), x))),
+    analytic=True,
+)
 
 
 def _expn(n: Any, x: Any) -> Any:
@@ -70,7 +78,7 @@ def _half(name: str, which: int, doc: str, slope: Any) -> Any:
     def evaluate(x: Any) -> Any:
         return getattr(scipy_special(), name)(x)[which]
 
-    return special(op_name, doc, evaluate, times(slope), kernel=Opaque(), cost=2000)
+    return special(op_name, doc, evaluate, times(slope), kernel=Opaque(), cost=2000, analytic=True)
 
 
 sine_integral = _half(
@@ -84,7 +92,11 @@ fresnel_s = _half("fresnel", 0, "Fresnel's integral S", lambda ans, x: sin(mul(s
 fresnel_c = _half("fresnel", 1, "Fresnel's integral C", lambda ans, x: cos(mul(square(x), _HALF_PI)))
 
 dawson = special(
-    "dawson", "Dawson's integral", "dawsn", times(lambda ans, x: sub(1.0, mul(mul(x, ans), 2.0)))
+    "dawson",
+    "Dawson's integral",
+    "dawsn",
+    times(lambda ans, x: sub(1.0, mul(mul(x, ans), 2.0))),
+    analytic=True,
 )
 
 # ---------------------------------------------------------------- hypergeometric functions
@@ -123,7 +135,9 @@ def _spence_slope(ans: Any, z: Any) -> Any:
     return select(small, series(w, _SPENCE_SERIES), far)
 
 
-spence = special("spence", "Spence's function: the dilogarithm of 1 - z", "spence", times(_spence_slope))
+spence = special(
+    "spence", "Spence's function: the dilogarithm of 1 - z", "spence", times(_spence_slope), analytic=True
+)
 
 
 def _product(name: str) -> Any:
@@ -145,6 +159,7 @@ xlogy = special(
     times(lambda ans, x, y: log(y)),
     times(lambda ans, x, y: unscale(x, y)),
     kernel=_product("log"),
+    analytic=True,
 )
 
 xlog1py = special(
@@ -154,4 +169,5 @@ xlog1py = special(
     times(lambda ans, x, y: log1p(y)),
     times(lambda ans, x, y: unscale(x, add(y, 1))),
     kernel=_product("log1p"),
+    analytic=True,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tracejit.ops import transcendental
 from tracejit.ops.arithmetic import div, mul, neg, square, sub
-from tracejit.ops.special.building import by_vecmath, special, times
+from tracejit.ops.special.building import by_vecmath, extended, of_complex, special, times
 from tracejit.ops.transcendental import exp
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
@@ -24,12 +25,18 @@ def density(x: Any) -> Any:
     return mul(exp(mul(square(x), -0.5)), 1 / _SQRT_2PI)
 
 
+erf = extended(
+    transcendental.erf,
+    of_complex("erf", "the error function", "erf", times(lambda ans, x: mul(_gauss(x), _TWO_OVER_SQRT_PI))),
+)
+
 erfc = special(
     "erfc",
     "1 - erf(x)",
     "erfc",
     times(lambda ans, x: mul(_gauss(x), -_TWO_OVER_SQRT_PI)),
     kernel=by_vecmath("erfc"),
+    analytic=True,
 )
 
 erfcx = special(
@@ -38,6 +45,7 @@ erfcx = special(
     "erfcx",
     times(lambda ans, x: sub(mul(mul(x, ans), 2.0), _TWO_OVER_SQRT_PI)),
     kernel=by_vecmath("erfcx"),
+    analytic=True,
 )
 
 erf_inv = special(
@@ -62,6 +70,7 @@ ndtr = special(
     "ndtr",
     times(lambda ans, x: density(x)),
     kernel=by_vecmath("ndtr"),
+    analytic=True,
 )
 
 ndtri = special(
@@ -79,4 +88,5 @@ log_ndtr = special(
     "log_ndtr",
     times(lambda ans, x: div(2 / _SQRT_2PI, erfcx(mul(x, -_SQRT_HALF)))),
     kernel=by_vecmath("log_ndtr"),
+    analytic=True,
 )

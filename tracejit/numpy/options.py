@@ -1,0 +1,60 @@
+"""Options given by name, such as `order='F'`: NumPy itself judges them, so that it raises its own exceptions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_NOTHING: Any = np.empty(0)
+_THREE: Any = np.arange(3)
+_ORDERS = frozenset({"C", "F", "A", "K"})
+_MODES = {4: "raise", 1: "wrap", 2: "clip"}
+
+
+def order_of(order: Any, default: str = "K") -> str:
+    """An order of elements in memory, in capitals. Raises as NumPy does for what is none."""
+    if type(order) is str and order in _ORDERS:
+        return order
+    _NOTHING.copy(order)
+    return default if order is None else str(order).upper()
+
+
+def judge_order_of_new(order: Any) -> None:
+    """Raises as NumPy does for the order of an array made of nothing but its shape."""
+    if order != "C":
+        np.empty(0, order=order)
+
+
+def order_of_shape(order: Any) -> str:
+    """An order in which elements are counted: C, F or A."""
+    order = order_of(order, "C")
+    if order == "K":
+        _NOTHING.reshape((0,), order=order)
+    return order
+
+
+def judge_sort(kind: Any, order: Any, stable: Any = None) -> None:
+    """Raises as NumPy does for the options of a sort of numbers."""
+    if kind is not None or order is not None or stable is not None:
+        _NOTHING.copy().sort(kind=kind, order=order, stable=stable)
+
+
+def judge_partition(size: Any, kth: Any, kind: Any, order: Any) -> None:
+    """Raises as NumPy does for the options of a partition of numbers along an axis of this size (an int, if known)."""
+    _THREE.copy().partition(0, kind="introselect" if kind is None else kind, order=order)
+    if type(size) is not int:
+        return
+    for k in np.ravel(kth).tolist():
+        if not -size <= k < size and size:
+            raise ValueError(f"kth(={k + size if k < 0 else k}) out of bounds ({size})")
+
+
+def mode_of(mode: Any) -> str:
+    """What becomes of indices out of range: raise, wrap or clip. Raises as NumPy does for what is none of them."""
+    if type(mode) is str and mode in _MODES.values():
+        return mode
+    try:
+        return _MODES[int(_THREE.take([4], mode=mode)[0])]
+    except IndexError:
+        return "raise"
