@@ -95,9 +95,8 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
 
 def _by_python(jitted: Jitted, refusal: Refusal) -> Report:
     """The report on a function that falls back."""
-    empty: list[list[str]] = [[] for _ in range(4)]
-    retraces = list(jitted.retraces)
-    return Report(name_of(jitted.fun), 0, 0, 0, *empty, 0.0, retraces, [], fallback=str(refusal))
+    name, retraces = name_of(jitted.fun), list(jitted.retraces)
+    return Report(name, 0, 0, 0, [], [], [], [], 0.0, retraces, [], fallback=str(refusal))
 
 
 def _sorted(decisions: dict[tuple[str, str], str]) -> list[tuple[tuple[str, str], str]]:

@@ -336,9 +336,11 @@ def _describe(value: Any) -> str:
 
 
 #: Builtins that do more than compute, or that see what stands for the user's objects while tracing.
-_ACTING = dict.fromkeys(("print", "open", "input", "breakpoint", "help"), "it acts outside of the program")
-_ACTING |= dict.fromkeys(("exec", "eval", "compile"), "the code that it runs is not known")
-_ACTING |= dict.fromkeys(("globals", "locals", "vars", "id", "memoryview"), "it shows Python's own objects")
+_ACTING: dict[str, str] = {
+    **dict.fromkeys(("print", "open", "input", "breakpoint", "help"), "it acts outside of the program"),
+    **dict.fromkeys(("exec", "eval", "compile"), "the code that it runs is not known"),
+    **dict.fromkeys(("globals", "locals", "vars", "id", "memoryview"), "it shows Python's own objects"),
+}
 #: Values of libraries without state of their own.
 _STATELESS = (
     *(types.FunctionType, types.BuiltinMethodType, types.MethodWrapperType, types.MethodDescriptorType),
