@@ -101,8 +101,8 @@ def _measured(peer: Peer, case: Case) -> dict[str, Any]:
     said = None
     if peer.name == "tracejit":
         said = _said(peer, case, args)
-        importlib.import_module("tracejit.lowering.arena").ARENA.clear()
-        importlib.import_module("tracejit.lowering.pool").clear()
+        importlib.import_module("tracejit.lowering.runtime.arena").ARENA.clear()
+        importlib.import_module("tracejit.lowering.runtime.pool").clear()
     return {"peak": _growth(run), "said": said}
 
 

@@ -17,7 +17,7 @@ from benchmarks import bandwidth, memory
 from benchmarks.peers import Peer
 from benchmarks.run import Results
 from benchmarks.timing import Row
-from tracejit.lowering import blas
+from tracejit.lowering.runtime import blas
 
 
 def geometric_mean(xs: Sequence[float]) -> float:

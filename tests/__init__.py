@@ -1,1 +1,1 @@
-"""The tests mirror the package: tests/ops/test_reduce.py tests tracejit/ops/reduce.py."""
+"""The tests mirror the package: tests/ops/reductions/test_reduce.py tests tracejit/ops/reductions/reduce.py."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -75,8 +76,12 @@ WHOLE = {
     "demo",
 }
 MAX_LINES = 400
+MAX_FILES = 20
+# Where a program passes through, from a call to machine code.
+PIPELINE = {"api", "frontend", "control", "ops", "interpreters", "lowering"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
+FOLDERS = sorted({p.parent for p in FILES})
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 
@@ -159,6 +164,18 @@ def test_files_are_short():
     assert {name: n for name, n in lines.items() if n > MAX_LINES} == {}
 
 
+def test_folders_are_small():
+    held = {_name(d): sum(p.is_file() for p in d.iterdir()) for d in FOLDERS}
+    assert {folder: n for folder, n in held.items() if n > MAX_FILES} == {}
+
+
+def test_folders_of_the_pipeline_say_what_they_do():
+    """At least two sentences, after the title: what comes in, what goes out, and the order to read the files in."""
+    rooms = [d for d in FOLDERS if d != PACKAGE and room_of(d) in PIPELINE]
+    docs = {_name(d): ast.get_docstring(_tree(d / "__init__.py")) or "" for d in rooms}
+    assert [d for d, text in docs.items() if len(re.findall(r"[.)`](?=\s|$)", text)) < 2] == []
+
+
 def test_no_stubs():
     """A method that only raises NotImplementedError is abstract: a subclass defines it."""
     classes = [c for p in FILES for c in ast.walk(_tree(p)) if isinstance(c, ast.ClassDef)]
@@ -173,7 +190,7 @@ def test_modules_say_what_they_are():
 
 
 def test_tests_mirror_files():
-    """tests/ops/test_reduce.py tests tracejit/ops/reduce.py, or a part of it: test_reduce_axes.py."""
+    """tests/ops/shapes/test_shape.py tests tracejit/ops/shapes/shape.py, or a part of it: test_shape_views.py."""
     assert [_name(t) for t in TESTS if not _mirrors(t)] == []
 
 

@@ -14,7 +14,8 @@ import tracejit
 from tracejit import control, ops
 from tracejit.lazily import LazyModule, parts
 
-PACKAGES = [tracejit, ops, control]
+FOLDERS = [part for name in control.__all__ if hasattr(part := getattr(control, name), "__path__")]
+PACKAGES = [tracejit, ops, control, *FOLDERS]
 
 
 def test_a_module_is_imported_by_its_first_attribute() -> None:
@@ -43,11 +44,19 @@ def test_type_checkers_see_what_is_there(package) -> None:
         assert getattr(package, name) is vars(package)[name]
 
 
-@pytest.mark.parametrize("package", [ops, control], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("package", [control, *FOLDERS], ids=lambda p: p.__name__)
 def test_every_file_is_a_part(package) -> None:
     folder = Path(package.__file__).parent
     files = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
-    assert {f for f in files if not f.startswith("_")} - set(package.__all__) <= {"index_batch"}
+    assert {f for f in files if not f.startswith("_")} == set(package.__all__)
+
+
+def test_every_family_of_ops_is_a_part() -> None:
+    """`ops` has the files of its folders, and the packages `special` and `decompositions` as a whole."""
+    folder = Path(ops.__file__).parent
+    files = {p.stem for p in folder.glob("*/*.py") if p.parent.name not in ops.__all__}
+    files |= {p.parent.name for p in folder.glob("*/__init__.py") if p.parent.name in ops.__all__}
+    assert {f for f in files if not f.startswith("_")} - set(ops.__all__) == {"index_batch"}
 
 
 def test_names_that_are_not_there() -> None:
@@ -81,7 +90,7 @@ for name in sys.argv[1:]:
         failed.append(name)
 print(failed)
 """
-    names = [f"{p.__name__}.{n}" for p in (ops, control) for n in p.__all__]
+    names = [getattr(p, n).__name__ for p in (ops, control, *FOLDERS) for n in p.__all__]
     names += [f"tracejit.{n}" for n in tracejit._MODULES]
     done = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]", done.stderr
@@ -91,7 +100,7 @@ def test_all_ops_are_found_without_using_them() -> None:
     program = """
 import sys, tracejit
 from tracejit.ir.primitive import REGISTRY
-assert "tracejit.ops.decompositions" not in sys.modules or "tracejit.control.scan" not in sys.modules
+assert "tracejit.ops.decompositions" not in sys.modules or "tracejit.control.scan.op" not in sys.modules
 assert "cholesky" in REGISTRY and REGISTRY["scan"].name == "scan" and "no such op" not in REGISTRY
 print(len(REGISTRY), len(dict(REGISTRY)), len(list(REGISTRY)))
 """
@@ -101,8 +110,8 @@ print(len(REGISTRY), len(dict(REGISTRY)), len(list(REGISTRY)))
 
 
 def test_what_programs_rarely_need_is_not_imported() -> None:
-    rare = ["lax", "nn", "random", "scipy", "extend", "test_util", "control.scan", "ops.special"]
-    rare += ["numpy.linalg", "numpy.fft", "ops.decompositions", "ops.fft"]
+    rare = ["lax", "nn", "random", "scipy", "extend", "test_util", "control.scan.op", "ops.special"]
+    rare += ["numpy.linalg", "numpy.fft", "ops.decompositions", "ops.transforms"]
     program = f"import sys, tracejit; print([m for m in {rare} if 'tracejit.' + m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -7,8 +7,8 @@ import tracejit as tj
 from tracejit import __main__ as cli
 from tracejit.config import config
 from tracejit.ir.primitive import REGISTRY, Op, all_ops
-from tracejit.lowering import blas
-from tracejit.lowering import cache as disk
+from tracejit.lowering.runtime import blas
+from tracejit.lowering.runtime import cache as disk
 
 
 def test_the_rule_matrix_has_no_hole(capsys):

@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 from tracejit import lax
-from tracejit.control.custom_convert import custom_gradient
+from tracejit.control.custom.convert import custom_gradient
 
 X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -3.0]])
 

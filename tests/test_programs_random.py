@@ -25,7 +25,7 @@ from tests.fuzz.program import Saved
 from tracejit.config import config
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import REGISTRY, Op
-from tracejit.ops.arithmetic import add, neg
+from tracejit.ops.elementwise.arithmetic import add, neg
 
 TOGETHER = 25
 FEW = range(0, 2000, TOGETHER)

@@ -1,6 +1,6 @@
-"""Compute the polynomial coefficients of `tracejit/lowering/vecmath/special_tables.py`.
+"""Compute the polynomial coefficients of `tracejit/lowering/llvm/vecmath/special_tables.py`.
 
-Run `python tools/special_coefficients.py > tracejit/lowering/vecmath/special_tables.py` (needs mpmath; about
+Run `python tools/special_coefficients.py > tracejit/lowering/llvm/vecmath/special_tables.py` (needs mpmath; about
 a minute). The same exchange as `tools/vecmath_coefficients.py`, in float64 only: the special functions of
 float32 are computed in float64.
 """

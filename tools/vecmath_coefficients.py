@@ -1,6 +1,6 @@
-"""Compute the polynomial coefficients of `tracejit/lowering/vecmath/tables.py`.
+"""Compute the polynomial coefficients of `tracejit/lowering/llvm/vecmath/tables.py`.
 
-Run `python tools/vecmath_coefficients.py > tracejit/lowering/vecmath/tables.py` (needs mpmath; a few
+Run `python tools/vecmath_coefficients.py > tracejit/lowering/llvm/vecmath/tables.py` (needs mpmath; a few
 seconds). Every table is a weighted minimax polynomial found by Remez' exchange in 60-digit arithmetic,
 at the lowest degree whose error, relative to the function being approximated, is under the target of
 its precision; the coefficients are then rounded to the precision.

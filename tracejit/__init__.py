@@ -12,8 +12,8 @@ from tracejit.startup import without_collection
 
 with without_collection():
     from tracejit import control, dtypes, numpy, ops, tree
+    from tracejit.api.autodiff.derivatives import grad, jvp, linearize, value_and_grad, vjp
     from tracejit.api.batching import vmap
-    from tracejit.api.derivatives import grad, jvp, linearize, value_and_grad, vjp
     from tracejit.api.introspect import (
         ShapeDtypeStruct,
         block_until_ready,
@@ -22,7 +22,7 @@ with without_collection():
         eval_shape,
         make_jaxpr,
     )
-    from tracejit.api.jitted import clear_caches, jit
+    from tracejit.api.jit.jitted import clear_caches, jit
     from tracejit.config import config
     from tracejit.errors import TracejitError
     from tracejit.ir.primitive import REGISTRY
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
         scipy,
         test_util,
     )
+    from tracejit.api.autodiff.jacobians import hessian, hvp, jacfwd, jacrev, linear_transpose
+    from tracejit.api.autodiff.residuals import print_saved_residuals
+    from tracejit.api.autodiff.sparse import jacobian
+    from tracejit.api.autodiff.taylor import jet
     from tracejit.api.explain import explain
-    from tracejit.api.jacobians import hessian, hvp, jacfwd, jacrev, linear_transpose
-    from tracejit.api.residuals import print_saved_residuals
-    from tracejit.api.sparse import jacobian
-    from tracejit.api.taylor import jet
-    from tracejit.control.callbacks import io_callback, pure_callback
-    from tracejit.control.checkpoint import checkpoint, checkpoint_policies, remat
-    from tracejit.control.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+    from tracejit.control.call.checkpoint import checkpoint, checkpoint_policies, remat
+    from tracejit.control.callbacks.ops import io_callback, pure_callback
+    from tracejit.control.custom.public import closure_convert, custom_gradient, custom_jvp, custom_vjp
 
 # What most programs don't need is imported when it is first asked for.
 _MODULES = [
@@ -66,13 +66,13 @@ _MODULES = [
 ]
 _NAMES = {
     "tracejit.api.explain": ["explain"],
-    "tracejit.api.jacobians": ["hessian", "hvp", "jacfwd", "jacrev", "linear_transpose"],
-    "tracejit.api.residuals": ["print_saved_residuals"],
-    "tracejit.api.sparse": ["jacobian"],
-    "tracejit.api.taylor": ["jet"],
-    "tracejit.control.callbacks": ["io_callback", "pure_callback"],
-    "tracejit.control.checkpoint": ["checkpoint", "checkpoint_policies", "remat"],
-    "tracejit.control.custom": ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"],
+    "tracejit.api.autodiff.jacobians": ["hessian", "hvp", "jacfwd", "jacrev", "linear_transpose"],
+    "tracejit.api.autodiff.residuals": ["print_saved_residuals"],
+    "tracejit.api.autodiff.sparse": ["jacobian"],
+    "tracejit.api.autodiff.taylor": ["jet"],
+    "tracejit.control.callbacks.ops": ["io_callback", "pure_callback"],
+    "tracejit.control.call.checkpoint": ["checkpoint", "checkpoint_policies", "remat"],
+    "tracejit.control.custom.public": ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"],
 }
 __getattr__, __dir__ = parts(__name__, _MODULES, _NAMES)
 REGISTRY.rest = lambda: load(ops, control)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tracejit.api.residuals import SavedResidual, print_saved_residuals, saved_residuals
-from tracejit.control.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat
+from tracejit.api.autodiff.residuals import SavedResidual, print_saved_residuals, saved_residuals
+from tracejit.control.call.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat
 
 __all__ = [
     "SavedResidual",

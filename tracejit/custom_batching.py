@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tracejit.control.custom import custom_vmap, sequential_vmap
+from tracejit.control.custom.public import custom_vmap, sequential_vmap
 
 __all__ = ["custom_vmap", "sequential_vmap"]

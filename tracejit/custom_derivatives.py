@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracejit.control.custom import (
+from tracejit.control.custom.public import (
     CustomVJPPrimal,
     SymbolicZero,
     closure_convert,

@@ -1,7 +1,7 @@
 """Looking into programs while they run: `debug.print`, `debug.callback` and `debug.breakpoint`."""
 
-from tracejit.control.breakpoints import debug_breakpoint as breakpoint
-from tracejit.control.callbacks import debug_callback as callback
-from tracejit.control.printing import debug_print as print
+from tracejit.control.callbacks.breakpoints import debug_breakpoint as breakpoint
+from tracejit.control.callbacks.ops import debug_callback as callback
+from tracejit.control.callbacks.printing import debug_print as print
 
 __all__ = ["breakpoint", "callback", "print"]

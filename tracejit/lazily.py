@@ -1,6 +1,6 @@
 """Parts of a package that are imported when they are first asked for.
 
-    __getattr__, __dir__ = parts(__name__, ["lax", "nn"], {"tracejit.api.taylor": ["jet"]})
+    __getattr__, __dir__ = parts(__name__, ["lax", "nn"], {"tracejit.api.autodiff.taylor": ["jet"]})
 
 is what a package's `__init__` says (PEP 562), beside the same imports for type checkers. Modules that use such a
 package import the package, and say `package.part.name` where they need it: what nobody calls is not loaded.
@@ -19,7 +19,7 @@ def parts(
     package: str, modules: Iterable[str] = (), names: Mapping[str, Iterable[str]] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of `package`, whose submodules `modules`, and `names` by the module that has
-    them, are imported at their first use."""
+    them (or the package that they are in), are imported at their first use."""
     places = {name: module for module, there in (names or {}).items() for name in there}
     known = {*modules, *places}
 
@@ -27,7 +27,7 @@ def parts(
         if name not in known:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name in places:
-            found = getattr(importlib.import_module(places[name]), name)
+            found = getattr(__import__(places[name], fromlist=[name]), name)  # like `from place import name`
         else:
             found = importlib.import_module(f"{package}.{name}")
         setattr(sys.modules[package], name, found)
@@ -40,7 +40,9 @@ def load(*packages: types.ModuleType) -> None:
     """Import all that these packages have."""
     for package in packages:
         for name in package.__all__:
-            getattr(package, name)
+            part = getattr(package, name)
+            if "__getattr__" in vars(part):  # a package that has parts, too
+                load(part)
 
 
 class LazyModule:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, tree
-from tracejit.api.derivatives import jvp, vjp
+from tracejit.api.autodiff.derivatives import jvp, vjp
 from tracejit.interpreters.jit import Compiled
 from tracejit.ir.avals import aval_of
 

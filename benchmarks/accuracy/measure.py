@@ -12,11 +12,12 @@ import mpmath as mp
 import numpy as np
 
 from benchmarks.accuracy.bounds import Range, Row
-from tracejit.lowering import cpu
-from tracejit.lowering.compile import Code, compile_llvm
-from tracejit.lowering.loopbuilder import Builder
-from tracejit.lowering.loopir import I64
-from tracejit.ops import inverse, scalar
+from tracejit.lowering.llvm import cpu
+from tracejit.lowering.loops.builder import Builder
+from tracejit.lowering.loops.nodes import I64
+from tracejit.lowering.runtime.compile import Code, compile_llvm
+from tracejit.ops.elementwise import inverse
+from tracejit.ops.kernels import scalar
 
 F32, F64, U64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint64)
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 _HEAD = """# Accuracy of the vector functions
 
 Measured on {day} by `python -m benchmarks.accuracy`, which writes this page; the bounds are those of
-`benchmarks/accuracy/bounds.py`, which `tests/lowering/test_vecmath_accuracy.py` enforces.
+`benchmarks/accuracy/bounds.py`, which `tests/lowering/llvm/test_vecmath_accuracy.py` enforces.
 
 Errors are in units of the last place (ULP) of the exact value, so a correctly rounded function has 0.5. float64 is
 measured on {points} random arguments for each of several ranges of the domain and on hard ones: powers of two and their

@@ -6,7 +6,7 @@ from typing import Any
 
 import tracejit as tj
 from tests.cases.makers import Case, case, integers
-from tracejit.ops.helpers import dtype_of, shape_of
+from tracejit.ops.building.helpers import dtype_of, shape_of
 from tracejit.tracing import to_raw, wrap
 
 

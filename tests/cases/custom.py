@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tests.cases.makers import Case, case, normal, positive
-from tracejit.control.custom import custom_vmap, linear_call
-from tracejit.control.linear_solve import custom_linear_solve
-from tracejit.control.policies import name_value
-from tracejit.ops import arithmetic
-from tracejit.ops.constant import Held, constant_op
+from tracejit.control.call.policies import name_value
+from tracejit.control.custom.linear_solve import custom_linear_solve
+from tracejit.control.custom.public import custom_vmap, linear_call
+from tracejit.ops.creation.constant import Held, constant_op
+from tracejit.ops.elementwise import arithmetic
 from tracejit.tracing import bind, to_raw, wrap
 
 

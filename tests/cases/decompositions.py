@@ -11,8 +11,8 @@ import numpy as np
 from tests.cases.makers import Case, Maker, by_name, case, fixed, normal
 from tracejit import ops
 from tracejit.ops import decompositions as d
+from tracejit.ops.building.dims import dims_of
 from tracejit.ops.decompositions import common as c
-from tracejit.ops.dims import dims_of
 
 
 def spd(*shape: int) -> Maker:

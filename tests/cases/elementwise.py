@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.cases.makers import Case, Maker, by_name, case, fixed, inside, integers, many, normal, positive
-from tracejit.ops import bitcasts
+from tracejit.ops.elementwise import bitcasts
 
 
 def _complex(*shape: int) -> Maker:

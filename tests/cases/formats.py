@@ -10,7 +10,7 @@ import numpy as np
 import tracejit as tj
 from tests.cases.makers import Case, Maker, case
 from tracejit import lax, ops
-from tracejit.ops import bitcasts
+from tracejit.ops.elementwise import bitcasts
 from tracejit.tracing import to_raw, wrap
 
 _DTYPES = [np.dtype(c) for c in "?bhiqBHIQefdFD"] + [np.dtype(ml_dtypes.bfloat16)]

@@ -9,7 +9,7 @@ import numpy as np
 from tests.cases.makers import Case, Maker, case, fixed, inside, normal, positive
 from tracejit import ops
 from tracejit.ops import special
-from tracejit.ops.helpers import dtype_of
+from tracejit.ops.building.helpers import dtype_of
 
 _NAMES = {"si": "sine_integral", "ci": "cosine_integral"}
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from tests.cases.makers import booleans, by_name, case, distinct, normal
 from tracejit import ops
-from tracejit.ops.conv import Config, ConvDimensionNumbers
-from tracejit.ops.pooling import Pool
-from tracejit.ops.sliding import Windows
+from tracejit.ops.convolution.conv import Config, ConvDimensionNumbers
+from tracejit.ops.convolution.pooling import Pool
+from tracejit.ops.convolution.sliding import Windows
 
 NCHW = ConvDimensionNumbers((0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3))
 NHWC = ConvDimensionNumbers((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))

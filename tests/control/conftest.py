@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tracejit.api.jitted import jit
+from tracejit.api.jit.jitted import jit
 from tracejit.config import config
 from tracejit.interpreters import nans
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tracejit import lax, tree
+from tracejit.api.autodiff.derivatives import grad, jvp
 from tracejit.api.batching import vmap
-from tracejit.api.derivatives import grad, jvp
 
 
 def weighted(f: Callable[..., Any]) -> Callable[..., Any]:

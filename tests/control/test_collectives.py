@@ -10,9 +10,9 @@ import pytest
 import tracejit as tj
 from tests.control.oracle import close
 from tracejit import lax
+from tracejit.api.autodiff.derivatives import grad
 from tracejit.api.batching import vmap
-from tracejit.api.derivatives import grad
-from tracejit.api.jitted import jit
+from tracejit.api.jit.jitted import jit
 from tracejit.errors import UnboundAxisError
 
 X = np.array([[1.0, 2.0], [3.0, 5.0], [-1.0, 4.0]])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.frontend.rewrite.names import copied
+from tracejit.frontend.rewrite.source.names import copied
 
 CELL = """
 def settle(x):

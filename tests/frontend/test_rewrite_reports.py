@@ -20,7 +20,7 @@ from tracejit.errors import (
     TracerIntegerError,
     VariableTypeError,
 )
-from tracejit.frontend.rewrite.staged import Stager
+from tracejit.frontend.rewrite.blocks.staged import Stager
 
 
 def line_of(f: Any, text: str) -> str:

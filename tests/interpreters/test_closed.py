@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from tracejit.errors import LeakedTracerError
+from tracejit.interpreters.autodiff.jvp import jvp_jaxpr
+from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
+from tracejit.interpreters.autodiff.transpose import transpose_jaxpr
 from tracejit.interpreters.closed import holding, stage_closed, with_constants
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jit import execute
-from tracejit.interpreters.jvp import jvp_jaxpr
-from tracejit.interpreters.linearize import linearize_jaxpr
 from tracejit.interpreters.stage import StageTrace, stage
-from tracejit.interpreters.transpose import transpose_jaxpr
 from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval
-from tracejit.ops.arithmetic import mul
-from tracejit.ops.constant import constant_op
+from tracejit.ops.creation.constant import constant_op
+from tracejit.ops.elementwise.arithmetic import mul
 from tracejit.tracing import new_trace, use_trace
 
 F3 = Aval((3,), np.dtype(np.float64))

@@ -24,7 +24,7 @@ from tracejit.ir.primitive import (
     ZERO_TANGENT,
     Op,
 )
-from tracejit.ops import arithmetic
+from tracejit.ops.elementwise import arithmetic
 from tracejit.tracing import bind, to_raw, wrap
 
 

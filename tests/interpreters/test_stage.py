@@ -13,7 +13,9 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import ArgRef, StageTrace, bounds_of, stage
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Literal
-from tracejit.ops import arithmetic, broadcast, create, transcendental
+from tracejit.ops.creation import create
+from tracejit.ops.elementwise import arithmetic, transcendental
+from tracejit.ops.shapes import broadcast
 from tracejit.tracing import new_trace
 
 X = aval_of(np.ones(3))

@@ -11,7 +11,7 @@ import tracejit as tj
 from tracejit.errors import ConcreteValueError, TracerBoolError
 from tracejit.interpreters.vmap import BatchTrace, BatchTracer, batch_flat, batch_jaxpr, batch_to_front
 from tracejit.ir.check import check_jaxpr
-from tracejit.ops import arithmetic, transcendental
+from tracejit.ops.elementwise import arithmetic, transcendental
 from tracejit.tracing import current_trace
 
 X = np.arange(6.0).reshape(2, 3)

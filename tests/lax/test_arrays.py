@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tracejit import lax
-from tracejit.api.derivatives import grad
-from tracejit.api.jitted import jit
+from tracejit.api.autodiff.derivatives import grad
+from tracejit.api.jit.jitted import jit
 
 X = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, -0.75]])
 Y = np.array([[1.5, 2.0, 0.5], [-1.0, 4.0, 2.0]])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.loopir import (
+from tracejit.lowering.loops.nodes import (  # fmt: skip
     Alloc,
     Block,
     Buffer,
@@ -32,7 +32,7 @@ from tracejit.lowering.loopir import (
     Slot,
     Store,
     While,
-)  # fmt: skip
+)
 from tracejit.lowering.lowered import Lowered
 
 _FUNCTIONS = {

@@ -8,11 +8,11 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 
-from tracejit.lowering import cpu
-from tracejit.lowering.compile import Code, compile_llvm
-from tracejit.lowering.llvmmemory import STATUS_WORDS
-from tracejit.lowering.loopbuilder import Builder
-from tracejit.lowering.loopir import I64, Program
+from tracejit.lowering.llvm import cpu
+from tracejit.lowering.llvm.memory import STATUS_WORDS
+from tracejit.lowering.loops.builder import Builder
+from tracejit.lowering.loops.nodes import I64, Program
+from tracejit.lowering.runtime.compile import Code, compile_llvm
 
 ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
 

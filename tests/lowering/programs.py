@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.control.branches import switch
-from tracejit.control.loops import scan, while_loop
-from tracejit.ops.dims import dims_of
+from tracejit.control.structured.branches import switch
+from tracejit.control.structured.loops import scan, while_loop
+from tracejit.ops.building.dims import dims_of
 from tracejit.tracing import unbox, wrap
 
 _SHAPES = [(), (1,), (4,), (3, 4), (4, 3), (1, 4), (2, 3, 4), (12,), (3, 1)]

@@ -15,12 +15,12 @@ from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
-from tracejit.lowering import cpu
-from tracejit.lowering.compile import compile_llvm
 from tracejit.lowering.fuse import lower
-from tracejit.lowering.loopir import Block, Copy, For, If, While
+from tracejit.lowering.llvm import cpu
+from tracejit.lowering.loops.nodes import Block, Copy, For, If, While
 from tracejit.lowering.lowered import Lowered
-from tracejit.lowering.runtime import Executable
+from tracejit.lowering.runtime.compile import compile_llvm
+from tracejit.lowering.runtime.executable import Executable
 from tracejit.passes import pipeline
 from tracejit.tracing import use_trace
 

@@ -22,18 +22,18 @@ from tests.lowering.running import (
     trace_closed,
 )
 from tracejit import ops
-from tracejit.control.loops import scan
+from tracejit.control.structured.loops import scan
 from tracejit.ir.avals import Aval
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.lowering.fuse import lower
-from tracejit.lowering.loopir import Call, Comment, For, Inst, Store
-from tracejit.lowering.loopprint import format_program
-from tracejit.ops.arithmetic import add, div, mul, sub
-from tracejit.ops.broadcast import broadcast_to
-from tracejit.ops.dims import dims_of
-from tracejit.ops.reduce import argmax, reduce_max, reduce_sum
-from tracejit.ops.shape import expand_dims, reshape, transpose
-from tracejit.ops.transcendental import exp, log, sin, sqrt, tanh
+from tracejit.lowering.loops.nodes import Call, Comment, For, Inst, Store
+from tracejit.lowering.loops.printer import format_program
+from tracejit.ops.building.dims import dims_of
+from tracejit.ops.elementwise.arithmetic import add, div, mul, sub
+from tracejit.ops.elementwise.transcendental import exp, log, sin, sqrt, tanh
+from tracejit.ops.reductions.reduce import argmax, reduce_max, reduce_sum
+from tracejit.ops.shapes.broadcast import broadcast_to
+from tracejit.ops.shapes.shape import expand_dims, reshape, transpose
 from tracejit.tracing import unbox, wrap
 
 

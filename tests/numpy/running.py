@@ -9,8 +9,8 @@ import numpy as np
 
 import tracejit.numpy  # noqa: F401
 from tracejit import dtypes
+from tracejit.interpreters.autodiff.jvp import JVPTrace, split_outputs
 from tracejit.interpreters.core import eval_jaxpr
-from tracejit.interpreters.jvp import JVPTrace, split_outputs
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import aval_of
 from tracejit.tracing import Box, box, current_trace, new_trace, to_raw

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.interpreters.test_recipes import bits, no_recipes
-from tracejit.interpreters import recipes
+from tests.interpreters.autodiff.test_recipes import bits, no_recipes
+from tracejit.interpreters.autodiff import recipes
 from tracejit.numpy.ufuncs import TABLE
 
 OPERANDS: tuple[Any, ...] = (

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tracejit.ops.conv import Config, ConvDimensionNumbers
-from tracejit.ops.conv_shapes import arranged
-from tracejit.ops.pooling import Pool
+from tracejit.ops.convolution.conv import Config, ConvDimensionNumbers
+from tracejit.ops.convolution.conv_shapes import arranged
+from tracejit.ops.convolution.pooling import Pool
 
 
 def padded(x: np.ndarray, axis: int, dilation: int, low: int, high: int, fill: Any) -> np.ndarray:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.interpreters.jvp import jvp_flat
-from tracejit.interpreters.linearize import linearize_flat
-from tracejit.interpreters.transpose import pull_back
+from tracejit.interpreters.autodiff.jvp import jvp_flat
+from tracejit.interpreters.autodiff.linearize import linearize_flat
+from tracejit.interpreters.autodiff.transpose import pull_back
 from tracejit.interpreters.vmap import batch_flat
 from tracejit.ir.values import is_zero
 

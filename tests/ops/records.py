@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.kernels import Machine
+from tests.ops.running import Machine
 from tracejit import dtypes
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.check import apply_type_rule

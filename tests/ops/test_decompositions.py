@@ -14,25 +14,11 @@ from tracejit import errors, ops
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import aval_of
 from tracejit.ir.primitive import Op
-from tracejit.ops.decompositions import (
-    cholesky,
-    determinant,
-    eig,
-    eigh,
-    exponential,
-    householder,
-    lu,
-    pinv,
-    qr,
-    schur,
-    small,
-    solve,
-    svd,
-    sylvester,
-    triangular,
-    tridiagonal,
-)
+from tracejit.ops.decompositions import small, triangular
+from tracejit.ops.decompositions.factors import cholesky, householder, lu, qr, svd
+from tracejit.ops.decompositions.spectra import eig, eigh, schur, tridiagonal
 from tracejit.ops.decompositions.stacks import eliminate
+from tracejit.ops.decompositions.systems import determinant, exponential, pinv, solve, sylvester
 from tracejit.test_util import check_grads
 from tracejit.tracing import to_raw, wrap
 

@@ -16,10 +16,10 @@ from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import LINEAR, Op, all_ops
-from tracejit.ops.arithmetic import add, div, mul, sub
-from tracejit.ops.broadcast import broadcast_in_dim
-from tracejit.ops.linalg import dot_general
-from tracejit.ops.shape import reshape
+from tracejit.ops.elementwise.arithmetic import add, div, mul, sub
+from tracejit.ops.reductions.linalg import dot_general
+from tracejit.ops.shapes.broadcast import broadcast_in_dim
+from tracejit.ops.shapes.shape import reshape
 from tracejit.passes.batchnorm import batchnorm
 
 RNG = np.random.default_rng(7)

@@ -16,7 +16,7 @@ from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import aval_of
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
-from tracejit.ops.linalg import dot_general
+from tracejit.ops.reductions.linalg import dot_general
 from tracejit.passes.chains import chains
 from tracejit.tracing import to_raw
 

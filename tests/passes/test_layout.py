@@ -13,12 +13,12 @@ from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import aval_of
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
-from tracejit.ops.arithmetic import add, mul
-from tracejit.ops.broadcast import broadcast_in_dim
-from tracejit.ops.compare import select
-from tracejit.ops.linalg import dot_general
-from tracejit.ops.shape import transpose
-from tracejit.ops.transcendental import exp, tanh
+from tracejit.ops.elementwise.arithmetic import add, mul
+from tracejit.ops.elementwise.compare import select
+from tracejit.ops.elementwise.transcendental import exp, tanh
+from tracejit.ops.reductions.linalg import dot_general
+from tracejit.ops.shapes.broadcast import broadcast_in_dim
+from tracejit.ops.shapes.shape import transpose
 from tracejit.passes.dce import dce
 from tracejit.passes.layout import layout
 

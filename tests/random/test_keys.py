@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 from tracejit import random
 from tracejit.errors import RandomKeyError
-from tracejit.ops.random import threefry2x32
+from tracejit.ops.creation.random import threefry2x32
 
 # Known answers of Threefry-2x32-20, from the test vectors that its authors publish.
 KNOWN = [

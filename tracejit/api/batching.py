@@ -9,12 +9,12 @@ from typing import Any
 from tracejit import tree
 from tracejit.api.common import FlatFunction, argument_names, flatten_args, name_of, plain
 from tracejit.api.running import run_user
-from tracejit.control.staging import unaliased
+from tracejit.control.regions.staging import unaliased
 from tracejit.errors import VmapAxisError, VmapNothingMappedError, VmapOutputError, VmapSizeError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.vmap import BatchTrace, BatchTracer
 from tracejit.ir.avals import Dim, aval_of
-from tracejit.ops import helpers
+from tracejit.ops.building import helpers
 from tracejit.tracing import current_trace, new_trace
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import dtypes, tree
 from tracejit.api.running import run_user
-from tracejit.control.staging import is_weak, raw_leaves
+from tracejit.control.regions.staging import is_weak, raw_leaves
 from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
 from tracejit.ir.avals import aval_of
 from tracejit.tracing import Box, box, wrap

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tracejit.api.aot import Lowering
 from tracejit.api.common import name_of
 from tracejit.api.fallback import Refusal
-from tracejit.api.jitted import Jitted, jit
+from tracejit.api.jit.aot import Lowering
+from tracejit.api.jit.jitted import Jitted, jit
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.records import record
 

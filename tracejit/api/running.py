@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tracejit import frontend, numpy
-from tracejit.frontend import modules
-from tracejit.frontend.rewrite import nests
+from tracejit.frontend.rewrite.hooks import nests
+from tracejit.frontend.shadows import modules
 from tracejit.lazily import LazyModule
 from tracejit.numpy.dispatch import LIBRARIES
 from tracejit.tracing import caller
@@ -45,7 +45,7 @@ modules.REBIND["numpy"] = numpy
 modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for part in ("fft", "linalg")})
 modules.REBIND["scipy"] = types.SimpleNamespace()
 modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in _OF_SCIPY})
-modules.REBIND["math"] = LazyModule("tracejit.frontend.math_", "namespace")
+modules.REBIND["math"] = LazyModule("tracejit.frontend.shadows.math_", "namespace")
 LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in _WITH_ENTRIES})
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["scipy.linalg", "math", "itertools"]

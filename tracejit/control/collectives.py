@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops, tree
-from tracejit.control.axes import bound_axis
+from tracejit.control.regions.axes import bound_axis
 from tracejit.errors import UnboundAxisError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import NoKernel
@@ -28,7 +28,7 @@ from tracejit.ir.primitive import (
     Op,
 )
 from tracejit.ir.values import is_zero
-from tracejit.ops import helpers
+from tracejit.ops.building import helpers
 from tracejit.tracing import bind, to_raw, wrap
 
 _KERNEL = NoKernel("vmap replaces it")

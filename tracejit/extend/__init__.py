@@ -36,7 +36,7 @@ from tracejit.extend.rules import Checked, eval_rule, tangent_rule, type_rule
 from tracejit.ir.kernel import Composite, Kernel
 from tracejit.ir.primitive import LINEAR, NONLINEAR, ZERO_TANGENT, Op, Sentinel, not_differentiable
 from tracejit.numpy import dispatch
-from tracejit.ops import helpers
+from tracejit.ops.building import helpers
 from tracejit.tracing import bind, wrap
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.control.lanes import over_lanes
-from tracejit.control.scan import scan_op
+from tracejit.control.regions.lanes import over_lanes
+from tracejit.control.scan.op import scan_op
 from tracejit.errors import PrimitiveNameError, PrimitiveSlotError
 from tracejit.extend.formula import Formula
 from tracejit.extend.rules import Checked, batch_rule, jvp_rule, leading_axes, tangent_rule, transpose_rule
@@ -24,7 +24,7 @@ from tracejit.ir.primitive import (
     Rule,
     Sentinel,
 )
-from tracejit.ops import helpers
+from tracejit.ops.building import helpers
 from tracejit.tracing import bind, to_raw, wrap
 
 #: kernel: compiled programs call the Python function, holding the GIL.

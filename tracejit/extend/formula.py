@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit import tree
-from tracejit.control.axes import processing_axis
-from tracejit.control.staging import Staged, stage_user
+from tracejit.control.regions.axes import processing_axis
+from tracejit.control.regions.staging import Staged, stage_user
 from tracejit.extend.rules import Checked
+from tracejit.interpreters.autodiff.jvp import jvp_flat
+from tracejit.interpreters.autodiff.transpose import backward_pass
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
-from tracejit.interpreters.jvp import jvp_flat
 from tracejit.interpreters.stage import arg_avals
-from tracejit.interpreters.transpose import backward_pass
 from tracejit.interpreters.vmap import batch_flat
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import is_linear

@@ -9,15 +9,15 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.api.introspect import ShapeDtypeStruct
-from tracejit.control.residuals import refuse_dynamic
-from tracejit.control.staging import convert, is_weak
+from tracejit.control.regions.residuals import refuse_dynamic
+from tracejit.control.regions.staging import convert, is_weak
 from tracejit.errors import NotAnArrayError, PrimitiveRuleError
 from tracejit.interpreters.eval import ROOT
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.primitive import Op, Rule
 from tracejit.ir.values import Zero, is_linear
 from tracejit.numpy.dispatch import has_box
-from tracejit.ops import helpers
+from tracejit.ops.building import helpers
 from tracejit.tracing import bind, call_user, to_raw, use_trace, wrap
 
 

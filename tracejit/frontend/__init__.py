@@ -4,6 +4,10 @@ touching its modules: copies of functions over guarded names.
     out, guards = prepare(f).run(capture, args, kwargs)
     guards.arrays()     # later: the captured arrays as they are now, or None to retrace
     guards.why()        # "global `scale` changed from 2.0 to 3.0"
+
+In come a function and its arguments, and out go its results with guards over all that it has read. Read `prepare`
+(the door), `session` (one traced run), `shadows/` (what the function sees instead of the user's objects), `paths`,
+`checks` and `guards` (what must still be so), then `rewrite/` (its loops and branches).
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ from tracejit.frontend.active import use
 from tracejit.frontend.capture import Capture, EagerCapture, Unfollowed
 from tracejit.frontend.given import kind_of
 from tracejit.frontend.guards import GuardSet
-from tracejit.frontend.host import users_own
 from tracejit.frontend.prepare import Prepared, call, followed, prepare
 from tracejit.frontend.session import Session
+from tracejit.frontend.shadows.host import users_own
 
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Unfollowed"]
 __all__ += ["call", "current_session", "followed", "kind_of", "prepare", "use", "users_own"]

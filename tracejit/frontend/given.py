@@ -7,9 +7,9 @@ import functools
 import types
 from typing import Any
 
-from tracejit.frontend import objects, shadows
 from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.scopes import GuardedGlobals
+from tracejit.frontend.shadows import attributes, objects
+from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 _HOLDERS = (set, frozenset, types.SimpleNamespace, functools.partial)
 
@@ -25,5 +25,5 @@ def kind_of(x: Any) -> Any:
         return None if None in parts else (cls, *parts)
     if cls in _HOLDERS:
         return cls
-    followed = not isinstance(x, type) and not shadows.is_shadow(x) and "_tj_class" not in vars(cls)
+    followed = not isinstance(x, type) and not attributes.is_shadow(x) and "_tj_class" not in vars(cls)
     return cls if followed and objects.why_not(cls) is None else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tracejit.frontend import objects
 from tracejit.frontend.checks import Check
 from tracejit.frontend.paths import CONST, Node
+from tracejit.frontend.shadows import objects
 
 
 class Memory:

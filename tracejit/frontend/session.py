@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import RandomStateError, TracedTextError, TracejitError, user_location
-from tracejit.frontend import (
+from tracejit.frontend import active, rewrite, watch
+from tracejit.frontend.capture import Capture, Unfollowed
+from tracejit.frontend.checks import array_type
+from tracejit.frontend.guards import GuardSet
+from tracejit.frontend.memory import Memory
+from tracejit.frontend.origins import impure_origin, is_library_module
+from tracejit.frontend.paths import Node, argument, root
+from tracejit.frontend.shadows import (
     acting,
-    active,
+    attributes,
     builtins_,
     classes,
     containers,
@@ -22,18 +29,9 @@ from tracejit.frontend import (
     host,
     modules,
     objects,
-    rewrite,
-    shadows,
-    watch,
 )
-from tracejit.frontend.capture import Capture, Unfollowed
-from tracejit.frontend.checks import array_type
-from tracejit.frontend.guards import GuardSet
-from tracejit.frontend.memory import Memory
-from tracejit.frontend.origins import impure_origin, is_library_module
-from tracejit.frontend.paths import Node, argument, root
-from tracejit.frontend.randoms import Drawn
-from tracejit.frontend.scopes import GuardedGlobals
+from tracejit.frontend.shadows.randoms import Drawn
+from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box, CapturedArray
 
 
@@ -99,8 +97,8 @@ class Session(Memory):
         and would wait for the garbage collector: every eager call makes some. Rules that run later keep the shadows
         of what arguments led to, which don't keep these objects."""
         for value, stand_in, node in self._seen.values():
-            if node is not None and node.given and shadows.is_shadow(stand_in):
-                shadows.state_of(stand_in).weaken(value)
+            if node is not None and node.given and attributes.is_shadow(stand_in):
+                attributes.state_of(stand_in).weaken(value)
         for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers):
             met.clear()
 
@@ -267,7 +265,7 @@ class Session(Memory):
         if type(value) is CapturedArray:
             return value.plain
         if type(value) is types.FunctionType or (
-            shadows.is_shadow(value) and not objects.is_node(type(value))
+            attributes.is_shadow(value) and not objects.is_node(type(value))
         ):
             return self._originals.get(id(value), value)
         classes.demote(value)

@@ -11,10 +11,10 @@ import functools
 import types
 from typing import TYPE_CHECKING, Any
 
-from tracejit.frontend import containers, functions, objects, shadows
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
 from tracejit.frontend.paths import Node, root
-from tracejit.frontend.scopes import GuardedGlobals
+from tracejit.frontend.shadows import attributes, containers, functions, objects
+from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def watch_argument(session: Session, value: Any) -> None:
     elif isinstance(value, dict):
         for x in value.values():
             watch_argument(session, x)
-    elif not is_library_class(type(value)) and not shadows.is_shadow(value):
+    elif not is_library_class(type(value)) and not attributes.is_shadow(value):
         watch_class(session, type(value))
         for x in getattr(value, "__dict__", {}).values():
             if type(x) is not Box and id(type(x)) not in session.watched:

@@ -12,7 +12,7 @@ from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval
 from tracejit.ir.jaxpr import Eqn, Jaxpr
 from tracejit.ir.values import Value, origin
-from tracejit.ops.constant import Held, constant_op
+from tracejit.ops.creation.constant import Held, constant_op
 
 
 def stage_closed(

@@ -17,9 +17,12 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import Unsupported
-from tracejit.lowering import blas, cache, cpu, cuda, fuse, loopprint, pool, runtime, shell
-from tracejit.lowering import compile as machine
-from tracejit.lowering.arena import ARENA
+from tracejit.lowering import fuse
+from tracejit.lowering.llvm import cpu, cuda
+from tracejit.lowering.loops import printer
+from tracejit.lowering.runtime import blas, cache, executable, pool, shell
+from tracejit.lowering.runtime import compile as machine
+from tracejit.lowering.runtime.arena import ARENA
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
 from tracejit.tracing import LOCK, use_trace
@@ -61,7 +64,7 @@ class Compiled:
             self.llvm = cpu.emit(self.lowered.program)
             messages.debug(4, self.llvm)
             self.code = machine.compile_llvm(self.llvm)
-            self.run = runtime.Executable(self.lowered, self.code)
+            self.run = executable.Executable(self.lowered, self.code)
         with LOCK:
             Compiled.count += 1
         self.compile_seconds = time.perf_counter() - start
@@ -87,7 +90,7 @@ class Compiled:
         """
         texts = {
             "jaxpr": lambda: str(self.jaxpr),
-            "loops": lambda: loopprint.format_program(self.lowered.program),
+            "loops": lambda: printer.format_program(self.lowered.program),
             "source": lambda: self.llvm,
             "llvm": self.code.optimized_llvm,
             "asm": self.code.asm,

@@ -18,8 +18,8 @@ from tracejit.ir.kernel import Permute, Pointwise, Pull, Repeat
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
 from tracejit.ir.source import user_source
 from tracejit.ir.values import Value, origin
-from tracejit.ops.broadcast import broadcast_in_dim_op
-from tracejit.ops.constant import constant_op
+from tracejit.ops.creation.constant import constant_op
+from tracejit.ops.shapes.broadcast import broadcast_in_dim_op
 from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, to_raw
 
 # Constants up to this many elements are computed while tracing, so that Python may branch on

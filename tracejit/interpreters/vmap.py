@@ -15,7 +15,7 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Value
-from tracejit.ops import helpers
+from tracejit.ops.building import helpers
 from tracejit.tracing import Trace, current_trace, new_trace, use_trace
 
 

@@ -2,7 +2,7 @@
 
 A record's `kernel` slot holds one of these. The lowering knows forms, never an
 op by name. Scalar code is written against the loop IR's builder `k`
-(`lowering.loopbuilder.Builder`): its values carry a `.dtype`, and the same function
+(`lowering.loops.builder.Builder`): its values carry a `.dtype`, and the same function
 serves the CPU, CUDA and the tests.
 
 Index arguments are int64 builder values; `idx` has one per output dimension.

@@ -4,12 +4,12 @@ Most operate on arrays of equal shape and dtype; the functions of
 `tracejit.numpy` broadcast and promote as NumPy does.
 """
 
-from tracejit.control.associative import associative_scan
-from tracejit.control.branches import cond, switch
 from tracejit.control.collectives import all_gather, axis_index, axis_size, pmax, pmean, pmin, ppermute, psum
-from tracejit.control.implicit import custom_root
-from tracejit.control.linear_solve import custom_linear_solve
-from tracejit.control.loops import fori_loop, map, scan, while_loop
+from tracejit.control.custom.implicit import custom_root
+from tracejit.control.custom.linear_solve import custom_linear_solve
+from tracejit.control.structured.associative import associative_scan
+from tracejit.control.structured.branches import cond, switch
+from tracejit.control.structured.loops import fori_loop, map, scan, while_loop
 from tracejit.lax import linalg
 from tracejit.lax.arrays import (
     argmax,

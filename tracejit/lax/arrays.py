@@ -12,12 +12,13 @@ from tracejit import dtypes, ops
 from tracejit.errors import ShapeError
 from tracejit.ir.avals import aval_of
 from tracejit.lax.wrapping import raw
-from tracejit.ops import cumulative as cum
-from tracejit.ops import linalg, shape
-from tracejit.ops import reduce as red
-from tracejit.ops import sort as sorting
-from tracejit.ops.dims import normalize_axis
-from tracejit.ops.helpers import move_batch_axis
+from tracejit.ops.building.dims import normalize_axis
+from tracejit.ops.building.helpers import move_batch_axis
+from tracejit.ops.reductions import cumulative as cum
+from tracejit.ops.reductions import linalg
+from tracejit.ops.reductions import reduce as red
+from tracejit.ops.reductions import sort as sorting
+from tracejit.ops.shapes import shape
 from tracejit.tracing import to_raw, wrap
 
 # ---------------------------------------------------------------- creation and shape

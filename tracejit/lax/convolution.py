@@ -12,9 +12,9 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ConvolutionLayoutError, ShapeError, TypeRuleError
 from tracejit.ir.avals import aval_of
-from tracejit.ops.conv_shapes import Config, ConvDimensionNumbers, arranged, dilated, padding_of
-from tracejit.ops.sliding import Windows
-from tracejit.ops.values import dtype_of, shape_of
+from tracejit.ops.building.values import dtype_of, shape_of
+from tracejit.ops.convolution.conv_shapes import Config, ConvDimensionNumbers, arranged, dilated, padding_of
+from tracejit.ops.convolution.sliding import Windows
 from tracejit.tracing import to_raw, wrap
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}

@@ -11,8 +11,8 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError
 from tracejit.ir.avals import aval_of
-from tracejit.ops.gather import GatherDimensionNumbers
-from tracejit.ops.scatter import ScatterDimensionNumbers
+from tracejit.ops.indexing.gather import GatherDimensionNumbers
+from tracejit.ops.indexing.scatter import ScatterDimensionNumbers
 from tracejit.tracing import to_raw, wrap
 
 _ZERO = np.int64(0)

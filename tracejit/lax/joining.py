@@ -15,7 +15,7 @@ from tracejit import numpy as tnp
 from tracejit.control.collectives import all_gather, axis_index, axis_size, ppermute, psum
 from tracejit.errors import ShapeError
 from tracejit.lax.indexing import dynamic_index_in_dim, dynamic_slice_in_dim
-from tracejit.ops.dims import normalize_axis
+from tracejit.ops.building.dims import normalize_axis
 
 # ---------------------------------------------------------------- shapes
 

@@ -11,8 +11,8 @@ from typing import Any
 from tracejit import ops
 from tracejit.errors import ArgumentError
 from tracejit.ir.avals import aval_of
+from tracejit.ops.building.dims import dims_of
 from tracejit.ops.decompositions import common as c
-from tracejit.ops.dims import dims_of
 from tracejit.tracing import to_raw, wrap
 
 _d = ops.decompositions

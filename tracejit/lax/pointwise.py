@@ -17,11 +17,12 @@ import numpy as np
 from tracejit import dtypes, ops, tree
 from tracejit.errors import ArgumentError, TypeRuleError
 from tracejit.lax.wrapping import public, raw
-from tracejit.ops import arithmetic as a
-from tracejit.ops import bitcasts, create, floats, integers, inverse
-from tracejit.ops import compare as c
-from tracejit.ops import transcendental as t
-from tracejit.ops.helpers import dtype_of, kind, lift, shape_of
+from tracejit.ops.building.helpers import dtype_of, kind, lift, shape_of
+from tracejit.ops.creation import create
+from tracejit.ops.elementwise import arithmetic as a
+from tracejit.ops.elementwise import bitcasts, floats, integers, inverse
+from tracejit.ops.elementwise import compare as c
+from tracejit.ops.elementwise import transcendental as t
 from tracejit.tracing import to_raw, wrap
 
 

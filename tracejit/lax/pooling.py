@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops, tree
-from tracejit.control.loops import scan
-from tracejit.control.staging import Staged, stage_user
+from tracejit.control.regions.staging import Staged, stage_user
+from tracejit.control.structured.loops import scan
 from tracejit.errors import ShapeError, WindowComputationError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value
-from tracejit.ops import pooling, scalar_order
-from tracejit.ops.conv_shapes import dilated, padding_of
-from tracejit.ops.pooling import Pool
-from tracejit.ops.values import dtype_of, lift, shape_of
+from tracejit.ops.building.values import dtype_of, lift, shape_of
+from tracejit.ops.convolution import pooling
+from tracejit.ops.convolution.conv_shapes import dilated, padding_of
+from tracejit.ops.convolution.pooling import Pool
+from tracejit.ops.kernels import scalar_order
 from tracejit.tracing import to_raw, wrap
 
 _LEAF = tree.structure(0)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit import ops, tree
-from tracejit.control import loops
-from tracejit.control.staging import Staged, stage_user
+from tracejit.control.regions.staging import Staged, stage_user
+from tracejit.control.structured import loops
 from tracejit.errors import CarryStructureError, CarryTypeError, DynamicExtentError, ShapeError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ops import reduce as red
-from tracejit.ops.dims import normalize_axis
+from tracejit.ops.building.dims import normalize_axis
+from tracejit.ops.reductions import reduce as red
 from tracejit.tracing import to_raw, wrap
 
 #: Computations that are one equation of the two operands: the reduction that does the same.

@@ -7,18 +7,18 @@ from typing import Any
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Jaxpr, Literal, Var
-from tracejit.lowering.access import Stored, c_strides, is_contiguous
-from tracejit.lowering.context import Context, work_of
-from tracejit.lowering.emit import Body
-from tracejit.lowering.extents import pass_sizes
-from tracejit.lowering.interrupt import make_interruptible
-from tracejit.lowering.join import join_loops
-from tracejit.lowering.loopir import I64, Give
+from tracejit.lowering.emit.body import Body
+from tracejit.lowering.llvm.streams import choose as choose_streams
+from tracejit.lowering.loops.extents import pass_sizes
+from tracejit.lowering.loops.interrupt import make_interruptible
+from tracejit.lowering.loops.join import join_loops
+from tracejit.lowering.loops.memory import plan_memory
+from tracejit.lowering.loops.nodes import I64, Give
+from tracejit.lowering.loops.parallel import parallelise
 from tracejit.lowering.lowered import Lowered
-from tracejit.lowering.memory import plan_memory
-from tracejit.lowering.parallel import parallelise
-from tracejit.lowering.plan import Storage
-from tracejit.lowering.streams import choose as choose_streams
+from tracejit.lowering.plan.access import Stored, c_strides, is_contiguous
+from tracejit.lowering.plan.context import Context, work_of
+from tracejit.lowering.plan.groups import Storage
 
 _SMALL = 20_000  # instructions below which a call does not release the GIL
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.avals import Aval
-from tracejit.lowering.llvmalias import walk
-from tracejit.lowering.loopir import Buffer, For, Program
+from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.nodes import Buffer, For, Program
 from tracejit.records import record
 
 Spec = tuple[Buffer, tuple[Any, ...], np.dtype]
@@ -43,7 +43,7 @@ class Lowered:
     ('output', n): the extent is the integer value of that input or output. `aliases`: output ->
     the input whose buffer holds it after the call. `given`: outputs that the program allocates itself,
     since nothing says before how large they are -> their strides in elements, or None for C order at the bounds
-    of extents; their arguments are two int64 (see `loopir.Give`). `failures`: status code -> exception factory.
+    of extents; their arguments are two int64 (see `nodes.Give`). `failures`: status code -> exception factory.
     `small`: the work is so little that a call need not release the GIL.
     """
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit import numpy as tnp
-from tracejit.control.custom import custom_jvp
+from tracejit.control.custom.public import custom_jvp
 from tracejit.lax import logistic
 from tracejit.scipy import special
 

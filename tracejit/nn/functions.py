@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import dtypes, random
 from tracejit import numpy as tnp
-from tracejit.control.linear_call import call_linear
+from tracejit.control.custom.linear_call import call_linear
 from tracejit.errors import ShapeError
 from tracejit.scipy import special
 

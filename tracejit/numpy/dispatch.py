@@ -61,7 +61,7 @@ class Functions(dict[Any, Callable[..., Any]]):
 
 #: NumPy's function or ufunc -> ours. `__array_function__` and the rebinding of user code read it.
 NUMPY_TO_TRACEJIT: Functions = Functions()
-#: NumPy's function -> how it takes what a traced mask selected, filled by boxes/selected_calls:
+#: NumPy's function -> how it takes what a traced mask selected, filled by boxes/masking/calls:
 #: `way(ours, args, kwargs)` gives None where it has nothing to say.
 WAYS: dict[Any, Callable[..., Any]] = {}
 #: Keyword arguments that only our functions take: the length of a result that depends on values, as in JAX.

@@ -1,7 +1,7 @@
 """Ufuncs in derivatives that are not compiled: by recipe, from the operands as the user gives them to the box.
 
 Promotion, conversion of Python's numbers and broadcasting are decided by types alone, so they are part of the
-recipe (see interpreters.recipes).
+recipe (see interpreters.autodiff.recipes).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from tracejit.config import config
 from tracejit.errors import TracejitError
 from tracejit.errors.refusals import attempt
-from tracejit.interpreters import recipes
-from tracejit.interpreters.linearize import LinearizeTracer
-from tracejit.interpreters.recipes import EagerTrace, Recipe
+from tracejit.interpreters.autodiff import recipes
+from tracejit.interpreters.autodiff.linearize import LinearizeTracer
+from tracejit.interpreters.autodiff.recipes import EagerTrace, Recipe
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value

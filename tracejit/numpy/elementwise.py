@@ -13,12 +13,12 @@ import numpy as np
 
 from tracejit.ir.values import Value
 from tracejit.numpy.dispatch import cast, dtype_of, filled, shape_of
-from tracejit.ops import arithmetic as ar
-from tracejit.ops import compare as co
-from tracejit.ops import floats as fl
-from tracejit.ops import integers as it
-from tracejit.ops import inverse as inv
-from tracejit.ops import transcendental as tr
+from tracejit.ops.elementwise import arithmetic as ar
+from tracejit.ops.elementwise import compare as co
+from tracejit.ops.elementwise import floats as fl
+from tracejit.ops.elementwise import integers as it
+from tracejit.ops.elementwise import inverse as inv
+from tracejit.ops.elementwise import transcendental as tr
 
 _BOOL = np.dtype(bool)
 _LOG2_E, _LOG10_E = 1.4426950408889634, 0.4342944819032518

@@ -17,7 +17,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, DynamicExtentError
 from tracejit.ir.avals import Dim
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtype_of, implements, raw, shape_of
-from tracejit.ops.dims import normalize_axis
+from tracejit.ops.building.dims import normalize_axis
 from tracejit.tracing import wrap
 
 __all__ = [

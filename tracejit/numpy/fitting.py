@@ -13,7 +13,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.ir.avals import aval_of, capacity
-from tracejit.ops.index_check import fail_where
+from tracejit.ops.indexing.index_check import fail_where
 from tracejit.records import record
 from tracejit.tracing import Box
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.numpy.functions.factorizations import (
+from tracejit.numpy.functions.algebra.factorizations import (
     cholesky,
     diagonal,
     eig,
@@ -18,8 +18,8 @@ from tracejit.numpy.functions.factorizations import (
     svdvals,
     trace,
 )
-from tracejit.numpy.functions.norms import matrix_norm, norm, vector_norm
-from tracejit.numpy.functions.systems import (
+from tracejit.numpy.functions.algebra.norms import matrix_norm, norm, vector_norm
+from tracejit.numpy.functions.algebra.systems import (
     cond,
     cross,
     det,

@@ -204,8 +204,8 @@ def _steps(step: Callable[[Any, Any], Any], carry: Any, rows: Any, mask: Any) ->
             carry = masked(carry, rows[i], None if mask is None else mask[i])
         return carry
     if mask is None:
-        return control.loops.scan(lambda c, x: (step(c, x), None), carry, rows)[0]
-    return control.loops.scan(lambda c, xm: (masked(c, *xm), None), carry, (rows, mask))[0]
+        return control.structured.loops.scan(lambda c, x: (step(c, x), None), carry, rows)[0]
+    return control.structured.loops.scan(lambda c, xm: (masked(c, *xm), None), carry, (rows, mask))[0]
 
 
 # ---------------------------------------------------------------- accumulate, reduceat, outer
@@ -237,7 +237,7 @@ def _running(ufunc: Any, x: Any, axis: int, accumulator: np.dtype) -> Any:
         new = _as(ufunc(c, row), accumulator)
         return new, new
 
-    _, rest = control.loops.scan(step, first, moved[1:])
+    _, rest = control.structured.loops.scan(step, first, moved[1:])
     joined = NUMPY_TO_TRACEJIT[np.concatenate]([first[None], rest])
     return NUMPY_TO_TRACEJIT[np.moveaxis](joined, 0, axis)
 
@@ -270,7 +270,7 @@ def _segments(ufunc: Any, rows: Any, starts: Any, n: int, accumulator: np.dtype)
         new = _as(ufunc(c, x), accumulator)
         return wrap(select_where(inside, raw(new), raw(c))), None
 
-    return control.loops.scan(step, carry, (rows, np.arange(n)))[0]
+    return control.structured.loops.scan(step, carry, (rows, np.arange(n)))[0]
 
 
 def outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
@@ -336,5 +336,7 @@ def _at_positions(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
             i, value = row if values is not None else (row, None)
             return c.at[i].set(new(c[i], value)), None
 
-        result = control.loops.scan(step, flat, positions if values is None else (positions, values))[0]
+        result = control.structured.loops.scan(
+            step, flat, positions if values is None else (positions, values)
+        )[0]
     a[...] = result.reshape(shape)

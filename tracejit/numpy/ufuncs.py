@@ -12,7 +12,8 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentTypeError
 from tracejit.numpy import elementwise as ew
 from tracejit.numpy import ufunc_methods as methods
-from tracejit.numpy.boxes import extents, selected
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
     broadcast_operands,

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit import numpy as tnp
-from tracejit.control.loops import while_loop
+from tracejit.control.structured.loops import while_loop
 from tracejit.errors import RandomArgumentError
 from tracejit.ir.avals import aval_of
 from tracejit.random.continuous import exponential, gumbel

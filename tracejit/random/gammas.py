@@ -8,8 +8,8 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit import numpy as tnp
-from tracejit.control.custom import custom_jvp
-from tracejit.control.loops import while_loop
+from tracejit.control.custom.public import custom_jvp
+from tracejit.control.structured.loops import while_loop
 from tracejit.random.continuous import exponential, normal
 from tracejit.random.drawing import float_dtype, open_unit, sampler, shape_of_draw, spread, unit_interval
 from tracejit.random.keys import Shape, as_shape, fold_in, split

@@ -22,7 +22,7 @@ from tracejit.numpy.dispatch import dtype_of as _dtype_of
 from tracejit.numpy.dispatch import raw as _raw
 from tracejit.numpy.dispatch import shape_of as _shape_of
 from tracejit.ops._lazy import scipy_fft as _scipy_fft
-from tracejit.ops.dims import normalize_axis as _normalize_axis
+from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import wrap as _wrap
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.ops import special as sp
-from tracejit.ops import transcendental as tr
-from tracejit.ops.arithmetic import (
+from tracejit.ops.building.values import dtype_of, lift
+from tracejit.ops.elementwise import transcendental as tr
+from tracejit.ops.elementwise.arithmetic import (
     abs,
     add,
     copysign,
@@ -28,11 +29,10 @@ from tracejit.ops.arithmetic import (
     square,
     sub,
 )
-from tracejit.ops.compare import and_, eq, ge, gt, isnan, le, lt, ne, or_, select
-from tracejit.ops.inverse import logaddexp
-from tracejit.ops.powers import pow
+from tracejit.ops.elementwise.compare import and_, eq, ge, gt, isnan, le, lt, ne, or_, select
+from tracejit.ops.elementwise.inverse import logaddexp
+from tracejit.ops.elementwise.powers import pow
 from tracejit.ops.special.building import SMALL, quotient, series
-from tracejit.ops.values import dtype_of, lift
 
 
 def _is_complex(x: Any) -> bool:

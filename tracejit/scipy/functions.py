@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit import numpy as tnp
-from tracejit.control.custom import custom_jvp
+from tracejit.control.custom.public import custom_jvp
 from tracejit.errors import SpecialFunctionError
 from tracejit.numpy.dispatch import (
     broadcast_operands,

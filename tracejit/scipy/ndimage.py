@@ -21,7 +21,7 @@ from tracejit.numpy.dispatch import dtype_of as _dtype_of
 from tracejit.numpy.dispatch import raw as _raw
 from tracejit.numpy.dispatch import store as _store
 from tracejit.ops._lazy import scipy_module as _scipy_module
-from tracejit.ops.dims import normalize_axis as _normalize_axis
+from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import wrap as _wrap
 

@@ -14,7 +14,7 @@ import numpy as _np
 
 from tracejit import dtypes as _dtypes
 from tracejit import ops as _ops
-from tracejit.control.loops import scan as _scan
+from tracejit.control.structured.loops import scan as _scan
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy import NUMPY_TO_TRACEJIT as _TNP
 from tracejit.numpy import fft as _fft
@@ -25,9 +25,9 @@ from tracejit.numpy.dispatch import raw as _raw
 from tracejit.numpy.dispatch import result_type as _result_type
 from tracejit.numpy.dispatch import shape_of as _shape_of
 from tracejit.ops._lazy import scipy_signal as _scipy_signal
-from tracejit.ops.conv import Config as _Config
-from tracejit.ops.conv import ConvDimensionNumbers as _ConvDimensionNumbers
-from tracejit.ops.dims import normalize_axis as _normalize_axis
+from tracejit.ops.building.dims import normalize_axis as _normalize_axis
+from tracejit.ops.convolution.conv import Config as _Config
+from tracejit.ops.convolution.conv import ConvDimensionNumbers as _ConvDimensionNumbers
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import to_raw as _to_raw
 from tracejit.tracing import wrap as _wrap

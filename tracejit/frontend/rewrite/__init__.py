@@ -2,6 +2,9 @@
 hooks, which decide at run time, by the values, what is a loop of the program and what Python does.
 
     code, reason = rewrite.rewritten_code(f.__code__)
+
+In comes a code object, and out goes one that calls hooks. Read `source/` (source to source), then `hooks/` (what
+the rewritten code calls), then `blocks/` (blocks to jaxprs).
 """
 
 from __future__ import annotations
@@ -10,9 +13,9 @@ import threading
 import types
 import weakref
 
-from tracejit.frontend.rewrite import hooks
-from tracejit.frontend.rewrite.source import NoSource, compile_function, function_tree
-from tracejit.frontend.rewrite.transform import HOOKS, Unchanged, rewritten
+from tracejit.frontend.rewrite.hooks import table
+from tracejit.frontend.rewrite.source.code import NoSource, compile_function, function_tree
+from tracejit.frontend.rewrite.source.transform import HOOKS, Unchanged, rewritten
 
 __all__ = ["rewritten_code"]
 
@@ -50,7 +53,7 @@ def _with_hooks(code: types.CodeType) -> types.CodeType:
 
     def constant(x: object) -> object:
         return (
-            hooks if type(x) is str and x == HOOKS else _with_hooks(x) if isinstance(x, types.CodeType) else x
+            table if type(x) is str and x == HOOKS else _with_hooks(x) if isinstance(x, types.CodeType) else x
         )
 
     return code.replace(co_consts=tuple([constant(x) for x in code.co_consts]))

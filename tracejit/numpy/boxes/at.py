@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from tracejit import control, dtypes, ops
-from tracejit.control.concrete import ConcreteArray
+from tracejit.control.regions.concrete import ConcreteArray
 from tracejit.errors import ArgumentError, IndexingError
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents, masked, selected
+from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.indexing import Layout, fit
+from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, entry_of, fill_entries, parse, slice_item
 from tracejit.numpy.boxes.views import Region
 from tracejit.numpy.dispatch import (
@@ -309,7 +310,7 @@ def _one_by_one(part: Any, at: Layout, fn: Callable[[Any], Any], mode: str) -> A
         return wrap(ops.scatter.scatter(raw(x), raw(i), new, dimension_numbers=into, mode=mode)), None
 
     rows = ops.shape.reshape(at.indices, shape=(count, len(at.axes)))
-    return to_raw(control.loops.scan(step, wrap(part), wrap(rows))[0])
+    return to_raw(control.structured.loops.scan(step, wrap(part), wrap(rows))[0])
 
 
 def _gather(part: Any, sel: Selection, mode: str, fill_value: Any, unique: bool) -> Any:

@@ -21,8 +21,8 @@ from tracejit.errors import (
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of, capacity
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import masked, selected
 from tracejit.numpy.boxes.either import Either
+from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.views import Item, Region
 from tracejit.numpy.dispatch import broadcast_shapes, cast, convert, element, nested, raw, shape_of

@@ -8,8 +8,8 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, RefusedFunctionError
-from tracejit.numpy.boxes import selected
 from tracejit.numpy.boxes.indexing import view_of
+from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.placed import Bits
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, element, raw

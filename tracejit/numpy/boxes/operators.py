@@ -9,7 +9,8 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentTypeError, ShapeError
-from tracejit.numpy.boxes import indexing, masked, selected
+from tracejit.numpy.boxes import indexing
+from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, loop_dtypes

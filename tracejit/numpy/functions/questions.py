@@ -24,9 +24,9 @@ from tracejit.numpy.dispatch import (
     raw,
     shape_of,
 )
-from tracejit.numpy.functions.reductions import inexact_dtype
-from tracejit.numpy.functions.shaping import box_of
-from tracejit.numpy.functions.sorting import sort
+from tracejit.numpy.functions.arrays.shaping import box_of
+from tracejit.numpy.functions.order.sorting import sort
+from tracejit.numpy.functions.statistics.reductions import inexact_dtype
 from tracejit.tracing import Box, wrap
 
 # ---------------------------------------------------------------- types

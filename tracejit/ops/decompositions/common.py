@@ -24,8 +24,8 @@ from tracejit.ir.primitive import (
     Sentinel,
 )
 from tracejit.ir.values import Zero, is_zero
-from tracejit.ops.dims import dims_of
-from tracejit.ops.helpers import to_batch_axis
+from tracejit.ops.building.dims import dims_of
+from tracejit.ops.building.helpers import to_batch_axis
 from tracejit.tracing import bind
 
 I32, I64 = np.dtype(np.int32), np.dtype(np.int64)

@@ -14,8 +14,8 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.ir.avals import Dim
-from tracejit.ops.dims import dims_of
-from tracejit.ops.values import dtype_of
+from tracejit.ops.building.dims import dims_of
+from tracejit.ops.building.values import dtype_of
 
 #: Up to this size elimination is written out. The code grows with the cube: 8 take half a second to compile.
 _LARGEST = 4

@@ -12,11 +12,11 @@ from tracejit.errors import ShapeError
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import is_linear, is_zero
 from tracejit.ops import _lazy
+from tracejit.ops.building.dims import dims_of
+from tracejit.ops.building.helpers import move_batch_axis, to_batch_axis
 from tracejit.ops.decompositions import common as c
 from tracejit.ops.decompositions import small
 from tracejit.ops.decompositions.stacks import substitute
-from tracejit.ops.dims import dims_of
-from tracejit.ops.helpers import move_batch_axis, to_batch_axis
 from tracejit.tracing import bind
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracejit.ops.arithmetic import abs, add, div, mul, neg, sign, square, sub
-from tracejit.ops.compare import gt, select
+from tracejit.ops.elementwise.arithmetic import abs, add, div, mul, neg, sign, square, sub
+from tracejit.ops.elementwise.compare import gt, select
+from tracejit.ops.elementwise.transcendental import exp
 from tracejit.ops.special.building import by_vecmath, no_derivative, quotient, series, special, times
-from tracejit.ops.transcendental import exp
 
 # I1(x)/x and J1(x)/x in powers of x**2.
 _I1_SERIES = (1 / 2, 1 / 16, 1 / 384, 1 / 18432)

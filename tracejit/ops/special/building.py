@@ -11,10 +11,10 @@ from tracejit import dtypes
 from tracejit.errors import NotDifferentiableError
 from tracejit.ir.kernel import Kernel, Opaque
 from tracejit.ops._lazy import scipy_special
-from tracejit.ops.arithmetic import abs, add, div, mul
-from tracejit.ops.compare import lt, select
-from tracejit.ops.helpers import Derivative, dtype_of, kind, pointwise
-from tracejit.ops.scale import scale
+from tracejit.ops.building.helpers import Derivative, dtype_of, kind, pointwise
+from tracejit.ops.elementwise.arithmetic import abs, add, div, mul
+from tracejit.ops.elementwise.compare import lt, select
+from tracejit.ops.elementwise.scale import scale
 
 F64 = dtypes.float64
 INT32 = np.dtype(np.int32)
@@ -52,7 +52,7 @@ def call_scipy(name: str) -> Callable[..., Any]:
 
 
 def by_vecmath(name: str) -> Callable[..., Any]:
-    """Kernel code that calls a function of lowering.vecmath."""
+    """Kernel code that calls a function of lowering.llvm.vecmath."""
     return lambda k, x: k.math(name, x)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ops._lazy import scipy_special
-from tracejit.ops.arithmetic import add, mul, neg, sub
+from tracejit.ops.elementwise.arithmetic import add, mul, neg, sub
 from tracejit.ops.special.building import (
     F64,
     by_vecmath,

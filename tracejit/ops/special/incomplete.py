@@ -7,15 +7,15 @@ from typing import Any
 
 from tracejit.ir.avals import aval_of
 from tracejit.ir.kernel import Composite
-from tracejit.ops.arithmetic import add, mul, neg, reciprocal, sub
-from tracejit.ops.compare import eq, select
-from tracejit.ops.create import convert_element_type
-from tracejit.ops.helpers import pointwise
+from tracejit.ops.building.helpers import pointwise
+from tracejit.ops.creation.create import convert_element_type
+from tracejit.ops.elementwise.arithmetic import add, mul, neg, reciprocal, sub
+from tracejit.ops.elementwise.compare import eq, select
+from tracejit.ops.elementwise.transcendental import exp, log
 from tracejit.ops.special import gamma_slope, jets
 from tracejit.ops.special.building import F64, in_double, no_derivative, special, times
 from tracejit.ops.special.gamma import betaln, digamma, lgamma, polygamma
 from tracejit.ops.special.integrals import xlog1py, xlogy
-from tracejit.ops.transcendental import exp, log
 
 
 def gamma_density(a: Any, x: Any) -> Any:

@@ -8,9 +8,10 @@ import numpy as np
 
 from tracejit.ir.kernel import Opaque
 from tracejit.ops._lazy import scipy_special
-from tracejit.ops.arithmetic import abs, add, div, maximum, mul, neg, square, sub
-from tracejit.ops.compare import eq, lt, select
-from tracejit.ops.scale import unscale
+from tracejit.ops.elementwise.arithmetic import abs, add, div, maximum, mul, neg, square, sub
+from tracejit.ops.elementwise.compare import eq, lt, select
+from tracejit.ops.elementwise.scale import unscale
+from tracejit.ops.elementwise.transcendental import cos, exp, log, log1p, sin
 from tracejit.ops.special.building import (
     F64,
     SMALL,
@@ -21,7 +22,6 @@ from tracejit.ops.special.building import (
     special,
     times,
 )
-from tracejit.ops.transcendental import cos, exp, log, log1p, sin
 
 expi = special(
     "expi", "the exponential integral Ei", "expi", times(lambda ans, x: div(exp(x), x)), analytic=True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tracejit.ops import transcendental
-from tracejit.ops.arithmetic import div, mul, neg, square, sub
+from tracejit.ops.elementwise import transcendental
+from tracejit.ops.elementwise.arithmetic import div, mul, neg, square, sub
+from tracejit.ops.elementwise.transcendental import exp
 from tracejit.ops.special.building import by_vecmath, extended, of_complex, special, times
-from tracejit.ops.transcendental import exp
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 _HALF_SQRT_PI = math.sqrt(math.pi) / 2

@@ -11,7 +11,7 @@ from tracejit.errors import ArgumentError
 from tracejit.numpy import linalg
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
 from tracejit.numpy.dispatch import dtype_of, raw, shape_of
-from tracejit.numpy.functions.matrices import matrices, matrix
+from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy, refuse
 from tracejit.tracing import wrap

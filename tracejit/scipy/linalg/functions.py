@@ -6,7 +6,7 @@ from typing import Any
 
 from tracejit import ops
 from tracejit.numpy import linalg
-from tracejit.numpy.functions.matrices import matrices, matrix
+from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy
 from tracejit.tracing import wrap

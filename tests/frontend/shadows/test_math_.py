@@ -1,0 +1,75 @@
+"""`math` in traced functions."""
+
+from __future__ import annotations
+
+import math
+from math import hypot, sqrt
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.frontend.shadows import math_
+
+ARGUMENTS = {
+    "acosh": (1.7,),
+    "atan2": (0.3, -0.8),
+    "pow": (0.7, 2.5),
+    "copysign": (0.7, -1.0),
+    "fmod": (7.5, -2.0),
+    "hypot": (0.3, 0.4),
+    "gcd": (12, 18),
+    "isclose": (0.7, 0.7 + 1e-12),
+    "dist": ((0.7, 2.0), (-1.0, 0.5)),
+    "fsum": ((0.7, 1e3, -2.0),),
+    "remainder": (7.5, -2.0),
+    "nextafter": (0.7, 1.0),
+    "ldexp": (0.7, 3),
+    "lcm": (4, 6),
+}
+
+
+@pytest.mark.parametrize("name", sorted(vars(math_.namespace)))
+def test_traced_numbers_give_what_math_gives(name):
+    f = getattr(math, name)
+    args = ARGUMENTS.get(name, (0.7,))
+    got, wanted = tj.jit(lambda *xs: getattr(math, name)(*xs))(*args), f(*args)
+    np.testing.assert_allclose(got, wanted, rtol=1e-14)
+    for g, w in zip(tj.tree.leaves(got), tj.tree.leaves(wanted), strict=True):
+        assert np.result_type(g) == np.result_type(w)
+
+
+def test_remainders_are_exact():
+    f = tj.jit(lambda x, y: math.remainder(x, y))
+    for x in (-7.0, 1.0, 2.5, 3.5, 1e17 + 64, -0.0, 5e-324):
+        for y in (2.0, -3.0, 0.1, math.inf, 1e-5):
+            assert repr(float(f(x, y))) == repr(math.remainder(x, y))
+    close = tj.jit(
+        lambda a, b: (math.isclose(a, b), math.isclose(a, b, rel_tol=0.1), math.isclose(a, b, abs_tol=9))
+    )
+    for a, b in ((1.0, 1.05), (math.inf, math.inf), (math.inf, 1.0), (math.nan, math.nan), (0.0, 1e-12)):
+        assert close(a, b) == (
+            math.isclose(a, b),
+            math.isclose(a, b, rel_tol=0.1),
+            math.isclose(a, b, abs_tol=9),
+        )
+
+
+def test_imported_names_several_arguments_and_constants():
+    def f(x, y):
+        return sqrt(x) + hypot(x, y, 1.0) + math.log(x, 2.0) + math.log(8.0, 2) + math.pi + math.floor(-x)
+
+    assert tj.jit(f)(0.7, 2.0) == pytest.approx(f(0.7, 2.0), rel=1e-15)
+    got = tj.grad(f)(0.7, 2.0)
+    assert got == pytest.approx((f(0.7 + 1e-7, 2.0) - f(0.7 - 1e-7, 2.0)) / 2e-7, rel=1e-6)
+
+
+def test_results_are_python_numbers():
+    x = np.ones(3, np.float32)
+    assert tj.jit(lambda x, s: x * math.exp(s))(x, np.float32(2)).dtype == np.float32
+
+
+def test_known_numbers_go_to_python():
+    with pytest.raises(ValueError, match="domain"):
+        tj.jit(lambda x: x + math.sqrt(-1.0))(1.0)
+    assert tj.jit(lambda x: x + math.factorial(5))(1.0) == 121.0

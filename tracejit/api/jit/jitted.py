@@ -1,0 +1,399 @@
+"""jit: functions that are traced once a signature, compiled, and guarded."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import types
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit.api.common import name_of
+from tracejit.api.fallback import Python, Refusal
+from tracejit.api.jit.aot import Lowering
+from tracejit.api.jit.fastpath import MISS, fast_call, fast_key
+from tracejit.api.jit.programs import Program
+from tracejit.api.jit.retraces import why_traced
+from tracejit.api.jit.signature import Call, Options, is_dead
+from tracejit.api.jit.tracer import SizesNeeded, trace_program
+from tracejit.api.running import jit_session, run_user
+from tracejit.config import config
+from tracejit.interpreters import jit as native
+from tracejit.interpreters import messages
+from tracejit.ir.values import Value
+from tracejit.tracing import LOCK, Box, is_tracing
+
+#: Signatures of a function with a fast path, and those of them that are tried first.
+MAX_FAST, NEAR = 256, 4
+#: Programs kept for one signature, told apart by their guards; where these begin at objects, of which each may have
+#: settings of its own, there may be more.
+MAX_VARIANTS, MAX_OF_OBJECTS = 8, 64
+#: Reasons for tracing again that are remembered.
+MAX_REASONS = 16
+
+
+FastCall = Any  # a function of `args` and `kwargs`, with the attribute `direct`
+
+
+class _Bounded:
+    """Evicts the programs that were made first when there are more than `config.cache_size` in the process."""
+
+    def __init__(self) -> None:
+        self._order: OrderedDict[tuple[int, Any], Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, owner: Jitted, key: Any) -> None:
+        with self._lock:
+            self._order[(id(owner), key)] = weakref.ref(owner)
+            while len(self._order) > config.cache_size:
+                (_, old), victim = self._order.popitem(last=False)
+                jitted = victim()
+                if jitted is not None:
+                    jitted.forget(old)
+                    messages.debug(
+                        1, f"tracejit: dropped a program of {name_of(jitted.fun)}: the cache is full"
+                    )
+
+    def clear(self) -> None:
+        """Evict everything."""
+        with self._lock:
+            owners = {owner for ref in self._order.values() if (owner := ref()) is not None}
+            self._order.clear()
+        for jitted in owners:
+            jitted.clear_cache()
+
+
+_bounded = _Bounded()
+
+
+class Jitted:
+    """A compiled function, made by `jit`. `trace_count` says how often it has been traced, `retraces` why
+    it was traced again, the last times."""
+
+    def __init__(self, fun: Callable[..., Any], options: Options) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.options = options
+        self.python = Python(fun, options.fallback)
+        self.trace_count = 0
+        self.retraces: deque[str] = deque(maxlen=MAX_REASONS)
+        self._programs: dict[Any, list[Program]] = {}
+        self._fast: dict[Any, FastCall] = {}
+        self._near: tuple[FastCall, ...] = ()  # the last of them to be used
+        self._own: FastCall | None = None  # that of them which `__call__` is made of
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        return self if obj is None else types.MethodType(self, obj)
+
+    def __repr__(self) -> str:
+        return f"<jitted {name_of(self.fun)}>"
+
+    def __reduce__(self) -> Any:
+        """Pickled by name if it is what its name means, else as its function and options; programs stay behind."""
+        name = name_of(self.fun)
+        found: Any = sys.modules.get(self.fun.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (Jitted, (self.fun, self.options))
+
+    # -- calling
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._known(args, kwargs)
+
+    def _known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if config.fast and not is_tracing():
+            near = self._near
+            for fast in near:
+                out = fast(args, kwargs)
+                if out is not MISS:
+                    if fast is near[0] and fast is not self._own:
+                        self._go_by(fast)
+                    return out
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if config.disable_jit or jit_session() is not None:
+            return run_user(self.fun, args, kwargs)
+        key = fast_key(self.options.in_key, args, kwargs) if config.fast and not is_tracing() else None
+        fast = self._fast.get(key) if key is not None else None
+        if fast is not None:
+            out = fast(args, kwargs)
+            if out is not MISS:
+                self._put_first(fast)
+                return out
+        prepared = self.prepare(args, kwargs)
+        if isinstance(prepared, Refusal):
+            return self.python.run(prepared, self._signature(args, kwargs), args, kwargs)
+        call, program, consts = prepared
+        if program.written and program.overlaps([*consts, *call.leaves]):
+            return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
+        if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
+            return program.bind(consts, call.raw, call.leaves, self.options.inline)
+        if self.python.allowed and program.repeats:
+            out, error = program.run_or_fail(consts, call.leaves)
+            if error is not None:
+                return self.python.again(error, args, kwargs)
+        else:
+            out = program.run(consts, call.leaves)
+        if key is not None and program.kept:
+            self._remember(key, self._fast_of(program, call, args, kwargs))
+        return out
+
+    def prepare(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Call, Program, list[Any]] | Refusal:
+        """The call's signature, its program and the program's constants; or a Refusal, if Python has to run it."""
+        if is_tracing() or not self.python.allowed:
+            return self._prepare(args, kwargs)
+        refused = self.python.refused
+        known = refused.get(self._signature(args, kwargs)) if refused else None
+        if known is not None:
+            return known
+        try:
+            prepared = call, program, consts = self._prepare(args, kwargs)
+            if not any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
+                program.prepare(consts, call.leaves)
+            return prepared
+        except Exception as e:
+            refusal = Refusal.of(e)
+            if refusal is None:
+                raise
+            return refusal
+
+    def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What tells calls apart that Python runs."""
+        return Call(self.fun, self.options, args, kwargs).key()
+
+    def _fast_of(
+        self, program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> FastCall | None:
+        """The function for calls like this one; calls with other objects share that of their program."""
+        again = self.python.again if program.repeats else None
+        if not call.objects:
+            return fast_call(program, call, args, kwargs, Jitted._known, again)
+        key = fast_key(self.options.in_key, args, kwargs, type)
+        if key not in program.fast:
+            if len(program.fast) >= MAX_FAST:
+                program.fast.clear()
+            program.fast[key] = fast_call(program, call, args, kwargs, Jitted._known, again)
+        return program.fast[key]
+
+    def _remember(self, key: Any, fast: FastCall | None) -> None:
+        """Let calls like this one skip the general way."""
+        if fast is not None:
+            if len(self._fast) >= MAX_FAST:
+                self._fast.clear()
+            self._fast[key] = fast
+            self._put_first(fast)
+
+    def _put_first(self, fast: FastCall) -> None:
+        self._near = (fast, *[f for f in self._near if f is not fast])[:NEAR]
+
+    def _go_by(self, fast: FastCall) -> None:
+        """Let the direct form of `fast` be what a call of this function runs: `__call__` of a class of its own."""
+        self._own, direct = fast, fast.direct()
+        if direct is None:
+            return
+        if type(self) is Jitted:
+            self.__class__ = type(Jitted.__name__, (Jitted,), {"__call__": direct, "__module__": __name__})
+        else:
+            type(self).__call__ = direct
+
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, Program, list[Any]]:
+        """The call's signature and its program, with the arguments in the signature that tracing needs there."""
+        options = self.options
+        while True:
+            call = Call(self.fun, options, args, kwargs)
+            try:
+                program, consts = self._program(call)
+            except SizesNeeded as e:
+                if e.sizes <= options.sizes:
+                    raise e.error from None
+                options = options.with_sizes(e.sizes)
+                continue
+            if options is not self.options:
+                self._keep_sizes(options.sizes, call)
+            return call, program, consts
+
+    def _keep_sizes(self, sizes: frozenset[int | str], call: Call) -> None:
+        """Later calls have the arguments `sizes` in their signature too."""
+        with LOCK:
+            new = sizes - self.options.sizes
+            self.options = self.options.with_sizes(sizes)
+            self._forget_fast()
+        if new:
+            names = ", ".join(f"{call.argument_name(key)}={call.argument(key)!r}" for key in new)
+            text = (
+                f"{name_of(self.fun)} is traced for every value of {names}: sizes or conditions depend on it"
+            )
+            messages.debug(1, f"tracejit: {text}")
+            messages.log(text)
+
+    def _program(self, call: Call) -> tuple[Program, list[Any]]:
+        """The program for the call's signature whose guards hold, traced if there is none."""
+        key = call.key()
+        found = self._find(call, key)
+        if found is None:
+            with LOCK:
+                found = self._find(call, key) or self._trace(call, key)
+        return found
+
+    def _find(self, call: Call, key: Any) -> tuple[Program, list[Any]] | None:
+        for program in self._programs.get(key, ()):
+            if any(call.layout(n) != layout for n, layout in program.layouts.items()):
+                continue
+            consts = program.constants(call.objects)
+            if consts is not None:
+                return program, consts
+        return None
+
+    def _trace(self, call: Call, key: Any) -> tuple[Program, list[Any]]:
+        self._let_go()
+        variants = self._programs.get(key, [])
+        self._tell_why(call, key)
+        program, consts = trace_program(call)
+        self.trace_count += 1
+        messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
+        if program.kept and not any(isinstance(c, Value) for c in map(_raw_const, consts)):
+            self._programs[key] = [program, *variants][: MAX_OF_OBJECTS if call.objects else MAX_VARIANTS]
+            _bounded.add(self, key)
+        self._forget_fast()
+        return program, consts
+
+    def _let_go(self) -> None:
+        """Forget programs for objects that are gone."""
+        for key, variants in list(self._programs.items()):
+            alive = [] if is_dead(key) else [p for p in variants if not p.guards.dead()]
+            if not alive:
+                self.forget(key)
+            elif len(alive) < len(variants):
+                self._programs[key] = alive
+
+    def _tell_why(self, call: Call, key: Any) -> None:
+        """Say, and remember for `explain`, why the function is traced again."""
+        why = why_traced(call, key, self._programs) if self._programs else None
+        if why is not None:
+            self.retraces.append(why)
+            text = f"{name_of(self.fun)} is traced again: {why}"
+            messages.debug(1, f"tracejit: {text}")
+            messages.log(text)
+
+    def forget(self, key: Any) -> None:
+        """Drop the programs of one signature."""
+        self._programs.pop(key, None)
+        self._forget_fast()
+
+    def clear_cache(self) -> None:
+        """Drop everything that was traced and compiled."""
+        self._programs.clear()
+        self.python.refused.clear()
+        self._forget_fast()
+
+    def _forget_fast(self) -> None:
+        self._fast.clear()
+        self._near = ()
+        self._own = None
+        self.__class__ = Jitted  # type: ignore[assignment]
+
+    # -- ahead of time
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowering:
+        """Trace for the types of the arguments (arrays or `ShapeDtypeStruct`s) without running."""
+        call, program, _ = self._prepare(args, kwargs)
+        return Lowering(self, call, program)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Lowering:
+        """The same as `lower`: tracing and lowering are one step here."""
+        return self.lower(*args, **kwargs)
+
+
+def clear_caches() -> None:
+    """Drop everything that was traced and compiled in this process, as JAX's function of that name does.
+
+    What is used next is traced and compiled again, or loaded from the disk cache, which stays
+    (`python -m tracejit cache clear` empties it).
+    """
+    _bounded.clear()
+    native.forget()
+
+
+def _raw_const(c: Any) -> Any:
+    return c.read() if type(c) is Box else c
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    inline: bool = False,
+    keep_unused: bool = False,
+    fastmath: bool = False,
+    capture: bool = True,
+    fallback: bool | None = None,
+) -> Any:
+    """Compile `fun`, a function of arrays (or trees of them) written against NumPy or tracejit.numpy.
+
+    The function is traced once for each combination of structure, shapes, dtypes and static values, and
+    again when something it reads through names (a global, a cell, an attribute) has changed. Arrays it
+    captures are read at every call. Arguments that it updates in place are updated in the caller's arrays.
+
+    `static_argnums`, `static_argnames`: arguments whose values are compiled in; they must be hashable.
+    `donate_argnums`, `donate_argnames`: arrays whose memory the results may take.
+    `inline`: inside another jit, leave no trace of the call in the program. `keep_unused` is accepted
+    for compatibility: unused arguments are never read.
+    `fastmath`: what is computed may be rounded in another way than it is written: a product and a sum at once,
+    products of several matrices in the order that multiplies least, factors of a product's features (batch
+    normalisation) multiplied into its matrix. The outermost jit decides.
+
+    Python's loops and branches over traced values, and long loops, become native ones where the function's
+    source is known; `explain` says what was done with each. With `capture=False` Python runs them as they are
+    while the function is traced: loops are unrolled, and conditions need known values.
+
+    Python integers (and tuples of them) are traced, until tracing needs the value of one, as a size for instance:
+    then that argument is part of the signature, as a static one, and the function is compiled for every value.
+
+    What can't be compiled is run by Python on NumPy, with one FallbackWarning a function. `fallback=False` makes
+    it an error, `fallback=None` leaves that to `config.fallback`. Inside another transformation it is an error.
+
+    Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
+
+    Raises:
+        UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError.
+        TracedLoopError, LoopTypeError, VariableTypeError, BranchLeavesError: a loop or branch over traced
+        values can't be native.
+    """
+    if fun is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            inline=inline,
+            keep_unused=keep_unused,
+            fastmath=fastmath,
+            capture=capture,
+            fallback=fallback,
+        )
+    if not callable(fun):
+        raise TypeError(f"jit takes a function, not {type(fun).__name__}")
+    options = Options(
+        fun,
+        static_argnums,
+        static_argnames,
+        donate_argnums,
+        donate_argnames,
+        inline,
+        keep_unused,
+        fastmath,
+        capture,
+        fallback,
+    )
+    return Jitted(fun, options)

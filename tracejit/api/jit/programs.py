@@ -1,0 +1,253 @@
+"""Traced programs of a jitted function: what one trace gave, and how to run it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import control, tree
+from tracejit.api.common import name_of, plain
+from tracejit.api.fallback import Before, may_be_done_over, must_be_done_over
+from tracejit.config import config
+from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError, UnfollowedError
+from tracejit.interpreters import jit as native
+from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Jaxpr, Var
+from tracejit.ir.values import Value
+from tracejit.tracing import LOCK, Box, Storage, to_raw
+
+
+class JitCapture:
+    """Captured arrays of a jit trace: boxes over constants of the program, read anew at every call."""
+
+    guarded = True
+
+    def __init__(self) -> None:
+        self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
+
+    def array(self, path: Any, value: Any) -> Any:
+        raw = to_raw(value)
+        held = self.trace.lift(raw) if isinstance(raw, (np.ndarray, Value)) else raw
+        b = Box(Storage(held, self.trace, path), (), aval_of(held))
+        self.held.append((raw, b))
+        return b
+
+    def owns(self, box: Box) -> bool:
+        raw = box.storage.value
+        return isinstance(raw, Value) and raw.trace.level >= self.trace.level
+
+    def scalar(self, path: Any, value: Any) -> Any:
+        return NotImplemented
+
+    def unfollowed(self, thing: Any) -> None:
+        """Raises UnfollowedError: a program would keep what it saw while it was traced."""
+        raise UnfollowedError(what=thing.path, reason=thing.reason)
+
+    trace: Any = None
+
+
+class Program:
+    """One trace of a function: the jaxpr, where its constants come from, what its outputs mean.
+
+    jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
+    `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
+    `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
+    argument handed back as it is, ('const', n) for a captured array that is, or ('value', x) for a Python scalar.
+    `written`: inputs (constant or argument position) whose new values are the last outputs.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        jaxpr: Jaxpr,
+        const_sources: list[Any],
+        guards: Any,
+        out_tree: Any,
+        results: list[tuple[str, Any]],
+        written: list[int],
+        arg_names: list[str],
+        donated: tuple[int, ...],
+        decisions: dict[tuple[str, str], str],
+    ) -> None:
+        self.function = function
+        self.jaxpr = jaxpr
+        self.const_sources = const_sources
+        self.guards = guards
+        self.out_tree = out_tree
+        self.results = results
+        self.written = written
+        self.arg_names = arg_names
+        self.donated = donated
+        self.decisions = decisions
+        self.num_outs = len(jaxpr.outs) - len(written)
+        self.fastmath = False
+        self.kept = True  # for later calls
+        self.layouts: dict[int, Any] = {}  # of the arguments that have to be in these (`Call.layout`)
+        self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
+        self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
+        self.simple = not written and not donated
+        #: Whether Python can do a call over in which a check failed, and whether what was written is taken back then.
+        self.takes_back = not self.simple and may_be_done_over(jaxpr) and must_be_done_over(jaxpr)
+        self.repeats = self.takes_back or (self.simple and may_be_done_over(jaxpr))
+        self.fast: dict[Any, Any] = {}  # functions for calls with objects, which calls with others share
+
+    def constants(self, objects: Sequence[Any]) -> list[Any] | None:
+        """The constants as they are now, in a call with these objects; None if a guard fails and the function must
+        be traced again."""
+        arrays = self.guards.arrays(*objects)
+        if arrays is None:
+            return None
+        return [arrays[s] if type(s) is int else s.value for s in self.const_sources]
+
+    # -- running
+
+    def run(self, consts: list[Any], leaves: Sequence[Any]) -> Any:
+        """The function's result on concrete values: natively compiled for their layout."""
+        inputs = [*consts, *leaves]
+        arrays = [native.operand(x) for x in inputs]
+        compiled = self.compiled(tuple([native.element_strides(a) for a in arrays]))
+        if not self.simple:
+            self._check_written(inputs)
+            self._check_donated(inputs)
+        given = [a.copy() for a in arrays] if config.checks and not self.simple else arrays
+        outs = compiled(*arrays)
+        if config.checks:
+            native.check_finite(self.jaxpr, given, outs)
+        for n in self.written:
+            if arrays[n] is not inputs[n]:
+                np.copyto(inputs[n], arrays[n])
+        if self.single:
+            return native.scalar(outs[0])
+        return self._assemble([native.scalar(o) for o in outs], leaves, consts)
+
+    def prepare(self, consts: list[Any], leaves: Sequence[Any]) -> None:
+        """Compile for these values, if that was not done."""
+        self.compiled(tuple([native.element_strides(native.operand(x)) for x in (*consts, *leaves)]))
+
+    def run_or_fail(self, consts: list[Any], leaves: Sequence[Any]) -> tuple[Any, Exception | None]:
+        """The result, or else the exception, with everything as it was before if a check has raised it."""
+        changed = {*self.written, *self.donated} if self.takes_back else ()
+        before = Before([x for n, x in enumerate((*consts, *leaves)) if n in changed])
+        try:
+            return self.run(consts, leaves), None
+        except Exception as e:
+            before.restore()
+            return None, e
+
+    def compiled(self, strides: Any) -> native.Compiled:
+        found = self.machine_code.get(strides)
+        if found is None:
+            with LOCK:
+                if strides not in self.machine_code:
+                    self.machine_code[strides] = native.Compiled(
+                        self.jaxpr, strides, self._aliases(), self.fastmath
+                    )
+                found = self.machine_code[strides]
+        return found
+
+    def _aliases(self) -> dict[int, int]:
+        """Output -> input whose memory it takes: written inputs, then donated ones that fit."""
+        out = {self.num_outs + k: n for k, n in enumerate(self.written)}
+        free = [n for n in self.donated if n not in self.written]
+        for k in range(self.num_outs):
+            fit = next((n for n in free if self._fits(k, n)), None)
+            if fit is not None:
+                out[k] = fit
+                free.remove(fit)
+        return out
+
+    def _fits(self, out: int, n: int) -> bool:
+        a = self.jaxpr.outs[out]
+        return type(a) is Var and a not in self.jaxpr.invars and a.aval == self.jaxpr.invars[n].aval
+
+    def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any]) -> Any:
+        given = {"out": outs, "array": outs, "arg": leaves, "const": consts}
+        picked = [given[kind][x] if kind in given else x for kind, x in self.results]
+        arrays = [
+            as_array(x) if kind == "array" else x for (kind, _), x in zip(self.results, picked, strict=True)
+        ]
+        return tree.unflatten(self.out_tree, arrays)
+
+    def input_name(self, n: int) -> str:
+        """How messages call the program's input `n`."""
+        args = n - len(self.const_sources)
+        if args >= 0:
+            return self.arg_names[args]
+        source = self.const_sources[n]
+        return str(self.guards.nodes[source]) if type(source) is int else "a captured array"
+
+    def _check_written(self, inputs: list[Any]) -> None:
+        for n in self.written:
+            x = inputs[n]
+            if isinstance(x, np.ndarray) and not x.flags.writeable:
+                raise ReadOnlyArgumentError(function=name_of(self.function), argument=self.input_name(n))
+
+    def _check_donated(self, inputs: list[Any]) -> None:
+        for n in self.donated:
+            x = inputs[n]
+            if not isinstance(x, np.ndarray):
+                continue
+            problem = None if x.flags.writeable else "its array is read-only"
+            for m, y in enumerate(inputs):
+                if m != n and isinstance(y, np.ndarray) and np.may_share_memory(x, y):
+                    problem = f"its memory is also passed as {self.input_name(m)}"
+            if problem:
+                raise DonatedArgumentError(
+                    function=name_of(self.function), argument=self.input_name(n), problem=problem
+                )
+
+    def overlaps(self, inputs: list[Any]) -> bool:
+        """Whether an array or box that is written shares memory with another input."""
+        return any(_share(inputs[n], y) for n in self.written for m, y in enumerate(inputs) if m != n)
+
+    # -- inside another transformation
+
+    def bind(self, consts: list[Any], leaves: Sequence[Any], boxes: Sequence[Any], inline: bool) -> Any:
+        """One `call` equation in the current trace; writes reach the caller's boxes."""
+        inputs = [*(to_raw(c) for c in consts), *leaves]
+        outs = control.call.op.call(self.jaxpr, inputs, name=self.jaxpr.name, inline=inline)
+        holders = [*consts, *boxes]
+        for k, n in enumerate(self.written):
+            write_back(holders[n], outs[self.num_outs + k])
+        results = [plain(o) for o in outs[: self.num_outs]]
+        return self._assemble(results, boxes, consts)
+
+
+def as_array(x: Any) -> Any:
+    """An output without dimensions as the array that it was in the function."""
+    if type(x) is not Box:
+        return np.asarray(x)
+    x.scalar = False
+    return x
+
+
+def _share(x: Any, y: Any) -> bool:
+    """Whether a write into one of two inputs may be seen in the other."""
+    if type(x) is Box and type(y) is Box:
+        return x.storage is y.storage
+    return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
+
+
+def write_back(target: Any, raw: Any) -> None:
+    """Replace the contents of the caller's array or box by `raw`."""
+    target[...] = plain(raw)
+
+
+class Constant:
+    """A value that the program closes over and that no guard reads anew."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def const_sources(consts: Sequence[Any], captured: Sequence[Any]) -> list[Any]:
+    """For each constant its position among the captured arrays (by identity), or the value itself."""
+    position = {id(raw): n for n, raw in enumerate(captured)}
+    return [position[id(c)] if id(c) in position else Constant(c) for c in consts]
+
+
+_LEAF = tree.structure(0)

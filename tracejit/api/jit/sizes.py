@@ -1,0 +1,77 @@
+"""Python integers that decide what is traced: a shape, an index of Python's, a condition or a loop that can't be
+captured. Such arguments are made part of the signature, like static ones: their function is traced again with
+their values, and once for each other value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tracejit.api.jit.signature import Call, as_size
+from tracejit.errors import (
+    ConcreteValueError,
+    DynamicExtentError,
+    LoopTypeError,
+    ShapeError,
+    TracedIterationError,
+    TracedLoopError,
+    TracejitError,
+    TracerBoolError,
+    TracerIntegerError,
+    VariableTypeError,
+)
+from tracejit.ir.avals import Dim
+from tracejit.ir.jaxpr import Eqn, Var
+from tracejit.ir.values import Value
+
+#: What tracing raises where the value of a traced integer is needed.
+_NEEDED = (ConcreteValueError, TracerIntegerError, TracerBoolError, DynamicExtentError)
+#: The same where a loop must be unrolled: only for small numbers, or if it is one that fills lists.
+_UNROLLED = (TracedIterationError, TracedLoopError, LoopTypeError, VariableTypeError)
+_MOST_STEPS = 256
+
+
+def sizes_needed(
+    error: TracejitError, call: Call, eqns: Sequence[Eqn], args: Sequence[Any]
+) -> frozenset[int | str]:
+    """The arguments (positions and keywords) that must be part of the signature for tracing to go on; empty where
+    `error` has another reason. `eqns`: what was recorded until then; `args`: the leaves' variables.
+
+    They are the Python integers that the value in question comes from; where that is not known, those that
+    extents come from; otherwise all.
+    """
+    shapes = isinstance(error, ShapeError) and error.has_traced_sizes
+    if not shapes and not isinstance(error, (*_NEEDED, *_UNROLLED)):
+        return frozenset()
+    owners = [key for key, _ in call.owners()]
+    given = [n for n, key in enumerate(owners) if as_size(call.argument(key)) is not None]
+    if isinstance(error, _UNROLLED) and not error.fills_lists:
+        given = [n for n in given if abs(int(call.leaves[n])) <= _MOST_STEPS]
+    sources = _sources(error.traced or _extents(eqns), eqns, args)
+    chosen = [n for n in given if n in sources] or given
+    return frozenset(owners[n] for n in chosen)
+
+
+def _extents(eqns: Iterable[Eqn]) -> list[Var]:
+    """The traced sizes of what was recorded."""
+    return [d.var for e in eqns for v in e.outvars for d in v.aval.shape if isinstance(d, Dim)]
+
+
+def _sources(values: Iterable[Any], eqns: Iterable[Eqn], args: Sequence[Any]) -> set[int]:
+    """Positions of the arguments that `values` were computed from."""
+    makers = {id(v): e for e in eqns for v in e.outvars}
+    positions = {id(v): n for n, v in enumerate(args)}
+    found: set[int] = set()
+    seen: set[int] = set()
+    left = [v for v in values if isinstance(v, Value)]
+    while left:
+        v = left.pop()
+        if id(v) in seen:
+            continue
+        seen.add(id(v))
+        if id(v) in positions:
+            found.add(positions[id(v)])
+        elif id(v) in makers:
+            left += [x for x in makers[id(v)].invars if isinstance(x, Value)]
+    return found

@@ -1,0 +1,208 @@
+"""Making a program: running the user's function on boxes, and sorting out what it returned and wrote."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, frontend, tree
+from tracejit.api.common import argument_names, name_of
+from tracejit.api.introspect import ShapeDtypeStruct
+from tracejit.api.jit.listed import listed
+from tracejit.api.jit.programs import JitCapture, Program, const_sources
+from tracejit.api.jit.signature import Call
+from tracejit.api.jit.sizes import sizes_needed
+from tracejit.control.regions.staging import raw_leaf
+from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError, TracejitError
+from tracejit.interpreters import leaks
+from tracejit.interpreters.jit import lift
+from tracejit.interpreters.stage import StageTrace, make_args
+from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.jaxpr import Eqn, sub_jaxprs
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.rows import StaleView
+from tracejit.tracing import Box, box, current_trace, new_trace
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+
+#: How often a function is traced again because another thread changed a name that it reads meanwhile.
+_ATTEMPTS = 100
+
+
+class SizesNeeded(Exception):
+    """Tracing failed with `error` since arguments that are numbers decide what is traced: `sizes`, their positions
+    and keywords."""
+
+    def __init__(self, sizes: frozenset[int | str], error: TracejitError) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.error = error
+
+
+def trace_program(call: Call) -> tuple[Program, list[Any]]:
+    """Run the user's function on boxes and record the program; its constants' present values too.
+
+    Raises SizesNeeded, and what the function raises."""
+    copies_views, changed = True, None
+    for _ in range(_ATTEMPTS):
+        try:
+            done = _trace_once(call, copies_views)
+        except StaleView:
+            copies_views = False
+            continue
+        if isinstance(done, tuple):
+            leaks.check_jaxpr(f"jit of {name_of(call.fun)}", done[0].jaxpr)
+            return done
+        changed = done
+    why = f"the guards of {name_of(call.fun)} fail right after tracing: {changed}"
+    raise InternalTypeError(problem=why)
+
+
+def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | str:
+    """In words what of the things that the function read has changed while it was traced, if something has."""
+    fun = call.fun
+    trace = StageTrace(current_trace(), name_of(fun), eager_constants=True)
+    capture = JitCapture()
+    capture.trace = trace
+    session = frontend.Session(capture, call.options.capture)
+    session.copies_views = copies_views
+    args = make_args(trace, call.avals())
+    boxes: list[Any] = []
+    with new_trace(trace):
+        layouts = [call.layout(n) for n in range(len(args))]
+        for n, (v, w, s) in enumerate(zip(args, call.weak, call.scalar, strict=True)):
+            boxes.append(box(v, w, origin=n))
+            boxes[n].scalar = s
+            boxes[n].storage.layout = layouts[n]
+        given = [session.give(call.fixed[n], call.fixed_name(n).replace("`", "")) for n in call.kinds]
+        positional, kwargs = call.rebuild(boxes, given)
+        held = _held(positional, kwargs)
+        try:
+            out = session.run(fun, positional, kwargs)
+            leaves, out_tree = tree.flatten(listed(out))
+            results, outs = _sort_results(leaves, out_tree, boxes, capture.held, name_of(fun))
+            outs += _extents(name_of(fun), outs, args)
+        except TracejitError as e:
+            sizes = sizes_needed(e, call, trace.eqns, args)
+            if not sizes:
+                raise
+            raise SizesNeeded(sizes, e) from None
+        _refuse_reassigned(fun, held, _held(positional, kwargs))
+        if session.given and any(map(_runs_later, trace.eqns)):
+            session.serve_these()
+        guards = session.guards()
+        session.let_go()
+        # By what they held: another thread may have changed the names since.
+        captured = [(raw, b) for raw, b in capture.held if b.storage.version > 0]
+        changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
+        news = [*(b.storage.value for _, b in captured), *(boxes[n].storage.value for n in changed)]
+        results = _hand_back(trace, results, capture.held)
+        jaxpr, consts = trace.freeze(args, [*outs, *news])
+        jaxpr, more = lift(jaxpr)  # arrays that users' rules captured are read anew at every call as well
+        consts = [*more, *consts]
+        results = [(kind, x + len(more)) if kind == "const" else (kind, x) for kind, x in results]
+        trace.let_go()
+    arrays = guards.arrays(*call.objects)
+    if arrays is None:
+        return guards.why() or "what it read changed and changed back"
+    sources = const_sources(consts, [raw for raw, _ in capture.held])
+    written = _written_inputs(captured, changed, consts, len(consts))
+    donated = tuple(len(consts) + n for n in call.donated() if _is_array(call.leaves[n]))
+    program = Program(
+        fun,
+        jaxpr,
+        sources,
+        guards,
+        out_tree,
+        results,
+        written,
+        call.names(),
+        donated,
+        session.decisions,
+    )
+    program.fastmath = call.options.fastmath
+    program.kept = not session.unkept
+    program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
+    return program, [arrays[s] if type(s) is int else s.value for s in sources]
+
+
+def _runs_later(eqn: Eqn) -> bool:
+    """Whether functions of the user's are part of the program: rules, callbacks."""
+    inside = any(_runs_later(e) for jaxpr in sub_jaxprs(eqn.params) for e in jaxpr.eqns)
+    return inside or any("rule" in name or isinstance(p, _FUNCTIONS) for name, p in eqn.params.items())
+
+
+def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:
+    """Traced sizes of the results, which their shapes are read from: outputs that nobody sees.
+
+    Raises DynamicExtentError for a size without a bound, for which no memory can be allocated."""
+    given = {id(v) for v in (*outs, *args)}
+    dims = [d for x in outs for d in aval_of(x).shape if isinstance(d, Dim) and id(d.var) not in given]
+    unknown = [d.var for d in dims if d.bound is None]
+    if unknown:
+        error = DynamicExtentError(op=name, problem="the size of the result is computed and has no bound")
+        error.traced = tuple(unknown)
+        raise error
+    return list({id(d.var): d.var for d in dims}.values())
+
+
+def _held(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """What each argument holds: (leaves, structure)."""
+    return [tree.flatten(a) for a in (*args, *kwargs.values())]
+
+
+def _refuse_reassigned(fun: Any, before: list[Any], after: list[Any]) -> None:
+    """Raises ArgumentContainerError if a dict or list that was given now holds something else."""
+    for n, ((old, old_tree), (new, new_tree)) in enumerate(zip(before, after, strict=True)):
+        if old_tree != new_tree or any(x is not y for x, y in zip(old, new, strict=True)):
+            raise ArgumentContainerError(function=name_of(fun), argument=argument_names(fun, n + 1)[n])
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, Box, ShapeDtypeStruct))
+
+
+def _written_inputs(captured: list[Any], changed: list[int], consts: list[Any], offset: int) -> list[int]:
+    """Positions among the program's inputs of what was written."""
+    position = {id(c): n for n, c in enumerate(consts)}
+    return [*(position[id(raw)] for raw, _ in captured), *(offset + n for n in changed)]
+
+
+def _hand_back(trace: StageTrace, results: list[Any], held: list[Any]) -> list[tuple[str, Any]]:
+    """The results, with captured arrays among them as constants of the program, by their numbers."""
+    return [(kind, trace.position(held[x][0])) if kind == "const" else (kind, x) for kind, x in results]
+
+
+def _sort_results(
+    leaves: list[Any], out_tree: Any, boxes: list[Any], held: list[tuple[Any, Box]], name: str
+) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """What each leaf of the result is, and the raw outputs among them."""
+    by_id = {id(b): n for n, b in enumerate(boxes)}
+    captured = {id(b): n for n, (raw, b) in enumerate(held) if isinstance(raw, (np.ndarray, Value))}
+    results: list[tuple[str, Any]] = []
+    outs: list[Any] = []
+    for n, x in enumerate(leaves):
+        if id(x) in by_id:
+            results.append(("arg", by_id[id(x)]))
+        elif id(x) in captured:
+            results.append(("const", captured[id(x)]))
+        elif type(x) in (bool, int, float, complex):
+            results.append(("value", x))
+        else:
+            raw = raw_leaf(x, out_tree, n, lambda _: f"the result of {name}")
+            if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
+                results.append(("value", np.zeros(raw.shape, dtypes.float0)))
+                continue
+            results.append(("array" if _is_array_of_none(x) else "out", len(outs)))
+            outs.append(raw)
+    return results, outs
+
+
+def _is_array_of_none(x: Any) -> bool:
+    """Whether a result is an array of no dimensions, which is no number."""
+    if type(x) is Box:
+        return not (x.scalar or x.weak or x.aval.shape)
+    return isinstance(x, np.ndarray) and not x.shape

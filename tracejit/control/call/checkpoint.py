@@ -1,0 +1,261 @@
+"""`checkpoint`: a function whose derivative keeps its inputs only and computes the rest again."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit import tree
+from tracejit.control.call.op import call_op
+from tracejit.control.call.policies import Policy, checkpoint_name, checkpoint_policies, name_value
+from tracejit.control.regions.axes import processing_axis
+from tracejit.control.regions.intern import intern_jaxpr
+from tracejit.control.regions.residuals import once_only, rematerialize
+from tracejit.control.regions.rules import (
+    differentiable,
+    flags,
+    pick,
+    prune,
+    region_avals,
+    spread,
+    union_effects,
+    zero_tangents,
+)
+from tracejit.control.regions.staging import call_untraced, flatten, stage_user
+from tracejit.errors import ArgumentTypeError
+from tracejit.interpreters import jit
+from tracejit.interpreters.autodiff.jvp import jvp_jaxpr
+from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
+from tracejit.interpreters.autodiff.transpose import transpose_jaxpr
+from tracejit.interpreters.closed import with_constants
+from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.eval import ROOT
+from tracejit.interpreters.memo import memoize_by_jaxpr
+from tracejit.interpreters.stage import StageTrace, arg_avals, jaxpr_arg_avals, make_args
+from tracejit.interpreters.vmap import batch_jaxpr
+from tracejit.ir.avals import Aval, Dim, aval_of
+from tracejit.ir.jaxpr import Jaxpr, Literal, has_side_effects, used_vars
+from tracejit.ir.kernel import CallRegion
+from tracejit.ir.primitive import LINEAR, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
+from tracejit.ir.values import Zero, is_linear
+from tracejit.ops.building import helpers
+from tracejit.records import record
+from tracejit.tracing import bind, call_user, is_tracing, new_trace, use_trace, wrap
+
+__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "optimization_barrier", "remat"]
+
+_tags = itertools.count()
+
+# What is computed from a barrier's result is never merged with what is computed from its operand:
+# `tag` differs.
+optimization_barrier = helpers.pointwise(
+    "optimization_barrier",
+    "the operand, but not the same expression",
+    lambda x, tag: x,
+    kernel=lambda k, x, tag: x,
+    derivatives=LINEAR,
+    kinds="biufc",
+    transpose=lambda ct, x, tag: [ct],
+)
+
+
+def checkpoint(
+    fun: Callable[..., Any] | None = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Any:
+    """`fun`, differentiated in less memory: its intermediate values are computed again in reverse.
+
+    `policy(op, *avals, **params) -> bool` says which results are kept all the same (see
+    `checkpoint_policies` and `checkpoint_name`; `print_saved_residuals` shows what is). Arguments in
+    `static_argnums` are not traced. `prevent_cse=False` lets the compiler merge what is computed again with
+    what was computed: inside of a loop, where it can't. Usable as a decorator.
+    """
+    if fun is None:
+        return functools.partial(
+            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
+        )
+    if policy is not None and not callable(policy):
+        problem = f"a policy is a function such as those of checkpoint_policies, not {policy!r}"
+        raise ArgumentTypeError(name="checkpoint", problem=problem)
+    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if not is_tracing():
+            return call_untraced(fun, static, args, kwargs)
+        fixed = {n % len(args) for n in static}
+        given = flatten(([a for n, a in enumerate(args) if n not in fixed], kwargs))
+
+        def call(traced: tuple[list[Any], dict[str, Any]]) -> Any:
+            it = iter(traced[0])
+            full = [a if n in fixed else next(it) for n, a in enumerate(args)]
+            return call_user(fun, *full, **traced[1])
+
+        name = getattr(fun, "__name__", "checkpoint")
+        bounds = [getattr(x, "bounds", None) for x in given.raw]
+        staged = stage_user(call, [given.tree], arg_avals(given.raw), given.weak, name, bounds)
+        jaxpr = intern_jaxpr(staged.jaxpr)
+        outs = bind(
+            checkpoint_op, *staged.consts, *given.raw, jaxpr=jaxpr, policy=policy, prevent_cse=prevent_cse
+        )
+        return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
+
+    return wrapped
+
+
+remat = checkpoint
+
+
+def _type(*avals: Aval, jaxpr: Jaxpr, policy: Any, prevent_cse: bool) -> list[Aval]:
+    return region_avals(jaxpr, range(len(avals)), "checkpoint")
+
+
+def _eval(*args: Any, jaxpr: Jaxpr, policy: Any, prevent_cse: bool) -> list[Any]:
+    with use_trace(ROOT):
+        return list(jit.execute(jaxpr, args))
+
+
+def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[list[Any], list[Any]]:
+    nonzero = flags(tangents)
+    new, out_nz = jvp_jaxpr(jaxpr, nonzero)
+    outs = bind(checkpoint_op, *primals, *pick(tangents, nonzero), jaxpr=new, **params)
+    values = outs[: len(out_nz)]
+    return values, spread(outs[len(out_nz) :], out_nz, zero_tangents(values))
+
+
+def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    nonzero = flags(tangents)
+    plan = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
+    outs = bind(checkpoint_op, *primals, **{**params, "jaxpr": plan.forward})
+    values, saved = outs[: len(plan.out_nonzero)], outs[len(plan.out_nonzero) :]
+    ts: list[Any] = []
+    if any(plan.out_nonzero):
+        operands = (*pick(primals, plan.reads), *saved, *pick(tangents, nonzero))
+        ts = tape.record(checkpoint_op, operands, {**params, "jaxpr": plan.linear})
+    return values, spread(ts, plan.out_nonzero, zero_tangents(values))
+
+
+@record(frozen=True)
+class _Plan:
+    """forward: primals -> (*outs, *saved values); linear: (*the primals that it `reads`, *saved values,
+    *tangents) -> nonzero out tangents; it computes its residuals itself."""
+
+    forward: Jaxpr
+    linear: Jaxpr
+    out_nonzero: tuple[bool, ...]
+    reads: tuple[bool, ...]
+
+
+@memoize_by_jaxpr
+def _recomputing(jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | None, prevent_cse: bool) -> _Plan:
+    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr if policy is None else _flat(jaxpr), nonzero)
+    num_outs, num_ins = len(jaxpr.outs), len(forward.invars)
+    saved = [] if policy is None else _saved(forward, policy)
+    saved += [v for v in once_only(forward, forward.outs[num_outs:])[0] if v not in saved]
+    # What is saved becomes an input of what computes the residuals.
+    again = Jaxpr((*forward.invars, *saved), _without(forward, saved), forward.outs, forward.name)
+    tag = next(_tags)
+
+    def guard(x: Any) -> Any:
+        return optimization_barrier(x, tag=tag) if prevent_cse and differentiable(x) else x
+
+    linear = rematerialize(again, linear, num_outs, (*nonzero, *(False,) * len(saved)), guard)[1]
+    reads = _read(linear)
+    kept = tuple(linear.invars[n] for n, r in enumerate(reads) if r or n >= num_ins + len(saved))
+    linear = Jaxpr(kept, linear.eqns, linear.outs, linear.name)
+    saved = pick(saved, reads[num_ins : num_ins + len(saved)])
+    first = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *saved), forward.name)
+    return _Plan(prune(first, [True] * len(first.outs)), linear, out_nz, tuple(reads[:num_ins]))
+
+
+def _read(jaxpr: Jaxpr) -> list[bool]:
+    """Which inputs are read, by an equation or as an extent."""
+    used = used_vars(jaxpr)
+    typed = (*jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars))
+    used.update(d.var for v in typed for d in v.aval.shape if isinstance(d, Dim))
+    return [v in used for v in jaxpr.invars]
+
+
+class _Inliner(StageTrace):
+    """Staging in which calls of jitted functions are what they call: policies look into them."""
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if op is call_op:
+            return eval_jaxpr(params["jaxpr"], args)
+        return self.record(op, args, params)
+
+
+@memoize_by_jaxpr
+def _flat(jaxpr: Jaxpr) -> Jaxpr:
+    if not any(e.op is call_op for e in jaxpr.eqns):
+        return jaxpr
+    trace = _Inliner(ROOT, jaxpr.name)
+    args = make_args(trace, jaxpr_arg_avals(jaxpr), [v.bounds for v in jaxpr.invars])
+    with new_trace(trace):
+        return with_constants(*trace.freeze(args, eval_jaxpr(jaxpr, args)))
+
+
+def _saved(forward: Jaxpr, policy: Policy) -> list[Any]:
+    """The variables that the policy keeps. A named value is the value itself, which other derivatives
+    need too: a policy that keeps a name keeps both."""
+    refuses = getattr(policy, "refuses", False)
+    outs = {a for a in forward.outs if type(a) is not Literal}
+    used = outs | {a for e in forward.eqns for a in e.invars if type(a) is not Literal}
+    verdict: dict[Any, bool] = {}
+    for e in forward.eqns:
+        keep = bool(policy(e.op, *(aval_of(a) for a in e.invars), **e.params))
+        if e.op is name_value.op and e.invars[0] in verdict:  # type: ignore[attr-defined]
+            verdict[e.invars[0]] = keep if refuses else keep or verdict[e.invars[0]]
+        else:
+            verdict.update((v, keep) for v in e.outvars)
+    return [v for v, keep in verdict.items() if keep and v in used and v.aval.is_static]
+
+
+def _without(jaxpr: Jaxpr, known: list[Any]) -> tuple[Any, ...]:
+    """The equations but for those that gave `known` only, and for those that must not run twice."""
+    return tuple(
+        e
+        for e in jaxpr.eqns
+        if not (has_side_effects(e.effects) or (e.outvars and all(v in known for v in e.outvars)))
+    )
+
+
+def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    linear = tuple(is_linear(a) for a in args)
+    ct_nz = flags(cts)
+    back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
+    known = [a for a in args if not is_linear(a)]
+    outs = bind(checkpoint_op, *known, *pick(cts, ct_nz), jaxpr=back, **params)
+    full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
+    return spread(full, linear, [None] * len(args))
+
+
+def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[Any, Any]:
+    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    batched = tuple(d is not None for d in dims)
+    new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
+    outs = bind(checkpoint_op, *moved, jaxpr=new, **params)
+    return outs, [0 if b else None for b in out_b]
+
+
+checkpoint_op = Op(
+    name="checkpoint",
+    doc="a jaxpr applied to operands, computed again in reverse",
+    multi=True,
+    type=_type,
+    eval=_eval,
+    inplace=NO_INPLACE,
+    jvp=_jvp,
+    linearize=_linearize,
+    transpose=_transpose,
+    batch=_batch,
+    simplify=NO_IDENTITIES,
+    effects=lambda params: union_effects(params["jaxpr"]),
+    bounds=NO_BOUNDS,
+    kernel=CallRegion(leading=()),
+)

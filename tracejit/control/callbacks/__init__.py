@@ -1,0 +1,23 @@
+"""Callbacks: programs that call users' Python functions while they run.
+
+In comes a Python function with the types of its results, and out goes an equation whose native code calls back into
+Python. Read `ops` (the records and their effects), `host` (flat arrays in, checked flat arrays out), then
+`printing` and `breakpoints`, which are callbacks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracejit.lazily import parts
+
+if TYPE_CHECKING:
+    from tracejit.control.callbacks import (
+        breakpoints,
+        host,
+        ops,
+        printing,
+    )
+
+__all__ = ["breakpoints", "host", "ops", "printing"]
+__getattr__, __dir__ = parts(__name__, __all__)

@@ -1,0 +1,60 @@
+"""A batched region op as a scan over its lanes.
+
+Where lanes go different ways (a batched predicate, trip count or while
+condition), each lane runs alone: to its own end, only the branch it takes, so
+that neither checks nor NaNs of what a lane does not do can reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.control.regions.axes import processing_axis, uses_axis
+from tracejit.control.regions.rules import Typed, permute
+from tracejit.errors import LonelyLaneError
+from tracejit.interpreters.stage import arg_avals, stage
+from tracejit.ir.avals import aval_of
+from tracejit.ir.primitive import Op
+from tracejit.ops.building import helpers
+from tracejit.tracing import bind
+
+
+def over_lanes(
+    scan: Op,
+    fn: Callable[..., Sequence[Any]],
+    size: Any,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    name: str,
+) -> tuple[list[Any], list[int]]:
+    """`fn(*raw) -> list of raw` for each lane of `args`; outputs are batched at axis 0.
+
+    Raises:
+        LonelyLaneError: lanes talk to each other in it.
+    """
+    lanes = [helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
+    shared = [x for x, d in zip(args, dims, strict=True) if d is None]
+    inputs = [*shared, *(Typed(_lane_aval(x)) for x in lanes)]
+    bounds = [getattr(v, "bounds", None) for v in inputs]
+
+    def body(_i: Any, *raw: Any) -> list[Any]:
+        one, many = iter(raw[: len(shared)]), iter(raw[len(shared) :])
+        return list(fn(*(next(one) if d is None else next(many) for d in dims)))
+
+    index = Typed(aval_of(np.int64(0)))
+    jaxpr, consts = stage(body, arg_avals([index, *inputs]), name, [(0, max(size - 1, 0)), *bounds])
+    if uses_axis((jaxpr,), processing_axis()):
+        raise LonelyLaneError(axis=processing_axis())
+    k = len(consts)
+    jaxpr = permute(jaxpr, [k, *range(k), *range(k + 1, len(jaxpr.invars))])
+    params = {"length": size, "bound": None, "carry": 0, "reverse": False}
+    outs = bind(scan, *consts, *shared, *lanes, jaxpr=jaxpr, consts=k + len(shared), **params)
+    return list(outs), [0] * len(outs)
+
+
+def _lane_aval(x: Any) -> Any:
+    aval = aval_of(x)
+    return aval.with_shape(aval.shape[1:])

@@ -1,0 +1,242 @@
+"""What containers, objects, functions and generators hold, so that a block's changes can be undone, or be those of
+a loop or branch."""
+
+from __future__ import annotations
+
+import array
+import collections
+import io
+import types
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
+from tracejit.frontend.shadows import randoms
+from tracejit.tracing import Box
+
+#: Classes of containers, whose own methods read and refill those that derive from them.
+_CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
+_BYTES = (bytearray, array.array)
+#: Containers and objects are looked into so deep, for what a block changed in them; for iterators less, which many
+#: objects hold that have nothing to do with it.
+DEPTH = 8
+_ITERATORS = 4
+
+
+class Containers:
+    """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
+    held. `iterators`: names of iterators among it, and of what holds them; these can't be put back."""
+
+    def __init__(self, names: dict[str, Any], known: Iterable[Cell] = ()) -> None:
+        self.seen: dict[int, tuple[str, Any, _Held]] = {}
+        self.known = {id(cell) for cell in known}
+        self.iterators: list[str] = []
+        for name, value in names.items():
+            self._look(name, value, DEPTH)
+
+    def _look(self, name: str, x: Any, depth: int) -> None:
+        if not depth or id(x) in self.seen or id(x) in self.known:
+            return
+        if type(x) is Box:
+            return
+        if type(x) is tuple:
+            inner: Iterable[tuple[str, Any]] = _numbered(name, x)
+        elif isinstance(x, types.MethodType):
+            inner = ((name, x.__self__), (name, x.__func__))
+        elif type(x) is types.FunctionType:
+            names = (f"{name}.{free}" for free in x.__code__.co_freevars)
+            inner = zip(names, x.__closure__ or (), strict=True)
+        elif hasattr(type(x), "__next__"):
+            near = depth > DEPTH - _ITERATORS and not isinstance(x, io.IOBase)  # many objects hold a file
+            if depth == DEPTH or near:
+                self.iterators.append(name)
+            return
+        else:
+            held = _Held(x)
+            if held.empty:
+                return
+            self.seen[id(x)] = name, x, held
+            inner = held.values(name)
+        for path, y in inner:
+            self._look(path, y, depth - 1)
+
+    def restore(self, growing: Collection[int] = ()) -> tuple[str | None, dict[str, Cell]]:
+        """Undo what was changed: (the name of one that holds more, less or anything but arrays and numbers
+        afterwards, or None; the places of those that hold other ones), except of those that are `growing`."""
+        lost: str | None = None
+        places: dict[str, Cell] = {}
+        for name, x, held in self.seen.values():
+            now = _Held(x)
+            if held.same(now):
+                continue
+            held.refill(x)
+            if id(x) in growing:
+                continue
+            changed = held.changes(name, x, now)
+            lost = name if changed is None else lost
+            places |= changed or {}
+        return lost, places
+
+
+class _Held:
+    """What `x` holds: as a container, in its `__dict__`, in slots, in a cell, or as a generator's state."""
+
+    __slots__ = ("cell", "items", "names", "slots", "state")
+
+    def __init__(self, x: Any) -> None:
+        self.items: Any = None
+        self.names: dict[str, Any] | None = None
+        self.slots: dict[Any, Any] = {}
+        self.cell: list[Any] = [get(x)] if type(x) is types.CellType else []
+        self.state: bytes | None = None
+        base = _base_of(x)
+        if base is not None:
+            self.items = _items(base, x)
+        elif randoms.is_generator(x):
+            self.state = randoms.state_of(x)
+        elif isinstance(x, _BYTES):
+            self.state = bytes(x)
+        if not isinstance(x, (types.ModuleType, type)) and not _is_library(type(x)):
+            self.names = _names(x)
+            self.slots = {d: _slot(d, x) for d in _descriptors(type(x))}
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing in it can change."""
+        return (
+            self.items is None and self.names is None and self.state is None and not (self.slots or self.cell)
+        )
+
+    def values(self, name: str) -> Iterator[tuple[str, Any]]:
+        """What it holds, with names."""
+        if isinstance(self.items, dict):
+            yield from ((f"{name}[{k!r}]", y) for k, y in self.items.items())
+        else:
+            yield from _numbered(name, self.items or ())
+        yield from ((f"{name}.{k}", y) for k, y in (self.names or {}).items())
+        yield from ((f"{name}.{d.__name__}", y) for d, y in self.slots.items())
+        yield from ((name, y) for y in self.cell)
+
+    def changes(self, name: str, x: Any, now: _Held) -> dict[str, Cell] | None:
+        """The places of `x` that held something else `now`; None if they are not the same places."""
+        if self.state != now.state or isinstance(x, set):
+            return None
+        pairs = [(self.items, now.items), (self.names, now.names), (self.slots, now.slots)]
+        if any(_keys(a) != _keys(b) for a, b in pairs):
+            return None
+        base: Any = _base_of(x)
+        found: dict[str, Cell] = {name: x} if self.cell and self.cell[0] is not now.cell[0] else {}
+        for k in _differing(self.items, now.items):
+            found[f"{name}[{k!r}]"] = _place(x, x, k, base.__getitem__, base.__setitem__)
+        for k in _differing(self.names, now.names):
+            held = object.__getattribute__(x, "__dict__")
+            found[f"{name}.{k}"] = _place(x, held, k, dict.__getitem__, dict.__setitem__)
+        for d in _differing(self.slots, now.slots):
+            found[f"{name}.{d.__name__}"] = Place(x, partial(d.__get__, x), partial(d.__set__, x))
+        return found
+
+    def same(self, other: _Held) -> bool:
+        """Whether both hold the same objects."""
+        return self.state == other.state and all(
+            _identical(getattr(self, part), getattr(other, part))
+            for part in ("items", "names", "slots", "cell")
+        )
+
+    def refill(self, x: Any) -> None:
+        """Let `x` hold this again."""
+        if self.cell:
+            put(x, self.cell[0])
+            return
+        base: Any = _base_of(x)
+        if base is not None:
+            base.clear(x)
+            fill = base.extend if base in (list, collections.deque) else base.update
+            fill(x, self.items)
+        if isinstance(x, _BYTES):
+            del x[:]
+            x.extend(self.state or b"") if isinstance(x, bytearray) else x.frombytes(self.state or b"")
+        elif self.state is not None:
+            randoms.restore(x, self.state)
+        if self.names is not None:
+            held = object.__getattribute__(x, "__dict__")
+            held.clear()
+            held.update(self.names)
+        for d, value in self.slots.items():
+            if value is not UNBOUND:
+                d.__set__(x, value)
+            elif _slot(d, x) is not UNBOUND:
+                d.__delete__(x)
+
+
+def _place(owner: Any, x: Any, key: Any, read: Any, write: Any) -> Place:
+    return Place(owner, partial(read, x, key), partial(write, x, key))
+
+
+def _numbered(name: str, xs: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"{name}[{n}]", x) for n, x in enumerate(xs))
+
+
+def _keys(part: Any) -> list[Any]:
+    """Where a part of what is held has its values."""
+    return (
+        [k for k, x in part.items() if x is not UNBOUND]
+        if isinstance(part, dict)
+        else [*range(len(part or ()))]
+    )
+
+
+def _differing(a: Any, b: Any) -> list[Any]:
+    """The keys at which `a` and `b`, which have the same, hold different objects."""
+    return [k for k in _keys(a) if a[k] is not b[k]]
+
+
+def _base_of(x: Any) -> Any:
+    """The class of containers that `x` is one of, or None."""
+    if type(x).__module__.partition(".")[0] in ("tracejit", "numpy"):
+        return None
+    return next((base for base in _CONTAINERS if isinstance(x, base)), None)
+
+
+def _items(base: Any, x: Any) -> Any:
+    return dict(base.items(x)) if issubclass(base, dict) else list(base.__iter__(x))
+
+
+def _is_library(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in ("builtins", "tracejit", "numpy", "functools")
+
+
+def _names(x: Any) -> dict[str, Any] | None:
+    try:
+        names = object.__getattribute__(x, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+    return dict(names) if type(names) is dict else None
+
+
+def _descriptors(cls: type) -> list[Any]:
+    """The slots that a class declares."""
+    return [
+        d
+        for base in cls.__mro__
+        if "__slots__" in vars(base)
+        for name, d in vars(base).items()
+        if type(d) is types.MemberDescriptorType and not name.startswith("_tj_")
+    ]
+
+
+def _slot(descriptor: Any, x: Any) -> Any:
+    try:
+        return descriptor.__get__(x)
+    except AttributeError:
+        return UNBOUND
+
+
+def _identical(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    if len(a) != len(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(a[k] is b[k] for k in b)
+    return all(x is y for x, y in zip(a, b, strict=True))

@@ -1,0 +1,184 @@
+"""What staging a step of a loop gives, or why it can't be staged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.control.regions.staging import convert
+from tracejit.frontend.rewrite.blocks.cells import Cell, put
+from tracejit.frontend.rewrite.blocks.state import Form
+from tracejit.interpreters import leaks
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Jaxpr, Var
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.either import settle
+from tracejit.numpy.boxes.indexing import refill
+from tracejit.records import record
+from tracejit.tracing import Box, Storage, use_trace
+
+if TYPE_CHECKING:
+    from tracejit.frontend.rewrite.blocks.aliases import Aliases
+    from tracejit.frontend.rewrite.blocks.grown import Column, Filled
+    from tracejit.frontend.rewrite.blocks.slots import Slots
+
+
+class Spec(NamedTuple):
+    """What the rewriter says of a loop or branch."""
+
+    kind: str
+    line: int
+    keep: tuple[str, ...] = ()
+    anew: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
+    globals: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
+    appended: tuple[tuple[str, str | None, int], ...] = ()
+
+
+class NotNative(Exception):
+    """A loop or branch can't be staged. `peel`: it may be after its first step has run in Python."""
+
+    def __init__(self, reason: str, peel: bool = False, name: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.peel = peel
+        self.name = name
+
+
+@record()
+class Entry:
+    """A name as a step finds it: `put` into its cell, made of `leaves` (inputs), or as it is outside."""
+
+    value: Any
+    form: Form | None  # None: not bound, or the object of outside itself
+    inits: list[Any] = field(default_factory=list)
+    weak: list[bool] = field(default_factory=list)
+
+
+class Carried(NamedTuple):
+    """A part of the carry: the input it comes in as (None: it is not looked at), its start and its result."""
+
+    var: Var | None
+    init: Any
+    out: Any
+
+
+@record()
+class Result:
+    """A staged step. `names`: what each changed name is made of afterwards. `lists`: those that it appends to,
+    `tails`: their last items, as names. `arrays`: what it appends, by identity of the storage, `views`: of what it
+    appends views.
+    """
+
+    trace: StageTrace
+    args: list[Var]
+    carried: list[Carried]
+    constant: list[tuple[Var, Any]]
+    names: dict[str, tuple[Form, list[bool]]]
+    storages: list[Storage]
+    extra: list[Any]  # raw results of `finish`
+    cells: dict[str, Cell]
+    slots: Slots  # which arrays the names may be
+    lists: list[Filled]
+    arrays: dict[int, tuple[Box, Column, int]]
+    views: dict[int, list[Column]]
+    aliases: Aliases
+    tails: Collection[str]
+
+    @property
+    def pure_python(self) -> bool:
+        """Whether it computes with Python's own numbers only, nothing of which is traced."""
+        held = [*self.trace.consts, *(c.init for c in self.carried), *(x for _, x in self.constant)]
+        weak = all(all(w) for _, w in self.names.values()) and all(f.pure_python for f in self.lists)
+        return weak and not self.storages and not any(isinstance(x, (Value, np.ndarray)) for x in held)
+
+    def jaxpr(self, first: list[Var], lead: list[Var], outs: list[Any]) -> tuple[Jaxpr, list[Any], list[Any]]:
+        """(jaxpr, constants, starts): over (*first, *constants, *lead, *carry); gives (*outs, *carry, *what is
+        appended to lists)."""
+        with use_trace(self.trace):
+            new = [convert(c.out, aval_of(c.init).dtype) for c in self.carried]
+            appended = [x for f in self.lists for x in f.raws]
+            jaxpr, consts = self.trace.freeze(self.args, [*outs, *new, *appended])
+        leaks.check_jaxpr("a loop", jaxpr)
+        carry = [c.var or Var(None, aval_of(c.init)) for c in self.carried]
+        constant = [*jaxpr.invars[: len(consts)], *(v for v, _ in self.constant)]
+        consts += [x for _, x in self.constant]
+        invars = (*first, *constant, *lead, *carry)
+        return Jaxpr(invars, jaxpr.eqns, jaxpr.outs, jaxpr.name), consts, [c.init for c in self.carried]
+
+    def record(self, fn: Callable[[], Any]) -> Any:
+        """`fn()` as a part of the step."""
+        with use_trace(self.trace):
+            return fn()
+
+    def write_back(self, outs: list[Any], count: int | None = None) -> None:
+        """Names, storages and lists get the values that the loop ended with, after `count` steps."""
+        if count == 0:
+            return
+        values, stacks = iter(outs[: len(self.carried)]), iter(outs[len(self.carried) :])
+        for filled in self.lists:
+            filled.extend(stacks, count or 0)
+        boxes = {
+            (name, n): leaf.rebuilt(next(values), w)
+            for name, (form, weak) in self.names.items()
+            for n, (leaf, w) in enumerate(zip(form.dynamic, weak, strict=True))
+        }
+        refill([(s, next(values)) for s in self.storages])
+        settle(self.storages)
+        flags = {key: [next(values) for _ in slots] for key, slots in self.slots.of.items()}
+        self.slots.left(boxes, flags, count is not None)
+        for name, (form, _) in self.names.items():
+            if name not in self.tails:
+                leaves = form.filled(boxes[name, n] for n in range(len(form.dynamic)))
+                leaves = [self._listed((name, n), x, count) for n, x in enumerate(leaves)]
+                put(self.cells[name], tree.unflatten(form.tree, leaves))
+                for n, x in enumerate(leaves):
+                    self._watch((name, n), x, count)
+        for column in (c for filled in self.lists for c in filled.columns):
+            column.watch()
+        for storage in self.views.keys() & self.arrays.keys():
+            for column in self.views[storage]:
+                column.watch(self.arrays[storage][1].objects[-1])
+
+    def _watch(self, at: tuple[str, int], x: Any, count: int | None) -> None:
+        """If `x`, the leaf of a name, is what lists have views of: they are good until it is written."""
+        origin = self.aliases.origin(at, count, self.views) if self.views else None
+        if origin is not None:
+            for column in self.views.get(id(self.aliases.after[origin.at].storage), ()):
+                column.watch(x)
+
+    def _listed(self, at: tuple[str, int], x: Any, count: int | None) -> Any:
+        """What a leaf of a name is after the loop: an array of a list, if a step has put it into one, else `x`."""
+        if not self.lists or count is None:
+            return x
+        origin = self.aliases.origin(at, count, self.arrays)
+        if origin is None or origin.ago == count:
+            return x
+        if id(self.aliases.after[origin.at].storage) not in self.arrays:
+            return x
+        _, column, item = self.arrays[id(self.aliases.after[origin.at].storage)]
+        return column.objects[(count - origin.ago - 1) * column.size + item]
+
+
+class Permuted(Exception):
+    """Names swap their arrays: after `fold` steps all are as before."""
+
+    def __init__(self, fold: int, names: list[str]) -> None:
+        super().__init__(fold)
+        self.fold = fold
+        self.names = names
+
+
+class TypeChange(NotNative):
+    """A name changes its type from step to step."""
+
+    def __init__(self, name: str, before: str, after: str) -> None:
+        super().__init__(f"`{name}` is {before} before a step and {after} after it", peel=True, name=name)
+        self.before, self.after = before, after

@@ -1,0 +1,222 @@
+"""Which arrays the names are that a loop binds anew, from step to step.
+
+A step finds each of them as a chosen array (`numpy.boxes.either`): the carried value is that of an array of outside, of
+another name's, or of one of its own, as flags say that are carried with it. What is never written costs nothing: the
+flags are dead then.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tracejit import ops
+from tracejit.frontend.rewrite.blocks.cells import Cell, get
+from tracejit.frontend.rewrite.blocks.identity import FALSE, MOST, TRUE, Reach, flag_of, reached, same_chain
+from tracejit.frontend.rewrite.blocks.results import NotNative
+from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.either import Chain, Either, Owner, owner_of
+from tracejit.numpy.boxes.views import Region, joined
+from tracejit.tracing import ONLY_LOCAL, Box, Storage, View
+
+Key = tuple[str, int]  # a name, and which of its arrays
+
+
+class Slot(NamedTuple):
+    """What a name may be: `chain` of an array of outside, or of what another name is (a Key); so it is before the
+    first step if the raw flag `start` holds."""
+
+    target: Storage | Key
+    chain: Chain | None
+    start: Any
+
+    def fits(self, target: Any, chain: Chain | None) -> bool:
+        if target != self.target if isinstance(target, tuple) else target is not self.target:
+            return False
+        return same_chain(chain, self.chain)
+
+
+class Slots:
+    """The slots of all names of a loop.
+
+    `before`, `after`: their flags in the step that was staged last (None: not looked at), and after it. `boxes`: the
+    arrays that the step found."""
+
+    def __init__(self) -> None:
+        self.of: dict[Key, list[Slot]] = {}
+        self.before: dict[Key, list[Any]] = {}
+        self.after: dict[Key, list[Any]] = {}
+        self.boxes: dict[Key, Box] = {}
+        self.outer: dict[Key, Leaf] = {}  # what the names are before the loop
+
+    def starts(self, forms: dict[str, Form], alone: Iterable[str]) -> list[Any]:
+        """The flags that the names start with; what those of `alone` are nothing else sees."""
+        for name, form in forms.items():
+            for n, leaf in enumerate(form.dynamic):
+                self.outer[name, n] = leaf
+                if (name, n) not in self.of:
+                    found = () if name in alone else reached(leaf.storage, leaf.chain)
+                    self.of[name, n] = [Slot(r.storage, r.chain, flag_of(r)) for r in found]
+        return [slot.start for slots in self.of.values() for slot in slots]
+
+    # -- one step
+
+    def enter(self, boxes: dict[Key, Box], flags: Iterable[Any]) -> None:
+        """The step finds `boxes`, which become chosen arrays."""
+        self.boxes = boxes
+        given = iter(flags)
+        self.before = {key: [next(given) for _ in slots] for key, slots in self.of.items()}
+        self._own(boxes, self.before)
+
+    def _own(self, boxes: dict[Key, Box], flags: dict[Key, list[Any]]) -> None:
+        """Let boxes be chosen arrays, as `flags` say."""
+        leaders = {
+            slot.target for slots in self.of.values() for slot in slots if isinstance(slot.target, tuple)
+        }
+        for key, b in boxes.items():
+            if self.of.get(key) or key in leaders:
+                b.storage = Either(b.storage.held)
+        for key in sorted(boxes, key=self._depth):
+            box = boxes[key]
+            if isinstance(box.storage, Either):
+                box.storage.own(self._owners(key, flags.get(key, ()), boxes))
+
+    def _owners(self, key: Key, flags: Sequence[Any], boxes: dict[Key, Box]) -> Iterator[Owner]:
+        for slot, flag in zip(self.of.get(key, ()), flags, strict=True):
+            if flag is not None:
+                yield owner_of(*self._target(slot, boxes), boxes[key].aval.dtype, flag)
+
+    def _target(self, slot: Slot, boxes: dict[Key, Box]) -> tuple[Storage, Chain | None]:
+        """Where a slot's array is; names that the loop leaves alone are after it what they were before."""
+        if not isinstance(slot.target, tuple):
+            return slot.target, slot.chain
+        if slot.target in boxes:
+            return boxes[slot.target].storage, slot.chain
+        leaf = self.outer[slot.target]
+        assert leaf.storage is not None
+        return leaf.storage, None if slot.chain is None else joined(leaf.chain, slot.chain)
+
+    def _depth(self, key: Key, around: tuple[Key, ...] = ()) -> int:
+        """How many names one comes by from the array of a name to those that it may be. Raises NotNative."""
+        if key in around:
+            raise NotNative(f"`{key[0]}` and `{around[-1][0]}` may be parts of each other", name=key[0])
+        targets = [slot.target for slot in self.of.get(key, ()) if isinstance(slot.target, tuple)]
+        return 1 + max((self._depth(t, (*around, key)) for t in targets), default=0)
+
+    def leave(self, after: dict[str, Form], frame: Frame) -> bool:
+        """Whether the step, after which the names are `after`, had all slots that it needs. Raises NotNative."""
+        step = _Step(self, after, frame)
+        self.after = step.flags()
+        for key in self.of:
+            self._depth(key)
+        return step.complete
+
+    # -- after the loop
+
+    def left(self, boxes: dict[Key, Box], flags: dict[Key, list[Any]], ran: bool) -> None:
+        """The loop has left `boxes`; `ran`: it had a step."""
+        never = {key: [ran and f is FALSE for f in fs] for key, fs in self.after.items()}
+        seen = {
+            key: [None if no else f for f, no in zip(fs, never[key], strict=True)]
+            for key, fs in flags.items()
+        }
+        self._own(boxes, seen)
+
+
+class _Step:
+    """Which arrays the names are after a step."""
+
+    def __init__(self, slots: Slots, after: dict[str, Form], frame: Frame) -> None:
+        self.slots = slots
+        self.frame = frame
+        self.reached = {
+            (name, n): list(reached(leaf.storage, leaf.chain))
+            for name, form in after.items()
+            for n, leaf in enumerate(form.dynamic)
+        }
+        self.inner: dict[int, list[tuple[Key, Reach]]] = {}  # of the arrays that the step has made or found
+        for key, rs in self.reached.items():
+            for r in rs:
+                if r.storage.trace is frame.trace and id(r.storage) not in frame.claimed:
+                    self.inner.setdefault(id(r.storage), []).append((key, r))
+        for key in self.reached:
+            slots.of.setdefault(key, [])
+            slots.before.setdefault(key, [])
+        self.found: dict[Key, list[Any]] = {k: [FALSE] * len(s) for k, s in slots.of.items()}
+        self.links: set[tuple[Key, Key]] = set()
+        self.complete = True
+
+    def flags(self) -> dict[Key, list[Any]]:
+        for key, rs in self.reached.items():
+            for r in rs:
+                if id(r.storage) not in self.inner:
+                    self._add(key, r.storage, self._known(r.chain), flag_of(r))
+        for several in self.inner.values():
+            for (m, x), (key, y) in itertools.combinations(several, 2):
+                if m != key:
+                    self._link(m, x, key, y)
+        return self.found
+
+    def _link(self, m: Key, x: Reach, key: Key, y: Reach) -> None:
+        """Two names that may be one array which the step has made or found."""
+        a, b = self._known(x.chain), self._known(y.chain)
+        if b == () and a != ():
+            m, a, key, b = key, b, m, a
+        if a is not None and same_chain(a, b):
+            a = b = ()
+        if a != () or (m, key) in self.links:
+            raise NotNative(f"`{m[0]}` and `{key[0]}` may be parts of one array", name=m[0])
+        self.links.add((key, m))
+        self._add(key, m, b, _both(flag_of(x), flag_of(y)))
+
+    def _known(self, chain: Chain | None) -> Chain | None:
+        """`chain`, or None if it depends on numbers of the step."""
+        return None if chain is None or any(map(self._is_inner, chain)) else chain
+
+    def _add(self, key: Key, target: Storage | Key, chain: Chain | None, flag: Any) -> None:
+        slots, flags = self.slots.of[key], self.found[key]
+        if len(slots) >= MOST:
+            chain = None
+        flag = TRUE if chain is None else flag
+        for n, slot in enumerate(slots):
+            if slot.fits(target, chain):
+                flags[n] = _either(flags[n], flag)
+                return
+        slots.append(Slot(target, chain, TRUE if chain is None else FALSE))
+        self.slots.before[key].append(None)
+        flags.append(flag)
+        self.complete = self.complete and not self._needed(key, target)
+
+    def _needed(self, key: Key, target: Storage | Key) -> bool:
+        """Whether the step may have to know that the name was `target` before it."""
+        own = self.slots.boxes.get(key)
+        other = self.slots.boxes[target].storage if isinstance(target, tuple) else target
+        changed = other.version > 0 and other.trace is self.frame.trace
+        return changed or (own is not None and (own.storage.version > 0 or id(own.storage) in self.inner))
+
+    def _is_inner(self, view: View) -> bool:
+        """Whether a view starts at a number of the step, or may do so."""
+        if not isinstance(view, Region):
+            return not view.writable
+        numbers = (*view.starts, *view.sizes)
+        return any(isinstance(x, Value) and x.trace is self.frame.trace for x in numbers)
+
+
+def is_alone(cell: Cell) -> bool:
+    """Whether nothing but the cell refers to the array in it."""
+    x = get(cell)
+    if type(x) is not Box or isinstance(x.storage, Either) or sys.getrefcount(x) > ONLY_LOCAL + 1:
+        return False
+    storage = x.storage
+    return storage.origin is None and sys.getrefcount(storage) <= ONLY_LOCAL + 1
+
+
+def _both(a: Any, b: Any) -> Any:
+    return b if a is TRUE else a if b is TRUE else ops.compare.and_(a, b)
+
+
+def _either(a: Any, b: Any) -> Any:
+    return b if a is FALSE else a if b is FALSE else TRUE if a is TRUE or b is TRUE else ops.compare.or_(a, b)

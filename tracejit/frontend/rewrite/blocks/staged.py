@@ -1,0 +1,361 @@
+"""One step of a loop as a jaxpr: what it reads, what it changes, and what must be staged again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.control.regions.staging import convert
+from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_written
+from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
+from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
+from tracejit.frontend.rewrite.blocks.overflow import bounds_afterwards, outgrows
+from tracejit.frontend.rewrite.blocks.replaced import Replaced
+from tracejit.frontend.rewrite.blocks.results import (
+    Carried,
+    Entry,
+    NotNative,
+    Permuted,
+    Result,
+    Spec,
+    TypeChange,
+)
+from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
+from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf, is_array, promoted, zeros_like
+from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
+from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Var
+from tracejit.numpy.boxes.either import Either, settle
+from tracejit.tracing import Box, Storage, current_trace, new_trace
+
+#: Stagings of one body, until its types are stable.
+MAX_STAGINGS = 12
+
+
+class Stager:
+    """Stages a body until nothing new turns up.
+
+    `step(k)` runs the body for the traced position `k`; `finish()` gives further raw results.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        functions: tuple[Any, ...],
+        step: Callable[[Any], None],
+        finish: Callable[[Any], list[Any]],
+        lists: Lists | None = None,
+    ) -> None:
+        self.spec = spec
+        self.lists = lists or Lists(Spec(spec.kind, spec.line), {})
+        self.cells = {**cells_of(*functions), **self.lists.tails}
+        self.step = step
+        self.finish = finish
+        self.keep = [n for n in (*spec.keep, *self.lists.tails) if n in self.cells]
+        self.anew = set(spec.anew)
+        self.bounds: list[Any] = []  # of the inputs, where they are known to stay inside
+        self.permuted = False  # what to do with names that swap their arrays has been decided
+        self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
+        self.replaced = Replaced()
+        self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
+        self.slots = Slots()
+        self.alone = {n for n in self.keep if is_alone(self.cells[n])}
+        self.storages = self._suspects()
+
+    def _suspects(self) -> list[Storage]:
+        """Storages that are probably written."""
+        found: dict[int, Storage] = {}
+        for name in self.spec.written:
+            x = get(self.cells[name]) if name in self.cells else None
+            if type(x) is Box and not x.scalar and not (name in self.anew and name in self.keep):
+                found[id(x.storage)] = x.storage
+        return list(found.values())
+
+    def run(self, position: Any, exact: bool = False) -> Result:
+        """The staged step; `position` has the aval and bounds of `k`. With `exact` Python's integers may not
+        outgrow 64 bits. Raises NotNative."""
+        result = self._settled(position)
+        what = outgrows(result) if exact else None
+        if what is not None and (known := bounds_afterwards(result)):
+            self.bounds = [known.get(v) for v in result.args[1:]]
+            result = self._settled(position)
+            what = outgrows(result)
+        if what is not None:
+            raise NotNative(f"Python's integers may outgrow 64 bits in it: {what}")
+        return result
+
+    def _settled(self, position: Any) -> Result:
+        """The step, staged again until its types settle."""
+        for _ in range(MAX_STAGINGS):
+            result = self._once(position)
+            if result is not None:
+                return result
+        raise NotNative("the types of its variables do not settle")
+
+    def keep_arrays(self, e: Permuted) -> None:
+        """Stage `e.fold` steps at once, after which the names have their own arrays again."""
+        self.permuted = True
+        for name in e.names:
+            self.anew.discard(name)
+            self._suspect(get(self.cells[name]).storage)
+
+    # -- one staging
+
+    def _once(self, position: Any) -> Result | None:
+        entries = {name: self._entry(name) for name in self.keep}
+        inits = [x for e in entries.values() for x in e.inits]
+        held = [s.value for s in self.storages]
+        starts = self.slots.starts(
+            {n: e.form for n, e in entries.items() if e.form is not None}, {*self.first, *self.alone}
+        )
+        trace = StageTrace(current_trace(), self.spec.kind, eager_constants=True)
+        count = len(inits) + len(held)
+        rest = self.bounds[:count] or [None] * count
+        avals = arg_avals([position, *inits, *held, *starts])
+        args = make_args(trace, avals, [position.bounds, *rest, *(None for _ in starts)])
+        flags = args[1 + count :]
+        frame = Frame(trace, self.cells, self.lists.owners)
+        self.lists.mark()
+        with new_trace(trace):
+            with frame:
+                if frame.containers.iterators:
+                    raise NotNative(f"it may take items from the iterator `{frame.containers.iterators[0]}`")
+                objects, boxes = self._enter(frame, entries, args)
+                self.slots.enter(boxes, flags)
+                given = args[1 + len(inits) : 1 + count]
+                inputs = {id(s): (v, x) for s, v, x in zip(self.storages, given, held, strict=True)}
+                self.step(args[0])
+                extra = self.finish(args[0])
+                after = {name: get(self.cells[name]) for name in self.keep}
+                outs = [(s, s.value) for s in frame.changed_storages({k: v for k, (v, _) in inputs.items()})]
+                found, complete = self._compare(frame, entries, objects, after), False
+                if found is not None:
+                    aliases = Aliases(frame, entries, objects, after)
+                    collector = Collector(aliases)
+                    filled = collector.filled(self.lists)
+                    aliases.check({*collector.arrays, *collector.later, *collector.views})
+                    complete = self.slots.leave(self._forms(entries, found, after), frame)
+            if frame.changed is not None:
+                raise NotNative(f"it changes the Python container or object `{frame.changed}`")
+            if frame.places:  # they are carried as names are
+                self.cells |= frame.places
+                self.keep += frame.places
+                return None
+            late = [s for s, _ in outs if id(s) not in inputs]
+            if late:
+                for s in late:
+                    self._suspect(s)
+                return None
+            if found is None or not complete:
+                return None
+            return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)
+
+    def _entry(self, name: str) -> Entry:
+        value = get(self.cells[name])
+        first = self.first.get(name)
+        if first is None and (value is UNBOUND or (is_array(value) and name not in self.anew)):
+            return Entry(value, None)
+        form = first or Form(value, self.replaced.keep(name, value))
+        if first is None:
+            self.replaced.check_start(name, value, self.cells.values())
+        known = self.types.get(name)
+        inits, weak = [], []
+        for n, leaf in enumerate(form.dynamic):
+            dtype, w = known[n] if known else (aval_of(leaf.raw).dtype, leaf.weak)
+            inits.append(convert(leaf.raw if first is None else zeros_like(static(name, leaf)), dtype))
+            weak.append(w)
+        return Entry(value, form, inits, weak)
+
+    def _enter(
+        self, frame: Frame, entries: dict[str, Entry], args: list[Var]
+    ) -> tuple[dict[str, Any], dict[Key, Box]]:
+        """Let cells and storages hold the inputs; what the cells hold now, and the arrays made for it."""
+        given = iter(args[1:])
+        objects: dict[str, Any] = {}
+        boxes: dict[Key, Box] = {}
+        for name, e in entries.items():
+            if e.form is None:
+                objects[name] = e.value
+                continue
+            leaves = [f.rebuilt(next(given), w) for f, w in zip(e.form.dynamic, e.weak, strict=True)]
+            boxes |= {(name, n): x for n, x in enumerate(leaves)}
+            objects[name] = e.form.rebuilt(leaves)
+            put(self.cells[name], objects[name])
+        for storage in self.storages:
+            frame.claim(storage)
+            storage.value = next(given)
+        settle(self.storages)
+        return objects, boxes
+
+    def _forms(
+        self, entries: dict[str, Entry], found: dict[str, Any], after: dict[str, Any]
+    ) -> dict[str, Form]:
+        """The forms of the names after a step, those that it leaves alone first."""
+        same = {
+            n: Form(after[n], e.form.kept)
+            for n, e in entries.items()
+            if e.form is not None and n not in found
+        }
+        return same | {n: form for n, (form, _) in found.items()}
+
+    # -- what has changed
+
+    def _compare(
+        self, frame: Frame, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]
+    ) -> Any:
+        """{changed name: (form, weak flags) afterwards}; None if it must be staged again."""
+        self._fold_swaps(entries, objects, after)
+        changed: dict[str, tuple[Form, list[bool]]] = {}
+        again = fresh = False
+        for name, e in entries.items():
+            x = after[name]
+            self.replaced.check_given(name, e, objects[name], self.slots.boxes)
+            if x is objects[name]:
+                if type(x) is Box and e.form is not None and x.storage.version:
+                    self.anew.discard(name)  # it is updated in place
+                    self._suspect(e.value.storage)
+                    again = True
+                if not self._has_changed(name):
+                    continue
+            if x is UNBOUND:
+                raise NotNative(f"`{name}` is deleted in it", name=name)
+            if e.form is None and e.value is not UNBOUND:
+                self.anew.add(name)
+                again = True
+                continue
+            if e.form is not None and self.replaced.found(name, e.value, x):
+                self.types.pop(name, None)
+                again = fresh = True
+                continue
+            self.replaced.check_outside(name, e, x, frame)
+            form = Form(x, self.replaced.of(name, e))
+            weak = [leaf.weak for leaf in form.dynamic]
+            if e.form is None and name in self.spec.through:
+                self.first[name] = form
+                again = True
+            if e.form is not None:
+                again |= self._widen(name, e, form, weak)
+            changed[name] = form, weak
+        if fresh:
+            self.slots = Slots()  # they count the leaves
+        if again:
+            return None
+        self.replaced.check_handed_on(entries, objects, after)
+        return changed
+
+    def _suspect(self, storage: Storage) -> None:
+        if all(s is not storage for s in self.storages):
+            self.storages.append(storage)
+
+    def _widen(self, name: str, e: Entry, form: Form, weak: list[bool]) -> bool:
+        """Whether the types that `name` starts with had to be changed."""
+        assert e.form is not None
+        if not e.form.same(form):
+            raise _other_type(name, e.form, form)
+        types: list[tuple[np.dtype, bool]] = []
+        for x, w, leaf in zip(e.inits, e.weak, form.dynamic, strict=True):
+            before, now = aval_of(x), aval_of(leaf.raw)
+            common = promoted(before.dtype, w, now.dtype, leaf.weak) if _same_shape(before, now) else None
+            if common is None:
+                raise _other_type(name, e.form, form)
+            types.append(common)
+        old = [(aval_of(x).dtype, w) for x, w in zip(e.inits, e.weak, strict=True)]
+        self.types[name] = types
+        weak[:] = [w for _, w in types]
+        return types != old
+
+    def _has_changed(self, name: str) -> bool:
+        """Whether a name's array is another one's, into which the step has written."""
+        mine = [b.storage for (n, _), b in self.slots.boxes.items() if n == name]
+        return any(isinstance(s, Either) and s.value is not s.first for s in mine)
+
+    def _fold_swaps(self, entries: dict[str, Entry], objects: dict[str, Any], after: dict[str, Any]) -> None:
+        """`a, b = b, a` of arrays that are updated in place is done by several steps at once. Raises Permuted."""
+        mixed = [
+            n
+            for n, e in entries.items()
+            if e.form is not None and is_written(objects[n], e.form.kept) and after[n] is not objects[n]
+        ]
+        if not mixed or self.permuted:
+            return
+        to = {n: _name_of(after[n], objects) for n in entries if is_boxed(objects[n])}
+        fold, cycle = _order(to, mixed)
+        if fold:
+            raise Permuted(fold, cycle)
+
+    # -- the result
+
+    def _result(
+        self,
+        trace: StageTrace,
+        args: list[Var],
+        entries: dict[str, Entry],
+        found: dict[str, tuple[Form, list[bool]]],
+        inputs: dict[int, tuple[Var, Any]],
+        outs: list[tuple[Storage, Any]],
+        extra: list[Any],
+        filled: list[Filled],
+        collector: Collector,
+    ) -> Result:
+        carried: list[Carried] = []
+        constant: list[tuple[Var, Any]] = []
+        names: dict[str, tuple[Form, list[bool]]] = {}
+        given = iter(args[1:])
+        for name, e in entries.items():
+            variables = [next(given) for _ in e.inits]
+            if name not in found:
+                constant += zip(variables, e.inits, strict=True)
+                continue
+            form, weak = found[name]
+            names[name] = form, weak
+            starts = e.inits or [zeros_like(static(name, leaf)) for leaf in form.dynamic]
+            for n, (start, leaf) in enumerate(zip(starts, form.dynamic, strict=True)):
+                carried.append(Carried(variables[n] if variables else None, start, leaf.raw))
+        new = {id(s): x for s, x in outs}
+        for s in self.storages:
+            var, value = inputs[id(s)]
+            if id(s) in new:
+                carried.append(Carried(var, value, new[id(s)]))
+            else:
+                constant.append((var, value))
+        written = [s for s in self.storages if id(s) in new]
+        for key, slots in self.slots.of.items():
+            flags = zip(slots, self.slots.before[key], self.slots.after[key], strict=True)
+            carried += [Carried(var, slot.start, out) for slot, var, out in flags]
+        lists = filled, collector.arrays, collector.views, collector.aliases, self.lists.tails
+        return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
+
+
+def _name_of(x: Any, objects: dict[str, Any]) -> str | None:
+    return next((m for m, y in objects.items() if y is x), None)
+
+
+def _order(to: dict[str, str | None], mixed: list[str]) -> tuple[int, list[str]]:
+    """(after how many steps the names of `mixed` have their own arrays again, or 0; all that swap)."""
+    now: dict[str, Any] = {n: n for n in mixed}
+    seen = set(mixed)
+    for fold in range(1, 7):
+        now = {n: to.get(m) for n, m in now.items()}
+        if None in now.values():
+            return 0, []
+        seen |= set(now.values())
+        if all(n == m for n, m in now.items()):
+            return fold, sorted(seen)
+    return 0, []
+
+
+def _same_shape(a: Any, b: Any) -> bool:
+    return a.shape == b.shape if a.is_static or b.is_static else len(a.shape) == len(b.shape)
+
+
+def _other_type(name: str, before: Form, after: Form) -> NotNative:
+    return TypeChange(name, before.describe(), after.describe())
+
+
+def static(name: str, leaf: Leaf) -> Any:
+    """The raw value of a leaf whose shape is known. Raises NotNative."""
+    if not aval_of(leaf.raw).is_static:
+        raise NotNative(f"`{name}` has a size that is computed in it", name=name)
+    return leaf.raw

@@ -1,0 +1,180 @@
+"""What a block of a user's function can change: names in cells, arrays' storages, containers.
+
+A `Frame` lets a block run under a staging trace and puts everything back afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.errors import NotAnArrayError, UnknownDtypeError
+from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
+from tracejit.frontend.rewrite.blocks.containers import NONE, parts
+from tracejit.frontend.rewrite.blocks.held import Containers
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.either import Either, Owner, chosen
+from tracejit.tracing import Box, Storage, View, to_raw
+
+
+def raw_of(x: Any) -> Any:
+    """The raw value of an array or number, or None for anything else."""
+    if isinstance(x, (Box, Value, np.ndarray, np.generic, bool, int, float, complex)):
+        try:
+            return to_raw(x)
+        except (NotAnArrayError, UnknownDtypeError, OverflowError):
+            return None
+    return None
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is an array that can be updated in place."""
+    return (type(x) is Box and not x.scalar) or isinstance(x, np.ndarray)
+
+
+class Leaf:
+    """One array or number of a value: `weak` ones are Python's numbers, `scalar` ones NumPy's.
+
+    `storage` and `chain` say which array it is; numbers have None."""
+
+    __slots__ = ("chain", "raw", "scalar", "storage", "weak")
+
+    def __init__(self, x: Any) -> None:
+        self.raw = raw_of(x)
+        array = type(x) is Box and not x.scalar
+        self.storage: Storage | None = x.storage if array else None
+        self.chain: tuple[View, ...] = x.chain if array else ()
+        self.weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
+        self.scalar = x.scalar if type(x) is Box else not isinstance(x, np.ndarray)
+
+    def rebuilt(self, raw: Any, weak: bool | None = None, owners: Sequence[Owner] = ()) -> Box:
+        """A new array or number like this one; `owners`: arrays of outside that it may be."""
+        out = chosen(raw, owners, self.weak if weak is None else weak)
+        out.scalar = self.scalar and not out.aval.shape
+        return out
+
+
+class Form:
+    """The structure of a value: its tree, and what in it is no array or number; `kept`: containers, by identity,
+    that are leaves of it."""
+
+    def __init__(self, value: Any, kept: frozenset[int] = NONE) -> None:
+        self.kept = kept
+        leaves, self.tree = parts(value, kept)
+        self.leaves = [Leaf(x) for x in leaves]
+        self.fixed = {n: x for n, x in enumerate(leaves) if self.leaves[n].raw is None}
+        self.dynamic = [leaf for leaf in self.leaves if leaf.raw is not None]
+
+    def same(self, other: Form) -> bool:
+        """Whether both differ in the values of arrays and numbers only."""
+        return (
+            self.tree == other.tree
+            and self.fixed.keys() == other.fixed.keys()
+            and all(
+                x is other.fixed[n] or (id(x) not in self.kept and _equal(x, other.fixed[n]))
+                for n, x in self.fixed.items()
+            )
+        )
+
+    def filled(self, values: Iterable[Any]) -> list[Any]:
+        """All leaves, with other arrays and numbers."""
+        given = iter(values)
+        return [self.fixed[n] if n in self.fixed else next(given) for n in range(len(self.leaves))]
+
+    def rebuilt(self, values: Iterable[Any]) -> Any:
+        """The value with other arrays and numbers."""
+        return tree.unflatten(self.tree, self.filled(values))
+
+    def describe(self) -> str:
+        """The value's type, for messages."""
+        texts = [str(self.fixed[n]) if n in self.fixed else _type_of(x) for n, x in enumerate(self.leaves)]
+        return (
+            texts[0] if self.tree.is_leaf() else "None" if not texts else f"{self.tree} of {', '.join(texts)}"
+        )
+
+
+def _type_of(leaf: Leaf) -> str:
+    aval = aval_of(leaf.raw)
+    kind = {"b": "bool", "i": "int", "f": "float", "c": "complex"}.get(aval.dtype.kind, "number")
+    return f"a Python {kind}" if leaf.weak else str(aval)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except Exception:
+        return False
+
+
+#: How messages call what a name holds that is not assigned.
+NOTHING = "nothing (it is not assigned)"
+
+
+class Frame:
+    """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
+    afterwards. `changed`: the name of a container or object that holds more or less than before. `places`: those
+    of other values in containers and objects. `claimed`: storages that were written, by identity. `growing`: lists,
+    by identity, which may hold more."""
+
+    def __init__(self, trace: StageTrace, cells: dict[str, Cell], growing: Collection[int] = ()) -> None:
+        self.trace = trace
+        self.cells = cells
+        self.growing = growing
+        self.changed: str | None = None
+        self.places: dict[str, Cell] = {}
+        self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
+
+    def __enter__(self) -> Frame:
+        self.before = {name: get(cell) for name, cell in self.cells.items()}
+        self.containers = Containers(self.before, self.cells.values())
+        self.outer_claim, self.trace.claim = self.trace.claim, self.claim
+        return self
+
+    def claim(self, storage: Storage) -> bool:
+        """Take a storage of an outer trace over, until the end of the block."""
+        if storage.trace.level >= self.trace.level:
+            return False
+        self.claimed[id(storage)] = storage, storage.state()
+        storage.trace, storage.version, storage.cache = self.trace, 0, {}
+        return True
+
+    def written(self) -> list[Storage]:
+        """The storages that the block has written."""
+        return [s for s, _ in self.claimed.values() if s.version]
+
+    def changed_storages(self, inputs: dict[int, Any]) -> list[Storage]:
+        """Those, and chosen arrays one of whose owners it has written; `inputs` are what storages held before."""
+        chosen = (s for s, _ in self.claimed.values() if isinstance(s, Either) and not s.version)
+        return [*self.written(), *(s for s in chosen if id(s) in inputs and s.value is not inputs[id(s)])]
+
+    def __exit__(self, *_: object) -> None:
+        self.trace.claim = self.outer_claim
+        for storage, state in self.claimed.values():
+            storage.restore(state)
+        for name, cell in self.cells.items():
+            put(cell, self.before[name])
+        self.changed, self.places = self.containers.restore(self.growing)
+
+
+def zeros_like(raw: Any) -> Any:
+    """Zeros of the type of a raw value of static shape: what is never looked at."""
+    aval = aval_of(raw)
+    return np.zeros(aval.shape, aval.dtype)[()]
+
+
+def promoted(before: np.dtype, weak: bool, after: np.dtype, after_weak: bool) -> tuple[np.dtype, bool] | None:
+    """The (dtype, weak) of a variable that has one of two types; None if there is no common one."""
+    if before == after:
+        return before, weak and after_weak
+    scalar, array = (before, after) if weak else (after, before)
+    try:
+        if weak == after_weak:
+            return np.result_type(before, after), weak
+        return np.result_type(scalar.type(0).item(), array), False
+    except TypeError:
+        return None

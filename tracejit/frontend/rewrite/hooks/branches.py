@@ -1,0 +1,243 @@
+"""`if`, and values chosen by conditions: both branches staged as one `cond`, or the one that is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from tracejit import control, ops
+from tracejit.control.regions.staging import Staged, convert
+from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
+from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get, put
+from tracejit.frontend.rewrite.blocks.containers import NONE, shared
+from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
+from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
+from tracejit.frontend.rewrite.blocks.results import Spec
+from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
+from tracejit.frontend.rewrite.hooks.messages import fail_if
+from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
+from tracejit.interpreters import leaks
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.avals import aval_of
+from tracejit.numpy.boxes.indexing import refill
+from tracejit.records import record
+from tracejit.tracing import Storage, bind, current_trace, new_trace, use_trace
+
+Block = Callable[..., Any]
+#: How messages call the value of a conditional expression, or of `return`.
+VALUE = "the value"
+
+
+def if_(test: Any, then: Block | None, other: Block | None, spec: tuple[Any, ...]) -> None:
+    """`if test: then() else: other()`."""
+    run_if(test, then, other, Spec(*spec), then or other)
+
+
+def run_if(test: Any, then: Block | None, other: Block | None, s: Spec, block: Any) -> None:
+    """The branch that is taken, or both as one `cond`; `block` is a function with the names' cells."""
+    session = capturing()
+    test = asked(test) if session is not None else test
+    known = truth(test) if session is not None else bool(test)
+    if known is not None:
+        taken = then if known else other
+        if taken is not None:
+            taken()
+        return
+    if s.globals:
+        raise VariableTypeError(
+            kind=s.kind,
+            name=s.globals[0],
+            a="a global that is assigned",
+            b="left as it is",
+            where=place(block, s.line),
+        )
+    cells = {**cells_of(then if then is block else None, other), **cells_of(block)}
+    choice = _Choice(raw_truth(test), (then, other), cells, s.keep, s.kind, place(block, s.line))
+    choice.run()
+    if s.kind == "if":
+        decide(session, block, s, "native branch")
+
+
+def ifexp(test: Any, then: Block, other: Block) -> Any:
+    """`then() if test else other()`."""
+    test = asked(test) if capturing() is not None else test
+    known = truth(test) if capturing() is not None else bool(test)
+    if known is not None:
+        return then() if known else other()
+    where = place(then, then.__code__.co_firstlineno)
+    cells = cells_of(then, other)
+    return _Choice(raw_truth(test), (then, other), cells, (), "conditional expression", where).run()
+
+
+@record()
+class _Branch:
+    """A staged branch: what it made of names and storages, its value, or the exception that it raises."""
+
+    trace: StageTrace
+    names: dict[str, Any]
+    storages: dict[int, tuple[Storage, Any]]
+    forms: dict[str, Form]  # of names and of the value, as they are at the branch's end
+    arrays: Arrays  # which arrays these are
+    raised: Exception | None = None
+    places: dict[str, Cell] = field(default_factory=dict)  # in containers and objects, that it changed
+
+
+class _Choice:
+    """A branch on a traced predicate."""
+
+    def __init__(
+        self,
+        pred: Any,
+        blocks: tuple[Block | None, Block | None],
+        cells: Any,
+        keep: Sequence[str],
+        kind: str,
+        where: str,
+    ) -> None:
+        self.pred = pred
+        self.blocks = blocks
+        self.cells = cells
+        self.keep = [n for n in keep if n in cells]
+        self.kind = kind
+        self.where = where
+        self.kept: dict[str, frozenset[int]] = {}  # containers that names have in both branches
+
+    def run(self) -> Any:
+        """Stage both branches; names and storages have the chosen values afterwards. Gives the value."""
+        while True:
+            then, other = (self._stage(b) for b in self.blocks)
+            places = {**then.places, **other.places}
+            pairs = ((n, then.names[n], other.names[n]) for n in self.keep if n not in self.kept)
+            kept = {n: frozenset(shared(a, b)) for n, a, b in pairs if a is not b}
+            self.kept |= kept
+            if not places and not any(kept.values()):
+                break
+            self.cells |= places  # chosen as names are
+            self.keep += places
+        for branch, block, pred in ((then, self.blocks[1], self.pred), (other, self.blocks[0], None)):
+            if branch.raised is not None:
+                self._fail(branch.raised, ops.compare.not_(self.pred) if pred is None else pred)
+                return None if block is None else block()
+        return self._merge(then, other)
+
+    def _fail(self, error: Exception, pred: Any) -> None:
+        """Raise a user's exception when the program runs, if `pred` holds then."""
+        fail_if(pred, error)
+
+    def _stage(self, block: Block | None) -> _Branch:
+        trace = StageTrace(current_trace(), "branch", eager_constants=True)
+        frame = Frame(trace, self.cells)
+        value, raised = None, None
+        with new_trace(trace):
+            with frame:
+                try:
+                    value = block() if block is not None else None
+                except Exception as e:
+                    if not getattr(e, "_tj_raised", False):
+                        raise self._refused(e) from e
+                    raised = e
+                names = {name: get(self.cells[name]) for name in self.keep}
+                given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
+                forms = {n: Form(x, self.kept.get(n, NONE)) for n, x in given.items()}
+                arrays = Arrays(frame, [leaf for form in forms.values() for leaf in form.dynamic])
+                storages = {id(s): (s, s.value) for s in frame.written()}
+            if raised is None:
+                self._refuse_changes(frame)
+        places = frame.places if raised is None else {}
+        return _Branch(trace, names, storages, forms, arrays, raised, places)
+
+    def _refuse_changes(self, frame: Frame) -> None:
+        iterators = frame.containers.iterators
+        if frame.changed is not None:
+            problem = f"it changes the Python container or object `{frame.changed}`"
+        elif iterators:
+            problem = f"it may take items from the iterator `{iterators[0]}`"
+        else:
+            return
+        raise BranchLeavesError(problem=problem, where=self.where)
+
+    def _refused(self, e: Exception) -> Exception:
+        """What to raise for an exception in a branch that may not be taken, which no compiled check can raise."""
+        if isinstance(e, TracejitError):
+            return e
+        problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
+        return BranchLeavesError(problem=problem, where=self.where)
+
+    # -- both branches as one equation
+
+    def _merge(self, then: _Branch, other: _Branch) -> Any:
+        rows = Rows()
+        merger = Merger(self.pred, (then.arrays, other.arrays), rows)
+        parts: list[tuple[str, _Merged]] = []
+        for name in self.keep:
+            a, b = then.names[name], other.names[name]
+            if a is b:
+                put(self.cells[name], a)
+            else:
+                parts.append((name, _Merged(name, (then, other), self, merger)))
+        value = _Merged(VALUE, (then, other), self, merger)
+        written = []
+        for k, (s, x) in {**then.storages, **other.storages}.items():
+            a, b = (branch.storages.get(k, (s, s.value))[1] for branch in (then, other))
+            written.append((s, rows.add(a, b, aval_of(x).dtype)))
+        rows.values = self._bind((then, other), rows.pairs)
+        refill([(s, x()) for s, x in written])
+        for name, m in parts:
+            put(self.cells[name], m.rebuilt())
+        return value.rebuilt()
+
+    def _bind(self, branches: tuple[_Branch, _Branch], rows: list[tuple[Any, Any, np.dtype]]) -> list[Any]:
+        """The chosen one of each row (if the condition holds, otherwise, dtype)."""
+        staged = []
+        for n, branch in enumerate(branches):
+            with use_trace(branch.trace):
+                jaxpr, consts = branch.trace.freeze([], [convert(row[n], row[2]) for row in rows])
+            leaks.check_jaxpr("a branch", jaxpr)
+            staged.append(Staged(jaxpr, consts, None, ()))
+        if not rows and not any(s.jaxpr.effects for s in staged):
+            return []
+        consts, jaxprs = control.structured.branches.common_consts(staged)
+        return list(bind(control.cond.op.cond_op, self.pred, *consts, branches=(jaxprs[1], jaxprs[0])))
+
+
+class _Merged:
+    """A name that two branches give values: the leaves of both, of one type."""
+
+    def __init__(self, name: str, branches: tuple[_Branch, _Branch], choice: _Choice, merger: Merger) -> None:
+        self.name, self.choice, self.merger = name, choice, merger
+        self.types = a, b = tuple(branch.forms.get(name) for branch in branches)
+        form = a or b
+        assert form is not None
+        if not form.same(b or form):
+            raise self._refusal()
+        self.form = form
+        self.leaves: list[Callable[[], Any]] = []
+        for x, y in zip(form.dynamic, (b or form).dynamic, strict=True):
+            self._leaf(x, y, a is None, b is None)
+
+    def _leaf(self, x: Leaf, y: Leaf, no_a: bool, no_b: bool) -> None:
+        p, q = aval_of(x.raw), aval_of(y.raw)
+        common = promoted(p.dtype, x.weak, q.dtype, y.weak)
+        if common is None or p.shape != q.shape or ((no_a or no_b) and not p.is_static):
+            raise self._refusal()
+        dtype, weak = common
+        same = None if no_a or no_b else self.merger.same(x, y)
+        if same is not None:
+            self.leaves.append(lambda: same)
+            return
+        a, b = zeros_like(x.raw) if no_a else x.raw, zeros_like(y.raw) if no_b else y.raw
+        value = self.merger.rows.add(a, b, dtype)
+        owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype)
+        self.leaves.append(lambda: x.rebuilt(value(), weak, owners()))
+
+    def _refusal(self) -> VariableTypeError:
+        a, b = (NOTHING if form is None else form.describe() for form in self.types)
+        name = "the returned value" if self.name.startswith("_tj_value") else f"`{self.name}`"
+        return VariableTypeError(kind=self.choice.kind, name=name, a=a, b=b, where=self.choice.where)
+
+    def rebuilt(self) -> Any:
+        """The chosen value, once the program has chosen."""
+        return self.form.rebuilt(leaf() for leaf in self.leaves)

@@ -1,0 +1,196 @@
+"""Builtins that the functions' source calls by name, for traced values."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import control, dtypes, ops
+from tracejit.control.regions.staging import convert
+from tracejit.frontend.rewrite.blocks.decisions import capturing
+from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
+from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth, truth
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.rows import run
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.fitting import judge_number, judge_shape
+from tracejit.tracing import Box, box
+
+
+def builtin(f: Any) -> Any:
+    """What traced code calls where its source says `f(…)`."""
+    return f if capturing() is None else _FORMS.get(f, f) if isinstance(f, _HASHED) else f
+
+
+def _is_number(x: Any) -> bool:
+    """Whether `x` is a traced number, which Python's conversions don't know."""
+    return type(x) is Box and x.aval.is_static and x.aval.size == 1 and extents.known(x.read()) is None
+
+
+def _scalar(x: Box, take: Any) -> Any:
+    """The raw number that `take` makes of an array. Raises what it raises for one of this shape."""
+    judge_shape(take, x)
+    raw = x.read()
+    return ops.shape.squeeze(raw, dimensions=tuple(range(x.aval.ndim))) if x.aval.shape else raw
+
+
+def int_(*args: Any, **kwargs: Any) -> Any:
+    """`int`, which cuts the fraction off."""
+    if len(args) != 1 or kwargs or not _is_number(args[0]) or dtypes.is_complex(args[0].aval.dtype):
+        return int(*args, **kwargs)
+    number = _scalar(args[0], int)
+    judge_number(number, dtypes.int64)  # NaN is no integer, and longer ones than this there are none here
+    return box(convert(number, dtypes.int64), weak=True)
+
+
+def float_(*args: Any) -> Any:
+    """`float`."""
+    if len(args) != 1 or not _is_number(args[0]) or dtypes.is_complex(args[0].aval.dtype):
+        return float(*args)
+    return box(convert(_scalar(args[0], float), dtypes.float64), weak=True)
+
+
+def complex_(*args: Any, **kwargs: Any) -> Any:
+    """`complex`, of one or two numbers."""
+    if kwargs or not any(map(_is_number, args)):
+        return complex(*args, **kwargs)
+    parts = [
+        convert(_scalar(x, complex) if type(x) is Box else np.asarray(x)[()], np.dtype(complex)) for x in args
+    ]
+    out = (
+        parts[0]
+        if len(parts) == 1
+        else ops.arithmetic.add(parts[0], ops.arithmetic.mul(parts[1], np.complex128(1j)))
+    )
+    return box(out, weak=True)
+
+
+def bool_(*args: Any) -> Any:
+    """`bool`."""
+    args = tuple(map(asked, args))
+    if len(args) != 1 or not _is_number(args[0]):
+        return bool(*args)
+    return box(raw_truth(args[0]), weak=True)
+
+
+def len_(x: Any) -> Any:
+    """`len`, which may be traced."""
+    if type(x) is Box and x.aval.shape and type(x.aval.shape[0]) is not int:
+        return x.shape[0]
+    return len(x)
+
+
+def round_(x: Any, ndigits: Any = None) -> Any:
+    """`round`: to a Python integer, or to digits."""
+    if not _is_number(x) or x.aval.shape:
+        return round(x) if ndigits is None else round(x, ndigits)
+    rounded = NUMPY_TO_TRACEJIT[np.round](x, ndigits or 0)
+    if ndigits is None:
+        return int_(rounded)
+    return box(rounded.read(), weak=True) if x.weak else rounded
+
+
+def is_long(x: Any) -> bool:
+    """Whether `x` has too many numbers to take them one by one."""
+    return type(x) is Box and x.aval.ndim == 1 and (type(x.aval.shape[0]) is not int or x.aval.shape[0] > 8)
+
+
+def sum_(xs: Any, /, start: Any = 0) -> Any:
+    """`sum`: one after the other, in the order of the items."""
+    if (whole := run(xs)) is not None:
+        return over_rows(lambda c, v: c + v, xs[0] + start, whole)
+    if type(xs) is Box and xs.aval.ndim == 1 and not xs.aval.is_static:
+        first = NUMPY_TO_TRACEJIT[np.zeros_like](xs, shape=()) + start
+        return control.structured.loops.scan(lambda c, v: (c + v, None), first, xs)[0]
+    if not is_long(xs):
+        return sum(xs, start)
+    return control.structured.loops.scan(lambda c, v: (c + v, None), xs[0] + start, xs[1:])[0]
+
+
+def over_rows(step: Callable[[Any, Any], Any], first: Any, whole: Box) -> Any:
+    """`first`, combined by `step` with all rows of `whole` but its first; a Python number stays one."""
+    total = control.structured.loops.scan(lambda c, v: (step(c, v), None), first, whole[1:])[0]
+    return box(total.read(), weak=True) if first.weak else total
+
+
+def any_(xs: Any) -> Any:
+    """`any`."""
+    if type(xs) is Box and xs.aval.ndim == 1:
+        return NUMPY_TO_TRACEJIT[np.any](xs)
+    return _fold(xs, True, any)
+
+
+def all_(xs: Any) -> Any:
+    """`all`."""
+    if type(xs) is Box and xs.aval.ndim == 1:
+        return NUMPY_TO_TRACEJIT[np.all](xs)
+    return _fold(xs, False, all)
+
+
+def _fold(xs: Any, stop: bool, plain: Any) -> Any:
+    """`any` (stop is True) or `all` of a few values, some of which may be traced."""
+    traced = []
+    for x in map(asked, xs):
+        known = truth(x)
+        if known is stop:
+            return stop
+        if known is None:
+            traced.append(raw_truth(x))
+    if not traced:
+        return not stop
+    out = traced[0]
+    for t in traced[1:]:
+        out = ops.compare.or_(out, t) if plain is any else ops.compare.and_(out, t)
+    return box(out, weak=True)
+
+
+def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+    """`sorted`, of numbers of one dtype."""
+    items = list(xs)
+    if key is not None or not need_select(items):
+        return sorted(items, key=key, reverse=reverse)
+    step = -1 if reverse else 1  # equal items keep their order, backwards too
+    return list(NUMPY_TO_TRACEJIT[np.sort](NUMPY_TO_TRACEJIT[np.stack](items)[::step], kind="stable")[::step])
+
+
+def contains(item: Any, container: Any) -> Any:
+    """`item in container`, a traced truth value where it depends on traced values."""
+    if (type(container) is Box and is_unknown(container)) or (is_unknown(item) and _is_array(container)):
+        return any_((container == item).reshape(-1))
+    if type(container) is range and is_unknown(item) and not item.aval.shape:
+        if not container:
+            return False
+        inside = (item >= min(container[0], container[-1])) & (item <= max(container[0], container[-1]))
+        return inside & ((item - container.start) % container.step == 0)
+    if type(container) in _COLLECTIONS and (is_unknown(item) or any(map(is_unknown, container))):
+        return any_(True if x is item else x == item for x in container)
+    return item in container
+
+
+_COLLECTIONS = (list, tuple, type({}.values()))
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is Box or isinstance(x, np.ndarray)
+
+
+_HASHED = (type, type(len))
+_FORMS: dict[Any, Any] = {
+    builtins.int: int_,
+    builtins.float: float_,
+    builtins.complex: complex_,
+    builtins.bool: bool_,
+    builtins.len: len_,
+    builtins.round: round_,
+    builtins.sum: sum_,
+    builtins.any: any_,
+    builtins.all: all_,
+    builtins.sorted: sorted_,
+    builtins.range: range_,
+    builtins.zip: zip_,
+    builtins.enumerate: enumerate_,
+    builtins.reversed: reversed_,
+}

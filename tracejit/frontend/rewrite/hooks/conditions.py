@@ -1,0 +1,92 @@
+"""`and`, `or`, `not`, chained comparisons and `assert` where an operand may be traced."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tracejit import ops
+from tracejit.frontend.rewrite.blocks.decisions import capturing
+from tracejit.frontend.rewrite.blocks.results import Spec
+from tracejit.frontend.rewrite.hooks.branches import ifexp, run_if
+from tracejit.frontend.rewrite.hooks.calls import contains
+from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
+from tracejit.tracing import box
+
+Thunk = Callable[[], Any]
+
+
+def _asked(x: Any) -> Any:
+    return asked(x) if capturing() is not None else x
+
+
+def _known(x: Any) -> bool | None:
+    return truth(x) if capturing() is not None else bool(x)
+
+
+def and_(first: Any, *rest: Thunk) -> Any:
+    """`first and rest[0]() and …`."""
+    if not rest:
+        return first
+    test = _asked(first)
+    known = _known(test)
+    if known is None:
+        return ifexp(test, lambda: and_(rest[0](), *rest[1:]), lambda: first)
+    return and_(rest[0](), *rest[1:]) if known else first
+
+
+def or_(first: Any, *rest: Thunk) -> Any:
+    """`first or rest[0]() or …`."""
+    if not rest:
+        return first
+    test = _asked(first)
+    known = _known(test)
+    if known is None:
+        return ifexp(test, lambda: first, lambda: or_(rest[0](), *rest[1:]))
+    return first if known else or_(rest[0](), *rest[1:])
+
+
+def not_(x: Any) -> Any:
+    """`not x`."""
+    x = _asked(x)
+    known = _known(x)
+    return box(ops.compare.not_(raw_truth(x)), weak=True) if known is None else not known
+
+
+def in_(item: Any, container: Any, negated: bool) -> Any:
+    """`item in container`, or `item not in container`."""
+    if capturing() is None:
+        return (item not in container) if negated else item in container
+    found = contains(item, container)
+    return not_(found) if negated else found
+
+
+def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:
+    """`left < right <= rest[0]() …`, comparisons given by name."""
+    first = getattr(operator, names[0])(left, right)
+    if not rest:
+        return first
+    return and_(first, lambda: chain(names[1:], right, rest[0](), *rest[1:]))
+
+
+def assert_(test: Any, message: Thunk) -> None:
+    """`assert test, message`."""
+
+    def fail() -> None:
+        raise raised(AssertionError(*message()))
+
+    test = _asked(test)
+    if _known(test) is None:
+        run_if(test, None, fail, Spec("assert", message.__code__.co_firstlineno), message)
+    elif not test:
+        raise AssertionError(*message())
+
+
+def raised(error: Any) -> Any:
+    """An exception that the user's function raises itself: compiled code may raise it too."""
+    if isinstance(error, type) and issubclass(error, BaseException):
+        error = error()
+    if isinstance(error, BaseException) and capturing() is not None:
+        error._tj_raised = True  # type: ignore[attr-defined]
+    return error

@@ -1,0 +1,80 @@
+"""Iterables of traced code that keep their structure, and Python's way of using them up."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tracejit.errors import TracedIterationError
+
+if TYPE_CHECKING:
+    from tracejit.frontend.rewrite.hooks.iterables import Steps
+
+
+class Lazy:
+    """What `range`, `zip`, `enumerate` and the like give in traced code where Python's own would lose the structure.
+    Iterates as Python's do if the number of steps is known.
+
+    `again`: it can be run over more than once, as a range can. The others are used up. `parts`: those that are used
+    up with it.
+    """
+
+    def __init__(
+        self, steps: Steps, what: str, plain: Any = None, again: bool = False, parts: Iterable[Any] = ()
+    ) -> None:
+        self.steps = steps
+        self.what = what
+        self.plain = plain
+        self.again = again
+        self.parts = [p for p in parts if type(p) is Lazy]
+        self.iterator: Iterator[Any] | None = None
+        self.taken = False  # by a native loop, which knows nothing of Python's position
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.taken:
+            raise TracedIterationError(
+                what=f"the rest of {self.what} in a native loop over it, or after that,"
+            )
+        if self.again:
+            return self._fresh()
+        if self.iterator is None:
+            self.iterator = self._fresh()
+        return self.iterator
+
+    def _fresh(self) -> Iterator[Any]:
+        if self.plain is not None:
+            return self.plain()
+        if type(self.steps.count) is not int:
+            raise TracedIterationError(what=self.what)
+        return iter(self.steps)
+
+    def __next__(self) -> Any:
+        if self.again:
+            raise TypeError("'range' object is not an iterator")
+        return next(iter(self))
+
+    def __len__(self) -> int:
+        n = self.steps.count
+        if type(n) is not int:
+            raise TracedIterationError(what=self.what)
+        return n
+
+    def spend(self, wholly: bool) -> None:
+        """A native loop has run over it, `wholly` or to where it was left."""
+        if not self.again:
+            self.iterator, self.taken = iter(()), not wholly
+        for p in self.parts:
+            p.spend(False)  # the longer one of two has something left
+
+
+@contextlib.contextmanager
+def taken(iterable: Any) -> Iterator[None]:
+    """While a native loop over `iterable` is tried."""
+    if type(iterable) is Lazy and not iterable.again:
+        iterable.taken = True
+    try:
+        yield
+    finally:
+        if type(iterable) is Lazy:
+            iterable.taken = False

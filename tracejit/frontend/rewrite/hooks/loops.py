@@ -1,0 +1,358 @@
+"""`for` and `while` of users' functions: native loops, or Python's."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit import control, ops
+from tracejit.config import config
+from tracejit.control.regions.rules import Typed
+from tracejit.errors import LoopTypeError, TracedIterationError, TracedLoopError, TracejitError
+from tracejit.errors.refusals import attempt
+from tracejit.frontend.rewrite.blocks.cells import cells_of, get
+from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place, reason_of
+from tracejit.frontend.rewrite.blocks.grown import Lists
+from tracejit.frontend.rewrite.blocks.results import NotNative, Permuted, Result, Spec, TypeChange
+from tracejit.frontend.rewrite.blocks.staged import Stager
+from tracejit.frontend.rewrite.hooks import branches, conditions
+from tracejit.frontend.rewrite.hooks.iterables import Steps, steps_of
+from tracejit.frontend.rewrite.hooks.lazies import Lazy, taken
+from tracejit.frontend.rewrite.hooks.nests import Nest
+from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Jaxpr, Var
+from tracejit.numpy.boxes import extents
+from tracejit.tracing import bind
+
+_I64 = np.dtype(np.int64)
+#: Steps that run in Python before a loop, until the types of its variables are those of later steps.
+MAX_PEELED = 3
+Block = Callable[..., None]
+
+
+class _PurePython(NotNative):
+    """Nothing in the loop is traced: Python computes it once."""
+
+    def __init__(self) -> None:
+        super().__init__("it computes with Python's own numbers only")
+
+
+# ---------------------------------------------------------------- for
+
+
+def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
+    """`for item in iterable: body(item)`."""
+    s = Spec(*spec)
+    session = capturing()
+    if session is None:
+        _python_for(iter(iterable), body, s)
+        return
+    steps = steps_of(iterable)
+    if steps is None:
+        what = f"the rest of {iterable.what}" if type(iterable) is Lazy else f"a {type(iterable).__name__}"
+        decide(session, body, s, f"unrolled: it runs over {what}")
+        _python_for(iter(iterable), body, s)
+    elif _for(session, iterable, steps, body, s) and type(iterable) is Lazy:
+        iterable.spend(wholly=not s.stops)
+
+
+def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> bool:
+    """A loop over `steps`, which are those of `iterable`. Whether Python's position in that is another."""
+    if isinstance(steps, Nest):
+        with taken(iterable):
+            _nested_for(session, steps, body, s)
+    elif type(steps.count) is not int:
+        fills_lists = not s.stops and bool(Lists(s, cells_of(body), session.growing).lists)
+        try:
+            with taken(iterable):
+                _native_for(steps, body, s)
+        except NotNative as e:
+            error = refusal(e, body, s)
+            error.fills_lists = fills_lists
+            raise error from e
+        decide(session, body, s, "native loop of a traced number of steps")
+    elif steps.count <= config.unroll:
+        decide(session, body, s, f"unrolled: {_times(steps.count)}, which is short")
+        _python_for(iter(iterable), body, s)
+        return False
+    else:
+        return _long_for(session, iterable, steps, body, s)
+    return True
+
+
+class _Around:
+    """A block that calls the user's, and to the hooks is the user's."""
+
+    def __init__(self, body: Block, call: Callable[[Any], None]) -> None:
+        self.of = getattr(body, "of", body)
+        self.__code__, self.__closure__ = body.__code__, body.__closure__
+        self._call = call
+
+    def __call__(self, item: Any) -> None:
+        self._call(item)
+
+
+def _nested_for(session: Any, nest: Nest, body: Block, s: Spec) -> None:
+    """A loop over what is outside, and in it one over the rest."""
+
+    def outer(item: Any) -> None:
+        rest = nest.rest(item)
+        if rest is None:
+            body(nest.whole(item, ()))
+        else:
+            inner = _Around(body, lambda others: body(nest.whole(item, others)))
+            _for(session, rest, rest, inner, s)
+
+    _for(session, nest.first, nest.first, _Around(body, outer), s)
+
+
+def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> bool:
+    """A loop of a known number of steps: native if it can be, else unrolled. Whether it is native."""
+    items = iter(iterable)
+    count = steps.count
+    lists = None if s.stops else Lists(s, cells_of(body), session.growing)
+    for peeled in range(MAX_PEELED):
+        try:
+            with attempt(Exception), taken(iterable):
+                _native_for(steps.after(peeled), body, s, pure=True, lists=lists)
+            rest = f", {peeled} of them before it" if peeled else ""
+            decide(session, body, s, f"native loop of {count} steps{rest}")
+            return True
+        except Exception as e:
+            reason = e.reason if isinstance(e, NotNative) else reason_of(e)
+            if not _may_settle(e, s) or peeled + 1 == MAX_PEELED:
+                break
+        body(next(items))
+        if s.stops and truth(_stopped(body, s)) is not False:
+            break
+    decide(session, body, s, f"unrolled: {_times(count)}, because {reason}")
+    if not s.stops or truth(_stopped(body, s)) is False:
+        _python_for(items, body, s)
+    elif truth(_stopped(body, s)) is None:
+        _guarded(items, body, s)
+    return False
+
+
+def _may_settle(e: Exception, s: Spec) -> bool:
+    """Whether the loop may be native after one more step in Python."""
+    return (isinstance(e, NotNative) and e.peel) or (isinstance(e, NameError) and e.name in s.keep)
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
+
+
+def _python_for(items: Iterator[Any], body: Block, s: Spec) -> None:
+    for item in items:
+        body(item)
+        if s.stops:
+            stopped = truth(_stopped(body, s))
+            if stopped is None:  # it is decided when the program runs
+                _guarded(items, body, s)
+                return
+            if stopped:
+                return
+
+
+def _guarded(items: Iterator[Any], body: Block, s: Spec) -> None:
+    """The rest of an unrolled loop that a traced condition may have ended."""
+    for item in items:
+        go_on = conditions.not_(_stopped(body, s))
+        branches.run_if(go_on, lambda item=item: body(item), None, s, body)
+
+
+def _stopped(body: Block, s: Spec) -> Any:
+    """Whether one of the loop's flags is set."""
+    cells = cells_of(body)
+    return conditions.or_(False, *(lambda n=n: get(cells[n]) for n in s.stops))
+
+
+def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False, lists: Lists | None = None) -> None:
+    """The loop as a scan, or as a while loop if a flag can stop it. Raises NotNative."""
+    _refuse_globals(s)
+    count = steps.count
+    most = extents.greatest(count)
+    fold = 1
+
+    def step(k: Any) -> None:
+        for j in range(fold):
+            body(steps.item(extents.add(extents.mul(k, fold), j)))
+
+    def finish(k: Any) -> list[Any]:
+        if not s.stops:
+            return []
+        more = ops.compare.lt(extents.add(k, 1), np.int64(count) if type(count) is int else count)
+        return [ops.compare.and_(more, raw_truth(conditions.not_(_stopped(body, s))))]
+
+    stager = Stager(s, (body,), step, finish, lists)
+    position = Typed(Aval((), _I64), None if most is None else (0, max(most - 1, 0)))
+    with _growing(lists):
+        try:
+            result = stager.run(position, exact=pure)
+        except Permuted as e:
+            if s.stops or type(count) is not int:
+                stager.permuted = True
+            else:
+                fold = e.fold
+                stager.keep_arrays(e)
+            result = stager.run(position, exact=pure)
+    if pure and result.pure_python:
+        raise _PurePython
+    if s.stops:
+        _bind_stopped(result, count, _stopped(body, s), body, s)
+        return
+    _bind_scan(result, steps.every(fold).count, body)
+    if fold > 1:
+        for n in range(count // fold * fold, count):
+            body(steps.item(n))
+
+
+@contextlib.contextmanager
+def _growing(lists: Lists | None) -> Iterator[None]:
+    """While a loop is staged, loops inside of it may fill its lists too."""
+    session: Any = capturing()
+    before = session.growing
+    session.growing = before | (lists.owners if lists is not None else set())
+    try:
+        yield
+    finally:
+        session.growing = before
+
+
+def _bind_scan(result: Result, count: Any, body: Block) -> None:
+    k = result.args[0]
+    jaxpr, consts, inits = result.jaxpr([k], [], [])
+    lead = [] if type(count) is int else [count]
+    length = count if type(count) is int else None
+    bound = None if length is not None else extents.greatest(count)
+    params = {"length": length, "bound": bound, "reverse": False, "jaxpr": jaxpr}
+    outs = bind(
+        control.scan.op.scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits)
+    )
+    result.write_back(list(outs), length)
+
+
+def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec) -> None:
+    """A `for` that flags may end: its position is part of the carry."""
+    k = result.args[0]
+    go = Var(None, Aval((), np.dtype(bool)))
+    with_k = result.record(lambda: extents.add(k, 1))
+    jaxpr, consts, inits = result.jaxpr([], [go, k], [result.extra[0], with_k])
+    some = np.bool_(count > 0) if type(count) is int else ops.compare.gt(count, np.int64(0))
+    start = ops.compare.and_(some, raw_truth(conditions.not_(stopped)))
+    outs = _bind_while(jaxpr, consts, [start, np.int64(0), *inits])
+    result.write_back(outs[2:])
+
+
+def _bind_while(body: Jaxpr, consts: list[Any], carry: list[Any]) -> list[Any]:
+    """A while loop that goes on as long as the first of its carry is true."""
+    seen = [Var(None, aval_of(x)) for x in carry]
+    cond = Jaxpr(tuple(seen), (), (seen[0],), body.name)
+    counts = {"cond_consts": 0, "body_consts": len(consts)}
+    return list(bind(control.while_loop.op.while_op, *consts, *carry, cond=cond, body=body, **counts))
+
+
+def comprehension(iterable: Any, element: Callable[[Any], Any], line: int) -> list[Any]:
+    """`[element(item) for item in iterable]`."""
+    steps = steps_of(iterable) if capturing() is not None else None
+    if steps is not None and type(steps.count) is not int:
+        error = TracedIterationError(what="a comprehension")
+        error.traced, error.fills_lists = (steps.count,), True
+        raise error
+    if steps is None or steps.count <= config.unroll:
+        return [element(item) for item in iterable]
+    items: list[Any] = []
+
+    def body(item: Any) -> None:
+        items.append(element(item))
+
+    body.of = element  # type: ignore[attr-defined]
+    loop(iterable, body, ("comprehension", line, *((),) * 6, (("items", None, 0),)))
+    return items
+
+
+# ---------------------------------------------------------------- while
+
+
+def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
+    """`while test(): body()`."""
+    s = Spec(*spec)
+    session: Any = capturing()
+    tries = MAX_PEELED if session is not None else 0
+    done = 0
+    while True:
+        stopped = _stopped(body, s)
+        known = truth(stopped)
+        if known:
+            break
+        go_on = _question(stopped, test)
+        known = truth(go_on)
+        if known is False:
+            break
+        if known is None or tries:
+            try:
+                with attempt() if known is None else attempt(Exception):
+                    _native_while(go_on, test, body, s, must=known is None)
+                decide(
+                    session, body, s, "native loop" + (f", after {_times(done)} in Python" if done else "")
+                )
+                return
+            except Exception as e:
+                if known is None and isinstance(e, NotNative):
+                    raise refusal(e, body, s) from e
+                if known is None:
+                    raise
+                tries = tries - 1 if _may_settle(e, s) else 0
+                reason = e.reason if isinstance(e, NotNative) else reason_of(e)
+        body()
+        done += 1
+    if session is not None:
+        decide(session, body, s, f"unrolled: {_times(done)}" + (f", because {reason}" if done else ""))
+
+
+def _question(stopped: Any, test: Callable[[], Any]) -> Any:
+    """Whether a loop goes on that was left if `stopped`."""
+    if truth(stopped) is False:
+        return asked(test())
+    return conditions.and_(conditions.not_(stopped), lambda: asked(test()))
+
+
+def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, must: bool) -> None:
+    """The rest of the loop as a while loop, after its condition gave `go_on`. Raises NotNative."""
+    _refuse_globals(s)
+
+    def finish(_: Any) -> list[Any]:
+        stopped = _stopped(body, s)
+        return [raw_truth(_question(stopped, test))]
+
+    stager = Stager(s, (test, body), lambda _: body(), finish)
+    stager.permuted = True
+    result = stager.run(Typed(Aval((), _I64)), exact=not must)
+    if not isinstance(result.extra[0], Var):
+        raise NotNative("its condition does not depend on traced values")
+    if not must and result.pure_python:
+        raise _PurePython
+    go = Var(None, Aval((), np.dtype(bool)))
+    jaxpr, consts, inits = result.jaxpr([], [go], result.extra)
+    outs = _bind_while(jaxpr, consts, [raw_truth(go_on), *inits])
+    result.write_back(outs[1:])
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def _refuse_globals(s: Spec) -> None:
+    if s.globals:
+        raise NotNative(f"it assigns the global `{s.globals[0]}`")
+
+
+def refusal(e: NotNative, body: Block, s: Spec) -> TracejitError:
+    """The error of a loop over traced values that can't be native."""
+    where = place(body, s.line)
+    if isinstance(e, TypeChange):
+        return LoopTypeError(kind=s.kind, name=e.name, before=e.before, after=e.after, where=where)
+    return TracedLoopError(kind=s.kind, reason=e.reason, where=where)

@@ -1,0 +1,29 @@
+"""What rewritten functions call: this module is a constant of their code."""
+
+from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
+from tracejit.frontend.rewrite.hooks.calls import builtin
+from tracejit.frontend.rewrite.hooks.conditions import and_, assert_, chain, in_, not_, or_, raised
+from tracejit.frontend.rewrite.hooks.loops import comprehension, loop, while_
+from tracejit.frontend.rewrite.hooks.tries import tried
+from tracejit.frontend.rewrite.source.bound import bound
+from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton
+
+__all__ = [
+    "and_",
+    "assert_",
+    "bound",
+    "builtin",
+    "chain",
+    "comprehension",
+    "if_",
+    "ifexp",
+    "in_",
+    "is_sequence",
+    "is_singleton",
+    "loop",
+    "not_",
+    "or_",
+    "raised",
+    "tried",
+    "while_",
+]

@@ -1,0 +1,68 @@
+"""`try` around checks of compiled code: they fail when the program runs, where no handler is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import CaughtCheckError
+from tracejit.frontend.rewrite.blocks.decisions import capturing, place
+from tracejit.interpreters.autodiff.linearize import TangentTrace
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.jaxpr import Eqn, sub_jaxprs
+from tracejit.tracing import current_trace
+
+
+def _program() -> StageTrace | None:
+    """The program that is being recorded."""
+    trace = current_trace()
+    while trace is not None and (not isinstance(trace, StageTrace) or isinstance(trace, TangentTrace)):
+        trace = trace.parent
+    return trace
+
+
+class tried:
+    """The body of a `try` with handlers; `kinds()` gives the exceptions that they catch.
+
+    Raises CaughtCheckError at the end of the body if it has a check that raises one of these."""
+
+    def __init__(self, kinds: Callable[[], tuple[Any, ...]]) -> None:
+        self.kinds = kinds
+
+    def __enter__(self) -> None:
+        self.program = _program() if capturing() is not None else None
+        self.start = len(self.program.eqns) if self.program is not None else 0
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if error is not None or self.program is None:
+            return
+        caught = tuple(k for k in _flat(self.kinds()) if isinstance(k, type))
+        for eqn, raises in _failures(self.program.eqns[self.start :]):
+            if issubclass(raises, caught):
+                line = self.kinds.__code__.co_firstlineno
+                where = None if eqn.source is None else f"{eqn.source}"
+                check = where or eqn.op.name
+                raise CaughtCheckError(kind=raises.__name__, check=check, where=place(self.kinds, line))
+
+
+def _flat(kinds: Any) -> Iterator[Any]:
+    """The classes among what `except` names, tuples of tuples included."""
+    for k in kinds if isinstance(kinds, tuple) else (kinds,):
+        if isinstance(k, tuple):
+            yield from _flat(k)
+        else:
+            yield k
+
+
+def _failures(eqns: Iterable[Eqn]) -> Iterator[tuple[Eqn, type[BaseException]]]:
+    """The checks among equations, those in loops and branches included, with what they raise."""
+    for e in eqns:
+        if "error" not in e.effects:
+            continue
+        inner = [f for sub in sub_jaxprs(e.params) for f in _failures(sub.eqns)]
+        yield from inner
+        if not inner:
+            failure = e.params.get("failure")
+            yield e, np.linalg.LinAlgError if failure is None else type(failure((0, 0, 0), None))

@@ -1,0 +1,141 @@
+"""The source of a code object: its syntax tree, and the way back to a code object.
+
+A function is found in its file by position, and held against its code (arguments, free
+variables, names), since a file may have changed since it was imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from collections.abc import Iterator
+
+from tracejit.frontend.rewrite.source.names import children
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+#: Files whose trees are kept.
+MAX_FILES = 16
+
+_Found = list[tuple[Function, list[ast.AST]]]
+_trees: dict[str, tuple[list[str], _Found]] = {}
+
+
+class NoSource(Exception):
+    """There is no source, or it is not this function's."""
+
+
+def function_tree(code: types.CodeType) -> tuple[Function, list[ast.AST]]:
+    """The definition that `code` was compiled from, and what surrounds it, outermost first.
+
+    The nodes are shared between calls: copy what is changed. Raises NoSource.
+    """
+    found = [(node, parents) for node, parents in _in_file(code.co_filename) if _may_be(node, code)]
+    if len(found) > 1:
+        found = [f for f in found if _position(f[0]) == _code_position(code)]
+    if len(found) != 1:
+        raise NoSource("its source is not found")
+    return found[0]
+
+
+def _in_file(filename: str) -> _Found:
+    """The functions of a file, and what surrounds each."""
+    linecache.checkcache(filename)
+    lines = linecache.getlines(filename)
+    if not lines:
+        raise NoSource("it has no source")
+    known = _trees.get(filename)
+    if known is not None and known[0] is lines:
+        return known[1]
+    try:
+        tree = ast.parse("".join(lines), filename)
+    except (SyntaxError, ValueError):
+        raise NoSource("its source cannot be read") from None
+    if len(_trees) >= MAX_FILES:
+        _trees.clear()
+    _trees[filename] = lines, list(_functions(tree))
+    return _trees[filename][1]
+
+
+def _functions(tree: ast.AST) -> Iterator[tuple[Function, list[ast.AST]]]:
+    stack: list[tuple[ast.AST, list[ast.AST]]] = [(tree, [])]
+    while stack:
+        node, parents = stack.pop()
+        if isinstance(node, Function):
+            yield node, parents
+        inner = [*parents, node] if isinstance(node, (Function, ast.ClassDef)) else parents
+        stack.extend((child, inner) for child in children(node))
+
+
+def _may_be(node: Function, code: types.CodeType) -> bool:
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    return (
+        name == code.co_name and _first_line(node) == code.co_firstlineno and _arguments(node) == _given(code)
+    )
+
+
+def _first_line(node: Function) -> int:
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return min([node.lineno, *(d.lineno for d in decorators)])
+
+
+def argument_names(node: Function) -> list[str]:
+    """In the order of `co_varnames`."""
+    a = node.args
+    rest = [x for x in (a.vararg, a.kwarg) if x is not None]
+    return [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *rest)]
+
+
+def _arguments(node: Function) -> list[str]:
+    return [name.rpartition("__")[2] for name in argument_names(node)]  # private names are mangled
+
+
+def _given(code: types.CodeType) -> list[str]:
+    n = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    return [name.rpartition("__")[2] for name in code.co_varnames[:n]]
+
+
+def _position(node: Function) -> tuple[int, int]:
+    body = node.body if isinstance(node, ast.Lambda) else node.body[0]
+    return body.lineno, body.col_offset
+
+
+def _code_position(code: types.CodeType) -> tuple[int, int]:
+    """Where the first expression of a body begins: tells lambdas on one line apart."""
+    spots = [(line, col) for line, _, col, _ in code.co_positions() if line and col is not None]
+    inside = [s for s in spots[1:] if s != (code.co_firstlineno, 0)]
+    return min(inside, default=(0, 0))
+
+
+def compile_function(node: Function, parents: list[ast.AST], original: types.CodeType) -> types.CodeType:
+    """The code object of `node` with the name and the free variables of `original`.
+
+    Raises NoSource if the variables differ.
+    """
+    inner: ast.stmt = ast.Expr(node) if isinstance(node, ast.Lambda) else node
+    names = [p.name for p in parents if isinstance(p, ast.ClassDef)]
+    if names:  # private names are mangled
+        inner = ast.ClassDef(names[-1], [], [], [inner], [])
+        inner.type_params = []  # type: ignore[attr-defined]
+    free = [ast.arg(name) for name in original.co_freevars]
+    arguments = ast.arguments([], free, None, [], [], None, [])
+    factory = ast.FunctionDef("factory", arguments, [inner], [], None)
+    factory.type_params = []  # type: ignore[attr-defined]
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    flags = original.co_flags & 0x1FF0000 & ~0x200  # those of __future__ statements
+    code = compile(module, original.co_filename, "exec", flags=flags, dont_inherit=True)
+    new = _find(code, original.co_name, original.co_firstlineno, names)
+    if new is None or set(new.co_freevars) != set(original.co_freevars):
+        raise NoSource("its source does not fit its variables")
+    return new.replace(co_qualname=original.co_qualname, co_firstlineno=original.co_firstlineno)
+
+
+def _find(code: types.CodeType, name: str, line: int, classes: list[str]) -> types.CodeType | None:
+    """The function inside of module, factory and class."""
+    path = ["factory", *classes[-1:], name]
+    for step in path:
+        inner = [c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == step]
+        if len(inner) != 1:
+            return None
+        code = inner[0]
+    return code

@@ -1,0 +1,157 @@
+"""`match` statements as `if` statements, which become branches where a condition is traced.
+
+    match k:                        _tj_subject_1 = k
+        case 0 | 1: ...             if _tj_subject_1 == 0 or _tj_subject_1 == 1: ...
+        case [a, b] if a < b: ...   elif hooks.is_sequence(_tj_subject_1, 2, False) and a' < b': a, b = a', b'; ...
+        case n: ...                 else: n = _tj_subject_1; ...
+
+In a guard, names that the pattern binds stand for the parts of the subject (a' is `_tj_subject_1[0]`), and
+are bound when it holds. What a class pattern or a mapping pattern looks at stays Python's, as does a `match`
+that has one, or a guard with `:=` or a scope of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.frontend.rewrite.source.escapes import at
+from tracejit.frontend.rewrite.source.names import copied, walk
+from tracejit.numpy.ufuncs import TABLE
+from tracejit.tracing import Box
+
+_SCOPES = (ast.NamedExpr, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+#: Whether arrays are sequences to `match`, which its type says by a flag (Py_TPFLAGS_SEQUENCE): since NumPy 2.5.
+_ARRAYS_ARE = bool(np.ndarray.__flags__ & 1 << 5)
+
+
+def is_sequence(x: Any, size: int, more: bool) -> bool:
+    """Whether a sequence pattern of `size` parts (or `more`, with a star) fits."""
+    if isinstance(x, (Box, np.ndarray)):
+        if not _ARRAYS_ARE or x.ndim == 0:
+            return False
+    elif not isinstance(x, Sequence) or isinstance(x, (str, bytes, bytearray)):
+        return False
+    return len(x) >= size if more else len(x) == size
+
+
+def is_singleton(x: Any, value: Any) -> Any:
+    """`case True` and `case False`: the object itself, for which a traced Python boolean stands."""
+    if type(x) is Box and x.weak and x.aval.dtype.kind == "b" and value is not None:
+        return x if value else TABLE["logical_not"](x)
+    return x is value
+
+
+class Unsuitable(Exception):
+    """A `match` statement that stays Python's."""
+
+
+class Matches(ast.NodeTransformer):
+    """Rewrites the `match` statements of one function. `hook(name, *args)` makes calls of hooks."""
+
+    def __init__(self, hook: Callable[..., ast.Call]) -> None:
+        self.hook = hook
+        self.count = 0
+
+    def visit_Match(self, s: ast.Match) -> Any:
+        self.generic_visit(s)
+        self.count += 1
+        name = f"_tj_subject_{self.count}"
+        try:
+            cases = [(c, *self._case(c, ast.Name(name, ast.Load()))) for c in s.cases]
+        except Unsuitable:
+            self.count -= 1
+            return s
+        first = at(ast.Assign([ast.Name(name, ast.Store())], s.subject), s)
+        rest: list[Any] = []
+        for case, test, bound in reversed(cases):
+            body = [*bound, *case.body]
+            rest = body if test is None else [at(ast.If(test, body, rest), case.pattern)]
+        return [first, *rest]
+
+    def visit_FunctionDef(self, s: Any) -> Any:
+        return s  # a function defined here is rewritten by itself
+
+    visit_AsyncFunctionDef: Any = visit_FunctionDef
+    visit_ClassDef: Any = visit_FunctionDef
+    visit_Lambda: Any = visit_FunctionDef
+
+    def _case(self, c: ast.match_case, subject: ast.expr) -> tuple[ast.expr | None, list[Any]]:
+        """(the condition, or None if it always holds; the assignments of what is bound)."""
+        tests: list[ast.expr] = []
+        names: dict[str, ast.expr] = {}
+        self._pattern(c.pattern, subject, tests, names)
+        if c.guard is not None:
+            if any(isinstance(n, _SCOPES) for n in ast.walk(c.guard)):
+                raise Unsuitable
+            tests.append(_Parts(names).visit(c.guard))
+        bound = [at(ast.Assign([ast.Name(n, ast.Store())], v), c.pattern) for n, v in names.items()]
+        test = None if not tests else tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+        return test and at(test, c.pattern), bound
+
+    def _pattern(self, p: ast.pattern, x: ast.expr, tests: list[Any], names: dict[str, ast.expr]) -> None:
+        if isinstance(p, ast.MatchValue):
+            tests.append(ast.Compare(_copy(x), [ast.Eq()], [p.value]))
+        elif isinstance(p, ast.MatchSingleton):
+            tests.append(self.hook("is_singleton", _copy(x), ast.Constant(p.value)))
+        elif isinstance(p, ast.MatchAs):
+            if p.pattern is not None:
+                self._pattern(p.pattern, x, tests, names)
+            if p.name is not None:
+                names[p.name] = _copy(x)
+        elif isinstance(p, ast.MatchOr):
+            tests.append(self._either(p, x))
+        elif isinstance(p, ast.MatchSequence):
+            self._sequence(p, x, tests, names)
+        else:
+            raise Unsuitable
+
+    def _either(self, p: ast.MatchOr, x: ast.expr) -> ast.expr:
+        """`a | b`; alternatives that bind names stay Python's."""
+        found = []
+        for option in p.patterns:
+            tests: list[ast.expr] = []
+            names: dict[str, ast.expr] = {}
+            self._pattern(option, x, tests, names)
+            if names or not tests:
+                raise Unsuitable
+            found.append(tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests))
+        return ast.BoolOp(ast.Or(), found)
+
+    def _sequence(self, p: ast.MatchSequence, x: ast.expr, tests: list[Any], names: dict[str, Any]) -> None:
+        stars = [n for n, q in enumerate(p.patterns) if isinstance(q, ast.MatchStar)]
+        size = len(p.patterns) - len(stars)
+        tests.append(self.hook("is_sequence", _copy(x), ast.Constant(size), ast.Constant(bool(stars))))
+        for n, q in enumerate(p.patterns):
+            after = n - len(p.patterns)  # places after the star count from the end
+            if not isinstance(q, ast.MatchStar):
+                place = ast.Constant(n if not stars or n < stars[0] else after)
+                self._pattern(q, ast.Subscript(_copy(x), place, ast.Load()), tests, names)
+            elif q.name is not None:
+                end = None if after == -1 else ast.Constant(after + 1)
+                part = ast.Subscript(_copy(x), ast.Slice(ast.Constant(n), end, None), ast.Load())
+                names[q.name] = ast.List([ast.Starred(part, ast.Load())], ast.Load())
+
+
+class _Parts(ast.NodeTransformer):
+    """Names that a pattern binds as the parts of the subject."""
+
+    def __init__(self, names: dict[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, e: ast.Name) -> ast.expr:
+        return _copy(self.names[e.id]) if e.id in self.names else e
+
+
+def _copy(e: Any) -> Any:
+    return copied(e)
+
+
+def has_matches(body: list[Any]) -> bool:
+    """Whether a function's own statements have a `match`."""
+    return any(isinstance(n, ast.Match) for n in walk(body))

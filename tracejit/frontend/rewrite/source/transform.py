@@ -1,0 +1,381 @@
+"""A function's syntax tree with loops, branches and conditions as calls of hooks.
+
+    for i in range(n):          def _tj_body_1(_tj_item):
+        s += x[i]                   nonlocal i, s
+                                    i = _tj_item
+                                    s += x[i]
+                                hooks.loop(range(n), _tj_body_1, ('for', 1, ...))
+
+Every line keeps its number. The hooks (`hooks`) find the names in the cells of the closures.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tracejit.frontend.rewrite.source.appends import appended
+from tracejit.frontend.rewrite.source.bound import flagged
+from tracejit.frontend.rewrite.source.code import Function, argument_names
+from tracejit.frontend.rewrite.source.escapes import Lowering, Plan, at, is_static
+from tracejit.frontend.rewrite.source.matches import Matches, has_matches
+from tracejit.frontend.rewrite.source.names import Liveness, assigned, copied, declared, shared, walk
+from tracejit.frontend.rewrite.source.targets import is_plain, taking
+
+#: A constant of the rewritten code, in the place of which the hooks are put.
+HOOKS = "tracejit: hooks"
+#: Builtins that calls of traced values need a form of.
+BUILTINS = frozenset(
+    {"int", "float", "bool", "complex", "abs", "len", "round", "sum", "any", "all", "divmod", "pow", "sorted"}
+    | {"range", "enumerate", "zip", "reversed"}
+)
+_SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
+_INLINE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+_ORDER = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+
+
+class Unchanged(Exception):
+    """Nothing in the function is rewritten."""
+
+
+def rewritten(node: Function) -> Function:
+    """A rewritten copy of a function's definition, without decorators and defaults.
+
+    Raises Unchanged.
+    """
+    node = copied(node)
+    if any(isinstance(n, ast.Name) and n.id in _SEES_LOCALS for n in walk(_body(node))):
+        raise Unchanged
+    node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
+    _without_annotations(node)
+    function = _Function(node, set())
+    function.rewrite()
+    if not function.changes:
+        raise Unchanged
+    return node
+
+
+def _body(node: Function) -> list[Any]:
+    return node.body if isinstance(node.body, list) else [node.body]
+
+
+def _without_annotations(node: Function) -> None:
+    for a in ast.walk(node.args):
+        if isinstance(a, ast.arg):
+            a.annotation = None
+    if not isinstance(node, ast.Lambda):
+        node.decorator_list, node.returns = [], None
+
+
+class _Function(ast.NodeTransformer):
+    """Rewrites one function; functions defined in it get a `_Function` of their own."""
+
+    def __init__(self, node: Function, outer: set[str]) -> None:
+        self.node = node
+        if not isinstance(node, ast.Lambda) and has_matches(node.body):
+            matches = Matches(_hook)
+            node.body = [x for s in node.body for x in _listed(matches.visit(s))]
+        body = _body(node)
+        self.globals = declared(body, ast.Global)
+        self.nonlocals = declared(body, ast.Nonlocal)
+        self.arguments = argument_names(node)
+        self.locals = (assigned(body) | set(self.arguments)) - self.globals - self.nonlocals
+        self.hidden = self.locals | self.nonlocals | outer  # names that are no builtins here
+        self.shared = shared(body) & self.locals if isinstance(node.body, list) else set()
+        self.bound: set[str] = set()  # locals that inner functions assign
+        self.count = 0
+        self.changes = 0
+        self.where: Liveness
+        self.plan: Plan
+
+    def rewrite(self) -> None:
+        if isinstance(self.node, ast.Lambda):
+            self.node.body = self.visit(self.node.body)
+            return
+        own = self.locals - set(self.arguments) - self.shared
+        self.node.body = flagged(self.node.body, own, _hook)
+        self.locals |= assigned(self.node.body) - self.globals - self.nonlocals
+        self.plan = Plan(self.node)
+        lowering = Lowering(self.plan)
+        body = lowering.function(self.node.body)
+        self.locals |= assigned(body) - self.globals - self.nonlocals
+        self.stops = lowering.stops
+        self.where = Liveness(body, self.stops, self.nonlocals)
+        self.node.body = self.block(body)
+        if self.bound:  # `nonlocal` of inner functions needs a binding out here
+            names: list[Any] = [ast.Name(n, ast.Store()) for n in sorted(self.bound)]
+            never: Any = ast.If(ast.Constant(False), [ast.Assign(names, ast.Constant(None))], [])
+            self.node.body.insert(0, at(never, self.node.body[0]))
+
+    def block(self, stmts: list[Any]) -> list[Any]:
+        out: list[Any] = []
+        for s in stmts:
+            new = self.visit(s)
+            out += new if isinstance(new, list) else [new]
+        return out
+
+    # -- statements
+
+    def visit_For(self, s: ast.For) -> Any:
+        if not self.plan.becomes_function(s):
+            return self.generic_visit(s)
+        head = self.where.head[id(s)]
+        names = assigned([*s.body, s.target])
+        take = at(ast.Assign([s.target], ast.Name("_tj_item", ast.Load())), s)
+        spec = self._spec("for", s, names, head, [take, *s.body], self.where.through[id(s)])
+        spec += (appended(s.body),)
+        body = self._nested("body", [take, *self.block(s.body)], names, s, item=True)
+        return self._call("loop", s, [self.visit(s.iter), body], spec)
+
+    def visit_While(self, s: ast.While) -> Any:
+        if not self.plan.becomes_function(s):
+            return self.generic_visit(s)
+        head = self.where.head[id(s)]
+        names = assigned([*s.body, s.test])
+        spec = self._spec("while", s, names, head, s.body, self.where.through[id(s)])
+        result = at(ast.Return(self.visit(s.test)), s.test)
+        test = self._nested("test", [result], names, s)
+        body = self._nested("body", self.block(s.body), names, s)
+        return self._call("while_", s, [test, body], spec)
+
+    def visit_If(self, s: ast.If) -> Any:
+        if not self.plan.becomes_function(s):
+            return self.generic_visit(s)
+        names = assigned([*s.body, *s.orelse])
+        spec = self._spec("if", s, names, self.where.after[id(s)], [*s.body, *s.orelse])
+        then = self._nested("then", self.block(s.body), names, s)
+        other = self._nested("else", self.block(s.orelse), names, s)
+        return self._call("if_", s, [self.visit(s.test), then, other], spec)
+
+    def visit_Assert(self, s: ast.Assert) -> Any:
+        """`assert t, m` is `if not t: raise AssertionError(m)`."""
+        if is_static(s.test):
+            return self.generic_visit(s)
+        self.changes += 1
+        message = [] if s.msg is None else [self.visit(s.msg)]
+        test = self.visit(s.test)
+        call = _hook("assert_", test, _thunk(ast.Tuple(message, ast.Load())))
+        return at(ast.Expr(call), s)
+
+    def visit_Raise(self, raising: ast.Raise) -> Any:
+        s: Any = self.generic_visit(raising)
+        if s.exc is not None and id(s) not in self._caught():
+            s.exc = at(_hook("raised", s.exc), s)
+        return s
+
+    def visit_Try(self, tried: ast.Try) -> Any:
+        s: Any = self.generic_visit(tried)
+        if s.handlers:
+            self.changes += 1
+            kinds: list[Any] = [h.type or ast.Name("BaseException", ast.Load()) for h in s.handlers]
+            kinds = [copied(k) for k in kinds]
+            guard = _hook("tried", _thunk(ast.Tuple(kinds, ast.Load())))
+            s.body = [at(ast.With([ast.withitem(guard)], s.body), s)]
+        return s
+
+    def _caught(self) -> set[int]:
+        """`raise` statements whose exception the function itself may catch."""
+        tries = [n for n in ast.walk(self.node) if isinstance(n, (ast.Try, ast.TryStar)) and n.handlers]
+        return {id(n) for t in tries for b in t.body for n in ast.walk(b) if isinstance(n, ast.Raise)}
+
+    def visit_AnnAssign(self, s: ast.AnnAssign) -> Any:
+        """Names of inner functions may not be annotated."""
+        if not isinstance(s.target, ast.Name):
+            return self.generic_visit(s)
+        if s.value is None:
+            return at(ast.Pass(), s)
+        return at(ast.Assign([s.target], self.visit(s.value)), s)
+
+    # -- functions and classes defined in it
+
+    def _inner(self, s: Function) -> Any:
+        s.args.defaults = [self.visit(d) for d in s.args.defaults]
+        s.args.kw_defaults = [d if d is None else self.visit(d) for d in s.args.kw_defaults]
+        if any(isinstance(n, ast.Name) and n.id in _SEES_LOCALS for n in walk(_body(s))):
+            return s
+        function = _Function(s, self.hidden)
+        function.rewrite()
+        self.changes += function.changes
+        return s
+
+    visit_FunctionDef: Any = _inner
+    visit_AsyncFunctionDef: Any = _inner
+    visit_Lambda: Any = _inner
+
+    def visit_ClassDef(self, s: ast.ClassDef) -> Any:
+        for n in walk(s.body):
+            if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                self._inner(n)
+        return s
+
+    # -- expressions
+
+    def visit_IfExp(self, e: ast.IfExp) -> Any:
+        if is_static(e.test) or _must_stay(e.body, e.orelse):
+            return self.generic_visit(e)
+        self.changes += 1
+        return at(_hook("ifexp", self.visit(e.test), self._later(e.body), self._later(e.orelse)), e)
+
+    def visit_BoolOp(self, e: ast.BoolOp) -> Any:
+        if is_static(e) or _must_stay(*e.values[1:]):
+            return self.generic_visit(e)
+        self.changes += 1
+        first = self.visit(e.values[0])
+        name = "and_" if isinstance(e.op, ast.And) else "or_"
+        return at(_hook(name, first, *(self._later(v) for v in e.values[1:])), e)
+
+    def visit_UnaryOp(self, e: ast.UnaryOp) -> Any:
+        if not isinstance(e.op, ast.Not) or is_static(e):
+            return self.generic_visit(e)
+        self.changes += 1
+        return at(_hook("not_", self.visit(e.operand)), e)
+
+    def visit_Compare(self, e: ast.Compare) -> Any:
+        """`a in b`; `a < b < c`: each operand is computed once, the later ones only if they are needed."""
+        if len(e.ops) == 1 and isinstance(e.ops[0], (ast.In, ast.NotIn)) and not is_static(e):
+            self.changes += 1
+            negated = at(_constant(isinstance(e.ops[0], ast.NotIn)), e)
+            return at(_hook("in_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
+        names = [_ORDER.get(type(op)) for op in e.ops]
+        if len(names) == 1 or None in names or _must_stay(*e.comparators[1:]):
+            return self.generic_visit(e)
+        self.changes += 1
+        ops = at(_constant(tuple(names)), e)
+        rest = [self._later(c) for c in e.comparators[1:]]
+        return at(_hook("chain", ops, self.visit(e.left), self.visit(e.comparators[0]), *rest), e)
+
+    def visit_ListComp(self, comp: ast.ListComp) -> Any:
+        """`[element for target in iterable]` of one loop without conditions."""
+        g = comp.generators[0]
+        e: Any = self.generic_visit(comp)
+        if len(e.generators) > 1 or g.ifs or g.is_async or not is_plain(g.target) or _must_stay(e.elt):
+            return e
+        self.changes += 1
+        line = at(_constant(e.lineno), e)
+        return at(_hook("comprehension", g.iter, at(taking(g.target, e.elt), e), line), e)
+
+    def visit_Call(self, call: ast.Call) -> Any:
+        e: Any = self.generic_visit(call)
+        if not isinstance(e.func, ast.Name) or e.func.id in self.hidden:
+            return e
+        if e.func.id in BUILTINS:
+            self.changes += 1
+            e.func = at(_hook("builtin", e.func), e.func)
+        elif e.func.id == "super" and not e.args and self.arguments:
+            e.args = [at(ast.Name(n, ast.Load()), e) for n in ("__class__", self.arguments[0])]
+        return e
+
+    def _later(self, e: ast.expr) -> ast.expr:
+        return at(_thunk(self.visit(e)), e)
+
+    # -- pieces
+
+    def _nested(self, kind: str, body: list[Any], names: set[str], s: ast.stmt, item: bool = False) -> Any:
+        """The definition of a function that is a block of this one, or None for an empty block."""
+        if not body:
+            return None
+        self.count += 1
+        name = f"_tj_{kind}_{self.count}"
+        mine, outer = sorted(names - self.globals | self.shared), sorted(names & self.globals)
+        self.bound |= set(mine) & self.locals
+        head: list[Any] = [ast.Nonlocal(mine)] if mine else []
+        head += [ast.Global(outer)] if outer else []
+        for n in sorted(self.shared):  # functions that the block calls may assign it: the hooks need its cell
+            head.append(ast.If(ast.Constant(False), [ast.Expr(ast.Name(n, ast.Load()))], []))
+        args = [ast.arg("_tj_item")] if item else []
+        arguments = ast.arguments([], args, None, [], [], None, [])
+        new: Any = ast.FunctionDef(name, arguments, [*head, *body], [], None)
+        new.type_params = []
+        return at(new, s)
+
+    def _call(self, hook: str, s: ast.stmt, parts: list[Any], spec: tuple[Any, ...]) -> list[Any]:
+        """The definitions among `parts`, and the statement that calls the hook with them."""
+        self.changes += 1
+        before = [p for p in parts if isinstance(p, ast.FunctionDef)]
+        args = [ast.Name(p.name, ast.Load()) if isinstance(p, ast.FunctionDef) else p for p in parts]
+        args = [ast.Constant(None) if a is None else a for a in args]
+        return [*before, at(ast.Expr(_hook(hook, *args, _constant(spec))), s)]
+
+    def _spec(
+        self, kind: str, s: Any, names: set[str], live: Any, body: list[Any], through: Any = frozenset()
+    ) -> tuple[Any, ...]:
+        """(kind, line, names kept, names bound anew, names of arrays that may be written, flags that stop
+        the loop, names of globals assigned, names that a step may leave as they are)."""
+        keep = (names - self.globals) & live | self.shared
+        anew = (_rebound(body) | self.shared) & keep
+        stops = self.stops.get(id(s), ())
+        order = (keep, anew, _written(body) - self.globals, stops, names & self.globals, keep & through)
+        return (kind, s.lineno, *(tuple(sorted(x)) for x in order))
+
+
+def _listed(x: Any) -> list[Any]:
+    return x if isinstance(x, list) else [x]
+
+
+def _constant(value: Any) -> ast.Constant:
+    return ast.Constant(value)
+
+
+def _thunk(body: ast.expr) -> ast.Lambda:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+
+
+def _hook(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Constant(HOOKS), name, ast.Load()), list(args), [])
+
+
+def _must_stay(*operands: ast.expr) -> bool:
+    """Whether an operand can't move into a function of its own."""
+    return any(isinstance(n, _INLINE) for n in walk(operands))
+
+
+def _rebound(body: list[Any]) -> set[str]:
+    """Names assigned otherwise than by `+=` and the like."""
+    augmented = [n.target for n in walk(body) if isinstance(n, ast.AugAssign)]
+    names = {n.id for n in augmented if isinstance(n, ast.Name)}
+    targets = {id(n) for n in augmented}
+    others = {
+        n.id
+        for n in walk(body)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in targets
+    }
+    return others | (assigned(body) - names)
+
+
+def _written(body: list[Any]) -> set[str]:
+    """Names of what may be updated in place: by assignment to a part, `+=`, a method, as an argument."""
+    found: set[str] = set()
+    for n in walk(body):
+        if isinstance(n, (ast.Subscript, ast.Attribute)) and not isinstance(n.ctx, ast.Load):
+            found |= _roots(n)
+        elif isinstance(n, ast.AugAssign):
+            found |= _roots(n.target)
+        elif isinstance(n, ast.Call):
+            found |= _given(n)
+    return found
+
+
+def _given(call: ast.Call) -> set[str]:
+    """What a call may update: `out=`, arguments of users' functions, the owner of a method."""
+    f = call.func
+    outs = [k.value for k in call.keywords if k.arg in ("out", None)]
+    if isinstance(f, ast.Name):
+        outs += [] if f.id in BUILTINS else [*call.args, *(k.value for k in call.keywords)]
+    elif isinstance(f, ast.Attribute) and f.attr in _UPDATING:
+        outs += [f.value, *call.args[:1]]
+    return {name for e in outs for name in _roots(e)}
+
+
+_UPDATING = frozenset(
+    {"fill", "sort", "put", "partition", "resize", "itemset"}
+    | {"at", "copyto", "put_along_axis", "fill_diagonal", "place", "putmask"}
+)
+
+
+def _roots(e: ast.expr) -> set[str]:
+    """The name that `a[i].b[j]` begins with, and so on for what a tuple holds."""
+    while isinstance(e, (ast.Subscript, ast.Attribute, ast.Starred)):
+        e = e.value
+    if isinstance(e, (ast.Tuple, ast.List)):
+        return {name for x in e.elts for name in _roots(x)}
+    return {e.id} if isinstance(e, ast.Name) else set()

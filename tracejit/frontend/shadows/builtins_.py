@@ -1,0 +1,160 @@
+"""Builtins that traced code gets instead of Python's: `type` and its kin, `super`, `max`, `min`, `__import__`."""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracejit import control
+from tracejit.frontend import active
+from tracejit.frontend.origins import is_library_class
+from tracejit.frontend.rewrite.hooks.calls import is_long, over_rows
+from tracejit.frontend.rewrite.hooks.predicates import need_select
+from tracejit.frontend.shadows import attributes, classes, kinds
+from tracejit.numpy.boxes.extents import of_dim
+from tracejit.numpy.boxes.masking.calls import require_some
+from tracejit.numpy.boxes.rows import run
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.tracing import Box, box, to_raw
+
+if TYPE_CHECKING:
+    from tracejit.frontend.session import Session
+    from tracejit.frontend.shadows.scopes import GuardedGlobals
+
+
+class _Next:
+    """`super()` of an object in traced code. Every attribute is the next classes': `super().__init__` too."""
+
+    def __init__(self, cls: type, obj: Any) -> None:
+        object.__setattr__(self, "_tj", (classes.users_class(cls), obj))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(super(*object.__getattribute__(self, "_tj")), name, value)
+
+
+class _OfShadow(_Next):
+    """That of a shadow: the next classes' methods, as copies bound to the shadow."""
+
+    def __getattribute__(self, name: str) -> Any:
+        cls, shadow = object.__getattribute__(self, "_tj")
+        state = attributes.state_of(shadow)
+        mro = type(state.original).__mro__
+        owner, raw = attributes.find(mro[mro.index(cls) + 1 :], name)
+        if owner is None or owner is object:
+            return getattr(super(cls, shadow), name)
+        rule = attributes.data_descriptor if isinstance(raw, property) else attributes.bind
+        return rule(shadow, state, owner, raw, name)
+
+
+class _OfMade(_Next):
+    """That of an object made in traced code, or of its class: Python's order has the stand-ins of all classes before
+    the user's classes, so that the user's own order decides."""
+
+    def __getattribute__(self, name: str) -> Any:
+        cls, obj = object.__getattribute__(self, "_tj")
+        session, made = active.session(), obj if isinstance(obj, type) else type(obj)
+        mro = classes.users_class(made).__mro__
+        owner, raw = attributes.find(mro[mro.index(cls) + 1 :], name)
+        if (
+            owner is None
+            or session is None
+            or is_library_class(owner)
+            or name in ("__new__", "__init_subclass__")
+        ):
+            return getattr(super(cls, obj), name)
+        return attributes.bind_member(session, owner, name, raw, None if made is obj else obj, made)
+
+
+def traced_super(*args: Any) -> Any:
+    """`super` with zero or two arguments, called from a method's frame."""
+    if not args:
+        frame = sys._getframe(1)
+        names = frame.f_locals
+        args = (names["__class__"], names[frame.f_code.co_varnames[0]])
+    if len(args) != 2:
+        return super(*args)  # type: ignore[misc]
+    cls, obj = args
+    if attributes.is_shadow(obj):
+        return _OfShadow(cls, obj)
+    made = obj if isinstance(obj, type) else type(obj)
+    real = classes.users_class(made)
+    if real is not made and classes.users_class(cls) in real.__mro__:
+        return _OfMade(cls, obj)
+    if not any(base is cls for base in made.__mro__):  # an object of the user's own class
+        cls = classes.users_class(cls)
+    return super(cls, obj)
+
+
+def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..., Any]:
+    def extremum(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], types.GeneratorType):
+            args = (tuple(args[0]),)
+        whole = run(args[0]) if len(args) == 1 and not kwargs else None
+        if whole is not None and whole.aval.ndim == 1:
+            return over_rows(lambda c, v: better(v, c), args[0][0], whole)
+        if len(args) == 1 and not kwargs and is_long(args[0]):
+            size = of_dim(args[0].aval.shape[0])
+            if type(size) is not int:
+                require_some(f"{name}()", size, problem="iterable argument is empty")
+            first, rest = args[0][0], args[0][1:]
+            return control.structured.loops.scan(lambda c, v: (better(v, c), None), first, rest)[0]
+        xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
+        if kwargs or not need_select(xs):
+            return builtin(*args, **kwargs)
+        best: Any = xs[0]  # type: ignore[misc]
+        for x in xs[1:]:
+            best = better(x, best)
+        numbers = all(x.weak if type(x) is Box else type(x) in (bool, int, float) for x in xs)
+        return box(to_raw(best), weak=True) if numbers else best
+
+    def better(x: Any, best: Any) -> Any:
+        chosen = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
+        chosen.scalar = not any(
+            isinstance(a, np.ndarray) or (type(a) is Box and not a.scalar) for a in (x, best)
+        )
+        return chosen
+
+    extremum.__name__ = extremum.__qualname__ = name
+    return extremum
+
+
+#: Name -> what traced code gets for the builtin.
+STAND_INS: dict[str, Any] = {
+    "type": kinds.TracedType,
+    "isinstance": kinds.traced_isinstance,
+    "issubclass": kinds.traced_issubclass,
+    "hasattr": kinds.traced_hasattr,
+    "super": traced_super,
+    "max": _extremum("max", max, "gt"),
+    "min": _extremum("min", min, "lt"),
+}
+
+
+def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
+    """`pow`. Modulo a number it is of Python's integers, which don't overflow on the way."""
+    if mod is None:
+        return pow(base, exp)
+    index: Any = operator.index
+    return pow(*[index(x) if type(x) is Box else x for x in (base, exp, mod)])
+
+
+STAND_INS["pow"] = _pow
+
+
+def importer(session: Session, scope: GuardedGlobals) -> Callable[..., Any]:
+    """`__import__` for one module's functions: imports as usual, gives stand-ins."""
+    names, real = scope.builtins, scope.real  # not the scope, which holds this function
+
+    def guarded_import(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        find_module = names["__import__"]
+        module = find_module(name, real, None, fromlist, level)
+        return session.stand_in(module, name) if isinstance(module, types.ModuleType) else module
+
+    return guarded_import

@@ -1,0 +1,170 @@
+"""The user's classes as traced code sees them: subclasses whose methods are copies.
+
+What traced code calls `Model` is a subclass of it, in a hierarchy that mirrors the user's
+so that `super()` goes on to copies too. `isinstance`, `==` and `hash` treat it as the
+class itself. Its members are looked up in the user's class when they are needed, and
+guarded then. Pytree classes are left alone (containers are known by their exact class);
+so are enumerations, exceptions, and classes with a metaclass of their own.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import functools
+import threading
+import types
+from typing import Any
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend import active
+from tracejit.frontend.shadows import attributes, objects
+
+_SKIP = objects.OWN - {"__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
+_MADE = (types.FunctionType, staticmethod, classmethod, functools.cached_property)
+
+
+class _Member:
+    """A name of the user's class: resolved and guarded when it is read."""
+
+    def __init__(self, cls: type, name: str) -> None:
+        self.cls = cls
+        self.name = name
+
+    def __get__(self, obj: Any, owner: Any = None) -> Any:
+        raw = vars(self.cls)[self.name]
+        session = active.session()
+        if session is None:
+            return raw.__get__(obj, owner) if hasattr(type(raw), "__get__") else raw
+        value = attributes.bind_member(session, self.cls, self.name, raw, obj, owner)
+        if isinstance(raw, functools.cached_property) and obj is not None:
+            vars(obj)[self.name] = value
+        return attributes.answering(self.name, value)
+
+
+class _Property(_Member):
+    """A property: like a method, but assignment goes to it."""
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        self._accessor("fset")(obj, value)
+
+    def __delete__(self, obj: Any) -> None:
+        self._accessor("fdel")(obj)
+
+    def _accessor(self, name: str) -> Any:
+        raw, session = vars(self.cls)[self.name], active.session()
+        fn = getattr(raw, name)
+        if fn is None:
+            raise AttributeError(f"property {self.name!r} of {self.cls.__name__!r} object can't be assigned")
+        here = attributes.class_node(self.cls, self.name)
+        return fn if session is None else session.wrap(here.named(raw).attr(name), fn)
+
+
+class _TracedMeta(type):
+    """Makes the stand-in count as the user's class."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, users_class(cls))
+
+    def __subclasscheck__(cls, c: type) -> bool:
+        return cls._counts(c)
+
+    def _counts(cls, c: type) -> bool:
+        return issubclass(c, users_class(cls))
+
+    def __eq__(cls, other: object) -> bool:
+        return users_class(cls) is users_class(other)
+
+    def __hash__(cls) -> int:
+        return hash(users_class(cls))
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        session, real = active.session(), users_class(cls)
+        if (
+            name[:2] == "__" == name[-2:] or name == "_abc_impl"
+        ):  # what abc and typing note about the stand-in
+            type.__setattr__(cls, name, value)
+            return
+        if session is not None and session.guarded:
+            raise CapturedWriteError(what=f"class attribute `{real.__name__}.{name}`")
+        setattr(real, name, value)
+
+
+class _Asked(threading.local):
+    """The questions to abstract classes that are being answered: (the class, about which)."""
+
+    def __init__(self) -> None:
+        self.pairs: set[tuple[type, type]] = set()
+
+
+_asked = _Asked()
+
+
+class _TracedABCMeta(_TracedMeta, abc.ABCMeta):
+    """An abstract class asks all its subclasses, the stand-in among them, which knows no more than it does."""
+
+    def _counts(cls, c: type) -> bool:
+        pair = (users_class(cls), c)
+        if pair in _asked.pairs:
+            return False
+        _asked.pairs.add(pair)
+        try:
+            return issubclass(c, pair[0])
+        finally:
+            _asked.pairs.discard(pair)
+
+
+_METAS = {type: _TracedMeta, abc.ABCMeta: _TracedABCMeta}
+
+
+def users_class(cls: Any) -> Any:
+    """The class behind a stand-in; anything else as it is."""
+    return vars(cls)["_tj_class"] if isinstance(cls, type) and "_tj_class" in vars(cls) else cls
+
+
+def traced_class(cls: type) -> type | None:
+    """The stand-in of the user's class `cls`; None if it is used as it is."""
+    if users_class(cls) is not cls:
+        return cls
+    return _make(cls) if type(cls) in _METAS else None
+
+
+@functools.lru_cache(maxsize=64)
+def _make(cls: type) -> type | None:
+    if objects.why_not(cls) or objects.is_node(cls):
+        return None
+    bases = tuple(t for base in cls.__bases__ if (t := traced_class(base)) is not None)
+    body: dict[str, Any] = {
+        name: _member(cls, name, raw) for name, raw in vars(cls).items() if _is_member(name, raw)
+    }
+    body.update(_tj_class=cls, __slots__=(), __module__=cls.__module__, __doc__=cls.__doc__)
+    body["__qualname__"] = cls.__qualname__
+    if "__hash__" in vars(cls) and vars(cls)["__hash__"] is None:
+        body["__hash__"] = None
+    new = abc.ABCMeta.__new__ if isinstance(cls, abc.ABCMeta) else type.__new__
+    loud = any("__init_subclass__" in vars(base) for base in cls.__mro__[:-1])
+    if loud and not any(objects.Quiet in base.__mro__ for base in bases):
+        bases = (objects.Quiet, *bases)
+    try:
+        with active.use(None):  # abc reads members; that is no reading by the user
+            return new(_METAS[type(cls)], cls.__name__, (*bases, cls), body)
+    except TypeError:  # bases that don't go together in this order
+        return None
+
+
+def _is_member(name: str, raw: Any) -> bool:
+    if name[:2] == "__" == name[-2:]:
+        return name not in _SKIP and isinstance(raw, _MADE)
+    return not isinstance(raw, (types.MemberDescriptorType, types.GetSetDescriptorType))
+
+
+def _member(cls: type, name: str, raw: Any) -> _Member:
+    return _Property(cls, name) if isinstance(raw, property) else _Member(cls, name)
+
+
+def demote(obj: Any) -> None:
+    """Give an object that traced code made the user's class, as it leaves the run."""
+    real = users_class(type(obj))
+    if real is not type(obj):
+        with contextlib.suppress(TypeError):  # memory laid out differently (see Quiet)
+            obj.__class__ = real

@@ -1,0 +1,265 @@
+"""Copies of the user's functions: the same code object over guarded globals and cells."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tracejit import tree
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import FunctionState, unchanged
+from tracejit.frontend.origins import is_library_function
+from tracejit.frontend.paths import ITEM, Node, root
+from tracejit.frontend.shadows.scopes import GuardedGlobals
+from tracejit.tracing import Box
+
+if TYPE_CHECKING:
+    from tracejit.frontend.session import Session
+
+EMPTY = object()
+LRU = type(functools.lru_cache(len))
+
+
+def wrap_function(session: Session, node: Node, fn: types.FunctionType) -> Any:
+    """The copy of a user's function; a library's function as it is."""
+    scope = fn.__globals__
+    if isinstance(scope, GuardedGlobals):
+        if scope.session is session:
+            return fn  # made inside this traced run: it has guarded globals already
+        scope = scope.real
+    if is_library_function(fn) and not _wraps_users_function(fn):
+        session.check(node, "is", fn)
+        session.from_library(node, fn)
+        return fn
+    if session.guarded:
+        _guard(session, node, fn)
+    return copy_function(session, node, fn, scope)
+
+
+def _guard(session: Session, node: Node, fn: types.FunctionType) -> None:
+    """Guard the function: itself, or of one that an argument leads to the code and the parts that it runs with."""
+    if not node.given:
+        state = FunctionState(fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__)
+        session.check(node, "function", state)
+        return
+    session.check(node, "type", types.FunctionType)
+    session.check(node, "code", (fn.__code__, fn.__globals__))
+    for name, kind, part in (("__defaults__", "len", len), ("__kwdefaults__", "keys", tuple)):
+        held = getattr(fn, name)
+        session.check(node.attr(name), "type", type(held))
+        if held is not None:
+            session.check(node.attr(name), kind, part(held))
+    if not fn.__dict__:
+        session.check(node.attr("__dict__"), "keys", ())
+
+
+def _wraps_users_function(fn: types.FunctionType) -> bool:
+    """For decorators of the standard library (contextmanager, wraps) around a user's function.
+
+    Ours (grad, vmap …) hand the user's function to the session themselves; `np` in them is NumPy."""
+    if fn.__globals__.get("__name__", "").partition(".")[0] == "tracejit":
+        return False
+    inner = vars(fn).get("__wrapped__")
+    return isinstance(inner, types.FunctionType) and not is_library_function(inner)
+
+
+def copy_function(
+    session: Session, node: Node, fn: types.FunctionType, real: dict[str, Any]
+) -> types.FunctionType:
+    """The copy of `fn` in this run. Known before its cells are filled: functions may be recursive."""
+    known = session.known(fn)
+    if known is not None:
+        if node.given or session.path(fn).given:
+            session.alias(node, fn)
+        return known
+    here = node if node.given else node.named(fn)
+    nodes = [_cell_node(here, n, fn) for n in range(len(fn.__closure__ or ()))]
+    cells = tuple(map(functools.partial(_copy_cell, session), nodes, fn.__closure__ or ()))
+    scope = session.scope(real, fn.__module__)
+    by_name = dict(zip(fn.__code__.co_freevars, cells, strict=True))
+    code = session.code_of(fn)
+    copy = types.FunctionType(
+        code, scope, fn.__name__, None, tuple(by_name[n] for n in code.co_freevars) or None
+    )
+    session.remember(fn, copy, node)
+    session.differs(node, fn)
+    session.codes.append((fn.__code__, scope))
+    copy.__module__, copy.__qualname__ = fn.__module__, fn.__qualname__
+    copy.__doc__, copy.__annotations__ = fn.__doc__, fn.__annotations__
+    if hasattr(fn, "__type_params__"):
+        copy.__type_params__ = fn.__type_params__  # type: ignore[attr-defined]
+    for at, cell, original in zip(nodes, cells, fn.__closure__ or (), strict=True):
+        _fill_cell(session, at, cell, original, fn.__code__)
+    _copy_defaults(session, here, copy, fn)
+    if fn.__dict__:
+        names = session.wrap_dict(here.attr("__dict__"), fn.__dict__)
+        copy.__dict__.update(names)
+    return copy
+
+
+def _cell_node(node: Node, n: int, fn: types.FunctionType) -> Node:
+    """The path to a cell of `fn`, the function at `node`: captured functions keep their cells."""
+    word, name = "closure variable", fn.__code__.co_freevars[n]
+    if not node.given:
+        return root(fn.__closure__[n], word, name)  # type: ignore[index]
+    return Node(node.attr("__closure__"), ITEM, n, word, name)
+
+
+def _copy_cell(session: Session, node: Node, cell: types.CellType) -> types.CellType:
+    known = session.known(cell)
+    if known is None:
+        return session.remember(cell, types.CellType(), node)
+    session.alias(node, cell)
+    return known
+
+
+def _fill_cell(
+    session: Session, node: Node, copy: types.CellType, cell: types.CellType, code: types.CodeType
+) -> None:
+    """Puts the stand-in of the cell's contents into its copy, once a run."""
+    if any(original is cell for original, *_ in session.cells):
+        return
+    try:
+        contents = cell.cell_contents
+    except ValueError:
+        session.check(node, "empty", None)
+        session.cells.append((cell, copy, EMPTY, node, code))
+        return
+    entry = [cell, copy, EMPTY, node, code]
+    session.cells.append(entry)
+    copy.cell_contents = entry[2] = session.wrap(node.cell(), contents)
+
+
+def _copy_defaults(session: Session, node: Node, copy: types.FunctionType, fn: types.FunctionType) -> None:
+    """Default arguments: the tuple is guarded with the function, its entries as captured values."""
+    names = fn.__code__.co_varnames[: fn.__code__.co_argcount]
+    if fn.__defaults__:
+        offset = len(names) - len(fn.__defaults__)
+        copy.__defaults__ = tuple(
+            session.wrap(_default(node, fn, "__defaults__", i, names[offset + i]), value)
+            for i, value in enumerate(fn.__defaults__)
+        )
+    if fn.__kwdefaults__:
+        copy.__kwdefaults__ = {
+            name: session.wrap(_default(node, fn, "__kwdefaults__", name, name), value)
+            for name, value in fn.__kwdefaults__.items()
+        }
+
+
+def _default(node: Node, fn: types.FunctionType, which: str, key: Any, name: str) -> Node:
+    """The path to a default argument of `fn`, the function at `node`."""
+    owner = node.attr(which) if node.given else root(getattr(fn, which), "", "")
+    return Node(owner, ITEM, key, "default argument", f"{name} of {fn.__name__}()")
+
+
+def finish_cells(session: Session) -> None:
+    """Refuses `nonlocal` assignments to captured cells, or carries them out."""
+    for cell, copy, before, node, code in session.cells:
+        now = contents(copy)
+        if unchanged(before, now):
+            continue
+        if session.guarded:
+            where = find_store(code, ("STORE_DEREF", "DELETE_DEREF"), node.text)
+            raise CapturedWriteError(what=str(node), where=where)
+        if now is not EMPTY:
+            cell.cell_contents = session.original(now)
+
+
+def contents(cell: types.CellType) -> Any:
+    """What the cell holds, or EMPTY."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY
+
+
+def find_store(code: types.CodeType, ops: tuple[str, ...], name: str) -> str | None:
+    """`file:line` of an instruction in `code`, or in code nested in it, that assigns `name`."""
+    for part in codes_in(code):
+        line = None
+        for instruction in dis.get_instructions(part):
+            line = _line(instruction) or line
+            if instruction.opname in ops and instruction.argval == name:
+                return f"{part.co_filename}:{line}"
+    return None
+
+
+def _line(instruction: dis.Instruction) -> int | None:
+    start = instruction.starts_line
+    if isinstance(start, bool):  # from 3.13 on it says whether a line starts here
+        return getattr(instruction, "line_number", None)
+    return start
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """`code` and the code objects of functions and classes defined in it."""
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from codes_in(const)
+
+
+def wrap_method(session: Session, node: Node, method: types.MethodType) -> Any:
+    """A bound method: its function and its `self`, each by its own rule."""
+    fn, owner = method.__func__, method.__self__
+    here = node if node.given else node.named(method)
+    session.check(node, "type", types.MethodType)
+    new_fn = session.wrap(here.attr("__func__"), fn)
+    new_self = session.wrap(here.attr("__self__"), owner)
+    if not node.given and node.parent is not None:  # what a method is bound to can't change
+        session.check(node.attr("__func__"), "is", fn)
+        session.check(node.attr("__self__"), "is", owner)
+    if new_fn is fn and new_self is owner:
+        return method
+    return types.MethodType(new_fn, new_self)
+
+
+def wrap_builtin(session: Session, node: Node, value: Any) -> Any:
+    """A function written in C; a method such as `W.dot` or `log.append` of its owner's stand-in."""
+    owner = getattr(value, "__self__", None)
+    if owner is None or isinstance(owner, (types.ModuleType, type)):
+        session.check(node, "is", value)
+        session.from_library(node, value)
+        return value
+    here = session.hold(node, value)
+    if node.given:
+        session.check(here.attr("__name__"), "value", value.__name__)
+    inner = session.wrap(here.attr("__self__"), owner)
+    return value if inner is owner else getattr(inner, value.__name__)
+
+
+def wrap_compiled(session: Session, node: Node, value: Any) -> Any:
+    """A function compiled by Numba: its Python function is followed."""
+    session.check(node, "is", value)
+    return session.wrap(node.named(value).attr("py_func"), value.py_func)
+
+
+def is_compiled(value: Any) -> bool:
+    """Whether `value` is a dispatcher of Numba (which is not imported for this)."""
+    cls = type(value)
+    return cls.__module__.startswith("numba.") and isinstance(
+        getattr(value, "py_func", None), types.FunctionType
+    )
+
+
+def wrap_partial(session: Session, node: Node, value: functools.partial[Any]) -> Any:
+    """`functools.partial`: the function and the arguments it holds. One that holds values of this very run was
+    made inside it."""
+    if any(type(x) is Box and session.capture.owns(x) for x in tree.leaves((value.args, value.keywords))):
+        return value
+    here = session.hold(node, value)
+    fn = session.wrap(here.attr("func"), value.func)
+    args = session.wrap(here.attr("args"), value.args)
+    keywords = session.wrap(here.attr("keywords"), value.keywords)
+    return type(value)(fn, *args, **keywords)
+
+
+def wrap_cached(session: Session, node: Node, value: Any) -> Any:
+    """`functools.cache`: the function without its cache, which must not keep traced values."""
+    here = session.hold(node, value)
+    inner = value.__wrapped__
+    copy = session.wrap(here.attr("__wrapped__"), inner)
+    return value if copy is inner else copy

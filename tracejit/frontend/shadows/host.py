@@ -1,0 +1,196 @@
+"""The user's own functions behind traced code's stand-ins: callbacks run as Python, outside of any trace.
+
+A callback is not followed, so what it reads is no business of the guards: a list that it
+appends to must not make the function that names it trace again.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tracejit.frontend import active
+from tracejit.frontend.checks import Check
+from tracejit.frontend.paths import Node
+from tracejit.frontend.shadows import attributes, objects
+from tracejit.frontend.shadows.functions import codes_in, contents
+from tracejit.frontend.shadows.scopes import GuardedGlobals
+
+if TYPE_CHECKING:
+    from tracejit.frontend.session import Session
+
+
+def users_own(value: Any) -> Any:
+    """What the user wrote where traced code holds `value`: a function over its own names and cells.
+
+    Anything else that has no stand-in is given back as it is."""
+    session = active.session()
+    return value if session is None else _Undo(session).undo(value)
+
+
+class _Undo:
+    """Replaces stand-ins by the user's objects; functions made while tracing are made anew."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.done: dict[int, Any] = {}
+
+    def undo(self, value: Any) -> Any:
+        if id(value) in self.done:
+            return self.done[id(value)]
+        if type(value) is types.FunctionType:
+            return self._function(value)
+        if type(value) is functools.partial:
+            return self._partial(value)
+        if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
+            return self._method(value)
+        known = self.session.original_of(value)
+        if attributes.is_shadow(value):
+            objects.pin(value)  # the callback is that of this very object
+        return self.session.original(value) if known is value else known
+
+    def _function(self, fn: types.FunctionType) -> Any:
+        own = self.session.original_of(fn)
+        if own is fn and isinstance(fn.__globals__, GuardedGlobals):
+            own = self._remade(fn)
+        if type(own) is types.FunctionType:
+            self.session.callbacks.append(own)
+        return own
+
+    def _remade(self, fn: types.FunctionType) -> types.FunctionType:
+        """A function that was made while tracing, over the real globals and cells."""
+        scope: Any = fn.__globals__
+        cells = tuple(self._cell(cell) for cell in fn.__closure__ or ())
+        new = types.FunctionType(fn.__code__, scope.real, fn.__name__, None, cells or None)
+        self.done[id(fn)] = new
+        functools.update_wrapper(new, fn, ("__module__", "__qualname__", "__doc__"), ("__dict__",))
+        vars(new).pop("__wrapped__", None)
+        new.__defaults__ = None if fn.__defaults__ is None else tuple(map(self.undo, fn.__defaults__))
+        if fn.__kwdefaults__:
+            new.__kwdefaults__ = {k: self.undo(v) for k, v in fn.__kwdefaults__.items()}
+        for cell, own in zip(fn.__closure__ or (), cells, strict=True):
+            if own is not cell and id(own) in self.done:  # one of ours, to be filled
+                own.cell_contents = self.undo(contents(cell))
+        return new
+
+    def _cell(self, cell: types.CellType) -> types.CellType:
+        """The user's cell, or for a variable of the traced function one with what it holds now."""
+        for original, copy, *_ in self.session.cells:
+            if copy is cell:
+                return original
+        known = self.done.get(id(cell))
+        if known is not None:
+            return known
+        held = contents(cell)
+        if type(held) is not types.FunctionType and self.undo(held) is held:
+            return cell
+        new = self.done[id(cell)] = types.CellType()
+        self.done[id(new)] = new
+        return new
+
+    def _method(self, method: Any) -> Any:
+        owner = method.__self__
+        own = self.undo(owner)
+        if type(method) is types.MethodType:
+            return types.MethodType(self.undo(method.__func__), own)
+        return method if own is owner else getattr(own, method.__name__)
+
+    def _partial(self, value: functools.partial[Any]) -> Any:
+        keywords = {k: self.undo(v) for k, v in value.keywords.items()}
+        return functools.partial(self.undo(value.func), *map(self.undo, value.args), **keywords)
+
+
+# ---- guards
+
+
+def without_callbacks(session: Session) -> list[Check]:
+    """The session's checks but for those of cells and attributes that only callbacks read."""
+    if not session.callbacks:
+        return list(session.checks)
+    dropped = _unread(session)
+    if not dropped:
+        return list(session.checks)
+    return [c for c in session.checks if not any(id(root) in dropped for root in _roots(c))]
+
+
+def _unread(session: Session) -> dict[int, Any]:
+    """The cells (and function objects) of callbacks that nothing else reads, by id."""
+    callbacks = _only_passed(session)
+    codes = {id(f.__code__) for f in callbacks}
+    read: set[int] = set()
+    candidates: dict[int, Any] = {}
+    for fn in _followed(session):
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+            candidates[id(cell)] = cell
+            if id(fn.__code__) not in codes and _reads(fn.__code__, name, codes):
+                read.add(id(cell))
+    candidates.update((id(f), f) for f in callbacks)
+    free = {k: x for k, x in candidates.items() if k not in read}
+    # A value met first at one of them and then elsewhere has its checks here: they stay.
+    shared = {id(r) for c in session.checks if c.kind == "alias" for r in _roots(c)}
+    shared |= {id(_root(n)) for n in session.array_nodes}
+    return {k: x for k, x in free.items() if k not in shared}
+
+
+def _only_passed(session: Session) -> list[types.FunctionType]:
+    """The callbacks that traced code names once, where it hands them on: it does not call them too."""
+    skip = {id(f.__code__) for f in session.callbacks}
+    codes = [c for code, _ in session.codes for c in codes_in(code) if id(c) not in skip]
+    lines = [list(dis.get_instructions(c)) for c in {id(c): c for c in codes}.values()]
+    loads = Counter(name for line in lines for i in line if "LOAD_" in i.opname for name in _names(i))
+    out = []
+    for f in session.callbacks:
+        names = {f.__name__} - {"<lambda>"} or _stored_as(f.__code__, lines)
+        if sum(loads[name] for name in names) == len(names):
+            out.append(f)
+    return out
+
+
+def _stored_as(code: types.CodeType, lines: list[list[dis.Instruction]]) -> set[str]:
+    """The variables that a lambda is put into where it is made."""
+    out: set[str] = set()
+    for line in lines:
+        for n, i in enumerate(line):
+            if i.argval is code:
+                at = next((k for k in line[n:] if k.opname == "MAKE_FUNCTION"), None)
+                after = line[line.index(at) + 1 :] if at is not None else []
+                after = [k for k in after if k.opname != "SET_FUNCTION_ATTRIBUTE"]
+                if after and after[0].opname.startswith("STORE_"):
+                    out.update(map(str, _names(after[0])))
+    return out
+
+
+def _names(i: dis.Instruction) -> tuple[Any, ...]:
+    """What an instruction loads or stores; from Python 3.13 on there are some for two variables."""
+    return i.argval if isinstance(i.argval, tuple) else (i.argval,)
+
+
+def _followed(session: Session) -> Iterator[types.FunctionType]:
+    """The user's functions that have copies in this run."""
+    for fn, copy in session.seen():
+        if type(fn) is types.FunctionType and copy is not fn:
+            yield fn
+
+
+def _reads(code: types.CodeType, name: str, skip: set[int]) -> bool:
+    """Whether `code`, or code nested in it that is not a callback's, reads or writes the variable."""
+    if id(code) in skip:
+        return False
+    if any("DEREF" in i.opname and i.argval == name for i in dis.get_instructions(code)):
+        return True
+    nested = (c for c in code.co_consts if isinstance(c, types.CodeType))
+    return any(name in c.co_freevars and _reads(c, name, skip) for c in nested)
+
+
+def _root(node: Node) -> Any:
+    """The object at which the path of `node` begins."""
+    return node.root().key
+
+
+def _roots(check: Check) -> list[Any]:
+    nodes = [check.node, check.expected] if check.kind == "alias" else [check.node]
+    return [_root(n) for n in nodes if n.parent is not None]

@@ -1,0 +1,114 @@
+"""`type`, `isinstance`, `issubclass` and `hasattr` as traced code calls them: they answer for the values that traced
+ones stand for.
+
+Where a class answers for itself (`abc`, `typing.Protocol`, a metaclass), it is asked about an example of such a value,
+or about the user's object behind a stand-in; a metaclass of the user's is followed as any function is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+import typing
+from typing import Any
+
+import numpy as np
+
+from tracejit.frontend import active
+from tracejit.frontend.origins import is_library_function
+from tracejit.frontend.shadows import attributes, classes
+from tracejit.frontend.shadows.modules import ndarray
+from tracejit.numpy.boxes.conversions import class_of
+from tracejit.tracing import Box
+
+_UNIONS = (types.UnionType, type(typing.Union[int, str]))
+
+
+def example(x: Any) -> Any:
+    """The user's value behind `x`; for a traced one another of its class, dtype and shape."""
+    if type(x) is not Box:
+        return real_class(attributes.original(x))
+    cls, dtype = class_of(x), x.aval.dtype
+    if cls is not np.ndarray:
+        return cls() if cls.__module__ == "builtins" else np.zeros((), dtype)[()]
+    return np.broadcast_to(np.zeros((), dtype), [d if type(d) is int else 1 for d in x.aval.shape])
+
+
+def real_class(cls: Any) -> Any:
+    """The class that a stand-in in traced code is for; anything else as it is."""
+    if cls is ndarray:
+        return np.ndarray
+    return type if cls is TracedType else classes.users_class(cls)
+
+
+def _type_of(x: Any) -> Any:
+    if type(x) is Box:
+        cls = class_of(x)
+        return ndarray if cls is np.ndarray else cls
+    cls = type(attributes.original(x))
+    if cls is type or classes.users_class(x) is not x:
+        return TracedType
+    session = active.session()
+    ours = classes.traced_class(cls) if session is not None else None
+    return ours or cls
+
+
+class _TypeMeta(type):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is TracedType and len(args) == 1 and not kwargs:
+            return _type_of(args[0])
+        return type.__call__(type if cls is TracedType else cls, *args, **kwargs)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, type) if cls is TracedType else type.__instancecheck__(cls, x)
+
+    def __subclasscheck__(cls, c: type) -> bool:
+        return issubclass(c, type) if cls is TracedType else type.__subclasscheck__(cls, c)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or (cls is TracedType and other is type)
+
+    def __hash__(cls) -> int:
+        return hash(type) if cls is TracedType else type.__hash__(cls)
+
+
+class TracedType(type, metaclass=_TypeMeta):
+    """`type`, which tells the user's class of a shadow and `np.ndarray` of a traced array."""
+
+
+def traced_isinstance(x: Any, cls: Any, /) -> bool:
+    """`isinstance`."""
+    if isinstance(cls, tuple):
+        return any(traced_isinstance(x, c) for c in cls)
+    if isinstance(cls, _UNIONS):
+        return any(traced_isinstance(x, real_class(c)) for c in typing.get_args(cls))
+    cls, own = real_class(cls), example(x)
+    if type(own) is cls:
+        return True
+    check = _followed(cls, "__instancecheck__")
+    return isinstance(own, cls) if check is None else bool(check(x))
+
+
+def traced_issubclass(c: Any, cls: Any, /) -> bool:
+    """`issubclass`."""
+    if isinstance(cls, tuple):
+        return any(traced_issubclass(c, k) for k in cls)
+    if isinstance(cls, _UNIONS):
+        return any(traced_issubclass(c, real_class(k)) for k in typing.get_args(cls))
+    cls = real_class(cls)
+    check = _followed(cls, "__subclasscheck__")
+    return issubclass(real_class(c), cls) if check is None else bool(check(c))
+
+
+def _followed(cls: Any, name: str) -> Any:
+    """The method `name` of a metaclass of the user's, as a copy that is followed; None for Python's own."""
+    owner, raw = attributes.find(type(cls).__mro__, name)
+    session = active.session()
+    if session is None or not isinstance(raw, types.FunctionType) or is_library_function(raw):
+        return None
+    return types.MethodType(session.wrap(attributes.class_node(owner, name), raw), cls)
+
+
+def traced_hasattr(x: Any, name: str, /) -> bool:
+    """`hasattr`: what a traced array can't do, an array still has."""
+    return builtins.hasattr(example(x) if type(x) is Box else x, name)

@@ -1,0 +1,166 @@
+"""The module `math` as traced code sees it: NumPy's functions for traced numbers, Python's own for others.
+
+Like Python's, they compute in double precision and give Python's numbers. Where Python raises (the root of
+a negative number), compiled code gives NumPy's value: nan or inf.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, numpy
+from tracejit.control.regions.staging import convert
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, has_box
+from tracejit.numpy.fitting import judge_number, judge_shape
+from tracejit.scipy import special
+from tracejit.tracing import Box, box, to_raw
+
+_SAME = (
+    *("sqrt", "exp", "exp2", "expm1", "log2", "log10", "log1p", "cbrt", "fabs", "copysign", "fmod"),
+    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "degrees", "radians", "isnan", "isinf", "isfinite"),
+)
+_RENAMED = {
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "pow": "power",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+}
+
+
+def _number(x: Any) -> Any:
+    """An argument in double precision."""
+    if type(x) is not Box:
+        return x
+    judge_shape(float, x)
+    raw = to_raw(x.reshape(()) if x.aval.shape else x)
+    return box(convert(raw, dtypes.float64), weak=True)
+
+
+def _traced(name: str, form: Callable[..., Any]) -> Any:
+    """`math.name` that also takes traced numbers."""
+    plain = getattr(math, name)
+
+    @functools.wraps(plain)
+    def function(*args: Any) -> Any:
+        if not any(type(x) is Box for x in args):
+            return plain(*args)
+        out = form(*map(_number, args))
+        return box(to_raw(out), weak=True)
+
+    return function
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return numpy.log(x) if base is None else numpy.log(x) / numpy.log(base)
+
+
+def _hypot(*xs: Any) -> Any:
+    return functools.reduce(numpy.hypot, xs[1:], numpy.abs(xs[0]))
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+    """Infinities are close to themselves only."""
+    size = numpy.maximum(rel_tol * numpy.maximum(numpy.abs(a), numpy.abs(b)), abs_tol)
+    finite = numpy.isfinite(a) & numpy.isfinite(b)
+    return (a == b) | (finite & (numpy.abs(a - b) <= size))
+
+
+def _dist(p: Any, q: Any) -> Any:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return _hypot(*(_number(a) - _number(b) for a, b in zip(p, q, strict=True)))
+
+
+def _fsum(xs: Any) -> Any:
+    """A compensated sum, which may differ from the correctly rounded one in the last bit."""
+    return numpy.sum(xs if type(xs) is Box else numpy.array([_number(x) for x in xs], float))
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    """x - n y for the integer n nearest to x / y, exactly, as CPython's m_remainder."""
+    a, b = numpy.abs(x), numpy.abs(y)
+    m = numpy.fmod(a, b)
+    c = b - m
+    tie = m - 2.0 * numpy.fmod(0.5 * (a - m), b)
+    return numpy.copysign(1.0, x) * numpy.where(m < c, m, numpy.where(m > c, -c, tie))
+
+
+def _frexp(x: Any) -> Any:
+    m, e = numpy.frexp(x)
+    return m, box(convert(to_raw(e), dtypes.int64), weak=True)
+
+
+def _weakly(plain: Callable[..., Any], form: Callable[..., Any]) -> Any:
+    """`plain` for Python's numbers, `form` where an argument is traced or holds traced numbers."""
+
+    @functools.wraps(plain)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(tuple(a) if isinstance(a, types.GeneratorType) else a for a in args)
+        if not has_box(args) and not has_box(kwargs.values()):
+            return plain(*args, **kwargs)
+        out = form(*args, **kwargs)
+        return (
+            tuple(box(to_raw(o), weak=True) for o in out)
+            if type(out) is tuple
+            else box(to_raw(out), weak=True)
+        )
+
+    return function
+
+
+def _integer(name: str) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        whole = to_raw(getattr(numpy, name)(x))
+        judge_number(whole, dtypes.int64)
+        return box(convert(whole, dtypes.int64), weak=True)
+
+    return function
+
+
+def _exact(name: str) -> Any:
+    """`gcd` and the like, of integers."""
+    plain, form = getattr(math, name), NUMPY_TO_TRACEJIT[getattr(np, name)]
+
+    @functools.wraps(plain)
+    def function(*args: Any) -> Any:
+        if not any(type(x) is Box for x in args):
+            return plain(*args)
+        return functools.reduce(form, args)
+
+    return function
+
+
+def _forms() -> dict[str, Any]:
+    found = {name: getattr(numpy, name) for name in _SAME if hasattr(numpy, name) and hasattr(math, name)}
+    found |= {name: getattr(numpy, other) for name, other in _RENAMED.items()}
+    found |= {"log": _log, "hypot": _hypot}
+    found |= {name: _integer(name) for name in ("floor", "ceil", "trunc")}
+    found |= {"erf": special.erf, "erfc": special.erfc, "gamma": special.gamma, "lgamma": special.gammaln}
+    found |= {
+        "remainder": _remainder,
+        "nextafter": numpy.nextafter,
+        "ulp": lambda x: numpy.spacing(numpy.abs(x)),
+    }
+    others = {
+        "isclose": _isclose,
+        "dist": _dist,
+        "fsum": _fsum,
+        "modf": lambda x: numpy.modf(_number(x)),
+        "frexp": lambda x: _frexp(_number(x)),
+        "ldexp": lambda x, i: numpy.ldexp(_number(x), i),
+    }
+    more = {name: _weakly(getattr(math, name), form) for name, form in others.items()}
+    return {name: _traced(name, form) for name, form in found.items()} | more
+
+
+namespace = types.SimpleNamespace(**_forms(), gcd=_exact("gcd"), lcm=_exact("lcm"))

@@ -1,0 +1,217 @@
+"""Modules as traced code sees them: NumPy rebound to tracejit.numpy, the user's guarded."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.frontend import active
+from tracejit.frontend.origins import impure_origin, is_library_class, is_library_function
+from tracejit.frontend.shadows import acting
+from tracejit.tracing import Box, CapturedArray
+
+if TYPE_CHECKING:
+    from tracejit.frontend.session import Session
+    from tracejit.frontend.shadows.scopes import GuardedGlobals
+
+#: Module name -> the namespace that traced code gets for it: {'numpy': tracejit.numpy, ...}.
+REBIND: dict[str, Any] = {"numpy.random": types.SimpleNamespace()}
+#: Callables of NumPy and others -> those of tracejit, for `from numpy import sin`.
+CALLABLES: dict[Any, Any] = {}
+#: Modules of `REBIND` whose callables are found by their names once the module is loaded: importing it to
+#: enter them in `CALLABLES` would take too long.
+BY_NAME: list[str] = []
+#: Classes of arrays that are captured by reference.
+ARRAYS: set[type] = {np.ndarray, CapturedArray, Box}
+
+_stand_ins: dict[str, RebindModule] = {}
+_missing = object()
+_C_METHODS = (types.BuiltinMethodType, types.MethodType)
+
+
+class _ArrayMeta(type):
+    """`isinstance(x, np.ndarray)` holds for traced arrays too; all else is ndarray's."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, np.ndarray) or (type(x) is Box and not (x.scalar or x.weak))
+
+    def __subclasscheck__(cls, c: type) -> bool:
+        return issubclass(c, (np.ndarray, Box))
+
+    def __call__(
+        cls,
+        shape: Any,
+        dtype: Any = float,
+        buffer: Any = None,
+        offset: int = 0,
+        strides: Any = None,
+        order: Any = None,
+    ) -> Any:
+        """A new array that takes traced values; of a buffer, NumPy's."""
+        if buffer is None and strides is None and not offset:
+            return CALLABLES.get(np.empty, np.empty)(shape, dtype, order or "C")
+        return np.ndarray(shape, dtype, buffer, offset, strides, order)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(np.ndarray, name)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is np.ndarray or other is Box
+
+    def __hash__(cls) -> int:
+        return hash(np.ndarray)
+
+
+class ndarray(metaclass=_ArrayMeta):
+    """What `np.ndarray` is to traced code."""
+
+
+class GlobalRandom:
+    """A function of NumPy's global random state, such as `np.random.normal`: refused while a program is
+    recorded, where its numbers would be drawn once and kept."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        session = active.session()
+        if session is not None and session.guarded:
+            raise RandomStateError(function=f"np.random.{self.__name__}")
+        return self.function(*args, **kwargs)
+
+
+def uses_global_random_state(value: Any) -> bool:
+    """Whether `value` is a method of the random state that `np.random.seed` seeds."""
+    owner = getattr(value, "__self__", None)
+    return type(owner) is np.random.RandomState and owner is getattr(np.random.normal, "__self__", None)
+
+
+def stand_in_for(value: Any) -> Any:
+    """The tracejit callable that replaces `value`, or None."""
+    if value is np.ndarray:
+        return ndarray
+    if type(value) in _C_METHODS and uses_global_random_state(value):
+        return GlobalRandom(value)
+    ours = acting.stand_in_for(value)
+    if ours is not None:
+        return ours
+    # Only what a library made: a user's object may do anything when it is hashed.
+    if not callable(value) or type(value).__hash__ is None or not is_library_class(type(value)):
+        return None
+    if type(value) is types.FunctionType and not is_library_function(value):
+        return None
+    return CALLABLES.get(value) or _named(value)
+
+
+def _named(value: Any) -> Any:
+    """The counterpart of a callable of one of the modules in `BY_NAME`, or None."""
+    name = getattr(value, "__name__", None)
+    if not isinstance(name, str):
+        return None
+    for module_name in BY_NAME:
+        if getattr(sys.modules.get(module_name), name, None) is value:
+            return getattr(REBIND[module_name], name, None)
+    return None
+
+
+class RebindModule(types.ModuleType):
+    """NumPy (or a part of it) as traced code sees it: first the namespace in `REBIND`, then
+    `CALLABLES`, then the module itself."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__["_tj_module"] = module
+        self.__dict__["_tj_known"] = {}  # name -> what the module has there, what traced code gets
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.__dict__["_tj_module"], name, _missing)
+        table = self.__dict__["_tj_known"]
+        known = table.get(name)
+        if known is not None and known[0] is real:
+            return known[1]
+        found = self._find(name, real)
+        if type(real) is np.ufunc:
+            table[name] = real, found
+        return found
+
+    def _find(self, name: str, real: Any) -> Any:
+        module = self.__dict__["_tj_module"]
+        if isinstance(real, types.ModuleType):
+            return rebound(real) or _library_module(self, name, real)
+        if real is np.ndarray:
+            return ndarray
+        ours = getattr(REBIND.get(module.__name__), name, _missing)
+        if ours is _missing or ours is real:
+            ours = _missing if real is _missing else stand_in_for(real)
+        if ours is _missing or ours is None:
+            return _library_value(self, name, getattr(module, name))
+        return ours
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_tj_module"])
+
+
+def _library_module(owner: RebindModule, name: str, module: types.ModuleType) -> Any:
+    """A part of NumPy without a counterpart, such as `np.random`, used as it is."""
+    return _library_value(owner, name, module)
+
+
+def _library_value(owner: RebindModule, name: str, value: Any) -> Any:
+    if impure_origin(value):
+        acting.tell(f"{owner.__name__}.{name}", value)
+    return value
+
+
+def rebound(module: types.ModuleType) -> RebindModule | None:
+    """The stand-in of a module named in `REBIND`, or None."""
+    name = getattr(module, "__name__", None)
+    if name not in REBIND:
+        return None
+    if name not in _stand_ins:
+        _stand_ins[name] = RebindModule(module)
+    return _stand_ins[name]
+
+
+class GuardedModule(types.ModuleType):
+    """A user's module in a traced run: reading an attribute is guarded like reading a global."""
+
+    def __init__(self, session: Session, module: types.ModuleType, scope: GuardedGlobals) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__.update(_tj_module=module, _tj_scope=scope, _tj_session=session)
+        for name in ("__file__", "__path__", "__package__", "__spec__", "__loader__"):
+            if hasattr(module, name):
+                self.__dict__[name] = getattr(module, name)
+
+    def __getattr__(self, name: str) -> Any:
+        module, scope = self.__dict__["_tj_module"], self.__dict__["_tj_scope"]
+        if name in vars(module):
+            return scope.lookup(name)
+        session = self.__dict__["_tj_session"]
+        session.check(scope.path, "absent", name)
+        value = getattr(module, name)  # a module's __getattr__, or Python's own AttributeError
+        session.note(f"{self.__name__}.{name}", value, "it comes from the module's __getattr__")
+        return session.stand_in(value, f"{self.__name__}.{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.__dict__["_tj_session"].guarded:
+            raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
+        setattr(self.__dict__["_tj_module"], name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_tj_module"])
+
+
+def loaded(name: str) -> types.ModuleType | None:
+    """The module `name` if it has been imported."""
+    return sys.modules.get(name)

@@ -1,0 +1,163 @@
+"""Guarded names: the globals that copies of the user's functions run with.
+
+A function's copy has the same code object and a dict subclass as its globals. CPython
+leaves the fast paths for exact dicts then, also after specialisation, so that every
+LOAD_GLOBAL asks `GuardedGlobals.__getitem__`. Class bodies, `eval` and the like use
+LOAD_NAME, which reads globals physically but asks a dict subclass of builtins: names
+missing from the (nearly empty) physical dict arrive there. Functions and classes made
+inside inherit both. `globals()` gives this mapping: reading from it is guarded.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import unchanged
+from tracejit.frontend.paths import Node, root
+from tracejit.frontend.shadows.modules import rebound
+
+if TYPE_CHECKING:
+    from tracejit.frontend.session import Session
+
+_PHYSICAL = ("__name__", "__file__", "__package__", "__spec__", "__loader__", "__doc__")
+_MISSING = object()
+
+
+def _is_dunder(name: Any) -> bool:
+    return isinstance(name, str) and name[:2] == "__" and name[-2:] == "__"
+
+
+class GuardedGlobals(dict):
+    """Looks names up in the real globals, then in builtins; records what was read."""
+
+    __slots__ = ("__weakref__", "builtins", "cache", "path", "prefix", "real", "session", "size")
+
+    def __init__(self, session: Session, real: dict[str, Any], prefix: str) -> None:
+        super().__init__()
+        for name in _PHYSICAL:
+            if name in real:
+                dict.__setitem__(self, name, real[name])
+        self.session = session
+        self.real = real
+        self.prefix = prefix
+        self.path = root(real, "global", prefix.rstrip(".") or "globals")
+        self.cache: dict[str, Any] = {}
+        found = real.get("__builtins__", builtins)
+        self.builtins: dict[str, Any] = vars(found) if isinstance(found, types.ModuleType) else found
+        dict.__setitem__(self, "__builtins__", GuardedBuiltins(self))
+        self.size = dict.__len__(self)
+
+    def node(self, name: str) -> Node:
+        return self.path.item(name, self.prefix + str(name))
+
+    def lookup(self, name: str) -> Any:
+        """The stand-in of a name in the real globals; KeyError if it isn't there."""
+        value = self.cache.get(name, _MISSING)
+        if value is _MISSING:
+            real = self.real[name]
+            if (
+                not self.session.guarded
+            ):  # a name may be assigned on the way: asked each time, NumPy's quickly
+                ours = rebound(real) if type(real) is types.ModuleType else None
+                return self.session.wrap(self.node(name), real) if ours is None else ours
+            value = self.cache[name] = self.session.wrap(self.node(name), real)
+        return value
+
+    def resolve(self, name: str) -> Any:
+        """What LOAD_GLOBAL gives for `name`."""
+        if dict.__contains__(self, name):
+            return self._physical(name)
+        if not self.session.guarded and dict.__len__(self) > self.size:
+            self.finish()
+        value = self.cache.get(name, _MISSING)
+        if value is not _MISSING:
+            return value
+        if name in self.real:
+            return self.lookup(name)
+        self.session.check(self.path, "absent", name)
+        value = self.cache[name] = self.session.builtin(self, name, self.builtins[name])
+        return value
+
+    def _physical(self, name: str) -> Any:
+        value = dict.__getitem__(self, name)
+        if not _is_dunder(name):
+            self.finish()
+        return value
+
+    def written(self) -> list[tuple[str, Any]]:
+        """The names that STORE_GLOBAL put into the physical dict."""
+        return [(n, v) for n, v in dict.items(self) if not (isinstance(n, str) and n[:2] == "__" == n[-2:])]
+
+    def finish(self) -> None:
+        """Refuses assignments to globals, or carries them out where effects happen."""
+        for name, value in self.written():
+            if self.session.guarded:
+                if name in self.real and unchanged(self.lookup(name), value):
+                    dict.__delitem__(self, name)
+                    continue
+                where = self.session.where(self, name)
+                raise CapturedWriteError(what=f"global `{self.prefix}{name}`", where=where)
+            self.real[name] = self.session.original(value)
+            dict.__delitem__(self, name)
+
+    __getitem__ = resolve
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        if name not in self.real and not dict.__contains__(self, name):
+            self.session.check(self.path, "absent", name)
+            return False
+        return True
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.real)
+
+    def keys(self) -> Any:
+        return self.real.keys()
+
+    def values(self) -> Any:
+        return [self[name] for name in list(self.real)]
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in list(self.real)]
+
+    def __len__(self) -> int:
+        return len(self.real)
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        if self.session.guarded and not _is_dunder(name):
+            raise CapturedWriteError(what=f"global `{self.prefix}{name}`")
+        self.cache.pop(name, None)
+        dict.__setitem__(self, name, value)
+
+
+class GuardedBuiltins(dict):
+    """Builtins for LOAD_NAME: names that a class body did not find locally.
+
+    They hold their globals weakly, so that both go with the last function that runs over them."""
+
+    __slots__ = ("scope",)
+
+    def __init__(self, scope: GuardedGlobals) -> None:
+        super().__init__(scope.builtins)
+        self.scope = weakref.ref(scope)
+        dict.__setitem__(self, "__import__", scope.session.builtin(scope, "__import__", None))
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "__import__":  # from 3.13 on, import statements ask here
+            return dict.__getitem__(self, name)
+        scope = self.scope()
+        assert scope is not None  # who runs over these has the globals too
+        return scope.resolve(name)

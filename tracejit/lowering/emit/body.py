@@ -1,0 +1,303 @@
+"""From a plan to loops: the groups of one jaxpr, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tracejit.errors import InternalTypeError
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
+from tracejit.ir.kernel import (
+    CondRegion,
+    Contract,
+    Cumulative,
+    Kernel,
+    NoKernel,
+    Pointwise,
+    ScanRegion,
+    Update,
+    WhileRegion,
+)  # fmt: skip
+from tracejit.ir.pretty import Namer, headline
+from tracejit.lowering.emit import boxloops, checks, columns, contract, cumulative, opaque, reduce, tiles
+from tracejit.lowering.emit.inline import inline_calls
+from tracejit.lowering.emit.regions import control
+from tracejit.lowering.emit.update import emit_update
+from tracejit.lowering.plan.access import (  # fmt: skip
+    Flat,
+    Index,
+    Inline,
+    Local,
+    Scalar,
+    Scope,
+    Stored,
+    c_strides,
+    is_contiguous,
+)
+from tracejit.lowering.plan.context import Context, loops
+from tracejit.lowering.plan.groups import Group, Plan, Storage
+from tracejit.lowering.plan.schedule import Planner
+from tracejit.lowering.plan.views import as_view
+
+
+class Body(Scope):
+    """One jaxpr being lowered: a scope with a plan.
+
+    `values` has the arguments; `owned` those whose storage may be overwritten; `targets` says for
+    every output where it must end (None for 0-d ones).
+    """
+
+    def __init__(
+        self,
+        ctx: Context,
+        jaxpr: Jaxpr,
+        values: dict[Var, Any],
+        owned: dict[Var, Storage],
+        targets: list[Any],
+        nested: bool = False,
+    ) -> None:
+        super().__init__(ctx.k, values)
+        jaxpr = inline_calls(jaxpr)
+        self.ctx = ctx
+        self.jaxpr = jaxpr
+        self.targets = targets
+        self.plan: Plan = Planner(jaxpr, owned, targets, nested).run()
+        self.order = {e: n for n, e in enumerate(jaxpr.eqns)}
+        self.namer = Namer()
+        for e in self.plan.cost:
+            self.inline(e)
+
+    def nested(self, jaxpr: Jaxpr, values: Any, owned: dict[Var, Storage], targets: list[Any]) -> Body:
+        """A region's jaxpr as a body of the same program."""
+        return Body(self.ctx, jaxpr, values, owned, targets, nested=True)
+
+    def inline(self, eqn: Eqn) -> None:
+        """Compute the results of an equation wherever they are read."""
+        self.values.update((v, Inline(self, eqn, n)) for n, v in enumerate(eqn.outvars))
+
+    def run(self) -> list[Any]:
+        """Emit everything; the operands of 0-d outputs (None for the others)."""
+        for group in self.plan.groups:
+            self._preserve(group)
+            _EMITTERS[group.kind](self, group)
+        outs = [None if a.aval.shape else self.read(a, ()) for a in self.jaxpr.outs]
+        self._moves()
+        return outs
+
+    def comment(self, eqn: Eqn) -> None:
+        """The equation as a line of the listing."""
+        self.k.comment(headline(eqn, self.namer, True))
+
+    # -- storage
+
+    def place(self, var: Var) -> Stored:
+        """Where `var` is stored; makes the block if there is none yet."""
+        storage = self.plan.storage[var]
+        if storage.stored is None:
+            storage.stored = self.ctx.allocate(self, var.aval.shape, var.aval.dtype, "t")
+        s = storage.stored
+        strides = c_strides(var.aval.shape) if storage.plain and var.aval.is_static else s.strides
+        return Stored(s.buffer, strides, s.offset, self.k.depth)
+
+    def define(self, var: Var) -> Any:
+        """Make `var` a stored value, or one that only the current nest knows."""
+        self.values[var] = value = self.place(var) if var in self.plan.storage else Local()
+        if var in self.plan.relabelled:
+            self.define(self.plan.relabelled[var])
+        return value
+
+    def remember(self, var: Var, idx: Index, x: Any) -> None:
+        """Element `idx` of `var` is in a register."""
+        self.k.remember(self.k.depth, (self.values[var], idx), x)
+
+    def put(self, value: Any, idx: Index, x: Any) -> None:
+        """Store an element, if the value is stored at all."""
+        if type(value) is Stored:
+            self.k.store(value.buffer, value.at(self.k, idx), x)
+
+    def buffered(self, atom: Atom) -> Stored:
+        """A value as a strided part of a buffer."""
+        value = self.stored(self.values[atom]) if type(atom) is Var else None
+        if type(value) is Stored:
+            return value
+        if type(value) is Inline and (view := as_view(self, value)) is not None:
+            return view
+        return self.materialise(atom)
+
+    def contiguous(self, atom: Atom) -> Stored:
+        """A value as a whole C-ordered block that starts at its buffer's first element."""
+        value = self.buffered(atom)
+        fits = not atom.aval.shape or value.strides == c_strides(atom.aval.shape)
+        return value if fits and type(value.offset) is int and value.offset == 0 else self.materialise(atom)
+
+    def materialise(self, atom: Atom) -> Stored:
+        """A copy of a value in a block of its own."""
+        target = self.ctx.allocate(self, atom.aval.shape, atom.aval.dtype, "t")
+        self.fill(target, atom)
+        return target
+
+    def fill(self, target: Stored, atom: Atom) -> None:
+        """target[...] = atom."""
+        value = self.stored(self.values[atom]) if type(atom) is Var else None
+        if type(value) is Stored:
+            self.ctx.copy(self, target, value, atom.aval)
+            return
+        with loops(self, atom.aval.shape, independent=True) as idx:
+            self.put(target, idx, self.read(atom, idx))
+
+    def _preserve(self, group: Group) -> None:
+        for var in group.preserve:
+            self.preserve(var)
+
+    def preserve(self, var: Var) -> None:
+        """Copy a value away whose storage is about to be overwritten."""
+        old, new = self.values[var], self.materialise(var)
+        self.values.update((v, new) for v, value in list(self.values.items()) if value is old)
+
+    def _moves(self) -> None:
+        """Put outputs that are arguments, duplicates or constants into their targets."""
+        for n in self.plan.moves:
+            if self.targets[n].stored is None:
+                a = self.jaxpr.outs[n]
+                self.targets[n].stored = self.ctx.allocate(self, a.aval.shape, a.aval.dtype, "t")
+        pending = [(self.targets[n].stored, self.jaxpr.outs[n]) for n in self.plan.moves]
+        while pending:
+            target, atom = pending.pop(0)
+            for other in dict.fromkeys(a for _, a in pending if type(a) is Var and a is not atom):
+                value = self.values[other]
+                if type(value) is Stored and value.buffer is target.buffer:
+                    self.preserve(other)
+            self.fill(target, atom)
+
+    # -- groups
+
+    def inlined(self, eqns: list[Eqn]) -> list[Eqn]:
+        """The inlined equations that `eqns` consist of, themselves included, in program order."""
+        found, stack = set(eqns), list(eqns)
+        while stack:
+            for a in stack.pop().invars:
+                value = self.values.get(a) if type(a) is Var else None
+                if type(value) is Inline and value.scope is self and value.eqn not in found:
+                    found.add(value.eqn)
+                    stack.append(value.eqn)
+        return sorted(found, key=self.order.__getitem__)
+
+    def scalars(self, group: Group) -> None:
+        for eqn in group.members:
+            self.check(eqn)
+            for v, x in zip(eqn.outvars, self.element(eqn, ()), strict=True):
+                self.values[v] = Scalar(x)
+
+    def check(self, eqn: Eqn) -> None:
+        """Give an equation that may fail its status code."""
+        if eqn.effects:
+            self.k.fail_code = self.ctx.fail_code(eqn)
+
+    def map(self, group: Group) -> None:
+        for eqn in group.members:
+            self.comment(eqn)
+        own = {
+            v: self.define(v) for e in group.members for v in e.outvars if v in self.plan.storage or e.effects
+        }
+        shape = group.domain
+        vector = not any(e.effects for e in group.members)
+        if self.is_flat(group.members, shape, own):
+            size = group.members[0].outvars[0].aval.size
+            if checks.in_blocks(self, group.members, size, own):
+                checks.emit_blocks(self, group.members, size, own)
+                return
+            with self.k.loop(0, size, vector=vector, independent=True) as i:
+                self.compute(group.members, Flat((i,)), own)
+            return
+        with tiles.nest(self, group.members, shape, vector) as idx:
+            self.compute(group.members, idx, own)
+
+    def compute(self, members: list[Eqn], idx: Index, own: dict[Var, Any]) -> None:
+        """Compute the members at `idx`, then store them: storage may be that of an operand."""
+        self.commit(self.evaluate(members, idx, own), idx)
+
+    def commit(self, results: list[tuple[Any, Any]], idx: Index) -> None:
+        """Store what `evaluate` gave."""
+        for value, x in results:
+            self.put(value, idx, x)
+        self.pending.clear()
+
+    def evaluate(
+        self, members: list[Eqn], idx: Index, own: dict[Var, Any], element: Any = None
+    ) -> list[tuple[Any, Any]]:
+        """The places and scalars of the members' results at `idx`, which `element(eqn, idx)` computes."""
+        got = []
+        self.pending += own.values()
+        for eqn in members:
+            self.check(eqn)
+            xs = (element or self.element)(eqn, idx)
+            self.k.remember(self.k.depth, (self, eqn, idx), xs)
+            for v, x in zip(eqn.outvars, xs, strict=True):
+                if v in own:
+                    self.remember(v, idx, x)
+                    got.append((own[v], x))
+        return got
+
+    def is_flat(self, eqns: list[Eqn], shape: Any, own: Any) -> bool:
+        """Whether everything is read and written in C order of `shape`, so that one loop does."""
+        if not all(type(d) is int for d in shape):
+            return False
+        if not all(type(own[v]) is Stored and is_contiguous(own[v], shape) for v in own):
+            return False
+        return all(self._is_flat(e, own) for e in self.inlined(eqns))
+
+    def _is_flat(self, eqn: Eqn, own: Any) -> bool:
+        form = eqn.op.kernel
+        if eqn in self.plan.constant:
+            return True
+        if not (isinstance(form, Pointwise) or getattr(form, "alias", False)):
+            return False
+        for a in eqn.invars:
+            if type(a) is Var and a not in own and a not in self.values:
+                return False  # nothing reads it: there are no elements
+            value = self.stored(self.values[a]) if type(a) is Var and a.aval.shape and a not in own else None
+            if type(value) is Stored and not is_contiguous(value, a.aval.shape):
+                return False
+            if (
+                value is not None
+                and type(value) is not Stored
+                and not (type(value) is Inline and value.scope is self)
+            ):
+                return False
+        return True
+
+    def reads_flat(self, atom: Atom, own: Any) -> bool:
+        """Whether `atom` can be read in C order."""
+        value = self.stored(self.values[atom]) if type(atom) is Var else None
+        if type(value) is Inline and value.scope is self:
+            return all(self._is_flat(e, own) for e in self.inlined([value.eqn]))
+        return value is None or (type(value) is Stored and is_contiguous(value, atom.aval.shape))
+
+    def single(self, group: Group) -> None:
+        (eqn,) = group.members
+        self.comment(eqn)
+        if eqn in self.plan.opaque:
+            opaque.emit_call(self, eqn)
+        elif isinstance(eqn.op.kernel, NoKernel):
+            raise InternalTypeError(problem=f"{eqn.op} has no kernel ({eqn.op.kernel.reason})")
+        else:
+            _ROOTS[type(eqn.op.kernel)](self, eqn)
+
+
+_EMITTERS: dict[str, Callable[[Body, Group], None]] = {
+    "scalars": Body.scalars,
+    "map": Body.map,
+    "boxes": boxloops.emit_boxes,
+    "single": Body.single,
+    "rows": reduce.emit_rows,
+    "columns": columns.emit_columns,
+}
+
+_ROOTS: dict[type[Kernel], Callable[[Body, Eqn], None]] = {
+    Update: emit_update,
+    Cumulative: cumulative.emit_cumulative,
+    Contract: contract.emit_contract,
+    ScanRegion: control.emit_scan,
+    WhileRegion: control.emit_while,
+    CondRegion: control.emit_cond,
+}

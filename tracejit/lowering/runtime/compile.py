@@ -1,0 +1,291 @@
+"""LLVM IR text -> machine code in memory, through llvmlite's binding (no Numba).
+
+`compile_llvm(text)` gives a `Code` with the address of `@entry`. Identical text is compiled once: in this process,
+and in all of them if the disk cache is on, from which the code only has to be linked. LLVM is not thread-safe on
+one context, so compilation holds the lock of tracing: one lock, which a fork waits for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import itertools
+import platform
+import re
+import sys
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tracejit.config import config
+from tracejit.errors import InternalTypeError
+from tracejit.lowering._lazy import llvm, llvmlite
+from tracejit.lowering.llvm import ahead, halves, streams, vecmath
+from tracejit.lowering.llvm.vecmath import library
+from tracejit.lowering.runtime import cache
+from tracejit.tracing import LOCK
+from tracejit.version import __version__
+
+_CACHE_SIZE = 512
+_cache: OrderedDict[str, Code] = OrderedDict()
+_names = itertools.count()
+#: Metadata that says of a module: do not look for vectors among its scalars.
+MANY_SCALARS = "!scalars = !{}"
+#: Metadata that says of a module: do not write loops once for each outcome of the tests in them.
+UNIFORM_TESTS = "!uniform = !{}"
+#: Functions and variables that a module shows to others.
+_EXPORTED = re.compile(r"^(?:define (?!internal|hidden)[^@\n]*)?@([\w.]+)(?:\(| = global )", re.MULTILINE)
+_COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
+
+
+class Code:
+    """Machine code of one module, loaded. Valid as long as the object lives.
+
+    `symbols` are the addresses of what the module exports, `address` that of `@entry`, or 0; `object_bytes` the
+    relocatable object; `text` the LLVM IR without comments. `imports` are addresses for the pointers of
+    `@imports`: code names none itself, so it serves every process.
+    """
+
+    def __init__(self, text: str, object_bytes: bytes, imports: tuple[int, ...] = ()) -> None:
+        self.text = text
+        self.object_bytes = object_bytes
+        needed = {_library(key): names for key, names in library.needed(text).items()}
+        exports = _EXPORTED.findall(text)
+        if " half" in text and (called := [n for n in halves.called(object_bytes) if n not in exports]):
+            needed[_half_conversions()] = called
+        self._keep = _load(object_bytes, exports, needed)
+        self.symbols: dict[str, int] = {name: self._keep[0][name] for name in exports}
+        self.address = self.symbols.get("entry", 0)
+        if imports:
+            table = (ctypes.c_void_p * len(imports)).from_address(self.symbols["imports"])
+            table[:] = imports
+
+    def optimized_llvm(self) -> str:
+        """The LLVM IR after optimisation (made again on demand; it is not kept)."""
+        with LOCK:
+            return str(_optimized(self.text))
+
+    def asm(self) -> str:
+        """The assembly of the host."""
+        with LOCK:
+            module = _optimized(self.text)
+            with _without(_LOOP_STRENGTH_REDUCTION):
+                return _machine().emit_assembly(module)
+
+
+@functools.cache
+def _machine(gathers: bool = True) -> Any:
+    """The target machine of this host; without `gathers` passes make no vector loads and stores of many places."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    if not gathers and platform.machine().lower() in ("x86_64", "amd64"):
+        features += ",+prefer-no-gather,+prefer-no-scatter"
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3,
+        reloc="pic", codemodel="default",
+    )  # fmt: skip
+
+
+@functools.cache
+def vector_bits() -> int:
+    """The width of this host's widest vector registers."""
+    features = llvm.get_host_cpu_features()
+    return 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+
+
+@functools.cache
+def _jit() -> Any:
+    """The linker of this process. Objects may refer to symbols of the process (memcpy, memset).
+
+    JITLink gives all sections of an object one block of memory. The older linker takes a mapping each, and
+    where two of them end up more than 2 GB apart it aborts the process.
+    """
+    return llvm.create_lljit_compiler(_machine(), use_jit_link=True)
+
+
+def _parse(text: str) -> Any:
+    try:
+        module = llvm.parse_assembly(text, llvm.create_context())
+    except RuntimeError as e:
+        raise InternalTypeError(problem=f"the LLVM IR does not verify: {e}") from e
+    return _verified(module)
+
+
+def _verified(module: Any) -> Any:
+    try:
+        module.verify()
+    except RuntimeError as e:
+        raise InternalTypeError(problem=f"the LLVM IR does not verify: {e}") from e
+    return module
+
+
+def _optimized(text: str) -> Any:
+    """The module after the passes. LLVM's SLP vectoriser sometimes makes IR that is not valid, and generating code
+    from that ends the process: then its result is thrown away."""
+    try:
+        return _verified(_run_passes(text, slp=MANY_SCALARS not in text))
+    except InternalTypeError:
+        return _verified(_run_passes(text, slp=False))
+
+
+def _run_passes(text: str, slp: bool) -> Any:
+    # LLVM takes a gather from an array on the stack for one that cannot read it (the alias analysis overlooks
+    # vectors of pointers), and moves stores behind it.
+    module, machine = _parse(text), _machine(gathers="alloca [" not in text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = True
+    options.slp_vectorization = slp
+    builder = llvm.create_pass_builder(machine, options)
+    with (
+        _without(_SUMS_OF_SCALARS),
+        _without(_UNSWITCHING) if UNIFORM_TESTS in text else contextlib.nullcontext(),
+    ):
+        _run(builder.getModulePassManager(), module, builder)
+    if "alwaysinline minsize" in text:  # masked variants that the vectoriser has just called
+        for fn in module.functions:
+            # Visible up to here, so that they were not dropped before their first call, nor had parameters dropped.
+            if fn.visibility == llvm.Visibility.hidden and not fn.is_declaration:
+                fn.linkage = llvm.Linkage.internal
+        after = llvm.create_new_module_pass_manager()
+        after.add_always_inliner_pass()
+        after.add_global_dead_code_eliminate_pass()
+        _run(after, module, builder)
+    changes = [streams.mark] * streams.is_streamed(text) + [ahead.mark] * (ahead.FLAG in text)
+    if not changes:
+        return module
+    changed = str(module)
+    for change in changes:
+        changed = change(changed)
+    return _parse(changed)
+
+
+def _run(passes: Any, module: Any, builder: Any) -> None:
+    """Run passes, and take them apart. llvmlite (0.50) forgets that: its class has `_dispose` of the wrong base, so
+    that passes and what they have learnt stayed in memory, some 0.15 MB a module."""
+    passes.run(module, builder)
+    llvm.newpassmanagers.NewPassManager._dispose(passes)
+    passes.detach()
+
+
+#: Passes that LLVM is to leave out, by the option that says so and the one that takes it back.
+#: The one that chooses what the addresses in a loop are computed from: where strides are parameters it takes up to
+#: four times as long as all the rest of code generation, and our loops are as fast without, since what does not
+#: change in them has been moved out before, and processors add a base and an index for nothing.
+_LOOP_STRENGTH_REDUCTION = ("-disable-lsr=true", "-disable-lsr=false")
+#: The search for sums of scalars, which takes three quarters of the time to optimise the gradient of a loop over a
+#: small vector. It finds nothing: our sums have an order, but for those that the loop vectoriser has split already.
+_SUMS_OF_SCALARS = ("-slp-vectorize-hor=false", "-slp-vectorize-hor=true")
+
+#: Loops written again for every outcome of a test that does not change in them: half of the time to compile the
+#: gradient of a stencil in three dimensions, for code that is as fast with instructions that are masked.
+_UNSWITCHING = ("-unswitch-threshold=1", "-unswitch-threshold=50")
+
+
+@contextlib.contextmanager
+def _without(option: tuple[str, str]) -> Iterator[None]:
+    llvm.set_option("", option[0])
+    try:
+        yield
+    finally:  # the option is the process's, and others may compile with LLVM too
+        llvm.set_option("", option[1])
+
+
+def _object(text: str) -> bytes:
+    module = _optimized(text)
+    with _without(_LOOP_STRENGTH_REDUCTION):
+        return _machine().emit_object(module)
+
+
+def _load(object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]) -> tuple[Any, list[Code]]:
+    """The object linked with what it needs of other modules, and those, which have to live as long."""
+    builder = llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process()
+    for name in exports:
+        builder.export_symbol(name)
+    for other, names in needed.items():
+        for name in names:
+            builder.import_symbol(name, other.symbols[name])
+    return builder.link(_jit(), f"tj{next(_names)}"), list(needed)
+
+
+@functools.cache
+def _library(needed: library.Library) -> Code:
+    """Functions that programs are linked with. They stay loaded."""
+    return compile_llvm(vecmath.definitions(needed))
+
+
+@functools.cache
+def _half_conversions() -> Code:
+    return compile_llvm(halves.definitions())
+
+
+@functools.cache
+def made_by() -> str:
+    """The hash of what decides, besides the text, which code is made: versions, processor, this file and those that
+    change what LLVM has made."""
+    try:
+        recipe = "".join(
+            Path(name).read_text(encoding="utf-8") for name in (__file__, streams.__file__, ahead.__file__)
+        )
+    except OSError:  # installed without sources: the version says the same
+        recipe = ""
+    llvm_version = ".".join(map(str, llvm.llvm_version_info))
+    features = llvm.get_host_cpu_features().flatten()
+    return cache.makers(
+        __version__, recipe, llvmlite.__version__, llvm_version, sys.platform, platform.machine(),
+        llvm.get_host_cpu_name(), features,
+    )  # fmt: skip
+
+
+def compile_llvm(text: str, imports: tuple[int, ...] = ()) -> Code:
+    """Compile and load a module that defines `@entry`. Thread-safe; identical text is compiled once.
+
+    With `imports` the module defines `@imports`, as many pointers, which are set to these addresses.
+    Raises InternalTypeError when the text is not valid LLVM IR.
+    """
+    text = _COMMENTS.sub("", text)  # equations and the user's lines: they make no other code
+    with LOCK:
+        if text in _cache:
+            _cache.move_to_end(text)
+            return _cache[text]
+        code = _from_disk(text, imports)
+        _cache[text] = code
+        while len(_cache) > _CACHE_SIZE:
+            _cache.popitem(last=False)
+        return code
+
+
+def _from_disk(text: str, imports: tuple[int, ...]) -> Code:
+    """The code that the disk cache has for `text`; or compiled, and put there."""
+    store = cache.current()
+    if store is None:
+        return Code(text, _object(text), imports)
+    key = cache.key_of(made_by(), text)
+    kept = store.load(key)
+    if kept is not None:
+        try:
+            code = Code(text, kept, imports)
+        except RuntimeError as e:
+            store.distrust(key, f"it can't be linked: {e}")
+        else:
+            _tell(f"loaded {key.file_name} from the disk cache")
+            return code
+    code = Code(text, _object(text), imports)
+    store.save(key, code.object_bytes)
+    return code
+
+
+def _tell(event: str) -> None:
+    if config.debug:
+        print(f"tracejit: {event}", file=sys.stderr, flush=True)
+
+
+def forget() -> None:
+    """Drop the code kept in memory, as far as nobody holds it. The disk cache stays."""
+    with LOCK:
+        _cache.clear()

@@ -1,0 +1,339 @@
+"""Joining, splitting, repeating and padding arrays."""
+
+from __future__ import annotations
+
+import operator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
+from tracejit.numpy.boxes import extents, rows
+from tracejit.numpy.boxes.masking.selected import selection
+from tracejit.numpy.boxes.members import indexed_copy
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
+from tracejit.numpy.dispatch import (
+    convert,
+    elements,
+    filled,
+    has_box,
+    implements,
+    nested,
+    new_array,
+    raw,
+    result_type,
+    shape_of,
+)
+from tracejit.numpy.functions.arrays.creation import shape_arg
+from tracejit.numpy.functions.arrays.shaping import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    box_of,
+    broadcast_arrays,
+    expand_dims,
+    grown,
+    moveaxis,
+    rank,
+    ravel,
+    reshape,
+    swapaxes,
+)
+from tracejit.numpy.functions.statistics.reductions import axis_of, single_axis
+from tracejit.tracing import Box, wrap
+
+# ---------------------------------------------------------------- joining and splitting
+
+
+@implements(np.concatenate, "concatenate", "concat")
+def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Arrays joined along an existing axis (None: flattened)."""
+    xs = [ravel(a) for a in arrays] if axis is None else [box_of(a) for a in _pieces(arrays, axis)]
+    if not xs:
+        raise ArgumentError(name="concatenate", problem="need at least one array to concatenate")
+    d = result_type(*xs) if dtype is None else dtypes.canonical(dtype)
+    raws = [convert(x, d) for x in xs]
+    if not shape_of(raws[0]):
+        raise ShapeError(op="concatenate", problem="zero-dimensional arrays cannot be concatenated")
+    n = single_axis("concatenate", 0 if axis is None else axis, len(shape_of(raws[0])))
+    return wrap(ops.concat.concatenate(*raws, dimension=n))
+
+
+def _pieces(arrays: Any, axis: Any) -> list[Any]:
+    """What to join along `axis`: arrays of which many are rows of one array are one piece."""
+    arrays = list(arrays)
+    found = rows.runs(arrays)
+    if found is None or any(joined and not x.aval.shape[1:] for joined, x in found):
+        return arrays
+    return [_beside(x, axis) if joined else x for joined, x in found]
+
+
+def _beside(x: Box, axis: int) -> Box:
+    """The rows of an array side by side along their `axis`."""
+    shape = list(x.aval.shape[1:])
+    n = axis_of("concatenate", axis, len(shape))
+    shape[n] *= x.aval.shape[0]
+    return reshape(moveaxis(x, 0, n), tuple(shape))
+
+
+@implements(np.stack, "stack")
+def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Arrays of one shape joined along a new axis."""
+    arrays, axis = list(arrays), operator.index(axis)
+    if (whole := rows.run(arrays)) is not None:
+        return wrap(
+            convert(moveaxis(whole, 0, axis), whole.dtype if dtype is None else dtypes.canonical(dtype))
+        )
+    xs = [box_of(a) for a in arrays]
+    if any(x.aval.shape != xs[0].aval.shape for x in xs):
+        raise ShapeError(op="stack", problem="all input arrays must have the same shape")
+    return concatenate([expand_dims(x, axis) for x in xs], axis, dtype=dtype)
+
+
+@implements(np.vstack, "vstack", "row_stack")
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Rows on top of each other."""
+    found = rows.runs(tup := list(tup)) or [(False, a) for a in tup]
+    if any(joined and x.ndim > 2 for joined, x in found):
+        return concatenate(tup, 0, dtype=dtype)
+    xs = [reshape(x, (-1, 1)) if joined and x.ndim == 1 else atleast_2d(box_of(x)) for joined, x in found]
+    return concatenate(xs, 0, dtype=dtype)
+
+
+if hasattr(np, "row_stack"):  # until NumPy 2.5
+    implements(np.row_stack)(vstack.__wrapped__)
+
+
+@implements(np.hstack, "hstack")
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Side by side: along the second axis, or the first of one-dimensional arrays."""
+    xs = [atleast_1d(box_of(a)) for a in tup]
+    return concatenate(xs, 0 if xs[0].ndim == 1 else 1, dtype=dtype)
+
+
+@implements(np.dstack, "dstack")
+def dstack(tup: Any) -> Any:
+    """Along the third axis."""
+    return concatenate([atleast_3d(box_of(a)) for a in tup], 2)
+
+
+@implements(np.column_stack, "column_stack")
+def column_stack(tup: Any) -> Any:
+    """One-dimensional arrays as columns."""
+    xs = [box_of(a) for a in tup]
+    return concatenate([grown(x, 2).T if x.ndim < 2 else x for x in xs], 1)
+
+
+@implements(np.append, "append")
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Values at the end."""
+    return concatenate([box_of(arr), box_of(values)], axis)
+
+
+@implements(np.block, "block")
+def block(arrays: Any) -> Any:
+    """Nested lists of blocks joined from the innermost outwards."""
+    depth, x = 0, arrays
+    while isinstance(x, list):
+        depth, x = depth + 1, x[0]
+    ndim = max(depth, *(rank(leaf) for leaf in _leaves(arrays)))
+    return indexed_copy(raw(_blocks(arrays, depth, ndim, 0)))
+
+
+def _leaves(x: Any) -> list[Any]:
+    return [leaf for y in x for leaf in _leaves(y)] if isinstance(x, list) else [x]
+
+
+def _blocks(x: Any, depth: int, ndim: int, level: int) -> Any:
+    if level == depth:
+        b = box_of(x)
+        return b[(None,) * (ndim - b.ndim) + (Ellipsis,)]
+    return concatenate([_blocks(y, depth, ndim, level + 1) for y in x], level - depth)
+
+
+@implements(np.array_split, "array_split")
+def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    """Parts along an axis (views), of nearly equal size or cut at these positions."""
+    x = box_of(ary)
+    a = axis_of("split", axis, x.ndim)
+    n = x.shape[a]
+    if np.ndim(indices_or_sections) == 0:
+        k = int(indices_or_sections)
+        if k <= 0:
+            raise ArgumentError(name="array_split", problem="number sections must be larger than 0")
+        sizes = [n // k + 1] * (n % k) + [n // k] * (k - n % k)
+        cuts = list(np.cumsum([0, *sizes]))
+    else:
+        cuts = [0, *indices_or_sections, None]
+    head = (slice(None),) * a
+    return [x[(*head, slice(lo, hi))] for lo, hi in pairwise(cuts)]
+
+
+@implements(np.split, "split")
+def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    """Like `array_split`; the parts must be of equal size."""
+    if np.ndim(indices_or_sections) == 0 and box_of(ary).shape[axis] % int(indices_or_sections):
+        raise ArgumentError(name="split", problem="array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+@implements(np.hsplit, "hsplit")
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Split along the second axis (the first of one-dimensional arrays)."""
+    return split(ary, indices_or_sections, 1 if rank(ary) > 1 else 0)
+
+
+@implements(np.vsplit, "vsplit")
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Split along the first axis."""
+    return split(ary, indices_or_sections, 0)
+
+
+@implements(np.dsplit, "dsplit")
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Split along the third axis."""
+    return split(ary, indices_or_sections, 2)
+
+
+@implements(np.unstack, "unstack")
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The sub-arrays along an axis."""
+    return tuple(moveaxis(x, axis, 0))
+
+
+# ---------------------------------------------------------------- repeating
+
+
+@implements(np.tile, "tile", arrays=True)
+def tile(A: Any, reps: Any) -> Any:
+    """The array repeated as a whole along each axis."""
+    x = box_of(A)
+    reps = tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)
+    n = max(len(reps), x.ndim)
+    reps = (1,) * (n - len(reps)) + tuple(int(r) for r in reps)
+    shape = (1,) * (n - x.ndim) + x.shape
+    wide = [d for pair in zip(reps, shape, strict=True) for d in pair]
+    r = ops.shape.reshape(raw(x), shape=tuple(d for s in shape for d in (1, s)))
+    r = ops.shape.broadcast_to(r, tuple(wide))
+    return wrap(ops.shape.reshape(r, shape=tuple(a * b for a, b in zip(reps, shape, strict=True))))
+
+
+@implements(np.repeat, "repeat")
+def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None) -> Any:
+    """Each element repeated; the counts must be known."""
+    x = ravel(a) if axis is None else box_of(a)
+    n = single_axis("repeat", 0 if axis is None else axis, x.ndim)
+    counts = np.asarray(repeats)
+    if counts.ndim == 0 or counts.size == 1:
+        k = int(counts.reshape(()))
+        s = x.aval.shape
+        if type(s[n]) is not int:
+            return x[(slice(None),) * n + (NP[np.arange](x.shape[n] * k) // k,)]
+        r = ops.shape.expand_dims(raw(x), (n + 1,))
+        r = ops.shape.broadcast_to(r, (*s[: n + 1], k, *s[n + 1 :]))
+        return wrap(ops.shape.reshape(r, shape=(*s[:n], s[n] * k, *s[n + 1 :])))
+    index = np.repeat(np.arange(x.shape[n]), counts)
+    return x[(slice(None),) * n + (index,)]
+
+
+@implements(np.roll, "roll")
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Elements moved along axes; what leaves one end enters at the other."""
+    x = box_of(a)
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    for s, n in zip(shifts, axes, strict=True):
+        x = _roll(x, s, axis_of("roll", n, x.ndim))
+    return x.copy() if x is a else x
+
+
+def _roll(x: Box, shift: Any, n: int) -> Any:
+    size = x.shape[n]
+    if type(size) is int and size == 0:
+        return x
+    by = extents.number(shift)
+    head = (slice(None),) * n
+    if type(by) is int and type(size) is int:
+        by %= size
+        return (
+            concatenate([x[(*head, slice(size - by, None))], x[(*head, slice(0, size - by))]], n) if by else x
+        )
+    index = (NP[np.arange](size) - wrap(by)) % size
+    return x[(*head, index)]
+
+
+@implements(np.resize, "resize")
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements repeated in order to fill a shape."""
+    shape = shape_arg(new_shape)
+    x = ravel(a)
+    total = elements("resize", shape)
+    if x.shape[0] == 0 or total == 0:
+        return wrap(filled(0, x.dtype, shape))
+    return reshape(tile(x, -(-total // x.shape[0]))[:total], shape)
+
+
+@implements(np.delete, "delete")
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """Without the sub-arrays at some positions; if these are traced, so is the number of what is left."""
+    x = ravel(arr) if axis is None else box_of(arr)
+    n = axis_of("delete", 0 if axis is None else axis, x.ndim)
+    if has_box((obj,)) and (selection(obj) is not None or extents.known(raw(obj)) is None):
+        kept = new_array(filled(True, dtypes.bool_, (x.aval.shape[n],)))
+        kept[obj] = False
+        return x[(slice(None),) * n + (kept,)]
+    known = extents.known(raw(obj)) if has_box((obj,)) else obj
+    return x[(slice(None),) * n + (np.delete(np.arange(x.shape[n]), known),)]
+
+
+@implements(np.insert, "insert")
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """Values inserted before known positions: an integer, a slice, or a sequence of integers or booleans."""
+    x = ravel(arr) if axis is None else box_of(arr)
+    n = axis_of("insert", -1 if axis is None else axis, x.ndim)
+    size, rest = x.shape[n], x.aval.shape[:n] + x.aval.shape[n + 1 :]
+    v = wrap(nested(values, x.dtype) if isinstance(values, (list, tuple)) else convert(values, x.dtype))
+    places = _insertion_places(obj, size)
+    if places.size == 1:
+        v = v[(None,) * (x.ndim - v.ndim) + (Ellipsis,)]
+        v = moveaxis(v, 0, n) if places.ndim == 0 else v
+        places = np.repeat(places, v.shape[n])
+    wide = ops.shape.broadcast_to(raw(v), (*rest[:n], places.size, *rest[n:]))
+    order = np.argsort(places, kind="stable")
+    at = places.copy()
+    at[order] += np.arange(places.size)
+    source = np.full(size + places.size, -1)
+    source[at] = size + np.arange(places.size)
+    source[source < 0] = np.arange(size)
+    return concatenate([x, wrap(wide)], n)[(slice(None),) * n + (source,)]
+
+
+def _insertion_places(obj: Any, size: int) -> np.ndarray:
+    """Positions in [0, size]; 0-d for one integer."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(size))
+    known = extents.known(raw(obj))
+    if known is None:
+        raise ConcreteValueError(aval=str(raw(obj).aval))
+    places = np.asarray(known)
+    places = np.flatnonzero(places) if places.dtype == bool else places.astype(np.int64)
+    outside = (places < -size) | (places > size)
+    if outside.any():
+        raise IndexOutOfRangeError(index=int(places[outside].flat[0]), axis=0, size=size)
+    return np.where(places < 0, places + size, places)
+
+
+@implements(np.meshgrid, "meshgrid")
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+    """Coordinate grids of coordinate vectors."""
+    np.meshgrid(indexing=indexing)  # type: ignore[call-overload]  # raises where it is unknown
+    n = len(xi)
+    grids = [reshape(x, tuple(-1 if k == i else 1 for k in range(n))) for i, x in enumerate(xi)]
+    if indexing == "xy" and n > 1:
+        grids = [swapaxes(g, 0, 1) for g in grids]
+    grids = grids if sparse else list(broadcast_arrays(*grids))
+    return tuple(g.copy() for g in grids) if copy else tuple(grids)

@@ -1,0 +1,316 @@
+"""Shapes: views where NumPy gives views, joins, repeats, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import ArgumentError, ShapeError
+from tracejit.ir.avals import Shape
+from tracejit.numpy.boxes import extents, members
+from tracejit.numpy.boxes.placed import Placed
+from tracejit.numpy.boxes.views import ReadOnly
+from tracejit.numpy.dispatch import (
+    broadcast_shapes,
+    dtype_of,
+    filled,
+    implements,
+    raw,
+    shape_of,
+)
+from tracejit.numpy.functions.arrays.creation import lower_mask, shape_arg
+from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of, reduced_axes
+from tracejit.numpy.options import order_of, order_of_shape
+from tracejit.tracing import Box, wrap
+
+
+def box_of(x: Any) -> Any:
+    """`x` itself if it is a box, else a new box of its value."""
+    return x if type(x) is Box else wrap(raw(x))
+
+
+def rank(x: Any) -> int:
+    return len(shape_of(raw(x)))
+
+
+# ---------------------------------------------------------------- views
+
+
+@implements(np.reshape, "reshape")
+def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
+    """The elements in another shape; `order='F'` counts the first axis fastest."""
+    shape = newshape if shape is None else shape
+    x, order = box_of(a), order_of_shape(order)
+    if order == "F" or (order == "A" and members.in_fortran_order(x)):
+        dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        out = members.reshaped(x.T, tuple(reversed(dims))).T
+    else:
+        out = members.reshaped(x, shape)
+    if copy is False and out.storage is not x.storage:
+        raise ArgumentError(name="reshape", problem="Unable to avoid creating a copy while reshaping")
+    return members.indexed_copy(out.read()) if copy else out
+
+
+@implements(np.ravel, "ravel")
+def ravel(a: Any, order: str = "C") -> Any:
+    """One-dimensional: a view of what is contiguous, otherwise a copy, where `reshape` may still give a view.
+    Order A: that of Fortran for what lies in memory so; K: that of the memory."""
+    x, order = box_of(a), order_of(order, "C")
+    if order == "K":
+        x = members.transposed(x, members.memory_order(x))
+    fortran = order == "F" or (order == "A" and members.in_fortran_order(x))
+    flat = reshape(x, (-1,), "F" if fortran else "C")
+    copied = flat.storage is not x.storage or members.is_contiguous(x, "F" if fortran else "C")
+    return flat if copied else members.indexed_copy(flat.read())
+
+
+@implements(np.transpose, "transpose", "permute_dims")
+def transpose(a: Any, axes: Any = None) -> Any:
+    """The axes in another order (reversed by default)."""
+    x = box_of(a)
+    order = tuple(reversed(range(x.ndim))) if axes is None else axes_of("transpose", tuple(axes), x.ndim)
+    if len(order) != x.ndim:
+        raise ShapeError(op="transpose", problem="axes don't match array")
+    return members.transposed(x, order)
+
+
+@implements(np.matrix_transpose, "matrix_transpose")
+def matrix_transpose(x: Any, /) -> Any:
+    """The last two axes swapped."""
+    return box_of(x).mT
+
+
+@implements(np.swapaxes, "swapaxes")
+def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
+    """Two axes exchanged."""
+    x = box_of(a)
+    order = list(range(x.ndim))
+    i, j = (axis_of("swapaxes", v, x.ndim) for v in (axis1, axis2))
+    order[i], order[j] = order[j], order[i]
+    return members.transposed(x, tuple(order))
+
+
+@implements(np.moveaxis, "moveaxis")
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Axes moved to other positions, the rest in order."""
+    x = box_of(a)
+    src, dst = axes_of("moveaxis", source, x.ndim), axes_of("moveaxis", destination, x.ndim)
+    if len(src) != len(dst):
+        raise ArgumentError(
+            name="moveaxis", problem="source and destination must have the same number of elements"
+        )
+    order = [n for n in range(x.ndim) if n not in src]
+    for d, s in sorted(zip(dst, src, strict=True)):
+        order.insert(d, s)
+    return members.transposed(x, tuple(order))
+
+
+@implements(np.rollaxis, "rollaxis")
+def rollaxis(a: Any, axis: Any, start: int = 0) -> Any:
+    """`moveaxis` in its old form."""
+    n = rank(a)
+    axis = axis_of("rollaxis", axis, n)
+    start = start + n if start < 0 else start
+    return moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+@implements(np.squeeze, "squeeze")
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Axes of size 1 removed."""
+    x = box_of(a)
+    if x.scalar:
+        return x
+    s = x.aval.shape
+    axes = (
+        tuple(n for n, d in enumerate(s) if d == 1) if axis is None else reduced_axes("squeeze", axis, len(s))
+    )
+    if any(s[n] != 1 for n in axes):
+        raise ShapeError(
+            op="squeeze", problem="cannot select an axis to squeeze out which has size not equal to one"
+        )
+    return x[tuple([0 if n in axes else slice(None) for n in range(len(s))] + [Ellipsis])] if axes else x[...]
+
+
+@implements(np.expand_dims, "expand_dims")
+def expand_dims(a: Any, axis: Any) -> Any:
+    """New axes of size 1 at these positions of the result."""
+    x = box_of(a)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axes_of("expand_dims", tuple(given), x.ndim + len(given))
+    return x[tuple(None if n in axes else slice(None) for n in range(x.ndim + len(axes)))]
+
+
+def _at_least(n: int) -> Any:
+    def function(*arrays: Any) -> Any:
+        out = [grown(box_of(a), n) for a in arrays]
+        return out[0] if len(out) == 1 else tuple(out)
+
+    function.__name__ = f"atleast_{n}d"
+    return implements(getattr(np, function.__name__), function.__name__)(function)
+
+
+def grown(x: Box, n: int) -> Box:
+    if x.ndim >= n:
+        return x
+    if n == 3 and x.ndim == 2:
+        return x[:, :, None]
+    if n == 3 and x.ndim == 1:
+        return x[None, :, None]
+    return x[(None,) * (n - x.ndim) + (Ellipsis,)]
+
+
+atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
+
+
+def read_only(x: Box, fn: Any, shape: Shape | None = None) -> Box:
+    """A view that cannot be written through, computed by `fn` of the raw value."""
+    return members.indexing.view_of(x, (*x.chain, ReadOnly(fn)), shape)
+
+
+def placed(x: Box, fn: Any, places: Any, shape: Shape | None = None) -> Box:
+    """A view that `fn` reads of the raw value, and NumPy's `places` of an array: it can be written through."""
+    return members.indexing.view_of(x, (*x.chain, Placed(fn, places)), shape)
+
+
+@implements(np.broadcast_to, "broadcast_to")
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    """A read-only view of a larger shape."""
+    target = shape_arg(shape)
+    x = box_of(array)
+    if len(target) < x.ndim or broadcast_shapes("broadcast_to", [target, x.aval.shape]) != target:
+        raise ShapeError(op="broadcast_to", problem=f"{x.aval.shape} cannot be broadcast to {target}")
+    return read_only(x, lambda r: ops.shape.broadcast_to(r, target), target)
+
+
+@implements(np.broadcast_arrays, "broadcast_arrays")
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """All arguments in their common shape."""
+    shape = broadcast_shapes("broadcast_arrays", [shape_of(raw(a)) for a in args])
+    return tuple(
+        box_of(a)[...]
+        if shape_of(raw(a)) == shape
+        else broadcast_to(box_of(a), tuple(map(extents.user_size, shape)))
+        for a in args
+    )
+
+
+@implements(np.flip, "flip")
+def flip(m: Any, axis: Any = None) -> Any:
+    """The order along axes reversed (a view)."""
+    x = box_of(m)
+    axes = axes_of("flip", axis, x.ndim)
+    return x[tuple(slice(None, None, -1) if n in axes else slice(None) for n in range(x.ndim))]
+
+
+@implements(np.fliplr, "fliplr")
+def fliplr(m: Any) -> Any:
+    """The second axis reversed."""
+    return flip(m, 1)
+
+
+@implements(np.flipud, "flipud")
+def flipud(m: Any) -> Any:
+    """The first axis reversed."""
+    return flip(m, 0)
+
+
+@implements(np.rot90, "rot90")
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
+    """Rotated by 90 degrees k times in the plane of two axes."""
+    x = box_of(m)
+    a, b = axes_of("rot90", tuple(axes), x.ndim)
+    k %= 4
+    if k == 0:
+        return x[...]
+    if k == 2:
+        return flip(flip(x, a), b)
+    return flip(swapaxes(x, a, b), a) if k == 1 else swapaxes(flip(x, a), a, b)
+
+
+@implements(np.diagonal, "diagonal")
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonal of two axes, as the last axis (a read-only view)."""
+    x = box_of(a)
+    i, j = axes_of("diagonal", (axis1, axis2), x.ndim)
+    rest = tuple(n for n in range(x.ndim) if n not in (i, j))
+    return read_only(x, lambda r: _diagonal(r, offset, i, j, rest))
+
+
+def _diagonal(r: Any, offset: int, i: int, j: int, rest: tuple[int, ...]) -> Any:
+    shape: Any = shape_of(r)
+    n = max(min(shape[i] + min(offset, 0), shape[j] - max(offset, 0)), 0)
+    along = np.arange(n)
+    r = ops.shape.transpose(r, permutation=(i, j, *rest))
+    index = np.stack([along - min(offset, 0), along + max(offset, 0)], -1)
+    numbers = ops.gather.GatherDimensionNumbers(
+        offset_dims=tuple(range(len(rest))), collapsed_slice_dims=(0, 1), start_index_map=(0, 1)
+    )
+    sizes = (1, 1, *(shape[n] for n in rest))
+    return ops.gather.gather(
+        r, index, dimension_numbers=numbers, slice_sizes=sizes, mode="promise_in_bounds", unique_indices=True
+    )
+
+
+@implements(np.trace, "trace")
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """The sum along a diagonal."""
+    return members.NUMPY_TO_TRACEJIT[np.sum](diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+@implements(np.diag, "diag")
+def diag(v: Any, k: int = 0) -> Any:
+    """The k-th diagonal of a matrix, or the matrix with this diagonal."""
+    x = box_of(v)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    n = x.shape[0] + abs(k)
+    out = box_of(filled(0, x.dtype, (n, n)))
+    line = np.arange(x.shape[0])
+    out[line + max(-k, 0), line + max(k, 0)] = x
+    return out
+
+
+@implements(np.diagflat, "diagflat")
+def diagflat(v: Any, k: int = 0) -> Any:
+    """The matrix with the flattened input on its k-th diagonal."""
+    return diag(ravel(v), k)
+
+
+def _triangle(name: str, lower: bool) -> Any:
+    def function(m: Any, k: int = 0) -> Any:
+        x, k = raw(m), extents.number(k)
+        shape = shape_of(x)
+        if len(shape) == 1:  # the rows of a square
+            shape = shape * 2
+            x = ops.shape.broadcast_to(x, shape)
+        mask = lower_mask(shape[-2:], k if lower else k - 1)  # type: ignore[arg-type]
+        mask = ops.shape.broadcast_to(mask, shape)
+        zero = dtype_of(x).type(0)
+        return wrap(ops.compare.select(mask, x, zero) if lower else ops.compare.select(mask, zero, x))
+
+    function.__name__ = name
+    return implements(getattr(np, name), name)(function)
+
+
+tril, triu = _triangle("tril", True), _triangle("triu", False)
+
+
+@implements(np.shape, "shape")
+def shape(a: Any) -> tuple[Any, ...]:
+    """The shape; traced extents as boxes."""
+    return box_of(a).shape
+
+
+@implements(np.ndim, "ndim")
+def ndim(a: Any) -> int:
+    """The number of dimensions."""
+    return rank(a)
+
+
+@implements(np.size, "size")
+def size(a: Any, axis: Any = None) -> Any:
+    """The number of elements, or along one axis."""
+    return box_of(a).size if axis is None else box_of(a).shape[axis]

@@ -1,0 +1,178 @@
+"""Sets: arrays of distinct sorted elements. Their lengths depend on values: known ones, or `size=`."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import ArgumentError
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
+from tracejit.numpy.dispatch import (
+    cast,
+    convert,
+    dtype_of,
+    implements,
+    raw,
+    result_type,
+    shape_of,
+)
+from tracejit.numpy.functions.arrays.joining import concatenate
+from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
+from tracejit.numpy.functions.order.searching import flat, give_size, true_places, values_of
+from tracejit.tracing import box, wrap
+
+_I64 = dtypes.int64
+_OUTSIDE = "call it outside of the traced function, or compare with numpy.isin, which has a static shape"
+
+
+@implements(np.unique, "unique")
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: Any = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
+    fill_value: Any = None,
+) -> Any:  # fmt: skip
+    """The distinct elements in order, with their first places, the inverse, and counts.
+
+    Derivatives flow to the first of equal elements. The number of them must be known, or given as `size`:
+    then the first `size` of them, followed by `fill_value` (the least one; counts 0).
+
+    Raises DataDependentShapeError for traced values without `size`.
+    """
+    x = box(raw(ar))
+    if size is not None:
+        if axis is not None:
+            raise ArgumentError(name="unique", problem="size= takes no axis: flatten the array first")
+        found = _padded(x, int(size), fill_value, equal_nan)
+    else:
+        known = values_of("unique", x, give_size("unique"))
+        _, first, inverse, counts = np.unique(known, True, True, True, axis, equal_nan=equal_nan)
+        x = ravel(x) if axis is None else x
+        n = 0 if axis is None else axis % x.ndim
+        found = x[(slice(None),) * n + (first,)], first, inverse, counts
+    wanted = (True, return_index, return_inverse, return_counts)
+    out = [v for v, w in zip(found, wanted, strict=True) if w]
+    return tuple(out) if len(out) > 1 else out[0]
+
+
+def _padded(x: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, ...]:
+    shape = shape_of(raw(x))
+    v = flat("unique", raw(x))
+    n = shape_of(v)[0]
+    if not n:
+        raise ArgumentError(name="unique", problem="size= needs at least one element")
+    s, order = ops.sort.sort(v, np.arange(n), axis=0, num_keys=1, stable=True)
+    new = _starts(s, equal_nan)
+    ends, total = true_places(new, size + 1)
+    at = _cut(ends, 0, size)
+    found = ops.compare.lt(np.arange(size), total)
+    fill = ops.gather.take(s, np.int64(0), 0) if fill_value is None else convert(fill_value, dtype_of(s))
+    values = ops.compare.select(found, ops.gather.take(s, at, 0), fill)
+    first = ops.gather.take(order, at, 0)
+    first = ops.compare.select(found, first, ops.gather.take(order, np.int64(0), 0))
+    group = ops.arithmetic.sub(ops.cumulative.cumsum(cast(new, _I64), axis=0, reverse=False), np.int64(1))
+    inverse = box(np.zeros(n, np.int64)).at[wrap(order)].set(wrap(group), unique_indices=True)
+    counts = ops.arithmetic.sub(_cut(ends, 1, size + 1), at)
+    return wrap(values), wrap(first), reshape(inverse, shape), wrap(counts)
+
+
+def _cut(r: Any, lo: int, hi: int) -> Any:
+    return ops.shape.slice(r, start_indices=(lo,), limit_indices=(hi,))
+
+
+def _starts(s: Any, equal_nan: bool) -> Any:
+    """Where a new value begins in a sorted raw vector."""
+    n = shape_of(s)[0]
+    a, b = _cut(s, 0, n - 1), _cut(s, 1, n)
+    new = ops.compare.ne(a, b)
+    if equal_nan and dtypes.is_inexact(dtype_of(s)):
+        both = ops.compare.and_(ops.compare.isnan(a), ops.compare.isnan(b))
+        new = ops.compare.and_(new, ops.compare.not_(both))
+    return ops.concat.concatenate(np.ones(1, bool), new, dimension=0)
+
+
+_All = collections.namedtuple("UniqueAllResult", "values indices inverse_indices counts")
+_Counts = collections.namedtuple("UniqueCountsResult", "values counts")
+_Inverse = collections.namedtuple("UniqueInverseResult", "values inverse_indices")
+
+
+@implements(np.unique_all, "unique_all")
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`unique` with everything, NaN all different."""
+    return _All(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+@implements(np.unique_counts, "unique_counts")
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`unique` with counts, NaN all different."""
+    return _Counts(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+@implements(np.unique_inverse, "unique_inverse")
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`unique` with the inverse, NaN all different."""
+    return _Inverse(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+@implements(np.unique_values, "unique_values")
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`unique`, NaN all different; in order, which NumPy does not promise."""
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+@implements(np.union1d, "union1d")
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The distinct elements of both, in order."""
+    both = concatenate([ravel(box(raw(ar1))), ravel(box(raw(ar2)))])
+    return unique(both, size=size, fill_value=fill_value)
+
+
+def _known_pair(name: str, ar1: Any, ar2: Any) -> tuple[np.ndarray, np.ndarray]:
+    return values_of(name, ar1, _OUTSIDE).ravel(), values_of(name, ar2, _OUTSIDE).ravel()
+
+
+@implements(np.intersect1d, "intersect1d")
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """The distinct elements that are in both, of known arrays; they are the first array's."""
+    a, b = _known_pair("intersect1d", ar1, ar2)
+    _, i, j = np.intersect1d(a, b, assume_unique, return_indices=True)
+    out = ravel(box_of(ar1))[i].astype(result_type(ar1, ar2))
+    return (out, i, j) if return_indices else out
+
+
+@implements(np.setdiff1d, "setdiff1d")
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """The distinct elements of the first that are not in the second, of known arrays."""
+    a, b = _known_pair("setdiff1d", ar1, ar2)
+    first = np.arange(a.size) if assume_unique else np.unique(a, return_index=True)[1]
+    return ravel(box_of(ar1))[first[~np.isin(a[first], b)]]
+
+
+@implements(np.setxor1d, "setxor1d")
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """The distinct elements that are in one of both only, of known arrays."""
+    _known_pair("setxor1d", ar1, ar2)
+    rest = [setdiff1d(ar1, ar2, assume_unique), setdiff1d(ar2, ar1, assume_unique)]
+    return NP[np.sort](concatenate(rest))
+
+
+@implements(np.trim_zeros, "trim_zeros")
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Without the zeros at the front and the back; the values must be known."""
+    known = values_of("trim_zeros", filt, "cut the array with static slices")
+    x = box_of(filt)
+    if trim.lower() not in ("f", "b", "fb", "bf"):
+        raise ArgumentError(name="trim_zeros", problem=f"unexpected character(s) in trim {trim!r}")
+    axes = range(x.ndim) if axis is None else (axis if isinstance(axis, (tuple, list)) else (axis,))
+    cuts = [slice(None)] * x.ndim
+    for n in axes:
+        n %= x.ndim
+        line = np.moveaxis(known != 0, n, 0).reshape(known.shape[n], -1).any(1)
+        places = np.nonzero(line)[0]
+        lo, hi = (places[0], places[-1] + 1) if places.size else (len(line), len(line))
+        low = int(lo) if "f" in trim.lower() else 0
+        high = int(hi) if "b" in trim.lower() else len(line)
+        cuts[n] = slice(0, 0) if not places.size else slice(low, high)
+    return x[tuple(cuts)]

@@ -1,0 +1,142 @@
+"""Reductions that ignore NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.numpy.dispatch import cast, dtype_of, implements, raw, shape_of
+from tracejit.numpy.functions.statistics.reductions import (
+    any_,
+    argmax,
+    argmin,
+    keep,
+    max_,
+    mean,
+    min_,
+    prod,
+    reduced_axes,
+    running,
+    std,
+    sum_,
+    var,
+)
+from tracejit.tracing import wrap
+
+
+def without_nan(a: Any, value: Any) -> tuple[Any, Any]:
+    """The array with `value` for NaN, and the mask of what is not NaN (True if nothing can be)."""
+    x = raw(a)
+    if not dtypes.is_inexact(dtype_of(x)):
+        return wrap(x), True
+    bad = ops.compare.isnan(x)
+    return wrap(ops.compare.select(bad, dtype_of(x).type(value), x)), wrap(ops.compare.not_(bad))
+
+
+def _both(ok: Any, where: Any) -> Any:
+    """The mask of elements that count: not NaN, and chosen by `where=`."""
+    if where is True or where is np._NoValue:  # type: ignore[attr-defined]
+        return ok
+    if ok is True:
+        return where
+    mask = cast(raw(where), dtypes.bool_)
+    mask = ops.shape.broadcast_to(mask, shape_of(raw(ok)))
+    return wrap(ops.compare.and_(raw(ok), mask))
+
+
+@implements(np.nansum, "nansum")
+def nansum(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+    """The sum, NaN counting as 0. Takes `keepdims`, `initial` and `where` as well."""
+    return sum_(without_nan(a, 0)[0], axis, dtype, **kwargs)
+
+
+@implements(np.nanprod, "nanprod")
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+    """The product, NaN counting as 1. Takes `keepdims`, `initial` and `where` as well."""
+    return prod(without_nan(a, 1)[0], axis, dtype, **kwargs)
+
+
+@implements(np.nanmean, "nanmean")
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, where: Any = True) -> Any:
+    """The mean of what is not NaN."""
+    x, ok = without_nan(a, 0)
+    return mean(x, axis, dtype, keepdims=keepdims, where=_both(ok, where))
+
+
+def _spread(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
+    def function(
+        a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, *, keepdims: Any = False, where: Any = True,
+        mean: Any = None, correction: Any = None,
+    ) -> Any:  # fmt: skip
+        x, ok = without_nan(a, 0)
+        ok = _both(ok, where)
+        ddof = ddof if correction is None or correction is np._NoValue else correction  # type: ignore[attr-defined]
+        out = raw(of(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=ok, mean=mean))
+        if ok is True:
+            return wrap(out)
+        ones = ops.shape.broadcast_to(cast(raw(ok), dtypes.int64), shape_of(raw(x)))
+        axes = reduced_axes(name, axis, len(shape_of(ones)))
+        count = keep(ops.reduce.reduce_sum(ones, axes=axes), axes, keepdims)
+        few = ops.compare.le(count, np.int64(ddof))  # NumPy has NaN where ddof leaves no freedom
+        return wrap(ops.compare.select(few, dtype_of(out).type(np.nan), out))
+
+    function.__name__ = name
+    function.__doc__ = f"The {'variance' if name == 'nanvar' else 'standard deviation'} of what is not NaN."
+    return function
+
+
+nanvar = implements(np.nanvar, "nanvar")(_spread("nanvar", var))
+nanstd = implements(np.nanstd, "nanstd")(_spread("nanstd", std))
+
+
+def _nan_extremum(name: str, best: Any, least: bool) -> Callable[..., Any]:
+    def reduction(a: Any, axis: Any = None, *, keepdims: Any = False, **kwargs: Any) -> Any:
+        x, ok = without_nan(a, np.inf if least else -np.inf)
+        out = best(x, axis, keepdims=keepdims, **kwargs)
+        if ok is True or "initial" in kwargs:
+            return out
+        none = wrap(ops.compare.not_(raw(any_(ok, axis, keepdims=keepdims))))
+        return wrap(ops.compare.select(raw(none), dtype_of(raw(out)).type(np.nan), raw(out)))
+
+    reduction.__name__ = name
+    return reduction
+
+
+nanmax = implements(np.nanmax, "nanmax")(_nan_extremum("nanmax", max_, False))
+nanmin = implements(np.nanmin, "nanmin")(_nan_extremum("nanmin", min_, True))
+
+
+_ALL_NAN = ops.index_check.Raising(ValueError, "All-NaN slice encountered")
+
+
+def _nan_index(name: str, best: Any, least: bool) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+        x, ok = without_nan(a, np.inf if least else -np.inf)
+        out = best(x, axis, keepdims=keepdims)
+        if ok is not True:
+            ops.index_check.fail_where(ops.compare.not_(raw(any_(ok, axis))), _ALL_NAN)
+        return out
+
+    function.__name__ = name
+    function.__doc__ = f"The place of the first {'least' if least else 'greatest'} element that is not NaN."
+    return function
+
+
+nanargmax = implements(np.nanargmax, "nanargmax")(_nan_index("nanargmax", argmax, False))
+nanargmin = implements(np.nanargmin, "nanargmin")(_nan_index("nanargmin", argmin, True))
+
+
+def _nan_running(name: str, op: Callable[..., Any], neutral: int) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+        return wrap(running(name, op, raw(without_nan(a, neutral)[0]), axis, dtype))
+
+    function.__name__ = name
+    function.__doc__ = f"The running {name[6:]}, NaN counting as {neutral}."
+    return function
+
+
+implements(np.nancumsum, "nancumsum")(_nan_running("nancumsum", ops.cumulative.cumsum, 0))
+implements(np.nancumprod, "nancumprod")(_nan_running("nancumprod", ops.cumulative.cumprod, 1))
