@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.interpreters.autodiff.linearize import linearize_flat, linearize_jaxpr
-from tracejit.interpreters.autodiff.tape import Residual
+from tracejit.interpreters.autodiff.tangents import Residual
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.values import Zero
 from tracejit.ops.elementwise import arithmetic, transcendental

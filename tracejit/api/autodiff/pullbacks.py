@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.interpreters.autodiff.tape import Residual, Tape
+from tracejit.interpreters.autodiff.tangents import Residual
+from tracejit.interpreters.autodiff.tape import Tape
 from tracejit.interpreters.stage import is_staging
 from tracejit.tracing import ONLY_LOCAL, to_raw, wrap
 

@@ -20,7 +20,7 @@ from tracejit.errors import (
     TracerIntegerError,
 )
 from tracejit.errors.refusals import attempt
-from tracejit.interpreters.autodiff.linearize import TangentTrace
+from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace, arg_avals
 from tracejit.interpreters.vmap import BatchTrace, batch_jaxpr
 from tracejit.ir.avals import Aval, aval_of

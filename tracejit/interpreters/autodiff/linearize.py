@@ -19,86 +19,17 @@ from tracejit.interpreters.autodiff.jvp import (
     linear_operands,
     split_outputs,
 )
-from tracejit.interpreters.autodiff.provenance import Made
-from tracejit.interpreters.autodiff.tape import Residual, Tape
+from tracejit.interpreters.autodiff.tangents import TangentTrace
+from tracejit.interpreters.autodiff.tape import Tape
 from tracejit.interpreters.closed import holding, with_constants
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
-from tracejit.interpreters.stage import StageTrace, arg_avals, captured, jaxpr_arg_avals, make_args
-from tracejit.ir.avals import Aval, Dim, aval_of
-from tracejit.ir.jaxpr import Jaxpr, Literal, Var
+from tracejit.interpreters.stage import StageTrace, jaxpr_arg_avals, make_args
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op
 from tracejit.ir.values import Value, Zero
-from tracejit.ops.building import helpers
-from tracejit.tracing import Trace, check_live, current_trace, new_trace, use_trace
-
-
-class TangentTrace(StageTrace):
-    """Records what depends on tangents; everything else runs in the parent. `made` says how."""
-
-    def __init__(self, parent: Trace | None) -> None:
-        super().__init__(parent)
-        self.made = Made()
-
-    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        for a in args:
-            if type(a) is Var and a.trace is self:
-                return (
-                    self.record(op, args, params)
-                    if op.linearize is FROM_JVP
-                    else self._region(op, args, params)
-                )
-        parent = self.parent
-        assert parent is not None
-        with use_trace(parent):
-            out = parent.process(op, args, params)
-        self.made.note(op, args, params, out)
-        return out
-
-    def _region(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """A region that a derivative rule has written, over tangents. Where it computes primals beside them, such
-        as a loop that carries both, these must be known at once: it is linear, so it is its own derivative at
-        zero."""
-        mine = [type(a) is Var and a.trace is self for a in args]
-        tangents = tuple([a if m else Zero(aval_of(a).tangent()) for a, m in zip(args, mine, strict=True)])
-        if not self._is_mixed(op, args, tangents, params):
-            return self.record(op, args, params)
-        with use_trace(self):
-            zeros = [helpers.instantiate(Zero(a.aval)) if m else a for a, m in zip(args, mine, strict=True)]
-            values, outs = op.linearize(self, tuple(zeros), tangents, params)  # type: ignore[operator]
-        return [v if type(t) is Zero else t for v, t in zip(values, outs, strict=True)]
-
-    def _is_mixed(self, op: Op, args: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> bool:
-        """Whether some of a region's outputs do not depend on the tangents: its jvp rule says so."""
-        trace = StageTrace(self)
-        with new_trace(trace):
-            primals = make_args(trace, arg_avals(args))
-            given = [t if type(t) is Zero else p for t, p in zip(tangents, primals, strict=True)]
-            return any(type(t) is Zero for t in apply_jvp(op, primals, given, params)[1])
-
-    def lift(self, x: Any) -> Any:
-        if type(x) is Var and x.trace is self:
-            return x
-        if isinstance(x, Value):
-            check_live(x)
-            return Residual(captured(x) if x.trace.level >= self.level else x)
-        return Literal(np.asarray(x).dtype.type(x)) if np.ndim(x) == 0 else Residual(x)
-
-    # A repeated number is known here as any array is: what would be recorded for it is no tangent.
-    _operand = lift
-
-    def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        out = super().record(op, args, params)
-        for v in out if op.multi else (out,):
-            if not v.aval.is_static:
-                v.aval = v.aval.with_shape(tuple(_plain_dim(d) for d in v.aval.shape))
-        return out
-
-    bind_linear = record
-
-
-def _plain_dim(d: Any) -> Any:
-    return Dim(d.var.value, d.bound) if isinstance(d, Dim) and type(d.var) is Residual else d
+from tracejit.tracing import Trace, current_trace, new_trace, use_trace
 
 
 class LinearizeTracer(Value):

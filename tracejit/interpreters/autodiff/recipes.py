@@ -16,7 +16,8 @@ import numpy as np
 from tracejit.config import config
 from tracejit.interpreters.autodiff import provenance
 from tracejit.interpreters.autodiff.linearize import LinearizeTrace, LinearizeTracer, linearize_flat
-from tracejit.interpreters.autodiff.tape import Application, Residual, Tape
+from tracejit.interpreters.autodiff.tangents import Residual
+from tracejit.interpreters.autodiff.tape import Application, Tape
 from tracejit.interpreters.autodiff.transpose import Accumulators, pull_back
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, aval_of

@@ -7,28 +7,16 @@ few equations of an elementwise operation's derivative. Only who wants to see th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tracejit.config import config
 from tracejit.interpreters.autodiff.provenance import Chooser, Remaker
+from tracejit.interpreters.autodiff.tangents import Residual, TangentTrace
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Var
 from tracejit.ir.source import Source
 from tracejit.ir.values import Zero
-
-if TYPE_CHECKING:
-    from tracejit.interpreters.autodiff.linearize import TangentTrace
-
-
-class Residual:
-    """A value of the parent trace in a linear equation."""
-
-    __slots__ = ("aval", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.aval = aval_of(value)
 
 
 class Application(tuple):

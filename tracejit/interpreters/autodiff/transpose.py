@@ -10,7 +10,8 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
-from tracejit.interpreters.autodiff.tape import Application, Residual, Tape, equations
+from tracejit.interpreters.autodiff.tangents import Residual
+from tracejit.interpreters.autodiff.tape import Application, Tape, equations
 from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import rename_dims
 from tracejit.interpreters.eval import ROOT

@@ -15,7 +15,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ConcreteValueError, IndexOutOfRangeError
-from tracejit.interpreters.autodiff.linearize import TangentTrace
+from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import Dim, DimSize
 from tracejit.ir.values import Value

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit.errors import CaughtCheckError
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
-from tracejit.interpreters.autodiff.linearize import TangentTrace
+from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.jaxpr import Eqn, sub_jaxprs
 from tracejit.tracing import current_trace
