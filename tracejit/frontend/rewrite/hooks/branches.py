@@ -15,8 +15,8 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get,
 from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
-from tracejit.frontend.rewrite.blocks.results import Spec
 from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
+from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.interpreters import leaks

@@ -8,7 +8,7 @@ from typing import Any
 
 from tracejit import ops
 from tracejit.frontend.rewrite.blocks.decisions import capturing
-from tracejit.frontend.rewrite.blocks.results import Spec
+from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.frontend.rewrite.hooks.branches import ifexp, run_if
 from tracejit.frontend.rewrite.hooks.calls import contains
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth

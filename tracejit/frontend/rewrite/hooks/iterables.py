@@ -14,6 +14,7 @@ from tracejit import ops
 from tracejit.config import config
 from tracejit.frontend.rewrite.hooks.lazies import Lazy
 from tracejit.frontend.rewrite.hooks.messages import Raise
+from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.members import Flat
@@ -28,38 +29,6 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _LONGEST_WRITTEN_OUT = 32
 _zip: Any = builtins.zip
 _reversed: Any = builtins.reversed
-
-
-class Steps:
-    """A sequence that native loops can run over: `count`, and `item(k)` for a traced or known `k`."""
-
-    def __init__(self, count: Number) -> None:
-        self.count = count
-
-    def item(self, k: Number) -> Any:
-        raise NotImplementedError
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self.item(k) for k in builtins.range(self.count))
-
-    def after(self, n: int) -> Steps:
-        """Without the first `n`."""
-        return Part(self, n, extents.maximum(extents.sub(self.count, n), 0))
-
-    def every(self, fold: int) -> Steps:
-        """The first of each `fold` that are there; the rest that does not fill a step is left out."""
-        return Part(self, 0, extents.floordiv(self.count, fold), fold)
-
-
-class Part(Steps):
-    """Some of the steps: `item(k)` is the owner's `item(first + k * stride)`."""
-
-    def __init__(self, of: Steps, first: Number, count: Number, stride: int = 1) -> None:
-        super().__init__(count)
-        self.of, self.first, self.stride = of, first, stride
-
-    def item(self, k: Number) -> Any:
-        return self.of.item(extents.add(extents.mul(k, self.stride), self.first))
 
 
 def _raw(a: Number) -> Any:

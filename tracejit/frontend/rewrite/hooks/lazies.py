@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tracejit.errors import TracedIterationError
-
-if TYPE_CHECKING:
-    from tracejit.frontend.rewrite.hooks.iterables import Steps
+from tracejit.frontend.rewrite.hooks.steps import Steps
 
 
 class Lazy:

@@ -16,13 +16,15 @@ from tracejit.errors.refusals import attempt
 from tracejit.frontend.rewrite.blocks.cells import cells_of, get
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place, reason_of
 from tracejit.frontend.rewrite.blocks.grown import Lists
-from tracejit.frontend.rewrite.blocks.results import NotNative, Permuted, Result, Spec, TypeChange
+from tracejit.frontend.rewrite.blocks.results import Result
 from tracejit.frontend.rewrite.blocks.staged import Stager
+from tracejit.frontend.rewrite.blocks.terms import NotNative, Permuted, Spec, TypeChange
 from tracejit.frontend.rewrite.hooks import branches, conditions
-from tracejit.frontend.rewrite.hooks.iterables import Steps, steps_of
+from tracejit.frontend.rewrite.hooks.iterables import steps_of
 from tracejit.frontend.rewrite.hooks.lazies import Lazy, taken
 from tracejit.frontend.rewrite.hooks.nests import Nest
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
+from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.numpy.boxes import extents

@@ -19,14 +19,12 @@ from typing import Any
 import numpy as np
 
 from tracejit.frontend.rewrite.blocks.decisions import capturing
-from tracejit.frontend.rewrite.blocks.results import NotNative
+from tracejit.frontend.rewrite.blocks.terms import NotNative
 from tracejit.frontend.rewrite.hooks.iterables import (
     ArraySteps,
     CountedSteps,
     Number,
-    Part,
     RangeSteps,
-    Steps,
     ZipSteps,
     is_unknown,
     product_of,
@@ -34,6 +32,7 @@ from tracejit.frontend.rewrite.hooks.iterables import (
     steps_of,
 )
 from tracejit.frontend.rewrite.hooks.lazies import Lazy
+from tracejit.frontend.rewrite.hooks.steps import Part, Steps
 from tracejit.numpy.boxes import extents
 from tracejit.tracing import Box, box
 
