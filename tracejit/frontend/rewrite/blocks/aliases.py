@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeGuard
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.identity import reached
-from tracejit.frontend.rewrite.blocks.results import Entry, NotNative
 from tracejit.frontend.rewrite.blocks.state import Frame
+from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
 from tracejit.tracing import Box
 
 #: (name, its leaf).

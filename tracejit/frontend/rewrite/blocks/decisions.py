@@ -6,7 +6,7 @@ from typing import Any
 
 from tracejit.errors import user_location
 from tracejit.frontend import active
-from tracejit.frontend.rewrite.blocks.results import Spec
+from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.tracing import is_tracing
 
 

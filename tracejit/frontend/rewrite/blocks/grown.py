@@ -20,8 +20,8 @@ from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place, get
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.blocks.identity import reached
-from tracejit.frontend.rewrite.blocks.results import NotNative, Spec
 from tracejit.frontend.rewrite.blocks.state import Leaf
+from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.rows import Borrowed, grid, rows
 from tracejit.numpy.dispatch import nested

@@ -15,8 +15,8 @@ from typing import Any
 
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place
 from tracejit.frontend.rewrite.blocks.containers import NONE, opened, parts, replaced
-from tracejit.frontend.rewrite.blocks.results import Entry, NotNative
 from tracejit.frontend.rewrite.blocks.state import Frame
+from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
 from tracejit.tracing import Box
 
 

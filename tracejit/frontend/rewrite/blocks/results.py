@@ -1,16 +1,18 @@
-"""What staging a step of a loop gives, or why it can't be staged."""
+"""What staging a step of a loop gives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit import tree
 from tracejit.control.regions.staging import convert
+from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, put
+from tracejit.frontend.rewrite.blocks.grown import Column, Filled
+from tracejit.frontend.rewrite.blocks.slots import Slots
 from tracejit.frontend.rewrite.blocks.state import Form
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
@@ -21,45 +23,6 @@ from tracejit.numpy.boxes.either import settle
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.records import record
 from tracejit.tracing import Box, Storage, use_trace
-
-if TYPE_CHECKING:
-    from tracejit.frontend.rewrite.blocks.aliases import Aliases
-    from tracejit.frontend.rewrite.blocks.grown import Column, Filled
-    from tracejit.frontend.rewrite.blocks.slots import Slots
-
-
-class Spec(NamedTuple):
-    """What the rewriter says of a loop or branch."""
-
-    kind: str
-    line: int
-    keep: tuple[str, ...] = ()
-    anew: tuple[str, ...] = ()
-    written: tuple[str, ...] = ()
-    stops: tuple[str, ...] = ()
-    globals: tuple[str, ...] = ()
-    through: tuple[str, ...] = ()
-    appended: tuple[tuple[str, str | None, int], ...] = ()
-
-
-class NotNative(Exception):
-    """A loop or branch can't be staged. `peel`: it may be after its first step has run in Python."""
-
-    def __init__(self, reason: str, peel: bool = False, name: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.peel = peel
-        self.name = name
-
-
-@record()
-class Entry:
-    """A name as a step finds it: `put` into its cell, made of `leaves` (inputs), or as it is outside."""
-
-    value: Any
-    form: Form | None  # None: not bound, or the object of outside itself
-    inits: list[Any] = field(default_factory=list)
-    weak: list[bool] = field(default_factory=list)
 
 
 class Carried(NamedTuple):
@@ -165,20 +128,3 @@ class Result:
             return x
         _, column, item = self.arrays[id(self.aliases.after[origin.at].storage)]
         return column.objects[(count - origin.ago - 1) * column.size + item]
-
-
-class Permuted(Exception):
-    """Names swap their arrays: after `fold` steps all are as before."""
-
-    def __init__(self, fold: int, names: list[str]) -> None:
-        super().__init__(fold)
-        self.fold = fold
-        self.names = names
-
-
-class TypeChange(NotNative):
-    """A name changes its type from step to step."""
-
-    def __init__(self, name: str, before: str, after: str) -> None:
-        super().__init__(f"`{name}` is {before} before a step and {after} after it", peel=True, name=name)
-        self.before, self.after = before, after

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from tracejit import ops
 from tracejit.frontend.rewrite.blocks.cells import Cell, get
 from tracejit.frontend.rewrite.blocks.identity import FALSE, MOST, TRUE, Reach, flag_of, reached, same_chain
-from tracejit.frontend.rewrite.blocks.results import NotNative
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf
+from tracejit.frontend.rewrite.blocks.terms import NotNative
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Chain, Either, Owner, owner_of
 from tracejit.numpy.boxes.views import Region, joined

@@ -13,17 +13,10 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
 from tracejit.frontend.rewrite.blocks.overflow import bounds_afterwards, outgrows
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
-from tracejit.frontend.rewrite.blocks.results import (
-    Carried,
-    Entry,
-    NotNative,
-    Permuted,
-    Result,
-    Spec,
-    TypeChange,
-)
+from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf, is_array, promoted, zeros_like
+from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, Permuted, Spec, TypeChange
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var

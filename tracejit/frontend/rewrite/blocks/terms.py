@@ -1,0 +1,60 @@
+"""The terms in which a loop is staged: what the rewriter says of it, what a step finds, why it can't be staged."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any, NamedTuple
+
+from tracejit.frontend.rewrite.blocks.state import Form
+from tracejit.records import record
+
+
+class Spec(NamedTuple):
+    """What the rewriter says of a loop or branch."""
+
+    kind: str
+    line: int
+    keep: tuple[str, ...] = ()
+    anew: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
+    globals: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
+    appended: tuple[tuple[str, str | None, int], ...] = ()
+
+
+class NotNative(Exception):
+    """A loop or branch can't be staged. `peel`: it may be after its first step has run in Python."""
+
+    def __init__(self, reason: str, peel: bool = False, name: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.peel = peel
+        self.name = name
+
+
+@record()
+class Entry:
+    """A name as a step finds it: `put` into its cell, made of `leaves` (inputs), or as it is outside."""
+
+    value: Any
+    form: Form | None  # None: not bound, or the object of outside itself
+    inits: list[Any] = field(default_factory=list)
+    weak: list[bool] = field(default_factory=list)
+
+
+class Permuted(Exception):
+    """Names swap their arrays: after `fold` steps all are as before."""
+
+    def __init__(self, fold: int, names: list[str]) -> None:
+        super().__init__(fold)
+        self.fold = fold
+        self.names = names
+
+
+class TypeChange(NotNative):
+    """A name changes its type from step to step."""
+
+    def __init__(self, name: str, before: str, after: str) -> None:
+        super().__init__(f"`{name}` is {before} before a step and {after} after it", peel=True, name=name)
+        self.before, self.after = before, after
