@@ -36,7 +36,7 @@ from tracejit.lowering.plan.access import (  # fmt: skip
 )
 from tracejit.lowering.plan.context import Context, loops
 from tracejit.lowering.plan.groups import Group, Plan, Storage
-from tracejit.lowering.plan.schedule import Planner
+from tracejit.lowering.plan.schedule import Schedule
 from tracejit.lowering.plan.views import as_view
 
 
@@ -61,7 +61,7 @@ class Body(Scope):
         self.ctx = ctx
         self.jaxpr = jaxpr
         self.targets = targets
-        self.plan: Plan = Planner(jaxpr, owned, targets, nested).run()
+        self.plan: Plan = Schedule(jaxpr, owned, targets, nested).run()
         self.order = {e: n for n, e in enumerate(jaxpr.eqns)}
         self.namer = Namer()
         for e in self.plan.cost:

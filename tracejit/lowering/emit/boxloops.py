@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.lowering.loops.nodes import I64
 from tracejit.lowering.plan.access import Index
-from tracejit.lowering.plan.boxes import Cell, Chain, Part
+from tracejit.lowering.plan.chains import Cell, Chain, Part
 from tracejit.lowering.plan.context import loops
 from tracejit.lowering.plan.groups import Group
 

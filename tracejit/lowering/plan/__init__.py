@@ -2,7 +2,7 @@
 which share a nest of loops.
 
 In comes a jaxpr, and out goes a `Plan`: groups of equations, in the order in which `emit` writes them, and the
-storages of their results. Read `groups` (what a plan is made of), `access` and `probe` (where elements come from,
-and what kernels read), `reads` (what computing again costs), `schedule` (the decisions), `roots` and `boxes` (what
-is never inlined), `views`, `context`.
+storages of their results. Read `groups` and `chains` (what a plan is made of), `access` and `probe` (where elements
+come from, and what kernels read), `reads` (what computing again costs), `planner` and `schedule` (the decisions),
+`roots` and `boxes` (what is never inlined), `views`, `context`.
 """

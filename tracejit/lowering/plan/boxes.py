@@ -14,21 +14,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from tracejit.ir.avals import Dim, capacity
 from tracejit.ir.jaxpr import Atom, Eqn, Literal, Var
 from tracejit.ir.kernel import Update
 from tracejit.lowering.plan.access import Index
+from tracejit.lowering.plan.chains import Cell, Chain, Part
 from tracejit.lowering.plan.context import STACK
 from tracejit.lowering.plan.groups import MAX_MEMBERS, Group, Storage
+from tracejit.lowering.plan.planner import Planner
 from tracejit.lowering.plan.probe import starts_of
 from tracejit.lowering.plan.reads import INLINED
-from tracejit.records import record
-
-if TYPE_CHECKING:
-    from tracejit.lowering.plan.schedule import Planner
 
 _MAX_PARTS = 32  # of one nest, whose code is written twice
 _MAX_WORK = 400  # of what is inlined into it
@@ -37,58 +35,6 @@ _LONG = 8  # the shortest interval that has a loop of its own
 _EDGE = 4  # what an element outside of vectorised loops costs, in those inside
 _TEST = 0.1  # what it costs that a part is tested
 _GAIN = 1.25  # by how much one pass has to be less
-
-
-@record(frozen=True)
-class Part:
-    """`source` is combined into (or replaces, if `combine` is None) the box [starts, stops) of the result; a stop
-    None is the end of a dynamic axis."""
-
-    source: Atom
-    starts: tuple[int, ...]
-    stops: tuple[int | None, ...]
-    combine: Any
-
-    def meets(self, ranges: Sequence[Any]) -> bool:
-        """Whether it has any element of the product of `ranges`, (low, high) or None for a dynamic axis."""
-        bounds = zip(self.starts, self.stops, ranges, strict=True)
-        return all(
-            r is None or stop is None or max(start, r[0]) < min(stop, r[1]) for start, stop, r in bounds
-        )
-
-    def index(self, k: Any, idx: Index) -> Index:
-        """The index in `source` of the result's element `idx`."""
-        return tuple(k.add(i, -start) for i, start in zip(idx, self.starts, strict=True))
-
-
-@record(frozen=True)
-class Cell:
-    """A range of an axis: the long interval from `first` to `last` and short ones before and after it."""
-
-    low: int
-    high: int
-    first: int
-    last: int
-    short: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def inner(self) -> tuple[int, int]:
-        return self.first, self.last
-
-
-@record(eq=False)
-class Chain:
-    """Updates that are one nest. `base`: what the parts are laid on, an array, a 0-d value for all elements, or
-    None where the parts cover the result; `axes`: the cells of each axis of the result, None for dynamic ones."""
-
-    links: list[Eqn]
-    base: Atom | None
-    parts: list[Part]
-    axes: list[list[Cell] | None]
-
-    @property
-    def is_filled(self) -> bool:
-        return self.base is not None and not self.base.aval.shape
 
 
 def find_chain(p: Planner, eqn: Eqn) -> Chain | None:

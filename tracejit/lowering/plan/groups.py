@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from tracejit.ir.avals import Shape
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.lowering.plan.access import Index, Stored
+from tracejit.lowering.plan.chains import Chain
 from tracejit.records import record
-
-if TYPE_CHECKING:
-    from tracejit.lowering.plan.boxes import Chain
 
 #: Instead of an index: every element is needed in a buffer (WHOLE), or through an affine view of one
 #: (VIEW); the element at the nest's own position in C order (FLAT).

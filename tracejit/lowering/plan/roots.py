@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tracejit.ir.avals import Dim, Shape
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Var
@@ -22,10 +22,8 @@ from tracejit.ir.kernel import (
 from tracejit.lowering.plan.access import Index
 from tracejit.lowering.plan.boxes import find_chain, plan_chain
 from tracejit.lowering.plan.groups import VIEW, WHOLE, Group, Site, Storage
+from tracejit.lowering.plan.planner import Planner
 from tracejit.lowering.plan.probe import affine, probe_place
-
-if TYPE_CHECKING:
-    from tracejit.lowering.plan.schedule import Planner
 
 _SHORT_ROW = 8  # rows below this length are not worth a loop of their own
 _SERIAL = 16  # work an element above which a loop that is not vectorised should only read it

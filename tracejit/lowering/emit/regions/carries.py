@@ -22,7 +22,7 @@ from tracejit.lowering.plan.access import Inline, Scalar, Stored, c_strides, is_
 from tracejit.lowering.plan.context import STACK
 from tracejit.lowering.plan.groups import Storage
 from tracejit.lowering.plan.roots import passed_through
-from tracejit.lowering.plan.schedule import Planner
+from tracejit.lowering.plan.schedule import Schedule
 from tracejit.lowering.plan.views import as_view
 from tracejit.records import record
 
@@ -114,7 +114,7 @@ def _copied(inner: Jaxpr, owned: dict[Var, Storage], used: list[int], ends: dict
     """The carries that a body would copy away if their new values went into their own blocks."""
     needed = inline_calls(Jaxpr(inner.invars, inner.eqns, tuple(inner.outs[n] for n in used), inner.name))
     other = [Storage() if inner.outs[n].aval.shape else None for n in used]
-    plan = Planner(needed, owned, [ends.get(n, t) for n, t in zip(used, other, strict=True)], True).run()
+    plan = Schedule(needed, owned, [ends.get(n, t) for n, t in zip(used, other, strict=True)], True).run()
     return {v for g in plan.groups for v in g.preserve}
 
 

@@ -1,0 +1,157 @@
+"""What a plan in the making knows, and what is asked of it: demands, groups, and storage that is overwritten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.ir.avals import Dim
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
+from tracejit.lowering.plan.groups import WHOLE, Group, Plan, Site, Storage
+from tracejit.lowering.plan.probe import shift
+from tracejit.lowering.plan.reads import Reads
+
+_MAX_SITES = 16  # indices at which one nest may read a value and inline it
+
+
+class Planner(Reads):
+    """What the plan of one jaxpr without calls knows so far. `owned`: arguments whose storage may be overwritten;
+    `targets`: for every output the storage it must end in, None for 0-d ones; `nested`: it is a region's.
+    What may fail midway never has storage that the caller sees, so that regions need not care."""
+
+    def __init__(
+        self, jaxpr: Jaxpr, owned: dict[Var, Storage], targets: list[Storage | None], nested: bool
+    ) -> None:
+        super().__init__(jaxpr)
+        self.owned = owned
+        self.targets = targets
+        self.demands: dict[Var, dict[Group, list[Site]]] = {}
+        self.limits: dict[Var, Group] = {}
+        self.groups: list[Group] = []
+        self.latest: dict[Any, Group] = {}
+        self.end = Group("end", -1)
+        self.last_effect = self.end
+        self.visible = set(owned.values()) if "error" in jaxpr.effects and not nested else set()
+        self.plan = Plan(self.groups, self.opaque, self.cost, self.constant)
+
+    # -- demands
+
+    def demand(self, atom: Atom, group: Group, site: Site) -> None:
+        """`group` reads `atom` at `site`."""
+        if type(atom) is not Var:
+            return
+        if self.is_late(atom, group, site):
+            self.keep(atom)
+        sites = self.demands.setdefault(atom, {}).setdefault(group, [])
+        site = site if len(sites) < _MAX_SITES else WHOLE
+        if site not in sites:
+            sites.append(site)
+            for d in atom.aval.shape:
+                if isinstance(d, Dim):
+                    self.demand(d.var, group, ())
+
+    def fails_midway(self, var: Var, storage: Storage) -> bool:
+        """Whether the caller would see half of `var` in `storage`."""
+        return storage in self.visible and "error" in self.producers[var].effects
+
+    # -- limits: storage that is overwritten
+
+    def is_late(self, var: Any, group: Group, site: Site) -> bool:
+        """Whether the storage of `var` has been overwritten when `group` reads it."""
+        limit = self.limits.get(var)
+        if limit is None or group.position > limit.position:
+            return False
+        return group is not limit or not (_allows(limit, site) or self._is_ahead(var, limit, site))
+
+    def _is_ahead(self, var: Var, group: Group, site: Site) -> bool:
+        """Whether element `site` is overwritten by a later iteration of `group`, an update; it then runs in order."""
+        if not group.is_update or type(site) is not tuple or type(group.writes) is not tuple:
+            return False
+        if var.aval.shape != group.members[0].outvars[0].aval.shape:
+            return False  # another shape of the same storage
+        shifts = [shift(self.k, x, i) for x, i in zip(site, group.writes, strict=True)]
+        ahead = None not in shifts and next((n for n in shifts if n), 0) > 0
+        if ahead:
+            self.plan.in_order.update(group.members)
+        return ahead
+
+    def retire(self, var: Var, group: Group) -> None:
+        """`group` overwrites the storage of `var`."""
+        self.limits[var] = group
+        group.overwritten.append(var)
+        demands = self.demands.get(var, {})
+        if any(self.is_late(var, g, s) for g, sites in demands.items() for s in sites):
+            self.keep(var)
+
+    def keep(self, var: Var) -> None:
+        """Copy `var` away before its storage is overwritten; then nothing limits its readers."""
+        self.limits.pop(var).preserve.append(var)
+
+    def claim(self, var: Var, group: Group) -> None:
+        """`group` writes `var` into its storage, whatever was there before."""
+        if not var.aval.shape:
+            return
+        storage = self.plan.storage.setdefault(var, Storage())
+        owner, storage.owner = storage.owner, None
+        if owner is not None:
+            self.retire(owner, group)
+
+    def inherit(self, atom: Any, storage: Storage, group: Group) -> bool:
+        """Let `atom`'s value be in `storage`, which `group` then overwrites. False: it has to be copied."""
+        if type(atom) is Var and self.owned.get(atom) is storage and storage.owner is atom:
+            storage.owner = None
+            self.retire(atom, group)
+            return True
+        local = type(atom) is Var and atom in self.producers and atom not in self.plan.storage
+        if local and self.fails_midway(atom, storage):
+            local = False
+        if local and all(g.position > group.position for g in self.demands.get(atom, {})):
+            self.demand(atom, group, WHOLE)
+            self.plan.storage[atom] = storage
+            self.forced.add(atom)
+            self.limits[atom] = group
+            return True
+        self.demand(atom, group, WHOLE)
+        return False
+
+    def claim_over(self, eqn: Eqn, group: Group, base: Any) -> None:
+        """Claim storage for an update: its base's, if that is free."""
+        out = eqn.outvars[0]
+        if not out.aval.shape:
+            self.demand(eqn.invars[base], group, ())
+        elif base is None:
+            self.claim(out, group)
+        elif type(base) is not int:
+            group.writes = None  # filled before anything is read
+            self.claim(out, group)
+        elif not self.inherit(eqn.invars[base], self.plan.storage.setdefault(out, Storage()), group):
+            group.writes = None  # so is this one
+            self.plan.copies[eqn] = {base: 0}
+            self.claim(out, group)
+
+    # -- groups
+
+    def new_group(self, kind: str, domain: Any = (), key: Any = None) -> Group:
+        """A group that runs before all others so far."""
+        g = Group(kind, len(self.groups), domain)
+        self.groups.append(g)
+        if key is not None:
+            self.latest[key] = g
+        return g
+
+    def bound(self, eqn: Eqn) -> Group:
+        """The first of the groups that `eqn` must not come after."""
+        groups = [g for v in eqn.outvars for g in self.demands.get(v, ())]
+        groups += [self.last_effect] if self.is_ordered(eqn) else []
+        return max(groups, key=lambda g: g.position)
+
+    def is_ordered(self, eqn: Eqn) -> bool:
+        """Whether `eqn` has to stay in place among checks: it has effects, or it writes where the
+        caller sees it if a check fails later."""
+        return bool(eqn.effects) or any(self.plan.storage.get(v) in self.visible for v in eqn.outvars)
+
+    def sites_in(self, eqn: Eqn, group: Group) -> set[Site]:
+        return {s for v in eqn.outvars for s in self.demands.get(v, {}).get(group, ())}
+
+
+def _allows(group: Group, site: Site) -> bool:
+    return group.writes == "any" or (group.writes is not None and site == group.writes)
