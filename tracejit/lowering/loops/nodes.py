@@ -13,19 +13,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tracejit.records import record
 
-if TYPE_CHECKING:
-    from tracejit.lowering.loops.builder import Builder
-
 I64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
 #: The status of a program that found no memory; those of failed checks are positive.
 OUT_OF_MEMORY = -2
+
+
+class Recorder(Protocol):
+    """What scalars ask of the builder (`loops/builder`): what their operators record, and others like them."""
+
+    def add(self, a: Any, b: Any, /) -> Any: ...
+    def sub(self, a: Any, b: Any, /) -> Any: ...
+    def mul(self, a: Any, b: Any, /) -> Any: ...
+    def div(self, a: Any, b: Any, /) -> Any: ...
+    def neg(self, a: Any, /) -> Any: ...
+    def lt(self, a: Any, b: Any, /) -> Any: ...
+    def le(self, a: Any, b: Any, /) -> Any: ...
+    def gt(self, a: Any, b: Any, /) -> Any: ...
+    def ge(self, a: Any, b: Any, /) -> Any: ...
+    def and_(self, a: Any, b: Any, /) -> Any: ...
+    def or_(self, a: Any, b: Any, /) -> Any: ...
+    def xor(self, a: Any, b: Any, /) -> Any: ...
+    def not_(self, a: Any, /) -> Any: ...
+    def reg(self, dtype: np.dtype, /) -> Reg: ...
 
 
 # ---------------------------------------------------------------- nodes
@@ -64,7 +80,7 @@ class Reg:
 
     id: int
     dtype: np.dtype
-    k: Builder = field(repr=False)
+    k: Recorder = field(repr=False)
 
     def __add__(self, o: Any) -> Any:
         return self.k.add(self, o)
@@ -159,7 +175,7 @@ class Pair:
     re: Any
     im: Any
     dtype: np.dtype
-    k: Builder = field(repr=False)
+    k: Recorder = field(repr=False)
 
     __add__, __radd__, __sub__, __rsub__ = Reg.__add__, Reg.__radd__, Reg.__sub__, Reg.__rsub__
     __mul__, __rmul__, __neg__ = Reg.__mul__, Reg.__rmul__, Reg.__neg__
