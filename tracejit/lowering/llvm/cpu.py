@@ -8,8 +8,7 @@ from __future__ import annotations
 from tracejit.lowering.llvm import ahead, vecmath
 from tracejit.lowering.llvm.body import Translator
 from tracejit.lowering.llvm.chunks import Frame, launch
-from tracejit.lowering.llvm.memory import Memory
-from tracejit.lowering.llvm.target import Target
+from tracejit.lowering.llvm.target import Target, Translation
 from tracejit.lowering.llvm.text import Function, Module
 from tracejit.lowering.loops.nodes import Buffer, External, For, Program
 from tracejit.lowering.runtime.compile import MANY_SCALARS, UNIFORM_TESTS, vector_bits
@@ -65,10 +64,10 @@ class Host(Target):
 
     interruptible = True
 
-    def look(self, body: Memory) -> str:
+    def look(self, body: Translation) -> str:
         return self._look(body, body.register("python:check_signals", "i32()"), "")
 
-    def _look(self, body: Memory, check: External, argument: str) -> str:
+    def _look(self, body: Translation, check: External, argument: str) -> str:
         """It runs signal handlers, which know nothing of the arrays here: values stay in registers."""
         address = self.external(body.f, check)
         return body.f.let(f"call i32 {address}({argument}) nounwind memory(inaccessiblemem: readwrite)")
@@ -95,7 +94,7 @@ class Chunk(Host):
     def launch(self, body: Translator, node: For) -> bool:
         return False
 
-    def look(self, body: Memory) -> str:
+    def look(self, body: Translation) -> str:
         return self._look(body, body.register("threads:look", "i32(i64)"), "i64 %who")
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tracejit.lowering.llvm.text import Function
 from tracejit.lowering.loops.nodes import Buffer, External, For
 
-if TYPE_CHECKING:
-    from tracejit.lowering.llvm.memory import Memory
+
+class Translation(Protocol):
+    """What a target asks of the translation that it serves (`llvm/memory`)."""
+
+    f: Function
+
+    def register(self, name: str, signature: str, /) -> External:
+        """An external function of the program."""
+        ...
 
 
 class Target:
@@ -49,6 +56,6 @@ class Target:
     #: Whether long loops can look for signals.
     interruptible = False
 
-    def look(self, body: Memory) -> str:
+    def look(self, body: Translation) -> str:
         """Look for signals: 0, or the code to end with."""
         raise NotImplementedError
