@@ -7,7 +7,7 @@ from typing import Any
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Jaxpr, Literal, Var
-from tracejit.lowering.emit.body import Body
+from tracejit.lowering.emit.nests import Nests
 from tracejit.lowering.llvm.streams import choose as choose_streams
 from tracejit.lowering.loops.extents import pass_sizes
 from tracejit.lowering.loops.interrupt import make_interruptible
@@ -41,7 +41,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
         places.append(Stored(buffer, strides[-1]))
         values[v] = places[-1]
     targets, owned = _outputs(ctx, jaxpr, places, aliases)
-    body = Body(
+    body = Nests(
         ctx,
         jaxpr,
         values,

@@ -1,7 +1,7 @@
 """From a plan to loops: one function for each kind of nest.
 
 In comes a `Plan`, and out goes the same jaxpr as statements of the loop IR, recorded by `loops.builder`. Read
-`body` (the groups in order), then the kinds of nests: `reduce` with `columns` and `accumulate`, `cumulative`,
-`contract`, `update`, `tiles`, `boxloops`, `checks`, `opaque`; `inline` and `regions/` are for jaxprs inside of
-equations.
+`body` (the groups in order), `nests` (the table of kinds), then the kinds: `reduce` with `columns` and
+`accumulate`, `cumulative`, `contract`, `update`, `tiles`, `boxloops`, `checks`, `opaque`; `inline` and `regions/`
+are for jaxprs inside of equations.
 """

@@ -1,34 +1,19 @@
-"""From a plan to loops: the groups of one jaxpr, in order."""
+"""From a plan to loops: the groups of one jaxpr in order, and what their nests ask of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from tracejit.errors import InternalTypeError
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
 from tracejit.ir.kernel import (
-    CondRegion,
-    Contract,
-    Cumulative,
-    Kernel,
-    NoKernel,
     Pointwise,
-    ScanRegion,
-    Update,
-    WhileRegion,
 )  # fmt: skip
 from tracejit.ir.pretty import Namer, headline
-from tracejit.lowering.emit import boxloops, checks, columns, contract, cumulative, opaque, reduce, tiles
 from tracejit.lowering.emit.inline import inline_calls
-from tracejit.lowering.emit.regions import control
-from tracejit.lowering.emit.update import emit_update
 from tracejit.lowering.plan.access import (  # fmt: skip
-    Flat,
     Index,
     Inline,
     Local,
-    Scalar,
     Scope,
     Stored,
     c_strides,
@@ -69,7 +54,7 @@ class Body(Scope):
 
     def nested(self, jaxpr: Jaxpr, values: Any, owned: dict[Var, Storage], targets: list[Any]) -> Body:
         """A region's jaxpr as a body of the same program."""
-        return Body(self.ctx, jaxpr, values, owned, targets, nested=True)
+        return type(self)(self.ctx, jaxpr, values, owned, targets, nested=True)
 
     def inline(self, eqn: Eqn) -> None:
         """Compute the results of an equation wherever they are read."""
@@ -79,10 +64,14 @@ class Body(Scope):
         """Emit everything; the operands of 0-d outputs (None for the others)."""
         for group in self.plan.groups:
             self._preserve(group)
-            _EMITTERS[group.kind](self, group)
+            self.emit(group)
         outs = [None if a.aval.shape else self.read(a, ()) for a in self.jaxpr.outs]
         self._moves()
         return outs
+
+    def emit(self, group: Group) -> None:
+        """The nest of a group (`nests.Nests`)."""
+        raise NotImplementedError
 
     def comment(self, eqn: Eqn) -> None:
         """The equation as a line of the listing."""
@@ -182,35 +171,10 @@ class Body(Scope):
                     stack.append(value.eqn)
         return sorted(found, key=self.order.__getitem__)
 
-    def scalars(self, group: Group) -> None:
-        for eqn in group.members:
-            self.check(eqn)
-            for v, x in zip(eqn.outvars, self.element(eqn, ()), strict=True):
-                self.values[v] = Scalar(x)
-
     def check(self, eqn: Eqn) -> None:
         """Give an equation that may fail its status code."""
         if eqn.effects:
             self.k.fail_code = self.ctx.fail_code(eqn)
-
-    def map(self, group: Group) -> None:
-        for eqn in group.members:
-            self.comment(eqn)
-        own = {
-            v: self.define(v) for e in group.members for v in e.outvars if v in self.plan.storage or e.effects
-        }
-        shape = group.domain
-        vector = not any(e.effects for e in group.members)
-        if self.is_flat(group.members, shape, own):
-            size = group.members[0].outvars[0].aval.size
-            if checks.in_blocks(self, group.members, size, own):
-                checks.emit_blocks(self, group.members, size, own)
-                return
-            with self.k.loop(0, size, vector=vector, independent=True) as i:
-                self.compute(group.members, Flat((i,)), own)
-            return
-        with tiles.nest(self, group.members, shape, vector) as idx:
-            self.compute(group.members, idx, own)
 
     def compute(self, members: list[Eqn], idx: Index, own: dict[Var, Any]) -> None:
         """Compute the members at `idx`, then store them: storage may be that of an operand."""
@@ -272,32 +236,3 @@ class Body(Scope):
         if type(value) is Inline and value.scope is self:
             return all(self._is_flat(e, own) for e in self.inlined([value.eqn]))
         return value is None or (type(value) is Stored and is_contiguous(value, atom.aval.shape))
-
-    def single(self, group: Group) -> None:
-        (eqn,) = group.members
-        self.comment(eqn)
-        if eqn in self.plan.opaque:
-            opaque.emit_call(self, eqn)
-        elif isinstance(eqn.op.kernel, NoKernel):
-            raise InternalTypeError(problem=f"{eqn.op} has no kernel ({eqn.op.kernel.reason})")
-        else:
-            _ROOTS[type(eqn.op.kernel)](self, eqn)
-
-
-_EMITTERS: dict[str, Callable[[Body, Group], None]] = {
-    "scalars": Body.scalars,
-    "map": Body.map,
-    "boxes": boxloops.emit_boxes,
-    "single": Body.single,
-    "rows": reduce.emit_rows,
-    "columns": columns.emit_columns,
-}
-
-_ROOTS: dict[type[Kernel], Callable[[Body, Eqn], None]] = {
-    Update: emit_update,
-    Cumulative: cumulative.emit_cumulative,
-    Contract: contract.emit_contract,
-    ScanRegion: control.emit_scan,
-    WhileRegion: control.emit_while,
-    CondRegion: control.emit_cond,
-}
