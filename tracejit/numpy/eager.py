@@ -7,7 +7,7 @@ recipe (see interpreters.autodiff.recipes).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,13 +23,22 @@ from tracejit.ir.values import Value
 from tracejit.numpy.dispatch import kind_of
 from tracejit.tracing import Box, CapturedArray, box, current_trace
 
-if TYPE_CHECKING:
-    from tracejit.numpy.ufuncs import Ufunc
-
 _PYTHON = (bool, int, float, complex)
 
 
-def by_recipe(ufunc: Ufunc, args: tuple[Any, ...], operator: bool) -> Any:
+class Traced(Protocol):
+    """What recipes ask of a ufunc (`numpy/ufuncs`)."""
+
+    def loop(self, *kinds: Any) -> tuple[np.dtype, ...]:
+        """The dtypes of the loop that NumPy would run."""
+        ...
+
+    def apply(self, args: Any, /) -> Any:
+        """The result, the general way."""
+        ...
+
+
+def by_recipe(ufunc: Traced, args: tuple[Any, ...], operator: bool) -> Any:
     """`ufunc(*args)`, or the Python operator that it is, by recipe. None: it has to go the general way."""
     trace = current_trace()
     if type(trace) is not EagerTrace or config.checks:
@@ -64,7 +73,7 @@ def by_recipe(ufunc: Ufunc, args: tuple[Any, ...], operator: bool) -> Any:
     return None if found is None else found.run(trace, *primals, *tangents)
 
 
-def _make(ufunc: Ufunc, args: Any, primals: list[Any], trace: EagerTrace, operator: bool) -> Recipe | None:
+def _make(ufunc: Traced, args: Any, primals: list[Any], trace: EagerTrace, operator: bool) -> Recipe | None:
     """The recipe for operands of these types. What raises an exception has none: the general way says why."""
     if any(isinstance(p, (Value, list, tuple)) for p in primals):
         return None
