@@ -7,16 +7,12 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from benchmarks.peers import NotHere, Peer
 from benchmarks.registry import Case
-
-if TYPE_CHECKING:
-    from benchmarks.compiling import CompileCase
-    from benchmarks.processes import ProcessCase
 
 #: A sample lasts about this long: many calls of a fast function, one of a slow one.
 SAMPLE_SECONDS = 0.004
@@ -25,11 +21,28 @@ MAX_CALLS = 2000
 FAR_BEHIND = 5.0
 
 
+class Timed(Protocol):
+    """What the table needs to know of a row: a workload's case, its compilation, or a whole process."""
+
+    @property
+    def family(self) -> str: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def size(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+
+
 @dataclass
 class Row:
     """A case measured: milliseconds a call by peer, and why peers are missing."""
 
-    case: Case | CompileCase | ProcessCase
+    case: Timed
     ms: dict[str, float] = field(default_factory=dict)
     first_call: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
