@@ -6,8 +6,8 @@ touching its modules: copies of functions over guarded names.
     guards.why()        # "global `scale` changed from 2.0 to 3.0"
 
 In come a function and its arguments, and out go its results with guards over all that it has read. Read `prepare`
-(the door), `session` (one traced run), `shadows/` (what the function sees instead of the user's objects), `paths`,
-`checks` and `guards` (what must still be so), then `rewrite/` (its loops and branches).
+(the door), `session` with `run` (one traced run), `shadows/` (what the function sees instead of the user's
+objects), `paths`, `checks` and `guards` (what must still be so), then `rewrite/` (its loops and branches).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ import functools
 import types
 from typing import Any
 
-from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.shadows import attributes, objects
+from tracejit.frontend.origins import is_library_function, why_not
+from tracejit.frontend.shadows import attributes
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 _HOLDERS = (set, frozenset, types.SimpleNamespace, functools.partial)
@@ -26,4 +26,4 @@ def kind_of(x: Any) -> Any:
     if cls in _HOLDERS:
         return cls
     followed = not isinstance(x, type) and not attributes.is_shadow(x) and "_tj_class" not in vars(cls)
-    return cls if followed and objects.why_not(cls) is None else None
+    return cls if followed and why_not(cls) is None else None

@@ -6,8 +6,8 @@ import weakref
 from typing import Any
 
 from tracejit.frontend.checks import Check
+from tracejit.frontend.origins import why_not
 from tracejit.frontend.paths import CONST, Node
-from tracejit.frontend.shadows import objects
 
 
 class Memory:
@@ -69,7 +69,7 @@ class Memory:
             self.checks.append(Check(node, "same", weakref.ref(value)))
         except TypeError:
             self.check(node, "is", value)
-            self.unkept = self.unkept or objects.why_not(type(value)) is None
+            self.unkept = self.unkept or why_not(type(value)) is None
 
     def serve_these(self) -> None:
         """Guard the objects that arguments lead to by identity: functions that run later know them."""

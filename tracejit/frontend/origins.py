@@ -6,8 +6,10 @@ module and file. `FOLLOW` has the top-level packages to follow although they are
 
 from __future__ import annotations
 
+import enum
 import functools
 import os
+import re
 import sys
 import sysconfig
 import types
@@ -31,6 +33,8 @@ _PLAIN_CLASSES = {
     "collections.UserList",
     "collections.ChainMap",
 }
+#: Why what acts can't be followed.
+ACTS = "it does more than compute, which would happen once, while tracing"
 #: Packages whose functions and classes compute from what they are given, and do nothing else that can be seen.
 _PURE = frozenset(
     {
@@ -214,3 +218,25 @@ def _home(value: Any) -> str | None:
         return value.__module__
     cls = value if isinstance(value, type) else type(getattr(value, "__self__", value))
     return cls.__module__ if is_library_class(cls) else None
+
+
+def why_not(cls: type) -> str | None:
+    """Why objects of `cls` can't be followed, or None."""
+    if type(cls).__hash__ is None:
+        return "its metaclass makes classes that can't be hashed"
+    if issubclass(cls, enum.Enum):
+        return "it is a member of an enumeration"
+    if is_library_class(cls):
+        return "its class comes from a library or is written in C"
+    for base in cls.__mro__[:-1]:
+        if not base.__flags__ & (1 << 9):
+            return f"its class derives from {base.__name__}, which is written in C"
+        if "__getattribute__" in vars(base):
+            return "its class defines __getattribute__"
+    return None
+
+
+def is_quiet(cls: type) -> bool:
+    """Objects without state to speak of: nothing to report when they are used as they are."""
+    constant = (enum.Enum, BaseException, slice, range, type(...), type(NotImplemented), re.Pattern)
+    return issubclass(cls, constant) or cls.__module__ in ("typing", "types")

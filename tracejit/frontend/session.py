@@ -13,12 +13,11 @@ import numpy as np
 
 from tracejit.errors import RandomStateError, TracedTextError, TracejitError, user_location
 from tracejit.frontend import active, rewrite, watch
-from tracejit.frontend.capture import Capture, Unfollowed
 from tracejit.frontend.checks import array_type
 from tracejit.frontend.guards import GuardSet
-from tracejit.frontend.memory import Memory
 from tracejit.frontend.origins import impure_origin, is_library_module
 from tracejit.frontend.paths import Node, argument, root
+from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import (
     acting,
     attributes,
@@ -30,38 +29,13 @@ from tracejit.frontend.shadows import (
     modules,
     objects,
 )
-from tracejit.frontend.shadows.randoms import Drawn
+from tracejit.frontend.shadows.guarded import GuardedModule
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box, CapturedArray
 
 
-class Session(Memory):
+class Session(Run):
     """Turns what the function reads into stand-ins and records guards, for one run."""
-
-    def __init__(self, capture: Capture, rewrites: bool = True) -> None:
-        super().__init__(capture.guarded)
-        self.capture = capture
-        self.rewrites = rewrites
-        #: What can't be traced, so far: the function itself may have caught the exceptions.
-        self.refusals: list[BaseException] = []
-        #: (`file:line`, what) of loops and branches: what was done with each, and why.
-        self.decisions: dict[tuple[str, str], str] = {}
-        self.array_nodes: list[Node] = []
-        self.cells: list[Any] = []
-        self.containers: list[Any] = []
-        self.codes: list[tuple[types.CodeType, GuardedGlobals]] = []
-        self.call_site: str | None = None
-        self._scopes: dict[int, GuardedGlobals] = {}
-        self._main: str | None = None
-        self._noted: set[str] = set()
-        self.watched: dict[int, Any] = {}
-        self.generators = Drawn()
-        #: Lists, by identity, that a loop which is being staged fills.
-        self.growing: set[int] = set()
-        #: Whether lists that native loops fill may have copies of views: not if one was written later.
-        self.copies_views = True
-        self.given = 0  # how many arguments of the call are followed
-        self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 
     # ---- running -------------------------------------------------------------------------------
 
@@ -129,10 +103,6 @@ class Session(Memory):
         self.given += 1
         made = self.wrap(node, value)
         return made if self.is_stand_in(made) else self.remember(value, made, node)
-
-    def is_stand_in(self, value: Any) -> bool:
-        """Whether `value` stands for something in this run."""
-        return id(value) in self._originals
 
     def wrap(self, node: Node, value: Any) -> Any:
         """The stand-in of `value`, read at `node`; records guards."""
@@ -206,7 +176,7 @@ class Session(Memory):
         if isinstance(value, modules.RebindModule):
             return value
         self.check(node, "is", value)
-        if isinstance(value, modules.GuardedModule):
+        if isinstance(value, GuardedModule):
             if vars(value)["_tj_session"] is self:
                 return value
             value = vars(value)["_tj_module"]  # left in a closure by an enclosing run
@@ -221,7 +191,7 @@ class Session(Memory):
         known = self.known(value)
         if known is None:
             scope = self.scope(vars(value), value.__name__)
-            known = self.remember(value, modules.GuardedModule(self, value, scope))
+            known = self.remember(value, GuardedModule(self, value, scope))
         return known
 
     def _class(self, node: Node, value: type) -> Any:
@@ -271,31 +241,6 @@ class Session(Memory):
         classes.demote(value)
         return classes.users_class(value)
 
-    def original_of(self, stand_in: Any) -> Any:
-        """The very object behind `stand_in`, whatever it is; `stand_in` itself if it is none."""
-        return self._originals.get(id(stand_in), stand_in)
-
-    def seen(self) -> list[tuple[Any, Any]]:
-        """(object, stand-in) of all that was met."""
-        return [(value, stand_in) for value, stand_in, _ in self._seen.values()]
-
-    # ---- records -------------------------------------------------------------------------------
-
-    def note(self, path: str, value: Any, reason: str) -> None:
-        """Tell the capture that the value at `path` can't be followed."""
-        if path not in self._noted:
-            self._noted.add(path)
-            self.capture.unfollowed(Unfollowed(path, _describe(value), reason))
-
-    def from_library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
-        """List something of a library that may keep state of its own."""
-        if self.guarded:
-            self.generators.enter(str(node), value)
-        if impure_origin(value):
-            self.note(str(node), value, acting.ACTS)
-        elif not isinstance(value, _STATELESS) and not _is_ours(value):
-            self.note(str(node), value, reason)
-
     def where(self, scope: GuardedGlobals, name: str) -> str | None:
         """The line that assigns a global."""
         for code, owner in self.codes:
@@ -321,30 +266,12 @@ def _is_long(value: Any) -> bool:
     return isinstance(value, (str, bytes)) and len(value) > 1000
 
 
-def _is_ours(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] in ("tracejit", "operator")
-
-
-def _describe(value: Any) -> str:
-    try:
-        text = repr(value)
-    except Exception:
-        text = object.__repr__(value)
-    return text if len(text) <= 120 else text[:117] + "..."
-
-
 #: Builtins that do more than compute, or that see what stands for the user's objects while tracing.
 _ACTING: dict[str, str] = {
     **dict.fromkeys(("print", "open", "input", "breakpoint", "help"), "it acts outside of the program"),
     **dict.fromkeys(("exec", "eval", "compile"), "the code that it runs is not known"),
-    **dict.fromkeys(("globals", "locals", "vars", "id", "memoryview"), "it shows Python's own objects"),
+    **dict.fromkeys(("globals", "locals", "id", "memoryview"), "it shows Python's own objects"),
 }
-#: Values of libraries without state of their own.
-_STATELESS = (
-    *(types.FunctionType, types.BuiltinMethodType, types.MethodWrapperType, types.MethodDescriptorType),
-    *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, type, functools.partial),
-    *(np.ufunc, np.dtype, np.finfo, np.iinfo, type(np.sum)),
-)
 _HANDLERS: dict[type, Any] = {
     types.FunctionType: functions.wrap_function,
     types.MethodType: functions.wrap_method,
@@ -354,6 +281,6 @@ _HANDLERS: dict[type, Any] = {
     types.SimpleNamespace: containers.wrap_namespace,
     functions.LRU: functions.wrap_cached,
     types.ModuleType: Session._module,
-    modules.GuardedModule: Session._module,
+    GuardedModule: Session._module,
     modules.RebindModule: Session._module,
 }

@@ -11,20 +11,20 @@ import functools
 import types
 from typing import TYPE_CHECKING, Any
 
-from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
+from tracejit.frontend.origins import is_generated, is_library_class, is_library_function, why_not
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.shadows import attributes, containers, functions, objects
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
+    from tracejit.frontend.run import Run
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _REASON = "a method of a class that is not followed reads it; changes inside it are not seen"
 
 
-def argument(session: Session, value: Any) -> Any:
+def argument(session: Run, value: Any) -> Any:
     """An argument of the outermost function: an object of the user's that is no pytree (such as
     `self`) becomes a shadow; of pytrees the classes are watched."""
     if session.is_stand_in(value):  # given by the caller (see `Session.give`)
@@ -33,13 +33,13 @@ def argument(session: Session, value: Any) -> Any:
         return session.stand_in(value, value.__name__ if hasattr(value, "__name__") else "argument")
     if type(value) in (list, tuple) and any(type(x) in _FUNCTIONS for x in value):
         return type(value)(argument(session, x) for x in value)
-    if objects.why_not(type(value)) or objects.is_node(type(value)):
+    if why_not(type(value)) or objects.is_node(type(value)):
         watch_argument(session, value)
         return value
     return session.stand_in(value, "self")
 
 
-def watch_argument(session: Session, value: Any) -> None:
+def watch_argument(session: Run, value: Any) -> None:
     """Watch the classes of the user's objects in a pytree."""
     if type(value) is Box or not session.guarded:
         return
@@ -56,7 +56,7 @@ def watch_argument(session: Session, value: Any) -> None:
                 watch_argument(session, x)
 
 
-def watch_class(session: Session, cls: type) -> None:
+def watch_class(session: Run, cls: type) -> None:
     """Guard what the methods of the user's class `cls` may read."""
     if not session.guarded or is_library_class(cls) or not _first_time(session, cls):
         return
@@ -68,7 +68,7 @@ def watch_class(session: Session, cls: type) -> None:
                     _watch_method(session, base, name, raw, fn)
 
 
-def _watch_method(session: Session, cls: type, name: str, raw: Any, fn: types.FunctionType) -> None:
+def _watch_method(session: Run, cls: type, name: str, raw: Any, fn: types.FunctionType) -> None:
     if is_generated(fn):
         return
     node = root(vars(cls), "class attribute", cls.__name__).item(name, f"{cls.__name__}.{name}")
@@ -76,7 +76,7 @@ def _watch_method(session: Session, cls: type, name: str, raw: Any, fn: types.Fu
     watch_function(session, node, fn)
 
 
-def watch_function(session: Session, node: Node, fn: types.FunctionType) -> None:
+def watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
     """Guard every global and closure variable that `fn` names."""
     if isinstance(fn.__globals__, GuardedGlobals) or is_library_function(fn) or not _first_time(session, fn):
         return
@@ -93,7 +93,7 @@ def watch_function(session: Session, node: Node, fn: types.FunctionType) -> None
             _watch_value(session, root(cell, "closure variable", name).cell(), cell.cell_contents)
 
 
-def _watch_value(session: Session, node: Node, value: Any) -> None:
+def _watch_value(session: Run, node: Node, value: Any) -> None:
     if type(value) in containers.SCALARS:
         session.check(node, "value", value)
         return
@@ -106,7 +106,7 @@ def _watch_value(session: Session, node: Node, value: Any) -> None:
         session.note(str(node), value, _REASON)
 
 
-def _first_time(session: Session, obj: Any) -> bool:
+def _first_time(session: Run, obj: Any) -> bool:
     new = id(obj) not in session.watched
     session.watched[id(obj)] = obj  # held, so that its id stays taken
     return new

@@ -85,7 +85,7 @@ def _make(ufunc: Traced, args: Any, primals: list[Any], trace: EagerTrace, opera
 
 
 def _recipe(
-    ufunc: Ufunc, args: Any, primals: list[Any], kinds: list[Any], trace: EagerTrace, operator: bool
+    ufunc: Traced, args: Any, primals: list[Any], kinds: list[Any], trace: EagerTrace, operator: bool
 ) -> Recipe | None:
     with attempt(TracejitError):
         loop = ufunc.loop(*kinds)

@@ -99,7 +99,20 @@ NAMES = (
     "nothing",
 )
 HELD = (
-    *(Square(), Quacks(), Pair(), Words(), [1.0], (1, 2), {"a": 1}, None, "abc", 1.5, 3, True, np.ones(3)),
+    *(
+        Square(),
+        Quacks(),
+        Pair(),
+        [1.0],  # dicts of a class of their own are not followed
+        (1, 2),
+        {"a": 1},
+        None,
+        "abc",
+        1.5,
+        3,
+        True,
+        np.ones(3),
+    ),
     *(np.float64(2.0), Square, len),
 )
 CLASSES = (Square, Shape, Quacks, Duck, float, int, np.float64, np.ndarray, Pair, Words, list)

@@ -17,10 +17,9 @@ import numpy as np
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
-from tracejit.frontend.origins import impure_origin
+from tracejit.frontend.origins import ACTS, impure_origin
+from tracejit.frontend.shadows.randoms import generator_of
 
-#: Why what acts can't be followed.
-ACTS = "it does more than compute, which would happen once, while tracing"
 _CONSTANTS = (int, float, str, bytes, complex, tuple, type(None))
 _GENERATORS = (
     "default_rng",
@@ -52,7 +51,7 @@ class ActingModule(types.ModuleType):
         value = getattr(self.__dict__["_tj_module"], name)
         if isinstance(value, types.ModuleType):
             return acting_module(value) if impure_origin(value) else value
-        if not isinstance(value, _CONSTANTS) and not _is_exception(value):
+        if not isinstance(value, _CONSTANTS) and not _is_exception(value) and generator_of(value) is None:
             tell(f"`{self.__name__}.{name}`", value)
         return value
 

@@ -18,7 +18,7 @@ from tracejit.frontend.shadows.functions import LRU
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
+    from tracejit.frontend.run import Run
 
 _MISSING = object()
 _BOUND = (types.FunctionType, LRU, staticmethod, classmethod, functools.cached_property)
@@ -32,7 +32,7 @@ class State:
 
     __slots__ = ("_held", "_ref", "cache", "node", "session")
 
-    def __init__(self, session: Session, node: Node, original: Any) -> None:
+    def __init__(self, session: Run, node: Node, original: Any) -> None:
         self.session = session
         self.node = node
         self._held = original
@@ -132,7 +132,7 @@ def _has_getter(raw: Any) -> bool:
     return isinstance(find(type(raw).__mro__, "__get__")[1], types.FunctionType)
 
 
-def _get(session: Session, owner: type, name: str, raw: Any, obj: Any, cls: Any) -> Any:
+def _get(session: Run, owner: type, name: str, raw: Any, obj: Any, cls: Any) -> Any:
     """What the getter of a descriptor gives, run as Python would: what it makes is new at every reading,
     so it can't be guarded by identity."""
     base, getter = find(type(raw).__mro__, "__get__")
@@ -151,7 +151,7 @@ def bind(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
     return result
 
 
-def bind_member(session: Session, owner: type, name: str, raw: Any, obj: Any, cls: Any) -> Any:
+def bind_member(session: Run, owner: type, name: str, raw: Any, obj: Any, cls: Any) -> Any:
     """What the class attribute `raw` gives on `obj` (None: on the class), functions as copies."""
     here = class_node(owner, name)
     if isinstance(raw, (types.FunctionType, LRU)):

@@ -23,7 +23,7 @@ from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.tracing import Box, box, to_raw
 
 if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
+    from tracejit.frontend.run import Run
     from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 
@@ -146,7 +146,7 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
 STAND_INS["pow"] = _pow
 
 
-def importer(session: Session, scope: GuardedGlobals) -> Callable[..., Any]:
+def importer(session: Run, scope: GuardedGlobals) -> Callable[..., Any]:
     """`__import__` for one module's functions: imports as usual, gives stand-ins."""
     names, real = scope.builtins, scope.real  # not the scope, which holds this function
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
+from tracejit.frontend.origins import why_not
 from tracejit.frontend.shadows import attributes, objects
 
 _SKIP = objects.OWN - {"__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
@@ -131,7 +132,7 @@ def traced_class(cls: type) -> type | None:
 
 @functools.lru_cache(maxsize=64)
 def _make(cls: type) -> type | None:
-    if objects.why_not(cls) or objects.is_node(cls):
+    if why_not(cls) or objects.is_node(cls):
         return None
     bases = tuple(t for base in cls.__bases__ if (t := traced_class(base)) is not None)
     body: dict[str, Any] = {

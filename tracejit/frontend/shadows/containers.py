@@ -17,7 +17,7 @@ from tracejit.frontend.checks import unchanged
 from tracejit.frontend.paths import ITEM, Node
 
 if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
+    from tracejit.frontend.run import Run
 
 SCALARS = (int, float, str, bool, complex, bytes, type(None))
 _LISTS = (list, collections.deque)
@@ -35,7 +35,7 @@ def is_namedtuple(cls: type) -> bool:
     return issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
 
 
-def wrap_container(session: Session, node: Node, value: Any) -> Any:
+def wrap_container(session: Run, node: Node, value: Any) -> Any:
     """The copy of a container with stand-ins for what it holds."""
     if not session.guarded:  # writes into lists and dicts happen; tuples may hold functions to follow
         return _eager_tuple(session, node, value) if isinstance(value, tuple) else value
@@ -54,7 +54,7 @@ def wrap_container(session: Session, node: Node, value: Any) -> Any:
     return _wrap_sequence(session, node, value)
 
 
-def _eager_tuple(session: Session, node: Node, value: Any) -> Any:
+def _eager_tuple(session: Run, node: Node, value: Any) -> Any:
     """The tuple itself where nothing in it has a stand-in."""
     items = [session.wrap(node.item(i), x) for i, x in enumerate(value)]
     if all(x is y for x, y in zip(items, value, strict=True)):
@@ -62,7 +62,7 @@ def _eager_tuple(session: Session, node: Node, value: Any) -> Any:
     return session.remember(value, tuple.__new__(type(value), items), node)
 
 
-def _wrap_sequence(session: Session, node: Node, value: Any) -> Any:
+def _wrap_sequence(session: Run, node: Node, value: Any) -> Any:
     if all(type(x) in SCALARS for x in value):
         session.check(node, "scalars", tuple(value))
         copy = value if isinstance(value, tuple) else copying.copy(value)
@@ -78,7 +78,7 @@ def _wrap_sequence(session: Session, node: Node, value: Any) -> Any:
     return _watched(session, node, value, copy)
 
 
-def wrap_dict(session: Session, node: Node, value: Any) -> Any:
+def wrap_dict(session: Run, node: Node, value: Any) -> Any:
     """Keys and their order are guarded together, values one by one."""
     session.check(node, "keys", tuple(value))
     copy = copying.copy(value)
@@ -92,14 +92,14 @@ def wrap_dict(session: Session, node: Node, value: Any) -> Any:
     return _watched(session, node, value, copy)
 
 
-def wrap_key(session: Session, key: Any) -> Any:
+def wrap_key(session: Run, key: Any) -> Any:
     """What stands for a key or an element of a set: functions and objects have stand-ins."""
     if type(key) in SCALARS or type(key) is tuple:
         return key
     return session.stand_in(key, "a key")
 
 
-def wrap_namespace(session: Session, node: Node, value: types.SimpleNamespace) -> Any:
+def wrap_namespace(session: Run, node: Node, value: types.SimpleNamespace) -> Any:
     """`types.SimpleNamespace`: a dict with dots."""
     if not session.guarded:
         return value
@@ -117,13 +117,13 @@ def wrap_namespace(session: Session, node: Node, value: types.SimpleNamespace) -
     return copy
 
 
-def _wrap_set(session: Session, node: Node, value: Any) -> Any:
+def _wrap_set(session: Run, node: Node, value: Any) -> Any:
     session.check(node, "set", frozenset(value))
     copy = type(value)(wrap_key(session, x) for x in value)
     return _watched(session, node, value, copy)
 
 
-def _watched(session: Session, node: Node, value: Any, copy: Any) -> Any:
+def _watched(session: Run, node: Node, value: Any, copy: Any) -> Any:
     session.remember(value, copy, node)
     if copy is not value:
         session.containers.append((node, copy, contents(copy)))
@@ -137,7 +137,7 @@ def contents(copy: Any) -> list[Any]:
     return list(copy)
 
 
-def finish_containers(session: Session) -> None:
+def finish_containers(session: Run) -> None:
     """Refuses changes to captured containers."""
     for node, copy, before in session.containers:
         now = contents(copy)

@@ -17,13 +17,13 @@ from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
+    from tracejit.frontend.run import Run
 
 EMPTY = object()
 LRU = type(functools.lru_cache(len))
 
 
-def wrap_function(session: Session, node: Node, fn: types.FunctionType) -> Any:
+def wrap_function(session: Run, node: Node, fn: types.FunctionType) -> Any:
     """The copy of a user's function; a library's function as it is."""
     scope = fn.__globals__
     if isinstance(scope, GuardedGlobals):
@@ -39,7 +39,7 @@ def wrap_function(session: Session, node: Node, fn: types.FunctionType) -> Any:
     return copy_function(session, node, fn, scope)
 
 
-def _guard(session: Session, node: Node, fn: types.FunctionType) -> None:
+def _guard(session: Run, node: Node, fn: types.FunctionType) -> None:
     """Guard the function: itself, or of one that an argument leads to the code and the parts that it runs with."""
     if not node.given:
         state = FunctionState(fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__)
@@ -67,7 +67,7 @@ def _wraps_users_function(fn: types.FunctionType) -> bool:
 
 
 def copy_function(
-    session: Session, node: Node, fn: types.FunctionType, real: dict[str, Any]
+    session: Run, node: Node, fn: types.FunctionType, real: dict[str, Any]
 ) -> types.FunctionType:
     """The copy of `fn` in this run. Known before its cells are filled: functions may be recursive."""
     known = session.known(fn)
@@ -108,7 +108,7 @@ def _cell_node(node: Node, n: int, fn: types.FunctionType) -> Node:
     return Node(node.attr("__closure__"), ITEM, n, word, name)
 
 
-def _copy_cell(session: Session, node: Node, cell: types.CellType) -> types.CellType:
+def _copy_cell(session: Run, node: Node, cell: types.CellType) -> types.CellType:
     known = session.known(cell)
     if known is None:
         return session.remember(cell, types.CellType(), node)
@@ -117,7 +117,7 @@ def _copy_cell(session: Session, node: Node, cell: types.CellType) -> types.Cell
 
 
 def _fill_cell(
-    session: Session, node: Node, copy: types.CellType, cell: types.CellType, code: types.CodeType
+    session: Run, node: Node, copy: types.CellType, cell: types.CellType, code: types.CodeType
 ) -> None:
     """Puts the stand-in of the cell's contents into its copy, once a run."""
     if any(original is cell for original, *_ in session.cells):
@@ -133,7 +133,7 @@ def _fill_cell(
     copy.cell_contents = entry[2] = session.wrap(node.cell(), contents)
 
 
-def _copy_defaults(session: Session, node: Node, copy: types.FunctionType, fn: types.FunctionType) -> None:
+def _copy_defaults(session: Run, node: Node, copy: types.FunctionType, fn: types.FunctionType) -> None:
     """Default arguments: the tuple is guarded with the function, its entries as captured values."""
     names = fn.__code__.co_varnames[: fn.__code__.co_argcount]
     if fn.__defaults__:
@@ -155,7 +155,7 @@ def _default(node: Node, fn: types.FunctionType, which: str, key: Any, name: str
     return Node(owner, ITEM, key, "default argument", f"{name} of {fn.__name__}()")
 
 
-def finish_cells(session: Session) -> None:
+def finish_cells(session: Run) -> None:
     """Refuses `nonlocal` assignments to captured cells, or carries them out."""
     for cell, copy, before, node, code in session.cells:
         now = contents(copy)
@@ -202,11 +202,14 @@ def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from codes_in(const)
 
 
-def wrap_method(session: Session, node: Node, method: types.MethodType) -> Any:
+def wrap_method(session: Run, node: Node, method: types.MethodType) -> Any:
     """A bound method: its function and its `self`, each by its own rule."""
     fn, owner = method.__func__, method.__self__
     here = node if node.given else node.named(method)
     session.check(node, "type", types.MethodType)
+    if session.guarded and session.generators.enter(str(node), method):
+        session.check(node, "is", method)
+        return method
     new_fn = session.wrap(here.attr("__func__"), fn)
     new_self = session.wrap(here.attr("__self__"), owner)
     if not node.given and node.parent is not None:  # what a method is bound to can't change
@@ -217,7 +220,7 @@ def wrap_method(session: Session, node: Node, method: types.MethodType) -> Any:
     return types.MethodType(new_fn, new_self)
 
 
-def wrap_builtin(session: Session, node: Node, value: Any) -> Any:
+def wrap_builtin(session: Run, node: Node, value: Any) -> Any:
     """A function written in C; a method such as `W.dot` or `log.append` of its owner's stand-in."""
     owner = getattr(value, "__self__", None)
     if owner is None or isinstance(owner, (types.ModuleType, type)):
@@ -231,7 +234,7 @@ def wrap_builtin(session: Session, node: Node, value: Any) -> Any:
     return value if inner is owner else getattr(inner, value.__name__)
 
 
-def wrap_compiled(session: Session, node: Node, value: Any) -> Any:
+def wrap_compiled(session: Run, node: Node, value: Any) -> Any:
     """A function compiled by Numba: its Python function is followed."""
     session.check(node, "is", value)
     return session.wrap(node.named(value).attr("py_func"), value.py_func)
@@ -245,7 +248,7 @@ def is_compiled(value: Any) -> bool:
     )
 
 
-def wrap_partial(session: Session, node: Node, value: functools.partial[Any]) -> Any:
+def wrap_partial(session: Run, node: Node, value: functools.partial[Any]) -> Any:
     """`functools.partial`: the function and the arguments it holds. One that holds values of this very run was
     made inside it."""
     if any(type(x) is Box and session.capture.owns(x) for x in tree.leaves((value.args, value.keywords))):
@@ -257,7 +260,7 @@ def wrap_partial(session: Session, node: Node, value: functools.partial[Any]) ->
     return type(value)(fn, *args, **keywords)
 
 
-def wrap_cached(session: Session, node: Node, value: Any) -> Any:
+def wrap_cached(session: Run, node: Node, value: Any) -> Any:
     """`functools.cache`: the function without its cache, which must not keep traced values."""
     here = session.hold(node, value)
     inner = value.__wrapped__

@@ -21,7 +21,7 @@ from tracejit.frontend.shadows.functions import codes_in, contents
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
+    from tracejit.frontend.run import Run
 
 
 def users_own(value: Any) -> Any:
@@ -35,7 +35,7 @@ def users_own(value: Any) -> Any:
 class _Undo:
     """Replaces stand-ins by the user's objects; functions made while tracing are made anew."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Run) -> None:
         self.session = session
         self.done: dict[int, Any] = {}
 
@@ -107,7 +107,7 @@ class _Undo:
 # ---- guards
 
 
-def without_callbacks(session: Session) -> list[Check]:
+def without_callbacks(session: Run) -> list[Check]:
     """The session's checks but for those of cells and attributes that only callbacks read."""
     if not session.callbacks:
         return list(session.checks)
@@ -117,7 +117,7 @@ def without_callbacks(session: Session) -> list[Check]:
     return [c for c in session.checks if not any(id(root) in dropped for root in _roots(c))]
 
 
-def _unread(session: Session) -> dict[int, Any]:
+def _unread(session: Run) -> dict[int, Any]:
     """The cells (and function objects) of callbacks that nothing else reads, by id."""
     callbacks = _only_passed(session)
     codes = {id(f.__code__) for f in callbacks}
@@ -136,7 +136,7 @@ def _unread(session: Session) -> dict[int, Any]:
     return {k: x for k, x in free.items() if k not in shared}
 
 
-def _only_passed(session: Session) -> list[types.FunctionType]:
+def _only_passed(session: Run) -> list[types.FunctionType]:
     """The callbacks that traced code names once, where it hands them on: it does not call them too."""
     skip = {id(f.__code__) for f in session.callbacks}
     codes = [c for code, _ in session.codes for c in codes_in(code) if id(c) not in skip]
@@ -169,7 +169,7 @@ def _names(i: dis.Instruction) -> tuple[Any, ...]:
     return i.argval if isinstance(i.argval, tuple) else (i.argval,)
 
 
-def _followed(session: Session) -> Iterator[types.FunctionType]:
+def _followed(session: Run) -> Iterator[types.FunctionType]:
     """The user's functions that have copies in this run."""
     for fn, copy in session.seen():
         if type(fn) is types.FunctionType and copy is not fn:

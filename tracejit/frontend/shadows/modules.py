@@ -1,10 +1,10 @@
-"""Modules as traced code sees them: NumPy rebound to tracejit.numpy, the user's guarded."""
+"""Modules as traced code sees them: NumPy rebound to tracejit.numpy. The user's are in `guarded`."""
 
 from __future__ import annotations
 
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,6 @@ from tracejit.frontend import active
 from tracejit.frontend.origins import impure_origin, is_library_class, is_library_function
 from tracejit.frontend.shadows import acting
 from tracejit.tracing import Box, CapturedArray
-
-if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
-    from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 #: Module name -> the namespace that traced code gets for it: {'numpy': tracejit.numpy, ...}.
 REBIND: dict[str, Any] = {"numpy.random": types.SimpleNamespace()}
@@ -178,38 +174,6 @@ def rebound(module: types.ModuleType) -> RebindModule | None:
     if name not in _stand_ins:
         _stand_ins[name] = RebindModule(module)
     return _stand_ins[name]
-
-
-class GuardedModule(types.ModuleType):
-    """A user's module in a traced run: reading an attribute is guarded like reading a global."""
-
-    def __init__(self, session: Session, module: types.ModuleType, scope: GuardedGlobals) -> None:
-        super().__init__(module.__name__, module.__doc__)
-        self.__dict__.update(_tj_module=module, _tj_scope=scope, _tj_session=session)
-        for name in ("__file__", "__path__", "__package__", "__spec__", "__loader__"):
-            if hasattr(module, name):
-                self.__dict__[name] = getattr(module, name)
-
-    def __getattr__(self, name: str) -> Any:
-        module, scope = self.__dict__["_tj_module"], self.__dict__["_tj_scope"]
-        if name in vars(module):
-            return scope.lookup(name)
-        session = self.__dict__["_tj_session"]
-        session.check(scope.path, "absent", name)
-        value = getattr(module, name)  # a module's __getattr__, or Python's own AttributeError
-        session.note(f"{self.__name__}.{name}", value, "it comes from the module's __getattr__")
-        return session.stand_in(value, f"{self.__name__}.{name}")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if self.__dict__["_tj_session"].guarded:
-            raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
-        setattr(self.__dict__["_tj_module"], name, value)
-
-    def __delattr__(self, name: str) -> None:
-        raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
-
-    def __dir__(self) -> list[str]:
-        return dir(self.__dict__["_tj_module"])
 
 
 def loaded(name: str) -> types.ModuleType | None:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import enum
 import functools
-import re
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import optree
 
 from tracejit import tree
-from tracejit.frontend.origins import is_library_class
+from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes
 
 if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
+    from tracejit.frontend.run import Run
 
 # Never forwarded: making, destroying and describing objects is the class's own business.
 OWN = {
@@ -35,29 +33,7 @@ OWN = {
 }
 
 
-def why_not(cls: type) -> str | None:
-    """Why objects of `cls` can't be followed, or None."""
-    if type(cls).__hash__ is None:
-        return "its metaclass makes classes that can't be hashed"
-    if issubclass(cls, enum.Enum):
-        return "it is a member of an enumeration"
-    if is_library_class(cls):
-        return "its class comes from a library or is written in C"
-    for base in cls.__mro__[:-1]:
-        if not base.__flags__ & (1 << 9):
-            return f"its class derives from {base.__name__}, which is written in C"
-        if "__getattribute__" in vars(base):
-            return "its class defines __getattribute__"
-    return None
-
-
-def is_quiet(cls: type) -> bool:
-    """Objects without state to speak of: nothing to report when they are used as they are."""
-    constant = (enum.Enum, BaseException, slice, range, type(...), type(NotImplemented), re.Pattern)
-    return issubclass(cls, constant) or cls.__module__ in ("typing", "types")
-
-
-def wrap_object(session: Session, node: Node, value: Any) -> Any:
+def wrap_object(session: Run, node: Node, value: Any) -> Any:
     """The shadow of a user's object; anything else as it is, reported."""
     if "_tj_class" in vars(type(value)):  # made inside a traced run: its methods are copies already
         return value
@@ -94,7 +70,7 @@ def wrap_object(session: Session, node: Node, value: Any) -> Any:
     return session.remember(value, shadow, node)
 
 
-def _of_this_session(session: Session, node: Node, shadow: Any) -> Any:
+def _of_this_session(session: Run, node: Node, shadow: Any) -> Any:
     """The object of a shadow that an enclosing run left in a closure."""
     session.check(node, "is", shadow)
     return attributes.state_of(shadow).original

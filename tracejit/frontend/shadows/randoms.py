@@ -32,11 +32,12 @@ class Drawn:
     def __init__(self) -> None:
         self.seen: dict[int, tuple[str, Any, bytes]] = {}
 
-    def enter(self, name: str, x: Any) -> None:
-        """Remember the generator that `x` draws from, if it does."""
+    def enter(self, name: str, x: Any) -> bool:
+        """Remember the generator that `x` draws from, if it does; whether it does."""
         generator = generator_of(x)
         if generator is not None and id(generator) not in self.seen:
             self.seen[id(generator)] = name, generator, state_of(generator)
+        return generator is not None
 
     def restore(self) -> str | None:
         """Undo what was drawn; the name of a generator from which something was."""

@@ -22,7 +22,7 @@ from tracejit.frontend.paths import Node, root
 from tracejit.frontend.shadows.modules import rebound
 
 if TYPE_CHECKING:
-    from tracejit.frontend.session import Session
+    from tracejit.frontend.run import Run
 
 _PHYSICAL = ("__name__", "__file__", "__package__", "__spec__", "__loader__", "__doc__")
 _MISSING = object()
@@ -37,7 +37,7 @@ class GuardedGlobals(dict):
 
     __slots__ = ("__weakref__", "builtins", "cache", "path", "prefix", "real", "session", "size")
 
-    def __init__(self, session: Session, real: dict[str, Any], prefix: str) -> None:
+    def __init__(self, session: Run, real: dict[str, Any], prefix: str) -> None:
         super().__init__()
         for name in _PHYSICAL:
             if name in real:

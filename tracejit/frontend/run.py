@@ -1,0 +1,129 @@
+"""What stand-ins know of the run that they are in: what was met, what has to be guarded, and whom to ask.
+
+`Session` is the one that answers; stand-ins (`shadows/`) need no more than this.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+import numpy as np
+
+from tracejit.frontend.capture import Capture, Unfollowed
+from tracejit.frontend.memory import Memory
+from tracejit.frontend.origins import ACTS, impure_origin
+from tracejit.frontend.paths import Node
+from tracejit.frontend.shadows.randoms import Drawn
+
+#: Values of libraries without state of their own.
+_STATELESS = (
+    *(types.FunctionType, types.BuiltinMethodType, types.MethodWrapperType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, type, functools.partial),
+    *(np.ufunc, np.dtype, np.finfo, np.iinfo, type(np.sum)),
+)
+
+
+class Run(Memory):
+    """One run of a user's function: the memory and the records of its session."""
+
+    def __init__(self, capture: Capture, rewrites: bool = True) -> None:
+        super().__init__(capture.guarded)
+        self.capture = capture
+        self.rewrites = rewrites
+        #: What can't be traced, so far: the function itself may have caught the exceptions.
+        self.refusals: list[BaseException] = []
+        #: (`file:line`, what) of loops and branches: what was done with each, and why.
+        self.decisions: dict[tuple[str, str], str] = {}
+        self.array_nodes: list[Node] = []
+        self.cells: list[Any] = []
+        self.containers: list[Any] = []
+        self.codes: list[tuple[types.CodeType, Any]] = []
+        self.call_site: str | None = None
+        self._scopes: dict[int, Any] = {}
+        self._main: str | None = None
+        self._noted: set[str] = set()
+        self.watched: dict[int, Any] = {}
+        self.generators = Drawn()
+        #: Lists, by identity, that a loop which is being staged fills.
+        self.growing: set[int] = set()
+        #: Whether lists that native loops fill may have copies of views: not if one was written later.
+        self.copies_views = True
+        self.given = 0  # how many arguments of the call are followed
+        self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
+
+    # ---- what the session answers --------------------------------------------------------------
+
+    def stand_in(self, value: Any, name: str = "value") -> Any:
+        """The stand-in of an object that is held by identity: the function itself, an import."""
+        raise NotImplementedError
+
+    def wrap(self, node: Node, value: Any) -> Any:
+        """The stand-in of `value`, read at `node`; records guards."""
+        raise NotImplementedError
+
+    def is_stand_in(self, value: Any) -> bool:
+        """Whether `value` stands for something in this run."""
+        return id(value) in self._originals
+
+    def original(self, value: Any) -> Any:
+        """The user's own function or object behind a stand-in, also inside lists, tuples and dicts."""
+        raise NotImplementedError
+
+    def code_of(self, fn: types.FunctionType) -> types.CodeType:
+        """The code that the copy of `fn` runs."""
+        raise NotImplementedError
+
+    def wrap_dict(self, node: Node, value: dict[str, Any]) -> dict[str, Any]:
+        """A copy of a function's attributes."""
+        raise NotImplementedError
+
+    def builtin(self, scope: Any, name: str, value: Any) -> Any:
+        """What a name found in builtins gives."""
+        raise NotImplementedError
+
+    def scope(self, real: dict[str, Any], module: str | None) -> Any:
+        """The guarded globals over `real`, one a run."""
+        raise NotImplementedError
+
+    def where(self, scope: Any, name: str) -> str | None:
+        """The line that assigns a global."""
+        raise NotImplementedError
+
+    # ---- records -------------------------------------------------------------------------------
+
+    def original_of(self, stand_in: Any) -> Any:
+        """The very object behind `stand_in`, whatever it is; `stand_in` itself if it is none."""
+        return self._originals.get(id(stand_in), stand_in)
+
+    def seen(self) -> list[tuple[Any, Any]]:
+        """(object, stand-in) of all that was met."""
+        return [(value, stand_in) for value, stand_in, _ in self._seen.values()]
+
+    def note(self, path: str, value: Any, reason: str) -> None:
+        """Tell the capture that the value at `path` can't be followed."""
+        if path not in self._noted:
+            self._noted.add(path)
+            self.capture.unfollowed(Unfollowed(path, _describe(value), reason))
+
+    def from_library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
+        """List something of a library that may keep state of its own."""
+        if self.guarded and self.generators.enter(str(node), value):
+            return  # draws are noticed in the end
+        if impure_origin(value):
+            self.note(str(node), value, ACTS)
+        elif not isinstance(value, _STATELESS) and not _is_ours(value):
+            self.note(str(node), value, reason)
+
+
+def _is_ours(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] in ("tracejit", "operator")
+
+
+def _describe(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:
+        text = object.__repr__(value)
+    return text if len(text) <= 120 else text[:117] + "..."
