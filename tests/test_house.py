@@ -81,6 +81,11 @@ MAX_FILES = 20
 PIPELINE = {"api", "frontend", "control", "ops", "interpreters", "lowering"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
+#: Dotted name -> file, of the package and of the benchmarks.
+MODULES = {
+    ".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p
+    for p in (*FILES, *sorted((ROOT / "benchmarks").rglob("*.py")))
+}
 FOLDERS = sorted({p.parent for p in FILES})
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
@@ -115,6 +120,59 @@ def imported_rooms(path: Path) -> set[str]:
     return {r if r in LEVEL else "__init__" for r in rooms}
 
 
+def _imports(module: str) -> dict[str, set[str]]:
+    """The files that a file imports, with the names. What a package offers when asked (`lazily.parts`) it has in
+    a table, repeated for type checkers: it does not use these parts."""
+    tree, found = _tree(MODULES[module]), {}
+    is_table = MODULES[module].name == "__init__.py" and any(
+        isinstance(n, ast.ImportFrom) and n.module == "tracejit.lazily" for n in tree.body
+    )
+    for node in tree.body:
+        if is_table and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        for n in ast.walk(node):
+            if isinstance(n, ast.Import):
+                names = [(a.name, a.name) for a in n.names]
+            elif isinstance(n, ast.ImportFrom):
+                whole = [(f"{n.module}.{a.name}", a.name) for a in n.names]
+                names = [(m if m in MODULES else n.module or "", name) for m, name in whole]
+            else:
+                continue
+            for m, name in names:
+                if m in MODULES:
+                    found.setdefault(m, set()).add(name)
+    return found
+
+
+def _circles(graph: dict[str, dict[str, set[str]]]) -> list[list[str]]:
+    """The strongly connected parts of more than one file, by Tarjan's algorithm."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    done: set[str] = set()
+    found = []
+
+    def visit(m: str) -> None:
+        number[m] = lowest[m] = len(number)
+        path.append(m)
+        for other in graph[m]:
+            if other not in number:
+                visit(other)
+            if other not in done:
+                lowest[m] = min(lowest[m], lowest[other])
+        if lowest[m] == number[m]:
+            part = path[path.index(m) :]
+            del path[path.index(m) :]
+            done.update(part)
+            if len(part) > 1 or m in graph[m]:
+                found.append(sorted(part))
+
+    for m in graph:
+        if m not in number:
+            visit(m)
+    return found
+
+
 def _allowed(room: str, other: str) -> bool:
     if LEVEL[other] != LEVEL[room]:
         return LEVEL[other] < LEVEL[room]
@@ -134,6 +192,21 @@ def test_imports_go_down_only():
         if not _allowed(room_of(p), other)
     ]
     assert wrong == []
+
+
+def test_no_circles():
+    """No file needs itself, by way of others: imports for type checkers count too, also within a room."""
+    graph = {m: _imports(m) for m in MODULES}
+    circles = [
+        [
+            f"{a} imports {', '.join(sorted(graph[a][b]))} from {b}"
+            for a in c
+            for b in sorted(graph[a])
+            if b in c
+        ]
+        for c in _circles(graph)
+    ]
+    assert circles == []
 
 
 def test_jit_is_the_only_door_to_passes_and_lowering():
