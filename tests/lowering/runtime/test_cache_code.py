@@ -183,7 +183,7 @@ EVERY_KIND = """
 import sys
 import numpy as np, tracejit as tj
 from tracejit import lax
-from tracejit.lowering.runtime.executable import compile as machine
+from tracejit.lowering.runtime import compile as machine
 
 if {warm}:
     machine._optimized = None  # LLVM is not asked

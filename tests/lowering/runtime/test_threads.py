@@ -120,7 +120,7 @@ def test_the_first_failure_is_reported() -> None:
 def test_threads_are_started_when_they_are_needed() -> None:
     code = """
 import numpy as np, tracejit as tj
-from tracejit.lowering.runtime.executable import threads
+from tracejit.lowering.runtime import threads
 x = np.linspace(0, 1, 2_000_000)
 f = tj.jit(lambda x: np.exp(x) * np.sin(x))
 tj.config.num_threads = 1
