@@ -15,7 +15,6 @@ import tracejit as tj
 from tests.frontend.fake import Marked, module, traced
 from tracejit import frontend
 from tracejit.errors import CapturedWriteError, InternalTypeError
-from tracejit.frontend.guards import GuardSet
 
 W = np.ones(3)
 
@@ -377,7 +376,13 @@ def test_methods_for_transformations_inside_of_jit(monkeypatch):
 
 def test_the_message_names_the_guard_that_fails(monkeypatch):
     """Guards that fail right after tracing, since other code keeps changing what the function reads."""
-    monkeypatch.setattr(GuardSet, "arrays", lambda self, *_: None)
-    monkeypatch.setattr(GuardSet, "why", lambda self, *_: "global `W` changed from 1 to 2")
+    real = frontend.Session.guards
+
+    def guards(session):
+        found = real(session)
+        found.arrays, found.why = lambda *_: None, lambda *_: "global `W` changed from 1 to 2"
+        return found
+
+    monkeypatch.setattr(frontend.Session, "guards", guards)
     with pytest.raises(InternalTypeError, match="fail right after tracing: global `W` changed from 1 to 2"):
         tj.jit(lambda x: x * 2)(1.0)
