@@ -1,0 +1,221 @@
+"""Whether a jitted program can be told from the plain one: everything that can be observed of three calls.
+
+A program is a function that makes one from scratch, decorated with `program`:
+
+    @program
+    def counts_calls():
+        seen = []
+
+        def f(x):
+            seen.append(x)
+            return len(seen)
+
+        return f, [(1.0,), (2.0,), (3.0,)], lambda: seen
+
+It returns the function to be jitted, the arguments of each call, and what gives the state to look at afterwards (all
+that can be reached from there). A fourth value, if given, is called with the number of each call before it, and may
+change the state. The maker runs once for the plain function and once for the jitted one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import random
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tracejit as tj
+from tracejit.config import config
+from tracejit.errors import FallbackWarning
+
+#: Sums may be rounded in another order: what is computed may differ in the last bits.
+RTOL, ATOL = 1e-11, 1e-13
+
+Maker = Callable[[], tuple[Any, ...]]
+PROGRAMS: dict[str, Maker] = {}
+
+
+def program(maker: Maker) -> Maker:
+    """Enter a program under the name of its maker."""
+    name = f"{maker.__module__.rpartition('.')[2]}.{maker.__name__}"
+    assert name not in PROGRAMS, name
+    PROGRAMS[name] = maker
+    return maker
+
+
+class Seen(NamedTuple):
+    """What was seen of all calls, and whether Python ran one of them."""
+
+    calls: list[Any]
+    fallback: list[str]
+
+
+def observe(maker: Maker, transform: Callable[[Any], Any]) -> Seen:
+    """Make the program, transform its function, call it, and write down what can be seen."""
+    np.random.seed(7)
+    random.seed(7)
+    with _told() as told:
+        f, calls, state, *rest = maker()
+        before = rest[0] if rest else None
+        g = transform(f)
+        seen = [_call(g, args, state, told, before, n) for n, args in enumerate(calls)]
+    return Seen(seen, told.fallback)
+
+
+class _Told:
+    """What a program prints, logs and warns."""
+
+    def __init__(self) -> None:
+        self.out = io.StringIO()
+        self.logged: list[str] = []
+        self.warned: list[Any] = []
+        self.fallback: list[str] = []
+
+    def take(self) -> Any:
+        """All of it since the last time."""
+        caught = [w for w in self.warned if w.category is not FallbackWarning]
+        self.fallback += [str(w.message) for w in self.warned if w.category is FallbackWarning]
+        numeric = (
+            "overflow",
+            "invalid value",
+            "divide by zero",
+            "underflow",
+        )  # compiled code does not look for these
+        texts = [(w.category.__name__, str(w.message)) for w in caught]
+        found = self.out.getvalue(), list(self.logged), [t for t in texts if not t[1].startswith(numeric)]
+        self.out.seek(0)
+        self.out.truncate()
+        self.logged.clear()
+        self.warned.clear()
+        return found
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[_Told]:
+    told = _Told()
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.logged.append(f"{record.levelname} {record.getMessage()}")
+
+    handler, root = Handler(), logging.getLogger()
+    root.addHandler(handler)
+    with contextlib.redirect_stdout(told.out), warnings.catch_warnings(record=True) as told.warned:
+        warnings.simplefilter("always")
+        try:
+            yield told
+        finally:
+            root.removeHandler(handler)
+
+
+def _call(g: Any, args: Any, state: Any, told: _Told, before: Any, n: int) -> Any:
+    if before is not None:
+        before(n)
+    kwargs = args[-1] if args and type(args[-1]) is Keywords else {}
+    args = args[:-1] if kwargs else args
+    try:
+        out = "gave", g(*args, **kwargs)
+    except Exception as e:
+        out = "raised", type(e), str(e), e.args, type(e.__cause__), vars(e)
+    held = (*out, args, dict(kwargs), None if state is None else state())
+    draws = np.random.get_state()[1:3], random.getstate()
+    return Described(held).found, repr(draws), told.take()
+
+
+class Keywords(dict):
+    """Keyword arguments, as the last of a call's arguments."""
+
+
+class Described:
+    """A value as a nested list that compares: classes, dtypes, layouts, values, and which parts are the same object or
+    share memory."""
+
+    def __init__(self, x: Any) -> None:
+        self.numbers: dict[int, int] = {}
+        self.alive: list[Any] = []
+        self.arrays: list[np.ndarray] = []
+        self.found = self.of(x)
+
+    def of(self, x: Any) -> Any:
+        kind = type(x)
+        if x is None or kind in (bool, int, str, bytes, type, types.FunctionType, types.BuiltinFunctionType):
+            return kind.__name__, x if kind not in (type, types.FunctionType) else getattr(x, "__name__", "")
+        if kind in (float, complex) or isinstance(x, np.generic):
+            return Number(kind.__name__, np.asarray(x))
+        if id(x) in self.numbers:
+            return "again", self.numbers[id(x)]
+        self.numbers[id(x)] = len(self.numbers)
+        self.alive.append(x)
+        if isinstance(x, np.ndarray):
+            return self._array(x)
+        if isinstance(x, dict):
+            return kind.__name__, [(self.of(k), self.of(v)) for k, v in x.items()], self._attributes(x)
+        if isinstance(x, (set, frozenset)):
+            return kind.__name__, sorted(map(repr, x))
+        if isinstance(x, (list, tuple)) or kind.__name__ == "deque":
+            return kind.__name__, [self.of(v) for v in x], self._attributes(x)
+        if isinstance(x, (np.random.Generator, np.random.RandomState)):
+            return kind.__name__, repr(
+                (getattr(x, "bit_generator", None) and x.bit_generator.state) or x.get_state()
+            )
+        if isinstance(x, random.Random):
+            return kind.__name__, repr(x.getstate())
+        return kind.__name__, self._attributes(x)
+
+    def _attributes(self, x: Any) -> Any:
+        slots = [
+            s
+            for c in type(x).__mro__
+            for s in getattr(c, "__slots__", ())
+            if isinstance(s, str) and hasattr(x, s)
+        ]
+        names = [*getattr(x, "__dict__", {}), *slots]
+        return [(n, self.of(getattr(x, n, None))) for n in names if not n.startswith("__")]
+
+    def _array(self, x: np.ndarray) -> Any:
+        shares = [n for n, other in enumerate(self.arrays) if np.may_share_memory(x, other)]
+        self.arrays.append(x)
+        layout = x.flags.c_contiguous, x.flags.f_contiguous, x.flags.writeable
+        plain = x.tolist() if x.dtype.kind not in "biufc" else Number(x.dtype.name, np.array(x))
+        return type(x).__name__, x.shape, layout, shares, plain
+
+
+class Number:
+    """Numbers that compare within the last bits; exactly, if they are no floats."""
+
+    def __init__(self, kind: str, value: np.ndarray) -> None:
+        self.kind, self.value = kind, value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Number) or self.kind != other.kind or self.value.shape != other.value.shape:
+            return False
+        if self.value.dtype.kind not in "fc":
+            return bool(np.array_equal(self.value, other.value))
+        rtol, atol = (
+            (1e-4, 1e-5)
+            if self.value.dtype.itemsize // (1 + (self.value.dtype.kind == "c")) < 8
+            else (RTOL, ATOL)
+        )
+        return bool(np.allclose(self.value, other.value, rtol, atol, equal_nan=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.value.tolist()})"
+
+
+def verdict(maker: Maker) -> tuple[str, str]:
+    """('native' | 'fallback' | 'different', the difference or why Python ran it)."""
+    plain = observe(maker, lambda f: f)
+    with config.override(fallback=True):
+        fast = observe(maker, tj.jit)
+    for n, (want, got) in enumerate(zip(plain.calls, fast.calls, strict=True)):
+        if want != got:
+            return "different", f"call {n}:\n  plain  {want}\n  jitted {got}"
+    return ("fallback", fast.fallback[0]) if fast.fallback else ("native", "")
