@@ -260,6 +260,10 @@ class View:
         raise NotImplementedError
 
 
+#: What `Box.weak` is of numbers that promote as Python's do, but are NumPy's to the user: results of lax's loops.
+NUMPYS = 2
+
+
 class Box:
     """A traced array as user code sees it: shape, dtype, operators, methods, indexing,
     in-place writes and NumPy's protocols (added by tracejit.numpy). `weak` marks values that
@@ -269,7 +273,7 @@ class Box:
     __slots__ = ("__weakref__", "aval", "chain", "scalar", "storage", "weak")
 
     def __init__(
-        self, storage: Storage, chain: tuple[View, ...], aval: Aval, weak: bool = False, scalar: bool = False
+        self, storage: Storage, chain: tuple[View, ...], aval: Aval, weak: Any = False, scalar: bool = False
     ) -> None:
         self.storage = storage
         self.chain = chain
@@ -294,7 +298,7 @@ class Box:
 Box.__name__ = "traced array"
 
 
-def box(value: Any, weak: bool = False, origin: Any = None) -> Box:
+def box(value: Any, weak: Any = False, origin: Any = None) -> Box:
     """A new box over its own storage, holding the raw `value`."""
     aval = aval_of(value)
     return Box(Storage(value, _state.trace, origin), (), aval, weak, not aval.shape and origin is None)
@@ -312,7 +316,7 @@ def unbox(x: Any) -> Any:
     return x.read() if type(x) is Box else x
 
 
-def wrap(value: Any, weak: bool = False) -> Any:
+def wrap(value: Any, weak: Any = False) -> Any:
     """A raw result as user code should see it: an array when evaluating, a box while tracing."""
     return box(value, weak) if _state.trace is not _root[0] else value
 

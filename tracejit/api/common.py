@@ -95,9 +95,10 @@ def flatten_args(args: tuple[Any, ...]) -> tuple[list[Any], Any, list[bool]]:
     return raw_leaves(leaves, structure, lambda n: "an argument"), structure, [is_weak(x) for x in leaves]
 
 
-def plain(raw: Any) -> Any:
-    """A raw result for the user: arrays and NumPy scalars when evaluating, boxes while tracing."""
-    return wrap(raw[()] if getattr(raw, "shape", None) == () and not hasattr(raw, "aval") else raw)
+def plain(raw: Any, weak: bool = False) -> Any:
+    """A raw result for the user: arrays and NumPy scalars when evaluating, boxes while tracing, which stand for
+    Python's numbers if they are `weak`."""
+    return wrap(raw[()] if getattr(raw, "shape", None) == () and not hasattr(raw, "aval") else raw, weak)
 
 
 def fresh(raw: Any, held: Container[int] = ()) -> Any:

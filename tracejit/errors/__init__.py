@@ -76,6 +76,7 @@ from tracejit.errors.loops import (
     VariableTypeError,
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
+from tracejit.errors.numbers import NumberDivisionError, NumberDomainError, NumberError, NumberRangeError
 from tracejit.errors.random import RandomArgumentError, RandomKeyError
 from tracejit.errors.sparse import SparsityPatternError
 from tracejit.errors.special import SpecialFunctionError
@@ -195,6 +196,10 @@ __all__ = [
     "LinearSolveError",
     "LonelyLaneError",
     "NotAFunctionError",
+    "NumberDivisionError",
+    "NumberDomainError",
+    "NumberError",
+    "NumberRangeError",
     "UnboundAxisError",
     "UnhashableStaticError",
     "UnknownDtypeError",

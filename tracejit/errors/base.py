@@ -53,10 +53,10 @@ class TracejitError(Exception):
     example: ClassVar[str] = ""  # Python that raises it; the tests run it
     #: Whether it says what tracing can't do, where Python could: then it ends the trace, whoever catches it.
     limit: ClassVar[bool] = False
-    #: Whether a compiled program that raises it is given up, and the call done over by Python.
-    redo: ClassVar[bool] = False
     #: The traced values whose numbers were needed, where they are known.
     traced: tuple[Any, ...] = ()
+    #: Whether the user's function, run in Python, gives what a native run that fails with this should have given.
+    redo: ClassVar[bool] = False
     #: Of loops: whether a known number of steps, however large, is enough.
     fills_lists = False
 

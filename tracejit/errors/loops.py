@@ -150,7 +150,7 @@ class CaughtCheckError(TracejitError, RuntimeError):
 
 
 class ChosenArrayError(TracejitError, ValueError):
-    """A write into an array that may be another one of a different dtype, or a part of one that can't be followed.
+    """A write into an array that may be another one, or a part of one that can't be followed.
 
     Which array a name is after a branch or loop is followed, and what is written into it goes into that one. This needs
     one dtype, parts whose extents are known, and not more than a dozen arrays that it may be.
@@ -160,21 +160,21 @@ class ChosenArrayError(TracejitError, ValueError):
     limit = True
     cause = (
         "which array this is depends on branches or loops, and what is written into one could not be seen through "
-        "the other: they have different dtypes, are parts with extents of the branch or loop, or are too many."
+        "the other: they are copies, are parts with extents of the branch or loop, or are too many."
     )
     remedies = (
         "take a copy in the branch or loop: b = a.copy()",
-        "give the arrays one dtype: a = a.astype(float) before the branch",
+        "write before the branch, or into each array in it",
     )
     example = """
         import numpy as np, tracejit as tj
         @tj.jit
-        def f(n, c):
-            if c > 0:
-                n = n * 0.5
-            n[0] = 0
-            return n
-        f(np.arange(3), 1.0)
+        def f(a, c):
+            b = np.outer(a, a)
+            r = (b.T if c else b).reshape(-1)
+            r[1] = 0
+            return b
+        f(np.arange(3.0), np.bool_(True))
     """
 
 

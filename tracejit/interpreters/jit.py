@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +32,7 @@ MAX_LAYOUTS = 8
 
 Strides = tuple[tuple[int, ...], ...]
 #: What `Compiled.caller` takes, and what its functions give for other arguments.
-Input, MISS = shell.Input, shell.MISS
+Input, MISS, NEAR = shell.Input, shell.MISS, shell.NEAR
 
 
 class Compiled:
@@ -76,10 +76,12 @@ class Compiled:
             arrays = (*map(operand, self.constants), *arrays)
         return self.run(*arrays)
 
-    def caller(self, inputs: Sequence[shell.Input], single: bool) -> Callable[..., Any]:
+    def caller(
+        self, inputs: Sequence[shell.Input], single: bool, python: Collection[int] = ()
+    ) -> Callable[..., Any]:
         """A function of arguments like `inputs`, which it checks (see `Executable.caller`)."""
         fixed = [operand(c) for c in self.constants]
-        native = self.run.caller([*(Input() for _ in fixed), *inputs], single)
+        native = self.run.caller([*(Input() for _ in fixed), *inputs], single, python)
         return functools.partial(native, *fixed) if fixed else native
 
     def as_text(self, stage: str) -> str:

@@ -25,6 +25,7 @@ from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, t
 # Constants up to this many elements are computed while tracing, so that Python may branch on
 # them and index with them; larger ones are computed by the compiled program.
 SMALL_CONSTANT = 4096
+_BOOL = np.dtype(bool)
 
 
 class StageTrace(Trace):
@@ -37,6 +38,7 @@ class StageTrace(Trace):
         self.eqns: list[Eqn] = []
         self.const_vars: list[Var] = []
         self.consts: list[Any] = []
+        self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
         self._const_of: dict[int, Var] = {}
         self._value_of: dict[int, Any] = {}  # of each constant's variable
         self._repeated: list[np.ndarray] = []  # kept, since `_const_of` and `_computed` know them by id
@@ -182,7 +184,7 @@ def _keeps_alike(op: Op) -> bool:
 def _result_bounds(op: Op, atoms: Any, params: dict[str, Any], t: Aval) -> tuple[int, int] | None:
     if t.shape != () or t.dtype.kind not in "iu" or isinstance(op.bounds, Sentinel):
         return None
-    found = op.bounds([bounds_of(a) for a in atoms], **params)
+    found = op.bounds([(0, 1) if a.aval.dtype == _BOOL else bounds_of(a) for a in atoms], **params)
     info = np.iinfo(t.dtype)
     # The rules compute with unbounded integers; where the result may wrap around, nothing is known.
     return found if found is not None and info.min <= found[0] and found[1] <= info.max else None

@@ -12,7 +12,7 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentTypeError
 from tracejit.numpy import elementwise as ew
 from tracejit.numpy import ufunc_methods as methods
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, numbers
 from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.dispatch import (
     NUMPY_TO_TRACEJIT,
@@ -31,7 +31,7 @@ from tracejit.numpy.dispatch import (
 )
 from tracejit.numpy.eager import by_recipe
 from tracejit.numpy.options import order_of
-from tracejit.tracing import ROOTS, STATE, Box, wrap
+from tracejit.tracing import NUMPYS, ROOTS, STATE, Box, wrap
 
 #: What NumPy may be given at once where nothing is traced.
 _PLAIN = frozenset((np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, complex, bool))
@@ -134,7 +134,7 @@ class Ufunc:
         old = filled(0, dtype_of(result), shape_of(result))  # NumPy leaves garbage there
         return wrap(select_where(mask, result, old))
 
-    def _wrap(self, result: Any, weak: bool = False) -> Any:
+    def _wrap(self, result: Any, weak: int = False) -> Any:
         return tuple(wrap(r, weak) for r in result) if self.nout > 1 else wrap(result, weak)
 
     def loop(self, *kinds: Any) -> tuple[np.dtype, ...]:
@@ -176,20 +176,25 @@ class Ufunc:
 
     def operator(self, *args: Any) -> Any:
         """The result of a Python operator: weak if all operands are."""
+        python = all(map(numbers.is_python, args))
+        if python:
+            args = tuple(map(int_like, args)) if self.__name__ not in _BOOLEAN else args
+            given = numbers.raws(self.__name__, args)
+            numbers.before(self.__name__, given)
         if self.smooth:
             result = by_recipe(self, args, True)
             if result is not None:
                 return result
+        if python:
+            with np.errstate(all="ignore"):
+                result = self.apply(args)
+            numbers.after(self.__name__, given, result)
+            return self._wrap(result, weak=True)
         kept = selected.elementwise(self.operator, args)
         if kept is not None:
             return kept
-        for a in args:
-            if type(a) is Box and not a.weak:
-                return self._wrap(self.apply(args))
-        if not has_arrays(args):
-            args = tuple(int_like(a) for a in args) if self.__name__ not in _BOOLEAN else args
-            return self._wrap(self.apply(args), weak=True)
-        return self._wrap(self.apply(args))
+        weak = all(x.weak if type(x) is Box else type(x) in _NUMBERS for x in args)
+        return self._wrap(self.apply(args), NUMPYS if weak else False)
 
     # ------------------------------------------------------------ methods
 
@@ -221,11 +226,8 @@ class Ufunc:
         return getattr(self.np, name)(*args, **kwargs)
 
 
+_NUMBERS = (bool, int, float, complex)
 _BOOLEAN = {"bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal", "logical_not"}
-
-
-def has_arrays(args: tuple[Any, ...]) -> bool:
-    return any(isinstance(a, (np.ndarray, np.generic, list, tuple)) for a in args)
 
 
 def int_like(x: Any) -> Any:

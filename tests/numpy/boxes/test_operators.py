@@ -28,7 +28,7 @@ def test_the_square_of_booleans_is_int8() -> None:
 
 @pytest.mark.parametrize("x", [np.float32(2.5), np.float64(-3.5), np.int64(-7), np.float16(0.5)])
 def test_round_of_a_scalar_is_an_integer(x: Any) -> None:
-    assert tj.jit(round)(x) == round(x) and tj.jit(round)(x).dtype == np.int64
+    assert tj.jit(round)(x) == round(x) and type(tj.jit(round)(x)) is type(round(x))
     got = tj.jit(lambda v: round(v, 1))(x)
     assert got == round(x, 1) and got.dtype == x.dtype
     assert tj.jit(lambda v: round(v) * np.float32(1))(np.float32(2.5)).dtype == np.float32

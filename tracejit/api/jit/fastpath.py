@@ -84,7 +84,7 @@ def fast_call(
     w.constants()
     w.overlaps(sorted(written), consts, call.leaves)
     single = len(program.jaxpr.outs) == 1
-    w.names["native"] = program.compiled(strides).caller(inputs, single)
+    w.names["native"] = program.compiled(strides).caller(inputs, single, program.python)
     w.results(single)
     made = w.function()
     made.direct = functools.cache(functools.partial(w.direct, call.fun, missed))

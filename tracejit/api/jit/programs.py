@@ -56,6 +56,7 @@ class Program:
     `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
     argument handed back as it is, ('const', n) for a captured array that is, or ('value', x) for a Python scalar.
     `written`: inputs (constant or argument position) whose new values are the last outputs.
+    `python`: the outputs that are results and Python's numbers.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Program:
         arg_names: list[str],
         donated: tuple[int, ...],
         decisions: dict[tuple[str, str], str],
+        python: frozenset[int],
     ) -> None:
         self.function = function
         self.jaxpr = jaxpr
@@ -81,6 +83,7 @@ class Program:
         self.arg_names = arg_names
         self.donated = donated
         self.decisions = decisions
+        self.python = python
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
         self.kept = True  # for later calls
@@ -119,8 +122,12 @@ class Program:
             if arrays[n] is not inputs[n]:
                 np.copyto(inputs[n], arrays[n])
         if self.single:
-            return native.scalar(outs[0])
-        return self._assemble([native.scalar(o) for o in outs], leaves, consts)
+            return self._number(0, outs[0])
+        return self._assemble([self._number(n, o) for n, o in enumerate(outs)], leaves, consts)
+
+    def _number(self, n: int, out: Any) -> Any:
+        """Output `n`, a number if it has no dimensions."""
+        return out.item() if n in self.python else native.scalar(out)
 
     def prepare(self, consts: list[Any], leaves: Sequence[Any]) -> None:
         """Compile for these values, if that was not done."""
@@ -211,7 +218,7 @@ class Program:
         holders = [*consts, *boxes]
         for k, n in enumerate(self.written):
             write_back(holders[n], outs[self.num_outs + k])
-        results = [plain(o) for o in outs[: self.num_outs]]
+        results = [plain(o, n in self.python) for n, o in enumerate(outs[: self.num_outs])]
         return self._assemble(results, boxes, consts)
 
 

@@ -118,13 +118,13 @@ def _tree(structure: Any) -> str:
 
 
 def _leaves(key: Any) -> list[tuple[Any, ...]]:
-    """(shape, dtype, Python's?, a scalar?) of each leaf."""
-    weak, scalar = key[3]
-    return [(*aval, w, s) for aval, w, s in zip(key[2], weak, scalar, strict=True)]
+    """(shape, dtype, Python's?, a scalar?, a small integer?) of each leaf."""
+    return [(*aval, *kinds) for aval, *kinds in zip(key[2], *key[3], strict=True)]
 
 
-def _leaf(shape: Any, dtype: Any, weak: bool, scalar: bool) -> str:
+def _leaf(shape: Any, dtype: Any, weak: bool, scalar: bool, near: bool) -> str:
     """The type of a leaf in words."""
     if weak:
-        return f"a Python {type(dtype.type(0).item()).__name__}"
+        size = "large " if dtype.kind == "i" and not near else ""
+        return f"a {size}Python {type(dtype.type(0).item()).__name__}"
     return f"{Aval(shape, dtype)} (a NumPy scalar)" if scalar else str(Aval(shape, dtype))

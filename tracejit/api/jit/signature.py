@@ -16,6 +16,8 @@ from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
 from tracejit.errors import StaticArgumentError, UnhashableStaticError
 from tracejit.frontend.shadows import attributes
+from tracejit.interpreters.jit import NEAR
+from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -123,6 +125,7 @@ class Call:
         self.leaves = [x for n, x in enumerate(leaves) if n not in self.fixed] if self.fixed else leaves
         self.weak = [is_weak(x) for x in self.leaves]
         self.scalar = [is_scalar(x) for x in self.leaves]
+        self.bounds = [_bounds(x, w) for x, w in zip(self.leaves, self.weak, strict=True)]
         self.raw = [x if isinstance(x, ShapeDtypeStruct) else to_raw(x, "an argument") for x in self.leaves]
 
     def key(self) -> tuple[Any, ...]:
@@ -142,7 +145,7 @@ class Call:
         )
         avals = tuple([_signature(x) for x in self.raw])
         aliasing = _aliasing(self.leaves)
-        kinds = (tuple(self.weak), tuple(self.scalar))
+        kinds = (tuple(self.weak), tuple(self.scalar), tuple([b is not None for b in self.bounds]))
         return self.structure, statics, avals, kinds, self.num_args, aliasing
 
     def layout(self, n: int) -> tuple[int, ...] | None:
@@ -209,14 +212,24 @@ class Call:
         return tuple(n for n, (k, _) in enumerate(self.owners()) if k in donated)
 
 
-def as_size(x: Any) -> Any:
-    """A Python integer, or a tuple of them; None for anything else. In a vmap, integers that are not mapped are
-    boxes of known values."""
+def _bounds(x: Any, weak: bool) -> tuple[int, int] | None:
+    """The range that a program for arguments like `x` may count on, if that is a Python integer and no large one."""
     if type(x) is int:
+        return (-NEAR, NEAR) if abs(x) <= NEAR else None
+    if type(x) is Box and weak and x.aval.dtype.kind == "i" and not x.aval.shape:
+        known = bounds_of(x.read())
+        return (-NEAR, NEAR) if known is not None and known[0] >= -NEAR and known[1] <= NEAR else None
+    return None
+
+
+def as_size(x: Any) -> Any:
+    """A Python integer or truth value, or a tuple of them; None for anything else. In a vmap, integers that are not
+    mapped are boxes of known values."""
+    if type(x) is int or type(x) is bool:
         return x
-    if type(x) is Box and x.weak and not x.aval.shape and x.aval.dtype.kind == "i":
+    if type(x) is Box and x.weak and not x.aval.shape and x.aval.dtype.kind in "bi":
         known = extents.known(x.read())
-        return None if known is None else int(known)
+        return None if known is None else known.item()
     if type(x) is tuple and x:
         parts = tuple(map(as_size, x))
         return None if None in parts else parts

@@ -28,6 +28,8 @@ from tracejit.tracing import Box, box, current_trace, new_trace
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
+#: The dtypes of Python's numbers.
+_PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))
 #: How often a function is traced again because another thread changed a name that it reads meanwhile.
 _ATTEMPTS = 100
 
@@ -69,7 +71,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
     capture.trace = trace
     session = frontend.Session(capture, call.options.capture)
     session.copies_views = copies_views
-    args = make_args(trace, call.avals())
+    args = make_args(trace, call.avals(), call.bounds)
     boxes: list[Any] = []
     with new_trace(trace):
         layouts = [call.layout(n) for n in range(len(args))]
@@ -83,7 +85,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         try:
             out = session.run(fun, positional, kwargs)
             leaves, out_tree = tree.flatten(listed(out))
-            results, outs = _sort_results(leaves, out_tree, boxes, capture.held, name_of(fun))
+            results, outs, python = _sort_results(leaves, out_tree, boxes, capture.held, name_of(fun))
             outs += _extents(name_of(fun), outs, args)
         except TracejitError as e:
             sizes = sizes_needed(e, call, trace.eqns, args)
@@ -122,6 +124,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         call.names(),
         donated,
         session.decisions,
+        python,
     )
     program.fastmath = call.options.fastmath
     program.kept = not session.unkept
@@ -178,12 +181,13 @@ def _hand_back(trace: StageTrace, results: list[Any], held: list[Any]) -> list[t
 
 def _sort_results(
     leaves: list[Any], out_tree: Any, boxes: list[Any], held: list[tuple[Any, Box]], name: str
-) -> tuple[list[tuple[str, Any]], list[Any]]:
-    """What each leaf of the result is, and the raw outputs among them."""
+) -> tuple[list[tuple[str, Any]], list[Any], frozenset[int]]:
+    """What each leaf of the result is, the raw outputs among them, and which of those are Python's numbers."""
     by_id = {id(b): n for n, b in enumerate(boxes)}
     captured = {id(b): n for n, (raw, b) in enumerate(held) if isinstance(raw, (np.ndarray, Value))}
     results: list[tuple[str, Any]] = []
     outs: list[Any] = []
+    python: set[int] = set()
     for n, x in enumerate(leaves):
         if id(x) in by_id:
             results.append(("arg", by_id[id(x)]))
@@ -196,9 +200,11 @@ def _sort_results(
             if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
                 results.append(("value", np.zeros(raw.shape, dtypes.float0)))
                 continue
+            if type(x) is Box and x.weak is True and not x.aval.shape and x.aval.dtype in _PYTHON:
+                python.add(len(outs))
             results.append(("array" if _is_array_of_none(x) else "out", len(outs)))
             outs.append(raw)
-    return results, outs
+    return results, outs, frozenset(python)
 
 
 def _is_array_of_none(x: Any) -> bool:

@@ -26,7 +26,7 @@ from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
-from tracejit.tracing import bind, to_raw, wrap
+from tracejit.tracing import NUMPYS, bind, to_raw, wrap
 
 _NONE: Any = object()  # `operand=None` is an operand
 
@@ -131,7 +131,9 @@ def _choose(
             jaxprs.reverse()
         outs = bind(cond_op, index, *consts, *given.raw, branches=tuple(jaxprs))
     weak = [all(s.weak[n] for s in staged) for n in range(len(outs))]
-    return tree.unflatten(staged[0].out_tree, [wrap(x, w) for x, w in zip(outs, weak, strict=True)])
+    return tree.unflatten(
+        staged[0].out_tree, [wrap(x, w and NUMPYS) for x, w in zip(outs, weak, strict=True)]
+    )
 
 
 def _agree(staged: list[Staged], op: str, names: Sequence[str]) -> list[Staged]:

@@ -33,7 +33,7 @@ from tracejit.interpreters.stage import arg_avals, bounds_of
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.values import Value
 from tracejit.records import record
-from tracejit.tracing import bind, box, call_user, to_raw, unbox, wrap
+from tracejit.tracing import NUMPYS, bind, box, call_user, to_raw, unbox, wrap
 
 _I64 = dtypes.int64
 _LEAF = tree.structure(0)
@@ -146,7 +146,7 @@ def _run(
     outs = bind(scan_op, *lead, *staged.consts, *carry.raw, *rows.raw, jaxpr=jaxpr, **params, **counts)
     outs = unaliased(outs, (*staged.consts, *carry.raw, *rows.raw))
     final, ys = staged.out_tree.children()
-    values = [wrap(x, w) for x, w in zip(outs[:num], carry.weak, strict=True)]
+    values = [wrap(x, w and NUMPYS) for x, w in zip(outs[:num], carry.weak, strict=True)]
     return tree.unflatten(final, values), tree.unflatten(ys, [wrap(y) for y in outs[num:]])
 
 
@@ -297,7 +297,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         body_consts=len(body.consts),
     )
     outs = unaliased(outs, (*cond.consts, *body.consts, *carry.raw))
-    return tree.unflatten(init.tree, [wrap(x, w) for x, w in zip(outs, carry.weak, strict=True)])
+    return tree.unflatten(init.tree, [wrap(x, w and NUMPYS) for x, w in zip(outs, carry.weak, strict=True)])
 
 
 def _predicate(x: Any) -> Any:

@@ -20,7 +20,7 @@ from tracejit.errors import ConcreteValueError, ScanResultError
 from tracejit.interpreters.stage import is_staging
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.tracing import box, call_user, is_tracing, to_raw, wrap
+from tracejit.tracing import NUMPYS, box, call_user, is_tracing, to_raw, wrap
 
 
 def applies() -> bool:
@@ -109,4 +109,6 @@ def _stacked(rows: list[Any]) -> Any:
 
 def _results(carry: Carry) -> Any:
     """The last carry as the loop's result."""
-    return tree.unflatten(carry.tree, [wrap(x, w) for x, w in zip(carry.raw, carry.weak, strict=True)])
+    return tree.unflatten(
+        carry.tree, [wrap(x, w and NUMPYS) for x, w in zip(carry.raw, carry.weak, strict=True)]
+    )

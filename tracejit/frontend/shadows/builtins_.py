@@ -18,8 +18,9 @@ from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, classes, kinds
 from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.masking.calls import require_some
+from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.boxes.rows import run
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, dtype_of
 from tracejit.tracing import Box, box, to_raw
 
 if TYPE_CHECKING:
@@ -113,7 +114,13 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
         return box(to_raw(best), weak=True) if numbers else best
 
     def better(x: Any, best: Any) -> Any:
-        chosen = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
+        python = is_python(x) and is_python(best)
+        if python and dtype_of(x).kind == "i":  # whose range is known where those of `x` and `best` are
+            chosen = NUMPY_TO_TRACEJIT[getattr(np, name + "imum")](x, best)
+        else:
+            chosen = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
+        if python and type(chosen) is Box:
+            return box(chosen.read(), weak=True)
         chosen.scalar = not any(
             isinstance(a, np.ndarray) or (type(a) is Box and not a.scalar) for a in (x, best)
         )

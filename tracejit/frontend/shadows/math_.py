@@ -1,7 +1,6 @@
 """The module `math` as traced code sees it: NumPy's functions for traced numbers, Python's own for others.
 
-Like Python's, they compute in double precision and give Python's numbers. Where Python raises (the root of
-a negative number), compiled code gives NumPy's value: nan or inf.
+Like Python's, they compute in double precision, give Python's numbers, and raise (`numpy.boxes.numbers`).
 """
 
 from __future__ import annotations
@@ -16,8 +15,10 @@ import numpy as np
 
 from tracejit import dtypes, numpy
 from tracejit.control.regions.staging import convert
+from tracejit.numpy.boxes import numbers
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, has_box
-from tracejit.numpy.fitting import judge_number, judge_shape
+from tracejit.numpy.fitting import judge_shape
+from tracejit.numpy.ufuncs import int_like
 from tracejit.scipy import special
 from tracejit.tracing import Box, box, to_raw
 
@@ -54,8 +55,11 @@ def _traced(name: str, form: Callable[..., Any]) -> Any:
     def function(*args: Any) -> Any:
         if not any(type(x) is Box for x in args):
             return plain(*args)
-        out = form(*map(_number, args))
-        return box(to_raw(out), weak=True)
+        given = [_number(x) for x in args]
+        with np.errstate(all="ignore"):
+            out = to_raw(form(*given))
+        numbers.math_result(name, [convert(to_raw(x), dtypes.float64) for x in given], out)
+        return box(out, weak=True)
 
     return function
 
@@ -100,6 +104,13 @@ def _frexp(x: Any) -> Any:
     return m, box(convert(to_raw(e), dtypes.int64), weak=True)
 
 
+def _ldexp(x: Any, i: Any) -> Any:
+    x = _number(x)
+    out = numpy.ldexp(x, i)
+    numbers.math_result("ldexp", [to_raw(x)], to_raw(out))
+    return out
+
+
 def _weakly(plain: Callable[..., Any], form: Callable[..., Any]) -> Any:
     """`plain` for Python's numbers, `form` where an argument is traced or holds traced numbers."""
 
@@ -119,10 +130,17 @@ def _weakly(plain: Callable[..., Any], form: Callable[..., Any]) -> Any:
 
 
 def _integer(name: str) -> Callable[[Any], Any]:
+    """`floor` and the like, which give Python's integers."""
+    plain = getattr(math, name)
+
+    @functools.wraps(plain)
     def function(x: Any) -> Any:
-        whole = to_raw(getattr(numpy, name)(x))
-        judge_number(whole, dtypes.int64)
-        return box(convert(whole, dtypes.int64), weak=True)
+        if type(x) is not Box:
+            return plain(x)
+        exact = x.weak and x.aval.dtype.kind in "bi"
+        return (
+            int_like(x) if exact else box(numbers.to_int(to_raw(getattr(numpy, name)(_number(x)))), weak=True)
+        )
 
     return function
 
@@ -135,7 +153,7 @@ def _exact(name: str) -> Any:
     def function(*args: Any) -> Any:
         if not any(type(x) is Box for x in args):
             return plain(*args)
-        return functools.reduce(form, args)
+        return box(to_raw(functools.reduce(form, args)), weak=True)
 
     return function
 
@@ -144,7 +162,6 @@ def _forms() -> dict[str, Any]:
     found = {name: getattr(numpy, name) for name in _SAME if hasattr(numpy, name) and hasattr(math, name)}
     found |= {name: getattr(numpy, other) for name, other in _RENAMED.items()}
     found |= {"log": _log, "hypot": _hypot}
-    found |= {name: _integer(name) for name in ("floor", "ceil", "trunc")}
     found |= {"erf": special.erf, "erfc": special.erfc, "gamma": special.gamma, "lgamma": special.gammaln}
     found |= {
         "remainder": _remainder,
@@ -157,9 +174,10 @@ def _forms() -> dict[str, Any]:
         "fsum": _fsum,
         "modf": lambda x: numpy.modf(_number(x)),
         "frexp": lambda x: _frexp(_number(x)),
-        "ldexp": lambda x, i: numpy.ldexp(_number(x), i),
+        "ldexp": _ldexp,
     }
     more = {name: _weakly(getattr(math, name), form) for name, form in others.items()}
+    more |= {name: _integer(name) for name in ("floor", "ceil", "trunc")}
     return {name: _traced(name, form) for name, form in found.items()} | more
 
 

@@ -11,7 +11,7 @@ import ctypes
 import math
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,9 +79,12 @@ class Executable:
 
     # -- the call
 
-    def caller(self, inputs: Sequence[shell.Input], single: bool = False) -> Callable[..., Any]:
+    def caller(
+        self, inputs: Sequence[shell.Input], single: bool = False, python: Collection[int] = ()
+    ) -> Callable[..., Any]:
         """The function itself, of arguments like these: the outputs as a tuple (with `single`, which needs one output,
-        as they are), or `shell.MISS` for other arguments. Outputs without dimensions are NumPy scalars."""
+        as they are), or `shell.MISS` for other arguments. Outputs without dimensions are NumPy scalars, those in
+        `python` Python's numbers."""
         low = self.lowered
         on_stack = low.program.arena_bytes <= _STACK_ARENA
         scratch = max(low.program.arena_bytes, 64) if on_stack else 0
@@ -95,8 +98,12 @@ class Executable:
             self._fail,
         )
         dynamic = [n for n, a in enumerate(low.out_avals) if not a.is_static]
-        outputs = [shell.Output(a.dtype, capacity(a.shape) if a.is_static else (), self._given(n, dynamic))
-                   for n, a in enumerate(low.out_avals)]  # fmt: skip
+        outputs = [
+            shell.Output(
+                a.dtype, capacity(a.shape) if a.is_static else (), self._given(n, dynamic), n in python
+            )
+            for n, a in enumerate(low.out_avals)
+        ]
         extra = len(dynamic) + (not on_stack)
         native = shell.make(entry, inputs, outputs, extra, single and not dynamic)
         if not on_stack:

@@ -4,7 +4,7 @@ One generic shell (`shell_text`) is compiled per process. Each `make` gives a ME
 holds a frame: what the arguments must be, what the outputs are, and the addresses that the shell needs. A call
 
     checks each argument against its `Input`: another type, dtype, shape or layout gives MISS at once;
-    makes the outputs: new arrays, or NumPy scalars where they have no dimensions;
+    makes the outputs: new arrays, or where they have no dimensions NumPy scalars or Python's numbers;
     calls the entry, with the GIL released where asked;
     returns the tuple of the outputs, or the only one, or raises what `fail(status words)` raises.
 
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.llvm.memory import STATUS_WORDS
-from tracejit.lowering.runtime import results
+from tracejit.lowering.runtime import results, shell_numbers
 from tracejit.lowering.runtime.compile import compile_llvm
 from tracejit.lowering.runtime.shell_text import TEXT
 from tracejit.records import record
@@ -58,14 +58,23 @@ _LAYOUT = {
 }
 _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # NPY_ARRAY_ flags
 _SPEC_WORDS = 8
+#: Programs for Python integers up to this size know that they are.
+NEAR = 2**31
 _ANY, _CHECKED, _INSIDE, _INTEGER, _BOOLEAN = range(5)  # kinds of arguments
-_FRESH, _GIVEN, _SCALAR = range(3)  # kinds of outputs
+_FRESH, _GIVEN, _SCALAR, _BOOL, _INT, _FLOAT, _COMPLEX = range(7)  # kinds of outputs
+_PYTHON = {
+    "b": _BOOL,
+    "i": _INT,
+    "f": _FLOAT,
+    "c": _COMPLEX,
+}  # those of Python's numbers, by the dtype's kind
 
 #: Functions of Python's and NumPy's C interfaces, in the order of the shell's table.
-_API = ("incref", "decref", "as_long", "true", "bytes", "call", "tuple", "save", "restore", "empty", "scalar",
-        "current", "set", "usual")  # fmt: skip
+_API = ("incref", "decref", "as_long", "true", "bytes", "call", "tuple", "save", "restore", "false", "long", "float",
+        "complex", "empty", "scalar", "current", "set", "usual")  # fmt: skip
 _SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyLong_AsLongLongAndOverflow", "", "PyBytes_FromStringAndSize",
-            "PyObject_CallOneArg", "PyTuple_New", "PyEval_SaveThread", "PyEval_RestoreThread")  # fmt: skip
+            "PyObject_CallOneArg", "PyTuple_New", "PyEval_SaveThread", "PyEval_RestoreThread", "",
+            "PyLong_FromLongLong", "PyFloat_FromDouble", "PyComplex_FromDoubles")  # fmt: skip
 #: PyArray_Empty, PyArray_Scalar, PyDataMem_GetHandler, PyDataMem_SetHandler: places in NumPy's table, which are part
 #: of its ABI. The last one has the address of a variable, the usual handler.
 _NUMPY = (184, 60, 305, 304, 306)
@@ -107,19 +116,21 @@ def layout_is_known() -> bool:
 @record(frozen=True)
 class Input:
     """What an argument must be: an object of exactly `type`; an array of this dtype and shape, in C order or with
-    these strides (in bytes). The default is any array, unchecked: the caller vouches for it."""
+    these strides (in bytes). The default is any array, unchecked: the caller vouches for it. A Python integer is at
+    most NEAR in size, unless it is `wide`."""
 
     type: type | None = None
     dtype: np.dtype | None = None
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] | None = None
     writeable: bool = False
+    wide: bool = False
 
     @staticmethod
     def of(x: Any, writeable: bool = False) -> Input | None:
         """The specification of arguments like `x`, if that is an array which native code can read, or a number."""
         if type(x) in INSIDE_TYPES or type(x) is int or type(x) is bool:
-            return Input(type(x))
+            return Input(type(x), wide=type(x) is int and abs(x) > NEAR)
         if type(x) is not np.ndarray or not x.flags.aligned or not x.dtype.isnative:
             return None
         strides = None if x.flags.c_contiguous else x.strides
@@ -130,7 +141,8 @@ class Input:
     def words(self, keep: list[Any]) -> list[int]:
         if self.type is not np.ndarray:
             kinds = {None: _ANY, int: _INTEGER, bool: _BOOLEAN}
-            return [kinds.get(self.type, _INSIDE), id(self.type), *[0] * 6]
+            least, count = (-(2**63), -1) if self.wide else (-NEAR, 2 * NEAR)
+            return [kinds.get(self.type, _INSIDE), id(self.type), least, count, *[0] * 4]
         flags = _ALIGNED | (_CONTIGUOUS if self.strides is None else 0) | _WRITEABLE * self.writeable
         strides = 0 if self.strides is None else _numbers(self.strides, keep)
         keep.append(self.dtype)
@@ -142,7 +154,7 @@ class Input:
         if self.type is None or type(x) is not self.type:
             return self.type is None
         if self.type is not np.ndarray:
-            return self.type is not int or -(2**63) <= x < 2**63
+            return self.type is not int or (-(2**63) <= x < 2**63 if self.wide else abs(x) <= NEAR)
         layout = x.flags.c_contiguous if self.strides is None else x.strides == self.strides
         given = x.dtype is self.dtype and x.shape == self.shape and x.flags.aligned
         return given and layout and (x.flags.writeable or not self.writeable)
@@ -150,14 +162,17 @@ class Input:
 
 @record(frozen=True)
 class Output:
-    """A new array of this dtype and shape (a NumPy scalar where it has no dimensions), or argument `given`."""
+    """A new array of this dtype and shape (where it has no dimensions a NumPy scalar, or with `python` Python's
+    number), or argument `given`."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
     given: int | None = None
+    python: bool = False
 
     def words(self, keep: list[Any]) -> list[int]:
-        kind = _GIVEN if self.given is not None else _FRESH if self.shape else _SCALAR
+        number = _PYTHON[self.dtype.kind] if self.python else _SCALAR
+        kind = _GIVEN if self.given is not None else _FRESH if self.shape else number
         keep.append(self.dtype)
         shape = _numbers(self.shape, keep)
         large = kind == _FRESH and self.dtype.itemsize * math.prod(self.shape) >= results.LEAST
@@ -188,9 +203,10 @@ class _MethodDef(ctypes.Structure):
 def _native() -> tuple[Any, Any, Any, Any]:
     """(constructor, method definition, code, table of functions): made once, kept for the life of the process."""
     numbers = {name: n for n, name in enumerate(_API)}
-    code = compile_llvm(TEXT.format(
+    code = compile_llvm((TEXT + shell_numbers.TEXT).format(
         **_LAYOUT, **numbers, any=_ANY, checked=_CHECKED, inside=_INSIDE, integer=_INTEGER, boolean=_BOOLEAN,
-        fresh=_FRESH, given=_GIVEN, spec_words=_SPEC_WORDS, words=STATUS_WORDS + 1,
+        fresh=_FRESH, given=_GIVEN, of_bool=_BOOL, of_int=_INT, of_float=_FLOAT, of_complex=_COMPLEX,
+        spec_words=_SPEC_WORDS, words=STATUS_WORDS + 1,
         report_bytes=8 * (STATUS_WORDS + 1), wrong_count=WRONG_COUNT, interrupted=INTERRUPTED,
     ))  # fmt: skip
     definition = _MethodDef(b"tracejit_program", code.address, _FASTCALL, None)
@@ -207,7 +223,8 @@ def _addresses() -> list[int]:
         get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
     )
     *functions, usual = (table[n] or 0 for n in _NUMPY)
-    known = [_symbol(s) if s else id(True) for s in _SYMBOLS]
+    objects = iter((id(True), id(False)))
+    known = [_symbol(s) if s else next(objects) for s in _SYMBOLS]
     return [*known, *functions, ctypes.c_void_p.from_address(usual).value or 0]
 
 
@@ -266,7 +283,10 @@ def _in_python(
         code = native(pointers, entry.params, entry.table, (block.ctypes.data + 63) & -64, status)
         if code:
             return entry.fail(struct.pack(f"<{STATUS_WORDS + 1}q", code, *status))
-        found = [a if a.shape or o.given is not None else a[()] for a, o in zip(outs, outputs, strict=True)]
+        found = [
+            a if a.shape or o.given is not None else a.item() if o.python else a[()]
+            for a, o in zip(outs, outputs, strict=True)
+        ]
         return found[0] if single else tuple(found)
 
     return shell

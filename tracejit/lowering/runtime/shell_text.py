@@ -101,7 +101,12 @@ int:
   %over = load i32, ptr %overflow
   %fits = icmp eq i32 %over, 0
   store i64 %long, ptr %slot
-  br i1 %fits, label %stored, label %wrong
+  %from = call i64 @number(ptr %spec, i64 2)
+  %most = call i64 @number(ptr %spec, i64 3)
+  %above = sub i64 %long, %from
+  %near = icmp ule i64 %above, %most
+  %good.int = and i1 %fits, %near
+  br i1 %good.int, label %stored, label %wrong
 bool:
   %true = call ptr @word(ptr %api, i64 {true})
   %is = icmp eq ptr %object, %true
@@ -309,11 +314,9 @@ wrap.body:
   br i1 %is.scalar, label %wrap, label %wrap.good
 wrap:
   %w.spec = getelementptr inbounds [{spec_words} x i64], ptr %out.specs, i64 %w
-  %w.descr = call ptr @word(ptr %w.spec, i64 1)
   %w.number = add i64 %ins, %w
   %w.slot = getelementptr inbounds [2 x i64], ptr %slots, i64 %w.number
-  %scalar = call ptr @word(ptr %api, i64 {scalar})
-  %number = call ptr %scalar(ptr %w.slot, ptr %w.descr, ptr null)
+  %number = call ptr @number_of(ptr %w.spec, ptr %w.slot, ptr %api)
   store ptr %number, ptr %w.at
   %wrapped = icmp ne ptr %number, null
   br i1 %wrapped, label %wrap.good, label %unwrapped

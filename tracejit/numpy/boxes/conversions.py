@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import linecache
 import opcode
@@ -51,15 +50,8 @@ def _missing(x: Box, name: str) -> Any:
     cls = class_of(x)
     if cls is np.ndarray or name[:2] == "__" or not hasattr(cls, name):
         raise AttributeError(f"a traced {x.aval} has no attribute {name!r}", name=name, obj=x)
-    if name == "is_integer":
-        return functools.partial(_is_integer, x)
     as_python: Any = operator.index if x.aval.dtype.kind in "iu" else _NUMBERS[x.aval.dtype.kind]
     return getattr(cls(as_python(x)), name)
-
-
-def _is_integer(x: Any) -> Box:
-    """`float.is_integer`: infinities and NaN are none."""
-    return box(((x - x == 0) & (x % 1 == 0)).read(), weak=True)
 
 
 def known_value(x: Box, error: Any) -> Any:
@@ -155,7 +147,26 @@ def tolist(x: Box) -> Any:
 
 @member("__hash__")
 def _hash(x: Box) -> int:
+    if x.weak and x.aval.dtype.kind in "bi":
+        return hash(known_value(x, TracerIntegerError).item())
     raise ArgumentTypeError(name="hash", problem=f"a traced {x.aval} is not hashable, as arrays are not")
+
+
+def _of_python(name: str, kinds: str, error: Any) -> None:
+    """A method of Python's numbers of these kinds, which takes a value that is known."""
+
+    def method(x: Box) -> Any:
+        if not x.weak or x.aval.dtype.kind not in kinds:
+            raise AttributeError(f"a traced {x.aval} has no attribute {name!r}", name=name, obj=x)
+        return getattr(known_value(x, error).item() if kinds == "bi" else known_number(x).item(), name)
+
+    setattr(Box, name, property(method))
+
+
+for _name in ("bit_length", "bit_count", "to_bytes"):
+    _of_python(_name, "bi", TracerIntegerError)
+for _name in ("hex", "as_integer_ratio"):
+    _of_python(_name, "f", TracerFloatError)
 
 
 @member("__repr__")

@@ -28,6 +28,9 @@ _I64 = np.dtype(np.int64)
 _I64_MAX = np.iinfo(np.int64).max
 _U64 = np.dtype(np.uint64)
 
+#: Numbers up to this bound sizes. What is computed from arguments is known to be small, but may be much smaller.
+_ROOM = 1 << 20
+
 
 def known(raw: Any) -> Any:
     """The ndarray or NumPy scalar that a raw value stands for, or None while it is being recorded."""
@@ -152,6 +155,12 @@ def greatest(a: Number) -> int | None:
     return None if b is None else b[1]
 
 
+def room(a: Number) -> int | None:
+    """The largest value `a` can have, if that is known, and small enough to keep memory for so many."""
+    most = greatest(a)
+    return None if most is None or most > _ROOM else most
+
+
 def of_dim(d: DimSize) -> Number:
     """A dimension as a number."""
     return d if type(d) is int else d.var  # type: ignore[union-attr]
@@ -161,7 +170,7 @@ def to_dim(size: Number, bound: int | None) -> DimSize:
     """A number as a dimension of at most `bound`."""
     if type(size) is int:
         return size
-    high = greatest(size)
+    high = room(size)
     return Dim(size, high if bound is None else bound if high is None else min(high, bound))
 
 

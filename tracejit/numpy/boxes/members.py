@@ -27,7 +27,7 @@ from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import either, extents, indexing, views
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, raw, shape_of
-from tracejit.numpy.ufuncs import TABLE
+from tracejit.numpy.ufuncs import TABLE, int_like
 from tracejit.tracing import Box, box, wrap
 
 
@@ -134,7 +134,7 @@ def matrix_transpose(x: Box) -> Box:
 
 @attribute("real")
 def real_part(x: Box) -> Any:
-    return _part(x, views.RealPart()) if x.aval.dtype.kind == "c" else x
+    return _part(x, views.RealPart()) if x.aval.dtype.kind == "c" else int_like(x) if x.weak else x
 
 
 @attribute("imag")

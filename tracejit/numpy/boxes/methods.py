@@ -14,6 +14,7 @@ from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.placed import Bits
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, element, raw
 from tracejit.numpy.options import order_of
+from tracejit.numpy.ufuncs import TABLE, int_like
 from tracejit.tracing import Box, is_tracing, wrap
 
 #: Methods that take the function's own arguments: `x.sum(...)` is `np.sum(x, ...)`.
@@ -94,6 +95,8 @@ def _copy(x: Box, order: str = "C") -> Any:
 
 def _conjugate(x: Box, out: Any = None) -> Any:
     """The complex conjugate; the array itself if it is not complex."""
+    if x.weak:
+        return TABLE["conjugate"].operator(x) if x.aval.dtype.kind == "c" else int_like(x)
     if x.aval.dtype.kind == "c" or out is not None:
         return NUMPY_TO_TRACEJIT[np.conjugate](x, **({} if out is None else {"out": out}))
     return x

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentTypeError, ShapeError
-from tracejit.numpy.boxes import indexing
+from tracejit.errors import ArgumentTypeError, ShapeError, TracerIntegerError
+from tracejit.numpy.boxes import indexing, numbers
+from tracejit.numpy.boxes.conversions import known_value
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, filled, kind_of, shape_of
-from tracejit.numpy.ufuncs import TABLE, Ufunc, loop_dtypes
+from tracejit.numpy.ufuncs import TABLE, Ufunc, int_like, loop_dtypes
 from tracejit.tracing import Box, unbox, wrap
 
 _OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
@@ -102,6 +103,8 @@ for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "
 
 def power(x: Any, y: Any) -> Any:
     """`x ** y`: small constant exponents as products and roots, as NumPy has its fast paths."""
+    if numbers.is_python(x) and numbers.is_python(y):
+        return _python_power(int_like(x), int_like(y))
     if type(y) in (int, float) and type(x) is Box:
         kept = selected.elementwise(power, (x, y))
         if kept is not None:
@@ -110,6 +113,23 @@ def power(x: Any, y: Any) -> Any:
         if fast is not None:
             return fast
     return TABLE["power"].operator(x, y)
+
+
+def _python_power(x: Any, y: Any) -> Any:
+    """`x ** y` of Python's numbers, in which a negative power of an integer is a float."""
+    if type(y) is int and y < 0 and x.aval.dtype.kind == "i":
+        x = wrap(cast(x.read(), dtypes.float64), weak=True)
+    given = numbers.raws("power", (x, y))
+    numbers.before("power", given)
+    if type(y) is Box and y.aval.dtype.kind == "i" and kind_of(x) is int:
+        y = wrap(ops.arithmetic.maximum(y.read(), np.int64(0)), weak=True)
+        given = given[0], y.read()
+    with np.errstate(all="ignore"):
+        result = _small_power(x, y) if type(y) in (int, float) and type(x) is Box else None
+    if result is None:
+        return TABLE["power"].operator(x, y)
+    numbers.after("power", given, unbox(result))
+    return result
 
 
 def _small_power(x: Box, y: Any) -> Any:
@@ -131,6 +151,8 @@ def _small_power(x: Box, y: Any) -> Any:
 
 @member("__pow__")
 def _pow(x: Box, y: Any, modulus: Any = None) -> Any:
+    if modulus is not None and x.weak and x.aval.dtype.kind in "bi":
+        return pow(int(known_value(x, TracerIntegerError)), y, modulus)
     if not isinstance(y, _OPERANDS) or modulus is not None:
         return NotImplemented
     return power(x, y)
@@ -138,7 +160,7 @@ def _pow(x: Box, y: Any, modulus: Any = None) -> Any:
 
 @member("__rpow__")
 def _rpow(x: Box, y: Any) -> Any:
-    return TABLE["power"].operator(y, x) if isinstance(y, _OPERANDS) else NotImplemented
+    return power(y, x) if isinstance(y, _OPERANDS) else NotImplemented
 
 
 @member("__ipow__")
@@ -172,6 +194,48 @@ def _round(x: Box, ndigits: int | None = None) -> Any:
     """`round(x)` of a NumPy scalar: an integer, or with `ndigits` a number of the same dtype."""
     if not x.scalar:
         raise ArgumentTypeError(name="round()", problem="arrays do not define __round__; use np.round")
-    if ndigits is not None:
-        return wrap(unbox(NUMPY_TO_TRACEJIT[np.round](x, ndigits)), x.weak)
-    return wrap(cast(NUMPY_TO_TRACEJIT[np.round](x).read(), dtypes.int64), weak=True)
+    return rounded(x, ndigits)
+
+
+def rounded(x: Box, ndigits: Any = None) -> Any:
+    """`round(x, ndigits)` of a number: a Python integer without `ndigits`."""
+    value = x.read()
+    if x.weak and x.aval.dtype.kind in "bi":
+        tens = ndigits is not None and operator.index(ndigits) < 0
+        return round(int(known_value(x, TracerIntegerError)), ndigits) if tens else int_like(x)
+    if ndigits is None:
+        return wrap(numbers.to_int(NUMPY_TO_TRACEJIT[np.round](x).read()), weak=True)
+    if x.weak and x.aval.dtype == dtypes.float64:
+        return wrap(numbers.rounded(value, operator.index(ndigits)), weak=True)
+    return NUMPY_TO_TRACEJIT[np.round](x, ndigits)
+
+
+def _is_integer(x: Box) -> Any:
+    """The method `is_integer` of numbers, Python's and NumPy's."""
+    if not x.scalar or x.aval.dtype.kind not in "bif":
+        raise AttributeError(f"a traced {x.aval} has no attribute 'is_integer'", name="is_integer", obj=x)
+
+    def is_integer() -> Any:
+        if x.aval.dtype.kind in "bi":
+            return True
+        value = x.read()
+        same = ops.compare.eq(value, ops.arithmetic.floor(value))
+        return wrap(ops.compare.and_(same, ops.compare.isfinite(value)), weak=True)
+
+    return is_integer
+
+
+def _fraction(part: Any) -> Any:
+    """The attribute `numerator` or `denominator` of Python's integers."""
+
+    def get(x: Box) -> Any:
+        if not x.weak or x.aval.dtype.kind not in "bi":
+            raise AttributeError(f"a traced {x.aval} is no Python integer")
+        return part(x)
+
+    return property(get)
+
+
+Box.numerator = _fraction(int_like)  # type: ignore[attr-defined]
+Box.denominator = _fraction(lambda x: 1)  # type: ignore[attr-defined]
+Box.is_integer = property(_is_integer)  # type: ignore[attr-defined]

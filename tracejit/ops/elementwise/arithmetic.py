@@ -162,6 +162,7 @@ square = pointwise(
     kinds="iufc",
     kernel=lambda k, x: k.mul(x, x),
     derivatives=(lambda t, ans, x: scale(mul(x, 2), t),),
+    bounds=lambda operands: ids.integer_pow_bounds(operands, n=2),
 )
 
 reciprocal = pointwise(

@@ -16,6 +16,9 @@ _GROWING = frozenset({"mul", "integer_pow", "pow", "shift_left"})
 _ADDING = frozenset({"add", "sub"})
 _EXACT = _GROWING | _ADDING
 _FAR = 1 << 62
+#: More steps than any loop makes: those take days.
+_ENDLESS = 1 << 48
+_ONCE = 1 << 20
 
 
 def outgrows(result: Result) -> str | None:
@@ -89,11 +92,48 @@ def _inside(inner: Jaxpr, eqn: Eqn, tainted: set[Any]) -> bool:
     return _grow(inner.eqns, {v for v, a in pairs if type(a) is not Literal and a in tainted})
 
 
-def bounds_afterwards(result: Result) -> dict[Any, tuple[int, int]]:
-    """For each integer of the carry whose value after a step has known bounds: those, and where it starts."""
-    found = {}
-    for c in result.carried:
-        known = bounds_of(c.out)
-        if c.var is not None and known is not None and not isinstance(c.init, Value) and not c.var.aval.shape:
-            found[c.var] = (min(known[0], int(c.init)), max(known[1], int(c.init)))
-    return found
+class Ranges:
+    """The ranges of a loop's integers: what is assumed of a step is compared with what the step then gives, until it
+    is true. First a number grows by one a step, as counters do; then it stays where it starts or a step puts it;
+    then it grows by what a step adds."""
+
+    def __init__(self) -> None:
+        self._growth: dict[Any, tuple[int, int] | None] = {}  # by how much a step makes it smaller, larger
+        self._inside: dict[Any, tuple[int, int]] = {}  # where every step puts it
+        self._tries: dict[Any, int] = {}
+
+    def assumed(self, key: Any, start: Any, steps: int | None) -> tuple[int, int] | None:
+        """The range of an integer of Python's that starts as `start`, in a loop of at most `steps`."""
+        first = bounds_of(start)
+        growth = self._growth.setdefault(key, (0, 1))
+        if first is None or growth is None:
+            return None
+        if key in self._inside:
+            low, high = self._inside[key]
+            return min(first[0], low), max(first[1], high)
+        # Constants of the step count once: it may put the number there, and then go on.
+        less, more = (d and _ONCE + d * (_ENDLESS if steps is None else steps) for d in growth)
+        low, high = first[0] - less, first[1] + more
+        return (low, high) if low >= -_FAR and high <= _FAR else None
+
+    def holds(self, key: Any, before: tuple[int, int] | None, out: Any) -> bool:
+        """Whether a step gives `out` for a number in the range `before`, as assumed; otherwise more is assumed."""
+        growth = self._growth.get(key)
+        if before is None or growth is None:
+            return True
+        after = bounds_of(out)
+        inside = self._inside.pop(key, None)
+        if after is not None:
+            low, high = growth if inside is None else (0, 0)
+            if before[0] - after[0] <= low and after[1] - before[1] <= high:
+                if inside is not None:
+                    self._inside[key] = inside
+                return True
+        tries = self._tries[key] = self._tries.get(key, 0) + 1
+        if after is None or tries > 3:
+            self._growth[key] = None
+        elif tries == 1:
+            self._inside[key] = after
+        else:
+            self._growth[key] = max(0, before[0] - after[0]), max(0, after[1] - before[1])
+        return False

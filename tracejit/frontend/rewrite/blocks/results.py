@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit import tree
+from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, put
 from tracejit.frontend.rewrite.blocks.grown import Column, Filled
 from tracejit.frontend.rewrite.blocks.slots import Slots
-from tracejit.frontend.rewrite.blocks.state import Form
+from tracejit.frontend.rewrite.blocks.state import Form, in_loop
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -21,6 +21,7 @@ from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import settle
 from tracejit.numpy.boxes.indexing import refill
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.records import record
 from tracejit.tracing import Box, Storage, use_trace
 
@@ -54,6 +55,8 @@ class Result:
     views: dict[int, list[Column]]
     aliases: Aliases
     tails: Collection[str]
+    turned: list[int]  # parts of the carry that a step gives another type than they start with
+    mixed: bool  # it may be that no step does
 
     @property
     def pure_python(self) -> bool:
@@ -80,6 +83,25 @@ class Result:
         """`fn()` as a part of the step."""
         with use_trace(self.trace):
             return fn()
+
+    def know_ranges(self, outs: list[Any]) -> None:
+        """The integers that the loop ends with have the ranges that they have in it."""
+        for c, x in zip(self.carried, outs, strict=False):
+            if type(x) is Var and c.var is not None and x.bounds is None:
+                x.bounds = c.var.bounds
+
+    def check_turned(self, outs: list[Any], some: Any) -> None:
+        """Leave where a number that starts as one of another type may still be that: no step was made, which
+        `some` says, or no step that changes it. In a loop inside of another, it is the wider one all the same."""
+        self.know_ranges(outs)
+        if in_loop() is not None:
+            return
+        if self.turned and not self.mixed:
+            leave_if(ops.compare.not_(some), "a number that a loop without steps leaves as it is")
+        for n in self.turned if self.mixed else ():
+            if not aval_of(outs[n]).shape:
+                same = ops.compare.eq(outs[n], self.carried[n].init)
+                leave_if(same, "a number that a loop may leave as it is")
 
     def write_back(self, outs: list[Any], count: int | None = None) -> None:
         """Names, storages and lists get the values that the loop ended with, after `count` steps."""

@@ -11,7 +11,7 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_written
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
-from tracejit.frontend.rewrite.blocks.overflow import bounds_afterwards, outgrows
+from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
@@ -48,12 +48,13 @@ class Stager:
         self.finish = finish
         self.keep = [n for n in (*spec.keep, *self.lists.tails) if n in self.cells]
         self.anew = set(spec.anew)
-        self.bounds: list[Any] = []  # of the inputs, where they are known to stay inside
+        self.ranges = Ranges()
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
         self.replaced = Replaced()
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.slots = Slots()
+        self.mixed = False  # a branch in it gave a number one of two types
         self.alone = {n for n in self.keep if is_alone(self.cells[n])}
         self.storages = self._suspects()
 
@@ -71,10 +72,6 @@ class Stager:
         outgrow 64 bits. Raises NotNative."""
         result = self._settled(position)
         what = outgrows(result) if exact else None
-        if what is not None and (known := bounds_afterwards(result)):
-            self.bounds = [known.get(v) for v in result.args[1:]]
-            result = self._settled(position)
-            what = outgrows(result)
         if what is not None:
             raise NotNative(f"Python's integers may outgrow 64 bits in it: {what}")
         return result
@@ -105,9 +102,12 @@ class Stager:
         )
         trace = StageTrace(current_trace(), self.spec.kind, eager_constants=True)
         count = len(inits) + len(held)
-        rest = self.bounds[:count] or [None] * count
+        steps = None if position.bounds is None else position.bounds[1] + 1
+        ranges = {
+            (n, k): self._range((n, k), e, steps) for n, e in entries.items() for k in range(len(e.inits))
+        }
         avals = arg_avals([position, *inits, *held, *starts])
-        args = make_args(trace, avals, [position.bounds, *rest, *(None for _ in starts)])
+        args = make_args(trace, avals, [position.bounds, *ranges.values(), *(None for _ in (*held, *starts))])
         flags = args[1 + count :]
         frame = Frame(trace, self.cells, self.lists.owners)
         self.lists.mark()
@@ -130,6 +130,7 @@ class Stager:
                     filled = collector.filled(self.lists)
                     aliases.check({*collector.arrays, *collector.later, *collector.views})
                     complete = self.slots.leave(self._forms(entries, found, after), frame)
+            self.mixed |= trace.mixed
             if frame.changed is not None:
                 raise NotNative(f"it changes the Python container or object `{frame.changed}`")
             if frame.places:  # they are carried as names are
@@ -141,9 +142,23 @@ class Stager:
                 for s in late:
                     self._suspect(s)
                 return None
-            if found is None or not complete:
+            if found is None or not complete or not self._ranges_hold(found, ranges):
                 return None
             return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)
+
+    def _range(self, key: Key, e: Entry, steps: int | None) -> tuple[int, int] | None:
+        """What is assumed of a number of the carry, if that is an integer of Python's."""
+        start, weak = e.inits[key[1]], e.weak[key[1]]
+        whole = weak and aval_of(start).dtype == np.int64 and not aval_of(start).shape
+        return self.ranges.assumed(key, start, steps) if whole else None
+
+    def _ranges_hold(self, found: dict[str, Any], ranges: dict[Any, Any]) -> bool:
+        """Whether a step keeps to what was assumed of it."""
+        held = True
+        for name, (form, _) in found.items():
+            for n, leaf in enumerate(form.dynamic):
+                held &= self.ranges.holds((name, n), ranges.get((name, n)), leaf.raw)
+        return held
 
     def _entry(self, name: str) -> Entry:
         value = get(self.cells[name])
@@ -296,6 +311,7 @@ class Stager:
         constant: list[tuple[Var, Any]] = []
         names: dict[str, tuple[Form, list[bool]]] = {}
         given = iter(args[1:])
+        turned: list[int] = []
         for name, e in entries.items():
             variables = [next(given) for _ in e.inits]
             if name not in found:
@@ -305,6 +321,12 @@ class Stager:
             names[name] = form, weak
             starts = e.inits or [zeros_like(static(name, leaf)) for leaf in form.dynamic]
             for n, (start, leaf) in enumerate(zip(starts, form.dynamic, strict=True)):
+                if (
+                    e.form is not None
+                    and e.inits
+                    and aval_of(e.form.dynamic[n].raw).dtype != aval_of(start).dtype
+                ):
+                    turned.append(len(carried))
                 carried.append(Carried(variables[n] if variables else None, start, leaf.raw))
         new = {id(s): x for s, x in outs}
         for s in self.storages:
@@ -318,6 +340,7 @@ class Stager:
             flags = zip(slots, self.slots.before[key], self.slots.after[key], strict=True)
             carried += [Carried(var, slot.start, out) for slot, var, out in flags]
         lists = filled, collector.arrays, collector.views, collector.aliases, self.lists.tails
+        lists = *lists, turned, self.mixed
         return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
 
 

@@ -19,7 +19,7 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either, Owner, chosen
-from tracejit.tracing import Box, Storage, View, to_raw
+from tracejit.tracing import Box, Storage, View, current_trace, to_raw
 
 
 def raw_of(x: Any) -> Any:
@@ -167,14 +167,29 @@ def zeros_like(raw: Any) -> Any:
     return np.zeros(aval.shape, aval.dtype)[()]
 
 
+#: What the traces are called that stage a step of a loop.
+_LOOPS = frozenset(("for", "while", "comprehension"))
+
+
+def in_loop() -> StageTrace | None:
+    """The innermost trace that stages a step of a loop, if one is at work."""
+    trace = current_trace()
+    while isinstance(trace, StageTrace):
+        if trace.name in _LOOPS:
+            return trace
+        trace = trace.parent
+    return None
+
+
 def promoted(before: np.dtype, weak: bool, after: np.dtype, after_weak: bool) -> tuple[np.dtype, bool] | None:
-    """The (dtype, weak) of a variable that has one of two types; None if there is no common one."""
+    """The (dtype, weak) of a variable that has the one type first and the other after a step; None if it can't have
+    both: a Python number may become another number of its kind or a wider one, as in `s = 0`, `s += x`."""
     if before == after:
         return before, weak and after_weak
-    scalar, array = (before, after) if weak else (after, before)
+    if not weak:
+        return None
     try:
-        if weak == after_weak:
-            return np.result_type(before, after), weak
-        return np.result_type(scalar.type(0).item(), array), False
+        common = np.result_type(before.type(0).item(), after)
     except TypeError:
         return None
+    return (common, after_weak) if common == after else None

@@ -15,13 +15,14 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get,
 from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
-from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
+from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, in_loop, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.interpreters import leaks
-from tracejit.interpreters.stage import StageTrace
+from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.records import record
 from tracejit.tracing import Storage, bind, current_trace, new_trace, use_trace
@@ -200,7 +201,12 @@ class _Choice:
         if not rows and not any(s.jaxpr.effects for s in staged):
             return []
         consts, jaxprs = control.structured.branches.common_consts(staged)
-        return list(bind(control.cond.op.cond_op, self.pred, *consts, branches=(jaxprs[1], jaxprs[0])))
+        outs = list(bind(control.cond.op.cond_op, self.pred, *consts, branches=(jaxprs[1], jaxprs[0])))
+        for x, (a, b, _) in zip(outs, rows, strict=True):
+            known = bounds_of(a), bounds_of(b)
+            if type(x) is Var and not x.aval.shape and x.aval.dtype.kind in "iu" and None not in known:
+                x.bounds = ops.identities.select_bounds((None, *known))
+        return outs
 
 
 class _Merged:
@@ -220,7 +226,7 @@ class _Merged:
 
     def _leaf(self, x: Leaf, y: Leaf, no_a: bool, no_b: bool) -> None:
         p, q = aval_of(x.raw), aval_of(y.raw)
-        common = promoted(p.dtype, x.weak, q.dtype, y.weak)
+        common = (p.dtype, x.weak and y.weak) if p.dtype == q.dtype else self._mixed(x, y)
         if common is None or p.shape != q.shape or ((no_a or no_b) and not p.is_static):
             raise self._refusal()
         dtype, weak = common
@@ -232,6 +238,17 @@ class _Merged:
         value = self.merger.rows.add(a, b, dtype)
         owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype)
         self.leaves.append(lambda: x.rebuilt(value(), weak, owners()))
+
+    def _mixed(self, x: Leaf, y: Leaf) -> Any:
+        """The (dtype, weak) of a number that is of two types: in the step of a loop the wider one, which the loop
+        looks after (`Result.check_turned`)."""
+        loop = in_loop()
+        if loop is None:
+            return None
+        p, q = aval_of(x.raw).dtype, aval_of(y.raw).dtype
+        common = promoted(p, x.weak, q, y.weak) or promoted(q, y.weak, p, x.weak)
+        loop.mixed |= common is not None
+        return common
 
     def _refusal(self) -> VariableTypeError:
         a, b = (NOTHING if form is None else form.describe() for form in self.types)

@@ -13,10 +13,11 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
 from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth, truth
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, numbers
+from tracejit.numpy.boxes.operators import rounded
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
-from tracejit.numpy.fitting import judge_number, judge_shape
+from tracejit.numpy.fitting import judge_shape
 from tracejit.tracing import Box, box
 
 
@@ -42,8 +43,7 @@ def int_(*args: Any, **kwargs: Any) -> Any:
     if len(args) != 1 or kwargs or not _is_number(args[0]) or dtypes.is_complex(args[0].aval.dtype):
         return int(*args, **kwargs)
     number = _scalar(args[0], int)
-    judge_number(number, dtypes.int64)  # NaN is no integer, and longer ones than this there are none here
-    return box(convert(number, dtypes.int64), weak=True)
+    return box(numbers.to_int(number), weak=True)
 
 
 def float_(*args: Any) -> Any:
@@ -87,10 +87,7 @@ def round_(x: Any, ndigits: Any = None) -> Any:
     """`round`: to a Python integer, or to digits."""
     if not _is_number(x) or x.aval.shape:
         return round(x) if ndigits is None else round(x, ndigits)
-    rounded = NUMPY_TO_TRACEJIT[np.round](x, ndigits or 0)
-    if ndigits is None:
-        return int_(rounded)
-    return box(rounded.read(), weak=True) if x.weak else rounded
+    return rounded(x, ndigits)
 
 
 def is_long(x: Any) -> bool:

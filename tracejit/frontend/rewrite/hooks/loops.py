@@ -230,11 +230,13 @@ def _bind_scan(result: Result, count: Any, body: Block) -> None:
     jaxpr, consts, inits = result.jaxpr([k], [], [])
     lead = [] if type(count) is int else [count]
     length = count if type(count) is int else None
-    bound = None if length is not None else extents.greatest(count)
+    bound = None if length is not None else extents.room(count)
     params = {"length": length, "bound": bound, "reverse": False, "jaxpr": jaxpr}
     outs = bind(
         control.scan.op.scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits)
     )
+    some = np.bool_(length > 0) if length is not None else ops.compare.gt(count, np.int64(0))
+    result.check_turned(outs, some)
     result.write_back(list(outs), length)
 
 
@@ -247,6 +249,7 @@ def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec
     some = np.bool_(count > 0) if type(count) is int else ops.compare.gt(count, np.int64(0))
     start = ops.compare.and_(some, raw_truth(conditions.not_(stopped)))
     outs = _bind_while(jaxpr, consts, [start, np.int64(0), *inits])
+    result.check_turned(outs[2:], start)
     result.write_back(outs[2:])
 
 
@@ -341,6 +344,7 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
     go = Var(None, Aval((), np.dtype(bool)))
     jaxpr, consts, inits = result.jaxpr([], [go], result.extra)
     outs = _bind_while(jaxpr, consts, [raw_truth(go_on), *inits])
+    result.check_turned(outs[1:], raw_truth(go_on))
     result.write_back(outs[1:])
 
 

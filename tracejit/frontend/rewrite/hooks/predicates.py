@@ -12,6 +12,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import NotAnArrayError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.dispatch import dtype_of, result_type
 from tracejit.tracing import Box
 
@@ -46,7 +47,9 @@ def raw_truth(x: Any) -> Any:
 
 
 def need_select(xs: Sequence[Any]) -> bool:
-    """Scalars of one dtype of which some are still unknown: Python's comparisons can be recorded."""
+    """Scalars of one dtype of which some are still unknown: Python's comparisons can be recorded.
+
+    Python's numbers are of one kind: the type of the result depends on the values otherwise."""
     boxes = [x for x in xs if type(x) is Box]
     if not boxes or any(np.ndim(x) for x in xs) or all(extents.known(b.read()) is not None for b in boxes):
         return False
@@ -54,6 +57,8 @@ def need_select(xs: Sequence[Any]) -> bool:
         dtype = result_type(*xs)
     except (TypeError, NotAnArrayError):
         return False
+    if all(map(is_python, xs)):
+        return len({dtype_of(x) for x in xs}) == 1
     return all(_fits(x, dtype) for x in xs)
 
 

@@ -40,7 +40,7 @@ class tried:
             return
         caught = tuple(k for k in _flat(self.kinds()) if isinstance(k, type))
         for eqn, raises in _failures(self.program.eqns[self.start :]):
-            if issubclass(raises, caught):
+            if issubclass(raises, caught) and not getattr(raises, "redo", False):
                 line = self.kinds.__code__.co_firstlineno
                 where = None if eqn.source is None else f"{eqn.source}"
                 check = where or eqn.op.name
