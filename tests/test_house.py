@@ -294,6 +294,8 @@ def _mirrors(path: Path) -> bool:
     stem = path.stem.removeprefix("test_")
     if path.parent == ROOT / "tests" and stem.split("_")[0] in WHOLE:
         return True
+    if path.parent == ROOT / "tests" / "programs":  # of the whole, too
+        return True
     candidates = [
         stem,
         f"{stem}_",

@@ -35,7 +35,7 @@ from tracejit.extend.formula import Formula
 from tracejit.extend.rules import Checked, eval_rule, tangent_rule, type_rule
 from tracejit.ir.kernel import Composite, Kernel
 from tracejit.ir.primitive import LINEAR, NONLINEAR, ZERO_TANGENT, Op, Sentinel, not_differentiable
-from tracejit.numpy import dispatch
+from tracejit.numpy import dispatch, operands
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind, wrap
 
@@ -135,11 +135,11 @@ def _result(result: Any) -> Callable[..., np.dtype]:
 
 def _promoted(name: str, xs: Sequence[Any], kinds: str) -> list[Any]:
     """Raw operands of one dtype and one shape (or 0-d), by NumPy's rules."""
-    dtype = dispatch.result_type(*xs)
+    dtype = operands.result_type(*xs)
     if helpers.kind(dtype) not in kinds and dtype.kind in "biu":
-        dtype = dispatch.promote(dtypes.float64, *map(dispatch.kind_of, xs))
-    raws = [dispatch.convert(x, dtype) for x in xs]
-    return dispatch.broadcast_operands(name, raws)
+        dtype = operands.promote(dtypes.float64, *map(operands.kind_of, xs))
+    raws = [operands.convert(x, dtype) for x in xs]
+    return operands.broadcast_operands(name, raws)
 
 
 # ---------------------------------------------------------------- anything

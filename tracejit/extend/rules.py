@@ -16,7 +16,7 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.primitive import Op, Rule
 from tracejit.ir.values import Zero, is_linear
-from tracejit.numpy.dispatch import has_box
+from tracejit.numpy.operands import has_box
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind, call_user, to_raw, use_trace, wrap
 

@@ -32,6 +32,7 @@ from tracejit.numpy.functions.arrays import mapping as _mapping
 from tracejit.numpy.functions.arrays import padding as _padding
 from tracejit.numpy.functions.arrays import pieces as _pieces
 from tracejit.numpy.functions.arrays import positions as _positions
+from tracejit.numpy.functions.arrays import ranges as _ranges
 from tracejit.numpy.functions.arrays import shaping as _shaping
 from tracejit.numpy.functions.arrays import windows as _windows
 from tracejit.numpy.functions.numerics import analysis as _analysis

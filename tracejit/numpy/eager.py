@@ -20,7 +20,7 @@ from tracejit.interpreters.autodiff.recipes import EagerTrace, Recipe
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
-from tracejit.numpy.dispatch import kind_of
+from tracejit.numpy.operands import kind_of
 from tracejit.tracing import Box, CapturedArray, box, current_trace
 
 _PYTHON = (bool, int, float, complex)

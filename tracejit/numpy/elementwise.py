@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.values import Value
-from tracejit.numpy.dispatch import cast, dtype_of, filled, shape_of
+from tracejit.numpy.operands import cast, dtype_of, filled, shape_of
 from tracejit.ops.elementwise import arithmetic as ar
 from tracejit.ops.elementwise import compare as co
 from tracejit.ops.elementwise import floats as fl

@@ -16,7 +16,8 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, DynamicExtentError
 from tracejit.ir.avals import Dim
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtype_of, implements, raw, shape_of
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
+from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
 from tracejit.ops.building.dims import normalize_axis
 from tracejit.tracing import wrap
 

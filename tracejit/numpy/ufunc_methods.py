@@ -15,8 +15,8 @@ import numpy as np
 from tracejit import control, dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.ir.values import Value
-from tracejit.numpy.dispatch import (
-    NUMPY_TO_TRACEJIT,
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.operands import (
     cast,
     convert,
     dtype_of,

@@ -14,8 +14,9 @@ from tracejit.numpy import elementwise as ew
 from tracejit.numpy import ufunc_methods as methods
 from tracejit.numpy.boxes import extents, numbers
 from tracejit.numpy.boxes.masking import selected
-from tracejit.numpy.dispatch import (
-    NUMPY_TO_TRACEJIT,
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, plain, publish
+from tracejit.numpy.eager import by_recipe
+from tracejit.numpy.operands import (
     broadcast_operands,
     cast,
     convert,
@@ -23,13 +24,10 @@ from tracejit.numpy.dispatch import (
     filled,
     has_box,
     kind_of,
-    plain,
-    publish,
     select_where,
     shape_of,
     store,
 )
-from tracejit.numpy.eager import by_recipe
 from tracejit.numpy.options import order_of
 from tracejit.tracing import NUMPYS, ROOTS, STATE, Box, wrap
 

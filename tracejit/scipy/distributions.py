@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tracejit import numpy as tnp
-from tracejit.numpy.dispatch import has_box, plain
+from tracejit.numpy.dispatch import plain
+from tracejit.numpy.operands import has_box
 from tracejit.ops._lazy import scipy_stats
 from tracejit.scipy.lazily import Part
 

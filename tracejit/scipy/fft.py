@@ -17,10 +17,10 @@ from tracejit import dtypes as _dtypes
 from tracejit import ops as _ops
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy import fft as _np_fft
-from tracejit.numpy.dispatch import cast as _cast
-from tracejit.numpy.dispatch import dtype_of as _dtype_of
-from tracejit.numpy.dispatch import raw as _raw
-from tracejit.numpy.dispatch import shape_of as _shape_of
+from tracejit.numpy.operands import cast as _cast
+from tracejit.numpy.operands import dtype_of as _dtype_of
+from tracejit.numpy.operands import raw as _raw
+from tracejit.numpy.operands import shape_of as _shape_of
 from tracejit.ops._lazy import scipy_fft as _scipy_fft
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part

@@ -13,7 +13,7 @@ from tracejit import dtypes, ops
 from tracejit import numpy as tnp
 from tracejit.control.custom.public import custom_jvp
 from tracejit.errors import SpecialFunctionError
-from tracejit.numpy.dispatch import (
+from tracejit.numpy.operands import (
     broadcast_operands,
     cast,
     convert,

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tracejit.numpy.dispatch import LIBRARIES, has_box, plain
+from tracejit.numpy.dispatch import LIBRARIES, plain
+from tracejit.numpy.operands import has_box
 
 F = TypeVar("F", bound=Callable[..., Any])
 

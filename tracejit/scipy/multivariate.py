@@ -8,7 +8,8 @@ from typing import Any
 
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
-from tracejit.numpy.dispatch import has_box, plain, raw
+from tracejit.numpy.dispatch import plain
+from tracejit.numpy.operands import has_box, raw
 from tracejit.scipy import linalg
 from tracejit.scipy import special as sp
 from tracejit.scipy.distributions import Named

@@ -17,9 +17,9 @@ import numpy as _np
 from tracejit import dtypes as _dtypes
 from tracejit import numpy as _tnp
 from tracejit.errors import ArgumentError as _ArgumentError
-from tracejit.numpy.dispatch import dtype_of as _dtype_of
-from tracejit.numpy.dispatch import raw as _raw
-from tracejit.numpy.dispatch import store as _store
+from tracejit.numpy.operands import dtype_of as _dtype_of
+from tracejit.numpy.operands import raw as _raw
+from tracejit.numpy.operands import store as _store
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part

@@ -13,16 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.numpy.dispatch import (
-    LIBRARIES,
-    broadcast_operands,
-    convert,
-    has_box,
-    kind_of,
-    plain,
-    promote,
-    store,
-)
+from tracejit.numpy.dispatch import LIBRARIES, plain
+from tracejit.numpy.operands import broadcast_operands, convert, has_box, kind_of, promote, store
 from tracejit.numpy.ufuncs import Ufunc, loop_dtypes
 from tracejit.ops._lazy import scipy_special
 

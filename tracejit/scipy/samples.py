@@ -7,7 +7,7 @@ from typing import Any
 from tracejit import dtypes
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
-from tracejit.numpy.dispatch import dtype_of, raw
+from tracejit.numpy.operands import dtype_of, raw
 from tracejit.scipy import special as sp
 from tracejit.scipy.distributions import PART
 from tracejit.tracing import wrap

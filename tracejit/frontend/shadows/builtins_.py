@@ -20,7 +20,8 @@ from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.boxes.rows import run
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, dtype_of
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.operands import dtype_of
 from tracejit.tracing import Box, box, to_raw
 
 if TYPE_CHECKING:

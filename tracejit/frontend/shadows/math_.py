@@ -16,8 +16,9 @@ import numpy as np
 from tracejit import dtypes, numpy
 from tracejit.control.regions.staging import convert
 from tracejit.numpy.boxes import numbers
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, has_box
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_shape
+from tracejit.numpy.operands import has_box
 from tracejit.numpy.ufuncs import int_like
 from tracejit.scipy import special
 from tracejit.tracing import Box, box, to_raw

@@ -18,18 +18,8 @@ from tracejit.numpy.boxes.indexing import Layout, fit
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, entry_of, fill_entries, parse, slice_item
 from tracejit.numpy.boxes.views import Region
-from tracejit.numpy.dispatch import (
-    NUMPY_TO_TRACEJIT,
-    cast,
-    convert,
-    dtype_of,
-    elements,
-    filled,
-    implements,
-    raw,
-    result_type,
-    shape_of,
-)
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
+from tracejit.numpy.operands import cast, convert, dtype_of, elements, filled, raw, result_type, shape_of
 from tracejit.records import record
 from tracejit.tracing import Box, box, to_raw, wrap
 

@@ -17,7 +17,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import ChosenArrayError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.views import ImagPart, RealPart, joined
-from tracejit.numpy.dispatch import cast
+from tracejit.numpy.operands import cast
 from tracejit.tracing import Box, Storage, View, current_trace
 
 Chain = tuple[View, ...]

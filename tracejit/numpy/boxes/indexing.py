@@ -25,8 +25,8 @@ from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.views import Item, Region
-from tracejit.numpy.dispatch import broadcast_shapes, cast, convert, element, nested, raw, shape_of
 from tracejit.numpy.fitting import converted
+from tracejit.numpy.operands import broadcast_shapes, cast, convert, element, nested, raw, shape_of
 from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check_live, current_trace, wrap
 
 # ---------------------------------------------------------------- reading

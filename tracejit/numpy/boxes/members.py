@@ -26,7 +26,8 @@ from tracejit.errors import (
 from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import either, extents, indexing, views
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, raw, shape_of
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.operands import raw, shape_of
 from tracejit.numpy.ufuncs import TABLE, int_like
 from tracejit.tracing import Box, box, wrap
 

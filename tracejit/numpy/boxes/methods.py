@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, RefusedFunctionError
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.placed import Bits
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, dtypes, element, raw
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.operands import cast, element, raw
 from tracejit.numpy.options import order_of
 from tracejit.numpy.ufuncs import TABLE, int_like
 from tracejit.tracing import Box, is_tracing, wrap

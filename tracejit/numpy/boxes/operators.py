@@ -13,7 +13,8 @@ from tracejit.numpy.boxes import indexing, numbers
 from tracejit.numpy.boxes.conversions import known_value
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
-from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, cast, check_output, filled, kind_of, shape_of
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.operands import cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, int_like, loop_dtypes
 from tracejit.tracing import Box, unbox, wrap
 

@@ -15,7 +15,7 @@ from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.views import Item
-from tracejit.numpy.dispatch import cast, dtype_of, nested, shape_of
+from tracejit.numpy.operands import cast, dtype_of, nested, shape_of
 from tracejit.tracing import Box
 
 

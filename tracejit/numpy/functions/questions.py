@@ -10,23 +10,13 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, members
-from tracejit.numpy.dispatch import (
-    NUMPY_TO_TRACEJIT as NP,
-)
-from tracejit.numpy.dispatch import (
-    broadcast_shapes as common_shape,
-)
-from tracejit.numpy.dispatch import (
-    cast,
-    dtype_of,
-    implements,
-    promote,
-    raw,
-    shape_of,
-)
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.shaping import box_of
 from tracejit.numpy.functions.order.sorting import sort
 from tracejit.numpy.functions.statistics.reductions import inexact_dtype
+from tracejit.numpy.operands import broadcast_shapes as common_shape
+from tracejit.numpy.operands import cast, dtype_of, promote, raw, shape_of
 from tracejit.tracing import Box, wrap
 
 # ---------------------------------------------------------------- types

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tracejit.errors import ArgumentError
-from tracejit.numpy.dispatch import has_box, plain
+from tracejit.numpy.dispatch import plain
+from tracejit.numpy.operands import has_box
 from tracejit.ops import _lazy
 
 F = TypeVar("F", bound=Callable[..., Any])

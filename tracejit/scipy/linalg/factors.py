@@ -10,8 +10,8 @@ from tracejit import ops
 from tracejit.errors import ArgumentError
 from tracejit.numpy import linalg
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
-from tracejit.numpy.dispatch import dtype_of, raw, shape_of
 from tracejit.numpy.functions.algebra.matrices import matrices, matrix
+from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy, refuse
 from tracejit.tracing import wrap

@@ -8,8 +8,8 @@ import numpy as np
 
 from tracejit.errors import ArgumentError
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
-from tracejit.numpy.dispatch import result_type
 from tracejit.numpy.functions.arrays.shaping import atleast_2d, box_of, reshape
+from tracejit.numpy.operands import result_type
 from tracejit.scipy.linalg.calling import of_scipy
 
 

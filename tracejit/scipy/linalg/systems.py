@@ -10,10 +10,10 @@ from tracejit import ops
 from tracejit.errors import ArgumentError, MatrixShapeError
 from tracejit.numpy import linalg
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
-from tracejit.numpy.dispatch import dtype_of, raw, shape_of
 from tracejit.numpy.functions.algebra.matrices import common_dtype, matrices, matrix, small, stacked
 from tracejit.numpy.functions.algebra.systems import solve_stacked
 from tracejit.numpy.functions.arrays.shaping import box_of
+from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy
 from tracejit.scipy.linalg.patterns import banded

@@ -10,7 +10,7 @@ import numpy as _np
 
 from tracejit import numpy as _tnp
 from tracejit.errors import ArgumentError as _ArgumentError
-from tracejit.numpy.dispatch import raw as _raw
+from tracejit.numpy.operands import raw as _raw
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import wrap as _wrap

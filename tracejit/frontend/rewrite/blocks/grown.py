@@ -24,7 +24,7 @@ from tracejit.frontend.rewrite.blocks.state import Leaf
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes.rows import Borrowed, grid, rows
-from tracejit.numpy.dispatch import nested
+from tracejit.numpy.operands import nested
 from tracejit.records import record
 from tracejit.tracing import ONLY_LOCAL, Box, Storage
 

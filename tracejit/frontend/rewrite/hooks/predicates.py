@@ -13,7 +13,7 @@ from tracejit.errors import NotAnArrayError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import is_python
-from tracejit.numpy.dispatch import dtype_of, result_type
+from tracejit.numpy.operands import dtype_of, result_type
 from tracejit.tracing import Box
 
 

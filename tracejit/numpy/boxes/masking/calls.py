@@ -11,7 +11,8 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.selected import Selected, boxed, elementwise, selection
-from tracejit.numpy.dispatch import WAYS, dtype_of, has_box, raw, shape_of
+from tracejit.numpy.dispatch import WAYS
+from tracejit.numpy.operands import dtype_of, has_box, raw, shape_of
 from tracejit.records import record
 from tracejit.tracing import wrap
 

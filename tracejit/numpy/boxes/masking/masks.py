@@ -14,7 +14,7 @@ from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Literal, Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.dispatch import cast, dtype_of, elements, filled, shape_of
+from tracejit.numpy.operands import cast, dtype_of, elements, filled, shape_of
 from tracejit.tracing import current_trace, use_trace
 
 _I64 = dtypes.int64

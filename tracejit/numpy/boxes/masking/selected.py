@@ -19,7 +19,7 @@ from tracejit.errors.refusals import attempt
 from tracejit.interpreters.vmap import BatchTracer
 from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.masking.masks import Mask, iota, mask_of, same_value, spread
-from tracejit.numpy.dispatch import cast, dtype_of, raw, shape_of
+from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
 from tracejit.tracing import Box, Storage, box, current_trace, use_trace, wrap
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.numpy.dispatch import broadcast_shapes, cast, dtype_of, raw, shape_of
+from tracejit.numpy.operands import broadcast_shapes, cast, dtype_of, raw, shape_of
 
 _SINGLE = frozenset(np.dtype(c) for c in "fF")
 

@@ -13,19 +13,10 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ShapeError
 from tracejit.numpy.boxes import members
 from tracejit.numpy.boxes.members import indexed_copy
-from tracejit.numpy.dispatch import (
-    NUMPY_TO_TRACEJIT,
-    broadcast_shapes,
-    cast,
-    convert,
-    dtype_of,
-    implements,
-    raw,
-    result_type,
-    shape_of,
-)
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.arrays.shaping import box_of, expand_dims, moveaxis, placed, rank, reshape
 from tracejit.numpy.functions.statistics.reductions import axes_of, sum_
+from tracejit.numpy.operands import broadcast_shapes, cast, convert, dtype_of, raw, result_type, shape_of
 from tracejit.tracing import wrap
 
 

@@ -10,21 +10,13 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ArgumentError, DynamicExtentError, MatrixShapeError, ShapeError
-from tracejit.numpy.dispatch import (
-    NUMPY_TO_TRACEJIT,
-    broadcast_shapes,
-    cast,
-    dtype_of,
-    elements,
-    implements,
-    raw,
-    shape_of,
-)
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.algebra import products
 from tracejit.numpy.functions.algebra.factorizations import svd, svdvals
 from tracejit.numpy.functions.algebra.matrices import matrices, matrix, result_class, small
 from tracejit.numpy.functions.algebra.products import dot
 from tracejit.numpy.functions.arrays.shaping import box_of, reshape, transpose
+from tracejit.numpy.operands import broadcast_shapes, cast, dtype_of, elements, raw, shape_of
 from tracejit.ops.decompositions.common import real_of
 from tracejit.tracing import wrap
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from tracejit.errors import ArgumentError
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.dispatch import has_box, plain, publish, result_type
-from tracejit.numpy.functions.arrays.creation import arange, count, is_real, linspace
+from tracejit.numpy.dispatch import plain, publish
 from tracejit.numpy.functions.arrays.joining import concatenate, stack
+from tracejit.numpy.functions.arrays.ranges import arange, count, is_real, linspace
 from tracejit.numpy.functions.arrays.shaping import atleast_1d, box_of, broadcast_arrays, expand_dims, reshape
+from tracejit.numpy.operands import has_box, result_type
 from tracejit.tracing import Box, is_tracing, new_array
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from tracejit.errors import RefusedFunctionError
 from tracejit.numpy.boxes import members
-from tracejit.numpy.dispatch import broadcast_shapes, dtype_of, filled, has_box, publish, raw, result_type
+from tracejit.numpy.dispatch import publish
 from tracejit.numpy.functions.arrays.shaping import box_of, broadcast_to, read_only
+from tracejit.numpy.operands import broadcast_shapes, dtype_of, filled, has_box, raw, result_type
 from tracejit.tracing import new_array
 
 _FLAGS = {"multi_index", "c_index", "f_index", "refs_ok", "zerosize_ok"}

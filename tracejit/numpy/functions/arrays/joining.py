@@ -14,18 +14,7 @@ from tracejit.numpy.boxes import extents, rows
 from tracejit.numpy.boxes.masking.selected import selection
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import (
-    convert,
-    elements,
-    filled,
-    has_box,
-    implements,
-    nested,
-    new_array,
-    raw,
-    result_type,
-    shape_of,
-)
+from tracejit.numpy.dispatch import implements, new_array
 from tracejit.numpy.functions.arrays.creation import shape_arg
 from tracejit.numpy.functions.arrays.shaping import (
     atleast_1d,
@@ -42,6 +31,7 @@ from tracejit.numpy.functions.arrays.shaping import (
     swapaxes,
 )
 from tracejit.numpy.functions.statistics.reductions import axis_of, single_axis
+from tracejit.numpy.operands import convert, elements, filled, has_box, nested, raw, result_type, shape_of
 from tracejit.tracing import Box, wrap
 
 # ---------------------------------------------------------------- joining and splitting

@@ -26,20 +26,11 @@ from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import (
-    broadcast_shapes,
-    cast,
-    dtype_of,
-    has_box,
-    implements,
-    plain,
-    publish,
-    raw,
-    shape_of,
-)
+from tracejit.numpy.dispatch import implements, plain, publish
 from tracejit.numpy.functions.arrays.joining import stack
 from tracejit.numpy.functions.arrays.shaping import box_of, expand_dims, moveaxis, reshape
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of
+from tracejit.numpy.operands import broadcast_shapes, cast, dtype_of, has_box, raw, shape_of
 from tracejit.tracing import box, call_user, new_array, to_raw, wrap
 
 # What a function raises that looks at the values of its arguments.

@@ -10,10 +10,11 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import ArgumentError
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import cast, implements, raw, shape_of
-from tracejit.numpy.functions.arrays.creation import linspace
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.joining import concatenate
+from tracejit.numpy.functions.arrays.ranges import linspace
 from tracejit.numpy.functions.arrays.shaping import box_of
+from tracejit.numpy.operands import cast, raw, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, wrap
 

@@ -11,8 +11,9 @@ from tracejit import control, ops
 from tracejit.errors import ArgumentError, DynamicExtentError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.dispatch import cast, dtype_of, filled, implements, nested, raw, shape_of
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.shaping import box_of
+from tracejit.numpy.operands import cast, dtype_of, filled, nested, raw, shape_of
 from tracejit.tracing import Box, bind, new_array
 
 

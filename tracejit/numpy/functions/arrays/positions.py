@@ -12,9 +12,10 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import cast, creates, dtype_of, implements, raw
+from tracejit.numpy.dispatch import creates, implements
 from tracejit.numpy.functions.arrays.shaping import box_of
 from tracejit.numpy.functions.order.searching import unravel
+from tracejit.numpy.operands import cast, dtype_of, raw
 from tracejit.numpy.options import mode_of, order_of
 from tracejit.records import record
 from tracejit.tracing import wrap

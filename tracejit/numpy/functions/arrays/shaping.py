@@ -13,16 +13,10 @@ from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.boxes.placed import Placed
 from tracejit.numpy.boxes.views import ReadOnly
-from tracejit.numpy.dispatch import (
-    broadcast_shapes,
-    dtype_of,
-    filled,
-    implements,
-    raw,
-    shape_of,
-)
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.creation import lower_mask, shape_arg
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of, reduced_axes
+from tracejit.numpy.operands import broadcast_shapes, dtype_of, filled, raw, shape_of
 from tracejit.numpy.options import order_of, order_of_shape
 from tracejit.tracing import Box, wrap
 

@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.numpy.dispatch import (
-    dtype_of,
-    implements,
-    inexact,
-    raw,
-)
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.shaping import box_of
 from tracejit.numpy.functions.order.selection import where
+from tracejit.numpy.operands import dtype_of, inexact, raw
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import wrap
 

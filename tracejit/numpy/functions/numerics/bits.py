@@ -8,10 +8,11 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.numpy.dispatch import cast, dtype_of, filled, implements, raw, shape_of
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.elementwise import truth
 from tracejit.numpy.functions.arrays.shaping import moveaxis, ravel
 from tracejit.numpy.functions.statistics.reductions import axis_of
+from tracejit.numpy.operands import cast, dtype_of, filled, raw, shape_of
 from tracejit.tracing import wrap
 
 _U8 = np.dtype(np.uint8)

@@ -12,12 +12,13 @@ from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import cast, dtype_of, implements, raw, result_type, shape_of
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.joining import concatenate
 from tracejit.numpy.functions.arrays.shaping import box_of, moveaxis, reshape
 from tracejit.numpy.functions.order.searching import searchsorted
 from tracejit.numpy.functions.order.selection import clip, take, where
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of, single_axis
+from tracejit.numpy.operands import cast, dtype_of, raw, result_type, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import wrap
 

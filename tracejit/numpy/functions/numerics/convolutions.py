@@ -9,7 +9,8 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import ArgumentError
 from tracejit.ir.avals import aval_of
-from tracejit.numpy.dispatch import convert, dtype_of, implements, result_type, shape_of
+from tracejit.numpy.dispatch import implements
+from tracejit.numpy.operands import convert, dtype_of, result_type, shape_of
 from tracejit.ops.convolution.conv import Config, ConvDimensionNumbers
 from tracejit.ops.convolution.sliding import Windows, sliding_windows
 from tracejit.tracing import wrap

@@ -12,11 +12,12 @@ from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import implements, raw, result_type
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.algebra.products import dot, outer
 from tracejit.numpy.functions.arrays.joining import concatenate, stack
 from tracejit.numpy.functions.arrays.shaping import atleast_1d, box_of
 from tracejit.numpy.functions.numerics.convolutions import convolve
+from tracejit.numpy.operands import raw, result_type
 from tracejit.numpy.ufuncs import TABLE
 
 

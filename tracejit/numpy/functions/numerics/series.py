@@ -10,10 +10,11 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentTypeError
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import creates, implements, raw, result_type
-from tracejit.numpy.functions.arrays.creation import logspace
+from tracejit.numpy.dispatch import creates, implements
+from tracejit.numpy.functions.arrays.ranges import logspace
 from tracejit.numpy.functions.arrays.shaping import box_of, moveaxis
 from tracejit.numpy.functions.order.selection import where
+from tracejit.numpy.operands import raw, result_type
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import wrap
 

@@ -16,21 +16,21 @@ from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking import selected
-from tracejit.numpy.dispatch import (
+from tracejit.numpy.dispatch import implements
+from tracejit.numpy.elementwise import truth
+from tracejit.numpy.functions.arrays.shaping import box_of, ravel
+from tracejit.numpy.functions.statistics.reductions import single_axis
+from tracejit.numpy.operands import (
     cast,
     convert,
     dtype_of,
     elements,
     filled,
-    implements,
     promote,
     raw,
     result_type,
     shape_of,
 )
-from tracejit.numpy.elementwise import truth
-from tracejit.numpy.functions.arrays.shaping import box_of, ravel
-from tracejit.numpy.functions.statistics.reductions import single_axis
 from tracejit.tracing import box, wrap
 
 _I64 = dtypes.int64

@@ -9,13 +9,15 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.dispatch import (
-    NUMPY_TO_TRACEJIT,
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
+from tracejit.numpy.elementwise import truth
+from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
+from tracejit.numpy.functions.statistics.reductions import axis_of, single_axis
+from tracejit.numpy.operands import (
     broadcast_operands,
     cast,
     convert,
     dtype_of,
-    implements,
     kind_of,
     nested,
     promote,
@@ -24,9 +26,6 @@ from tracejit.numpy.dispatch import (
     shape_of,
     store,
 )
-from tracejit.numpy.elementwise import truth
-from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
-from tracejit.numpy.functions.statistics.reductions import axis_of, single_axis
 from tracejit.numpy.options import mode_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, wrap

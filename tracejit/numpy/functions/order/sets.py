@@ -10,18 +10,11 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import (
-    cast,
-    convert,
-    dtype_of,
-    implements,
-    raw,
-    result_type,
-    shape_of,
-)
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.joining import concatenate
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
 from tracejit.numpy.functions.order.searching import flat, give_size, true_places, values_of
+from tracejit.numpy.operands import cast, convert, dtype_of, raw, result_type, shape_of
 from tracejit.tracing import box, wrap
 
 _I64 = dtypes.int64

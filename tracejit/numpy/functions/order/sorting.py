@@ -8,14 +8,10 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.dispatch import (
-    NUMPY_TO_TRACEJIT,
-    implements,
-    raw,
-    shape_of,
-)
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel
 from tracejit.numpy.functions.statistics.reductions import axis_of, single_axis
+from tracejit.numpy.operands import raw, shape_of
 from tracejit.numpy.options import judge_partition, judge_sort
 from tracejit.tracing import wrap
 

@@ -10,11 +10,12 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import implements, promote, raw, result_type
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.algebra.products import dot
 from tracejit.numpy.functions.arrays.joining import concatenate
 from tracejit.numpy.functions.arrays.shaping import atleast_2d, box_of
 from tracejit.numpy.functions.statistics.reductions import average
+from tracejit.numpy.operands import promote, raw, result_type
 from tracejit.numpy.ufuncs import TABLE
 
 

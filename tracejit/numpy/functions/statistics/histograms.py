@@ -14,14 +14,15 @@ from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import worst
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import cast, dtype_of, filled, implements, raw, result_type, shape_of
-from tracejit.numpy.functions.arrays.creation import linspace
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.joining import stack
+from tracejit.numpy.functions.arrays.ranges import linspace
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
 from tracejit.numpy.functions.numerics.calculus import diff
 from tracejit.numpy.functions.order.searching import searchsorted
 from tracejit.numpy.functions.order.selection import where
 from tracejit.numpy.functions.statistics.reductions import max_, min_
+from tracejit.numpy.operands import cast, dtype_of, filled, raw, result_type, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.records import record
 from tracejit.tracing import box, wrap

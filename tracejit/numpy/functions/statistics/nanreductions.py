@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.numpy.dispatch import cast, dtype_of, implements, raw, shape_of
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.statistics.reductions import (
     any_,
     argmax,
@@ -24,6 +24,7 @@ from tracejit.numpy.functions.statistics.reductions import (
     sum_,
     var,
 )
+from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
 from tracejit.tracing import wrap
 
 

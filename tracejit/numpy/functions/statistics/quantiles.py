@@ -12,12 +12,13 @@ from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.numpy.boxes.masking.calls import worst
 from tracejit.numpy.boxes.masking.selected import selection
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
-from tracejit.numpy.dispatch import implements, raw
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.shaping import box_of, moveaxis, ravel, reshape
 from tracejit.numpy.functions.order.selection import take, take_along_axis, where
 from tracejit.numpy.functions.order.sorting import argsort, sort
 from tracejit.numpy.functions.statistics.nanreductions import nanmean
 from tracejit.numpy.functions.statistics.reductions import axes_of, keep, mean
+from tracejit.numpy.operands import raw
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, box, wrap
 

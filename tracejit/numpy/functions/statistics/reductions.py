@@ -13,8 +13,9 @@ from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeEr
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some, worst
-from tracejit.numpy.dispatch import cast, convert, dtype_of, elements, filled, implements, raw, shape_of
+from tracejit.numpy.dispatch import implements
 from tracejit.numpy.elementwise import TABLE, truth
+from tracejit.numpy.operands import cast, convert, dtype_of, elements, filled, raw, shape_of
 from tracejit.tracing import Box, wrap
 
 Axes = tuple[int, ...]

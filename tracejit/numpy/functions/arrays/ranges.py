@@ -1,0 +1,144 @@
+"""Evenly spaced numbers: `arange`, whose length may be traced, `linspace` and `logspace`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.interpreters.stage import SMALL_CONSTANT
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.dispatch import creates, implements
+from tracejit.numpy.functions.arrays.creation import iota
+from tracejit.numpy.operands import cast, convert, raw, result_type, shape_of
+from tracejit.numpy.ufuncs import TABLE
+from tracejit.tracing import Box, new_array, wrap
+
+
+def _statics(*xs: Any) -> list[Any] | None:
+    """Python or NumPy scalars where all values are known, else None."""
+    out = [extents.known(x.read()) if type(x) is Box else x for x in xs]
+    return None if any(type(x) is Box and v is None for x, v in zip(xs, out, strict=True)) else out
+
+
+@creates(np.arange, "arange")
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
+    """start, start + step, … below stop. The number of elements may be traced."""
+    if any(is_real(v) for v in (start, stop, step)):
+        return _arange_real(start, stop, step, dtype)
+    values = _statics(start, stop, step)
+    if values is not None:
+        return _arange_known(*values, dtype=dtype)
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    d = _arange_dtype(start, stop, step) if dtype is None else dtypes.canonical(dtype)
+    low = extents.number(start)
+    size = extents.maximum(extents.sub(extents.number(stop), low), 0)
+    k = extents.number(step)
+    size = extents.floordiv(extents.add(size, k - 1), k)
+    out = iota(extents.to_dim(size, None), d)
+    out = out if k == 1 else ops.arithmetic.mul(out, d.type(k))
+    return new_array(out if type(low) is int and low == 0 else ops.arithmetic.add(out, convert(start, d)))
+
+
+def _arange_dtype(*ends: Any) -> np.dtype:
+    """NumPy gives no numbers smaller than its default integers."""
+    return result_type(np.int64(0), *ends)
+
+
+def is_real(x: Any) -> bool:
+    """Whether it is a traced number that has a derivative."""
+    return type(x) is Box and isinstance(x.read(), Value) and dtypes.is_inexact(x.aval.dtype)
+
+
+def _arange_real(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """`arange` of traced numbers that are no integers: how many elements there are has no derivative."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    step = 1 if step is None else step
+    d = _arange_dtype(start, stop, step) if dtype is None else dtypes.canonical(dtype)
+    size = count(start, stop, step)
+    wide = np.dtype(np.float32) if d == np.float16 else d  # as NumPy fills it
+    first, second = (cast(cast(raw(v), d), wide) for v in (start, TABLE["add"](start, step)))
+    index = iota(extents.to_dim(size, None), dtypes.int64)
+    steps = ops.arithmetic.mul(cast(index, wide), ops.arithmetic.sub(second, first))
+    out = ops.compare.select(ops.compare.eq(index, np.int64(1)), second, ops.arithmetic.add(first, steps))
+    return new_array(cast(out, d))
+
+
+def count(start: Any, stop: Any, step: Any) -> Any:
+    """How many elements `arange` has: an integer, traced if it is not known."""
+    values = _statics(start, stop, step)
+    if values is not None:
+        return np.arange(*values).shape[0]
+    span = TABLE["divide"](TABLE["subtract"](stop, start), step)
+    return extents.maximum(extents.number(TABLE["ceil"](span).astype(dtypes.int64)), 0)
+
+
+def _arange_known(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    args = (start,) if stop is None else (start, stop) if step is None else (start, stop, step)
+    head = (0, start) if stop is None else (start, stop)
+    count = math.ceil((head[1] - head[0]) / (1 if step is None else step))
+    if count <= SMALL_CONSTANT:
+        return new_array(np.arange(*args, dtype=dtype))
+    d = (
+        np.arange(head[0], head[0], 1 if step is None else step, dtype).dtype  # type: ignore[call-overload]
+        if dtype is None
+        else np.dtype(dtype)
+    )
+    first = d.type(head[0])
+    delta = d.type(head[0] + (1 if step is None else step)) - first  # as NumPy fills it
+    out = ops.create.iota(shape=(count,), dtype=d, dimension=0)
+    out = out if delta == 1 else ops.arithmetic.mul(out, delta)
+    return new_array(out if first == 0 else ops.arithmetic.add(out, first))
+
+
+@implements(np.linspace, "linspace")
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` evenly spaced numbers from start to stop."""
+    n = operator.index(num)
+    if n < 0:
+        raise ValueError(f"Number of samples, {n}, must be non-negative.")
+    div = n - 1 if endpoint else n
+    d = result_type(start, stop, float(n))
+    lo, hi = (convert(v, d) for v in (start, stop))
+    lo, hi = (wrap(v) for v in (lo, hi))
+    delta = hi - lo
+    t = wrap(np.arange(n, dtype=dtypes.real_part_dtype(d))).reshape((-1,) + (1,) * delta.ndim)
+    step = delta / div if div > 0 else delta * np.nan
+    y = t * step + lo if div > 0 else t * delta + lo
+    if endpoint and n > 1:
+        y[-1] = hi
+    y = y if axis == 0 else y.swapaxes(0, axis)
+    out = y.astype(dtype) if dtype is not None else y
+    return (out, step) if retstep else out
+
+
+@implements(np.logspace, "logspace")
+def logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Numbers evenly spaced on a logarithmic scale."""
+    powers = linspace(start, stop, num, endpoint, axis=axis)
+    if shape_of(raw(base)):  # one base an element of the result's other axes
+        base = wrap(ops.shape.expand_dims(raw(base), (axis % powers.ndim,)))
+    out = TABLE["power"](base, powers)
+    return out.astype(dtype) if dtype is not None else out

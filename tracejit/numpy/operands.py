@@ -1,0 +1,245 @@
+"""Operands and results of NumPy's functions: raw values, shapes, dtypes, promotion, broadcasting, `out=`."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.errors import DynamicExtentError, OutputCastError, ShapeError, TracerArrayError
+from tracejit.ir.avals import Shape, aval_of
+from tracejit.ir.jaxpr import Var
+from tracejit.ir.values import Value
+from tracejit.numpy import fitting
+from tracejit.numpy.boxes import rows
+from tracejit.numpy.boxes.extents import here
+from tracejit.tracing import Box, to_raw, wrap
+
+
+def has_box(xs: Iterable[Any]) -> bool:
+    """Whether a box is among the values, or in lists and tuples among them."""
+    for x in xs:
+        t = type(x)
+        if t is Box or ((t is list or t is tuple) and has_box(x)):
+            return True
+    return False
+
+
+def raw(x: Any) -> Any:
+    """The raw value of an operand: box, array, scalar, or nested sequence of these."""
+    t = type(x)
+    if t is Box:
+        return _value(x)
+    if t is np.ndarray or isinstance(x, np.generic):
+        return to_raw(x)
+    if t is list or t is tuple:
+        return nested(x)
+    return to_raw(x)
+
+
+def _value(x: Box) -> Any:
+    """The raw value of a box; one of an outer trace with extents that are computed as the constant it is here."""
+    value = x.storage.read(x.chain) if x.chain else x.storage.value
+    return here(value) if type(value) is Var and not value.aval.is_static else value
+
+
+def nested(xs: Any, dtype: np.dtype | None = None) -> Any:
+    """A sequence of operands along a new axis, in a dtype that all must fit, or that they promote to."""
+    if not has_box(xs):
+        return to_raw(np.asarray(xs, dtype))
+    columns = _columns(xs)
+    if columns is not None:
+        raw_columns = nested(columns, dtype)
+        rank = len(shape_of(raw_columns))
+        return ops.shape.transpose(raw_columns, permutation=(1, 0, *range(2, rank)))
+    parts = [_part(x, dtype) for x in xs]
+    pieces = rows.runs(parts) or [(False, p) for p in parts]
+    target = promote(*(dtype_of(p) for _, p in pieces)) if dtype is None else dtype
+    take = convert if dtype is None else element
+    raws = [(joined, take(p, target)) for joined, p in pieces]
+    shapes = {shape_of(r)[joined:] for joined, r in raws}
+    if len(shapes) > 1:
+        raise ShapeError(op="array", problem=f"elements of different shapes, {', '.join(map(str, shapes))}")
+    raws = [r if joined else ops.shape.expand_dims(r, dimensions=(0,)) for joined, r in raws]
+    return ops.concat.concatenate(*raws, dimension=0) if len(raws) > 1 else raws[0]
+
+
+def element(x: Any, dtype: np.dtype) -> Any:
+    """The raw value of what becomes an element in `dtype`: a number that does not fit raises as in NumPy."""
+    if type(x) is Box:
+        return fitting.stored(x, dtype)
+    return fitting.converted(x, dtype) if np.ndim(x) == 0 else cast(raw(x), dtype)
+
+
+def _part(x: Any, dtype: np.dtype | None) -> Any:
+    """An item of a sequence: an array or number."""
+    if type(x) is Box or not isinstance(x, (list, tuple)):
+        return x
+    whole = rows.run(x)
+    return wrap(nested(x, dtype)) if whole is None else whole
+
+
+def _columns(xs: Any) -> list[Any] | None:
+    """The columns of a long sequence of short ones, if they are rows of arrays: [(t, x), (t, x), ...]."""
+    if len(xs) < rows.SHORTEST or not all(isinstance(x, (list, tuple)) for x in xs):
+        return None
+    if len({len(x) for x in xs}) > 1 or not 0 < len(xs[0]) < len(xs):
+        return None
+    columns = [rows.run(column) for column in zip(*xs, strict=True)]
+    return None if any(c is None for c in columns) else columns
+
+
+def shape_of(x: Any) -> Shape:
+    """The shape of a box or raw value; dynamic dimensions are Dims."""
+    if type(x) is Box or isinstance(x, Value):
+        return x.aval.shape
+    return x.shape if isinstance(x, (np.ndarray, np.generic)) else np.shape(x)
+
+
+def dtype_of(x: Any) -> np.dtype:
+    """The dtype of a box, raw value or Python scalar."""
+    if type(x) is Box or isinstance(x, Value):
+        return x.aval.dtype
+    return x.dtype if isinstance(x, (np.ndarray, np.generic)) else aval_of(x).dtype
+
+
+_WEAK: dict[str, type] = {"i": int, "f": float, "c": complex}
+_EXAMPLE: dict[type, Any] = {int: 0, float: 0.0, complex: 0j}
+
+
+def kind_of(x: Any) -> Any:
+    """What promotion sees: an np.dtype, or int, float, complex for Python scalars and their boxes."""
+    t = type(x)
+    if t is Box:
+        return _WEAK.get(x.aval.dtype.kind, x.aval.dtype) if x.weak else x.aval.dtype
+    if t is int or t is float or t is complex:
+        return t
+    return dtype_of(x) if isinstance(x, (Value, np.ndarray, np.generic)) else dtype_of(raw(x))
+
+
+@functools.lru_cache(maxsize=4096)
+def promote(*kinds: Any) -> np.dtype:
+    """NumPy's result type of dtypes and Python scalar types."""
+    return np.dtype(np.result_type(*(_EXAMPLE.get(k, k) if isinstance(k, type) else k for k in kinds)))
+
+
+def result_type(*xs: Any) -> np.dtype:
+    """The dtype that operands promote to, weak scalars as NumPy has them (NEP 50)."""
+    return promote(*map(kind_of, xs))
+
+
+def convert(x: Any, dtype: np.dtype) -> Any:
+    """The raw value of `x` as `dtype`. Python's numbers that don't fit raise as in NumPy, traced ones later."""
+    t = type(x)
+    if t is Box:
+        value = _value(x)
+        if x.aval.dtype is dtype:
+            return value
+        if x.weak:
+            fitting.judge_number(value, dtype)
+        return cast(value, dtype)
+    if t is float and dtype is dtypes.float64:
+        return dtype.type(x)
+    if t is int or t is float or t is complex or t is bool:
+        return np.asarray(x, dtype)[()]
+    return cast(raw(x), dtype)
+
+
+def cast(r: Any, dtype: np.dtype) -> Any:
+    """A raw value as `dtype`; of complex numbers the real part."""
+    if isinstance(r, np.generic) and r.dtype.kind != "c":
+        return r.astype(dtype)
+    return r if dtype_of(r) == dtype else ops.create.convert(r, dtype)
+
+
+def elements(name: str, shape: Shape) -> int:
+    """The number of elements of a static shape. Raises DynamicExtentError for others."""
+    if not all(type(d) is int for d in shape):
+        raise DynamicExtentError(op=name, problem=f"the shape {shape} has a size that is a traced integer")
+    return math.prod(shape)  # type: ignore[arg-type]
+
+
+def filled(value: Any, dtype: np.dtype, shape: Shape) -> Any:
+    """A raw array with one value everywhere; dimensions may be Dims."""
+    fill = dtype.type(value)
+    if all(type(d) is int for d in shape):
+        return ops.create.full(fill, shape=shape)  # type: ignore[arg-type]
+    return ops.shape.broadcast_to(fill, shape)
+
+
+def inexact(x: Any) -> Any:
+    """The raw value of `x`, integers and booleans as float64 (as NumPy's mean, var … do)."""
+    r = raw(x)
+    return r if dtypes.is_inexact(dtype_of(r)) else cast(r, dtypes.float64)
+
+
+def broadcast_shapes(name: str, shapes: Iterable[Shape]) -> Shape:
+    """The common shape. Raises ShapeError in NumPy's words."""
+    shapes = list(shapes)
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    out: list[Any] = [1] * max(map(len, shapes))
+    for s in shapes:
+        for n, d in enumerate(s, len(out) - len(s)):
+            if out[n] == 1:
+                out[n] = d
+            elif d != 1 and d != out[n]:
+                text = " ".join(str(t).replace(" ", "") for t in shapes)
+                raise ShapeError(
+                    op=name, problem=f"operands could not be broadcast together with shapes {text}"
+                )
+    return tuple(out)
+
+
+def broadcast_operands(name: str, raws: list[Any], full: bool = False) -> list[Any]:
+    """Operands of a pointwise op: of one shape, or 0-d (not if `full`)."""
+    shapes = [aval_of(r).shape for r in raws]
+    first = shapes[0]
+    if first == shapes[-1] and len(shapes) <= 2:
+        return raws
+    shape = broadcast_shapes(name, shapes)
+    return [
+        r if s == shape or (not s and not full) else ops.shape.broadcast_to(r, shape)
+        for r, s in zip(raws, shapes, strict=True)
+    ]
+
+
+# ---------------------------------------------------------------- results
+
+
+def store(out: Any, result: Any, name: str, casting: str = "same_kind", where: Any = None) -> Any:
+    """Write `result` (a box or raw value) into `out=`; gives `out`."""
+    if type(out) is tuple:
+        (out,) = out
+    if type(out) is not Box:
+        raise TracerArrayError(aval=str(aval_of(raw(result))))
+    check_output(name, dtype_of(result), out.aval.dtype, casting)
+    if shape_of(result) != out.aval.shape:
+        if broadcast_shapes(name, [shape_of(result), out.aval.shape]) != out.aval.shape:
+            raise ShapeError(
+                op=name,
+                problem=f"non-broadcastable output operand with shape {out.aval.shape} doesn't match the "
+                f"broadcast shape {shape_of(result)}",
+            )
+    out[...] = result if where is None else select_where(where, raw(result), out.read())
+    return out
+
+
+def select_where(where: Any, new: Any, old: Any) -> Any:
+    """`new` where the mask holds, else `old` (raw values), broadcast to `old`'s shape."""
+    shape = shape_of(old)
+    mask = convert(where, dtypes.bool_)
+    new = cast(new, dtype_of(old))
+    new = ops.shape.broadcast_to(new, shape) if shape_of(new) else new
+    return ops.compare.select(ops.shape.broadcast_to(mask, shape) if shape_of(mask) else mask, new, old)
+
+
+def check_output(name: str, source: np.dtype, target: np.dtype, casting: str = "same_kind") -> None:
+    """Raises OutputCastError unless NumPy's casting rule allows the result in the output's dtype."""
+    if source != target and not np.can_cast(source, target, casting):  # type: ignore[arg-type]
+        raise OutputCastError(name=name, source=source, target=target, rule=casting)
