@@ -1,9 +1,8 @@
 """Traces, the current trace, `bind`, and boxes.
 
-One trace is current per thread. Each interpreter's trace holds its parent; its
-`process` handles one op application on raw values (its own tracers, anything
-else being a constant) by applying rules under the parent. What user code holds
-is a `Box`: a mutable array over a storage of raw values, with NumPy's views.
+One trace is current per thread. Each interpreter's trace holds its parent; its `process` handles one op application
+on raw values (its own tracers, anything else being a constant) by applying rules under the parent. What user code
+holds is a `Box`: a mutable array over a storage of raw values, with NumPy's views.
 """
 
 from __future__ import annotations
@@ -265,10 +264,8 @@ NUMPYS = 2
 
 
 class Box:
-    """A traced array as user code sees it: shape, dtype, operators, methods, indexing,
-    in-place writes and NumPy's protocols (added by tracejit.numpy). `weak` marks values that
-    stand for Python scalars (NEP 50); `scalar` those that stand for NumPy scalars, which
-    `+=` rebinds, where it writes into 0-d arrays."""
+    """A traced array as user code sees it, with the members that tracejit.numpy adds. `weak`: it stands for a Python
+    scalar (NEP 50); `scalar`: for a NumPy scalar, which `+=` rebinds, where it writes into 0-d arrays."""
 
     __slots__ = ("__weakref__", "aval", "chain", "scalar", "storage", "weak")
 
@@ -333,8 +330,7 @@ def _base_array(x: np.ndarray, what: str) -> np.ndarray:
 class Frozen(View):
     """What traced indices show of a real array: nothing can be written through it."""
 
-    __slots__ = ()
-    writable = False
+    __slots__, writable = (), False
 
     def read(self, raw: Any) -> Any:
         return raw

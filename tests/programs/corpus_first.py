@@ -54,3 +54,24 @@ def python_numbers() -> Any:
         return a // b, a % b, a / b, a * b, a - b, type(a) is int, max(a, b)
 
     return f, [(7, 2), (7.5, 2), (2**62, 8), (1, 0)], None
+
+
+@program
+def singletons() -> Any:
+    def f(flag, n, x):
+        kinds = [flag is True, flag is not False, n is None, x is x, np.allclose(x, 1.0) is False]
+        return kinds, 1 if flag is True else "no"
+
+    return (
+        f,
+        [(True, 3, np.ones(2)), (False, 3, np.zeros(2)), (np.True_, 4, np.ones(2)), (1, 4, np.ones(2))],
+        None,
+    )
+
+
+@program
+def identity_of_integers() -> Any:
+    def f(m, n):
+        return m is n, [m is k for k in (3, 4)]
+
+    return f, [(3, 3), (4, 3), (3, 3)], None

@@ -17,7 +17,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy import fitting
 from tracejit.numpy.boxes import rows
 from tracejit.numpy.boxes.extents import here
-from tracejit.tracing import Box, to_raw, wrap
+from tracejit.tracing import Box, box, to_raw, wrap
 
 
 def has_box(xs: Iterable[Any]) -> bool:
@@ -243,3 +243,8 @@ def check_output(name: str, source: np.dtype, target: np.dtype, casting: str = "
     """Raises OutputCastError unless NumPy's casting rule allows the result in the output's dtype."""
     if source != target and not np.can_cast(source, target, casting):  # type: ignore[arg-type]
         raise OutputCastError(name=name, source=source, target=target, rule=casting)
+
+
+def python_bool(x: Any) -> Any:
+    """A truth value as Python's, which some of NumPy's functions give."""
+    return box(x.read(), weak=True) if type(x) is Box else bool(x)

@@ -16,7 +16,7 @@ from tracejit.numpy.functions.arrays.shaping import box_of
 from tracejit.numpy.functions.order.sorting import sort
 from tracejit.numpy.functions.statistics.reductions import inexact_dtype
 from tracejit.numpy.operands import broadcast_shapes as common_shape
-from tracejit.numpy.operands import cast, dtype_of, promote, raw, shape_of
+from tracejit.numpy.operands import cast, dtype_of, promote, python_bool, raw, shape_of
 from tracejit.tracing import Box, wrap
 
 # ---------------------------------------------------------------- types
@@ -134,8 +134,8 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     try:
         common_shape("array_equiv", [x.aval.shape, y.aval.shape])
     except ShapeError:
-        return np.False_
-    return (x == y).all()
+        return False
+    return python_bool((x == y).all())
 
 
 @implements(np.shares_memory, "shares_memory")

@@ -7,12 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from tracejit import ops
+from tracejit.errors import TracerFloatError, TracerIntegerError
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.frontend.rewrite.hooks.branches import ifexp, run_if
 from tracejit.frontend.rewrite.hooks.calls import contains
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
-from tracejit.tracing import box
+from tracejit.frontend.rewrite.source.matches import is_singleton
+from tracejit.numpy.boxes.conversions import known_value
+from tracejit.numpy.boxes.numbers import is_python
+from tracejit.tracing import Box, box
 
 Thunk = Callable[[], Any]
 
@@ -60,6 +64,27 @@ def in_(item: Any, container: Any, negated: bool) -> Any:
         return (item not in container) if negated else item in container
     found = contains(item, container)
     return not_(found) if negated else found
+
+
+def is_(x: Any, y: Any, negated: bool) -> Any:
+    """`x is y`, or `x is not y`. A traced Python boolean may be `True` or `False` themselves."""
+    if capturing() is None:
+        return x is not y if negated else x is y
+    if type(y) is bool:
+        found = is_singleton(x, y)
+    elif type(x) is bool:
+        found = is_singleton(y, x)
+    else:
+        found = x is y or (_number(x) is _number(y) if is_python(x) and is_python(y) else False)
+    return not_(found) if negated else found
+
+
+def _number(x: Any) -> Any:
+    """One of Python's numbers itself, on which its identity depends; raises where it is not known."""
+    if type(x) is not Box:
+        return x
+    error = TracerIntegerError if x.aval.dtype.kind in "bi" else TracerFloatError
+    return known_value(x, error).item()
 
 
 def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:

@@ -2,7 +2,7 @@
 
 from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
 from tracejit.frontend.rewrite.hooks.calls import builtin
-from tracejit.frontend.rewrite.hooks.conditions import and_, assert_, chain, in_, not_, or_, raised
+from tracejit.frontend.rewrite.hooks.conditions import and_, assert_, chain, in_, is_, not_, or_, raised
 from tracejit.frontend.rewrite.hooks.loops import comprehension, loop, while_
 from tracejit.frontend.rewrite.hooks.tries import tried
 from tracejit.frontend.rewrite.source.bound import bound
@@ -18,6 +18,7 @@ __all__ = [
     "if_",
     "ifexp",
     "in_",
+    "is_",
     "is_sequence",
     "is_singleton",
     "loop",

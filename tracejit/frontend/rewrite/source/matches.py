@@ -21,7 +21,7 @@ import numpy as np
 from tracejit.frontend.rewrite.source.escapes import at
 from tracejit.frontend.rewrite.source.names import copied, walk
 from tracejit.numpy.ufuncs import TABLE
-from tracejit.tracing import Box
+from tracejit.tracing import Box, box
 
 _SCOPES = (ast.NamedExpr, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -43,7 +43,7 @@ def is_sequence(x: Any, size: int, more: bool) -> bool:
 def is_singleton(x: Any, value: Any) -> Any:
     """`case True` and `case False`: the object itself, for which a traced Python boolean stands."""
     if type(x) is Box and x.weak and x.aval.dtype.kind == "b" and value is not None:
-        return x if value else TABLE["logical_not"](x)
+        return x if value else box(TABLE["logical_not"](x).read(), weak=True)
     return x is value
 
 

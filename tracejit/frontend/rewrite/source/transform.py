@@ -231,11 +231,15 @@ class _Function(ast.NodeTransformer):
         return at(_hook("not_", self.visit(e.operand)), e)
 
     def visit_Compare(self, e: ast.Compare) -> Any:
-        """`a in b`; `a < b < c`: each operand is computed once, the later ones only if they are needed."""
+        """`a in b`, `a is b`; `a < b < c`: each operand is computed once, the later ones only if they are needed."""
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.In, ast.NotIn)) and not is_static(e):
             self.changes += 1
             negated = at(_constant(isinstance(e.ops[0], ast.NotIn)), e)
             return at(_hook("in_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
+        if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)) and not _is_none(e.comparators[0]):
+            self.changes += 1
+            negated = at(_constant(isinstance(e.ops[0], ast.IsNot)), e)
+            return at(_hook("is_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
         names = [_ORDER.get(type(op)) for op in e.ops]
         if len(names) == 1 or None in names or _must_stay(*e.comparators[1:]):
             return self.generic_visit(e)
@@ -322,6 +326,11 @@ def _thunk(body: ast.expr) -> ast.Lambda:
 
 def _hook(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Constant(HOOKS), name, ast.Load()), list(args), [])
+
+
+def _is_none(e: ast.expr) -> bool:
+    """`None`, which no traced value is."""
+    return isinstance(e, ast.Constant) and e.value is None
 
 
 def _must_stay(*operands: ast.expr) -> bool:

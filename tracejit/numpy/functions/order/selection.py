@@ -21,6 +21,7 @@ from tracejit.numpy.operands import (
     kind_of,
     nested,
     promote,
+    python_bool,
     raw,
     result_type,
     shape_of,
@@ -174,7 +175,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 @implements(np.allclose, "allclose")
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     """Whether all elements are close; a traced boolean."""
-    return isclose(a, b, rtol, atol, equal_nan).all()
+    return python_bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
 @implements(np.array_equal, "array_equal")
@@ -182,9 +183,9 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether shapes and all elements are equal."""
     x, y = box_of(a1), box_of(a2)
     if x.aval.shape != y.aval.shape:
-        return np.False_
+        return False
     same = x == y
-    return (same | (TABLE["isnan"](x) & TABLE["isnan"](y)) if equal_nan else same).all()
+    return python_bool((same | (TABLE["isnan"](x) & TABLE["isnan"](y)) if equal_nan else same).all())
 
 
 # ---------------------------------------------------------------- taking
