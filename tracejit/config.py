@@ -21,6 +21,7 @@ override the same setting, the one that ends last restores what it found; set it
     log_compiles          TRACEJIT_LOG_COMPILES       log each compilation, and why functions are traced again
     check_tracer_leaks    TRACEJIT_CHECK_TRACER_LEAKS raise where a traced value outlives its trace
     fallback              TRACEJIT_FALLBACK           let Python run what jit can't compile, with a warning; else raise
+    compile_budget        TRACEJIT_COMPILE_BUDGET     seconds a call waits for its program before Python runs it; 0: any
     unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """
 
@@ -58,6 +59,13 @@ def _number(name: str, default: int, low: int = 0) -> int:
     return max(int(text), low) if text.lstrip("-").isdigit() else default
 
 
+def _seconds(name: str, default: float) -> float:
+    try:
+        return max(float(os.environ[name]), 0.0)
+    except (KeyError, ValueError):
+        return default
+
+
 def _processors() -> int:
     """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -84,6 +92,7 @@ class Config:
     log_compiles: bool = False
     check_tracer_leaks: bool = False
     fallback: bool = True
+    compile_budget: float = 10.0
     unroll: int = 4
 
     # What is asked at every call and every eager operation, kept by __setattr__: whether NaNs or infinities
@@ -138,6 +147,7 @@ _WANTED = {
     "cache": "'on', 'off', 'ro', a folder, or 'ro:' and a folder",
     "cache_mb": "a positive integer",
     "unroll": "a number from 0 on",
+    "compile_budget": "a number of seconds, 0 or more",
     "num_threads": f"an integer from 1 to {_MAX_THREADS}",
 }
 _RANGES = {
@@ -158,6 +168,10 @@ def _checked(name: str, value: Any) -> Any:
         if type(value) in (bool, int) and value in (0, 1):
             return bool(value)
         raise SettingValueError(name=name, wanted="True or False", value=value)
+    if name == "compile_budget":
+        if type(value) in (int, float) and value >= 0:
+            return float(value)
+        raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
     if name == "cache":
         if type(value) is str or isinstance(value, os.PathLike):
             return _folder(value)
@@ -182,5 +196,6 @@ config = Config(
     log_compiles=_flag("TRACEJIT_LOG_COMPILES"),
     check_tracer_leaks=_flag("TRACEJIT_CHECK_TRACER_LEAKS"),
     fallback=_flag("TRACEJIT_FALLBACK", "1"),
+    compile_budget=_seconds("TRACEJIT_COMPILE_BUDGET", 10.0),
     unroll=_number("TRACEJIT_UNROLL", 4),
 )

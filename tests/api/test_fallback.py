@@ -435,3 +435,31 @@ def test_texts_of_messages_are_no_texts_of_the_program() -> None:
         assert fast(X) is not None
         with pytest.raises(ValueError, match=r"negative: -6.0, \[-3. -1. -2.\]"):
             fast(-X)
+
+
+def unrolled(xs):
+    return [[(a - b) ** 2 for a in xs] for b in xs]
+
+
+def test_what_takes_long_to_compile_is_given_up() -> None:
+    xs = [float(n) for n in range(30)]
+    fast = tj.jit(unrolled)
+    with config.override(compile_budget=0.02), pytest.warns(FallbackWarning, match="TJ223"):
+        assert fast(xs) == unrolled(xs)
+    with config.override(compile_budget=0.02):  # and is not tried again
+        assert fast(xs) == unrolled(xs) and fast.trace_count == 0
+    with config.override(compile_budget=0):
+        few = tj.jit(unrolled)
+        assert few(xs[:5]) == unrolled(xs[:5]) and few.trace_count == 1
+
+
+def test_without_python_to_run_it_there_is_no_budget() -> None:
+    with config.override(compile_budget=0.001, fallback=False):
+        fast = tj.jit(unrolled)
+        assert fast([1.0, 2.0, 4.0]) == unrolled([1.0, 2.0, 4.0]) and fast.trace_count == 1
+
+
+@pytest.mark.parametrize("value", [-1, "ten", None, True])
+def test_budgets_are_seconds(value: Any) -> None:
+    with pytest.raises(TracejitError, match="seconds"):
+        config.update("compile_budget", value)

@@ -63,7 +63,7 @@ from tracejit.errors.control import (
     UnboundAxisError,
 )
 from tracejit.errors.extend import PrimitiveNameError, PrimitiveRuleError, PrimitiveSlotError
-from tracejit.errors.fallback import FallbackWarning
+from tracejit.errors.fallback import CompileBudgetError, FallbackWarning
 from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError
 from tracejit.errors.loops import (
     BranchLeavesError,
@@ -135,6 +135,7 @@ __all__ = [
     "CarryStructureError",
     "CarryTypeError",
     "ClosureDerivativeError",
+    "CompileBudgetError",
     "ConcreteValueError",
     "CotangentMismatchError",
     "CustomRuleError",

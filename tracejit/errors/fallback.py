@@ -1,4 +1,4 @@
-"""What is told when Python runs a function that jit can't compile."""
+"""Functions that jit can't compile, or not soon enough, and what is told when Python runs them."""
 
 from __future__ import annotations
 
@@ -29,3 +29,18 @@ class FallbackWarning(TracejitError, UserWarning):
         with tj.config.override(fallback=True):
             tj.jit(f)(np.ones(3))
     """
+
+
+class CompileBudgetError(TracejitError, TimeoutError):
+    """Tracing and compiling a function take longer than `config.compile_budget` seconds, so Python runs the call.
+
+    Usually a loop over a Python list, or a recursion, is unrolled into thousands of operations.
+    """
+
+    code = "TJ223"
+    limit = True
+    cause = "{doing} takes longer than {seconds:g} s."
+    remedies = (
+        "put the elements into an array, so that the loop over them can be native",
+        "tj.config.compile_budget = 60 (TRACEJIT_COMPILE_BUDGET; 0: no limit) waits longer",
+    )

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracejit.config import config
-from tracejit.interpreters import messages, nans
+from tracejit.interpreters import budget, messages, nans
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
@@ -59,10 +59,12 @@ class Compiled:
             n = len(self.constants)
             strides = [element_strides(operand(x)) for x in self.constants]
             shifted = {out: n + arg for out, arg in (aliases or {}).items()}
+            budget.check("the passes over it")
             self.lowered = fuse.lower(self.jaxpr, [*strides, *in_strides], shifted)
             self.lowered.program.fastmath = fastmath
             self.llvm = cpu.emit(self.lowered.program)
             messages.debug(4, self.llvm)
+            budget.check("compiling it", len(self.llvm))
             self.code = machine.compile_llvm(self.llvm)
             self.run = executable.Executable(self.lowered, self.code)
         with LOCK:

@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.config import config
 from tracejit.errors import LeakedTracerError
+from tracejit.interpreters import budget
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import apply_type_rule, check_jaxpr, with_outputs
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
@@ -68,6 +69,8 @@ class StageTrace(Trace):
         for t in types:
             outs.append(Var(self, with_outputs(t, outs), _result_bounds(op, atoms, params, t)))
         self.eqns.append(Eqn(op, atoms, tuple(outs), params, user_source(), effects_of(op, params)))
+        if not len(self.eqns) % 256:
+            budget.check("tracing it")
         return outs if op.multi else outs[0]
 
     def _operand(self, x: Any) -> Var | Literal:

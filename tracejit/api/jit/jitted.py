@@ -21,8 +21,8 @@ from tracejit.api.jit.signature import Call, Options, is_dead
 from tracejit.api.jit.tracer import SizesNeeded, trace_program
 from tracejit.api.running import jit_session, run_user
 from tracejit.config import config
+from tracejit.interpreters import budget, messages
 from tracejit.interpreters import jit as native
-from tracejit.interpreters import messages
 from tracejit.ir.values import Value
 from tracejit.tracing import LOCK, Box, is_tracing
 
@@ -154,9 +154,10 @@ class Jitted:
         if known is not None:
             return known
         try:
-            prepared = call, program, consts = self._prepare(args, kwargs)
-            if not any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
-                program.prepare(consts, call.leaves)
+            with budget.within(config.compile_budget):
+                prepared = call, program, consts = self._prepare(args, kwargs)
+                if not any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
+                    program.prepare(consts, call.leaves)
             return prepared
         except Exception as e:
             refusal = Refusal.of(e)
