@@ -25,6 +25,14 @@ class Unfollowed(NamedTuple):
         return f"{self.path} = {self.value}: {self.reason}"
 
 
+class NotFollowed(Exception):
+    """What a capture raises that does not let such a value be used."""
+
+    def __init__(self, thing: Unfollowed) -> None:
+        super().__init__(thing)
+        self.thing = thing
+
+
 class Capture(Protocol):
     """How a traced run sees the arrays and values its function reads through names.
 
@@ -52,7 +60,7 @@ class Capture(Protocol):
         ...
 
     def unfollowed(self, thing: Unfollowed) -> None:
-        """Called for what can't be followed, before it is used; may refuse it."""
+        """Called for what can't be followed, before it is used; may raise NotFollowed."""
         ...
 
 

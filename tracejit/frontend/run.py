@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.frontend.capture import Capture, Unfollowed
+from tracejit.frontend.capture import Capture, NotFollowed, Unfollowed
 from tracejit.frontend.memory import Memory
 from tracejit.frontend.origins import ACTS, impure_origin
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows.randoms import Drawn
+from tracejit.frontend.shadows.refusing import refusal
 
 #: Values of libraries without state of their own.
 _STATELESS = (
@@ -43,7 +44,6 @@ class Run(Memory):
         self.call_site: str | None = None
         self._scopes: dict[int, Any] = {}
         self._main: str | None = None
-        self._noted: set[str] = set()
         self.watched: dict[int, Any] = {}
         self.generators = Drawn()
         #: Lists, by identity, that a loop which is being staged fills.
@@ -102,10 +102,15 @@ class Run(Memory):
         return [(value, stand_in) for value, stand_in, _ in self._seen.values()]
 
     def note(self, path: str, value: Any, reason: str) -> None:
-        """Tell the capture that the value at `path` can't be followed."""
-        if path not in self._noted:
-            self._noted.add(path)
-            self.capture.unfollowed(Unfollowed(path, _describe(value), reason))
+        """Tell the capture that the value at `path` can't be followed; it may raise NotFollowed."""
+        self.capture.unfollowed(Unfollowed(path, _describe(value), reason))
+
+    def refuse(self, path: str, value: Any, reason: str) -> None:
+        """The same where the value is being used: raises UnfollowedError."""
+        try:
+            self.note(path, value, reason)
+        except NotFollowed as e:
+            raise refusal(e.thing) from None
 
     def from_library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
         """List something of a library that may keep state of its own."""

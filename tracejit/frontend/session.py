@@ -13,6 +13,7 @@ import numpy as np
 
 from tracejit.errors import RandomStateError, TracedTextError, TracejitError, user_location
 from tracejit.frontend import active, rewrite, watch
+from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import array_type
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.origins import impure_origin, is_library_module
@@ -30,6 +31,7 @@ from tracejit.frontend.shadows import (
     objects,
 )
 from tracejit.frontend.shadows.guarded import GuardedModule
+from tracejit.frontend.shadows.refusing import Refusing, held
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box, CapturedArray
 
@@ -105,7 +107,13 @@ class Session(Run):
         return made if self.is_stand_in(made) else self.remember(value, made, node)
 
     def wrap(self, node: Node, value: Any) -> Any:
-        """The stand-in of `value`, read at `node`; records guards."""
+        """The stand-in of `value`, read at `node`; records guards. What can't be followed may be held, but not used."""
+        try:
+            return self._wrapped(node, value)
+        except NotFollowed as e:
+            return self.remember(value, Refusing(e.thing, value), node)
+
+    def _wrapped(self, node: Node, value: Any) -> Any:
         cls = type(value)
         if type(cls).__hash__ is None:  # a metaclass whose classes can't be looked up
             return objects.wrap_object(self, node, value)
@@ -197,7 +205,7 @@ class Session(Run):
     def _class(self, node: Node, value: type) -> Any:
         self.check(node, "is", value)
         ours = classes.traced_class(value)
-        if ours is None:
+        if ours is None and not issubclass(value, BaseException):
             self.from_library(node, value)
             watch.watch_class(self, value)
         return ours or value
@@ -205,7 +213,7 @@ class Session(Run):
     def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:
         """What a name found in builtins gives."""
         if name in _ACTING:
-            self.note(f"builtin `{name}`", value, _ACTING[name])
+            self.refuse(f"builtin `{name}`", value, _ACTING[name])
         if name == "__import__":
             return builtins_.importer(self, scope)
         return builtins_.STAND_INS.get(name, value)
@@ -234,6 +242,8 @@ class Session(Run):
             return value if all(map(operator.is_, new.values(), value.values())) else new
         if type(value) is CapturedArray:
             return value.plain
+        if type(value) is Refusing:
+            return held(value)
         if type(value) is types.FunctionType or (
             attributes.is_shadow(value) and not objects.is_node(type(value))
         ):

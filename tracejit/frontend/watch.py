@@ -103,7 +103,7 @@ def _watch_value(session: Run, node: Node, value: Any) -> None:
     elif isinstance(value, type):
         watch_class(session, value)
     elif not callable(value) and not isinstance(value, types.ModuleType):
-        session.note(str(node), value, _REASON)
+        session.refuse(str(node), value, _REASON)
 
 
 def _first_time(session: Run, obj: Any) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.config import config
-from tracejit.errors import LeakedTracerError
+from tracejit.errors import DynamicExtentError, LeakedTracerError, ShapeError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters import nans
 from tracejit.ir.avals import aval_of
 from tracejit.ir.primitive import Op
@@ -31,7 +32,11 @@ def judge(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> None:
     else:
         key = op, *[a.dtype.num for a in args], params.get("dtype")
     if key not in _taken:
-        op.type(*map(aval_of, args), **params)
+        try:
+            with attempt(DynamicExtentError):
+                op.type(*map(aval_of, args), **params)
+        except (ShapeError, DynamicExtentError):
+            pass  # shapes that are traced elsewhere have values here; NumPy judges these
         if len(_taken) >= _MOST:
             _taken.clear()
         _taken.add(key)

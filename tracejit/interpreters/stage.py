@@ -27,6 +27,8 @@ from tracejit.tracing import Trace, box, check_live, current_trace, new_trace, t
 # them and index with them; larger ones are computed by the compiled program.
 SMALL_CONSTANT = 4096
 _BOOL = np.dtype(bool)
+#: Numbers up to this bound sizes. What is computed from arguments is known to be small, but may be much smaller.
+ROOM = 1 << 20
 
 
 class StageTrace(Trace):

@@ -11,7 +11,8 @@ from tracejit import control, tree
 from tracejit.api.common import name_of, plain
 from tracejit.api.fallback import Before, may_be_done_over, must_be_done_over
 from tracejit.config import config
-from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError, UnfollowedError
+from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
+from tracejit.frontend.capture import NotFollowed
 from tracejit.interpreters import jit as native
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
@@ -42,8 +43,8 @@ class JitCapture:
         return NotImplemented
 
     def unfollowed(self, thing: Any) -> None:
-        """Raises UnfollowedError: a program would keep what it saw while it was traced."""
-        raise UnfollowedError(what=thing.path, reason=thing.reason)
+        """Raises NotFollowed: a program would keep what it saw while it was traced."""
+        raise NotFollowed(thing)
 
     trace: Any = None
 

@@ -29,7 +29,7 @@ from tracejit.control.structured.blocks import STATES, batched_map, checkpointed
 from tracejit.control.structured.carry import Carry, stable
 from tracejit.control.while_loop.op import while_op
 from tracejit.errors import LoopLengthError, PredicateError, ScanResultError
-from tracejit.interpreters.stage import arg_avals, bounds_of
+from tracejit.interpreters.stage import ROOM, arg_avals, bounds_of
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.values import Value
 from tracejit.records import record
@@ -46,10 +46,12 @@ class _Trips:
     static: int | None
     value: Any = None
     bound: int | None = None
+    most: int | None = None  # what is known of it, where that is too much for a bound
 
     def index(self) -> Typed:
         """The body's index."""
-        most = self.bound if self.static is None else self.static
+        known = self.most if self.bound is None else self.bound
+        most = known if self.static is None else self.static
         return Typed(Aval((), _I64), None if most is None else (0, max(most - 1, 0)))
 
 
@@ -238,7 +240,8 @@ def _fori_trips(lo: Any, hi: Any) -> _Trips:
     n = hi if known_zero else ops.arithmetic.sub(hi, lo)
     n = ops.arithmetic.maximum(n, np.int64(0))
     known = bounds_of(n)
-    return _Trips(None, n, None if known is None else max(known[1], 0))
+    most = None if known is None else max(known[1], 0)
+    return _Trips(None, n, None if most is None or most > ROOM else most, most)
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:

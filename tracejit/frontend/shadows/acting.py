@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import random
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -37,7 +38,7 @@ def tell(path: str, value: Any, reason: str = ACTS) -> None:
     """Tell the session that is under way of something that can't be followed."""
     session = active.session()
     if session is not None:
-        session.note(path, value, reason)
+        session.refuse(path, value, reason)
 
 
 class ActingModule(types.ModuleType):
@@ -49,6 +50,9 @@ class ActingModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__dict__["_tj_module"], name)
+        ours = stand_in_for(value)
+        if ours is not None:
+            return ours
         if isinstance(value, types.ModuleType):
             return acting_module(value) if impure_origin(value) else value
         if not isinstance(value, _CONSTANTS) and not _is_exception(value) and generator_of(value) is None:
@@ -100,7 +104,9 @@ def stand_in_for(value: Any) -> Any:
     """What traced code gets for what makes random generators, and for `np.errstate`; else None."""
     if value is np.errstate:
         return errstate
-    random = sys.modules.get("numpy.random")
-    if random is not None and any(value is getattr(random, name) for name in _GENERATORS):
+    if value is random.Random:
+        return Seeded(value)
+    numbers = sys.modules.get("numpy.random")
+    if numbers is not None and any(value is getattr(numbers, name) for name in _GENERATORS):
         return Seeded(value)
     return None

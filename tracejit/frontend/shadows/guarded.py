@@ -27,7 +27,7 @@ class GuardedModule(types.ModuleType):
         session = self.__dict__["_tj_session"]
         session.check(scope.path, "absent", name)
         value = getattr(module, name)  # a module's __getattr__, or Python's own AttributeError
-        session.note(f"{self.__name__}.{name}", value, "it comes from the module's __getattr__")
+        session.refuse(f"{self.__name__}.{name}", value, "it comes from the module's __getattr__")
         return session.stand_in(value, f"{self.__name__}.{name}")
 
     def __setattr__(self, name: str, value: Any) -> None:

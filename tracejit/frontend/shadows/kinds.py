@@ -18,6 +18,7 @@ from tracejit.frontend import active
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.shadows import attributes, classes
 from tracejit.frontend.shadows.modules import ndarray
+from tracejit.frontend.shadows.refusing import held
 from tracejit.numpy.boxes.conversions import class_of
 from tracejit.tracing import Box
 
@@ -27,7 +28,7 @@ _UNIONS = (types.UnionType, type(typing.Union[int, str]))
 def example(x: Any) -> Any:
     """The user's value behind `x`; for a traced one another of its class, dtype and shape."""
     if type(x) is not Box:
-        return real_class(attributes.original(x))
+        return real_class(attributes.original(held(x)))
     cls, dtype = class_of(x), x.aval.dtype
     if cls is not np.ndarray:
         return cls() if cls.__module__ == "builtins" else np.zeros((), dtype)[()]
@@ -36,6 +37,7 @@ def example(x: Any) -> Any:
 
 def real_class(cls: Any) -> Any:
     """The class that a stand-in in traced code is for; anything else as it is."""
+    cls = held(cls)
     if cls is ndarray:
         return np.ndarray
     return type if cls is TracedType else classes.users_class(cls)
@@ -45,6 +47,7 @@ def _type_of(x: Any) -> Any:
     if type(x) is Box:
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
+    x = held(x)
     cls = type(attributes.original(x))
     if cls is type or classes.users_class(x) is not x:
         return TracedType
@@ -111,4 +114,4 @@ def _followed(cls: Any, name: str) -> Any:
 
 def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
-    return builtins.hasattr(example(x) if type(x) is Box else x, name)
+    return builtins.hasattr(example(x) if type(x) is Box else held(x), name)

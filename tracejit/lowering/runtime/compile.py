@@ -21,6 +21,7 @@ from typing import Any
 
 from tracejit.config import config
 from tracejit.errors import InternalTypeError
+from tracejit.errors.refusals import attempt
 from tracejit.lowering._lazy import llvm, llvmlite
 from tracejit.lowering.llvm import ahead, halves, streams, vecmath
 from tracejit.lowering.llvm.vecmath import library
@@ -127,7 +128,8 @@ def _optimized(text: str) -> Any:
     """The module after the passes. LLVM's SLP vectoriser sometimes makes IR that is not valid, and generating code
     from that ends the process: then its result is thrown away."""
     try:
-        return _verified(_run_passes(text, slp=MANY_SCALARS not in text))
+        with attempt(InternalTypeError):
+            return _verified(_run_passes(text, slp=MANY_SCALARS not in text))
     except InternalTypeError:
         return _verified(_run_passes(text, slp=False))
 

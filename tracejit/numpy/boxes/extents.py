@@ -16,7 +16,7 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import ConcreteValueError, IndexOutOfRangeError
 from tracejit.interpreters.autodiff.tangents import TangentTrace
-from tracejit.interpreters.stage import StageTrace, bounds_of
+from tracejit.interpreters.stage import ROOM, StageTrace, bounds_of
 from tracejit.ir.avals import Dim, DimSize
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import linear
@@ -27,9 +27,6 @@ Number = Any  # int, or a raw 0-d int64 value
 _I64 = np.dtype(np.int64)
 _I64_MAX = np.iinfo(np.int64).max
 _U64 = np.dtype(np.uint64)
-
-#: Numbers up to this bound sizes. What is computed from arguments is known to be small, but may be much smaller.
-_ROOM = 1 << 20
 
 
 def known(raw: Any) -> Any:
@@ -158,7 +155,7 @@ def greatest(a: Number) -> int | None:
 def room(a: Number) -> int | None:
     """The largest value `a` can have, if that is known, and small enough to keep memory for so many."""
     most = greatest(a)
-    return None if most is None or most > _ROOM else most
+    return None if most is None or most > ROOM else most
 
 
 def of_dim(d: DimSize) -> Number:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit import control, ops
 from tracejit.errors import ArgumentError, DynamicExtentError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import implements
@@ -92,10 +93,9 @@ def _where_any(mask: Any, chosen: Callable[[], Any], out: Any) -> Any:
     staged = [stage(f, [], [], [], "piecewise") for f in (lambda: box_of(out), chosen)]
     if not staged[1].jaxpr.effects:
         try:
-            return eval_jaxpr(staged[1].jaxpr, staged[1].consts)[0]
-        except (
-            DynamicExtentError
-        ):  # elements must move, and their number differs between the examples of a vmap
+            with attempt(DynamicExtentError):
+                return eval_jaxpr(staged[1].jaxpr, staged[1].consts)[0]
+        except DynamicExtentError:  # elements move, and their number differs between the examples of a vmap
             pass
     consts, branches = control.structured.branches.common_consts(staged)
     some = ops.reduce.reduce_or(mask, axes=tuple(range(len(shape_of(mask)))))
