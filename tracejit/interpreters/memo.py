@@ -1,4 +1,8 @@
-"""Memoisation of jaxpr transformations: a jaxpr is transformed once for each set of arguments."""
+"""Memoisation of jaxpr transformations: a jaxpr is transformed once for each set of arguments.
+
+Users' rules inside of a jitted function run when its jaxpr is transformed. What they read is guarded beside the
+result, with arrays by their values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Transposition: running a linear program backwards, with cotangents accumulated in place."""
+"""Transposition: running a linear program backwards, with cotangents accumulated in place.
+
+A cotangent that is added where zeros were just written is written instead, and writing back what was read is nothing:
+`a[R] += f` leaves the cotangent of `a[R]` as it is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Matrix products: BLAS where it pays, loops where it does not."""
+"""Matrix products: BLAS where it pays, loops where it does not.
+
+A convolution is a batched product over a view of windows. Its operands are packed one batch at a time, so that the
+patches never exist as a whole.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Update forms: writing operands into a base (slices, scatters, concatenation, padding)."""
+"""Update forms: writing operands into a base (slices, scatters, concatenation, padding).
+
+An update that reads ahead of what it overwrites is written in order, into the base itself.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,9 @@ Files appear whole, by renaming, so processes need no lock; one killed while it 
 which is removed an hour later. Nothing is forced to the disk: a file that a power failure leaves incomplete has
 the wrong checksum. Any doubt about a file or the folder, and the code is compiled: with one warning, never an
 exception. Code is only taken from files that nobody else can have written.
+
+Passes and lowering run in a warm process too, 5 ms in the median, since the text is the key: one made of the jaxpr
+would have to tell all params apart.
 """
 
 from __future__ import annotations

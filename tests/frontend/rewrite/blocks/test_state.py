@@ -414,7 +414,7 @@ class Programs:
         return f"{self.of(places)} * 0.5 + {self.of(['0.25', 'x'])}"
 
     def change(self) -> str:
-        """What a branch may do: a name that it binds is a new container after it (README)."""
+        """What a branch may do: a name that it binds is a new container after it (docs/differences.md)."""
         d, e = self.of(DICTS), self.of(DICTS)
         return self.of(
             [

@@ -4,6 +4,9 @@ list holds these rows afterwards.
     for i in range(n):               states, xs = scan(...)
         x = step(x)                  xs.extend(rows(states))
         xs.append(x)
+
+These are lists that nothing else refers to (by reference counts), and of which the body uses no more than appending and
+the last items. They hold views of one array (`numpy.boxes.rows`), which what joins the rows again takes whole.
 """
 
 from __future__ import annotations
