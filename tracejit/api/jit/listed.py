@@ -49,7 +49,12 @@ def listed(out: Any) -> Any:
 
 
 def _is_long(x: Any) -> bool:
-    return type(x) is list and len(x) >= SHORTEST
+    """Views of arrays that the caller has stay what they are."""
+    return (
+        type(x) is list
+        and len(x) >= SHORTEST
+        and not any(type(i) is Box and i.storage.origin is not None for i in x)
+    )
 
 
 def _in_pieces(items: list[Any]) -> Any:

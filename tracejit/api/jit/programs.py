@@ -56,7 +56,7 @@ class Program:
     `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
     argument handed back as it is, ('const', n) for a captured array that is, or ('value', x) for a Python scalar.
     `written`: inputs (constant or argument position) whose new values are the last outputs.
-    `python`: the outputs that are results and Python's numbers.
+    `python`: the outputs that are results and Python's numbers. `parts`: what ('part', n) among the results is made by.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Program:
         donated: tuple[int, ...],
         decisions: dict[tuple[str, str], str],
         python: frozenset[int],
+        parts: list[Any],
     ) -> None:
         self.function = function
         self.jaxpr = jaxpr
@@ -84,6 +85,7 @@ class Program:
         self.donated = donated
         self.decisions = decisions
         self.python = python
+        self.parts = parts
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
         self.kept = True  # for later calls
@@ -171,6 +173,7 @@ class Program:
 
     def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any]) -> Any:
         given = {"out": outs, "array": outs, "arg": leaves, "const": consts}
+        given["part"] = [p.of(given) for p in self.parts]
         picked = [given[kind][x] if kind in given else x for kind, x in self.results]
         arrays = [
             as_array(x) if kind == "array" else x for (kind, _), x in zip(self.results, picked, strict=True)
