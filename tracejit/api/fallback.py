@@ -24,6 +24,7 @@ from tracejit.errors import (
     TracejitError,
     UnhashableStaticError,
     is_library,
+    refusals,
 )
 from tracejit.interpreters import messages
 from tracejit.ir.jaxpr import Eqn, Jaxpr, has_side_effects, sub_jaxprs
@@ -126,7 +127,7 @@ def _callers_level() -> int:
 
 def failed_check(error: Exception) -> bool:
     """Whether a check of compiled code raised `error`, and not a callback of the user's."""
-    return getattr(error, "_tj_check", False)
+    return refusals.is_failed(error)
 
 
 def may_be_done_over(jaxpr: Jaxpr) -> bool:

@@ -104,8 +104,8 @@ class Run(Memory):
     def note(self, path: str, value: Any, reason: str) -> None:
         """Tell the capture that the value at `path` can't be followed."""
         if path not in self._noted:
+            self.capture.unfollowed(Unfollowed(path, _describe(value), reason))  # refused again, if it is
             self._noted.add(path)
-            self.capture.unfollowed(Unfollowed(path, _describe(value), reason))
 
     def from_library(self, node: Node, value: Any, reason: str = "it is used as it is") -> None:
         """List something of a library that may keep state of its own."""

@@ -21,6 +21,7 @@ from tracejit.api.jit.signature import Call, Options, is_dead
 from tracejit.api.jit.tracer import SizesNeeded, trace_program
 from tracejit.api.running import jit_session, run_user
 from tracejit.config import config
+from tracejit.errors import TracejitError
 from tracejit.interpreters import jit as native
 from tracejit.interpreters import messages
 from tracejit.ir.values import Value
@@ -131,6 +132,8 @@ class Jitted:
         call, program, consts = prepared
         if program.written and program.overlaps([*consts, *call.leaves]):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
+        if program.written and self.python.allowed and program.read_only([*consts, *call.leaves]) is not None:
+            return self.fun(*args, **kwargs)  # which raises, or catches NumPy's exception
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
             return program.bind(consts, call.raw, call.leaves, self.options.inline)
         if self.python.allowed and program.repeats:
@@ -166,7 +169,12 @@ class Jitted:
 
     def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What tells calls apart that Python runs."""
-        return Call(self.fun, self.options, args, kwargs).key()
+        try:
+            return Call(self.fun, self.options, args, kwargs).key()
+        except TracejitError as e:  # such as arrays of strings, which have no signature
+            if Refusal.of(e) is None:
+                raise
+            return type(e)
 
     def _fast_of(
         self, program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]

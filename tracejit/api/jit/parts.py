@@ -80,7 +80,7 @@ class Shared:
         """The number of the part that the leaf `x` is; None if it is an output of its own.
 
         Raises UnfollowedError, ChosenArrayError: it lies in memory of the caller's, but the program can't say where."""
-        if type(x) is not Box or x.scalar or x.weak:
+        if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
             return None
         storage = x.storage
         made = self._chosen(x) if type(storage) is Either else self._view(x) if type(storage) is Storage else None

@@ -188,11 +188,15 @@ class Program:
         source = self.const_sources[n]
         return str(self.guards.nodes[source]) if type(source) is int else "a captured array"
 
+    def read_only(self, inputs: list[Any]) -> int | None:
+        """The first input that is written, but can't be."""
+        arrays = ((n, inputs[n]) for n in self.written)
+        return next((n for n, x in arrays if isinstance(x, np.ndarray) and not x.flags.writeable), None)
+
     def _check_written(self, inputs: list[Any]) -> None:
-        for n in self.written:
-            x = inputs[n]
-            if isinstance(x, np.ndarray) and not x.flags.writeable:
-                raise ReadOnlyArgumentError(function=name_of(self.function), argument=self.input_name(n))
+        n = self.read_only(inputs)
+        if n is not None:
+            raise ReadOnlyArgumentError(function=name_of(self.function), argument=self.input_name(n))
 
     def _check_donated(self, inputs: list[Any]) -> None:
         for n in self.donated:
