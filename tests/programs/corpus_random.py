@@ -1,8 +1,8 @@
 """Programs that draw random numbers."""
 
-# ruff: noqa: NPY002, S311
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -50,7 +50,7 @@ def generator_as_an_argument() -> Any:
 
 @program
 def generator_as_a_keyword_default() -> Any:
-    def f(x, rng=np.random.default_rng(3)):  # noqa: B008
+    def f(x, rng=np.random.default_rng(3)):
         return rng.permutation(x)
 
     return f, [(A,), (A,), (A,)], lambda: f.__defaults__
@@ -238,7 +238,7 @@ def metropolis() -> Any:
 def simulated_annealing() -> Any:
     def cost(order, places):
         total = 0.0
-        for a, b in zip(order, order[1:], strict=False):
+        for a, b in itertools.pairwise(order):
             total += np.hypot(*(places[a] - places[b]))
         return total
 

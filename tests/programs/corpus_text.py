@@ -1,6 +1,6 @@
 """Programs that print, log, warn, and make text."""
 
-# ruff: noqa: G004, UP031, UP032, B028, T201, F841
+# ruff: noqa: UP031
 from __future__ import annotations
 
 import csv
@@ -50,7 +50,11 @@ def format_method() -> Any:
 
 @program
 def text_of_arrays() -> Any:
-    return lambda x: (str(x), repr(x * 2), str(x.shape), repr(x.dtype)), [(A + 0,), (C + 0,), (np.int32([7]),)], None
+    return (
+        lambda x: (str(x), repr(x * 2), str(x.shape), repr(x.dtype)),
+        [(A + 0,), (C + 0,), (np.int32([7]),)],
+        None,
+    )
 
 
 @program

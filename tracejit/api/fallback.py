@@ -86,6 +86,15 @@ class Python:
         """Whether the option or the setting lets Python take over."""
         return config.fallback if self.wanted is None else self.wanted
 
+    def key(self, signature: Callable[[], Any]) -> Any:
+        """A call's signature; the class of the refusal where it has none, as with an array of strings."""
+        try:
+            return signature()
+        except TracejitError as e:
+            if Refusal.of(e) is None:
+                raise
+            return type(e)
+
     def run(self, refusal: Refusal, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's own result; warns once, and remembers that calls with this key are Python's.
 

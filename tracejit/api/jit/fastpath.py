@@ -243,7 +243,9 @@ class _Writer:
         if type(part) is Part:
             kind, at = part.base
             return f"p{n} = {self.const(part.made)}({given[kind][at]}, ({outs}))"
-        texts = "".join(f"{kind!r}: ({''.join(t + ', ' for t in given[kind])}), " for kind in ("arg", "const"))
+        texts = "".join(
+            f"{kind!r}: ({''.join(t + ', ' for t in given[kind])}), " for kind in ("arg", "const")
+        )
         return f"p{n} = {self.const(part.of)}({{'out': ({outs}), {texts}}})"
 
     def display(self, x: Any, depth: int = 0) -> str | None:

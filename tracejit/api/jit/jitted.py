@@ -21,7 +21,6 @@ from tracejit.api.jit.signature import Call, Options, is_dead
 from tracejit.api.jit.tracer import SizesNeeded, trace_program
 from tracejit.api.running import jit_session, run_user
 from tracejit.config import config
-from tracejit.errors import TracejitError
 from tracejit.interpreters import jit as native
 from tracejit.interpreters import messages
 from tracejit.ir.values import Value
@@ -130,10 +129,8 @@ class Jitted:
         if isinstance(prepared, Refusal):
             return self.python.run(prepared, self._signature(args, kwargs), args, kwargs)
         call, program, consts = prepared
-        if program.written and program.overlaps([*consts, *call.leaves]):
+        if program.written and program.is_pythons([*consts, *call.leaves], self.python.allowed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
-        if program.written and self.python.allowed and program.read_only([*consts, *call.leaves]) is not None:
-            return self.fun(*args, **kwargs)  # which raises, or catches NumPy's exception
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
             return program.bind(consts, call.raw, call.leaves, self.options.inline)
         if self.python.allowed and program.repeats:
@@ -169,12 +166,7 @@ class Jitted:
 
     def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What tells calls apart that Python runs."""
-        try:
-            return Call(self.fun, self.options, args, kwargs).key()
-        except TracejitError as e:  # such as arrays of strings, which have no signature
-            if Refusal.of(e) is None:
-                raise
-            return type(e)
+        return self.python.key(lambda: Call(self.fun, self.options, args, kwargs).key())
 
     def _fast_of(
         self, program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]

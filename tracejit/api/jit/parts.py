@@ -1,4 +1,4 @@
-"""Results that lie in memory which the caller sees elsewhere: parts of arguments, of captured arrays and of other results.
+"""Results that lie in memory of others: parts of arguments, of captured arrays and of other results.
 
 NumPy's `return x[1:3]` gives a view, through which later writes reach `x`. So a program does not compute such a result:
 where the part begins is an output, if it is traced, and the view is made of the array itself in the end.
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.errors import ChosenArrayError, UnfollowedError
+from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.placed import Bits, Placed
@@ -83,7 +84,13 @@ class Shared:
         if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
             return None
         storage = x.storage
-        made = self._chosen(x) if type(storage) is Either else self._view(x) if type(storage) is Storage else None
+        made = (
+            self._chosen(x)
+            if type(storage) is Either
+            else self._view(x)
+            if type(storage) is Storage
+            else None
+        )
         if made is None:
             return None
         self.parts.append(made)
@@ -97,14 +104,16 @@ class Shared:
         if steps is None:
             if base is None:
                 return None
-            raise UnfollowedError(what="a result that lies in memory of the caller's", reason="no view gives this part")
+            raise UnfollowedError(
+                what="a result that lies in memory of the caller's", reason="no view gives this part"
+            )
         return Part(base or self._base(x.storage), steps)
 
     def _worth(self, x: Box) -> bool:
         """Whether NumPy's result could be told from a copy: other results lie in the same memory, or it has gaps or
         another order than C's."""
-        shape = getattr(x.storage.value, "shape", None)
-        if not x.chain or shape is None or not all(type(d) is int for d in (*shape, *x.aval.shape)):
+        shape = aval_of(x.storage.value).shape
+        if not x.chain or not all(type(d) is int for d in (*shape, *x.aval.shape)):
             return False
         return self.users[id(x.storage)] > 1 or not is_contiguous(shape, None, x.chain, "C")
 

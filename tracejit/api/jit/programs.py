@@ -212,6 +212,11 @@ class Program:
                     function=name_of(self.function), argument=self.input_name(n), problem=problem
                 )
 
+    def is_pythons(self, inputs: list[Any], allowed: bool) -> bool:
+        """Whether only Python does what is to be seen of writes into these inputs: into memory of several of them,
+        or (if it is `allowed`) into read-only arrays, which raises NumPy's exception, that may be caught."""
+        return self.overlaps(inputs) or (allowed and self.read_only(inputs) is not None)
+
     def overlaps(self, inputs: list[Any]) -> bool:
         """Whether an array or box that is written shares memory with another input."""
         return any(_share(inputs[n], y) for n in self.written for m, y in enumerate(inputs) if m != n)

@@ -161,7 +161,7 @@ atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 
 
 def read_only(x: Box, fn: Any, shape: Shape | None = None, places: Any = None) -> Box:
-    """A view that cannot be written through, computed by `fn` of the raw value; NumPy's `places` makes it of an array."""
+    """A view that cannot be written through: `fn` of the raw value, NumPy's `places` of an array."""
     return members.indexing.view_of(x, (*x.chain, ReadOnly(fn, places)), shape)
 
 
