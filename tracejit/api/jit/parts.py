@@ -14,6 +14,7 @@ from tracejit.errors import ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either
+from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.placed import Bits, Placed
 from tracejit.numpy.boxes.views import (
     ImagPart,
@@ -22,8 +23,9 @@ from tracejit.numpy.boxes.views import (
     Region,
     Reshaped,
     is_contiguous,
+    joined,
 )
-from tracejit.tracing import Box, Storage, View
+from tracejit.tracing import Box, Storage, View, unbox
 
 #: One step from an array to a view of it: a function of the array and of the outputs.
 Step = Callable[[Any, Sequence[Any]], Any]
@@ -181,6 +183,9 @@ class Shared:
         def step(array: Any, outs: Sequence[Any]) -> Any:
             low = [n if known else outs[n] for known, n in starts]
             size = [n if known else outs[n] for known, n in sizes]
+            if type(array) is Box:
+                part = Region(r.base, tuple(map(unbox, low)), tuple(map(unbox, size)), r.steps, r.axes)
+                return view_of(array, joined(array.chain, (part,)))
             index = [
                 _slice(low[a], size[a], r.steps[a]) if a in kept else low[a] for a in range(len(r.steps))
             ]
@@ -202,10 +207,10 @@ def _storages(x: Box) -> list[Storage]:
 
 def _slice(start: Any, size: Any, step: int) -> slice:
     """`size` places from `start` on."""
-    if type(size) is int and size == 0:
+    if size == 0:
         return slice(0, 0)
     stop = start + size * step
-    return slice(start, None if step < 0 and type(stop) is not Box and stop < 0 else stop, step)
+    return slice(start, None if step < 0 and stop < 0 else stop, step)
 
 
 def placed(parts: Sequence[Part | Chosen], moved: Callable[[Place], Place]) -> None:
