@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.errors import ChosenArrayError, UnfollowedError
 
 
 def test_a_part_of_an_argument_is_a_view_of_it():
@@ -101,3 +102,29 @@ def test_parts_inside_other_transformations():
     x = np.arange(6.0).reshape(3, 2)
     assert np.array_equal(tj.vmap(row, in_axes=(None, 0))(x, np.array([0, 2])), x[[0, 2]])
     assert tj.grad(lambda x: row(x, 1).sum())(x).tolist() == [[0, 0], [1, 1], [0, 0]]
+
+
+def test_a_part_that_the_program_cannot_name_is_refused():
+    def f(m, c):
+        other = np.zeros(2)
+        for row in m:
+            if c:
+                other = row
+            row += 1
+        return other
+
+    with pytest.raises(ChosenArrayError):
+        tj.jit(f)(np.ones((20, 2)), np.bool_(True))
+
+
+@pytest.mark.parametrize("question", [np.shares_memory, np.may_share_memory])
+def test_what_lies_where_in_memory_is_pythons(question):
+    x = np.zeros(4)
+    assert tj.jit(lambda x: (question(x, x + 0), question(x, x[1:])))(x) == (False, True)
+    with pytest.raises(UnfollowedError):
+        tj.jit(lambda x, y: question(x, y))(x, x)
+    with pytest.raises(UnfollowedError):
+        tj.jit(lambda x: question(x[:1], x[2:]))(x)
+    with pytest.raises(UnfollowedError):
+        tj.jit(lambda x: x[1:].base is x)(x)
+    assert tj.jit(lambda x: (x * 2).base is None)(x)

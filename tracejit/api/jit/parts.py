@@ -86,13 +86,11 @@ class Shared:
         if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
             return None
         storage = x.storage
-        made = (
-            self._chosen(x)
-            if type(storage) is Either
-            else self._view(x)
-            if type(storage) is Storage
-            else None
-        )
+        made: Part | Chosen | None = None
+        if isinstance(storage, Either):
+            made = self._chosen(x, storage)
+        elif type(storage) is Storage:
+            made = self._view(x)
         if made is None:
             return None
         self.parts.append(made)
@@ -135,15 +133,17 @@ class Shared:
         self.outs.append(raw)
         return len(self.outs) - 1
 
-    def _chosen(self, x: Box) -> Chosen | None:
+    def _chosen(self, x: Box, storage: Either) -> Chosen | None:
         parts = []
-        for owner in x.storage.alive():
+        for owner in storage.alive():
             base = self.visible.get(id(owner.storage))
             if base is None:
                 if self.users[id(owner.storage)] < 2:
                     continue
                 base = self._base(owner.storage)
-            steps = None if not owner.exact else self._steps((*owner.chain, *x.chain), x)
+            steps = (
+                None if owner.chain is None or not owner.exact else self._steps((*owner.chain, *x.chain), x)
+            )
             if steps is None:
                 raise ChosenArrayError()
             parts.append((self._output(owner.flag), owner.want, Part(base, steps)))
@@ -180,18 +180,23 @@ class Shared:
         straight = order == tuple(range(len(order)))
         new = tuple(None if a is None else slice(None) for a in r.axes) if None in r.axes else None
 
+        def index_of(low: Sequence[Any], size: Sequence[Any]) -> tuple[Any, ...]:
+            axes = enumerate(r.steps)
+            return *(_slice(low[a], size[a], step) if a in kept else low[a] for a, step in axes), ...
+
+        if all(static for static, _ in (*starts, *sizes)):
+            known = index_of([n for _, n in starts], [n for _, n in sizes])
+            if straight and new is None:
+                return lambda array, _: array[known]
+            return lambda array, _: _turned(array[known], order, new)
+
         def step(array: Any, outs: Sequence[Any]) -> Any:
-            low = [n if known else outs[n] for known, n in starts]
-            size = [n if known else outs[n] for known, n in sizes]
+            low = [n if static else outs[n] for static, n in starts]
+            size = [n if static else outs[n] for static, n in sizes]
             if type(array) is Box:
                 part = Region(r.base, tuple(map(unbox, low)), tuple(map(unbox, size)), r.steps, r.axes)
                 return view_of(array, joined(array.chain, (part,)))
-            index = [
-                _slice(low[a], size[a], r.steps[a]) if a in kept else low[a] for a in range(len(r.steps))
-            ]
-            array = array[(*index, ...)]
-            array = array if straight else array.transpose(order)
-            return array if new is None else array[new]
+            return _turned(array[index_of(low, size)], order, new)
 
         return step
 
@@ -200,8 +205,14 @@ class Shared:
         return [(False, self._output(n)) if isinstance(n, Value) else (True, int(n)) for n in numbers]
 
 
+def _turned(array: Any, order: tuple[int, ...], new: tuple[Any, ...] | None) -> Any:
+    """An array with its axes in `order`, and new ones where the index `new` has them."""
+    array = array.transpose(order)
+    return array if new is None else array[new]
+
+
 def _storages(x: Box) -> list[Storage]:
-    owners = [o.storage for o in x.storage.alive()] if type(x.storage) is Either else []
+    owners = [o.storage for o in x.storage.alive()] if isinstance(x.storage, Either) else []
     return [x.storage, *owners]
 
 
