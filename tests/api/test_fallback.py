@@ -463,3 +463,85 @@ def test_without_python_to_run_it_there_is_no_budget() -> None:
 def test_budgets_are_seconds(value: Any) -> None:
     with pytest.raises(TracejitError, match="seconds"):
         config.update("compile_budget", value)
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+@pytest.mark.parametrize(
+    "x", [np.array(["b", "a"]), np.ma.array([1.0, 2.0], mask=[0, 1]), np.array([1, 10**30])]
+)
+def test_arguments_that_have_no_signature_are_pythons(x):
+    f = tj.jit(np.sort, fallback=True)
+    for _ in range(3):
+        got = f(x)
+        assert type(got) is type(x) and got.tolist() == np.sort(x).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_a_refusal_leaves_generators_as_they_were():
+    rng = np.random.default_rng(3)
+
+    def f(x, given):
+        a = rng.random() + given.random()
+        return x + a if f"{x.sum()}" else x
+
+    want = [f(np.ones(2), np.random.default_rng(4)) for _ in range(2)]
+    rng = np.random.default_rng(3)
+    g = tj.jit(f, fallback=True)
+    got = [g(np.ones(2), np.random.default_rng(4)) for _ in range(2)]
+    assert np.array_equal(got, want)
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_what_acts_is_refused_again_after_an_attempt(capsys):
+    def f(x):
+        for step in range(20):
+            if step % 5 == 0:
+                print(f"{step} {x.sum():.1f}")
+            x = x * 0.5
+        return x
+
+    tj.jit(f, fallback=True)(np.ones(2))
+    assert capsys.readouterr().out == "0 2.0\n5 0.1\n10 0.0\n15 0.0\n"
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_read_only_arguments_raise_what_numpy_raises():
+    def f(x):
+        try:
+            x[0] = 9.0
+        except ValueError as e:
+            return str(e)
+        return "written"
+
+    x = np.zeros(3)
+    g = tj.jit(f, fallback=True)
+    assert g(x) == f(x)
+    x.flags.writeable = False
+    assert g(x) == f(x) == "assignment destination is read-only"
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_a_name_that_a_branch_deletes():
+    def f(x):
+        y = x * 2
+        if x[0] > 0:
+            del y
+        try:
+            return y
+        except NameError:
+            return "deleted"
+
+    g = tj.jit(f, fallback=True)
+    assert g(np.zeros(2)).tolist() == [0, 0] and g(np.ones(2)) == "deleted"
+
+
+def test_exceptions_of_the_function_carry_nothing_of_ours():
+    def f(x):
+        x += 1
+        if x.sum() > 3:
+            raise ValueError("large")
+        return x
+
+    with pytest.raises(ValueError, match="large") as caught:
+        tj.jit(f)(np.ones(4))
+    assert vars(caught.value) == {}

@@ -177,7 +177,8 @@ class Described:
         shares = [n for n, other in enumerate(self.arrays) if np.may_share_memory(x, other)]
         self.arrays.append(x)
         layout = x.flags.c_contiguous, x.flags.f_contiguous, x.flags.writeable
-        plain = x.tolist() if x.dtype.kind not in "biufc" else Number(x.dtype.name, np.array(x))
+        listed = repr(x.tolist()) if x.dtype.kind == "V" else x.tolist()  # records may hold arrays
+        plain = listed if x.dtype.kind not in "biufc" else Number(x.dtype.name, np.array(x))
         return type(x).__name__, x.shape, layout, shares, plain
 
 

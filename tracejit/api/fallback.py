@@ -24,6 +24,7 @@ from tracejit.errors import (
     TracejitError,
     UnhashableStaticError,
     is_library,
+    refusals,
 )
 from tracejit.interpreters import messages
 from tracejit.ir.jaxpr import Eqn, Jaxpr, has_side_effects, sub_jaxprs
@@ -85,6 +86,15 @@ class Python:
         """Whether the option or the setting lets Python take over."""
         return config.fallback if self.wanted is None else self.wanted
 
+    def key(self, signature: Callable[[], Any]) -> Any:
+        """A call's signature; the class of the refusal where it has none, as with an array of strings."""
+        try:
+            return signature()
+        except TracejitError as e:
+            if Refusal.of(e) is None:
+                raise
+            return type(e)
+
     def run(self, refusal: Refusal, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's own result; warns once, and remembers that calls with this key are Python's.
 
@@ -126,7 +136,7 @@ def _callers_level() -> int:
 
 def failed_check(error: Exception) -> bool:
     """Whether a check of compiled code raised `error`, and not a callback of the user's."""
-    return getattr(error, "_tj_check", False)
+    return refusals.is_failed(error)
 
 
 def may_be_done_over(jaxpr: Jaxpr) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 class _Thread(threading.local):
     met: list[BaseException] | None = None
+    failed: int | None = None
 
 
 _thread = _Thread()
@@ -28,6 +29,16 @@ def add(error: BaseException) -> None:
     """Write down that `error` refuses the run that is under way, if there is one."""
     if _thread.met is not None:
         _thread.met.append(error)
+
+
+def failed(error: BaseException | None) -> None:
+    """A check of compiled code is about to raise `error`; None: what is raised is no check's."""
+    _thread.failed = None if error is None else id(error)  # not the error, which would keep its frames alive
+
+
+def is_failed(error: BaseException) -> bool:
+    """Whether `error`, which has just been caught, was raised by a check of compiled code."""
+    return _thread.failed == id(error)
 
 
 def withdraw(wanted: Callable[[BaseException], bool]) -> None:

@@ -48,7 +48,7 @@ class Session(Run):
         if active.session() is self:
             return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
-        with active.use(self), our_errors():
+        with active.use(self), our_errors(), self.generators:
             args = [watch.argument(self, x) for x in args]
             kwargs = {k: watch.argument(self, x) for k, x in (kwargs or {}).items()}
             try:

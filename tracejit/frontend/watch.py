@@ -49,6 +49,8 @@ def watch_argument(session: Run, value: Any) -> None:
     elif isinstance(value, dict):
         for x in value.values():
             watch_argument(session, x)
+    elif session.generators.enter("an argument", value):
+        return  # draws are noticed in the end
     elif not is_library_class(type(value)) and not attributes.is_shadow(value):
         watch_class(session, type(value))
         for x in getattr(value, "__dict__", {}).values():

@@ -43,6 +43,7 @@ import numpy as np
 import optree
 
 from tracejit import frontend, tree
+from tracejit.api.jit.parts import Part
 from tracejit.api.jit.programs import Program, as_array
 from tracejit.api.jit.signature import BY_VALUE, Call, is_array_like, reference
 from tracejit.config import config
@@ -52,7 +53,7 @@ from tracejit.tracing import ROOTS, STATE, TRACING
 
 _serial = count()
 _ABSENT: Any = object()
-_OURS = re.compile(r"[acf]\d+|self|more|others|out|given|structure|error|e")
+_OURS = re.compile(r"[acfp]\d+|self|more|others|out|given|structure|error|e")
 _DEEPEST = 50  # results are written as nested displays: Python allows 200 parentheses
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -227,11 +228,25 @@ class _Writer:
         self.names["array"] = as_array
         arrays = [f"array({out})" for out in outs]
         given = {"out": outs, "array": arrays, "arg": self.leaves, "const": self.inputs}
+        given["part"] = [f"p{n}" for n in range(len(program.parts))]
+        every_out = "".join(f"{out}, " for out in outs)
+        for n, part in enumerate(program.parts):
+            self.lines.append(self.part(n, part, every_out, given))
         texts = [given[kind][x] if kind in given else self.const(x) for kind, x in program.results]
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)
         whole = f"unflatten({self.const(program.out_tree)}, ({''.join(t + ', ' for t in texts)}))"
         self.lines.append(f"return {whole if plain is None else plain}")
+
+    def part(self, n: int, part: Any, outs: str, given: dict[str, list[str]]) -> str:
+        """The line that makes a part of an array."""
+        if type(part) is Part:
+            kind, at = part.base
+            return f"p{n} = {self.const(part.made)}({given[kind][at]}, ({outs}))"
+        texts = "".join(
+            f"{kind!r}: ({''.join(t + ', ' for t in given[kind])}), " for kind in ("arg", "const")
+        )
+        return f"p{n} = {self.const(part.of)}({{'out': ({outs}), {texts}}})"
 
     def display(self, x: Any, depth: int = 0) -> str | None:
         """The source that makes the tree `x` of texts; None if it has nodes that only optree can make, or is so deep

@@ -129,7 +129,7 @@ class Jitted:
         if isinstance(prepared, Refusal):
             return self.python.run(prepared, self._signature(args, kwargs), args, kwargs)
         call, program, consts = prepared
-        if program.written and program.overlaps([*consts, *call.leaves]):
+        if program.written and program.is_pythons([*consts, *call.leaves], self.python.allowed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
             return program.bind(consts, call.raw, call.leaves, self.options.inline)
@@ -167,7 +167,7 @@ class Jitted:
 
     def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What tells calls apart that Python runs."""
-        return Call(self.fun, self.options, args, kwargs).key()
+        return self.python.key(lambda: Call(self.fun, self.options, args, kwargs).key())
 
     def _fast_of(
         self, program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]

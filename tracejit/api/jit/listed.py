@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.numpy.boxes.rows import grid, rows, runs
+from tracejit.numpy.boxes.rows import Borrowed, StaleView, grid, rows, runs
 from tracejit.tracing import Box
 
 #: Shorter lists are results one by one.
@@ -43,13 +43,32 @@ tree.register(Listed, lambda x: (x.pieces, x.depths), _items)
 
 
 def listed(out: Any) -> Any:
-    """A result whose long lists are in pieces."""
+    """A result whose long lists are in pieces; views of what the caller sees elsewhere stay by themselves.
+
+    Raises StaleView where a list has copies of such views."""
     leaves, structure = tree.flatten(out, is_leaf=_is_long)
-    return tree.unflatten(structure, [_in_pieces(x) if _is_long(x) else x for x in leaves])
+    elsewhere = {id(x.storage) for x in leaves if type(x) is Box}
+    pieces = [
+        _in_pieces(x) if _is_long(x) and not any(_is_seen(i, elsewhere) for i in x) else x for x in leaves
+    ]
+    return tree.unflatten(structure, pieces)
 
 
 def _is_long(x: Any) -> bool:
     return type(x) is list and len(x) >= SHORTEST
+
+
+def _is_seen(x: Any, elsewhere: set[int]) -> bool:
+    """Whether an item lies in an array of the caller's, or in one of the storages `elsewhere`."""
+    if type(x) is not Box:
+        return False
+    if any(_visible(s, elsewhere) for view in x.chain if type(view) is Borrowed for s, _ in view.watched):
+        raise StaleView
+    return _visible(x.storage, elsewhere)
+
+
+def _visible(storage: Any, elsewhere: set[int]) -> bool:
+    return storage.origin is not None or id(storage) in elsewhere
 
 
 def _in_pieces(items: list[Any]) -> Any:

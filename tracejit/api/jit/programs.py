@@ -57,7 +57,7 @@ class Program:
     `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
     argument handed back as it is, ('const', n) for a captured array that is, or ('value', x) for a Python scalar.
     `written`: inputs (constant or argument position) whose new values are the last outputs.
-    `python`: the outputs that are results and Python's numbers.
+    `python`: the outputs that are results and Python's numbers. `parts`: what ('part', n) among the results is made by.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Program:
         donated: tuple[int, ...],
         decisions: dict[tuple[str, str], str],
         python: frozenset[int],
+        parts: list[Any],
     ) -> None:
         self.function = function
         self.jaxpr = jaxpr
@@ -85,6 +86,7 @@ class Program:
         self.donated = donated
         self.decisions = decisions
         self.python = python
+        self.parts = parts
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
         self.kept = True  # for later calls
@@ -172,6 +174,7 @@ class Program:
 
     def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any]) -> Any:
         given = {"out": outs, "array": outs, "arg": leaves, "const": consts}
+        given["part"] = [p.of(given) for p in self.parts]
         picked = [given[kind][x] if kind in given else x for kind, x in self.results]
         arrays = [
             as_array(x) if kind == "array" else x for (kind, _), x in zip(self.results, picked, strict=True)
@@ -186,11 +189,15 @@ class Program:
         source = self.const_sources[n]
         return str(self.guards.nodes[source]) if type(source) is int else "a captured array"
 
+    def read_only(self, inputs: list[Any]) -> int | None:
+        """The first input that is written, but can't be."""
+        arrays = ((n, inputs[n]) for n in self.written)
+        return next((n for n, x in arrays if isinstance(x, np.ndarray) and not x.flags.writeable), None)
+
     def _check_written(self, inputs: list[Any]) -> None:
-        for n in self.written:
-            x = inputs[n]
-            if isinstance(x, np.ndarray) and not x.flags.writeable:
-                raise ReadOnlyArgumentError(function=name_of(self.function), argument=self.input_name(n))
+        n = self.read_only(inputs)
+        if n is not None:
+            raise ReadOnlyArgumentError(function=name_of(self.function), argument=self.input_name(n))
 
     def _check_donated(self, inputs: list[Any]) -> None:
         for n in self.donated:
@@ -205,6 +212,11 @@ class Program:
                 raise DonatedArgumentError(
                     function=name_of(self.function), argument=self.input_name(n), problem=problem
                 )
+
+    def is_pythons(self, inputs: list[Any], allowed: bool) -> bool:
+        """Whether only Python does what is to be seen of writes into these inputs: into memory of several of them,
+        or (if it is `allowed`) into read-only arrays, which raises NumPy's exception, that may be caught."""
+        return self.overlaps(inputs) or (allowed and self.read_only(inputs) is not None)
 
     def overlaps(self, inputs: list[Any]) -> bool:
         """Whether an array or box that is written shares memory with another input."""

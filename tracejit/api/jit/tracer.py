@@ -12,6 +12,7 @@ from tracejit import dtypes, frontend, tree
 from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit.listed import listed
+from tracejit.api.jit.parts import Shared, placed
 from tracejit.api.jit.programs import JitCapture, Program, const_sources
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.sizes import sizes_needed
@@ -85,7 +86,10 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         try:
             out = session.run(fun, positional, kwargs)
             leaves, out_tree = tree.flatten(listed(out))
-            results, outs, python = _sort_results(leaves, out_tree, boxes, capture.held, name_of(fun))
+            visible = _visible(call, boxes, capture.held)
+            results, outs, python, parts = _sort_results(
+                leaves, out_tree, boxes, capture.held, name_of(fun), visible
+            )
             outs += _extents(name_of(fun), outs, args)
         except TracejitError as e:
             sizes = sizes_needed(e, call, trace.eqns, args)
@@ -101,11 +105,13 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         captured = [(raw, b) for raw, b in capture.held if b.storage.version > 0]
         changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
         news = [*(b.storage.value for _, b in captured), *(boxes[n].storage.value for n in changed)]
-        results = _hand_back(trace, results, capture.held)
+        results = [_hand_back(trace, r, capture.held) for r in results]
+        placed(parts, lambda base: _hand_back(trace, base, capture.held))
         jaxpr, consts = trace.freeze(args, [*outs, *news])
         jaxpr, more = lift(jaxpr)  # arrays that users' rules captured are read anew at every call as well
         consts = [*more, *consts]
-        results = [(kind, x + len(more)) if kind == "const" else (kind, x) for kind, x in results]
+        results = [_after(r, len(more)) for r in results]
+        placed(parts, lambda base: _after(base, len(more)))
         trace.let_go()
     arrays = guards.arrays(*call.objects)
     if arrays is None:
@@ -125,6 +131,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         donated,
         session.decisions,
         python,
+        parts,
     )
     program.fastmath = call.options.fastmath
     program.kept = not session.unkept
@@ -174,20 +181,45 @@ def _written_inputs(captured: list[Any], changed: list[int], consts: list[Any], 
     return [*(position[id(raw)] for raw, _ in captured), *(offset + n for n in changed)]
 
 
-def _hand_back(trace: StageTrace, results: list[Any], held: list[Any]) -> list[tuple[str, Any]]:
-    """The results, with captured arrays among them as constants of the program, by their numbers."""
-    return [(kind, trace.position(held[x][0])) if kind == "const" else (kind, x) for kind, x in results]
+def _hand_back(trace: StageTrace, result: tuple[str, Any], held: list[Any]) -> tuple[str, Any]:
+    """A result; a captured array as a constant of the program, by its number."""
+    kind, x = result
+    return (kind, trace.position(held[x][0])) if kind == "const" else result
+
+
+def _after(result: tuple[str, Any], count: int) -> tuple[str, Any]:
+    """A result where `count` constants come before those that were known."""
+    kind, x = result
+    return (kind, x + count) if kind == "const" else result
+
+
+def _visible(call: Call, boxes: list[Any], held: list[tuple[Any, Box]]) -> dict[int, tuple[str, int]]:
+    """The arrays that the caller has, by their storages: as results they are no copies."""
+    given = set(call.donated())
+    found = {id(b.storage): ("const", n) for n, (raw, b) in enumerate(held) if isinstance(raw, np.ndarray)}
+    for n, b in enumerate(boxes):
+        if n not in given and _is_array(call.leaves[n]):
+            found[id(b.storage)] = "arg", n
+    return found
 
 
 def _sort_results(
-    leaves: list[Any], out_tree: Any, boxes: list[Any], held: list[tuple[Any, Box]], name: str
-) -> tuple[list[tuple[str, Any]], list[Any], frozenset[int]]:
-    """What each leaf of the result is, the raw outputs among them, and which of those are Python's numbers."""
+    leaves: list[Any],
+    out_tree: Any,
+    boxes: list[Any],
+    held: list[tuple[Any, Box]],
+    name: str,
+    visible: dict[int, tuple[str, int]],
+) -> tuple[list[tuple[str, Any]], list[Any], frozenset[int], list[Any]]:
+    """What each leaf of the result is, the raw outputs among them, which of those are Python's numbers, and the parts
+    of arrays."""
     by_id = {id(b): n for n, b in enumerate(boxes)}
     captured = {id(b): n for n, (raw, b) in enumerate(held) if isinstance(raw, (np.ndarray, Value))}
     results: list[tuple[str, Any]] = []
     outs: list[Any] = []
     python: set[int] = set()
+    shared = Shared(leaves, visible, outs)
+    known: dict[int, tuple[str, Any]] = {}  # the same object is the same result
     for n, x in enumerate(leaves):
         if id(x) in by_id:
             results.append(("arg", by_id[id(x)]))
@@ -195,6 +227,11 @@ def _sort_results(
             results.append(("const", captured[id(x)]))
         elif type(x) in (bool, int, float, complex):
             results.append(("value", x))
+        elif id(x) in known:
+            results.append(known[id(x)])
+        elif (part := shared.part(x)) is not None:
+            known[id(x)] = "part", part
+            results.append(known[id(x)])
         else:
             raw = raw_leaf(x, out_tree, n, lambda _: f"the result of {name}")
             if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
@@ -202,9 +239,10 @@ def _sort_results(
                 continue
             if type(x) is Box and x.weak is True and not x.aval.shape and x.aval.dtype in _PYTHON:
                 python.add(len(outs))
-            results.append(("array" if _is_array_of_none(x) else "out", len(outs)))
-            outs.append(raw)
-    return results, outs, frozenset(python)
+            known[id(x)] = "array" if _is_array_of_none(x) else "out", len(outs)
+            results.append(known[id(x)])
+            shared.whole(x, raw)
+    return results, outs, frozenset(python), shared.parts
 
 
 def _is_array_of_none(x: Any) -> bool:

@@ -27,7 +27,8 @@ def generator_of(x: Any) -> Any:
 
 
 class Drawn:
-    """Random generators of outside, each with its name and its state when it was first seen."""
+    """Random generators of outside, each with its name and its state when it was first seen. A `with` block that
+    an exception ends leaves them as they were."""
 
     def __init__(self) -> None:
         self.seen: dict[int, tuple[str, Any, bytes]] = {}
@@ -38,6 +39,13 @@ class Drawn:
         if generator is not None and id(generator) not in self.seen:
             self.seen[id(generator)] = name, generator, state_of(generator)
         return generator is not None
+
+    def __enter__(self) -> Drawn:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is not None:
+            self.restore()
 
     def restore(self) -> str | None:
         """Undo what was drawn; the name of a generator from which something was."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import ForkedCallError, InternalTypeError
+from tracejit.errors import ForkedCallError, InternalTypeError, refusals
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering._lazy import cython_special
 from tracejit.lowering.loops.nodes import OUT_OF_MEMORY, External
@@ -177,6 +177,7 @@ class Executable:
 
     def _fail(self, status: bytes) -> None:
         """Raise the exception of a nonzero status."""
+        refusals.failed(None)
         code, *details = struct.unpack(f"<{len(status) // 8}q", status)
         if code == CALLBACK_RAISED:
             e = self._raised.exception
@@ -188,7 +189,7 @@ class Executable:
             raise ForkedCallError
         if code in self.lowered.failures:
             error = self.lowered.failures[code](tuple(details))
-            error._tj_check = True  # type: ignore[attr-defined] # what a callback raises is another thing
+            refusals.failed(error)  # what a callback raises is another thing
             raise error
         if code == shell.WRONG_COUNT:
             raise InternalTypeError(problem=f"an executable takes {len(self.lowered.in_avals)} arrays")

@@ -21,6 +21,7 @@ from tracejit.errors import (
     TracedIterationError,
     TracerArrayError,
     TracerIntegerError,
+    UnfollowedError,
     UnsupportedFunctionError,
 )
 from tracejit.ir.avals import Dim
@@ -93,7 +94,16 @@ attribute("ndim")(lambda x: len(x.aval.shape))
 attribute("itemsize")(lambda x: x.aval.dtype.itemsize)
 attribute("nbytes")(lambda x: size(x) * x.aval.dtype.itemsize)
 attribute("T")(lambda x: transposed(x, tuple(reversed(range(len(x.aval.shape))))))
-attribute("base")(lambda x: None)
+
+
+@attribute("base")
+def base(x: Box) -> Any:
+    """None for an array of its own. Which one an argument or a view is part of is not known."""
+    if x.chain or x.storage.origin is not None:
+        raise UnfollowedError(what="`.base` of an array", reason="it shows Python's own objects")
+    return None
+
+
 attribute("strides")(
     lambda x: np.lib.stride_tricks.as_strided(np.empty(1, x.aval.dtype), x.aval.shape).strides
 )
@@ -138,6 +148,12 @@ def real_part(x: Box) -> Any:
     return _part(x, views.RealPart()) if x.aval.dtype.kind == "c" else int_like(x) if x.weak else x
 
 
+def _frozen(array: np.ndarray) -> np.ndarray:
+    view = array[...]
+    view.flags.writeable = False
+    return view
+
+
 @attribute("imag")
 def imag_part(x: Box) -> Any:
     if x.aval.dtype.kind == "c":
@@ -145,7 +161,7 @@ def imag_part(x: Box) -> Any:
     zeros = NUMPY_TO_TRACEJIT[np.zeros_like](x)
     if x.scalar or x.weak:
         return box(zeros.read(), x.weak)
-    return indexing.view_of(zeros, (views.ReadOnly(lambda value: value),), x.aval.shape)
+    return indexing.view_of(zeros, (views.ReadOnly(lambda value: value, _frozen),), x.aval.shape)
 
 
 def _set_part(part: Any) -> Any:
@@ -210,7 +226,7 @@ Box.flat = Box.flat.setter(_set_flat)  # type: ignore[attr-defined]
 def transposed(x: Box, order: tuple[int, ...]) -> Box:
     """A view with the axes in another order."""
     if order == tuple(range(len(order))):
-        return x
+        return x if x.scalar or x.weak else Box(x.storage, x.chain, x.aval)
     region = x.chain[-1] if x.chain and type(x.chain[-1]) is views.Region else None
     head = x.chain[:-1] if region else x.chain
     region = (region or views.Region.whole(x.aval.shape)).permuted(order)

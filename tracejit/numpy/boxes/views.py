@@ -312,13 +312,14 @@ class ImagPart(_Part):
 
 
 class ReadOnly(View):
-    """A view that NumPy makes read-only: a function of the parent's raw value."""
+    """A view that NumPy makes read-only: a function of the parent's raw value. `places`: NumPy's own of an array."""
 
-    __slots__ = ("fn",)
+    __slots__ = ("fn", "places")
     writable = False
 
-    def __init__(self, fn: Any) -> None:
+    def __init__(self, fn: Any, places: Any = None) -> None:
         self.fn = fn
+        self.places = places
 
     def read(self, raw: Any) -> Any:
         return self.fn(raw)

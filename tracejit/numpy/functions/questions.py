@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError
+from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError, UnfollowedError
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
@@ -17,7 +17,7 @@ from tracejit.numpy.functions.order.sorting import sort
 from tracejit.numpy.functions.statistics.reductions import inexact_dtype
 from tracejit.numpy.operands import broadcast_shapes as common_shape
 from tracejit.numpy.operands import cast, dtype_of, promote, python_bool, raw, shape_of
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import Box, Storage, wrap
 
 # ---------------------------------------------------------------- types
 
@@ -138,10 +138,23 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     return python_bool((x == y).all())
 
 
+#: Why a question about memory is refused.
+_PLACES = "a program does not know where its arrays lie"
+
+
 @implements(np.shares_memory, "shares_memory")
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
-    """Whether a write into one may be seen in the other: they are views of one array."""
-    return type(a) is Box and type(b) is Box and a.storage is b.storage
+    """Whether a write into one is seen in the other, where the places of both are known."""
+    if not (type(a) is Box and type(b) is Box):
+        return False
+    if a.storage is b.storage:
+        if a.chain and b.chain:
+            raise UnfollowedError(what="`np.shares_memory` of parts of one array", reason=_PLACES)
+        return a.size > 0 and b.size > 0
+    outside = (a.storage.origin is not None) and (b.storage.origin is not None)
+    if outside or type(a.storage) is not Storage or type(b.storage) is not Storage:
+        raise UnfollowedError(what="`np.shares_memory` of arrays of outside", reason=_PLACES)
+    return False
 
 
 @implements(np.may_share_memory, "may_share_memory")

@@ -301,7 +301,7 @@ def rows_of_an_array_and_one_that_stays(a, c):
             other = row
         row[0] += 1
     kept[1] = 9
-    return m, kept, other, row
+    return m, kept, other * 1.0, row * 1.0
 
 
 @case

@@ -177,6 +177,8 @@ class _Choice:
             a, b = then.names[name], other.names[name]
             if a is b:
                 put(self.cells[name], a)
+            elif (a is UNBOUND or b is UNBOUND) and get(self.cells[name]) is not UNBOUND:
+                raise BranchLeavesError(problem=f"it deletes `{name}`", where=self.where)
             else:
                 parts.append((name, _Merged(name, (then, other), self, merger)))
         value = _Merged(VALUE, (then, other), self, merger)

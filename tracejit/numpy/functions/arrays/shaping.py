@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -159,9 +160,9 @@ def grown(x: Box, n: int) -> Box:
 atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 
 
-def read_only(x: Box, fn: Any, shape: Shape | None = None) -> Box:
-    """A view that cannot be written through, computed by `fn` of the raw value."""
-    return members.indexing.view_of(x, (*x.chain, ReadOnly(fn)), shape)
+def read_only(x: Box, fn: Any, shape: Shape | None = None, places: Any = None) -> Box:
+    """A view that cannot be written through: `fn` of the raw value, NumPy's `places` of an array."""
+    return members.indexing.view_of(x, (*x.chain, ReadOnly(fn, places)), shape)
 
 
 def placed(x: Box, fn: Any, places: Any, shape: Shape | None = None) -> Box:
@@ -176,7 +177,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     x = box_of(array)
     if len(target) < x.ndim or broadcast_shapes("broadcast_to", [target, x.aval.shape]) != target:
         raise ShapeError(op="broadcast_to", problem=f"{x.aval.shape} cannot be broadcast to {target}")
-    return read_only(x, lambda r: ops.shape.broadcast_to(r, target), target)
+    places = functools.partial(np.broadcast_to, shape=target) if all(type(d) is int for d in target) else None
+    return read_only(x, lambda r: ops.shape.broadcast_to(r, target), target, places)
 
 
 @implements(np.broadcast_arrays, "broadcast_arrays")
@@ -230,7 +232,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = box_of(a)
     i, j = axes_of("diagonal", (axis1, axis2), x.ndim)
     rest = tuple(n for n in range(x.ndim) if n not in (i, j))
-    return read_only(x, lambda r: _diagonal(r, offset, i, j, rest))
+    places = functools.partial(np.diagonal, offset=offset, axis1=i, axis2=j)
+    return read_only(x, lambda r: _diagonal(r, offset, i, j, rest), None, places)
 
 
 def _diagonal(r: Any, offset: int, i: int, j: int, rest: tuple[int, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -59,7 +60,8 @@ def sliding_window_view(
             raw = sliding_windows(raw, _plain((a,), (size,)))
         return raw
 
-    return read_only(box, windows, (*left, *sizes))
+    places = functools.partial(np.lib.stride_tricks.sliding_window_view, window_shape=sizes, axis=tuple(axes))
+    return read_only(box, windows, (*left, *sizes), places)
 
 
 def _plain(axes: tuple[int, ...], sizes: tuple[int, ...]) -> Windows:

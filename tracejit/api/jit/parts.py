@@ -1,0 +1,232 @@
+"""Results that lie in memory of others: parts of arguments, of captured arrays and of other results.
+
+NumPy's `return x[1:3]` gives a view, through which later writes reach `x`. So a program does not compute such a result:
+where the part begins is an output, if it is traced, and the view is made of the array itself in the end.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit.errors import ChosenArrayError, UnfollowedError
+from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.either import Either
+from tracejit.numpy.boxes.indexing import view_of
+from tracejit.numpy.boxes.placed import Bits, Placed
+from tracejit.numpy.boxes.views import (
+    ImagPart,
+    ReadOnly,
+    RealPart,
+    Region,
+    Reshaped,
+    is_contiguous,
+    joined,
+)
+from tracejit.tracing import Box, Storage, View, unbox
+
+#: One step from an array to a view of it: a function of the array and of the outputs.
+Step = Callable[[Any, Sequence[Any]], Any]
+Place = tuple[str, int]
+
+
+class Part:
+    """What `steps` show of the array at `base`, ('arg' | 'const' | 'out', n)."""
+
+    def __init__(self, base: Place, steps: list[Step]) -> None:
+        self.base = base
+        self.steps = steps
+
+    def of(self, given: dict[str, Sequence[Any]]) -> Any:
+        """The view of what a call was given and has computed."""
+        kind, n = self.base
+        return self.made(given[kind][n], given["out"])
+
+    def made(self, array: Any, outs: Sequence[Any]) -> Any:
+        """The view of `array`."""
+        for step in self.steps:
+            array = step(array, outs)
+        return array
+
+
+class Chosen:
+    """Output `out`, or where the flag of one of `parts`, (flag's output, value wanted, part), says so, that part."""
+
+    def __init__(self, out: int, parts: list[tuple[int, bool, Part]]) -> None:
+        self.out = out
+        self.parts = parts
+
+    def of(self, given: dict[str, Sequence[Any]]) -> Any:
+        """The array that was chosen in a call; a copy where that is traced itself."""
+        outs, found = given["out"], None
+        for flag, want, part in self.parts:
+            if type(outs[flag]) is Box:
+                return outs[self.out]
+            if bool(outs[flag]) == want:
+                found = part
+        return outs[self.out] if found is None else found.of(given)
+
+
+class Shared:
+    """Sorts the boxes of a result: `outs` collects raw outputs, `parts` what is made of them in the end."""
+
+    def __init__(self, leaves: Sequence[Any], visible: dict[int, Place], outs: list[Any]) -> None:
+        self.visible = visible  # arrays that the caller has, by their storages
+        self.outs = outs
+        self.parts: list[Part | Chosen] = []
+        different = {id(x): x for x in leaves if type(x) is Box}.values()
+        self.users = collections.Counter(id(s) for x in different for s in _storages(x))
+
+    def part(self, x: Any) -> int | None:
+        """The number of the part that the leaf `x` is; None if it is an output of its own.
+
+        Raises UnfollowedError, ChosenArrayError: it lies in memory of the caller's, but the program can't say where."""
+        if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
+            return None
+        storage = x.storage
+        made: Part | Chosen | None = None
+        if isinstance(storage, Either):
+            made = self._chosen(x, storage)
+        elif type(storage) is Storage:
+            made = self._view(x)
+        if made is None:
+            return None
+        self.parts.append(made)
+        return len(self.parts) - 1
+
+    def _view(self, x: Box) -> Part | None:
+        base = self.visible.get(id(x.storage))
+        if base is None and not self._worth(x):
+            return None
+        steps = self._steps(x.chain, x)
+        if steps is None:
+            if base is None:
+                return None
+            raise UnfollowedError(
+                what="a result that lies in memory of the caller's", reason="no view gives this part"
+            )
+        return Part(base or self._base(x.storage), steps)
+
+    def _worth(self, x: Box) -> bool:
+        """Whether NumPy's result could be told from a copy: other results lie in the same memory, or it has gaps or
+        another order than C's."""
+        shape = aval_of(x.storage.value).shape
+        if not x.chain or not all(type(d) is int for d in (*shape, *x.aval.shape)):
+            return False
+        return self.users[id(x.storage)] > 1 or not is_contiguous(shape, None, x.chain, "C")
+
+    def _base(self, storage: Storage) -> Place:
+        """The output that has all of a storage."""
+        at = self._output(storage.value)
+        self.visible[id(storage)] = "out", at
+        return "out", at
+
+    def whole(self, x: Any, raw: Any) -> None:
+        """Enter the output `raw` of a leaf that is no part; parts of its memory are made of it."""
+        at = self._output(raw)
+        if type(x) is Box and not (x.scalar or x.weak or x.chain) and x.aval.shape:
+            self.visible.setdefault(id(x.storage), ("out", at))
+
+    def _output(self, raw: Any) -> int:
+        self.outs.append(raw)
+        return len(self.outs) - 1
+
+    def _chosen(self, x: Box, storage: Either) -> Chosen | None:
+        parts = []
+        for owner in storage.alive():
+            base = self.visible.get(id(owner.storage))
+            if base is None:
+                if self.users[id(owner.storage)] < 2:
+                    continue
+                base = self._base(owner.storage)
+            steps = (
+                None if owner.chain is None or not owner.exact else self._steps((*owner.chain, *x.chain), x)
+            )
+            if steps is None:
+                raise ChosenArrayError()
+            parts.append((self._output(owner.flag), owner.want, Part(base, steps)))
+        return Chosen(self._output(x.read()), parts) if parts else None
+
+    def _steps(self, chain: Sequence[View], x: Box) -> list[Step] | None:
+        """What shows of an array what `chain` shows; None if NumPy has no views for it."""
+        if not chain:
+            return [lambda array, _: array[...]] if type(x.storage) is Storage else []
+        steps = [self._step(view) for view in chain]
+        known = [s for s in steps if s is not None]
+        return known if len(known) == len(steps) else None
+
+    def _step(self, view: View) -> Step | None:
+        if type(view) is Region:
+            return self._region(view)
+        if type(view) is Reshaped:
+            shape = view.shape
+            return lambda array, _: array.reshape(shape)
+        if type(view) is RealPart:
+            return lambda array, _: array.real
+        if type(view) is ImagPart:
+            return lambda array, _: array.imag
+        if type(view) is Bits:
+            dtype = view.dtype
+            return lambda array, _: array.view(dtype)
+        places = view.places if type(view) in (Placed, ReadOnly) else None  # type: ignore[attr-defined]
+        return None if places is None else lambda array, _: places(array)
+
+    def _region(self, r: Region) -> Step:
+        starts, sizes = self._numbers(r.starts), self._numbers(r.sizes)
+        kept = [a for a in r.axes if a is not None]
+        order = tuple(sorted(kept).index(a) for a in kept)
+        straight = order == tuple(range(len(order)))
+        new = tuple(None if a is None else slice(None) for a in r.axes) if None in r.axes else None
+
+        def index_of(low: Sequence[Any], size: Sequence[Any]) -> tuple[Any, ...]:
+            axes = enumerate(r.steps)
+            return *(_slice(low[a], size[a], step) if a in kept else low[a] for a, step in axes), ...
+
+        if all(static for static, _ in (*starts, *sizes)):
+            known = index_of([n for _, n in starts], [n for _, n in sizes])
+            if straight and new is None:
+                return lambda array, _: array[known]
+            return lambda array, _: _turned(array[known], order, new)
+
+        def step(array: Any, outs: Sequence[Any]) -> Any:
+            low = [n if static else outs[n] for static, n in starts]
+            size = [n if static else outs[n] for static, n in sizes]
+            if type(array) is Box:
+                part = Region(r.base, tuple(map(unbox, low)), tuple(map(unbox, size)), r.steps, r.axes)
+                return view_of(array, joined(array.chain, (part,)))
+            return _turned(array[index_of(low, size)], order, new)
+
+        return step
+
+    def _numbers(self, numbers: Sequence[Any]) -> list[tuple[bool, int]]:
+        """Whether each is known, and itself or the output that has it."""
+        return [(False, self._output(n)) if isinstance(n, Value) else (True, int(n)) for n in numbers]
+
+
+def _turned(array: Any, order: tuple[int, ...], new: tuple[Any, ...] | None) -> Any:
+    """An array with its axes in `order`, and new ones where the index `new` has them."""
+    array = array.transpose(order)
+    return array if new is None else array[new]
+
+
+def _storages(x: Box) -> list[Storage]:
+    owners = [o.storage for o in x.storage.alive()] if isinstance(x.storage, Either) else []
+    return [x.storage, *owners]
+
+
+def _slice(start: Any, size: Any, step: int) -> slice:
+    """`size` places from `start` on."""
+    if size == 0:
+        return slice(0, 0)
+    stop = start + size * step
+    return slice(start, None if step < 0 and stop < 0 else stop, step)
+
+
+def placed(parts: Sequence[Part | Chosen], moved: Callable[[Place], Place]) -> None:
+    """Tell the parts where their arrays are among a program's inputs."""
+    for part in parts:
+        inner = [p for _, _, p in part.parts] if type(part) is Chosen else [part]
+        for p in inner:
+            p.base = moved(p.base)  # type: ignore[union-attr]
