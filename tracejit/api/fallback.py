@@ -90,7 +90,7 @@ class Python:
         """A call's signature; the class of the refusal where it has none, as with an array of strings."""
         try:
             return signature()
-        except TracejitError as e:
+        except (TracejitError, OverflowError) as e:  # the latter of integers beyond 64 bits
             if Refusal.of(e) is None:
                 raise
             return type(e)
