@@ -1639,3 +1639,515 @@ def refused_after_changes_of_everything() -> Any:
         return n
 
     return f, [(1.0,), (2.0,), (3.0,)], lambda: (held, d, s, q, n, _total, _history, next(gen))
+
+
+@program
+def same_iterator_given_twice() -> Any:
+    it, gen = iter([1.0, 2.0, 3.0, 4.0, 5.0]), (float(k) for k in range(9))
+
+    def f(it, x):
+        return next(it) * x
+
+    return f, [(it, 1.0), (it, 1.0), (gen, 2.0), (gen, 2.0), (it, 3.0)], lambda: list(copy.copy(it))
+
+
+@program
+def same_bytearray_given_twice() -> Any:
+    b, a = bytearray(b"abc"), array.array("d", [1.0, 2.0])
+
+    def f(b, k):
+        b[0] += k
+        b.append(1)
+        return b[0] * 2, len(b)
+
+    return f, [(b, 1), (b, 1), (b, 2), (a, 1), (a, 1)], lambda: (bytes(b), list(a))
+
+
+@program
+def bytearray_only_read() -> Any:
+    b, a = bytearray(b"abc"), array.array("d", [1.0, 2.0])
+
+    def before(n):
+        b[0] = n
+        a[0] = float(n)
+
+    return (lambda b, x: b[0] * x), [(b, 1), (b, 1), (a, 1.0), (a, 1.0)], None, before
+
+
+@program
+def user_containers_given() -> Any:
+    class Rows(list):
+        pass
+
+    class Table(dict):
+        pass
+
+    rows, table, store = Rows([1.0]), Table(a=1.0), collections.UserDict(a=1.0)
+
+    def f(c, k, x):
+        if isinstance(c, list):
+            c.append(x)
+        else:
+            c[k] = x
+        return len(c), x * 2
+
+    return (
+        f,
+        [(rows, 0, 1.0), (rows, 0, 2.0), (table, "b", 1.0), (table, "c", 1.0), (store, "b", 1.0), (store, "c", 1.0)],
+        lambda: (rows, table, store.data),
+    )
+
+
+@program
+def user_containers_with_notes() -> Any:
+    class Rows(list):
+        pass
+
+    rows = Rows([1.0, 2.0])
+
+    def f(r, x):
+        r.note = x
+        return sum(r) * x
+
+    return f, [(rows, 1.0), (rows, 2.0), (Rows([5.0]), 3.0)], lambda: rows
+
+
+@program
+def counters_given() -> Any:
+    c, d = collections.Counter("aab"), collections.defaultdict(int)
+
+    def f(c, k, x):
+        c[k] += 1
+        return c[k] * x, len(c)
+
+    return f, [(c, "a", 1.0), (c, "a", 2.0), (d, "a", 3.0), (d, "a", 4.0)], lambda: (c, d)
+
+
+@program
+def defaultdict_given_and_read() -> Any:
+    d = collections.defaultdict(float, a=1.0)
+
+    def f(d, k, x):
+        return d[k] + x
+
+    return f, [(d, "a", 1.0), (d, "b", 2.0), (d, "b", 3.0)], lambda: d
+
+
+@program
+def cached_array_written() -> Any:
+    @functools.lru_cache(maxsize=4)
+    def base(n):
+        return np.zeros(n)
+
+    def f(x):
+        g = base(3)
+        g += x
+        return g * 1
+
+    return f, _vectors(1, 1, 1), lambda: base(3)
+
+
+@program
+def cached_list_changed() -> Any:
+    @functools.cache
+    def base(n):
+        return [float(n)]
+
+    def f(x):
+        g = base(3)
+        g.append(x)
+        return len(g), g is base(3)
+
+    return f, [(1.0,), (1.0,), (1.0,)], lambda: base(3)
+
+
+@program
+def cached_array_given_back() -> Any:
+    kept: list[Any] = []
+
+    @functools.cache
+    def base(n):
+        return np.zeros(n)
+
+    def f(x):
+        return base(3), base(2) + x, base(3) is base(3)
+
+    def before(n):
+        base(3)[:] += n
+
+    return f, [(1.0,), (1.0,), (1.0,)], lambda: kept, before
+
+
+@program
+def cache_filled_for_others() -> Any:
+    @functools.cache
+    def square(n):
+        return n * n
+
+    def f(x):
+        return x * square(3) + square(4)
+
+    return f, _vectors(1, 1, 1), lambda: square.cache_info()
+
+
+@program
+def same_result_twice() -> Any:
+    def f(x):
+        y = x + 1
+        return y, y, [y], {"a": y}
+
+    return f, [(np.ones(2),), (np.zeros(2),), (np.ones(3),)], None
+
+
+@program
+def views_among_results() -> Any:
+    def f(x):
+        y = x + 1
+        return y, y[1:], y.reshape(-1, 1), y.T
+
+    return f, [(np.ones(4),), (np.zeros(4),), (np.ones(3),)], None
+
+
+@program
+def views_of_arguments_given_back() -> Any:
+    w = np.arange(6.0)
+
+    def f(x):
+        return x[1:], x.T, w[2:4], w.reshape(2, 3), x
+
+    return f, [(np.ones((2, 3)),), (np.zeros((2, 3)),), (np.ones((3, 2)),)], lambda: w
+
+
+@program
+def argument_containers_given_back_unchanged() -> Any:
+    def f(xs, d, t):
+        xs[0][:] = 7
+        return xs, d, t, d["k"]
+
+    return f, [([np.ones(2)], {"k": np.zeros(2)}, (np.ones(1), [np.ones(1)])) for _ in range(3)], None
+
+
+@program
+def parts_of_arguments_in_new_containers() -> Any:
+    def f(xs, d):
+        return [xs[0], xs[0]], {"list": xs[1], "k": d}, (xs[1],)
+
+    return f, [([np.ones(2), [np.zeros(1)]], {"k": 1.0}) for _ in range(3)], None
+
+
+@program
+def captured_parts_given_back() -> Any:
+    a, d = np.ones(2), {"k": [1.0, 2.0], "a": np.ones(1)}
+
+    def f(x):
+        return a, d["k"], d["a"], (d["k"], x)
+
+    def before(n):
+        if n == 2:
+            d["k"] = [3.0]
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: (a, d), before
+
+
+@program
+def list_pushed_and_popped() -> Any:
+    stack = [1.0, 2.0]
+
+    def f(x):
+        stack.append(x)
+        total = sum(stack)
+        stack.pop()
+        return total
+
+    def before(n):
+        if n == 2:
+            stack.append(50.0)
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: stack, before
+
+
+@program
+def default_replaced_within() -> Any:
+    def helper(x, k=1.0):
+        return x * k
+
+    def f(x):
+        y = helper(x)
+        helper.__defaults__ = (5.0,)
+        return y
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: helper.__defaults__
+
+
+@program
+def keyword_default_replaced_within() -> Any:
+    def helper(x, *, k=1.0):
+        return x * k
+
+    def f(x):
+        y = helper(x)
+        helper.__kwdefaults__["k"] = 5.0
+        return y
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: helper.__kwdefaults__
+
+
+@program
+def code_replaced_within() -> Any:
+    def helper(x):
+        return x * 2
+
+    def f(x):
+        y = helper(x)
+        helper.__code__ = (lambda x: x + 100).__code__
+        return y
+
+    return f, [(1.0,), (2.0,), (3.0,)], None
+
+
+@program
+def cell_written_within() -> Any:
+    k = 1.0
+
+    def helper(x):
+        return x * k
+
+    def f(x):
+        y = helper(x)
+        helper.__closure__[0].cell_contents = 5.0
+        return y
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: k
+
+
+@program
+def partial_keywords_changed_within() -> Any:
+    g = functools.partial(lambda x, k: x * k, k=2.0)
+
+    def f(x):
+        y = g(x)
+        g.keywords["k"] = 10.0
+        return y
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: g.keywords
+
+
+@program
+def module_attribute_set() -> Any:
+    module = types.ModuleType("settings")
+    module.k = 1.0  # type: ignore[attr-defined]
+
+    def f(x):
+        module.k = module.k + 1
+        module.made = 2
+        return x * module.k
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: {k: v for k, v in vars(module).items() if k[0] != "_"}
+
+
+@program
+def module_attribute_read() -> Any:
+    module = types.ModuleType("settings")
+    module.k = 1.0  # type: ignore[attr-defined]
+
+    def before(n):
+        module.k = float(n)
+        if n == 2:
+            module.extra = 1.0
+
+    return (lambda x: (x * module.k, hasattr(module, "extra"))), [(1.0,)] * 3, None, before
+
+
+@program
+def object_array_of_lists() -> Any:
+    a = np.array([[1.0], [2.0, 3.0], None], dtype=object)
+
+    def f(x):
+        a[0].append(x)
+        a[2] = x
+        return len(a[0])
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: a
+
+
+@program
+def string_array_changed() -> Any:
+    a = np.array(["a", "b"])
+
+    def f(x):
+        a[0] = a[1]
+        return x * len(a[0])
+
+    def before(n):
+        a[1] = "xy"[n % 2]
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: a, before
+
+
+@program
+def structured_array_changed() -> Any:
+    a = np.zeros(2, dtype=[("x", float), ("n", int)])
+
+    def f(x):
+        a["x"] += x
+        a[0]["n"] += 1
+        return a["x"].sum(), a["n"][0]
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: a
+
+
+@program
+def set_of_arrays_by_id() -> Any:
+    a, b = np.ones(2), np.zeros(2)
+    names = {id(a): "a", id(b): "b"}
+
+    def f(x):
+        return names.get(id(x), "?"), x * 2
+
+    return f, [(a,), (b,), (np.ones(2),)], None
+
+
+@program
+def list_holds_itself() -> Any:
+    held: list[Any] = [1.0]
+    held.append(held)
+
+    def f(x):
+        held[1][0] = x
+        return held[0] * 2, held[1] is held
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: held
+
+
+@program
+def nested_alias_seen_by_other_name() -> Any:
+    inner = {"n": 0.0}
+    one, two = {"p": inner}, [inner]
+
+    def f(x):
+        two[0]["n"] += x
+        return one["p"]["n"], one["p"] is two[0]
+
+    def before(n):
+        if n == 2:
+            two[0] = {"n": 9.0}
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: (one, two), before
+
+
+@program
+def range_slice_and_text_keys() -> Any:
+    table = {(1, "a"): 1.0, range(3): 2.0, 1.0: 3.0, True: 4.0, None: 5.0, frozenset({1}): 6.0}
+
+    def f(k, x):
+        return table[k] * x
+
+    def before(n):
+        if n == 4:
+            table[None] = 50.0
+
+    return f, [((1, "a"), 1.0), (range(3), 1.0), (1, 1.0), (None, 1.0), (None, 1.0), ("?", 1.0)], None, before
+
+
+@program
+def contexts_with_effects() -> Any:
+    depth = [0]
+
+    import contextlib  # noqa: PLC0415
+
+    @contextlib.contextmanager
+    def deeper(k):
+        depth[0] += k
+        try:
+            yield depth[0]
+        finally:
+            depth[0] -= k
+
+    def f(x):
+        with deeper(2) as a, deeper(3) as b:
+            return x * a + b, depth[0]
+
+    def before(n):
+        depth[0] = n
+
+    return f, _vectors(0, 1, 2), lambda: depth, before
+
+
+@program
+def dispatch_registered_within() -> Any:
+    @functools.singledispatch
+    def show(v):
+        return 0.0
+
+    def f(x):
+        y = show(1)
+        show.register(int, lambda v: 5.0)
+        return x + y
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: show(1)
+
+
+@program
+def wrapped_by_a_counting_decorator() -> Any:
+    def counted(fn):
+        @functools.wraps(fn)
+        def inner(*args):
+            inner.calls += 1
+            return fn(*args)
+
+        inner.calls = 0
+        return inner
+
+    @counted
+    def helper(x):
+        return x * 2
+
+    def f(x):
+        return helper(helper(x)), helper.calls
+
+    def before(n):
+        if n == 2:
+            helper.calls = 100
+
+    return f, _vectors(0, 1, 2), lambda: helper.calls, before
+
+
+@program
+def attribute_of_a_helper_added_outside() -> Any:
+    def helper(x):
+        return x * getattr(helper, "scale", 1.0)
+
+    def before(n):
+        if n == 1:
+            helper.scale = 5.0
+        if n == 2:
+            del helper.scale
+
+    return (lambda x: helper(x)), _vectors(1, 1, 1), None, before
+
+
+@program
+def attribute_of_a_helper_deleted() -> Any:
+    def helper(x):
+        return x
+
+    helper.once = 3.0
+
+    def f(x):
+        if hasattr(helper, "once"):
+            y = helper.once
+            del helper.once
+            return x * y
+        return x
+
+    return f, _vectors(1, 1, 1), lambda: vars(helper)
+
+
+@program
+def list_of_an_attribute_of_a_helper() -> Any:
+    def helper(x):
+        helper.seen.append(1)
+        return x
+
+    helper.seen = []
+    return (lambda x: helper(x)), _vectors(1, 1, 1), lambda: helper.seen

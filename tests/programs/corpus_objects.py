@@ -1720,3 +1720,643 @@ def objects_refused_half_way_by_text() -> Any:
         return f"{x.sum():.2f}"
 
     return f, _vectors(0, 1, 2), lambda: (P.n, vars(p), f.seen)
+
+
+class _Plain:
+    def __init__(self, **kw):
+        vars(self).update(kw)
+
+
+@program
+def vars_written_only() -> Any:
+    p = _Plain(a=1.0)
+
+    def f(x):
+        vars(p)["n"] = 1
+        return x
+
+    return f, _vectors(1, 1, 1), lambda: p
+
+
+@program
+def dict_updated_only() -> Any:
+    p = _Plain(a=1.0)
+
+    def f(x):
+        p.__dict__.update(a=2.0)
+        return x
+
+    return f, _vectors(1, 1, 1), lambda: p
+
+
+@program
+def dict_held_and_written() -> Any:
+    p = _Plain(a=1.0)
+    d = p.__dict__
+
+    def f(x):
+        d["a"] += 1
+        return x * p.a
+
+    return f, _vectors(1, 1, 1), lambda: p
+
+
+@program
+def dict_held_and_read() -> Any:
+    p = _Plain(a=1.0)
+    d = vars(p)
+
+    def before(n):
+        p.a = float(n)
+        p.more = n
+
+    return (lambda x: (x * d["a"], p.a, len(d))), _vectors(1, 1, 1), None, before
+
+
+@program
+def slots_by_object_setattr() -> Any:
+    class P:
+        __slots__ = ("a", "b")
+
+    p = P()
+    p.a = 1.0
+
+    def f(x):
+        object.__setattr__(p, "b", x)
+        return p.a * 2
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: p
+
+
+@program
+def object_getattribute() -> Any:
+    p = _Plain(a=1.0)
+
+    def f(x):
+        try:
+            k = object.__getattribute__(p, "a")
+        except AttributeError:
+            k = -1.0
+        return x * k, object.__getattribute__(p, "__dict__").get("a", 99.0)
+
+    def before(n):
+        p.a = float(n)
+
+    return f, _vectors(1, 1, 1), None, before
+
+
+@program
+def object_delattr_and_super() -> Any:
+    class P:
+        def __init__(self):
+            self.a = 1.0
+
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value * 2)
+
+        def drop(self):
+            object.__delattr__(self, "a")
+            return hasattr(self, "a")
+
+    p = P()
+
+    def f(x):
+        p.a = x
+        return p.drop()
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: p
+
+
+@dataclasses.dataclass
+class Counting:
+    x: Any
+    limit = 2.0
+    made = 0
+
+    def __post_init__(self):
+        type(self).made += 1
+
+    def scaled(self):
+        return self.x * self.limit
+
+    def count(self):
+        Counting.made += 1
+        return self.x + Counting.made
+
+
+@program
+def dataclass_counts_its_making() -> Any:
+    Counting.made = 0
+
+    def f(x):
+        return Counting(x).x * 2
+
+    return f, _vectors(1, 1, 1), lambda: Counting.made
+
+
+@program
+def dataclass_method_writes_class() -> Any:
+    Counting.made = 0
+    c = Counting(np.ones(2))
+
+    def f(c):
+        return c.count()
+
+    return f, [(c,), (c,), (c,)], lambda: Counting.made
+
+
+@program
+def dataclass_class_attribute_read() -> Any:
+    Counting.made = 0
+    c = Counting(np.ones(2))
+
+    def before(n):
+        Counting.limit = 2.0 + n
+
+    return (lambda c: (c.scaled(), c.limit)), [(c,), (c,), (c,)], None, before
+
+
+@program
+def dataclass_captured_class_attribute_read() -> Any:
+    Counting.made = 0
+    c = Counting(np.ones(2))
+
+    def before(n):
+        Counting.limit = 2.0 + n
+
+    return (lambda x: (c.scaled() * x, c.limit, Counting.limit)), [(1.0,)] * 3, None, before
+
+
+@program
+def dataclass_given_other_attributes() -> Any:
+    c, d = State(np.ones(2), 1.0), State(np.ones(2), 1.0)
+    d.other = 3.0  # type: ignore[attr-defined]
+
+    def f(s, x):
+        y = getattr(s, "other", 0.0) * x
+        s.other = x
+        return y
+
+    return f, [(c, 1.0), (c, 2.0), (d, 3.0), (d, 4.0)], lambda: (vars(c), vars(d))
+
+
+@program
+def dataclass_given_other_attributes_read() -> Any:
+    c, d = State(np.ones(2), 1.0), State(np.ones(2), 1.0)
+
+    def f(s, x):
+        return getattr(s, "other", 0.0) * x
+
+    def before(n):
+        d.other = float(n)  # type: ignore[attr-defined]
+
+    return f, [(c, 1.0), (d, 2.0), (d, 3.0), (c, 4.0)], None, before
+
+
+_calls: list[Any] = []
+_count = 0
+
+
+@dataclasses.dataclass
+class Loud:
+    x: Any
+
+    def twice(self):
+        global _count
+        _count += 1
+        return self.x * 2
+
+    def thrice(self):
+        _calls.append("thrice")
+        return self.x * 3
+
+
+@program
+def dataclass_method_writes_global() -> Any:
+    global _count
+    _count = 0
+    c = Loud(np.ones(2))
+    return (lambda c: c.twice()), [(c,), (c,), (c,)], lambda: _count
+
+
+@program
+def dataclass_method_appends() -> Any:
+    _calls.clear()
+    c = Loud(np.ones(2))
+    return (lambda c: c.thrice()), [(c,), (c,), (c,)], lambda: _calls
+
+
+@program
+def dataclass_made_and_appends() -> Any:
+    _calls.clear()
+    return (lambda x: Loud(x).thrice()), [(np.ones(2),)] * 3, lambda: _calls
+
+
+@program
+def named_tuple_method_with_effects() -> Any:
+    log: list[Any] = []
+    n = 0
+
+    class P(NamedTuple):
+        a: Any
+
+        def go(self):
+            nonlocal n
+            n += 1
+            return self.a * 2
+
+        def tell(self):
+            log.append(1)
+            return self.a
+
+    def f(p, x):
+        return p.go() + x
+
+    def g(p, x):
+        return p.tell() + x if x > 1 else p.go()
+
+    return g if n else f, [(P(np.ones(2)), 1.0), (P(np.ones(2)), 2.0)], lambda: (log, n)
+
+
+@program
+def exception_class_counts() -> Any:
+    class Bad(ValueError):
+        made = 0
+
+        def __init__(self, text):
+            super().__init__(text)
+            Bad.made += 1
+
+    def f(x):
+        try:
+            raise Bad("no")
+        except Bad as e:
+            return x, str(e)
+
+    return f, _vectors(1, 1, 1), lambda: Bad.made
+
+
+@program
+def exception_held_and_noted() -> Any:
+    error = ValueError("first")
+
+    def f(x):
+        error.count = getattr(error, "count", 0) + 1
+        return x * error.count
+
+    return f, _vectors(1, 1, 1), lambda: vars(error)
+
+
+@program
+def exception_object_raised_again() -> Any:
+    error = ValueError("first")
+
+    def f(x):
+        try:
+            raise error
+        except ValueError as e:
+            e.args = (*e.args, "again")
+            return x, e is error
+
+    return f, _vectors(1, 1, 1), lambda: error.args
+
+
+@program
+def enum_member_written() -> Any:
+    class Kind(enum.Enum):
+        A = 1
+
+        def used(self):
+            self.uses = getattr(self, "uses", 0) + 1
+            return self.uses
+
+    def f(x):
+        return x * Kind.A.used()
+
+    return f, _vectors(1, 1, 1), lambda: getattr(Kind.A, "uses", None)
+
+
+@program
+def enum_with_captured_table() -> Any:
+    table = {"A": 1.0}
+
+    class Kind(enum.Enum):
+        A = "A"
+
+        @property
+        def weight(self):
+            return table[self.name]
+
+    def before(n):
+        table["A"] = 1.0 + n
+
+    return (lambda x, k: x * k.weight), [(np.ones(2), Kind.A)] * 3, None, before
+
+
+@program
+def enum_captured_with_table() -> Any:
+    table = {"A": 1.0}
+    log: list[Any] = []
+
+    class Kind(enum.Enum):
+        A = "A"
+
+        def weight(self):
+            log.append(self.name)
+            return table[self.name]
+
+    def before(n):
+        table["A"] = 1.0 + n
+
+    return (lambda x: x * Kind.A.weight()), [(np.ones(2),)] * 3, lambda: log, before
+
+
+@program
+def singleton_by_new() -> Any:
+    class One:
+        instance = None
+
+        def __new__(cls):
+            if cls.instance is None:
+                cls.instance = super().__new__(cls)
+                cls.instance.n = 0
+            return cls.instance
+
+    def f(x):
+        o = One()
+        o.n += 1
+        return x * o.n, One() is o
+
+    return f, _vectors(1, 1, 1), lambda: One.instance
+
+
+@program
+def deleted_objects_tell() -> Any:
+    log: list[Any] = []
+
+    class Res:
+        def __del__(self):
+            log.append("gone")
+
+    def f(x):
+        r = Res()
+        r.x = x
+        y = r.x * 2
+        del r
+        return y
+
+    return f, _vectors(1, 1, 1), lambda: log
+
+
+@program
+def subclass_made_within_is_registered() -> Any:
+    class Base:
+        found: list[str] = []
+
+        def __init_subclass__(cls):
+            Base.found.append(cls.__name__)
+
+    def f(x):
+        class Made(Base):
+            pass
+
+        return x * len(Base.found)
+
+    return f, _vectors(1, 1, 1), lambda: Base.found
+
+
+@program
+def set_name_and_class_getitem() -> Any:
+    names: list[str] = []
+
+    class D:
+        def __set_name__(self, owner, name):
+            names.append(name)
+
+    def f(x):
+        class Made:
+            a = D()
+
+        return x * len(names)
+
+    return f, _vectors(1, 1, 1), lambda: names
+
+
+@program
+def getattribute_of_its_own() -> Any:
+    class P:
+        reads = 0
+
+        def __init__(self):
+            self.a = 1.0
+
+        def __getattribute__(self, name):
+            P.reads += 1
+            return object.__getattribute__(self, name)
+
+    p = P()
+    return (lambda x: x * p.a), _vectors(1, 1, 1), lambda: P.reads
+
+
+@program
+def getattr_that_counts_everything() -> Any:
+    class P:
+        def __init__(self):
+            vars(self)["asked"] = []
+
+        def __getattr__(self, name):
+            self.asked.append(name)
+            raise AttributeError(name)
+
+        def __call__(self, x):
+            return x * 2
+
+    p = P()
+    return (lambda x, q: p(x)), [(np.ones(2), p)] * 3, lambda: p.asked
+
+
+@program
+def getattr_of_a_dict_class_counts() -> Any:
+    asked: list[str] = []
+
+    class P(dict):
+        def __getattr__(self, name):
+            asked.append(name)
+            return 2.0
+
+    p = P(a=1.0)
+    return (lambda x: x * p.b), _vectors(1, 1, 1), lambda: asked
+
+
+@program
+def getattr_of_a_given_dict_class_counts() -> Any:
+    asked: list[str] = []
+
+    class P(dict):
+        def __getattr__(self, name):
+            asked.append(name)
+            return 2.0
+
+    p = P(a=1.0)
+    return (lambda p, x: x * p.b), [(p, 1.0), (p, 2.0)], lambda: asked
+
+
+@program
+def equality_that_counts() -> Any:
+    class K:
+        compared = 0
+
+        def __init__(self, n):
+            self.n = n
+
+        def __eq__(self, other):
+            K.compared += 1
+            return isinstance(other, K) and self.n == other.n
+
+        def __hash__(self):
+            return 1
+
+    table = {K(1): 1.0, K(2): 2.0}
+
+    def f(k, x):
+        return table[k] * x
+
+    return f, [(K(1), 1.0), (K(2), 1.0), (K(1), 2.0)], lambda: K.compared
+
+
+@program
+def repr_and_hash_that_count() -> Any:
+    log: list[str] = []
+
+    class K:
+        def __repr__(self):
+            log.append("repr")
+            return "K"
+
+        def __hash__(self):
+            log.append("hash")
+            return 1
+
+        def __eq__(self, other):
+            log.append("eq")
+            return self is other
+
+        def __bool__(self):
+            log.append("bool")
+            return True
+
+        def __len__(self):
+            log.append("len")
+            return 3
+
+    k = K()
+
+    def f(x, other):
+        return x * 2 if k else x, other is k
+
+    return f, [(1.0, k), (2.0, K()), (3.0, k)], lambda: log
+
+
+@program
+def given_object_looked_at_by_nobody() -> Any:
+    log: list[str] = []
+
+    class K:
+        def __getattr__(self, name):
+            log.append(name)
+            raise AttributeError(name)
+
+        def __eq__(self, other):
+            log.append("eq")
+            return self is other
+
+        def __hash__(self):
+            log.append("hash")
+            return 1
+
+        def __iter__(self):
+            log.append("iter")
+            return iter([1.0])
+
+        def __array__(self, *a, **k):
+            log.append("array")
+            return np.ones(1)
+
+    k = K()
+    return (lambda x, other: x * 2), [(1.0, k), (2.0, K()), (3.0, k)], lambda: log
+
+
+@program
+def writes_by_type_of_self() -> Any:
+    class A:
+        n = 0
+
+        def go(self, x):
+            type(self).n += 1
+            return x
+
+    class B(A):
+        def go(self, x):
+            self.__class__.m = 5
+            return super().go(x)
+
+    b = B()
+    return b.go, _vectors(1, 1, 1), lambda: (A.n, B.n, getattr(B, "m", None))
+
+
+@program
+def slots_kept_in_a_parent() -> Any:
+    class A:
+        __slots__ = ("x",)
+
+    class B(A):
+        def __init__(self):
+            self.x, self.y = 1.0, 2.0
+
+    b = B()
+
+    def f(k):
+        return b.x * k, b.y, sorted(vars(b))
+
+    def before(n):
+        b.x = float(n)
+        if n == 2:
+            b.z = 1
+
+    return f, [(1.0,), (2.0,), (3.0,)], None, before
+
+
+@program
+def returned_object_is_the_argument() -> Any:
+    class P:
+        def __init__(self, x):
+            self.x = x
+
+    held = P(np.ones(2))
+
+    def f(p, x):
+        p.x += x
+        return p, held, [p]
+
+    return f, [(P(np.ones(2)), 1.0), (held, 2.0), (P(np.ones(2)), 3.0)], lambda: held
+
+
+@program
+def dataclass_given_back() -> Any:
+    held = State(np.ones(2), np.zeros(2))
+
+    def f(s, x):
+        s.x += x
+        return s, held, s.x
+
+    return f, [(State(np.ones(2), 1.0), 1.0), (held, 2.0), (State(np.ones(2), 1.0), 3.0)], lambda: held
+
+
+@program
+def frozen_given_and_kept() -> Any:
+    p, q = Frozen(1.0), Frozen(1.0)
+
+    def f(a, b):
+        return a is b, a == b, a.b
+
+    return f, [(p, p), (p, q), (q, q)], None
