@@ -16,6 +16,7 @@ from tracejit.frontend.memory import Memory
 from tracejit.frontend.origins import ACTS, impure_origin
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows.randoms import Drawn
+from tracejit.frontend.untouched import Untouched
 
 #: Values of libraries without state of their own.
 _STATELESS = (
@@ -46,6 +47,9 @@ class Run(Memory):
         self._noted: set[str] = set()
         self.watched: dict[int, Any] = {}
         self.generators = Drawn()
+        self.untouched = Untouched()
+        #: (function, its copy, what the copy was given as attributes)
+        self.attributes: list[tuple[Any, Any, dict[str, Any]]] = []
         #: Lists, by identity, that a loop which is being staged fills.
         self.growing: set[int] = set()
         #: Whether lists that native loops fill may have copies of views: not if one was written later.

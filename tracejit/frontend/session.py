@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import RandomStateError, TracedTextError, TracejitError, user_location
+from tracejit.errors import CapturedWriteError, RandomStateError, TracedTextError, TracejitError, user_location
 from tracejit.frontend import active, rewrite, watch
 from tracejit.frontend.checks import array_type
 from tracejit.frontend.guards import GuardSet
@@ -52,14 +52,19 @@ class Session(Run):
             try:
                 out = self.stand_in(f, name)(*args, **kwargs)
             except BaseException as e:
-                if not self.guarded:
+                if self.guarded:
+                    self.untouched.restore()
+                else:
                     self.finish()  # effects before the exception have happened
                 caught = [r for r in self.refusals if not isinstance(r, TracedTextError)]
                 if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
                     raise caught[0] from e  # the function caught it, and raised another
                 raise
+            changed = self.untouched.restore()
             if self.refusals:
                 raise self.refusals[0]
+            if changed is not None:
+                raise CapturedWriteError(what=f"`{changed}`", where=self.call_site)
             self.finish()
         out = self.original(out)
         if not self.guarded:
@@ -73,6 +78,7 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and attributes.is_shadow(stand_in):
                 attributes.state_of(stand_in).weaken(value)
+        self.attributes.clear()
         for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers):
             met.clear()
 
@@ -81,6 +87,8 @@ class Session(Run):
         for scope in self._scopes.values():
             scope.finish()
         functions.finish_cells(self)
+        functions.finish_attributes(self)
+        objects.finish_shadows(self)
         containers.finish_containers(self)
         drawn = self.generators.restore()
         if drawn is not None:
@@ -200,6 +208,8 @@ class Session(Run):
         if ours is None:
             self.from_library(node, value)
             watch.watch_class(self, value)
+        if self.guarded and any("__del__" in vars(base) for base in value.__mro__[:-1]):
+            self.note(f"class `{value.__name__}`", value, "its `__del__` would run while tracing")
         return ours or value
 
     def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:

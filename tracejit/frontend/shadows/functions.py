@@ -53,7 +53,7 @@ def _guard(session: Run, node: Node, fn: types.FunctionType) -> None:
         if held is not None:
             session.check(node.attr(name), kind, part(held))
     if not fn.__dict__:
-        session.check(node.attr("__dict__"), "keys", ())
+        session.check(node.attr("__dict__"), "bare", None)
 
 
 def _wraps_users_function(fn: types.FunctionType) -> bool:
@@ -94,10 +94,43 @@ def copy_function(
     for at, cell, original in zip(nodes, cells, fn.__closure__ or (), strict=True):
         _fill_cell(session, at, cell, original, fn.__code__)
     _copy_defaults(session, here, copy, fn)
-    if fn.__dict__:
-        names = session.wrap_dict(here.attr("__dict__"), fn.__dict__)
-        copy.__dict__.update(names)
+    _copy_attributes(session, here, copy, fn)
     return copy
+
+
+def _copy_attributes(session: Run, node: Node, copy: types.FunctionType, fn: types.FunctionType) -> None:
+    """Attributes of the function. It may be given some between calls, also if it has none."""
+    if fn.__dict__:
+        copy.__dict__.update(session.wrap_dict(node.attr("__dict__"), fn.__dict__))
+    elif not node.given:
+        session.check(node.attr("__dict__"), "bare", None)
+    session.attributes.append((fn, copy, _looks(copy)))
+
+
+def _looks(fn: types.FunctionType) -> dict[str, Any]:
+    """What traced code may have assigned of a function's copy."""
+    parts = {name: getattr(fn, name) for name in ("__code__", "__defaults__", "__kwdefaults__")}
+    keywords = {f"__kwdefaults__[{name!r}]": x for name, x in (fn.__kwdefaults__ or {}).items()}
+    return {**vars(fn), **parts, **keywords}
+
+
+def finish_attributes(session: Run) -> None:
+    """Refuses assignments to attributes of functions, or carries them out."""
+    for fn, copy, before in session.attributes:
+        now = _looks(copy)
+        for name in {**before, **now}:
+            if name in before and name in now and unchanged(before[name], now[name]):
+                continue
+            if session.guarded:
+                raise CapturedWriteError(what=f"attribute `{fn.__name__}.{name}`", where=session.call_site)
+            if name[:2] == "__":
+                continue
+            if name in now:
+                setattr(fn, name, session.original(now[name]))
+            elif hasattr(fn, name):
+                delattr(fn, name)
+        before.clear()
+        before.update(now)
 
 
 def _cell_node(node: Node, n: int, fn: types.FunctionType) -> Node:
