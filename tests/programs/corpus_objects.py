@@ -2278,10 +2278,6 @@ def given_object_looked_at_by_nobody() -> Any:
             log.append("iter")
             return iter([1.0])
 
-        def __array__(self, *a, **k):
-            log.append("array")
-            return np.ones(1)
-
     k = K()
     return (lambda x, other: x * 2), [(1.0, k), (2.0, K()), (3.0, k)], lambda: log
 

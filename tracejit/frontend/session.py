@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import tree
 from tracejit.errors import CapturedWriteError, RandomStateError, TracedTextError, TracejitError, user_location
 from tracejit.frontend import active, rewrite, watch
 from tracejit.frontend.checks import array_type
@@ -66,6 +67,8 @@ class Session(Run):
             if changed is not None:
                 raise CapturedWriteError(what=f"`{changed}`", where=self.call_site)
             self.finish()
+            if self.kept:
+                self._check_cached(out)
         out = self.original(out)
         if not self.guarded:
             self.let_go()
@@ -94,6 +97,40 @@ class Session(Run):
         if drawn is not None:
             raise RandomStateError(function=drawn)
 
+    def cached(self, node: Node, value: Any) -> None:
+        """Remember what a cached function gave, which the cache keeps."""
+        if type(value) is tuple:
+            for x in value:
+                self.cached(node, x)
+        elif type(value) is Box:
+            self.kept.append((node, value, value.storage.version))
+        elif type(value) in (list, dict, set):
+            self.containers.append((node, value, containers.contents(value)))
+            self.kept.append((node, value, None))
+        elif not isinstance(value, (*containers.SCALARS, np.generic, frozenset, type)) and not callable(value):
+            self.note(str(node), value, "it keeps what it gives")
+
+    def _check_cached(self, out: Any) -> None:
+        """Refuses what would be other than from the cache: arrays written into, and results."""
+        given = {id(x) for x in tree.leaves(out)}
+        for node, value, version in self.kept:
+            if type(value) is Box and value.storage.version != version or id(value) in given:
+                raise CapturedWriteError(what=f"what the cache of {node} holds", where=self.call_site)
+
+    def captured(self, stand_in: Any) -> Any:
+        """The container or dataclass of outside behind a stand-in, which must be that one at every call; None if
+        there is none."""
+        if id(stand_in) not in self._originals:
+            return None
+        value = self._originals[id(stand_in)]
+        node = self._seen[id(value)][2] if id(value) in self._seen else None
+        if value is stand_in or node is None or node.given:
+            return None
+        if not (containers.is_container(value) or attributes.is_shadow(stand_in)):
+            return None
+        self.check(node, "is", value)
+        return value
+
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
         objects = [group for group in self._objects.values() if any(node.given for node in group)]
@@ -115,6 +152,8 @@ class Session(Run):
     def wrap(self, node: Node, value: Any) -> Any:
         """The stand-in of `value`, read at `node`; records guards."""
         cls = type(value)
+        if type(cls.__getattribute__) is types.FunctionType and not attributes.is_shadow(value):
+            self.note(str(node), value, "its class defines __getattribute__")
         if type(cls).__hash__ is None:  # a metaclass whose classes can't be looked up
             return objects.wrap_object(self, node, value)
         if cls in containers.SCALARS or isinstance(value, np.generic):

@@ -49,6 +49,8 @@ def watch_argument(session: Run, value: Any) -> None:
     if type(value) is Box or not session.guarded:
         return
     if isinstance(value, (list, tuple)):
+        if not is_library_class(type(value)):
+            watch_class(session, type(value))
         for x in value:
             watch_argument(session, x)
     elif isinstance(value, dict):

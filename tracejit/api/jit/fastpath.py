@@ -157,6 +157,8 @@ class _Writer:
         if parts is not None:
             children, static = parts
             self.unless(f"type({v}) is {self.const(cls)}")
+            if hasattr(value, "__dict__"):  # nothing besides the fields
+                self.unless(f"len({v}.__dict__) == {len(vars(value))}")
             for name, x in static.items():
                 (field,) = self.unpack(f"({v}.{name},)", 1)
                 self.equal(field, x)

@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import dtypes, frontend, tree
 from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
+from tracejit.api.jit import handed
 from tracejit.api.jit.listed import listed
 from tracejit.api.jit.programs import JitCapture, Program, const_sources
 from tracejit.api.jit.signature import Call
@@ -77,12 +78,15 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
             boxes.append(box(v, w, origin=n))
             boxes[n].scalar = s
             boxes[n].storage.layout = layouts[n]
+        for n, x in call.fixed.items():
+            if n not in call.kinds and (reason := frontend.unseen(x)) is not None:
+                session.note(f"argument {call.fixed_name(n)}", x, reason)
         given = [session.give(call.fixed[n], call.fixed_name(n).replace("`", "")) for n in call.kinds]
         positional, kwargs = call.rebuild(boxes, given)
         held = _held(positional, kwargs)
         try:
             out = session.run(fun, positional, kwargs)
-            leaves, out_tree = tree.flatten(listed(out))
+            leaves, out_tree = tree.flatten(listed(handed.owned(session, out)))
             results, outs = _sort_results(leaves, out_tree, boxes, capture.held, name_of(fun))
             outs += _extents(name_of(fun), outs, args)
         except TracejitError as e:
@@ -151,7 +155,7 @@ def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:
 
 def _held(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """What each argument holds: (leaves, structure)."""
-    return [tree.flatten(a) for a in (*args, *kwargs.values())]
+    return [tree.flatten_ordered(a) for a in (*args, *kwargs.values())]
 
 
 def _refuse_reassigned(fun: Any, before: list[Any], after: list[Any]) -> None:
@@ -183,6 +187,7 @@ def _sort_results(
     by_id = {id(b): n for n, b in enumerate(boxes)}
     captured = {id(b): n for n, (raw, b) in enumerate(held) if isinstance(raw, (np.ndarray, Value))}
     results: list[tuple[str, Any]] = []
+    made: dict[int, tuple[str, Any]] = {}
     outs: list[Any] = []
     for n, x in enumerate(leaves):
         if id(x) in by_id:
@@ -191,7 +196,13 @@ def _sort_results(
             results.append(("const", captured[id(x)]))
         elif type(x) in (bool, int, float, complex):
             results.append(("value", x))
+        elif type(x) is handed.Own:
+            results.append(("value", x.value))
+        elif id(x) in made:
+            results.append(made[id(x)])
         else:
+            if type(x) is Box and x.aval.dtype != dtypes.float0:  # given twice, it is one array
+                made[id(x)] = "array" if _is_array_of_none(x) else "out", len(outs)
             raw = raw_leaf(x, out_tree, n, lambda _: f"the result of {name}")
             if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
                 results.append(("value", np.zeros(raw.shape, dtypes.float0)))
