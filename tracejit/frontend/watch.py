@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+#: Methods of metaclasses that are followed where they are asked (`shadows/kinds`).
+_ASKED = ("__instancecheck__", "__subclasscheck__")
 #: Class attributes that may change without being assigned.
 _CHANGING = (list, dict, set, bytearray, np.ndarray)
 _REASON = "a method of a class that is not followed reads it; changes inside it are not seen"
@@ -72,7 +74,8 @@ def watch_class(session: Run, cls: type) -> None:
             for name, raw in list(vars(base).items()):
                 fn = _function_of(raw)
                 if isinstance(fn, types.FunctionType):
-                    _watch_method(session, base, name, raw, fn)
+                    if name not in _ASKED:
+                        _watch_method(session, base, name, raw, fn)
                 elif name[:2] != "__" and name not in getattr(base, "__dataclass_fields__", ()):
                     _watch_data(session, base, name, raw)
             session.untouched.enter_class(base)

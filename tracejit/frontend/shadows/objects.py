@@ -93,7 +93,7 @@ def finish_shadows(session: Run) -> None:
         if not attributes.is_shadow(shadow):
             continue
         cls = type(shadow)
-        held = object.__getattribute__(shadow, "__dict__") if hasattr(cls, "__dictoffset__") else {}
+        held = object.__getattribute__(shadow, "__dict__") if cls.__dictoffset__ else {}
         slots = [n for n in attributes.slots(cls) if n != "_tj_state"]
         name = next(iter([*held, *(n for n in slots if _is_set(shadow, n))]), None)
         if name is not None:
