@@ -44,6 +44,7 @@ import optree
 
 from tracejit import frontend, tree
 from tracejit.api.jit.programs import Program, as_array
+from tracejit.api.jit.handed import Path
 from tracejit.api.jit.signature import BY_VALUE, Call, is_array_like, reference
 from tracejit.config import config
 from tracejit.interpreters import jit as native
@@ -185,9 +186,10 @@ class _Writer:
             else:
                 self.unless(f"{self.const(reference(value))}() is {v}")
             return True
-        self.lines.append(f"{v}, structure = flatten({v})")
+        flat = f"{v}_flat"
+        self.lines.append(f"{flat}, structure = flatten({v})")
         self.unless(f"structure == {self.const(structure)}")
-        return all(map(self.walk, self.unpack(v, len(leaves)), leaves))
+        return all(map(self.walk, self.unpack(flat, len(leaves)), leaves))
 
     def equal(self, v: str, value: Any) -> None:
         c = self.const(value)
@@ -229,11 +231,24 @@ class _Writer:
         self.names["array"] = as_array
         arrays = [f"array({out})" for out in outs]
         given = {"out": outs, "array": arrays, "arg": self.leaves, "const": self.inputs}
-        texts = [given[kind][x] if kind in given else self.const(x) for kind, x in program.results]
+        texts = [
+            given[kind][x] if kind in given else self.at(x) if kind == "given" else self.const(x)
+            for kind, x in program.results
+        ]
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)
         whole = f"unflatten({self.const(program.out_tree)}, ({''.join(t + ', ' for t in texts)}))"
         self.lines.append(f"return {whole if plain is None else plain}")
+
+    def at(self, path: Path) -> str:
+        """The expression of a container among the arguments."""
+        first = len(self.parameters) - len(self.keywords)
+        key, steps = path
+        n = first + self.keywords.index(key) if isinstance(key, str) else key
+        text = self.parameters[n]
+        for is_attribute, k in steps:
+            text += f".{k}" if is_attribute else f"[{self.const(k)}]"
+        return text
 
     def display(self, x: Any, depth: int = 0) -> str | None:
         """The source that makes the tree `x` of texts; None if it has nodes that only optree can make, or is so deep

@@ -132,13 +132,13 @@ class Jitted:
         if program.written and program.overlaps([*consts, *call.leaves]):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
-            return program.bind(consts, call.raw, call.leaves, self.options.inline)
+            return program.bind(consts, call, self.options.inline)
         if self.python.allowed and program.repeats:
-            out, error = program.run_or_fail(consts, call.leaves)
+            out, error = program.run_or_fail(consts, call.leaves, call)
             if error is not None:
                 return self.python.again(error, args, kwargs)
         else:
-            out = program.run(consts, call.leaves)
+            out = program.run(consts, call.leaves, call)
         if key is not None and program.kept:
             self._remember(key, self._fast_of(program, call, args, kwargs))
         return out

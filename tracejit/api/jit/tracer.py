@@ -83,10 +83,10 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
                 session.note(f"argument {call.fixed_name(n)}", x, reason)
         given = [session.give(call.fixed[n], call.fixed_name(n).replace("`", "")) for n in call.kinds]
         positional, kwargs = call.rebuild(boxes, given)
-        held = _held(positional, kwargs)
+        held, containers = _held(positional, kwargs), handed.paths(positional, kwargs)
         try:
             out = session.run(fun, positional, kwargs)
-            leaves, out_tree = tree.flatten(listed(handed.owned(session, out)))
+            leaves, out_tree = tree.flatten(listed(handed.owned(session, out, containers)))
             results, outs = _sort_results(leaves, out_tree, boxes, capture.held, name_of(fun))
             outs += _extents(name_of(fun), outs, args)
         except TracejitError as e:
@@ -196,8 +196,10 @@ def _sort_results(
             results.append(("const", captured[id(x)]))
         elif type(x) in (bool, int, float, complex):
             results.append(("value", x))
-        elif type(x) is handed.Own:
+        elif type(x) is handed.Captured:
             results.append(("value", x.value))
+        elif type(x) is handed.Given:
+            results.append(("given", x.path))
         elif id(x) in made:
             results.append(made[id(x)])
         else:
