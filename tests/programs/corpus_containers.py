@@ -1472,7 +1472,11 @@ def genetic_population() -> Any:
         best.append(float(fitness(population[0], target)))
         return population[0]
 
-    return f, [(np.array([2.0, 1.0]), 0.5), (np.array([0.0, 0.0]), -0.5), (np.ones(2), 0.1)], lambda: (population, best)
+    return (
+        f,
+        [(np.array([2.0, 1.0]), 0.5), (np.array([0.0, 0.0]), -0.5), (np.ones(2), 0.1)],
+        lambda: (population, best),
+    )
 
 
 @program
@@ -1693,7 +1697,14 @@ def user_containers_given() -> Any:
 
     return (
         f,
-        [(rows, 0, 1.0), (rows, 0, 2.0), (table, "b", 1.0), (table, "c", 1.0), (store, "b", 1.0), (store, "c", 1.0)],
+        [
+            (rows, 0, 1.0),
+            (rows, 0, 2.0),
+            (table, "b", 1.0),
+            (table, "c", 1.0),
+            (store, "b", 1.0),
+            (store, "c", 1.0),
+        ],
         lambda: (rows, table, store.data),
     )
 

@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.errors import CapturedWriteError, RandomStateError, TracedTextError, TracejitError, user_location
+from tracejit.errors import (
+    CapturedWriteError,
+    RandomStateError,
+    TracedTextError,
+    TracejitError,
+    user_location,
+)
 from tracejit.frontend import active, rewrite, watch
 from tracejit.frontend.checks import array_type
 from tracejit.frontend.guards import GuardSet
@@ -107,7 +113,9 @@ class Session(Run):
         elif type(value) in (list, dict, set):
             self.containers.append((node, value, containers.contents(value)))
             self.kept.append((node, value, None))
-        elif not isinstance(value, (*containers.SCALARS, np.generic, frozenset, type)) and not callable(value):
+        elif not isinstance(value, (*containers.SCALARS, np.generic, frozenset, type)) and not callable(
+            value
+        ):
             self.note(str(node), value, "it keeps what it gives")
 
     def _check_cached(self, out: Any) -> None:

@@ -13,7 +13,9 @@ _EMPTY = object()
 class _Kept:
     """The named parts of one thing as they were, and how one of them is set or deleted."""
 
-    def __init__(self, name: str, owner: Any, read: Callable[[Any], dict[str, Any]], put: Any, drop: Any) -> None:
+    def __init__(
+        self, name: str, owner: Any, read: Callable[[Any], dict[str, Any]], put: Any, drop: Any
+    ) -> None:
         self.name = name
         self.owner = owner  # held, so that its id stays taken
         self.read, self.put, self.drop = read, put, drop

@@ -56,7 +56,8 @@ class Program:
     jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
     `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
     `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
-    argument handed back as it is, ('given', path) for a container of the caller's, ('const', n) for a captured array that is, or ('value', x) for a Python scalar.
+    argument handed back as it is, ('given', path) for a container of the caller's, ('const', n) for a captured
+    array that is, or ('value', x) for a Python scalar or what is captured.
     `written`: inputs (constant or argument position) whose new values are the last outputs.
     """
 

@@ -124,7 +124,9 @@ class Quiet:
     def __init_subclass__(cls) -> None:
         session = active.session()
         if session is not None and not {"_tj_class", "_tj_state"} & vars(cls).keys():
-            session.note(f"class `{cls.__name__}`", cls, "the `__init_subclass__` of its bases would not be called")
+            session.note(
+                f"class `{cls.__name__}`", cls, "the `__init_subclass__` of its bases would not be called"
+            )
 
 
 @functools.lru_cache(maxsize=64)
