@@ -217,8 +217,12 @@ def _home(value: Any) -> str | None:
         return value.__globals__.get("__name__") if is_library_function(value) else None
     if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__module__, str):
         return value.__module__
-    owner = value.__self__ if isinstance(value, _BOUND) else value  # nothing is asked of a user's object
-    cls = owner if isinstance(value, type) else type(owner)
+    if isinstance(value, type):
+        cls = value
+    else:
+        cls = type(
+            value.__self__ if isinstance(value, _BOUND) else value
+        )  # nothing is asked of a user's object
     return cls.__module__ if is_library_class(cls) else None
 
 

@@ -122,7 +122,7 @@ class Session(Run):
         """Refuses what would be other than from the cache: arrays written into, and results."""
         given = {id(x) for x in tree.leaves(out)}
         for node, value, version in self.kept:
-            if type(value) is Box and value.storage.version != version or id(value) in given:
+            if (type(value) is Box and value.storage.version != version) or id(value) in given:
                 raise CapturedWriteError(what=f"what the cache of {node} holds", where=self.call_site)
 
     def captured(self, stand_in: Any) -> Any:

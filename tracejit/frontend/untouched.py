@@ -51,6 +51,10 @@ class Untouched:
         except AttributeError:
             return  # it has no attributes of its own
 
+    def enter_wrapper(self, name: str, function: Any) -> None:
+        """A jitted function: what the user gave to it."""
+        self._enter(id(function), _Kept(name, function, type(function).users_attributes, setattr, delattr))
+
     def enter_cell(self, name: str, cell: types.CellType) -> None:
         """A closure variable."""
         self._enter(id(cell), _Kept(name, cell, _contents, _fill, _clear))

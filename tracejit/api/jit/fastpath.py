@@ -43,8 +43,8 @@ import numpy as np
 import optree
 
 from tracejit import frontend, tree
-from tracejit.api.jit.programs import Program, as_array
 from tracejit.api.jit.handed import Path
+from tracejit.api.jit.programs import Program, as_array
 from tracejit.api.jit.signature import BY_VALUE, Call, is_array_like, reference
 from tracejit.config import config
 from tracejit.interpreters import jit as native

@@ -1,4 +1,4 @@
-"""Containers and objects in results that are not new: captured ones, and the caller's. They are handed back themselves."""
+"""Containers and objects in results that are not new, but captured or the caller's: they are handed back themselves."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def _containers(x: Any, steps: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _parts(x: Any) -> list[tuple[tuple[bool, Any], Any]]:
-    if isinstance(x, _SEQUENCES) and x:
+    if isinstance(x, _SEQUENCES):
         return [((False, n), part) for n, part in enumerate(x)]
-    if type(x) in _DICTS:
+    if isinstance(x, _DICTS):
         return [((False, key), part) for key, part in x.items()]
     fields = tree.dataclass_parts(x)
     return [((True, name), part) for name, part in fields[0].items()] if fields else []

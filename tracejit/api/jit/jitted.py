@@ -69,6 +69,10 @@ class _Bounded:
 _bounded = _Bounded()
 
 
+#: Public attributes that every jitted function has.
+_OWN = frozenset({"fun", "options", "python", "trace_count", "retraces"})
+
+
 class Jitted:
     """A compiled function, made by `jit`. `trace_count` says how often it has been traced, `retraces` why
     it was traced again, the last times."""
@@ -84,6 +88,10 @@ class Jitted:
         self._fast: dict[Any, FastCall] = {}
         self._near: tuple[FastCall, ...] = ()  # the last of them to be used
         self._own: FastCall | None = None  # that of them which `__call__` is made of
+
+    def users_attributes(self) -> dict[str, Any]:
+        """The attributes that the user gave to the function."""
+        return {n: x for n, x in vars(self).items() if n[0] != "_" and n not in _OWN}
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         return self if obj is None else types.MethodType(self, obj)

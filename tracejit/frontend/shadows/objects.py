@@ -18,10 +18,10 @@ import optree
 
 from tracejit import tree
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend import active
 from tracejit.frontend.checks import IMMUTABLE
 from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
-from tracejit.frontend import active
 from tracejit.frontend.shadows import attributes
 
 if TYPE_CHECKING:
@@ -54,6 +54,16 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
             session.from_library(node, value, reason)
         elif session.guarded:
             _keep(session, node, value)
+        if session.guarded and hasattr(cls := type(value), "users_attributes"):
+            session.untouched.enter_wrapper(node.text, value)
+            for name, x in cls.users_attributes(value).items():
+                session.check(node.attr(name), "value" if type(x) in IMMUTABLE else "is", x)
+                if type(x) not in IMMUTABLE and not callable(x):
+                    session.note(
+                        f"{node}.{name}",
+                        x,
+                        "it belongs to a compiled function; changes inside it are not seen",
+                    )
         return value
     known = session.known(value)
     if known is not None:

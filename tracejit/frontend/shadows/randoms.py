@@ -8,7 +8,6 @@ import sys
 import types
 from typing import Any
 
-
 _BOUND = (types.BuiltinMethodType, types.MethodType)
 
 
