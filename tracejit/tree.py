@@ -22,7 +22,7 @@ import numpy as np
 import optree
 import optree._C as _C
 
-from tracejit.errors import PytreeMismatchError, UnhashableStaticError
+from tracejit.errors import PytreeMismatchError, UnfollowedError, UnhashableStaticError
 
 __all__ = [
     "TreeDef",
@@ -226,13 +226,23 @@ def register_dataclass(
         # The types too: 1, 1.0 and True are equal, and different programs.
         return [getattr(obj, name) for name in data], (static, tuple(map_types(static))), data
 
+    known = {*data, *meta}
+
+    def ordered(obj: Any) -> tuple[Any, Any, Any]:
+        children, aux, names = to_iter(obj)
+        others = tuple(n for n in getattr(obj, "__dict__", ()) if n not in known)
+        return children, (*aux, others) if others else aux, names
+
     def from_iter(aux: Any, children: Iterable[Any]) -> Any:
+        if len(aux) > 2:  # attributes that are no fields would be lost
+            what = f"attribute `{aux[2][0]}` of an object of the dataclass {cls.__qualname__}"
+            raise UnfollowedError(what=what, reason="it is none of the fields")
         obj = object.__new__(cls)
         for name, value in (*zip(data, children, strict=True), *zip(meta, aux[0], strict=True)):
             object.__setattr__(obj, name, value)
         return obj
 
-    _register(cls, to_iter, from_iter, optree.DataclassEntry)
+    _register(cls, to_iter, from_iter, optree.DataclassEntry, ordered)
     _fields.setdefault(cls, (data, tuple(meta)))
     return cls
 
@@ -246,11 +256,11 @@ def dataclass_parts(x: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
     return children, static
 
 
-def _register(cls: type, to_iter: Any, from_iter: Any, entry: Any) -> None:
+def _register(cls: type, to_iter: Any, from_iter: Any, entry: Any, ordered: Any = None) -> None:
     with _lock:
         if cls in _registered:
             return
-        for namespace, flat in ((NAMESPACE, to_iter), (_ORDERED, _hashed(cls, to_iter))):
+        for namespace, flat in ((NAMESPACE, to_iter), (_ORDERED, _hashed(cls, ordered or to_iter))):
             optree.register_pytree_node(cls, flat, from_iter, path_entry_type=entry, namespace=namespace)
         _registered.add(cls)
 

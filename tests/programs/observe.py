@@ -123,7 +123,11 @@ def _call(g: Any, args: Any, state: Any, told: _Told, before: Any, n: int) -> An
         out = "gave", g(*args, **kwargs)
     except Exception as e:
         out = "raised", type(e), str(e), e.args, type(e.__cause__), vars(e)
-    held = (*out, args, dict(kwargs), None if state is None else state())
+    try:
+        left = None if state is None else state()
+    except Exception as e:  # what a refused trace made of it
+        left = type(e), str(e)
+    held = (*out, args, dict(kwargs), left)
     draws = hash((np.random.get_state()[1].tobytes(), np.random.get_state()[2], random.getstate()))
     return Described(held).found, draws, told.take()
 

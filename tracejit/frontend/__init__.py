@@ -15,11 +15,11 @@ from __future__ import annotations
 from tracejit.frontend.active import session as current_session
 from tracejit.frontend.active import use
 from tracejit.frontend.capture import Capture, EagerCapture, Unfollowed
-from tracejit.frontend.given import kind_of
+from tracejit.frontend.given import kind_of, unseen
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.prepare import Prepared, call, followed, prepare
 from tracejit.frontend.session import Session
 from tracejit.frontend.shadows.host import users_own
 
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Unfollowed"]
-__all__ += ["call", "current_session", "followed", "kind_of", "prepare", "use", "users_own"]
+__all__ += ["call", "current_session", "followed", "kind_of", "prepare", "unseen", "use", "users_own"]

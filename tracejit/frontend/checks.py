@@ -112,6 +112,8 @@ def explain(check: Check, given: Sequence[Any] = ()) -> str | None:
         return f"{node} now has an attribute {old!r}"
     if kind == "empty":
         return f"{node} was assigned"
+    if kind == "bare":
+        return f"{node.parent} was given the attribute {next(iter(new))!r}"
     if kind == "len":
         return f"{node} changed its length from {old} to {len(new)}"
     return f"{node} changed from {_show(kind, old)} to {_show_value(kind, new)}"
@@ -140,6 +142,7 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "set": same_set,
     "len": lambda v, e: len(v) == e,
     "keys": lambda v, e: tuple(v) == e,
+    "bare": lambda v, e: not v,
     "absent": lambda v, e: e not in v,
     "missing": lambda v, e: not hasattr(v, e),
     "empty": lambda v, e: is_empty(v),

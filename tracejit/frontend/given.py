@@ -7,11 +7,21 @@ import functools
 import types
 from typing import Any
 
-from tracejit.frontend.origins import is_library_function, why_not
+from tracejit.frontend.origins import is_library_class, is_library_function, is_quiet, why_not
 from tracejit.frontend.shadows import attributes
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 _HOLDERS = (set, frozenset, types.SimpleNamespace, functools.partial)
+
+
+def unseen(x: Any) -> str | None:
+    """Why an argument that has to be the same object can't be: its contents may change, or it is used up."""
+    cls = type(x)
+    if cls.__hash__ is None or hasattr(cls, "__next__"):
+        return "what it holds may be another at the next call"
+    if isinstance(x, type) or is_library_class(cls) or is_quiet(cls):
+        return None
+    return why_not(cls)
 
 
 def kind_of(x: Any) -> Any:

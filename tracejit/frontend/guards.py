@@ -46,6 +46,7 @@ _TEMPLATES = {
     "set": "not same_set({v}, {e})",
     "len": "len({v}) != {e}",
     "keys": "tuple({v}) != {e}",
+    "bare": "{v}",  # a dict that holds nothing
     "absent": "{e} in {v}",
     "missing": "hasattr({v}, {e})",
     "empty": "not is_empty({v})",

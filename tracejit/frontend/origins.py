@@ -21,6 +21,7 @@ from tracejit.errors import is_internal
 #: Installed packages whose functions are followed like the user's own.
 FOLLOW: set[str] = set()
 
+_BOUND = (types.BuiltinMethodType, types.MethodType, types.MethodWrapperType)
 _PATHS = tuple(
     os.path.abspath(path) + os.sep
     for name, path in sysconfig.get_paths().items()
@@ -216,7 +217,12 @@ def _home(value: Any) -> str | None:
         return value.__globals__.get("__name__") if is_library_function(value) else None
     if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__module__, str):
         return value.__module__
-    cls = value if isinstance(value, type) else type(getattr(value, "__self__", value))
+    if isinstance(value, type):
+        cls = value
+    else:
+        cls = type(
+            value.__self__ if isinstance(value, _BOUND) else value
+        )  # nothing is asked of a user's object
     return cls.__module__ if is_library_class(cls) else None
 
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from tracejit.frontend.capture import Capture, NotFollowed, Unfollowed
 from tracejit.frontend.memory import Memory
-from tracejit.frontend.origins import ACTS, impure_origin
+from tracejit.frontend.origins import ACTS, impure_origin, is_library_class
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows.randoms import Drawn
 from tracejit.frontend.shadows.refusing import refusal
+from tracejit.frontend.untouched import Untouched
 
 #: Values of libraries without state of their own.
 _STATELESS = (
@@ -46,6 +47,11 @@ class Run(Memory):
         self._main: str | None = None
         self.watched: dict[int, Any] = {}
         self.generators = Drawn()
+        self.untouched = Untouched()
+        #: What cached functions gave: (function, value, the version of an array).
+        self.kept: list[tuple[Node, Any, int | None]] = []
+        #: (function, its copy, what the copy was given as attributes)
+        self.attributes: list[tuple[Any, Any, dict[str, Any]]] = []
         #: Lists, by identity, that a loop which is being staged fills.
         self.growing: set[int] = set()
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
@@ -91,6 +97,10 @@ class Run(Memory):
         """The line that assigns a global."""
         raise NotImplementedError
 
+    def cached(self, node: Node, value: Any) -> None:
+        """Remember what a cached function gave, which the cache keeps."""
+        raise NotImplementedError
+
     # ---- records -------------------------------------------------------------------------------
 
     def original_of(self, stand_in: Any) -> Any:
@@ -127,6 +137,9 @@ def _is_ours(value: Any) -> bool:
 
 
 def _describe(value: Any) -> str:
+    cls = type(value)
+    if not is_library_class(cls):  # a user's class may do anything there
+        return f"<{cls.__module__}.{cls.__qualname__} object>"
     try:
         text = repr(value)
     except Exception:

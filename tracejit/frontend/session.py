@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import RandomStateError, TracedTextError, TracejitError, user_location
+from tracejit import tree
+from tracejit.errors import (
+    CapturedWriteError,
+    RandomStateError,
+    TracedTextError,
+    TracejitError,
+    user_location,
+)
 from tracejit.frontend import active, rewrite, watch
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import array_type
@@ -54,15 +61,22 @@ class Session(Run):
             try:
                 out = self.stand_in(f, name)(*args, **kwargs)
             except BaseException as e:
-                if not self.guarded:
+                if self.guarded:
+                    self.untouched.restore()
+                else:
                     self.finish()  # effects before the exception have happened
                 caught = [r for r in self.refusals if not isinstance(r, TracedTextError)]
                 if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
                     raise caught[0] from e  # the function caught it, and raised another
                 raise
+            changed = self.untouched.restore()
             if self.refusals:
                 raise self.refusals[0]
+            if changed is not None:
+                raise CapturedWriteError(what=f"`{changed}`", where=self.call_site)
             self.finish()
+            if self.kept:
+                self._check_cached(out)
         out = self.original(out)
         if not self.guarded:
             self.let_go()
@@ -75,6 +89,7 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and attributes.is_shadow(stand_in):
                 attributes.state_of(stand_in).weaken(value)
+        self.attributes.clear()
         for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers):
             met.clear()
 
@@ -83,10 +98,48 @@ class Session(Run):
         for scope in self._scopes.values():
             scope.finish()
         functions.finish_cells(self)
+        functions.finish_attributes(self)
+        objects.finish_shadows(self)
         containers.finish_containers(self)
         drawn = self.generators.restore()
         if drawn is not None:
             raise RandomStateError(function=drawn)
+
+    def cached(self, node: Node, value: Any) -> None:
+        """Remember what a cached function gave, which the cache keeps."""
+        if type(value) is tuple:
+            for x in value:
+                self.cached(node, x)
+        elif type(value) is Box:
+            self.kept.append((node, value, value.storage.version))
+        elif type(value) in (list, dict, set):
+            self.containers.append((node, value, containers.contents(value)))
+            self.kept.append((node, value, None))
+        elif not isinstance(value, (*containers.SCALARS, np.generic, frozenset, type)) and not callable(
+            value
+        ):
+            self.note(str(node), value, "it keeps what it gives")
+
+    def _check_cached(self, out: Any) -> None:
+        """Refuses what would be other than from the cache: arrays written into, and results."""
+        given = {id(x) for x in tree.leaves(out)}
+        for node, value, version in self.kept:
+            if (type(value) is Box and value.storage.version != version) or id(value) in given:
+                raise CapturedWriteError(what=f"what the cache of {node} holds", where=self.call_site)
+
+    def captured(self, stand_in: Any) -> Any:
+        """The container or dataclass of outside behind a stand-in, which must be that one at every call; None if
+        there is none."""
+        if id(stand_in) not in self._originals:
+            return None
+        value = self._originals[id(stand_in)]
+        node = self._seen[id(value)][2] if id(value) in self._seen else None
+        if value is stand_in or node is None or node.given:
+            return None
+        if not (containers.is_container(value) or attributes.is_shadow(stand_in)):
+            return None
+        self.check(node, "is", value)
+        return value
 
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
@@ -115,6 +168,8 @@ class Session(Run):
 
     def _wrapped(self, node: Node, value: Any) -> Any:
         cls = type(value)
+        if type(cls.__getattribute__) is types.FunctionType and not attributes.is_shadow(value):
+            self.note(str(node), value, "its class defines __getattribute__")
         if type(cls).__hash__ is None:  # a metaclass whose classes can't be looked up
             return objects.wrap_object(self, node, value)
         if cls in containers.SCALARS or isinstance(value, np.generic):
@@ -208,6 +263,8 @@ class Session(Run):
         if ours is None and not issubclass(value, BaseException):
             self.from_library(node, value)
             watch.watch_class(self, value)
+        if self.guarded and any("__del__" in vars(base) for base in value.__mro__[:-1]):
+            self.note(f"class `{value.__name__}`", value, "its `__del__` would run while tracing")
         return ours or value
 
     def builtin(self, scope: GuardedGlobals, name: str, value: Any) -> Any:

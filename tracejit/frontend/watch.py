@@ -7,9 +7,12 @@ are guarded by identity, and told to the capture as unfollowed.
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function, why_not
 from tracejit.frontend.paths import Node, root
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+#: Methods of metaclasses that are followed where they are asked (`shadows/kinds`).
+_ASKED = ("__instancecheck__", "__subclasscheck__")
+#: Class attributes that may change without being assigned.
+_CHANGING = (list, dict, set, bytearray, np.ndarray)
 _REASON = "a method of a class that is not followed reads it; changes inside it are not seen"
 
 
@@ -44,6 +51,8 @@ def watch_argument(session: Run, value: Any) -> None:
     if type(value) is Box or not session.guarded:
         return
     if isinstance(value, (list, tuple)):
+        if not is_library_class(type(value)):
+            watch_class(session, type(value))
         for x in value:
             watch_argument(session, x)
     elif isinstance(value, dict):
@@ -65,9 +74,35 @@ def watch_class(session: Run, cls: type) -> None:
     for base in cls.__mro__:
         if not is_library_class(base):
             for name, raw in list(vars(base).items()):
-                fn = getattr(raw, "__func__", None) or getattr(raw, "fget", None) or raw
+                fn = _function_of(raw)
                 if isinstance(fn, types.FunctionType):
-                    _watch_method(session, base, name, raw, fn)
+                    if name not in _ASKED:
+                        _watch_method(session, base, name, raw, fn)
+                elif name[:2] != "__" and name not in getattr(base, "__dataclass_fields__", ()):
+                    _watch_data(session, base, name, raw)
+            session.untouched.enter_class(base)
+    if not is_library_class(type(cls)):
+        watch_class(session, type(cls))
+    if issubclass(cls, enum.Enum):
+        for member in cls:
+            session.untouched.enter_object(str(member), member)
+
+
+def _function_of(raw: Any) -> Any:
+    if isinstance(raw, (staticmethod, classmethod)):
+        return raw.__func__
+    return raw.fget if isinstance(raw, property) else raw
+
+
+def _watch_data(session: Run, cls: type, name: str, raw: Any) -> None:
+    """Guard a class attribute that is no method."""
+    if name[:1] == "_" and issubclass(cls, (tuple, enum.Enum)):
+        return  # what these note about themselves
+    node = attributes.class_node(cls, name)
+    if type(raw) in containers.SCALARS:
+        session.check(node, "value", raw)
+    elif isinstance(raw, _CHANGING):
+        session.note(str(node), raw, _REASON)
 
 
 def _watch_method(session: Run, cls: type, name: str, raw: Any, fn: types.FunctionType) -> None:
@@ -85,12 +120,16 @@ def watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
     # The owner's item is guarded by identity; the code may still be replaced.
     session.check(node.named(fn).attr("__code__"), "is", fn.__code__)
     session.check(node.named(fn).attr("__defaults__"), "is", fn.__defaults__)
+    session.untouched.enter_object(fn.__name__, fn)
     scope = session.scope(fn.__globals__, fn.__module__)
+    names = tuple({n: None for code in functions.codes_in(fn.__code__) for n in code.co_names})
+    session.untouched.enter_names(fn.__module__, fn.__globals__, names)
     for code in functions.codes_in(fn.__code__):
         for name in code.co_names:
             if name in scope.real:
                 _watch_value(session, scope.node(name), scope.real[name])
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        session.untouched.enter_cell(name, cell)
         if name != "__class__" and functions.contents(cell) is not functions.EMPTY:
             _watch_value(session, root(cell, "closure variable", name).cell(), cell.cell_contents)
 

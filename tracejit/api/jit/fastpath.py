@@ -43,6 +43,7 @@ import numpy as np
 import optree
 
 from tracejit import frontend, tree
+from tracejit.api.jit.handed import Path
 from tracejit.api.jit.parts import Part
 from tracejit.api.jit.programs import Program, as_array
 from tracejit.api.jit.signature import BY_VALUE, Call, is_array_like, reference
@@ -158,6 +159,8 @@ class _Writer:
         if parts is not None:
             children, static = parts
             self.unless(f"type({v}) is {self.const(cls)}")
+            if hasattr(value, "__dict__"):  # nothing besides the fields
+                self.unless(f"len({v}.__dict__) == {len(vars(value))}")
             for name, x in static.items():
                 (field,) = self.unpack(f"({v}.{name},)", 1)
                 self.equal(field, x)
@@ -184,9 +187,10 @@ class _Writer:
             else:
                 self.unless(f"{self.const(reference(value))}() is {v}")
             return True
-        self.lines.append(f"{v}, structure = flatten({v})")
+        flat = f"{v}_flat"
+        self.lines.append(f"{flat}, structure = flatten({v})")
         self.unless(f"structure == {self.const(structure)}")
-        return all(map(self.walk, self.unpack(v, len(leaves)), leaves))
+        return all(map(self.walk, self.unpack(flat, len(leaves)), leaves))
 
     def equal(self, v: str, value: Any) -> None:
         c = self.const(value)
@@ -232,7 +236,10 @@ class _Writer:
         every_out = "".join(f"{out}, " for out in outs)
         for n, part in enumerate(program.parts):
             self.lines.append(self.part(n, part, every_out, given))
-        texts = [given[kind][x] if kind in given else self.const(x) for kind, x in program.results]
+        texts = [
+            given[kind][x] if kind in given else self.at(x) if kind == "given" else self.const(x)
+            for kind, x in program.results
+        ]
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)
         whole = f"unflatten({self.const(program.out_tree)}, ({''.join(t + ', ' for t in texts)}))"
@@ -247,6 +254,16 @@ class _Writer:
             f"{kind!r}: ({''.join(t + ', ' for t in given[kind])}), " for kind in ("arg", "const")
         )
         return f"p{n} = {self.const(part.of)}({{'out': ({outs}), {texts}}})"
+
+    def at(self, path: Path) -> str:
+        """The expression of a container among the arguments."""
+        first = len(self.parameters) - len(self.keywords)
+        key, steps = path
+        n = first + self.keywords.index(key) if isinstance(key, str) else key
+        text = self.parameters[n]
+        for is_attribute, k in steps:
+            text += f".{k}" if is_attribute else f"[{self.const(k)}]"
+        return text
 
     def display(self, x: Any, depth: int = 0) -> str | None:
         """The source that makes the tree `x` of texts; None if it has nodes that only optree can make, or is so deep

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 import types
-import weakref
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.api.common import name_of
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.jit.aot import Lowering
+from tracejit.api.jit.bounded import BOUNDED
 from tracejit.api.jit.fastpath import MISS, fast_call, fast_key
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.retraces import why_traced
@@ -38,35 +37,8 @@ MAX_REASONS = 16
 FastCall = Any  # a function of `args` and `kwargs`, with the attribute `direct`
 
 
-class _Bounded:
-    """Evicts the programs that were made first when there are more than `config.cache_size` in the process."""
-
-    def __init__(self) -> None:
-        self._order: OrderedDict[tuple[int, Any], Any] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def add(self, owner: Jitted, key: Any) -> None:
-        with self._lock:
-            self._order[(id(owner), key)] = weakref.ref(owner)
-            while len(self._order) > config.cache_size:
-                (_, old), victim = self._order.popitem(last=False)
-                jitted = victim()
-                if jitted is not None:
-                    jitted.forget(old)
-                    messages.debug(
-                        1, f"tracejit: dropped a program of {name_of(jitted.fun)}: the cache is full"
-                    )
-
-    def clear(self) -> None:
-        """Evict everything."""
-        with self._lock:
-            owners = {owner for ref in self._order.values() if (owner := ref()) is not None}
-            self._order.clear()
-        for jitted in owners:
-            jitted.clear_cache()
-
-
-_bounded = _Bounded()
+#: Public attributes that every jitted function has.
+_OWN = frozenset({"fun", "options", "python", "trace_count", "retraces"})
 
 
 class Jitted:
@@ -84,6 +56,10 @@ class Jitted:
         self._fast: dict[Any, FastCall] = {}
         self._near: tuple[FastCall, ...] = ()  # the last of them to be used
         self._own: FastCall | None = None  # that of them which `__call__` is made of
+
+    def users_attributes(self) -> dict[str, Any]:
+        """The attributes that the user gave to the function."""
+        return {n: x for n, x in vars(self).items() if n[0] != "_" and n not in _OWN}
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         return self if obj is None else types.MethodType(self, obj)
@@ -132,13 +108,13 @@ class Jitted:
         if program.written and program.is_pythons([*consts, *call.leaves], self.python.allowed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
-            return program.bind(consts, call.raw, call.leaves, self.options.inline)
+            return program.bind(consts, call, self.options.inline)
         if self.python.allowed and program.repeats:
-            out, error = program.run_or_fail(consts, call.leaves)
+            out, error = program.run_or_fail(consts, call.leaves, call)
             if error is not None:
                 return self.python.again(error, args, kwargs)
         else:
-            out = program.run(consts, call.leaves)
+            out = program.run(consts, call.leaves, call)
         if key is not None and program.kept:
             self._remember(key, self._fast_of(program, call, args, kwargs))
         return out
@@ -261,7 +237,7 @@ class Jitted:
         messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
         if program.kept and not any(isinstance(c, Value) for c in map(_raw_const, consts)):
             self._programs[key] = [program, *variants][: MAX_OF_OBJECTS if call.objects else MAX_VARIANTS]
-            _bounded.add(self, key)
+            BOUNDED.add(self, key)
         self._forget_fast()
         return program, consts
 
@@ -318,7 +294,7 @@ def clear_caches() -> None:
     What is used next is traced and compiled again, or loaded from the disk cache, which stays
     (`python -m tracejit cache clear` empties it).
     """
-    _bounded.clear()
+    BOUNDED.clear()
     native.forget()
 
 

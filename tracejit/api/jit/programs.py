@@ -10,6 +10,8 @@ import numpy as np
 from tracejit import control, tree
 from tracejit.api.common import name_of, plain
 from tracejit.api.fallback import Before, may_be_done_over, must_be_done_over
+from tracejit.api.jit import handed
+from tracejit.api.jit.signature import Call
 from tracejit.config import config
 from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
 from tracejit.frontend.capture import NotFollowed
@@ -55,7 +57,8 @@ class Program:
     jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
     `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
     `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
-    argument handed back as it is, ('const', n) for a captured array that is, or ('value', x) for a Python scalar.
+    argument handed back as it is, ('given', path) for a container of the caller's, ('const', n) for a captured
+    array that is, or ('value', x) for a Python scalar or what is captured.
     `written`: inputs (constant or argument position) whose new values are the last outputs.
     `python`: the outputs that are results and Python's numbers. `parts`: what ('part', n) among the results is made by.
     """
@@ -109,7 +112,7 @@ class Program:
 
     # -- running
 
-    def run(self, consts: list[Any], leaves: Sequence[Any]) -> Any:
+    def run(self, consts: list[Any], leaves: Sequence[Any], call: Call) -> Any:
         """The function's result on concrete values: natively compiled for their layout."""
         inputs = [*consts, *leaves]
         arrays = [native.operand(x) for x in inputs]
@@ -126,7 +129,7 @@ class Program:
                 np.copyto(inputs[n], arrays[n])
         if self.single:
             return self._number(0, outs[0])
-        return self._assemble([self._number(n, o) for n, o in enumerate(outs)], leaves, consts)
+        return self._assemble([self._number(n, o) for n, o in enumerate(outs)], leaves, consts, call)
 
     def _number(self, n: int, out: Any) -> Any:
         """Output `n`, a number if it has no dimensions."""
@@ -136,12 +139,14 @@ class Program:
         """Compile for these values, if that was not done."""
         self.compiled(tuple([native.element_strides(native.operand(x)) for x in (*consts, *leaves)]))
 
-    def run_or_fail(self, consts: list[Any], leaves: Sequence[Any]) -> tuple[Any, Exception | None]:
+    def run_or_fail(
+        self, consts: list[Any], leaves: Sequence[Any], call: Call
+    ) -> tuple[Any, Exception | None]:
         """The result, or else the exception, with everything as it was before if a check has raised it."""
         changed = {*self.written, *self.donated} if self.takes_back else ()
         before = Before([x for n, x in enumerate((*consts, *leaves)) if n in changed])
         try:
-            return self.run(consts, leaves), None
+            return self.run(consts, leaves, call), None
         except Exception as e:
             before.restore()
             return None, e
@@ -172,10 +177,13 @@ class Program:
         a = self.jaxpr.outs[out]
         return type(a) is Var and a not in self.jaxpr.invars and a.aval == self.jaxpr.invars[n].aval
 
-    def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any]) -> Any:
-        given = {"out": outs, "array": outs, "arg": leaves, "const": consts}
+    def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any], call: Call) -> Any:
+        given: dict[str, Any] = {"out": outs, "array": outs, "arg": leaves, "const": consts}
         given["part"] = [p.of(given) for p in self.parts]
-        picked = [given[kind][x] if kind in given else x for kind, x in self.results]
+        picked = [
+            given[kind][x] if kind in given else handed.find(x, call.argument(x[0])) if kind == "given" else x
+            for kind, x in self.results
+        ]
         arrays = [
             as_array(x) if kind == "array" else x for (kind, _), x in zip(self.results, picked, strict=True)
         ]
@@ -224,15 +232,16 @@ class Program:
 
     # -- inside another transformation
 
-    def bind(self, consts: list[Any], leaves: Sequence[Any], boxes: Sequence[Any], inline: bool) -> Any:
+    def bind(self, consts: list[Any], call: Call, inline: bool) -> Any:
         """One `call` equation in the current trace; writes reach the caller's boxes."""
+        leaves, boxes = call.raw, call.leaves
         inputs = [*(to_raw(c) for c in consts), *leaves]
         outs = control.call.op.call(self.jaxpr, inputs, name=self.jaxpr.name, inline=inline)
         holders = [*consts, *boxes]
         for k, n in enumerate(self.written):
             write_back(holders[n], outs[self.num_outs + k])
         results = [plain(o, n in self.python) for n, o in enumerate(outs[: self.num_outs])]
-        return self._assemble(results, boxes, consts)
+        return self._assemble(results, boxes, consts, call)
 
 
 def as_array(x: Any) -> Any:

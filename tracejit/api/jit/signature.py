@@ -240,7 +240,7 @@ def is_array_like(x: Any) -> bool:
     """Arrays, boxes, numbers and their stand-ins: leaves that are traced."""
     return isinstance(
         x, (np.ndarray, np.generic, Box, ShapeDtypeStruct, bool, int, float, complex, Value)
-    ) or (hasattr(x, "__array__") and not isinstance(x, type))
+    ) or (hasattr(type(x), "__array__") and not isinstance(x, type))
 
 
 class _ById:

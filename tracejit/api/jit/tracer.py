@@ -11,6 +11,7 @@ import numpy as np
 from tracejit import dtypes, frontend, tree
 from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
+from tracejit.api.jit import handed
 from tracejit.api.jit.listed import listed
 from tracejit.api.jit.parts import Shared, placed
 from tracejit.api.jit.programs import JitCapture, Program, const_sources
@@ -80,12 +81,15 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
             boxes.append(box(v, w, origin=n))
             boxes[n].scalar = s
             boxes[n].storage.layout = layouts[n]
+        for n, x in call.fixed.items():
+            if n not in call.kinds and (reason := frontend.unseen(x)) is not None:
+                session.refuse(f"argument {call.fixed_name(n)}", x, reason)
         given = [session.give(call.fixed[n], call.fixed_name(n).replace("`", "")) for n in call.kinds]
         positional, kwargs = call.rebuild(boxes, given)
-        held = _held(positional, kwargs)
+        held, containers = _held(positional, kwargs), handed.paths(positional, kwargs)
         try:
             out = session.run(fun, positional, kwargs)
-            leaves, out_tree = tree.flatten(listed(out))
+            leaves, out_tree = tree.flatten(listed(handed.owned(session, out, containers)))
             visible = _visible(call, boxes, capture.held)
             results, outs, python, parts = _sort_results(
                 leaves, out_tree, boxes, capture.held, name_of(fun), visible
@@ -161,7 +165,7 @@ def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:
 
 def _held(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """What each argument holds: (leaves, structure)."""
-    return [tree.flatten(a) for a in (*args, *kwargs.values())]
+    return [tree.flatten_ordered(a) for a in (*args, *kwargs.values())]
 
 
 def _refuse_reassigned(fun: Any, before: list[Any], after: list[Any]) -> None:
@@ -227,6 +231,10 @@ def _sort_results(
             results.append(("const", captured[id(x)]))
         elif type(x) in (bool, int, float, complex):
             results.append(("value", x))
+        elif type(x) is handed.Captured:
+            results.append(("value", x.value))
+        elif type(x) is handed.Given:
+            results.append(("given", x.path))
         elif id(x) in known:
             results.append(known[id(x)])
         elif (part := shared.part(x)) is not None:

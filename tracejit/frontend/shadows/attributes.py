@@ -78,7 +78,11 @@ def read(self: Any, name: str) -> Any:
     values = _instance_dict(original)
     if name == "__dict__":
         state.session.check(state.node.attr("__dict__"), "keys", tuple(values))
-        return {key: read(self, key) for key in values}
+        held = {key: read(self, key) for key in values}
+        if state.session.guarded:  # what is written into it has to be seen
+            entries = [x for pair in held.items() for x in pair]
+            state.session.containers.append((state.node.attr("__dict__"), held, entries))
+        return held
     if owner is object or name in _ON_SHADOW:
         return object.__getattribute__(self, name)
     if raw is not _MISSING and hasattr(type(raw), "__set__"):
@@ -225,19 +229,20 @@ def copy_of(self: Any) -> Any:
     """`copy.copy`: an object of the user's class that holds the stand-ins."""
     original = state_of(self).original
     new = object.__new__(type(original))
-    for name in (*_instance_dict(original), *_slots(type(original))):
+    for name in (*_instance_dict(original), *slots(type(original))):
         object.__setattr__(new, name, read(self, name))
     return new
 
 
 def deep_copy_of(self: Any, memo: dict[int, Any]) -> Any:
     new = memo[id(self)] = copy_of(self)
-    for name in (*_instance_dict(new), *_slots(type(new))):
+    for name in (*_instance_dict(new), *slots(type(new))):
         object.__setattr__(new, name, copy.deepcopy(getattr(new, name), memo))
     return new
 
 
-def _slots(cls: type) -> list[str]:
+def slots(cls: type) -> list[str]:
+    """The names of all slots of a class."""
     return [n for base in cls.__mro__ for n, x in vars(base).items() if type(x) is types.MemberDescriptorType]
 
 

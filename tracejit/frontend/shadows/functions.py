@@ -14,13 +14,15 @@ from tracejit.frontend.checks import FunctionState, unchanged
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import ITEM, Node, root
 from tracejit.frontend.shadows.scopes import GuardedGlobals
-from tracejit.tracing import Box
+from tracejit.tracing import Box, current_trace
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 EMPTY = object()
 LRU = type(functools.lru_cache(len))
+_CONSTANTS = (int, float, complex, str, bytes, type(None), types.ModuleType, range)
+_KEYS = (int, float, complex, bool, str, bytes, type(None))
 
 
 def wrap_function(session: Run, node: Node, fn: types.FunctionType) -> Any:
@@ -53,7 +55,7 @@ def _guard(session: Run, node: Node, fn: types.FunctionType) -> None:
         if held is not None:
             session.check(node.attr(name), kind, part(held))
     if not fn.__dict__:
-        session.check(node.attr("__dict__"), "keys", ())
+        session.check(node.attr("__dict__"), "bare", None)
 
 
 def _wraps_users_function(fn: types.FunctionType) -> bool:
@@ -80,6 +82,8 @@ def copy_function(
     cells = tuple(map(functools.partial(_copy_cell, session), nodes, fn.__closure__ or ()))
     scope = session.scope(real, fn.__module__)
     by_name = dict(zip(fn.__code__.co_freevars, cells, strict=True))
+    if any("__getattribute__" in code.co_names for code in codes_in(fn.__code__)):
+        session.note(str(node), fn, "`__getattribute__` would look at what stands for the object")
     code = session.code_of(fn)
     copy = types.FunctionType(
         code, scope, fn.__name__, None, tuple(by_name[n] for n in code.co_freevars) or None
@@ -94,10 +98,43 @@ def copy_function(
     for at, cell, original in zip(nodes, cells, fn.__closure__ or (), strict=True):
         _fill_cell(session, at, cell, original, fn.__code__)
     _copy_defaults(session, here, copy, fn)
-    if fn.__dict__:
-        names = session.wrap_dict(here.attr("__dict__"), fn.__dict__)
-        copy.__dict__.update(names)
+    _copy_attributes(session, here, copy, fn)
     return copy
+
+
+def _copy_attributes(session: Run, node: Node, copy: types.FunctionType, fn: types.FunctionType) -> None:
+    """Attributes of the function. It may be given some between calls, also if it has none."""
+    if fn.__dict__:
+        copy.__dict__.update(session.wrap_dict(node.attr("__dict__"), fn.__dict__))
+    elif not node.given:
+        session.check(node.attr("__dict__"), "bare", None)
+    session.attributes.append((fn, copy, _looks(copy)))
+
+
+def _looks(fn: types.FunctionType) -> dict[str, Any]:
+    """What traced code may have assigned of a function's copy."""
+    parts = {name: getattr(fn, name) for name in ("__code__", "__defaults__", "__kwdefaults__")}
+    keywords = {f"__kwdefaults__[{name!r}]": x for name, x in (fn.__kwdefaults__ or {}).items()}
+    return {**vars(fn), **parts, **keywords}
+
+
+def finish_attributes(session: Run) -> None:
+    """Refuses assignments to attributes of functions, or carries them out."""
+    for fn, copy, before in session.attributes:
+        now = _looks(copy)
+        for name in {**before, **now}:
+            if name in before and name in now and unchanged(before[name], now[name]):
+                continue
+            if session.guarded:
+                raise CapturedWriteError(what=f"attribute `{fn.__name__}.{name}`", where=session.call_site)
+            if name[:2] == "__":
+                continue
+            if name in now:
+                setattr(fn, name, session.original(now[name]))
+            elif hasattr(fn, name):
+                delattr(fn, name)
+        before.clear()
+        before.update(now)
 
 
 def _cell_node(node: Node, n: int, fn: types.FunctionType) -> Node:
@@ -257,7 +294,9 @@ def wrap_partial(session: Run, node: Node, value: functools.partial[Any]) -> Any
     fn = session.wrap(here.attr("func"), value.func)
     args = session.wrap(here.attr("args"), value.args)
     keywords = session.wrap(here.attr("keywords"), value.keywords)
-    return type(value)(fn, *args, **keywords)
+    made = type(value)(fn, *args, **keywords)
+    session.containers.append((node, made.keywords, [x for pair in made.keywords.items() for x in pair]))
+    return made
 
 
 def wrap_cached(session: Run, node: Node, value: Any) -> Any:
@@ -265,4 +304,41 @@ def wrap_cached(session: Run, node: Node, value: Any) -> Any:
     here = session.hold(node, value)
     inner = value.__wrapped__
     copy = session.wrap(here.attr("__wrapped__"), inner)
-    return value if copy is inner else copy
+    if copy is inner:
+        return value
+    if not session.guarded or not isinstance(inner, types.FunctionType):
+        return copy
+    changing = next(_changing(inner), None)
+    if changing is not None:
+        session.note(str(node), value, f"its cache may hold what it read of `{changing}` before")
+    return _remembering(session, node, inner, copy)
+
+
+def _changing(fn: types.FunctionType) -> Iterator[str]:
+    """The names of what a function reads of outside, if that may change without being assigned."""
+    names = {n for code in codes_in(fn.__code__) for n in code.co_names if n in fn.__globals__}
+    read = {n: fn.__globals__[n] for n in sorted(names)}
+    cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
+    for name, value in (*read.items(), *((n, contents(c)) for n, c in cells)):
+        if not (callable(value) or isinstance(value, _CONSTANTS) or value is EMPTY):
+            yield name
+
+
+def _remembering(session: Run, node: Node, fn: types.FunctionType, copy: Any) -> Any:
+    """The copy of a cached function: as from the cache, the same arguments give the same object. What it gives must
+    not be changed, since the cache would keep that."""
+    known: dict[Any, Any] = {}
+
+    @functools.wraps(fn)
+    def cached(*args: Any, **kwargs: Any) -> Any:
+        leaves = [*args, *kwargs.values()]
+        if any(type(x) not in _KEYS for x in leaves):
+            return copy(*args, **kwargs)
+        trace = current_trace()
+        key = id(trace), args, tuple(kwargs.items()), tuple(map(type, leaves))
+        if key not in known:
+            known[key] = copy(*args, **kwargs), trace
+            session.cached(node, known[key][0])
+        return known[key][0]
+
+    return cached

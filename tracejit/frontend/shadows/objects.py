@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 import optree
 
 from tracejit import tree
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend import active
+from tracejit.frontend.checks import IMMUTABLE
 from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 # Never forwarded: making, destroying and describing objects is the class's own business.
 OWN = {
     *("__init__", "__new__", "__del__", "__post_init__", "__init_subclass__", "__class_getitem__"),
-    *("__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__subclasshook__", "__set_name__"),
+    *("__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__subclasshook__"),
     *("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__get__", "__set__", "__delete__"),
     *("__annotate__", "__annotate_func__"),
 }
@@ -49,6 +52,18 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
         session.same(node, value)
         if not is_quiet(type(value)):
             session.from_library(node, value, reason)
+        elif session.guarded:
+            _keep(session, node, value)
+        if session.guarded and hasattr(cls := type(value), "users_attributes"):
+            session.untouched.enter_wrapper(node.text, value)
+            for name, x in cls.users_attributes(value).items():
+                session.check(node.attr(name), "value" if type(x) in IMMUTABLE else "is", x)
+                if type(x) not in IMMUTABLE and not callable(x):
+                    session.note(
+                        f"{node}.{name}",
+                        x,
+                        "it belongs to a compiled function; changes inside it are not seen",
+                    )
         return value
     known = session.known(value)
     if known is not None:
@@ -70,6 +85,41 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
     return session.remember(value, shadow, node)
 
 
+def _keep(session: Run, node: Node, value: Any) -> None:
+    """What is used as it is, such as an exception or a member of an enumeration, must keep its attributes."""
+    held = getattr(value, "__dict__", None)
+    if isinstance(value, type) or type(held) is not dict:
+        return
+    session.untouched.enter_object(node.text, value)
+    session.check(node.attr("__dict__"), "keys", tuple(held))
+    for name, x in held.items():
+        if name[:1] != "_":
+            session.check(node.attr("__dict__").item(name), "value" if type(x) in IMMUTABLE else "is", x)
+
+
+def finish_shadows(session: Run) -> None:
+    """Refuses what was stored in a shadow itself, past its class: by `object.__setattr__`."""
+    for _, shadow in session.seen():
+        if not attributes.is_shadow(shadow):
+            continue
+        cls = type(shadow)
+        held = object.__getattribute__(shadow, "__dict__") if cls.__dictoffset__ else {}
+        slots = [n for n in attributes.slots(cls) if n != "_tj_state"]
+        name = next(iter([*held, *(n for n in slots if _is_set(shadow, n))]), None)
+        if name is not None:
+            text = attributes.state_of(shadow).node.text
+            raise CapturedWriteError(what=f"attribute `{text}.{name}`", where=session.call_site)
+
+
+def _is_set(shadow: Any, name: str) -> bool:
+    """Whether a slot of the shadow's own holds something."""
+    try:
+        attributes.find(type(shadow).__mro__, name)[1].__get__(shadow)
+    except AttributeError:
+        return False
+    return True
+
+
 def _of_this_session(session: Run, node: Node, shadow: Any) -> Any:
     """The object of a shadow that an enclosing run left in a closure."""
     session.check(node, "is", shadow)
@@ -82,7 +132,11 @@ class Quiet:
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        return None
+        session = active.session()
+        if session is not None and not {"_tj_class", "_tj_state"} & vars(cls).keys():
+            session.note(
+                f"class `{cls.__name__}`", cls, "the `__init_subclass__` of its bases would not be called"
+            )
 
 
 @functools.lru_cache(maxsize=64)
@@ -107,6 +161,8 @@ def _make_class(cls: type) -> type:
         __module__=cls.__module__,
         __qualname__=cls.__qualname__,
     )
+    if "__del__" in names:  # the object's own is for the object
+        body["__del__"] = _leave
     body.setdefault("__copy__", attributes.copy_of)
     body.setdefault("__deepcopy__", attributes.deep_copy_of)
     if cls.__eq__ is object.__eq__:
@@ -149,6 +205,10 @@ def _forward(name: str) -> Callable[..., Any]:
 
     method.__name__ = name
     return attributes.answering(name, method)
+
+
+def _leave(self: Any) -> None:
+    return None
 
 
 def _same_object(self: Any, other: Any) -> Any:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pickle
 import random
 import sys
+import types
 from typing import Any
+
+_BOUND = (types.BuiltinMethodType, types.MethodType)
 
 
 def is_generator(x: Any) -> bool:
@@ -22,7 +25,7 @@ def generator_of(x: Any) -> Any:
     """The generator that `x` is, or is a method of; that of the module `random`; or None."""
     if x is random:
         return random._inst  # type: ignore[attr-defined]
-    owner = x if is_generator(x) else getattr(x, "__self__", None)
+    owner = x if is_generator(x) else x.__self__ if isinstance(x, _BOUND) else None
     return owner if owner is not None and is_generator(owner) else None
 
 

@@ -1,0 +1,43 @@
+"""The programs that the process keeps, over all jitted functions: as many as `config.cache_size` says."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+from tracejit.api.common import name_of
+from tracejit.config import config
+from tracejit.interpreters import messages
+
+
+class Bounded:
+    """Evicts the programs that were made first when there are more than `config.cache_size` in the process."""
+
+    def __init__(self) -> None:
+        self._order: OrderedDict[tuple[int, Any], Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, owner: Any, key: Any) -> None:
+        with self._lock:
+            self._order[(id(owner), key)] = weakref.ref(owner)
+            while len(self._order) > config.cache_size:
+                (_, old), victim = self._order.popitem(last=False)
+                jitted = victim()
+                if jitted is not None:
+                    jitted.forget(old)
+                    messages.debug(
+                        1, f"tracejit: dropped a program of {name_of(jitted.fun)}: the cache is full"
+                    )
+
+    def clear(self) -> None:
+        """Evict everything."""
+        with self._lock:
+            owners = {owner for ref in self._order.values() if (owner := ref()) is not None}
+            self._order.clear()
+        for jitted in owners:
+            jitted.clear_cache()
+
+
+BOUNDED = Bounded()

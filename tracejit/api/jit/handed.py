@@ -1,0 +1,92 @@
+"""Containers and objects in results that are not new, but captured or the caller's: they are handed back themselves."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from tracejit import frontend, tree
+from tracejit.errors import UnfollowedError
+
+_SEQUENCES = (list, tuple, collections.deque)
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+#: The argument (position or keyword), then attributes (True, name) and items (False, key).
+Path = tuple[int | str, tuple[tuple[bool, Any], ...]]
+
+
+class Captured:
+    """A leaf of a result: a captured container or object."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Given:
+    """A leaf of a result: an argument that is a container, or a part of one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+
+def paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Path]:
+    """Where the containers among the arguments are, by their ids."""
+    given = [*enumerate(args), *kwargs.items()]
+    return {id(x): (key, steps) for key, value in given for x, steps in _containers(value, ())}
+
+
+def _containers(x: Any, steps: Any) -> Iterator[tuple[Any, Any]]:
+    inside = _parts(x)
+    if inside:
+        yield x, steps
+        for step, part in inside:
+            yield from _containers(part, (*steps, step))
+
+
+def _parts(x: Any) -> list[tuple[tuple[bool, Any], Any]]:
+    if isinstance(x, _SEQUENCES):
+        return [((False, n), part) for n, part in enumerate(x)]
+    if isinstance(x, _DICTS):
+        return [((False, key), part) for key, part in x.items()]
+    fields = tree.dataclass_parts(x)
+    return [((True, name), part) for name, part in fields[0].items()] if fields else []
+
+
+def find(path: Path, argument: Any) -> Any:
+    """What lies at a path in the argument."""
+    for is_attribute, key in path[1]:
+        argument = getattr(argument, key) if is_attribute else argument[key]
+    return argument
+
+
+def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
+    """The result with what is handed back as leaves.
+
+    Raises:
+        UnfollowedError: a new container is in it twice; it would become two.
+    """
+    met: set[int] = set()
+
+    def own(x: Any) -> Captured | Given | None:
+        if type(x) not in _DICTS and not isinstance(x, _SEQUENCES) and not dataclasses.is_dataclass(x):
+            return None
+        if id(x) in given:
+            return Given(given[id(x)])
+        value = session.captured(x)
+        return None if value is None else Captured(value)
+
+    def is_own(x: Any) -> bool:
+        if own(x) is not None:
+            return True
+        if type(x) in _DICTS or isinstance(x, (list, collections.deque)):
+            if id(x) in met:
+                raise UnfollowedError(what="the result", reason=f"it has the same {type(x).__name__} twice")
+            met.add(id(x))
+        return False
+
+    leaves, structure = tree.flatten(out, is_leaf=is_own)
+    made = [own(x) for x in leaves]
+    if all(x is None for x in made):
+        return out
+    return tree.unflatten(structure, [x if o is None else o for x, o in zip(leaves, made, strict=True)])
