@@ -260,8 +260,9 @@ class Session(Run):
     def _class(self, node: Node, value: type) -> Any:
         self.check(node, "is", value)
         ours = classes.traced_class(value)
-        if ours is None and not issubclass(value, BaseException):
-            self.from_library(node, value)
+        if ours is None:
+            if not issubclass(value, BaseException):  # which `except` needs as they are
+                self.from_library(node, value)
             watch.watch_class(self, value)
         if self.guarded and any("__del__" in vars(base) for base in value.__mro__[:-1]):
             self.note(f"class `{value.__name__}`", value, "its `__del__` would run while tracing")

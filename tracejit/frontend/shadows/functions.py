@@ -34,6 +34,8 @@ def wrap_function(session: Run, node: Node, fn: types.FunctionType) -> Any:
         scope = scope.real
     if is_library_function(fn) and not _wraps_users_function(fn):
         session.check(node, "is", fn)
+        if session.guarded and _keeps_state(fn):
+            session.note(str(node), fn, "it keeps state of its own")
         session.from_library(node, fn)
         return fn
     if session.guarded:
@@ -56,6 +58,12 @@ def _guard(session: Run, node: Node, fn: types.FunctionType) -> None:
             session.check(node.attr(name), kind, part(held))
     if not fn.__dict__:
         session.check(node.attr("__dict__"), "bare", None)
+
+
+def _keeps_state(fn: types.FunctionType) -> bool:
+    """Whether it is a function of functools over a dict: the registry of `singledispatch`."""
+    held = map(contents, fn.__closure__ or ()) if fn.__module__ == "functools" else ()
+    return any(isinstance(x, dict) for x in held)
 
 
 def _wraps_users_function(fn: types.FunctionType) -> bool:
