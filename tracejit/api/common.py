@@ -129,3 +129,13 @@ def check_output(transformation: str, f: Any, x: Any, holomorphic: bool) -> None
     needed = "complex" if holomorphic else "float"
     if (not dtypes.is_complex(d)) if holomorphic else not dtypes.is_float(d):
         raise NonFloatOutputError(transformation=transformation, needed=needed, function=name_of(f), dtype=d)
+
+
+class Attributed:
+    """A jitted function, which users may give attributes as they may a plain one."""
+
+    _OWN = frozenset({"fun", "options", "python", "trace_count", "retraces"})  # what every one has
+
+    def users_attributes(self) -> dict[str, Any]:
+        """The attributes that the user gave to the function."""
+        return {n: x for n, x in vars(self).items() if n[0] != "_" and n not in self._OWN}

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tracejit.api.common import name_of
+from tracejit.api.common import Attributed, name_of
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.jit.aot import Lowering
 from tracejit.api.jit.bounded import BOUNDED
@@ -37,11 +37,7 @@ MAX_REASONS = 16
 FastCall = Any  # a function of `args` and `kwargs`, with the attribute `direct`
 
 
-#: Public attributes that every jitted function has.
-_OWN = frozenset({"fun", "options", "python", "trace_count", "retraces"})
-
-
-class Jitted:
+class Jitted(Attributed):
     """A compiled function, made by `jit`. `trace_count` says how often it has been traced, `retraces` why
     it was traced again, the last times."""
 
@@ -56,10 +52,6 @@ class Jitted:
         self._fast: dict[Any, FastCall] = {}
         self._near: tuple[FastCall, ...] = ()  # the last of them to be used
         self._own: FastCall | None = None  # that of them which `__call__` is made of
-
-    def users_attributes(self) -> dict[str, Any]:
-        """The attributes that the user gave to the function."""
-        return {n: x for n, x in vars(self).items() if n[0] != "_" and n not in _OWN}
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         return self if obj is None else types.MethodType(self, obj)
