@@ -93,7 +93,6 @@ def test_every_method_has_a_call_or_a_reason() -> None:
 @pytest.mark.parametrize("name", sorted(REFUSED_METHODS))
 def test_what_methods_are_refused_say_why(name: str) -> None:
     def f(x: Any) -> Any:
-        assert not hasattr(x, name) or name not in ("data", "ctypes")
         return getattr(x, name)()
 
     for way in (tj.jit, tj.vmap, tj.grad):

@@ -23,6 +23,7 @@ class Case:
     tolerance: float = 1e-5  # against finite differences
     precision: float = 1e-10  # jit against eager derivatives
     smooth: bool = True  # finite differences apply
+    orders: int = 2  # of derivatives that there are
 
     def args(self, seed: int = 0) -> tuple[Any, ...]:
         rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ import pytest
 import tracejit as tj
 from tests.frontend.fake import FakeCapture, module
 from tracejit import frontend
-from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.errors import CapturedWriteError, FallbackWarning, RandomStateError
 from tracejit.test_util import assert_max_compiles
 
 SOURCE = """
@@ -172,8 +172,11 @@ def test_warnings_of_traced_code():
         warnings.warn("mind this", UserWarning)
         return v
 
-    with pytest.warns(UserWarning, match="mind this"):
-        tj.jit(f)(x)
+    fast = tj.jit(f, fallback=True)
+    with pytest.warns(FallbackWarning), pytest.warns(UserWarning, match="mind this"):
+        fast(x)
+    with pytest.warns(UserWarning, match="mind this"):  # at every call
+        fast(x)
 
 
 def test_scalars_by_reference():

@@ -140,7 +140,7 @@ CALLS: dict[str, list[Call]] = {
     "matrix_transpose": _same("matrix_transpose", T),
     "moveaxis": [call(lambda x: np.moveaxis(x, 0, -1), T)],
     "permute_dims": [call(lambda x: np.permute_dims(x, (1, 2, 0)), T)],
-    "require": [call(lambda x: np.require(x, np.float32, "C"), A)],
+    "require": [call(lambda x: np.require(x, np.float64, "C"), A)],
     "ravel": [*_same("ravel", A), call(lambda x: np.ravel(x, "F"), A)],
     "reshape": [
         call(lambda x: np.reshape(x, (2, -1)), A),

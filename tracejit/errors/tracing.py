@@ -189,4 +189,4 @@ class TracedTextError(TracejitError, TypeError):
         tj.jit(f)(np.ones(3))
     """
     #: What stands for the value in the text; a message of an exception may show it (then it is no refusal).
-    number = 0
+    shown = ""

@@ -24,13 +24,10 @@ _MOST = 1 << 14
 def judge(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> None:
     """Raise what the type rule raises for operands of these dtypes, which eager code asks once: NumPy and SciPy
     take some that the operation does not have, and cast them silently."""
-    if len(args) == 2 and not params:
-        a, b = args
-        key = op, a.dtype.num, b.dtype.num
-    elif len(args) == 1 and not params:
-        key = op, args[0].dtype.num
-    else:
-        key = op, *[a.dtype.num for a in args], params.get("dtype")
+    try:
+        key = _key(op, args, params)
+    except AttributeError:
+        return  # one of Python's numbers
     if key not in _taken:
         try:
             with attempt(DynamicExtentError):
@@ -40,6 +37,15 @@ def judge(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> None:
         if len(_taken) >= _MOST:
             _taken.clear()
         _taken.add(key)
+
+
+def _key(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    if len(args) == 2 and not params:
+        a, b = args
+        return op, a.dtype.num, b.dtype.num
+    if len(args) == 1 and not params:
+        return op, args[0].dtype.num
+    return op, *[a.dtype.num for a in args], params.get("dtype")
 
 
 class EvalTrace(Trace):

@@ -68,7 +68,7 @@ def test_methods_of_numbers() -> None:
         return (*known, pow(n, 3, 5), pow(7, n, 5), pow(7, 3, n), pow(3, -1, 7) * n, float(n).is_integer())
 
     def floats(x: Any) -> Any:
-        return x.is_integer(), (x * 2).is_integer(), (x / 0.0 if x else x).is_integer()
+        return x.is_integer(), (x * 2).is_integer(), (x / np.float64(0.0) if x else x).is_integer()
 
     assert tj.jit(ints)(13) == ints(13)
     with np.errstate(all="ignore"):

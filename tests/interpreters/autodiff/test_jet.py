@@ -32,7 +32,7 @@ def nested(g: Any) -> list[Any]:
 @pytest.mark.parametrize("case", ALL)
 def test_every_op(case: Any) -> None:
     fn, xs = floats(case)
-    if not xs or not fn(*xs):
+    if not xs or not fn(*xs) or case.orders < 2:
         return
     rng = np.random.default_rng(0)
     moves = [[(rng.standard_normal(np.shape(x)) * 0.3).astype(x.dtype)[()] for x in xs] for _ in range(2)]

@@ -203,15 +203,16 @@ def _stands_for(x: Box, spec: str) -> str:
     """What stands for an unknown value in a text. Tracing is refused in the end, except for messages of exceptions."""
     if extents.known(x.read()) is not None:
         return f"Traced<{x.aval}>"
-    number = next(_numbers)
     error = TracedTextError(aval=str(x.aval))
-    error.number = number
     if x.aval.shape:
-        return f"Traced<{x.aval}#{number}>"
+        error.shown = f"Traced<{x.aval}>"
+        return error.shown
+    number = next(_numbers)
+    error.shown = f"Traced<{x.aval}#{number}>"
     _shown[number] = weakref.ref(x), spec
     if len(_shown) > _REMEMBERED:
         _shown.pop(next(iter(_shown)), None)
-    return f"Traced<{x.aval}#{number}>"
+    return error.shown
 
 
 #: The last unknown numbers that were formatted, which messages of exceptions may show: number -> (box, format).

@@ -51,7 +51,7 @@ def around_a_loop(x: Any, i: Any) -> Any:
 
 @pytest.mark.parametrize("f", [index, factor, in_a_loop, around_a_loop])
 def test_a_handler_of_compiled_checks_is_refused(f: Callable[..., Any]) -> None:
-    with pytest.raises(CaughtCheckError, match=r"test_rewrite_tries\.py:\d+ raises when"):
+    with pytest.raises(CaughtCheckError, match=r"test_tries\.py:\d+ raises when"):
         tj.jit(f)(X, 2)
     assert np.isfinite(f(X, 2))
 

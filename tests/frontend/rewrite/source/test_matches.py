@@ -149,6 +149,6 @@ def test_guards_with_scopes_of_their_own_stay_pythons() -> None:
             case _:
                 return x
 
-    with pytest.raises(tj.errors.TracerBoolError, match="test_rewrite_matches"):
+    with pytest.raises(tj.errors.TracerBoolError, match="test_matches"):
         tj.jit(f)(1.0, np.int64(2))
     assert tj.jit(f)(1.0, 2) == 3
