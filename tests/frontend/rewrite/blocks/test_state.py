@@ -401,7 +401,8 @@ class Programs:
 
     def source(self) -> str:
         body = self.block(0, self.random.randint(2, 5))
-        end = "return s, t, u, l, p.a, p.b, q.a, q.b, z, o, s is u, z[0] is s, p is q"
+        parts = "dict(s), dict(t), dict(u), list(l), p.a, p.b, q.a, q.b, dict(z[0]), list(z[1])"
+        end = f"return {parts}, o, s is u, z[0] is s, p is q, z[1] is l"  # one container twice is refused in results
         return HELPERS + "".join(f"    {line}\n" for line in (*body, end))
 
     def value(self) -> str:
