@@ -268,9 +268,9 @@ class Box:
     """A traced array as user code sees it: shape, dtype, operators, methods, indexing,
     in-place writes and NumPy's protocols (added by tracejit.numpy). `weak` marks values that
     stand for Python scalars (NEP 50); `scalar` those that stand for NumPy scalars, which
-    `+=` rebinds, where it writes into 0-d arrays."""
+    `+=` rebinds, where it writes into 0-d arrays. Unsure ones have `python` (numpy.boxes.unsure)."""
 
-    __slots__ = ("__weakref__", "aval", "chain", "scalar", "storage", "weak")
+    __slots__ = ("__weakref__", "aval", "chain", "python", "scalar", "storage", "weak")
 
     def __init__(
         self, storage: Storage, chain: tuple[View, ...], aval: Aval, weak: Any = False, scalar: bool = False

@@ -166,7 +166,10 @@ class Jitted:
 
     def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What tells calls apart that Python runs."""
-        return Call(self.fun, self.options, args, kwargs).key()
+        try:
+            return Call(self.fun, self.options, args, kwargs).key()
+        except OverflowError:  # an integer beyond 64 bits, which is Python's in any case
+            return None
 
     def _fast_of(
         self, program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]

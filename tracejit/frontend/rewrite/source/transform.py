@@ -231,11 +231,20 @@ class _Function(ast.NodeTransformer):
         return at(_hook("not_", self.visit(e.operand)), e)
 
     def visit_Compare(self, e: ast.Compare) -> Any:
-        """`a in b`; `a < b < c`: each operand is computed once, the later ones only if they are needed."""
+        """`a in b`; `a is True`; `a < b < c`: each operand is computed once, the later ones only if they are needed."""
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.In, ast.NotIn)) and not is_static(e):
             self.changes += 1
             negated = at(_constant(isinstance(e.ops[0], ast.NotIn)), e)
             return at(_hook("in_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
+        value = e.comparators[0]
+        if len(e.ops) == 1 and isinstance(value, ast.Constant) and type(value.value) is bool:
+            if isinstance(e.ops[0], ast.IsNot):
+                return self.visit(
+                    at(ast.UnaryOp(ast.Not(), at(ast.Compare(e.left, [ast.Is()], [value]), e)), e)
+                )
+            if isinstance(e.ops[0], ast.Is):
+                self.changes += 1
+                return at(_hook("is_singleton", self.visit(e.left), value), e)
         names = [_ORDER.get(type(op)) for op in e.ops]
         if len(names) == 1 or None in names or _must_stay(*e.comparators[1:]):
             return self.generic_visit(e)
