@@ -265,9 +265,9 @@ NUMPYS = 2
 
 class Box:
     """A traced array as user code sees it, with the members that tracejit.numpy adds. `weak`: it stands for a Python
-    scalar (NEP 50); `scalar`: for a NumPy scalar, which `+=` rebinds, where it writes into 0-d arrays."""
+    scalar (NEP 50); `scalar`: for a NumPy scalar, which `+=` rebinds; unsure which: it has `python`."""
 
-    __slots__ = ("__weakref__", "aval", "chain", "scalar", "storage", "weak")
+    __slots__ = ("__weakref__", "aval", "chain", "python", "scalar", "storage", "weak")
 
     def __init__(
         self, storage: Storage, chain: tuple[View, ...], aval: Aval, weak: Any = False, scalar: bool = False

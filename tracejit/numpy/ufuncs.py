@@ -12,7 +12,7 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentTypeError
 from tracejit.numpy import elementwise as ew
 from tracejit.numpy import ufunc_methods as methods
-from tracejit.numpy.boxes import extents, numbers
+from tracejit.numpy.boxes import extents, numbers, unsure
 from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, plain, publish
 from tracejit.numpy.eager import by_recipe
@@ -174,6 +174,10 @@ class Ufunc:
 
     def operator(self, *args: Any) -> Any:
         """The result of a Python operator: weak if all operands are."""
+        if any(map(unsure.is_unsure, args)):
+            known = unsure.operands(self.__name__, args)
+            if known is not None:
+                return unsure.mark(self.operator(*known[0]), known[1])
         python = all(map(numbers.is_python, args))
         if python:
             args = tuple(map(int_like, args)) if self.__name__ not in _BOOLEAN else args

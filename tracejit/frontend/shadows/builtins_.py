@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracejit import control
+from tracejit import control, ops
 from tracejit.frontend import active
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.hooks.calls import is_long, over_rows
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, classes, kinds
+from tracejit.ir.values import Value
 from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.boxes.rows import run
+from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import dtype_of
 from tracejit.tracing import Box, box, to_raw
@@ -106,20 +108,29 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
             first, rest = args[0][0], args[0][1:]
             return control.structured.loops.scan(lambda c, v: (better(v, c), None), first, rest)[0]
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
-        if kwargs or not need_select(xs):
+        if kwargs or not need_select([taken(x) for x in xs]):
             return builtin(*args, **kwargs)
         best: Any = xs[0]  # type: ignore[misc]
         for x in xs[1:]:
             best = better(x, best)
-        numbers = all(x.weak if type(x) is Box else type(x) in (bool, int, float) for x in xs)
+        numbers = not any(map(is_unsure, xs)) and all(map(is_python, xs))
         return box(to_raw(best), weak=True) if numbers else best
 
     def better(x: Any, best: Any) -> Any:
+        kinds = python_of(x), python_of(best)
+        x, best = taken(x), taken(best)
         python = is_python(x) and is_python(best)
         if python and dtype_of(x).kind == "i":  # whose range is known where those of `x` and `best` are
             chosen = NUMPY_TO_TRACEJIT[getattr(np, name + "imum")](x, best)
         else:
-            chosen = NUMPY_TO_TRACEJIT[np.where](getattr(operator, beats)(x, best), x, best)
+            wins = getattr(operator, beats)(x, best)
+            chosen = NUMPY_TO_TRACEJIT[np.where](wins, x, best)
+            if (
+                not python
+                and not chosen.aval.shape
+                and (any(isinstance(k, Value) for k in kinds) or any(kinds))
+            ):
+                return unsure(chosen.read(), ops.compare.select(to_raw(wins), *kinds))
         if python and type(chosen) is Box:
             return box(chosen.read(), weak=True)
         chosen.scalar = not any(

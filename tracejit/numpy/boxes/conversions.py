@@ -26,7 +26,7 @@ from tracejit.errors import (
     is_library,
 )
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes import extents, unsure
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.fitting import judge_shape
 from tracejit.tracing import Box, box
@@ -43,7 +43,10 @@ def class_of(x: Box) -> type:
 
 @member("__getattr__")
 def _missing(x: Box, name: str) -> Any:
-    """What numbers have and arrays have not, such as `x.bit_length`: that of the number, if it is known."""
+    """What numbers have and arrays have not, such as `x.bit_length`: that of the number, if it is known.
+    And `x.weak`, which unsure numbers have not."""
+    if name == "weak":
+        return unsure.settle(x)
     refused = getattr(Box, name, None)
     if isinstance(refused, property) and refused.fget is not None:  # it raised an AttributeError of its own
         return refused.fget(x)

@@ -24,6 +24,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
+from tracejit.numpy.boxes.unsure import is_unsure, taken
 from tracejit.numpy.boxes.views import Item, Region
 from tracejit.numpy.fitting import converted
 from tracejit.numpy.operands import broadcast_shapes, cast, convert, element, nested, raw, shape_of
@@ -184,6 +185,8 @@ def setitem(x: Box, index: Any, value: Any) -> None:
     if x.scalar:
         name = f"numpy.{x.aval.dtype}"
         raise ArgumentTypeError(name=name, problem=f"{name!r} object does not support item assignment")
+    if is_unsure(value) and x.aval.dtype == value.aval.dtype:
+        value = taken(value)
     if type(value) in _PYTHON_VALUES:
         value = converted(value, x.aval.dtype)
     elif type(value) is list or type(value) is tuple:

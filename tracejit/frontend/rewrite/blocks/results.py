@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, put
 from tracejit.frontend.rewrite.blocks.grown import Column, Filled
 from tracejit.frontend.rewrite.blocks.slots import Slots
-from tracejit.frontend.rewrite.blocks.state import Form, in_loop
+from tracejit.frontend.rewrite.blocks.state import Form
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -22,6 +24,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import settle
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
 from tracejit.tracing import Box, Storage, use_trace
 
@@ -57,6 +60,9 @@ class Result:
     tails: Collection[str]
     turned: list[int]  # parts of the carry that a step gives another type than they start with
     mixed: bool  # it may be that no step does
+    unsure: dict[int, Any] = field(
+        default_factory=dict
+    )  # parts of the carry -> where they are still Python's
 
     @property
     def pure_python(self) -> bool:
@@ -91,27 +97,38 @@ class Result:
                 x.bounds = c.var.bounds
 
     def check_turned(self, outs: list[Any], some: Any) -> None:
-        """Leave where a number that starts as one of another type may still be that: no step was made, which
-        `some` says, or no step that changes it. In a loop inside of another, it is the wider one all the same."""
+        """Find where a number that starts as one of another type may still be that: no step was made, which
+        `some` says, or no step that changes it."""
         self.know_ranges(outs)
-        if in_loop() is not None:
-            return
-        if self.turned and not self.mixed:
-            leave_if(ops.compare.not_(some), "a number that a loop without steps leaves as it is")
-        for n in self.turned if self.mixed else ():
-            if not aval_of(outs[n]).shape:
+        for n in self.turned:
+            if aval_of(outs[n]).shape:
+                continue
+            if self.mixed:
                 same = ops.compare.eq(outs[n], self.carried[n].init)
+            else:
+                same = ops.compare.not_(some)
+            if self.carried[n].init is not None and self._numpys()[n]:
+                self.unsure[n] = same
+            else:
                 leave_if(same, "a number that a loop may leave as it is")
+
+    def _rebuilt(self, place: int, leaf: Any, raw: Any, weak: bool) -> Box:
+        return unsure(raw, self.unsure[place]) if place in self.unsure else leaf.rebuilt(raw, weak)
+
+    def _numpys(self) -> list[bool]:
+        """Which of the parts of names end as NumPy's numbers."""
+        return [not w for _, weak in self.names.values() for w in weak]
 
     def write_back(self, outs: list[Any], count: int | None = None) -> None:
         """Names, storages and lists get the values that the loop ended with, after `count` steps."""
         if count == 0:
             return
+        place = itertools.count()
         values, stacks = iter(outs[: len(self.carried)]), iter(outs[len(self.carried) :])
         for filled in self.lists:
             filled.extend(stacks, count or 0)
         boxes = {
-            (name, n): leaf.rebuilt(next(values), w)
+            (name, n): self._rebuilt(next(place), leaf, next(values), w)
             for name, (form, weak) in self.names.items()
             for n, (leaf, w) in enumerate(zip(form.dynamic, weak, strict=True))
         }

@@ -321,12 +321,10 @@ class Stager:
             names[name] = form, weak
             starts = e.inits or [zeros_like(static(name, leaf)) for leaf in form.dynamic]
             for n, (start, leaf) in enumerate(zip(starts, form.dynamic, strict=True)):
-                if (
-                    e.form is not None
-                    and e.inits
-                    and aval_of(e.form.dynamic[n].raw).dtype != aval_of(start).dtype
-                ):
-                    turned.append(len(carried))
+                if e.form is not None and e.inits:
+                    first = e.form.dynamic[n]
+                    if aval_of(first.raw).dtype != aval_of(start).dtype or first.weak != weak[n]:
+                        turned.append(len(carried))
                 carried.append(Carried(variables[n] if variables else None, start, leaf.raw))
         new = {id(s): x for s, x in outs}
         for s in self.storages:

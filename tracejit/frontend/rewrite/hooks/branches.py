@@ -24,6 +24,7 @@ from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes.indexing import refill
+from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
 from tracejit.tracing import Storage, bind, current_trace, new_trace, use_trace
 
@@ -236,9 +237,19 @@ class _Merged:
         if same is not None:
             self.leaves.append(lambda: same)
             return
+        python = None
+        if x.weak != y.weak and not (no_a or no_b) and p.dtype == q.dtype and x.scalar and y.scalar:
+            pred = self.choice.pred
+            python = pred if x.weak else ops.compare.not_(pred)
+            loop = in_loop()
+            if loop is not None:
+                loop.mixed = True
         a, b = zeros_like(x.raw) if no_a else x.raw, zeros_like(y.raw) if no_b else y.raw
         value = self.merger.rows.add(a, b, dtype)
         owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype)
+        if python is not None:
+            self.leaves.append(lambda: unsure(value(), python))
+            return
         self.leaves.append(lambda: x.rebuilt(value(), weak, owners()))
 
     def _mixed(self, x: Leaf, y: Leaf) -> Any:

@@ -1,0 +1,89 @@
+"""Numbers that are Python's or NumPy's, depending on values: `max(0, x[i])`, and `s` after a loop without steps.
+
+s = 0
+for j in range(i):
+    s += a[j]          # np.float64, but the int 0 if no step was made
+b[i] = c[i] - s        # here it is all the same
+
+Their values are computed as NumPy computes them. A box of one has no `weak`, and `Box.__getattr__` is asked for it: it
+leaves the program where the number is Python's, which then runs the function. Where the class is all the same, the
+number is taken as it is (`taken`), and nothing is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, ops
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.numbers import is_python, leave_if
+from tracejit.numpy.operands import dtype_of
+from tracejit.tracing import Box, box, current_trace
+
+_weak: Any = Box.__dict__["weak"]
+#: Operators that give a Python number of what they give of NumPy's, with the same value.
+_ALIKE = frozenset(("add", "subtract", "multiply", "negative"))
+
+
+def is_unsure(x: Any) -> bool:
+    """Whether `x` is a number of either kind."""
+    if type(x) is not Box:
+        return False
+    try:
+        _weak.__get__(x)
+    except AttributeError:
+        return True
+    return False
+
+
+def unsure(raw: Any, python: Any) -> Box:
+    """The number `raw`, which is Python's where the raw truth value `python` holds."""
+    out = box(raw)
+    if isinstance(python, Value) or python:
+        out.python = python
+        del out.weak
+    return out
+
+
+def mark(x: Any, python: Any) -> Any:
+    """The number `x` as one that is Python's where `python` holds; other things as they are."""
+    return unsure(x.read(), python) if isinstance(python, Value) and type(x) is Box and x.scalar else x
+
+
+def python_of(x: Any) -> Any:
+    """A raw truth value: whether `x` is one of Python's numbers."""
+    return x.python if is_unsure(x) else np.bool_(is_python(x))
+
+
+def taken(x: Any) -> Any:
+    """`x`, as one of NumPy's numbers if it is unsure."""
+    return box(x.read()) if is_unsure(x) else x
+
+
+def settle(x: Box) -> bool:
+    """`x.weak` of an unsure number: it is NumPy's, as one of Python's leaves the program here."""
+    leave_if(x.python, "a number that is Python's or NumPy's")
+    if current_trace() is x.storage.trace:  # elsewhere the check may be in a branch that is not taken
+        x.weak = False
+    return False
+
+
+def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | None:
+    """Operands of a Python operator some of which are unsure, as NumPy's, and where its result is one of Python's; None
+    if that must be asked."""
+    sure = [a for a in args if not is_unsure(a)]
+    wide = all(dtype_of(a) == dtypes.float64 for a in args if is_unsure(a))
+    if not wide:
+        return None
+    if any(not is_python(a) and dtype_of(a) in (dtypes.float64, dtypes.complex128) for a in sure):
+        return tuple(map(taken, args)), np.False_
+    if name in _ALIKE and all(is_python(a) and dtype_of(a).kind in "if" for a in sure):
+        python: Any = np.True_
+        for a in args:
+            if is_unsure(a):
+                python = a.python if not isinstance(python, Value) else ops.compare.and_(python, a.python)
+        return tuple(map(taken, args)), python
+    return None
