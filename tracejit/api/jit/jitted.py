@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
@@ -150,8 +151,7 @@ class Jitted:
         if is_tracing() or not self.python.allowed:
             return self._prepare(args, kwargs)
         refused = self.python.refused
-        known = refused.get(self._signature(args, kwargs)) if refused else None
-        if known is not None:
+        if refused and (known := refused.get(self._signature(args, kwargs))) is not None:
             return known
         try:
             prepared = call, program, consts = self._prepare(args, kwargs)
@@ -166,10 +166,8 @@ class Jitted:
 
     def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What tells calls apart that Python runs."""
-        try:
+        with contextlib.suppress(OverflowError):  # integers beyond 64 bits are Python's in any case
             return Call(self.fun, self.options, args, kwargs).key()
-        except OverflowError:  # an integer beyond 64 bits, which is Python's in any case
-            return None
 
     def _fast_of(
         self, program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
