@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import is_python, leave_if
 from tracejit.numpy.operands import dtype_of
@@ -66,7 +67,13 @@ def taken(x: Any) -> Any:
 
 
 def settle(x: Box) -> bool:
-    """`x.weak` of an unsure number: it is NumPy's, as one of Python's leaves the program here."""
+    """`x.weak` of an unsure number: it is NumPy's, as one of Python's leaves the program here. In a vmap, whose
+    results are arrays, it may stay."""
+    trace = current_trace()
+    while trace is not None:
+        if isinstance(trace, BatchTrace):
+            return False
+        trace = trace.parent
     leave_if(x.python, "a number that is Python's or NumPy's", lanes=False)
     if current_trace() is x.storage.trace:  # elsewhere the check may be in a branch that is not taken
         x.weak = False
