@@ -118,8 +118,7 @@ class Jitted(Attributed):
         if is_tracing() or not self.python.allowed:
             return self._prepare(args, kwargs)
         refused = self.python.refused
-        known = refused.get(self._signature(args, kwargs)) if refused else None
-        if known is not None:
+        if refused and (known := refused.get(self._signature(args, kwargs))) is not None:
             return known
         try:
             with budget.within(config.compile_budget):

@@ -53,10 +53,12 @@ def is_python(x: Any) -> bool:
 
 @record(frozen=True)
 class NumberFailure:
-    """Makes the exception of a check of Python's numbers."""
+    """Makes the exception of a check of Python's numbers. `lanes`: also of those of a vmap, whose results are arrays:
+    there it is all the same whether a number is Python's or NumPy's."""
 
     error: type[TracejitError]
     message: str
+    lanes: bool = True
 
     @property
     def redo(self) -> bool:
@@ -67,16 +69,16 @@ class NumberFailure:
         return self.error(message=self.message, where=where)
 
 
-def fail_if(bad: Any, error: type[TracejitError], message: str) -> None:
+def fail_if(bad: Any, error: type[TracejitError], message: str, lanes: bool = True) -> None:
     """Fail where the raw boolean `bad` holds: at once if it is known, else when the program runs."""
     if isinstance(bad, Value) or bad:
         bad = ops.create.convert(bad, _I64) if isinstance(bad, Value) else _I64.type(bad)
-        ops.index_check.check_index(bad, size=1, axis=0, failure=NumberFailure(error, message))
+        ops.index_check.check_index(bad, size=1, axis=0, failure=NumberFailure(error, message, lanes))
 
 
-def leave_if(bad: Any, what: str) -> None:
+def leave_if(bad: Any, what: str, lanes: bool = True) -> None:
     """Fail where only Python has the result."""
-    fail_if(bad, NumberError, what)
+    fail_if(bad, NumberError, what, lanes)
 
 
 # ---------------------------------------------------------------- what may be

@@ -12,12 +12,14 @@ number is taken as it is (`taken`), and nothing is checked.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import is_python, leave_if
 from tracejit.numpy.operands import dtype_of
@@ -26,6 +28,7 @@ from tracejit.tracing import Box, box, current_trace
 _weak: Any = Box.__dict__["weak"]
 #: Operators that give a Python number of what they give of NumPy's, with the same value.
 _ALIKE = frozenset(("add", "subtract", "multiply", "negative"))
+_COMPARED = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 
 def is_unsure(x: Any) -> bool:
@@ -64,8 +67,14 @@ def taken(x: Any) -> Any:
 
 
 def settle(x: Box) -> bool:
-    """`x.weak` of an unsure number: it is NumPy's, as one of Python's leaves the program here."""
-    leave_if(x.python, "a number that is Python's or NumPy's")
+    """`x.weak` of an unsure number: it is NumPy's, as one of Python's leaves the program here. In a vmap, whose
+    results are arrays, it may stay."""
+    trace = current_trace()
+    while trace is not None:
+        if isinstance(trace, BatchTrace):
+            return False
+        trace = trace.parent
+    leave_if(x.python, "a number that is Python's or NumPy's", lanes=False)
     if current_trace() is x.storage.trace:  # elsewhere the check may be in a branch that is not taken
         x.weak = False
     return False
@@ -75,15 +84,18 @@ def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | No
     """Operands of a Python operator some of which are unsure, as NumPy's, and where its result is one of Python's; None
     if that must be asked."""
     sure = [a for a in args if not is_unsure(a)]
-    wide = all(dtype_of(a) == dtypes.float64 for a in args if is_unsure(a))
-    if not wide:
+    of = {dtype_of(a) for a in args if is_unsure(a)}
+    if name in _COMPARED and all(dtype_of(a).kind in "bif" for a in args):
+        return tuple(map(taken, args)), _all_python(args)
+    if of != {dtypes.float64}:
         return None
     if any(not is_python(a) and dtype_of(a) in (dtypes.float64, dtypes.complex128) for a in sure):
         return tuple(map(taken, args)), np.False_
     if name in _ALIKE and all(is_python(a) and dtype_of(a).kind in "if" for a in sure):
-        python: Any = np.True_
-        for a in args:
-            if is_unsure(a):
-                python = a.python if not isinstance(python, Value) else ops.compare.and_(python, a.python)
-        return tuple(map(taken, args)), python
+        return tuple(map(taken, args)), _all_python(args)
     return None
+
+
+def _all_python(args: Sequence[Any]) -> Any:
+    """A raw truth value: whether all numbers are Python's."""
+    return functools.reduce(ops.compare.and_, map(python_of, args))

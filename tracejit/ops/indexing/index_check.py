@@ -87,7 +87,9 @@ def _kernel(k: Any, i: Any, *sizes: Any, size: int | None, axis: int, failure: A
     return k.index(i, n, k.fail_code, signed)
 
 
-def _batch(count: int, args: Any, dims: Any, /, **params: Any) -> tuple[Any, int]:
+def _batch(count: int, args: Any, dims: Any, /, **params: Any) -> tuple[Any, int | None]:
+    if not getattr(params["failure"], "lanes", True):
+        return np.int64(0), None
     out, dim = align_pointwise(count, args, dims)
     return bind(check_index_op, *out, **params), dim
 

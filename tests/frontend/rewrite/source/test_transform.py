@@ -799,7 +799,9 @@ def two_names_of_one_array_and_a_loop(x, n):
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_jit_does_what_python_does(name):
     f, calls = CASES[name]
-    jitted = tj.jit(f)
+    jitted = tj.jit(
+        f, fallback=True
+    )  # a refusal warns, which is an error here; a number's class may be Python's
     for args in calls:
         plain, ours = copy.deepcopy(args), copy.deepcopy(args)
         wanted = f(*plain)

@@ -131,7 +131,7 @@ def sorted_back(x: Any) -> None:
 
 
 def walked(x: Any) -> Any:
-    total = 0.0
+    total = np.float64(0)
     for v in x[x > 2]:
         total = total * 0.5 + v
     for i in np.nonzero(x > 2)[0]:

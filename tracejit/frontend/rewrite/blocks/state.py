@@ -19,6 +19,7 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either, Owner, chosen
+from tracejit.numpy.boxes.unsure import is_unsure, taken
 from tracejit.tracing import Box, Storage, View, current_trace, to_raw
 
 
@@ -40,11 +41,14 @@ def is_array(x: Any) -> bool:
 class Leaf:
     """One array or number of a value: `weak` ones are Python's numbers, `scalar` ones NumPy's.
 
-    `storage` and `chain` say which array it is; numbers have None."""
+    `storage` and `chain` say which array it is; numbers have None. `python`: where it is Python's number, if that
+    is not known and not to be asked."""
 
-    __slots__ = ("chain", "raw", "scalar", "storage", "weak")
+    __slots__ = ("chain", "python", "raw", "scalar", "storage", "weak")
 
-    def __init__(self, x: Any) -> None:
+    def __init__(self, x: Any, asked: bool = True) -> None:
+        self.python: Any = None if asked or not is_unsure(x) else x.python
+        x = x if self.python is None else taken(x)
         self.raw = raw_of(x)
         array = type(x) is Box and not x.scalar
         self.storage: Storage | None = x.storage if array else None
@@ -63,10 +67,10 @@ class Form:
     """The structure of a value: its tree, and what in it is no array or number; `kept`: containers, by identity,
     that are leaves of it."""
 
-    def __init__(self, value: Any, kept: frozenset[int] = NONE) -> None:
+    def __init__(self, value: Any, kept: frozenset[int] = NONE, asked: bool = True) -> None:
         self.kept = kept
         leaves, self.tree = parts(value, kept)
-        self.leaves = [Leaf(x) for x in leaves]
+        self.leaves = [Leaf(x, asked) for x in leaves]
         self.fixed = {n: x for n, x in enumerate(leaves) if self.leaves[n].raw is None}
         self.dynamic = [leaf for leaf in self.leaves if leaf.raw is not None]
 

@@ -143,7 +143,7 @@ class _Choice:
                     raised = e
                 names = {name: get(self.cells[name]) for name in self.keep}
                 given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
-                forms = {n: Form(x, self.kept.get(n, NONE)) for n, x in given.items()}
+                forms = {n: Form(x, self.kept.get(n, NONE), asked=False) for n, x in given.items()}
                 arrays = Arrays(frame, [leaf for form in forms.values() for leaf in form.dynamic])
                 storages = {id(s): (s, s.value) for s in frame.written()}
             if raised is None:
@@ -238,9 +238,12 @@ class _Merged:
             self.leaves.append(lambda: same)
             return
         python = None
-        if x.weak != y.weak and not (no_a or no_b) and p.dtype == q.dtype and x.scalar and y.scalar:
-            pred = self.choice.pred
-            python = pred if x.weak else ops.compare.not_(pred)
+        kinds = [leaf.weak if leaf.python is None else leaf.python for leaf in (x, y)]
+        unknown = x.python is not None or y.python is not None
+        if (unknown or x.weak != y.weak) and x.scalar and y.scalar and p.dtype == q.dtype:
+            weak = False
+            flags = [np.bool_(k) if isinstance(k, bool) else k for k in kinds]
+            python = self.merger.rows.add(*flags, np.dtype(bool))
             loop = in_loop()
             if loop is not None:
                 loop.mixed = True
@@ -248,7 +251,7 @@ class _Merged:
         value = self.merger.rows.add(a, b, dtype)
         owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype)
         if python is not None:
-            self.leaves.append(lambda: unsure(value(), python))
+            self.leaves.append(lambda: unsure(value(), python()))
             return
         self.leaves.append(lambda: x.rebuilt(value(), weak, owners()))
 
