@@ -242,8 +242,8 @@ class _Merged:
         unknown = x.python is not None or y.python is not None
         if (unknown or x.weak != y.weak) and x.scalar and y.scalar and p.dtype == q.dtype:
             weak = False
-            flags = [np.bool_(k) if isinstance(k, bool) else k for k in kinds]
-            python = self.merger.rows.add(*flags, np.dtype(bool))
+            first, second = (np.bool_(k) if isinstance(k, bool) else k for k in kinds)
+            python = self.merger.rows.add(first, second, np.dtype(bool))
             loop = in_loop()
             if loop is not None:
                 loop.mixed = True
