@@ -241,7 +241,7 @@ class _Merged:
         if (unknown or x.weak != y.weak) and x.scalar and y.scalar and p.dtype == q.dtype:
             weak = False
             flags = [np.bool_(k) if isinstance(k, bool) else k for k in kinds]
-            python = self.merger.rows.add(*flags, np.dtype(bool))
+            python = self.merger.rows.add(flags[0], flags[1], np.dtype(bool))
             loop = in_loop()
             if loop is not None:
                 loop.mixed = True
