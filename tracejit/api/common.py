@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -134,8 +135,13 @@ def check_output(transformation: str, f: Any, x: Any, holomorphic: bool) -> None
 class Attributed:
     """A jitted function, which users may give attributes as they may a plain one."""
 
+    fun: Any
     _OWN = frozenset({"fun", "options", "python", "trace_count", "retraces"})  # what every one has
 
     def users_attributes(self) -> dict[str, Any]:
         """The attributes that the user gave to the function."""
-        return {n: x for n, x in vars(self).items() if n[0] != "_" and n not in self._OWN}
+        held = {} if type(self.fun) is types.FunctionType else getattr(self.fun, "__dict__", {})
+        copied = {n for n, x in held.items() if vars(self).get(n) is x}  # by functools.update_wrapper
+        own = self._OWN | copied
+        found = {n: x for n, x in vars(self).items() if n[0] != "_" and n not in own}
+        return {n: x for n, x in found.items() if not type(x).__module__.startswith("tracejit.")}
