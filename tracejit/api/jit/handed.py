@@ -85,6 +85,7 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
             met.add(id(x))
         return False
 
+    tree.flatten(out)  # dataclasses that it meets for the first time become nodes, and it begins again
     leaves, structure = tree.flatten(out, is_leaf=is_own)
     made = [own(x) for x in leaves]
     if all(x is None for x in made):
