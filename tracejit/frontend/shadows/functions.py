@@ -12,7 +12,7 @@ from tracejit import tree
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import FunctionState, unchanged
 from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.paths import ITEM, Node, root
+from tracejit.frontend.paths import CONST, ITEM, Node, root
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box, current_trace
 
@@ -84,6 +84,8 @@ def copy_function(
     if known is not None:
         if node.given or session.path(fn).given:
             session.alias(node, fn)
+        elif not fn.__dict__:
+            session.check(node.named(fn).attr("__dict__"), "bare", None)
         return known
     here = node if node.given else node.named(fn)
     nodes = [_cell_node(here, n, fn) for n in range(len(fn.__closure__ or ()))]
@@ -106,15 +108,18 @@ def copy_function(
     for at, cell, original in zip(nodes, cells, fn.__closure__ or (), strict=True):
         _fill_cell(session, at, cell, original, fn.__code__)
     _copy_defaults(session, here, copy, fn)
-    _copy_attributes(session, here, copy, fn)
+    _copy_attributes(session, here, copy, fn, reached=node.kind != CONST)
     return copy
 
 
-def _copy_attributes(session: Run, node: Node, copy: types.FunctionType, fn: types.FunctionType) -> None:
-    """Attributes of the function. It may be given some between calls, also if it has none."""
+def _copy_attributes(
+    session: Run, node: Node, copy: types.FunctionType, fn: types.FunctionType, reached: bool
+) -> None:
+    """Attributes of the function. It may be given some between calls, also if it has none: that can only be seen
+    where it is `reached` by a name, which the function that is called itself may not be."""
     if fn.__dict__:
         copy.__dict__.update(session.wrap_dict(node.attr("__dict__"), fn.__dict__))
-    elif not node.given:
+    elif reached and not node.given:
         session.check(node.attr("__dict__"), "bare", None)
     session.attributes.append((fn, copy, _looks(copy)))
 
