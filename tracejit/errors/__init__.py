@@ -77,6 +77,7 @@ from tracejit.errors.loops import (
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
 from tracejit.errors.numbers import NumberDivisionError, NumberDomainError, NumberError, NumberRangeError
+from tracejit.errors.optimizers import OptimizerArgumentError
 from tracejit.errors.random import RandomArgumentError, RandomKeyError
 from tracejit.errors.sparse import SparsityPatternError
 from tracejit.errors.special import SpecialFunctionError
@@ -110,6 +111,7 @@ from tracejit.errors.transforms import (
 from tracejit.errors.windows import ConvolutionLayoutError, WindowComputationError
 
 __all__ = [
+    "OptimizerArgumentError",
     "MaskCountError",
     "CaughtCheckError",
     "ChosenArrayError",
