@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from tracejit.api.common import name_of
 from tracejit.config import config
@@ -27,7 +25,7 @@ from tracejit.errors import (
     refusals,
 )
 from tracejit.interpreters import messages
-from tracejit.ir.jaxpr import Eqn, Jaxpr, has_side_effects, sub_jaxprs
+from tracejit.ir.jaxpr import Jaxpr, has_side_effects
 from tracejit.records import record
 
 #: Mistakes in the use of jit itself: Python's run would hide them.
@@ -140,29 +138,6 @@ def failed_check(error: Exception) -> bool:
 
 
 def may_be_done_over(jaxpr: Jaxpr) -> bool:
-    """Whether a program has checks, and does nothing else that can be seen before one of them fails, besides
-    writing into arrays."""
+    """Whether a program has checks, and does nothing that can be seen before the last of them has passed: it calls
+    nothing, and into arrays of the caller's it writes afterwards."""
     return "error" in jaxpr.effects and not has_side_effects(jaxpr.effects)
-
-
-def must_be_done_over(jaxpr: Jaxpr) -> bool:
-    """Whether it has checks of what only Python can do: then even what it has written is taken back."""
-    return any(_needs_python(e) for e in jaxpr.eqns if "error" in e.effects)
-
-
-def _needs_python(eqn: Eqn) -> bool:
-    failure = eqn.params.get("failure")
-    if failure is not None:
-        return getattr(failure, "redo", False)
-    return any(map(must_be_done_over, sub_jaxprs(eqn.params)))
-
-
-class Before:
-    """Arrays that a program writes, as they were before it ran."""
-
-    def __init__(self, arrays: Iterable[Any]) -> None:
-        self.arrays = [(a, a.copy()) for a in arrays if isinstance(a, np.ndarray)]
-
-    def restore(self) -> None:
-        for array, old in self.arrays:
-            np.copyto(array, old)

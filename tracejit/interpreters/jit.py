@@ -25,6 +25,7 @@ from tracejit.lowering.runtime import compile as machine
 from tracejit.lowering.runtime.arena import ARENA
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
+from tracejit.passes.early import early
 from tracejit.tracing import LOCK, use_trace
 
 #: Layouts of one eagerly executed jaxpr that are compiled before others are copied to C order.
@@ -54,7 +55,8 @@ class Compiled:
         start = time.perf_counter()
         with use_trace(ROOT):
             self.source_jaxpr = jaxpr
-            self.jaxpr, self.constants = lift(pipeline.run(expand(jaxpr), fastmath=fastmath))
+            simple = pipeline.run(expand(jaxpr), fastmath=fastmath)
+            self.jaxpr, self.constants = lift(early(simple) if aliases else simple)
             messages.debug(2, self.jaxpr)
             n = len(self.constants)
             strides = [element_strides(operand(x)) for x in self.constants]

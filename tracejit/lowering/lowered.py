@@ -24,7 +24,8 @@ class Callback:
     The external takes the pointers of the operands and of the results (C-ordered blocks), then as
     int64 the extents that are dynamic, in order. `fn(operands, results)` fills the arrays of the results.
     A spec is (buffer, shape, dtype); a shape's entry is None where the extent is dynamic: the array
-    is then the leading part of a block whose strides are those of `bounds` (see `in_bounds`).
+    is then the leading part of a block whose strides are those of `bounds` (see `in_bounds`). What it raises is a
+    failed check, unless it is `users`: a function of the user's.
     """
 
     fn: Callable[[list[Any], list[Any]], None]
@@ -33,6 +34,7 @@ class Callback:
     in_bounds: list[tuple[int, ...]] = field(default_factory=list)
     out_bounds: list[tuple[int, ...]] = field(default_factory=list)
     name: str = ""  # of the op
+    users: bool = False
 
 
 @record()

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import control, tree
 from tracejit.api.common import name_of, plain
-from tracejit.api.fallback import Before, may_be_done_over, must_be_done_over
+from tracejit.api.fallback import may_be_done_over
 from tracejit.api.jit import handed
 from tracejit.api.jit.signature import Call
 from tracejit.config import config
@@ -97,9 +97,7 @@ class Program:
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
         self.simple = not written and not donated
-        #: Whether Python can do a call over in which a check failed, and whether what was written is taken back then.
-        self.takes_back = not self.simple and may_be_done_over(jaxpr) and must_be_done_over(jaxpr)
-        self.repeats = self.takes_back or (self.simple and may_be_done_over(jaxpr))
+        self.repeats = may_be_done_over(jaxpr)  # Python can do a call over in which a check failed
         self.fast: dict[Any, Any] = {}  # functions for calls with objects, which calls with others share
 
     def constants(self, objects: Sequence[Any]) -> list[Any] | None:
@@ -142,13 +140,10 @@ class Program:
     def run_or_fail(
         self, consts: list[Any], leaves: Sequence[Any], call: Call
     ) -> tuple[Any, Exception | None]:
-        """The result, or else the exception, with everything as it was before if a check has raised it."""
-        changed = {*self.written, *self.donated} if self.takes_back else ()
-        before = Before([x for n, x in enumerate((*consts, *leaves)) if n in changed])
+        """The result, or else the exception."""
         try:
             return self.run(consts, leaves, call), None
         except Exception as e:
-            before.restore()
             return None, e
 
     def compiled(self, strides: Any) -> native.Compiled:

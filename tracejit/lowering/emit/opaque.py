@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Var
-from tracejit.ir.kernel import Composite, Filling, Routine
+from tracejit.ir.kernel import Composite, Filling, Routine, UserCode
 from tracejit.lowering.lowered import Callback, Spec
 from tracejit.lowering.plan.access import Scalar, Stored
 
@@ -44,6 +44,7 @@ def _by_callback(body: Body, eqn: Eqn, ins: list[Stored], outs: list[Stored]) ->
         _bounds(avals[0]),
         _bounds(avals[1]),
         eqn.op.name,
+        isinstance(eqn.op.kernel, UserCode),
     )
     dims = [body.extent(d) for a in (*avals[0], *avals[1]) for d in a.shape if isinstance(d, Dim)]
     kinds = ["ptr"] * (len(ins) + len(outs)) + ["i64"] * len(dims)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.avals import Dim
-from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var, has_side_effects
 from tracejit.lowering.plan.groups import WHOLE, Group, Plan, Site, Storage
 from tracejit.lowering.plan.probe import shift
 from tracejit.lowering.plan.reads import Reads
@@ -16,7 +16,8 @@ _MAX_SITES = 16  # indices at which one nest may read a value and inline it
 class Planner(Reads):
     """What the plan of one jaxpr without calls knows so far. `owned`: arguments whose storage may be overwritten;
     `targets`: for every output the storage it must end in, None for 0-d ones; `nested`: it is a region's.
-    What may fail midway never has storage that the caller sees, so that regions need not care."""
+    Storage that the caller sees is written after the last check: a program that fails has written nothing, and
+    regions need not care."""
 
     def __init__(
         self, jaxpr: Jaxpr, owned: dict[Var, Storage], targets: list[Storage | None], nested: bool
@@ -31,6 +32,7 @@ class Planner(Reads):
         self.end = Group("end", -1)
         self.last_effect = self.end
         self.visible = set(owned.values()) if "error" in jaxpr.effects and not nested else set()
+        self.unsettled = _before_checks(jaxpr) if self.visible else set()
         self.plan = Plan(self.groups, self.opaque, self.cost, self.constant)
 
     # -- demands
@@ -49,9 +51,9 @@ class Planner(Reads):
                 if isinstance(d, Dim):
                     self.demand(d.var, group, ())
 
-    def fails_midway(self, var: Var, storage: Storage) -> bool:
-        """Whether the caller would see half of `var` in `storage`."""
-        return storage in self.visible and "error" in self.producers[var].effects
+    def comes_too_early(self, var: Var, storage: Storage) -> bool:
+        """Whether the caller would see `var` in `storage` although a check fails later."""
+        return storage in self.visible and self.producers[var] in self.unsettled
 
     # -- limits: storage that is overwritten
 
@@ -102,7 +104,7 @@ class Planner(Reads):
             self.retire(atom, group)
             return True
         local = type(atom) is Var and atom in self.producers and atom not in self.plan.storage
-        if local and self.fails_midway(atom, storage):
+        if local and self.comes_too_early(atom, storage):
             local = False
         if local and all(g.position > group.position for g in self.demands.get(atom, {})):
             self.demand(atom, group, WHOLE)
@@ -145,12 +147,21 @@ class Planner(Reads):
         return max(groups, key=lambda g: g.position)
 
     def is_ordered(self, eqn: Eqn) -> bool:
-        """Whether `eqn` has to stay in place among checks: it has effects, or it writes where the
-        caller sees it if a check fails later."""
+        """Whether `eqn` has to stay in place among checks: it has effects, or it writes what the caller sees, which
+        comes after them."""
         return bool(eqn.effects) or any(self.plan.storage.get(v) in self.visible for v in eqn.outvars)
 
     def sites_in(self, eqn: Eqn, group: Group) -> set[Site]:
         return {s for v in eqn.outvars for s in self.demands.get(v, {}).get(group, ())}
+
+
+def _before_checks(jaxpr: Jaxpr) -> set[Eqn]:
+    """The equations up to the last one that may fail. What can't be run again, since it calls out, keeps Python's
+    order instead: then only what may fail itself must not be seen."""
+    checks = [n for n, e in enumerate(jaxpr.eqns) if "error" in e.effects]
+    if has_side_effects(jaxpr.effects):
+        return {jaxpr.eqns[n] for n in checks}
+    return set(jaxpr.eqns[: checks[-1] + 1])
 
 
 def _allows(group: Group, site: Site) -> bool:

@@ -48,7 +48,7 @@ class Schedule(Planner):
             if target is None:
                 continue
             local = a if type(a) is Var and a in self.producers else None
-            if local and local not in storage and not self.fails_midway(local, target):
+            if local and local not in storage and not self.comes_too_early(local, target):
                 storage[local] = target
                 self.forced.add(local)
             elif type(a) is not Var or self.owned.get(a) is not target:
@@ -162,6 +162,7 @@ class Schedule(Planner):
             or a not in self.producers
             or a in self.plan.storage
             or a in self.demands
+            or self.comes_too_early(a, storage)
         ):
             return False
         if not (a.aval.shape and a.aval.is_static and out.aval.is_static):

@@ -74,8 +74,8 @@ class Executable:
             return threads.address(name)
         raise InternalTypeError(problem=f"no address for the external function {external.name!r}")
 
-    def _keep_exception(self, e: BaseException) -> None:
-        self._raised.exception = e
+    def _keep_exception(self, e: BaseException, users: bool) -> None:
+        self._raised.exception = e, users
 
     # -- the call
 
@@ -180,8 +180,9 @@ class Executable:
         refusals.failed(None)
         code, *details = struct.unpack(f"<{len(status) // 8}q", status)
         if code == CALLBACK_RAISED:
-            e = self._raised.exception
+            e, users = self._raised.exception
             del self._raised.exception
+            refusals.failed(None if users else e)
             raise e
         if code == OUT_OF_MEMORY:
             raise MemoryError("a temporary array of a compiled function could not be allocated")
@@ -245,7 +246,7 @@ def _dynamic_array(
     return whole if whole.shape == sizes else whole[tuple(map(slice, sizes))]
 
 
-def _thunk(callback: Callback, keep: Callable[[BaseException], None]) -> Any:
+def _thunk(callback: Callback, keep: Callable[[BaseException, bool], None]) -> Any:
     """A C function `i32(pointers of operands, of results, dynamic extents)`; it takes the GIL itself."""
     specs = [*callback.in_specs, *callback.out_specs]
     makers = [
@@ -265,7 +266,7 @@ def _thunk(callback: Callback, keep: Callable[[BaseException], None]) -> Any:
                 a.flags.writeable = False
             callback.fn(ins, arrays[n_in:])
         except BaseException as e:  # no exception may pass through native frames; the executable raises it
-            keep(e)
+            keep(e, callback.users)
             return CALLBACK_RAISED
         return 0
 
