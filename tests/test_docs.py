@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,11 +37,13 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
-def test_the_pages_run(page: Path) -> None:
-    """A page is one program: its blocks run in order, in one namespace."""
+def test_the_pages_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page is one program: its blocks run in order, in one module, which dataclasses look for."""
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     before = set(REGISTRY)
-    space: dict[str, Any] = {"__name__": f"page_{page.stem}"}
+    module = types.ModuleType(f"page_{page.stem}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    space = vars(module)
     try:
         with tj.config.override(fallback=True):  # as for a user
             for n, block in enumerate(blocks):
