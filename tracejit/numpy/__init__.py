@@ -19,6 +19,7 @@ from tracejit.numpy.boxes import at as _at
 from tracejit.numpy.boxes import conversions as _conversions
 from tracejit.numpy.boxes import methods as _methods
 from tracejit.numpy.boxes import operators as _operators
+from tracejit.numpy.boxes import pythons as _pythons
 from tracejit.numpy.dispatch import NAMES as _NAMES
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.functions import questions as _questions

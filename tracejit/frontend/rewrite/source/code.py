@@ -7,8 +7,11 @@ variables, names), since a file may have changed since it was imported.
 from __future__ import annotations
 
 import ast
+import contextlib
 import linecache
+import re
 import types
+import warnings
 from collections.abc import Iterator
 
 from tracejit.frontend.rewrite.source.names import children
@@ -48,13 +51,29 @@ def _in_file(filename: str) -> _Found:
     if known is not None and known[0] is lines:
         return known[1]
     try:
-        tree = ast.parse("".join(lines), filename)
+        with _quiet("<unknown>"):
+            tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
         raise NoSource("its source cannot be read") from None
     if len(_trees) >= MAX_FILES:
         _trees.clear()
     _trees[filename] = lines, list(_functions(tree))
     return _trees[filename][1]
+
+
+@contextlib.contextmanager
+def _quiet(filename: str) -> Iterator[None]:
+    """What Python's compiler warns of, such as `"\\d"` and `x is 1`, it has said when the user's file was compiled.
+
+    The filter is for this file only, and `warnings.catch_warnings` is not used: it would make Python forget which
+    warnings it has shown."""
+    rule = "ignore", None, Warning, re.compile(re.escape(filename.removesuffix(".py"))), 0
+    warnings.filters.insert(0, rule)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            warnings.filters.remove(rule)  # type: ignore[attr-defined]
 
 
 def _functions(tree: ast.AST) -> Iterator[tuple[Function, list[ast.AST]]]:
@@ -123,7 +142,8 @@ def compile_function(node: Function, parents: list[ast.AST], original: types.Cod
     factory.type_params = []  # type: ignore[attr-defined]
     module = ast.fix_missing_locations(ast.Module([factory], []))
     flags = original.co_flags & 0x1FF0000 & ~0x200  # those of __future__ statements
-    code = compile(module, original.co_filename, "exec", flags=flags, dont_inherit=True)
+    with _quiet(original.co_filename):
+        code = compile(module, original.co_filename, "exec", flags=flags, dont_inherit=True)
     new = _find(code, original.co_name, original.co_firstlineno, names)
     if new is None or set(new.co_freevars) != set(original.co_freevars):
         raise NoSource("its source does not fit its variables")

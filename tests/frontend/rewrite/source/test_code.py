@@ -1,0 +1,40 @@
+"""The source of functions: found, read and compiled again without a word."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import tracejit as tj
+
+TEXT = '''
+def f(x):
+    """A name that looks like an escape: \\|"""
+    s = "\\d"
+    assert (s, "always true")
+    for i in range(100):
+        x = x + i
+    return x
+'''
+
+
+def test_what_the_compiler_warns_of_is_said_once(tmp_path: Path) -> None:
+    """The warnings of the import are not given again when the source is read, also if warnings are errors."""
+    path = tmp_path / "with_escapes.py"
+    path.write_text(TEXT)
+    spec = importlib.util.spec_from_file_location("with_escapes", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.warns((DeprecationWarning, SyntaxWarning)):
+        spec.loader.exec_module(module)
+    before = list(warnings.filters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        inner = list(warnings.filters)
+        assert tj.jit(module.f)(1.0) == 4951.0
+        assert list(warnings.filters) == inner
+    assert list(warnings.filters) == before and "with_escapes" not in sys.modules

@@ -1,0 +1,57 @@
+"""Programs as packages on PyPI have them: arguments that are asked for what they are, helpers for numbers and arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.programs.observe import program
+
+
+@program
+def numbers_have_no_shape() -> Any:
+    """A filter that asks for `x.ndim` raises for a Python number, as Python does."""
+
+    def f(x, z):
+        return z - x, x.ndim
+
+    return f, [(1.0, 2.0), (2, 3), (np.ones(2), 1.0)], None
+
+
+@program
+def attributes_that_are_asked_for() -> Any:
+    def f(x):
+        shape = getattr(x, "shape", None)
+        try:
+            total = x.sum()
+        except AttributeError as e:
+            total = len(str(e))
+        real = x.real + x.conjugate() - x.imag
+        return shape is None, total, hasattr(x, "dtype"), hasattr(2 * x, "T"), real
+
+    return f, [(1.5,), (3,), (True,), (2j,), (np.float64(2.0),), (np.arange(3.0),)], None
+
+
+@program
+def indices_of_numbers() -> Any:
+    def f(x, n):
+        try:
+            return x[()] + 1
+        except TypeError as e:
+            kind = len(str(e))
+        try:
+            n[0] = 2
+        except TypeError as e:
+            return kind, len(str(e)), (x * n)[None]
+
+    return f, [(1.5, 2), (2.5, 3), (np.float64(2.0), 3)], None
+
+
+@program
+def numbers_a_branch_chose() -> Any:
+    def f(x, c):
+        y: Any = x[0] if c > 0 else 0.0
+        return y.dtype.itemsize, y + 1
+
+    return f, [(np.ones(2), 1), (np.ones(2), 2), (np.ones(2), -1)], None

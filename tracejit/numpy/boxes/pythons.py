@@ -1,0 +1,90 @@
+"""What Python's numbers have not: the attributes of arrays, and an index.
+
+A box that stands for one of Python's numbers is given to our own code as an array of no dimensions. To the user's it is
+a `float` or an `int`: `x.shape` raises AttributeError, `hasattr(x, "ndim")` is False, and `x[()]` raises TypeError. So
+these members ask who looks. Inside of derivatives and lanes, and in the loops of `lax`, numbers are arrays, as in JAX.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import is_internal
+from tracejit.interpreters.stage import StageTrace
+from tracejit.numpy.boxes.conversions import class_of
+from tracejit.numpy.boxes.members import member
+from tracejit.tracing import Box, current_trace
+
+_missing = Box.__getattr__
+_weak: Any = Box.__dict__["weak"]
+_internal = functools.lru_cache(maxsize=4096)(is_internal)
+
+
+def _may_be_python(x: Box) -> bool:
+    try:
+        return _weak.__get__(x) is True
+    except AttributeError:  # an unsure number
+        return True
+
+
+def _is_number_to(x: Box, frame: Any) -> bool:
+    """Whether the code of `frame` has one of Python's numbers in `x`. A number that may be NumPy's as well is settled
+    by the question."""
+    if not _may_be_python(x) or _internal(frame.f_code.co_filename):
+        return False
+    trace = current_trace()
+    while trace.parent is not None:
+        if not isinstance(trace, StageTrace):
+            return False
+        trace = trace.parent
+    return x.weak is True and not x.aval.shape
+
+
+class OfArrays:
+    """A member of `Box` that Python's numbers have not; `inner` is the property or the method."""
+
+    __slots__ = ("inner", "name")
+
+    def __init__(self, name: str, inner: Any) -> None:
+        self.name, self.inner = name, inner
+
+    def __get__(self, x: Box | None, owner: type | None = None) -> Any:
+        if x is None:
+            return self.inner
+        if _is_number_to(x, sys._getframe(1)) and not hasattr(class_of(x), self.name):
+            raise AttributeError(name=self.name, obj=x)
+        return self.inner.__get__(x, owner)
+
+    def __set__(self, x: Box, value: Any) -> None:
+        if not hasattr(self.inner, "__set__"):
+            raise AttributeError(f"object attribute {self.name!r} is read-only", name=self.name, obj=x)
+        self.inner.__set__(x, value)
+
+
+@member("__getattr__")
+def _of_number(x: Box, name: str) -> Any:
+    """What no member gives. Python asks this too where a member itself has raised AttributeError."""
+    if isinstance(vars(Box).get(name), OfArrays) and _is_number_to(x, sys._getframe(1)):
+        raise AttributeError(f"{class_of(x).__name__!r} object has no attribute {name!r}", name=name, obj=x)
+    return _missing(x, name)
+
+
+def _subscript(inner: Any, verb: str) -> Any:
+    @functools.wraps(inner)
+    def subscript(x: Box, *args: Any) -> Any:
+        if _is_number_to(x, sys._getframe(1)):
+            raise TypeError(f"{class_of(x).__name__!r} object {verb}")
+        return inner(x, *args)
+
+    return subscript
+
+
+for _name, _inner in list(vars(Box).items()):
+    if not _name.startswith("_") and hasattr(np.ndarray, _name):
+        setattr(Box, _name, OfArrays(_name, _inner))
+Box.__getitem__ = _subscript(Box.__getitem__, "is not subscriptable")  # type: ignore[attr-defined]
+Box.__setitem__ = _subscript(Box.__setitem__, "does not support item assignment")  # type: ignore[attr-defined]
