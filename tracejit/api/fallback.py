@@ -24,7 +24,7 @@ from tracejit.errors import (
     is_library,
     refusals,
 )
-from tracejit.interpreters import messages
+from tracejit.interpreters import generators, messages
 from tracejit.ir.jaxpr import Jaxpr, has_side_effects
 from tracejit.records import record
 
@@ -121,6 +121,7 @@ class Python:
         """The call done over by Python after compiled code raised `error`; raised, if that was no check."""
         if not failed_check(error) or not self.allowed:
             raise error
+        generators.take_back(error)
         return self.fun(*args, **kwargs)
 
 
@@ -139,5 +140,5 @@ def failed_check(error: Exception) -> bool:
 
 def may_be_done_over(jaxpr: Jaxpr) -> bool:
     """Whether a program has checks, and does nothing that can be seen before the last of them has passed: it calls
-    nothing, and into arrays of the caller's it writes afterwards."""
-    return "error" in jaxpr.effects and not has_side_effects(jaxpr.effects)
+    nothing, and into arrays of the caller's it writes afterwards. What it draws from generators is taken back."""
+    return "error" in jaxpr.effects and not has_side_effects(jaxpr.effects - {generators.DRAWN})

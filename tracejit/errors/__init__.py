@@ -78,7 +78,7 @@ from tracejit.errors.loops import (
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
 from tracejit.errors.numbers import NumberDivisionError, NumberDomainError, NumberError, NumberRangeError
 from tracejit.errors.optimizers import OptimizerArgumentError
-from tracejit.errors.random import RandomArgumentError, RandomKeyError
+from tracejit.errors.random import RandomArgumentError, RandomKeyError, RandomLanesError, RandomStateError
 from tracejit.errors.sparse import SparsityPatternError
 from tracejit.errors.special import SpecialFunctionError
 from tracejit.errors.tracing import (
@@ -86,7 +86,6 @@ from tracejit.errors.tracing import (
     CapturedWriteError,
     DonatedArgumentError,
     LeakedTracerError,
-    RandomStateError,
     ReadOnlyArgumentError,
     StaticArgumentError,
     TracedTextError,
@@ -171,6 +170,7 @@ __all__ = [
     "PrimitiveSlotError",
     "PytreeMismatchError",
     "RandomArgumentError",
+    "RandomLanesError",
     "RandomKeyError",
     "RandomStateError",
     "ReadOnlyArgumentError",

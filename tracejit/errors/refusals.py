@@ -15,6 +15,7 @@ from typing import Any
 class _Thread(threading.local):
     met: list[BaseException] | None = None
     failed: int | None = None
+    count: int = 0
 
 
 _thread = _Thread()
@@ -34,6 +35,12 @@ def add(error: BaseException) -> None:
 def failed(error: BaseException | None) -> None:
     """A check of compiled code is about to raise `error`; None: what is raised is no check's."""
     _thread.failed = None if error is None else id(error)  # not the error, which would keep its frames alive
+    _thread.count += 1
+
+
+def last_failure() -> int:
+    """A number that says which failure of compiled code was this thread's last one."""
+    return _thread.count
 
 
 def is_failed(error: BaseException) -> bool:

@@ -129,25 +129,6 @@ class CapturedWriteError(TracejitError, RuntimeError):
     """
 
 
-class RandomStateError(TracejitError, TypeError):
-    """Numbers of a random generator of outside would be drawn once, while a jitted function is traced."""
-
-    code = "TJ122"
-    limit = True
-    cause = (
-        "{function} draws from a random generator that lives on outside of the function, which a compiled program "
-        "cannot do at every call."
-    )
-    remedies = (
-        "draw the numbers outside and pass them as an argument",
-        "np.random.default_rng(seed) inside gives the same numbers at every call, if that is what is wanted",
-    )
-    example = """
-        import numpy as np, tracejit as tj
-        tj.jit(lambda x: x + np.random.normal())(1.0)
-    """
-
-
 class UnfollowedError(TracejitError, TypeError):
     """A jitted function uses something whose state or effects tracing can't see: an object of a C extension, an open
     file, the clock, printing. What it does would happen once, while tracing, and its results would be kept."""

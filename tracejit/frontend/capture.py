@@ -39,6 +39,7 @@ class Capture(Protocol):
     `guarded` is True where the result of tracing is kept for later calls (jit): reads are
     recorded as guards and side effects on captured things are refused. It is False for
     eager transformations: everything is read afresh at each call, effects happen.
+    `draws`: whether draws from random generators are recorded; absent, they are not.
     """
 
     guarded: bool

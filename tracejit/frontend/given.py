@@ -7,6 +7,7 @@ import functools
 import types
 from typing import Any
 
+from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_class, is_library_function, is_quiet, why_not
 from tracejit.frontend.shadows import attributes
 from tracejit.frontend.shadows.scopes import GuardedGlobals
@@ -35,5 +36,7 @@ def kind_of(x: Any) -> Any:
         return None if None in parts else (cls, *parts)
     if cls in _HOLDERS:
         return cls
+    if sources.is_followed(x):
+        return sources.classes_of(x)
     followed = not isinstance(x, type) and not attributes.is_shadow(x) and "_tj_class" not in vars(cls)
     return cls if followed and why_not(cls) is None else None

@@ -30,7 +30,7 @@ from tracejit.frontend.checks import (
     same_set,
     same_value,
 )
-from tracejit.frontend.paths import ATTR, CELL, CONST, GIVEN, ITEM, Node
+from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
 
 Arrays = Callable[..., "tuple[Any, ...] | None"]
 _serial = count()
@@ -96,6 +96,8 @@ class _Writer:
             return f"{owner}[{self.literal(node.key)}]"
         if node.kind == CELL:
             return f"{owner}.cell_contents"
+        if node.kind == APPLIED:
+            return f"{self.const(node.key)}({owner})"
         if node.kind == ATTR and node.key.isidentifier():
             return f"{owner}.{node.key}"
         return f"getattr({owner}, {self.const(node.key)})"

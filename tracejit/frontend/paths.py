@@ -1,8 +1,8 @@
 """Paths to captured values: a tree of nodes, each one step from its parent.
 
 A root is an object that can't be replaced (a function's globals, a cell), or an argument: an
-object that is another one at every call, known by its number. Steps are items, attributes and
-cell contents. `node.read()` walks from the root, so it gives the value as it is now; guards
+object that is another one at every call, known by its number. Steps are items, attributes,
+cell contents, and functions of what is there. `node.read()` walks from the root, so it gives the value as it is now; guards
 compile the same walk into straight-line code.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-CONST, GIVEN, ITEM, ATTR, CELL = "const", "given", "item", "attr", "cell"
+CONST, GIVEN, ITEM, ATTR, CELL, APPLIED = "const", "given", "item", "attr", "cell", "applied"
 
 
 class Node:
@@ -34,6 +34,10 @@ class Node:
 
     def cell(self) -> Node:
         return Node(self, CELL, None, self.word, self.text)
+
+    def applied(self, function: Any) -> Node:
+        """What `function` gives of the value here."""
+        return Node(self, APPLIED, function, self.word, self.text)
 
     def named(self, obj: Any) -> Node:
         """A root at `obj`, called as this node is. For parts of an object guarded by identity."""
@@ -58,6 +62,8 @@ class Node:
         owner = self.parent.read(given)
         if self.kind == ITEM:
             return owner[self.key]
+        if self.kind == APPLIED:
+            return self.key(owner)
         return owner.cell_contents if self.kind == CELL else getattr(owner, self.key)
 
     def steps(self) -> tuple[Any, ...]:

@@ -47,6 +47,9 @@ class Run(Memory):
         self._main: str | None = None
         self.watched: dict[int, Any] = {}
         self.generators = Drawn()
+        #: Whether draws from generators are part of the program that is made; the handles of those of outside.
+        self.draws = capture.guarded and getattr(capture, "draws", False)
+        self.handles: list[Any] = []
         self.untouched = Untouched()
         #: What cached functions gave: (function, value, the version of an array).
         self.kept: list[tuple[Node, Any, int | None]] = []

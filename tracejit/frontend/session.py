@@ -22,6 +22,8 @@ from tracejit.errors import (
 from tracejit.frontend import active, rewrite, watch
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import array_type
+from tracejit.frontend.drawing import methods as _  # noqa: F401 - what generators' stand-ins can do
+from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.origins import impure_origin, is_library_module
 from tracejit.frontend.paths import Node, argument, root
@@ -103,7 +105,7 @@ class Session(Run):
         containers.finish_containers(self)
         drawn = self.generators.restore()
         if drawn is not None:
-            raise RandomStateError(function=drawn)
+            raise RandomStateError(function=drawn, problem="it is drawn from by code that is not followed")
 
     def cached(self, node: Node, value: Any) -> None:
         """Remember what a cached function gave, which the cache keeps."""
@@ -180,6 +182,8 @@ class Session(Run):
         if ours is not None:
             self.check(node, "is", value)
             return ours
+        if self.draws and sources.is_followed(value):
+            return sources.captured(self, node, value)
         handler = _HANDLERS.get(cls)
         if handler is not None:
             return handler(self, node, value)
@@ -302,6 +306,8 @@ class Session(Run):
             return value.plain
         if type(value) is Refusing:
             return held(value)
+        if sources.is_drawing(value):
+            return self._originals.get(id(value), value)
         if type(value) is types.FunctionType or (
             attributes.is_shadow(value) and not objects.is_node(type(value))
         ):

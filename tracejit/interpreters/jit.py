@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracejit.config import config
-from tracejit.interpreters import budget, messages, nans
+from tracejit.interpreters import budget, generators, messages, nans
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
@@ -69,6 +69,7 @@ class Compiled:
             budget.check("compiling it", len(self.llvm))
             self.code = machine.compile_llvm(self.llvm)
             self.run = executable.Executable(self.lowered, self.code)
+        self.draws = generators.DRAWN in self.jaxpr.effects
         with LOCK:
             Compiled.count += 1
         self.compile_seconds = time.perf_counter() - start
@@ -78,6 +79,9 @@ class Compiled:
         """The results, in new arrays (0-d ones as NumPy scalars) or those that `aliases` names."""
         if self.constants:
             arrays = (*map(operand, self.constants), *arrays)
+        if self.draws:
+            with generators.running():
+                return self.run(*arrays)
         return self.run(*arrays)
 
     def caller(
@@ -86,6 +90,8 @@ class Compiled:
         """A function of arguments like `inputs`, which it checks (see `Executable.caller`)."""
         fixed = [operand(c) for c in self.constants]
         native = self.run.caller([*(Input() for _ in fixed), *inputs], single, python)
+        if self.draws:
+            native = generators.draws(native)
         return functools.partial(native, *fixed) if fixed else native
 
     def as_text(self, stage: str) -> str:

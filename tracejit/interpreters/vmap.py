@@ -9,10 +9,11 @@ from typing import Any
 from tracejit.errors import ConcreteValueError
 from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import eval_jaxpr
+from tracejit.interpreters.generators import DRAWN
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import jaxpr_arg_avals
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
+from tracejit.ir.jaxpr import Jaxpr, effects_of, sub_jaxprs
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Value
 from tracejit.ops.building import helpers
@@ -59,7 +60,7 @@ class BatchTrace(Trace):
         parent = self.parent
         assert parent is not None
         with use_trace(parent):
-            if not some and not named:
+            if not some and not named and DRAWN not in effects_of(op, params):
                 return parent.process(op, args, params)
             outer, _processing.axis_name = _processing.axis_name, self.axis_name
             try:

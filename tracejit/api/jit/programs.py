@@ -26,6 +26,7 @@ class JitCapture:
     """Captured arrays of a jit trace: boxes over constants of the program, read anew at every call."""
 
     guarded = True
+    draws = True
 
     def __init__(self) -> None:
         self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays

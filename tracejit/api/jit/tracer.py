@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes, frontend, tree
+from tracejit import control, dtypes, frontend, tree
 from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit import handed
@@ -26,7 +26,7 @@ from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Eqn, sub_jaxprs
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.rows import StaleView
-from tracejit.tracing import Box, box, current_trace, new_trace
+from tracejit.tracing import Box, bind, box, current_trace, new_trace
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
@@ -103,6 +103,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         _refuse_reassigned(fun, held, _held(positional, kwargs))
         if session.given and any(map(_runs_later, trace.eqns)):
             session.serve_these()
+        _enter_generators(trace, session.handles)
         guards = session.guards()
         session.let_go()
         # By what they held: another thread may have changed the names since.
@@ -141,6 +142,14 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
     program.kept = not session.unkept
     program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
+
+
+def _enter_generators(trace: StageTrace, handles: list[Any]) -> None:
+    """Let the program begin with taking hold of the generators that it draws from."""
+    if handles:
+        saves = any("error" in e.effects for e in trace.eqns)
+        bind(control.generators.ops.enter_op, *handles, saves=saves)
+        trace.eqns.insert(0, trace.eqns.pop())
 
 
 def _runs_later(eqn: Eqn) -> bool:

@@ -18,7 +18,9 @@ import numpy as np
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
+from tracejit.frontend.drawing import making
 from tracejit.frontend.origins import ACTS, impure_origin
+from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
 
 _CONSTANTS = (int, float, str, bytes, complex, tuple, type(None))
@@ -55,6 +57,9 @@ class ActingModule(types.ModuleType):
             return ours
         if isinstance(value, types.ModuleType):
             return acting_module(value) if impure_origin(value) else value
+        session = active.session()
+        if generator_of(value) is not None and session is not None and session.draws:
+            return session.wrap(root(value, "function", f"{self.__name__}.{name}"), value)
         if not isinstance(value, _CONSTANTS) and not _is_exception(value) and generator_of(value) is None:
             tell(f"`{self.__name__}.{name}`", value)
         return value
@@ -77,17 +82,21 @@ def _is_exception(value: Any) -> bool:
 
 
 class Seeded:
-    """What makes a random generator, such as `np.random.default_rng`: with a seed one that gives the same numbers at
-    every call of the compiled function, as it would in Python. Without one it can't be followed."""
+    """What makes a random generator, such as `np.random.default_rng`. With a known seed its numbers are known while
+    tracing; with another one, or none, the program makes the generator at every run."""
 
     def __init__(self, make: Callable[..., Any]) -> None:
         self.make = make
         self.__name__ = make.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if all(x is None for x in (*args, *kwargs.values())):
+        session, given = active.session(), (*args, *kwargs.values())
+        unseeded = all(x is None for x in given)
+        if session is not None and session.draws and self.make in making.CLASSES:
+            return making.generator(session, self.make, args, kwargs)
+        if unseeded:
             tell(f"`{self.__name__}()`", self.make, "its numbers are others at every call")
-        return self.make(*args, **kwargs)
+        return self.make(*map(making.known_seed, args), **{k: making.known_seed(x) for k, x in kwargs.items()})
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tracejit import tree
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import FunctionState, unchanged
+from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import CONST, ITEM, Node, root
 from tracejit.frontend.shadows.scopes import GuardedGlobals
@@ -257,6 +258,9 @@ def wrap_method(session: Run, node: Node, method: types.MethodType) -> Any:
     fn, owner = method.__func__, method.__self__
     here = node if node.given else node.named(method)
     session.check(node, "type", types.MethodType)
+    if session.draws and sources.is_followed(owner):
+        session.check(here.attr("__name__"), "value", method.__name__)
+        return getattr(session.wrap(here.attr("__self__"), owner), method.__name__)
     if session.guarded and session.generators.enter(str(node), method):
         session.check(node, "is", method)
         return method

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.frontend import active
+from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.shadows import attributes, classes
 from tracejit.frontend.shadows.modules import ndarray
@@ -48,7 +49,7 @@ def _type_of(x: Any) -> Any:
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
     x = held(x)
-    cls = type(attributes.original(x))
+    cls = x.__class__ if sources.is_drawing(x) else type(attributes.original(x))
     if cls is type or classes.users_class(x) is not x:
         return TracedType
     session = active.session()

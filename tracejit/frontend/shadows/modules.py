@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit.errors import CapturedWriteError, RandomStateError
 from tracejit.frontend import active
+from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import impure_origin, is_library_class, is_library_function
 from tracejit.frontend.shadows import acting
 from tracejit.tracing import Box, CapturedArray
@@ -67,32 +68,55 @@ class ndarray(metaclass=_ArrayMeta):
 
 
 class GlobalRandom:
-    """A function of NumPy's global random state, such as `np.random.normal`: refused while a program is
-    recorded, where its numbers would be drawn once and kept."""
+    """A function of NumPy's global random state, such as `np.random.normal`."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, name: str) -> None:
         self.function = function
-        self.__name__ = function.__name__
+        self.__name__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         session = active.session()
-        if session is not None and session.guarded:
-            raise RandomStateError(function=f"np.random.{self.__name__}")
-        return self.function(*args, **kwargs)
+        if session is None or not session.guarded:
+            return self.function(*args, **kwargs)
+        if not session.draws:
+            problem = "its numbers would be drawn once, and kept"
+            raise RandomStateError(function=f"np.random.{self.__name__}", problem=problem)
+        return getattr(sources.of_module(_global_state(), "np.random"), self.__name__)(*args, **kwargs)
+
+
+def _global_state() -> Any:
+    """The random state that `np.random.seed` seeds."""
+    return np.random.normal.__self__  # type: ignore[attr-defined]
+
+
+#: Functions of `np.random` that are no methods of the global state, and the methods which they call.
+_ALIASES = {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}
+
+
+def _global_function(value: Any) -> GlobalRandom | None:
+    """The stand-in for a function of NumPy's global random state; None for others."""
+    if type(value) in _C_METHODS and uses_global_random_state(value):
+        return GlobalRandom(value, value.__name__)
+    random = sys.modules.get("numpy.random")
+    name = getattr(value, "__name__", None) if type(value).__module__.startswith("_cython_") else None
+    if random is not None and name in _ALIASES and getattr(random, name) is value:
+        return GlobalRandom(value, _ALIASES[name])
+    return None
 
 
 def uses_global_random_state(value: Any) -> bool:
     """Whether `value` is a method of the random state that `np.random.seed` seeds."""
     owner = getattr(value, "__self__", None)
-    return type(owner) is np.random.RandomState and owner is getattr(np.random.normal, "__self__", None)
+    return type(owner) is np.random.RandomState and owner is _global_state()
 
 
 def stand_in_for(value: Any) -> Any:
     """The tracejit callable that replaces `value`, or None."""
     if value is np.ndarray:
         return ndarray
-    if type(value) in _C_METHODS and uses_global_random_state(value):
-        return GlobalRandom(value)
+    ours = _global_function(value)
+    if ours is not None:
+        return ours
     ours = acting.stand_in_for(value)
     if ours is not None:
         return ours

@@ -8,12 +8,14 @@ import sys
 import types
 from typing import Any
 
+from tracejit.interpreters import generators
+
 _BOUND = (types.BuiltinMethodType, types.MethodType)
 
 
 def is_generator(x: Any) -> bool:
     """Whether `x` is a random generator of NumPy's or Python's."""
-    if isinstance(x, random.Random):
+    if issubclass(type(x), random.Random):
         return type(x).getstate is random.Random.getstate
     if not type(x).__module__.startswith("numpy.random"):
         return False
@@ -62,23 +64,9 @@ class Drawn:
 
 def state_of(x: Any) -> bytes:
     """What the next draws of a generator depend on."""
-    return pickle.dumps(_read(x))
+    return pickle.dumps(generators.state_of(x))
 
 
 def restore(x: Any, state: bytes) -> None:
     """Let the generator draw again what it drew after `state_of` gave `state`."""
-    held = pickle.loads(state)
-    if isinstance(x, random.Random):
-        x.setstate(held)
-    elif hasattr(x, "set_state"):
-        x.set_state(held)
-    else:
-        getattr(x, "bit_generator", x).state = held
-
-
-def _read(x: Any) -> Any:
-    if isinstance(x, random.Random):
-        return x.getstate()
-    if hasattr(x, "get_state"):
-        return x.get_state(legacy=False)
-    return getattr(x, "bit_generator", x).state
+    generators.put_state(x, pickle.loads(state))

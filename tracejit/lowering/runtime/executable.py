@@ -60,7 +60,7 @@ class Executable:
         kind, _, name = external.name.partition(":")
         if kind == "callback":
             return ctypes.cast(self._thunks[int(name)], ctypes.c_void_p).value or 0
-        if kind in ("blas", "lapack", "numpy"):
+        if kind in ("blas", "lapack", "numpy", "random"):
             return routines.address(external.name)
         if kind == "special":
             return special_pointer(cython_special.__pyx_capi__, name)

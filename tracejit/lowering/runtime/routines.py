@@ -1,7 +1,8 @@
-"""Routines of libraries that native code calls by address: NumPy's sorting functions, SciPy's BLAS and LAPACK.
+"""Routines of libraries that native code calls by address: NumPy's sorting functions and distributions, SciPy's BLAS
+and LAPACK.
 
 Names are `numpy:sort:float64:0`, `numpy:argsort:int32:2` (0 NumPy's quicksort, 2 a stable sort), `blas:dgemm`,
-`lapack:dgetrf`.
+`lapack:dgetrf`, `random:random_standard_normal` (see `draws`).
 
 NumPy keeps its sorting functions in a table for each dtype, which its C interface shows: `PyArray_ArrFuncs`, part of
 the ABI of NumPy 2. They know nothing of Python for the dtypes named here, so they run without the GIL. Before one is
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.runtime import blas
+from tracejit.lowering.runtime import blas, draws
 
 _GET_FUNCTIONS = 365  # PyDataType_GetArrFuncs in the table of NumPy's C interface
 #: Where `PyArray_ArrFuncs` has `sort` and `argsort`, counted in pointers: after 21 conversions and 12 others.
@@ -30,12 +31,16 @@ _DTYPES = frozenset(
 def is_there(name: str) -> bool:
     """Whether there is a routine of this name."""
     library, _, rest = name.partition(":")
+    if library == "random":
+        return draws.address(rest) != 0
     return library in ("blas", "lapack") or (library == "numpy" and _sorting(rest) != 0)
 
 
 def address(name: str) -> int:
     """The address of a routine."""
     library, _, rest = name.partition(":")
+    if library == "random":
+        return draws.address(rest)
     return _sorting(rest) if library == "numpy" else blas.address(rest)
 
 

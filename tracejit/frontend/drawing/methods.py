@@ -1,0 +1,274 @@
+"""The methods of generators as traced code calls them.
+
+Most are recorded as they are called. Those with a location or a scale are recorded as the draw of standard numbers and
+NumPy's formula: what they are differentiated by, and what is native code. Shuffles and choices are draws of positions,
+by which the program then takes the elements.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import numpy as tnp
+from tracejit import ops
+from tracejit.control.generators.draws import PYTHON, SCALAR, Spawned
+from tracejit.control.generators.ops import make_op
+from tracejit.frontend.drawing import picking, sources
+from tracejit.frontend.drawing.arguments import bound, drawn, is_known, limits, type_of
+from tracejit.frontend.drawing.sources import Source, has_traced
+from tracejit.ops.indexing.index_check import Raising, fail_where
+from tracejit.tracing import Box, bind, box, new_array, to_raw
+
+Method = Callable[..., Any]
+
+#: Methods that change or show more than the numbers to come.
+_OTHERS = frozenset(
+    "bytes bit_generator get_state set_state getstate setstate randbytes random_integers VERSION".split()
+)
+_F64 = np.dtype(np.float64)
+
+
+class Call:
+    """A method of what stands for a generator."""
+
+    def __init__(self, source: Source, name: str) -> None:
+        self.__name__ = name
+        self._source = source
+
+    @property
+    def __self__(self) -> Any:
+        raise self._source.refuse(self.__name__, "its `__self__` is asked for")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        source, name = self._source, self.__name__
+        if source.known is not None:
+            given = (*args, *kwargs.values())
+            here = sources.stage() is source.home
+            if here and not has_traced(given) and not any(map(_holds_traced, given)):
+                return _known(source, name, args, kwargs)
+        special = _SPECIAL.get((source.classes.generator.__name__, name))
+        if special is None:
+            return drawn(source, name, bound(source, name, args, kwargs))
+        return special(source, **bound(source, name, args, kwargs)) if name not in _VARIADIC else special(source, *args)
+
+
+def _holds_traced(x: Any) -> bool:
+    return type(x) in (list, tuple) and has_traced(x)
+
+
+def _known(source: Source, name: str, args: Any, kwargs: Any) -> Any:
+    """What a generator draws whose numbers are known: also generators."""
+    out = getattr(source.known, name)(*args, **kwargs)
+    if name == "spawn":
+        return [sources.seeded(source.session, x) for x in out]
+    return out
+
+
+def find(source: Source, name: str) -> Any:
+    """The attribute `name` of what stands for a generator."""
+    cls = source.classes.generator
+    if name[:1] == "_" or name in _OTHERS or not hasattr(cls, name):
+        if not hasattr(cls, name) and name[:1] != "_":
+            raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")
+        raise source.refuse(name, "it shows or changes more than the numbers to come")
+    return Call(source, name)
+
+
+sources.METHODS.find = find
+
+
+# ---------------------------------------------------------------- locations and scales
+
+
+def _double(x: Any) -> Any:
+    """A parameter in double precision, as NumPy takes it."""
+    return tnp.asarray(x).astype(_F64) if isinstance(x, (Box, np.ndarray, list, tuple)) else np.float64(x)
+
+
+def _standard(source: Source, method: str, shape: Any, **params: Any) -> Any:
+    size = {} if shape is None else {"size": shape}
+    return drawn(source, method, {**params, **size})
+
+
+def _as_drawn(out: Any, kind: Any) -> Any:
+    """A number of the same kind as the method gives."""
+    raw = to_raw(out)
+    return box(raw, weak=True) if kind == PYTHON else box(raw) if kind == SCALAR else new_array(raw)
+
+
+def _by_formula(
+    source: Source, name: str, given: dict[str, Any], standard: str, formula: Callable[[Any], Any], **params: Any
+) -> Any:
+    """`formula` of standard numbers in the place of the numbers of method `name`."""
+    result = type_of(source, name, given)
+    z = _standard(source, standard, None if result.kind == PYTHON else result.aval.shape, **params)
+    return _as_drawn(formula(z), result.kind)
+
+
+def _refuse_negative(scale: Any, name: str = "scale") -> None:
+    """Fail where NumPy raises, of a traced parameter."""
+    if not is_known(scale):
+        bad = tnp.logical_and(tnp.signbit(scale), tnp.logical_not(tnp.isnan(scale)))
+        fail_where(to_raw(bad), Raising(ValueError, f"{name} < 0"))
+
+
+def _located(standard: str, **params: Any) -> Method:
+    """A method with numbers `loc + scale * z`."""
+
+    def method(source: Source, loc: Any = 0.0, scale: Any = 1.0, **rest: Any) -> Any:
+        loc, scale = _double(loc), _double(scale)
+        given = {"loc": loc, "scale": scale, **rest}
+        _refuse_negative(scale)
+        return _by_formula(source, method.__name__, given, standard, lambda z: loc + scale * _double(z), **params)
+
+    return method
+
+
+def _scaled(standard: str, shape: bool = False, always: bool = True) -> Method:
+    """A method with numbers `scale * z`; with `shape` it has a parameter of that name before."""
+
+    def method(source: Source, *, scale: Any = 1.0, **rest: Any) -> Any:
+        if not always and is_known(scale):
+            return drawn(source, method.__name__, {**_before(rest), "scale": scale, **_after(rest)})
+        scale = _double(scale)
+        given = {**_before(rest), "scale": scale, **_after(rest)}
+        params = _before(rest) if shape else {} if always else {"scale": 1.0}
+        _refuse_negative(scale)
+        return _by_formula(source, method.__name__, given, standard, lambda z: scale * _double(z), **params)
+
+    return method
+
+
+def _before(rest: dict[str, Any]) -> dict[str, Any]:
+    return {k: x for k, x in rest.items() if k == "shape"}
+
+
+def _after(rest: dict[str, Any]) -> dict[str, Any]:
+    return {k: x for k, x in rest.items() if k != "shape"}
+
+
+def _traced_only(method: Method) -> Method:
+    """The formula of a method where its parameters are traced; as it is otherwise."""
+
+    @functools.wraps(method)
+    def either(source: Source, **given: Any) -> Any:
+        if all(map(is_known, given.values())):
+            return drawn(source, either.__name__, given)
+        return method(source, **given)
+
+    return either
+
+
+def _uniform(signed: bool) -> Method:
+    def uniform(source: Source, low: Any = 0.0, high: Any = 1.0, **rest: Any) -> Any:
+        low, high = _double(low), _double(high)
+        given = {"low": low, "high": high, **rest}
+        span = high - low
+        if not is_known(span):
+            fail_where(to_raw(tnp.logical_not(tnp.isfinite(span))), Raising(OverflowError, "high - low range"))
+            if signed:
+                _refuse_negative(span, "high - low")
+        return _by_formula(source, "uniform", given, "random", lambda z: low + span * _double(z))
+
+    return uniform
+
+
+def _python_uniform(source: Source, a: Any, b: Any) -> Any:
+    return a + (b - a) * drawn(source, "random", {})
+
+
+def _python_gauss(source: Source, mu: Any = 0.0, sigma: Any = 1.0) -> Any:
+    return mu + drawn(source, "gauss", {}) * sigma
+
+
+def _python_normal(source: Source, mu: Any = 0.0, sigma: Any = 1.0) -> Any:
+    return mu + drawn(source, "normalvariate", {"mu": 0.0, "sigma": 1.0}) * sigma
+
+
+# ---------------------------------------------------------------- integers
+
+
+def _integers(name: str) -> Method:
+    def method(source: Source, **given: Any) -> Any:
+        low, high = given["low"], given.get("high")
+        low, high = (0, low) if high is None else (low, high)
+        end = given.get("endpoint", False)
+        numbers = [x for x in (low, high) if type(x) is Box]
+        if not all(_is_whole(x) for x in numbers) or type(end) is not bool or "dtype" in given:
+            return drawn(source, name, given, range=None)
+        _check_order(low, high, end)
+        ranges = limits(low), limits(high)
+        inside = (ranges[0][0], ranges[1][1] - (not end)) if ranges[0] and ranges[1] else None
+        return drawn(source, name, given, checked=True, range=inside if given.get("size") is None else None)
+
+    return method
+
+
+def _is_whole(x: Box) -> bool:
+    return not x.aval.shape and (x.weak is True or x.scalar) and x.aval.dtype == np.int64
+
+
+def _check_order(low: Any, high: Any, end: bool) -> None:
+    """Fail where NumPy raises, of traced bounds."""
+    ranges = limits(low), limits(high)
+    if is_known((low, high)) or (ranges[0] and ranges[1] and ranges[0][1] < ranges[1][0] + end):
+        return
+    wrong = ops.compare.gt if end else ops.compare.ge
+    bad = wrong(*(np.int64(x) if type(x) is int else to_raw(x) for x in (low, high)))
+    fail_where(bad, Raising(ValueError, "low > high" if end else "low >= high"))
+
+
+def _randint(source: Source, a: Any, b: Any) -> Any:
+    ranges = limits(a), limits(b)
+    inside = (ranges[0][0], ranges[1][1]) if ranges[0] and ranges[1] else None
+    return drawn(source, "randint", {"a": a, "b": b}, range=inside)
+
+
+# ---------------------------------------------------------------- others
+
+
+def _shaped(standard: str) -> Method:
+    """`rand` and `randn`: the sizes are the arguments."""
+    return lambda source, *sizes: drawn(source, standard, {"size": sizes} if sizes else {})
+
+
+def _spawn(source: Source, n_children: Any) -> Any:
+    if type(n_children) is not int:
+        raise source.refuse("spawn", "the number of children is not known")
+    raws = bind(make_op, source.handle(), make=Spawned(n_children), count=n_children)
+    return [sources.made(source.session, source.classes, raw) for raw in raws]
+
+
+def _named(name: str, method: Method) -> Method:
+    method.__name__ = name
+    return method
+
+
+_VARIADIC = frozenset(("rand", "randn"))
+_SPECIAL: dict[tuple[str, str], Method] = {
+    ("Generator", "normal"): _located("standard_normal"),
+    ("Generator", "exponential"): _scaled("standard_exponential"),
+    ("Generator", "uniform"): _uniform(True),
+    ("Generator", "integers"): _integers("integers"),
+    ("Generator", "gamma"): _scaled("standard_gamma", shape=True, always=False),
+    ("Generator", "rayleigh"): _scaled("rayleigh", always=False),
+    **{("Generator", n): _traced_only(_located(n, loc=0.0, scale=1.0)) for n in ("laplace", "logistic", "gumbel")},
+    ("Generator", "spawn"): _spawn,
+    ("RandomState", "normal"): _located("standard_normal"),
+    ("RandomState", "exponential"): _scaled("standard_exponential"),
+    ("RandomState", "uniform"): _uniform(False),
+    ("RandomState", "randint"): _integers("randint"),
+    ("RandomState", "rand"): _shaped("random_sample"),
+    ("RandomState", "randn"): _shaped("standard_normal"),
+    ("Random", "uniform"): _python_uniform,
+    ("Random", "gauss"): _python_gauss,
+    ("Random", "normalvariate"): _traced_only(_python_normal),
+    ("Random", "randint"): _randint,
+    **picking.METHODS,
+}
+for (_, _name), _method in _SPECIAL.items():
+    _method.__name__ = _name

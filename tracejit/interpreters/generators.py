@@ -1,0 +1,199 @@
+"""Random generators of NumPy's and Python's as operands of programs, and what a run holds of them.
+
+A program knows a generator by its *handle*, two int64: the address of the object, and that of the C interface of its
+bit generator (0 for Python's generators), by which native code draws without Python. A program with draws begins by
+`enter`: from then on the run holds the locks of the generators' bit generators, as NumPy does for each draw, and, if
+one of its checks may fail, their states as they were: where Python does the call over, it draws the same numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import pickle
+import random
+import struct
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import refusals
+from tracejit.records import record
+
+#: The effect of equations that draw: they are never reordered, dropped or duplicated.
+DRAWN = "drawn"
+_NAME = b"BitGenerator"
+_RLOCK = type(threading.RLock())
+_INT64 = np.dtype(np.int64)
+
+
+# ---------------------------------------------------------------- handles
+
+
+class _Memory(bytearray):
+    """The memory of a handle, which keeps its generator alive."""
+
+    __slots__ = ("generator",)
+
+
+def bits_of(x: Any) -> Any:
+    """The bit generator of a generator of NumPy's; None for one of Python's."""
+    return getattr(x, "_bit_generator", None)
+
+
+def handle_of(x: Any) -> np.ndarray:
+    """The handle of a generator: an array that keeps it alive."""
+    bits = bits_of(x)
+    memory = _Memory(struct.pack("=qq", id(x), 0 if bits is None else _interface(bits.capsule, _NAME)))
+    memory.generator = x
+    return np.ndarray(2, _INT64, memory)
+
+
+_interface = ctypes.pythonapi.PyCapsule_GetPointer
+_interface.restype, _interface.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def generator_at(handle: Any) -> Any:
+    """The generator that a handle is of, which something keeps alive."""
+    return ctypes.cast(int(handle[0]), ctypes.py_object).value
+
+
+@record(frozen=True)
+class Handle:
+    """Gives the handle of a generator of these classes. Raises TypeError for another one."""
+
+    generator: type
+    bits: type
+
+    @staticmethod
+    def of(x: Any) -> Handle:
+        return Handle(type(x), type(bits_of(x)))
+
+    def __call__(self, x: Any) -> np.ndarray:
+        if type(x) is not self.generator or type(bits_of(x)) is not self.bits:
+            raise TypeError(f"another kind of generator: {type(x).__name__}")
+        return handle_of(x)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether native code may draw: it has an interface, and a lock that the same thread may take again."""
+        return self.bits is not type(None) and _has_lock(self.bits)
+
+
+@functools.cache
+def _has_lock(bits: type) -> bool:
+    return bits.__module__.startswith("numpy.random.") and isinstance(bits(0).lock, _RLOCK)
+
+
+# ---------------------------------------------------------------- states
+
+
+def state_of(x: Any) -> Any:
+    """What the next draws of a generator depend on. It is not changed by them."""
+    if isinstance(x, random.Random):
+        return x.getstate()
+    if hasattr(x, "get_state"):
+        return x.get_state(legacy=False)
+    return getattr(x, "bit_generator", x).state
+
+
+def put_state(x: Any, state: Any) -> None:
+    """Let the generator draw again what it drew after `state_of` gave `state`."""
+    if isinstance(x, random.Random):
+        x.setstate(state)
+    elif hasattr(x, "set_state"):
+        x.set_state(state)
+    else:
+        getattr(x, "bit_generator", x).state = state
+
+
+def copy_of(x: Any) -> Any:
+    """Another generator that draws the same numbers from here on."""
+    return pickle.loads(pickle.dumps(x))
+
+
+# ---------------------------------------------------------------- runs
+
+
+class _Run:
+    """One run of a program that draws."""
+
+    __slots__ = ("held", "kept", "states")
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []  # locks
+        self.kept: dict[Any, Any] = {}  # generators, by themselves or by what made them
+        self.states: list[tuple[Any, Any]] = []
+
+    def release(self) -> None:
+        while self.held:
+            self.held.pop().release()
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.runs: list[_Run] = []
+        self.before: tuple[Any, list[tuple[Any, Any]]] = (None, [])
+
+
+_thread = _Thread()
+
+
+@contextlib.contextmanager
+def running() -> Iterator[None]:
+    """One run of a program that draws: what it holds of generators is let go in the end."""
+    run = _Run()
+    _thread.runs.append(run)
+    try:
+        yield
+    except BaseException as e:
+        if run.states:
+            # Not the exception, which would keep its frames alive.
+            _thread.before = (id(e), refusals.last_failure()), run.states
+        raise
+    finally:
+        _thread.runs.pop()
+        run.release()
+
+
+def draws(native: Callable[..., Any]) -> Callable[..., Any]:
+    """`native`, a function that runs a program which draws, as one that lets go of the generators in the end."""
+
+    def call(*arrays: Any) -> Any:
+        with running():
+            return native(*arrays)
+
+    return call
+
+
+def enter(handles: Sequence[Any], saves: bool) -> None:
+    """What a run does before its first draw: take the locks, in an order that is the same in all threads, so that no
+    two wait for each other; with `saves` also note the states."""
+    if not _thread.runs:
+        return  # equation by equation: NumPy takes the lock for each draw
+    run, generators = _thread.runs[-1], list(map(generator_at, handles))
+    run.kept.update((id(x), x) for x in generators)
+    locks = {id(bits.lock): bits.lock for x in generators if (bits := bits_of(x)) is not None}
+    for _, lock in sorted(locks.items()):
+        lock.acquire()
+        run.held.append(lock)
+    if saves:
+        run.states = [(x, state_of(x)) for x in run.kept.values()]
+
+
+def keep(maker: Any, x: Any) -> None:
+    """Keep a generator that `maker` made alive until the run ends, or until it makes the next one: a native loop
+    hands none on from step to step."""
+    if _thread.runs:
+        _thread.runs[-1].kept[maker] = x
+
+
+def take_back(error: BaseException) -> None:
+    """Put the generators back to where they were before the run that `error`, which was just caught, has ended."""
+    (known, states), _thread.before = _thread.before, (None, [])
+    if known == (id(error), refusals.last_failure()):
+        for x, state in states:
+            put_state(x, state)
