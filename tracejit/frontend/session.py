@@ -306,8 +306,6 @@ class Session(Run):
             return value.plain
         if type(value) is Refusing:
             return held(value)
-        if sources.is_drawing(value):
-            return self._originals.get(id(value), value)
         if type(value) is types.FunctionType or (
             attributes.is_shadow(value) and not objects.is_node(type(value))
         ):

@@ -236,14 +236,19 @@ class _Writer:
         every_out = "".join(f"{out}, " for out in outs)
         for n, part in enumerate(program.parts):
             self.lines.append(self.part(n, part, every_out, given))
-        texts = [
-            given[kind][x] if kind in given else self.at(x) if kind == "given" else self.const(x)
-            for kind, x in program.results
-        ]
+        texts = [given[kind][x] if kind in given else self.elsewhere(kind, x) for kind, x in program.results]
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)
         whole = f"unflatten({self.const(program.out_tree)}, ({''.join(t + ', ' for t in texts)}))"
         self.lines.append(f"return {whole if plain is None else plain}")
+
+    def elsewhere(self, kind: str, x: Any) -> str:
+        """The expression of a result that is no array of the program's."""
+        if kind == "given":
+            return self.at(x)
+        if kind == "found":
+            return f"{self.const(x)}.read(({''.join(f'{v}, ' for v in self.objects)}))"
+        return f"{self.const(x)}()" if kind == "new" else self.const(x)
 
     def part(self, n: int, part: Any, outs: str, given: dict[str, list[str]]) -> str:
         """The line that makes a part of an array."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tracejit import frontend, tree
 from tracejit.errors import UnfollowedError
+from tracejit.frontend.drawing import sources
+from tracejit.frontend.paths import Node
 
 _SEQUENCES = (list, tuple, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
@@ -21,6 +23,20 @@ class Captured:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+class Found:
+    """A leaf of a result: a random generator that an argument leads to, by its path."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+
+class New:
+    """A leaf of a result: an object that is made anew at every call."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
 
 
 class Given:
@@ -68,7 +84,9 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
     """
     met: set[int] = set()
 
-    def own(x: Any) -> Captured | Given | None:
+    def own(x: Any) -> Captured | Found | New | Given | None:
+        if sources.is_drawing(x):
+            return _generator(session, x)
         if type(x) not in _DICTS and not isinstance(x, _SEQUENCES) and not dataclasses.is_dataclass(x):
             return None
         if id(x) in given:
@@ -77,6 +95,11 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
         return None if value is None else Captured(value)
 
     def is_own(x: Any) -> bool:
+        if sources.is_drawing(x):
+            if id(x) in met and sources.source_of(x).node is None:
+                raise UnfollowedError(what="the result", reason="it has a generator that is made here twice")
+            met.add(id(x))
+            return True
         if own(x) is not None:
             return True
         if type(x) in _DICTS or isinstance(x, (list, collections.deque)):
@@ -91,3 +114,21 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
     if all(x is None for x in made):
         return out
     return tree.unflatten(structure, [x if o is None else o for x, o in zip(leaves, made, strict=True)])
+
+
+def _generator(session: frontend.Session, x: Any) -> Captured | Found | New:
+    """A random generator in a result: the caller's own, or one that is made here.
+
+    Raises:
+        RandomStateError: it is drawn from in the program that makes it, which lets go of it in the end.
+    """
+    source = sources.source_of(x)
+    if source.node is not None:
+        if source.node.given:
+            return Found(source.node)
+        session.check(source.node, "is", source.value)
+        return Captured(source.value)
+    again = sources.again(x)
+    if again is None:
+        raise source.refuse("the result", "the program that makes the generator lets go of it in the end")
+    return New(again)

@@ -58,8 +58,9 @@ class Program:
     jaxpr: (*constants, *argument leaves) -> (*results, *new values of what was written).
     `const_sources`: for each constant an index into `guards.arrays()` or the value itself.
     `results`: for each leaf of the result ('out', n), ('array', n) for an array of no dimensions, ('arg', n) for an
-    argument handed back as it is, ('given', path) for a container of the caller's, ('const', n) for a captured
-    array that is, or ('value', x) for a Python scalar or what is captured.
+    argument handed back as it is, ('given', path) for a container of the caller's, ('found', node) for a generator of
+    the caller's, ('new', make) for one that is made, ('const', n) for a captured array that is handed back, or
+    ('value', x) for a Python scalar or what is captured.
     `written`: inputs (constant or argument position) whose new values are the last outputs.
     `python`: the outputs that are results and Python's numbers. `parts`: what ('part', n) among the results is made by.
     """
@@ -176,14 +177,20 @@ class Program:
     def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any], call: Call) -> Any:
         given: dict[str, Any] = {"out": outs, "array": outs, "arg": leaves, "const": consts}
         given["part"] = [p.of(given) for p in self.parts]
-        picked = [
-            given[kind][x] if kind in given else handed.find(x, call.argument(x[0])) if kind == "given" else x
-            for kind, x in self.results
-        ]
+        picked = [given[kind][x] if kind in given else self._other(kind, x, call) for kind, x in self.results]
         arrays = [
             as_array(x) if kind == "array" else x for (kind, _), x in zip(self.results, picked, strict=True)
         ]
         return tree.unflatten(self.out_tree, arrays)
+
+    @staticmethod
+    def _other(kind: str, x: Any, call: Call) -> Any:
+        """A result that is no array of the program's."""
+        if kind == "given":
+            return handed.find(x, call.argument(x[0]))
+        if kind == "found":
+            return x.read(call.objects)
+        return x() if kind == "new" else x
 
     def input_name(self, n: int) -> str:
         """How messages call the program's input `n`."""

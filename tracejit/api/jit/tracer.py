@@ -244,6 +244,10 @@ def _sort_results(
             results.append(("value", x.value))
         elif type(x) is handed.Given:
             results.append(("given", x.path))
+        elif type(x) is handed.Found:
+            results.append(("found", x.node))
+        elif type(x) is handed.New:
+            results.append(("new", x.make))
         elif id(x) in known:
             results.append(known[id(x)])
         elif (part := shared.part(x)) is not None:

@@ -24,6 +24,8 @@ from tracejit.tracing import untraced
 
 #: What stands in the place of an operand: one of Python's numbers, one of NumPy's, an array.
 PYTHON, SCALAR, ARRAY = "a number of Python's", "a number of NumPy's", "an array"
+#: What `seed` gives: the program gets a number for it.
+NOTHING = "nothing"
 _NUMBERS = (bool, int, float, complex)
 #: Numbers that make sense for parameters of these names; 1 for all others.
 _USUAL: dict[str, float] = {
@@ -108,7 +110,7 @@ class Draw:
         out = self.call(generator_at(handle), values)
         if result_of(out) != result:
             raise RandomStateError(function=self.name, problem=f"it gave {result_of(out)}, not {result}")
-        return np.asarray(out)
+        return np.asarray(0 if result.kind == NOTHING else out)
 
     def dry(self, avals: Sequence[Any]) -> Result:
         """What it gives for operands of these types, or values where they are known. Raises RandomStateError if that
@@ -164,6 +166,8 @@ def result_of(out: Any) -> Result | None:
     if type(out) is list and out and type(out[0]) in (int, float) and all(type(x) is type(out[0]) for x in out):
         made = np.asarray(out)
         return Result(Aval(made.shape, made.dtype), list) if made.dtype.kind in "if" else None
+    if out is None:
+        return Result(Aval((), np.dtype(np.int64)), NOTHING)
     if type(out) in _NUMBERS:
         made = np.asarray(out)
         return Result(Aval((), made.dtype), PYTHON) if made.dtype.kind in "bifc" else None

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.control.generators.draws import ARRAY, PYTHON, SCALAR, Argument, Draw, Result, Static, signature_of
+from tracejit.control.generators.draws import (
+    ARRAY,
+    NOTHING,
+    PYTHON,
+    SCALAR,
+    Argument,
+    Draw,
+    Result,
+    Static,
+    signature_of,
+)
 from tracejit.control.generators.ops import draw_op
 from tracejit.frontend.drawing.sources import Source, is_drawing
 from tracejit.frontend.shadows.refusing import held
@@ -111,6 +121,8 @@ def type_of(source: Source, method: str, given: dict[str, Any]) -> Result:
 
 def as_seen(raw: Any, result: Result) -> Any:
     """What is drawn, as Python sees it."""
+    if result.kind == NOTHING:
+        return None
     if result.kind == PYTHON:
         return box(raw, weak=True)
     if result.kind is list:
