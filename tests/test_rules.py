@@ -58,6 +58,11 @@ def close(a: Any, b: Any, rtol: float = 1e-10) -> None:
 
 def test_every_op_has_a_case() -> None:
     seen: set[str] = {*CASES, *REVERSE_ONLY, "custom_vjp_linear"}  # the last: what custom_vjp's tape holds
+    seen |= {
+        "draw",
+        "enter_generators",
+        "make_generator",
+    }  # each time another number: tests/control/generators
     for cases in CASES.values():
         for c in cases:
             jaxpr, _ = stage(lambda *xs, c=c: _listed(c.fn(*xs)), [aval_of(a) for a in c.args()])

@@ -13,7 +13,7 @@ import pytest
 import tracejit as tj
 from tests.frontend.fake import FakeCapture, module
 from tracejit import frontend
-from tracejit.errors import CapturedWriteError, FallbackWarning, RandomStateError
+from tracejit.errors import CapturedWriteError, FallbackWarning
 from tracejit.test_util import assert_max_compiles
 
 SOURCE = """
@@ -194,9 +194,12 @@ def test_scalars_by_reference():
     assert guards.why() == "global `a` changed from float to int"
 
 
-def test_the_global_random_state_is_refused_in_programs_and_used_eagerly() -> None:
-    with pytest.raises(RandomStateError, match=r"np\.random\.normal"):
-        tj.jit(lambda x: x + np.random.normal())(1.0)
+def test_the_global_random_state_is_drawn_from_by_programs_and_eagerly() -> None:
+    f = tj.jit(lambda x: x + np.random.normal(), fallback=False)
+    state = np.random.get_state()
+    drawn = f(1.0), f(1.0)
+    np.random.set_state(state)
+    assert drawn == (1.0 + np.random.normal(), 1.0 + np.random.normal())
     assert tj.grad(lambda x: x * np.random.uniform(1.0, 2.0))(1.0) >= 1.0
     seeded = tj.jit(lambda x: x + np.random.default_rng(0).normal())
     assert seeded(1.0) == seeded(1.0) == 1.0 + np.random.default_rng(0).normal()

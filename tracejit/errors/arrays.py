@@ -241,7 +241,11 @@ class TracerArrayError(TracejitError, TypeError):
     )
     example = """
         import numpy as np, tracejit as tj
-        tj.jit(lambda p: np.random.default_rng(0).choice(3, p=p))(np.ones(3) / 3)
+        def f(x):
+            held = np.frombuffer(bytearray(24))
+            held[0] = x
+            return held
+        tj.jit(f)(1.0)
     """
 
 

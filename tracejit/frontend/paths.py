@@ -2,8 +2,8 @@
 
 A root is an object that can't be replaced (a function's globals, a cell), or an argument: an
 object that is another one at every call, known by its number. Steps are items, attributes,
-cell contents, and functions of what is there. `node.read()` walks from the root, so it gives the value as it is now; guards
-compile the same walk into straight-line code.
+cell contents, and functions of what is there. `node.read()` walks from the root, so it gives
+the value as it is now; guards compile the same walk into straight-line code.
 """
 
 from __future__ import annotations

@@ -123,7 +123,9 @@ class Draw:
         try:
             out = self.call(_another(self.handle), samples)
         except Exception as e:
-            raise RandomStateError(function=self.name, problem=f"a call with such arguments raises {e!r}") from e
+            raise RandomStateError(
+                function=self.name, problem=f"a call with such arguments raises {e!r}"
+            ) from e
         found = result_of(out)
         if found is None:
             raise RandomStateError(function=self.name, problem=f"it gives a {type(out).__name__}")
@@ -163,7 +165,12 @@ def _as(kind: str, x: Any) -> Any:
 
 def result_of(out: Any) -> Result | None:
     """The type of what a draw gave; None if it is no array and no number."""
-    if type(out) is list and out and type(out[0]) in (int, float) and all(type(x) is type(out[0]) for x in out):
+    if (
+        type(out) is list
+        and out
+        and type(out[0]) in (int, float)
+        and all(type(x) is type(out[0]) for x in out)
+    ):
         made = np.asarray(out)
         return Result(Aval(made.shape, made.dtype), list) if made.dtype.kind in "if" else None
     if out is None:
@@ -214,7 +221,9 @@ class Made:
         values = [_filled(a, given) for a in self.arguments]
         pairs = list(zip(self.keywords, values, strict=True))
         with untraced():
-            return [self.make(*[x for k, x in pairs if k is None], **{k: x for k, x in pairs if k is not None})]
+            return [
+                self.make(*[x for k, x in pairs if k is None], **{k: x for k, x in pairs if k is not None})
+            ]
 
 
 class Copied:

@@ -78,8 +78,10 @@ def _filling(draw: Draw, aval: Aval) -> tuple[str, Writer] | None:
     known = draw.static
     if known.get("out") is not None or known.get("method", "zig") != "zig":
         return None
-    name = f"random_standard_{_FILLS[draw.method]}_fill"
-    return _fill(name) if aval.dtype == _F64 else _fill(f"{name}_f") if aval.dtype == _F32 else None
+    name, dtype = f"random_standard_{_FILLS[draw.method]}_fill", np.dtype(known.get("dtype", _F64))
+    if aval.dtype != dtype:  # a float of Python's that is rounded to single precision
+        return None
+    return _fill(name) if dtype == _F64 else _fill(f"{name}_f") if dtype == _F32 else None
 
 
 def _fill(symbol: str) -> tuple[str, Writer]:
@@ -117,7 +119,8 @@ def _bounded(draw: Draw, masked: bool) -> tuple[str, Writer] | None:
 
 def _one_by_one(draw: Draw, names: tuple[str, ...], whole: bool, aval: Aval) -> tuple[str, Writer] | None:
     known = {**{n: _DEFAULTS[n] for n in names if n in _DEFAULTS}, **draw.static}
-    if draw.kinds or known.get("out") is not None or aval.dtype != (_I64 if whole else _F64):
+    usual = aval.dtype == (_I64 if whole else _F64) and np.dtype(known.get("dtype", aval.dtype)) == aval.dtype
+    if draw.kinds or known.get("out") is not None or not usual:
         return None
     if not all(isinstance(known.get(n), (int, float, np.number)) for n in names):
         return None

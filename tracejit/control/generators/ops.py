@@ -95,9 +95,7 @@ draw_op = Op(
 # ---------------------------------------------------------------- the generators
 
 
-def _record(
-    name: str, doc: str, type: Any, eval: Any, multi: bool, effects: Any, kernel: Kernel
-) -> Op:
+def _record(name: str, doc: str, type: Any, eval: Any, multi: bool, effects: Any, kernel: Kernel) -> Op:
     return Op(
         name=name,
         doc=doc,

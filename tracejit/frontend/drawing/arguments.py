@@ -31,10 +31,8 @@ from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.tracing import Box, bind, box, new_array, wrap
 
 #: Parameters on which the result's type depends.
-_STATIC = frozenset(
-    "size shape dtype axis k replace endpoint shuffle method check_valid counts n_children".split()
-)
-_SIZES = frozenset(("size", "axis", "k", "n_children"))
+_STATIC = frozenset(("size", "dtype", "axis", "k", "replace", "endpoint", "shuffle", "method", "check_valid"))
+_SIZES = frozenset(("size", "axis", "k"))
 _NUMBERS = (bool, int, float, complex, np.generic, str, bytes, type(None))
 
 
@@ -68,7 +66,9 @@ class Arguments:
         if is_unsure(x) or not x.aval.is_static:
             raise self.source.refuse(self.method, f"the type of `{name}` depends on values")
         if name in _STATIC:
-            index: Callable[[Any], Any] = operator.index if name in _SIZES and not x.aval.shape else np.asarray
+            index: Callable[[Any], Any] = (
+                operator.index if name in _SIZES and not x.aval.shape else np.asarray
+            )
             return Static.of(index(x))  # refused where it is not known, or the argument is made static
         raw = x.read()
         kind = PYTHON if x.weak is True and not x.aval.shape else SCALAR if x.scalar else ARRAY

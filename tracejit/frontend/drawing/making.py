@@ -25,7 +25,7 @@ _SEEDS = (int, str, bytes, float, bytearray)
 
 def known_seed(x: Any) -> Any:
     """A seed as a number: refused if it is not known, or its argument is made static."""
-    return x.__index__() if type(x) is Box and not x.aval.shape else x
+    return x.__index__() if type(x) is Box else x
 
 
 def generator(session: Any, make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -43,7 +43,9 @@ def generator(session: Any, make: Any, args: tuple[Any, ...], kwargs: dict[str, 
         return _known(session, make, args, kwargs)
     found = Arguments(source, make.__name__, dict(enumerate(given)))  # type: ignore[arg-type]
     if traced and all(type(x) is Static for a in found.arguments for x in a.leaves):
-        return _known(session, make, [known_seed(x) for x in args], {k: known_seed(x) for k, x in kwargs.items()})
+        return _known(
+            session, make, [known_seed(x) for x in args], {k: known_seed(x) for k, x in kwargs.items()}
+        )
     keywords = (*(None for _ in args), *kwargs)
     (raw,) = bind(make_op, *found.operands, make=Made(make, found.arguments, keywords), count=1)
     return made(session, CLASSES[make], raw)
@@ -52,5 +54,7 @@ def generator(session: Any, make: Any, args: tuple[Any, ...], kwargs: dict[str, 
 def _known(session: Any, make: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """One whose seed is known. Of a bit generator, which others may draw from too, it is the real one."""
     x = make(*args, **kwargs)
-    shared = any(isinstance(a, (np.random.BitGenerator, np.random.SeedSequence)) for a in (*args, *kwargs.values()))
+    shared = any(
+        isinstance(a, (np.random.BitGenerator, np.random.SeedSequence)) for a in (*args, *kwargs.values())
+    )
     return x if shared or Handle.of(x) != CLASSES[make] else seeded(session, x)

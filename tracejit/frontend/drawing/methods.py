@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from tracejit import numpy as tnp
-from tracejit import ops
+from tracejit import ops, tree
 from tracejit.control.generators.draws import PYTHON, SCALAR, Spawned
 from tracejit.control.generators.ops import make_op
 from tracejit.frontend.drawing import picking, sources
 from tracejit.frontend.drawing.arguments import bound, drawn, is_known, limits, type_of
-from tracejit.frontend.drawing.sources import Source, has_traced
+from tracejit.frontend.drawing.sources import Source
+from tracejit.numpy.boxes.extents import known
 from tracejit.ops.indexing.index_check import Raising, fail_where
 from tracejit.tracing import Box, bind, box, new_array, to_raw
 
@@ -27,7 +28,10 @@ Method = Callable[..., Any]
 
 #: Methods that change or show more than the numbers to come.
 _OTHERS = frozenset(
-    "bytes bit_generator get_state set_state getstate setstate randbytes random_integers VERSION".split()
+    (
+        *("bytes", "randbytes", "bit_generator", "get_state", "set_state", "getstate", "setstate"),
+        *("random_integers", "VERSION"),
+    )
 )
 _F64 = np.dtype(np.float64)
 
@@ -46,26 +50,40 @@ class Call:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         source, name = self._source, self.__name__
         if source.known is not None:
-            given = (*args, *kwargs.values())
-            here = sources.stage() is source.home
-            if here and not has_traced(given) and not any(map(_holds_traced, given)):
+            if sources.stage() is source.home and all(map(is_known, (*args, *kwargs.values()))):
                 return _known(source, name, args, kwargs)
         special = _SPECIAL.get((source.classes.generator.__name__, name))
         if special is None:
             return drawn(source, name, bound(source, name, args, kwargs))
-        return special(source, **bound(source, name, args, kwargs)) if name not in _VARIADIC else special(source, *args)
-
-
-def _holds_traced(x: Any) -> bool:
-    return type(x) in (list, tuple) and has_traced(x)
+        return (
+            special(source, **bound(source, name, args, kwargs))
+            if name not in _VARIADIC
+            else special(source, *args)
+        )
 
 
 def _known(source: Source, name: str, args: Any, kwargs: Any) -> Any:
-    """What a generator draws whose numbers are known: also generators."""
-    out = getattr(source.known, name)(*args, **kwargs)
+    """What a generator draws whose numbers are known. Arrays may be assigned traced values later."""
+    given, keywords = tree.map(_value, (args, kwargs))
+    out = getattr(source.known, name)(*given, **keywords)
+    for before, now in zip((*args, *kwargs.values()), (*given, *keywords.values()), strict=True):
+        if name == "shuffle" and type(before) is Box:
+            before[...] = now
+        elif name == "shuffle" and type(before) is list:
+            before[:] = now
     if name == "spawn":
         return [sources.seeded(source.session, x) for x in out]
-    return out
+    return new_array(out) if type(out) is np.ndarray and out.dtype.kind in "biufc" else out
+
+
+def _value(x: Any) -> Any:
+    """The value of a box, which is known, as an array of its own or a number of the same kind."""
+    if type(x) is not Box:
+        return x
+    value = np.array(known(x.read()))
+    if x.weak and not x.aval.shape:
+        return value.item()
+    return value[()] if x.scalar else value
 
 
 def find(source: Source, name: str) -> Any:
@@ -101,7 +119,12 @@ def _as_drawn(out: Any, kind: Any) -> Any:
 
 
 def _by_formula(
-    source: Source, name: str, given: dict[str, Any], standard: str, formula: Callable[[Any], Any], **params: Any
+    source: Source,
+    name: str,
+    given: dict[str, Any],
+    standard: str,
+    formula: Callable[[Any], Any],
+    **params: Any,
 ) -> Any:
     """`formula` of standard numbers in the place of the numbers of method `name`."""
     result = type_of(source, name, given)
@@ -123,7 +146,9 @@ def _located(standard: str, **params: Any) -> Method:
         loc, scale = _double(loc), _double(scale)
         given = {"loc": loc, "scale": scale, **rest}
         _refuse_negative(scale)
-        return _by_formula(source, method.__name__, given, standard, lambda z: loc + scale * _double(z), **params)
+        return _by_formula(
+            source, method.__name__, given, standard, lambda z: loc + scale * _double(z), **params
+        )
 
     return method
 
@@ -169,7 +194,9 @@ def _uniform(signed: bool) -> Method:
         given = {"low": low, "high": high, **rest}
         span = high - low
         if not is_known(span):
-            fail_where(to_raw(tnp.logical_not(tnp.isfinite(span))), Raising(OverflowError, "high - low range"))
+            fail_where(
+                to_raw(tnp.logical_not(tnp.isfinite(span))), Raising(OverflowError, "high - low range")
+            )
             if signed:
                 _refuse_negative(span, "high - low")
         return _by_formula(source, "uniform", given, "random", lambda z: low + span * _double(z))
@@ -256,7 +283,10 @@ _SPECIAL: dict[tuple[str, str], Method] = {
     ("Generator", "integers"): _integers("integers"),
     ("Generator", "gamma"): _scaled("standard_gamma", shape=True, always=False),
     ("Generator", "rayleigh"): _scaled("rayleigh", always=False),
-    **{("Generator", n): _traced_only(_located(n, loc=0.0, scale=1.0)) for n in ("laplace", "logistic", "gumbel")},
+    **{
+        ("Generator", n): _traced_only(_located(n, loc=0.0, scale=1.0))
+        for n in ("laplace", "logistic", "gumbel")
+    },
     ("Generator", "spawn"): _spawn,
     ("RandomState", "normal"): _located("standard_normal"),
     ("RandomState", "exponential"): _scaled("standard_exponential"),

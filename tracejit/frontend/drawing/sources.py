@@ -21,7 +21,7 @@ from tracejit.frontend.paths import Node, root
 from tracejit.interpreters.generators import Handle, copy_of, handle_of
 from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.vmap import BatchTrace
-from tracejit.tracing import Box, bind, current_trace, use_trace
+from tracejit.tracing import bind, current_trace, use_trace
 
 _CLASSES = ("Generator", "RandomState")
 
@@ -183,8 +183,3 @@ def again(x: Any) -> Any:
         return None
     made = copy_of(source.known)
     return lambda: copy_of(made)
-
-
-def has_traced(values: Any) -> bool:
-    """Whether a traced value is among some."""
-    return any(type(x) is Box for x in values)

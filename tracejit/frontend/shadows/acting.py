@@ -96,7 +96,9 @@ class Seeded:
             return making.generator(session, self.make, args, kwargs)
         if unseeded:
             tell(f"`{self.__name__}()`", self.make, "its numbers are others at every call")
-        return self.make(*map(making.known_seed, args), **{k: making.known_seed(x) for k, x in kwargs.items()})
+        return self.make(
+            *map(making.known_seed, args), **{k: making.known_seed(x) for k, x in kwargs.items()}
+        )
 
 
 @contextlib.contextmanager
