@@ -25,7 +25,7 @@ from tracejit.errors import (
     refusals,
 )
 from tracejit.interpreters import generators, messages
-from tracejit.ir.jaxpr import Jaxpr, has_side_effects
+from tracejit.ir.jaxpr import Jaxpr, can_be_done_over
 from tracejit.records import record
 
 #: Mistakes in the use of jit itself: Python's run would hide them.
@@ -141,4 +141,4 @@ def failed_check(error: Exception) -> bool:
 def may_be_done_over(jaxpr: Jaxpr) -> bool:
     """Whether a program has checks, and does nothing that can be seen before the last of them has passed: it calls
     nothing, and into arrays of the caller's it writes afterwards. What it draws from generators is taken back."""
-    return "error" in jaxpr.effects and not has_side_effects(jaxpr.effects - {generators.DRAWN})
+    return "error" in jaxpr.effects and can_be_done_over(jaxpr.effects)

@@ -23,8 +23,6 @@ import numpy as np
 from tracejit.errors import refusals
 from tracejit.records import record
 
-#: The effect of equations that draw: they are never reordered, dropped or duplicated.
-DRAWN = "drawn"
 _NAME = b"BitGenerator"
 _RLOCK = type(threading.RLock())
 _INT64 = np.dtype(np.int64)

@@ -15,7 +15,7 @@ from tracejit.interpreters import budget, generators, messages, nans
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
-from tracejit.ir.jaxpr import Jaxpr
+from tracejit.ir.jaxpr import DRAWN, Jaxpr
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import fuse
 from tracejit.lowering.llvm import cpu, cuda
@@ -69,7 +69,7 @@ class Compiled:
             budget.check("compiling it", len(self.llvm))
             self.code = machine.compile_llvm(self.llvm)
             self.run = executable.Executable(self.lowered, self.code)
-        self.draws = generators.DRAWN in self.jaxpr.effects
+        self.draws = DRAWN in self.jaxpr.effects
         with LOCK:
             Compiled.count += 1
         self.compile_seconds = time.perf_counter() - start

@@ -9,11 +9,10 @@ from typing import Any
 from tracejit.errors import ConcreteValueError
 from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import eval_jaxpr
-from tracejit.interpreters.generators import DRAWN
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import jaxpr_arg_avals
 from tracejit.ir.avals import Aval, aval_of
-from tracejit.ir.jaxpr import Jaxpr, effects_of, sub_jaxprs
+from tracejit.ir.jaxpr import DRAWN, Jaxpr, effects_of, sub_jaxprs
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Value
 from tracejit.ops.building import helpers

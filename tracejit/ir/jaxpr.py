@@ -124,7 +124,16 @@ def has_side_effects(effects: frozenset[str]) -> bool:
     return not effects <= _REPEATABLE
 
 
+def can_be_done_over(effects: frozenset[str]) -> bool:
+    """Whether a program that ends with a failed check can be as if it had not run: it calls nothing, and what it
+    has drawn from generators is taken back."""
+    return effects <= _TAKEN_BACK
+
+
 _REPEATABLE = frozenset({"error"})
+#: The effect of draws from random generators: they are never reordered, dropped or duplicated.
+DRAWN = "drawn"
+_TAKEN_BACK = frozenset({"error", DRAWN})
 
 
 class Jaxpr:

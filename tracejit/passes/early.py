@@ -6,7 +6,7 @@ them still write in place: `u += dt / dx * f(u)` divides by `dx` before it write
 
 from __future__ import annotations
 
-from tracejit.ir.jaxpr import Eqn, Jaxpr, Var, has_side_effects
+from tracejit.ir.jaxpr import Eqn, Jaxpr, Var, can_be_done_over
 from tracejit.ir.kernel import CondRegion, ScanRegion, Update, WhileRegion
 from tracejit.passes.rewrite import Pass
 
@@ -15,7 +15,7 @@ _STAYS = (CondRegion, ScanRegion, Update, WhileRegion)
 
 
 def _early(jaxpr: Jaxpr) -> Jaxpr:
-    if "error" not in jaxpr.effects or has_side_effects(jaxpr.effects):
+    if "error" not in jaxpr.effects or not can_be_done_over(jaxpr.effects):
         return jaxpr
     first = _movable(jaxpr)
     eqns = tuple(sorted(jaxpr.eqns, key=lambda e: e not in first))

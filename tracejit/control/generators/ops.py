@@ -13,8 +13,8 @@ from tracejit.control.generators import natives
 from tracejit.control.generators.draws import Draw, Result
 from tracejit.errors import NotDifferentiableError, RandomLanesError
 from tracejit.interpreters import generators
-from tracejit.interpreters.generators import DRAWN
 from tracejit.ir.avals import Aval
+from tracejit.ir.jaxpr import DRAWN
 from tracejit.ir.kernel import Kernel, Opaque, Routine
 from tracejit.ir.primitive import (
     FROM_JVP,

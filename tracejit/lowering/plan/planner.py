@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.avals import Dim
-from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var, has_side_effects
+from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var, can_be_done_over
 from tracejit.lowering.plan.groups import WHOLE, Group, Plan, Site, Storage
 from tracejit.lowering.plan.probe import shift
 from tracejit.lowering.plan.reads import Reads
@@ -159,7 +159,7 @@ def _before_checks(jaxpr: Jaxpr) -> set[Eqn]:
     """The equations up to the last one that may fail. What can't be run again, since it calls out, keeps Python's
     order instead: then only what may fail itself must not be seen."""
     checks = [n for n, e in enumerate(jaxpr.eqns) if "error" in e.effects]
-    if has_side_effects(jaxpr.effects):
+    if not can_be_done_over(jaxpr.effects):
         return {jaxpr.eqns[n] for n in checks}
     return set(jaxpr.eqns[: checks[-1] + 1])
 
