@@ -15,6 +15,7 @@ from tracejit.frontend.capture import Capture, NotFollowed, Unfollowed
 from tracejit.frontend.memory import Memory
 from tracejit.frontend.origins import ACTS, impure_origin, is_library_class
 from tracejit.frontend.paths import Node
+from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.shadows.randoms import Drawn
 from tracejit.frontend.shadows.refusing import refusal
 from tracejit.frontend.untouched import Untouched
@@ -57,6 +58,8 @@ class Run(Memory):
         self.attributes: list[tuple[Any, Any, dict[str, Any]]] = []
         #: Lists, by identity, that a loop which is being staged fills.
         self.growing: set[int] = set()
+        #: Lists, dicts and objects that a traced condition has chosen.
+        self.choices = Choices()
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
         self.copies_views = True
         self.given = 0  # how many arguments of the call are followed

@@ -71,6 +71,8 @@ class Session(Run):
                 if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
                     raise caught[0] from e  # the function caught it, and raised another
                 raise
+            if self.guarded and not self.refusals:
+                self.choices.check()
             changed = self.untouched.restore()
             if self.refusals:
                 raise self.refusals[0]

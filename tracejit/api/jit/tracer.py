@@ -90,6 +90,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         try:
             out = session.run(fun, positional, kwargs)
             leaves, out_tree = tree.flatten(listed(handed.owned(session, out, containers)))
+            leaves = handed.shown(leaves)
             visible = _visible(call, boxes, capture.held)
             results, outs, python, parts = _sort_results(
                 leaves, out_tree, boxes, capture.held, name_of(fun), visible

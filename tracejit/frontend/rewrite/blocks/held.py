@@ -29,7 +29,7 @@ class Containers:
     held. `iterators`: names of iterators among it, and of what holds them; these can't be put back."""
 
     def __init__(self, names: dict[str, Any], known: Iterable[Cell] = ()) -> None:
-        self.seen: dict[int, tuple[str, Any, _Held]] = {}
+        self.seen: dict[int, tuple[str, Any, Held]] = {}
         self.known = {id(cell) for cell in known}
         self.iterators: list[str] = []
         for name, value in names.items():
@@ -53,7 +53,7 @@ class Containers:
                 self.iterators.append(name)
             return
         else:
-            held = _Held(x)
+            held = Held(x)
             if held.empty:
                 return
             self.seen[id(x)] = name, x, held
@@ -67,7 +67,7 @@ class Containers:
         lost: str | None = None
         places: dict[str, Cell] = {}
         for name, x, held in self.seen.values():
-            now = _Held(x)
+            now = Held(x)
             if held.same(now):
                 continue
             held.refill(x)
@@ -79,7 +79,7 @@ class Containers:
         return lost, places
 
 
-class _Held:
+class Held:
     """What `x` holds: as a container, in its `__dict__`, in slots, in a cell, or as a generator's state."""
 
     __slots__ = ("cell", "items", "names", "slots", "state")
@@ -118,7 +118,7 @@ class _Held:
         yield from ((f"{name}.{d.__name__}", y) for d, y in self.slots.items())
         yield from ((name, y) for y in self.cell)
 
-    def changes(self, name: str, x: Any, now: _Held) -> dict[str, Cell] | None:
+    def changes(self, name: str, x: Any, now: Held) -> dict[str, Cell] | None:
         """The places of `x` that held something else `now`; None if they are not the same places."""
         if self.state != now.state or isinstance(x, set):
             return None
@@ -136,7 +136,7 @@ class _Held:
             found[f"{name}.{d.__name__}"] = Place(x, partial(d.__get__, x), partial(d.__set__, x))
         return found
 
-    def same(self, other: _Held) -> bool:
+    def same(self, other: Held) -> bool:
         """Whether both hold the same objects."""
         return self.state == other.state and all(
             _identical(getattr(self, part), getattr(other, part))

@@ -14,6 +14,8 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, put
 from tracejit.frontend.rewrite.blocks.grown import Column, Filled
+from tracejit.frontend.rewrite.blocks.identity import TRUE
+from tracejit.frontend.rewrite.blocks.picked import Picked
 from tracejit.frontend.rewrite.blocks.slots import Slots
 from tracejit.frontend.rewrite.blocks.state import Form
 from tracejit.interpreters import leaks
@@ -27,6 +29,14 @@ from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
 from tracejit.tracing import Box, Storage, use_trace
+
+
+def _is_fixed(c: Carried, some: bool) -> bool:
+    """Whether a number of the carry is the same constant after any loop, or after any that has `some` step."""
+    if isinstance(c.out, Value) or np.ndim(c.out):
+        return False
+    same = not isinstance(c.init, Value) and aval_of(c.init).dtype == np.bool_
+    return some or (same and bool(c.init == c.out))
 
 
 class Carried(NamedTuple):
@@ -60,6 +70,8 @@ class Result:
     tails: Collection[str]
     turned: list[int]  # parts of the carry that a step gives another type than they start with
     mixed: bool  # it may be that no step does
+    unbound: Collection[str]  # names that are unbound after no step, and nobody looks whether there was one
+    picked: Picked
     unsure: dict[int, Any] = field(
         default_factory=dict
     )  # parts of the carry -> where they are still Python's
@@ -95,6 +107,16 @@ class Result:
         for c, x in zip(self.carried, outs, strict=False):
             if type(x) is Var and c.var is not None and x.bounds is None:
                 x.bounds = c.var.bounds
+
+    def check_start(self, outs: list[Any], some: Any) -> None:
+        """See to names that the loop leaves as they were if it has no step; `some`: whether it has one."""
+        if self.unbound and some is not TRUE:
+            what = f"the name `{min(self.unbound)}`, which a loop without steps leaves unbound"
+            leave_if(ops.compare.not_(some), what)
+        self.check_turned(outs, some)
+        for n, c in enumerate(self.carried[: len(self._numpys())]):
+            if n not in self.turned and _is_fixed(c, some is TRUE):
+                outs[n] = convert(c.out, aval_of(c.init).dtype)
 
     def check_turned(self, outs: list[Any], some: Any) -> None:
         """Find where a number that starts as one of another type may still be that: no step was made, which
@@ -143,6 +165,7 @@ class Result:
                 put(self.cells[name], tree.unflatten(form.tree, leaves))
                 for n, x in enumerate(leaves):
                     self._watch((name, n), x, count)
+        self.picked.left(self.cells)
         for column in (c for filled in self.lists for c in filled.columns):
             column.watch()
         for storage in self.views.keys() & self.arrays.keys():

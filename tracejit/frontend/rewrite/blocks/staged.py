@@ -10,8 +10,10 @@ import numpy as np
 from tracejit.control.regions.staging import convert
 from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_written
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
+from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
 from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
+from tracejit.frontend.rewrite.blocks.picked import Picked
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
@@ -39,6 +41,7 @@ class Stager:
         functions: tuple[Any, ...],
         step: Callable[[Any], None],
         finish: Callable[[Any], list[Any]],
+        choices: Choices,
         lists: Lists | None = None,
     ) -> None:
         self.spec = spec
@@ -55,6 +58,9 @@ class Stager:
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.slots = Slots()
         self.mixed = False  # a branch in it gave a number one of two types
+        self.picked = Picked(self.keep, self.cells, choices)
+        self.cells |= self.picked.cells
+        self.keep += self.picked.cells
         self.alone = {n for n in self.keep if is_alone(self.cells[n])}
         self.storages = self._suspects()
 
@@ -79,7 +85,8 @@ class Stager:
     def _settled(self, position: Any) -> Result:
         """The step, staged again until its types settle."""
         for _ in range(MAX_STAGINGS):
-            result = self._once(position)
+            with self.picked.choices.block():
+                result = self._once(position)
             if result is not None:
                 return result
         raise NotNative("the types of its variables do not settle")
@@ -117,10 +124,12 @@ class Stager:
                     raise NotNative(f"it may take items from the iterator `{frame.containers.iterators[0]}`")
                 objects, boxes = self._enter(frame, entries, args)
                 self.slots.enter(boxes, flags)
+                self.picked.enter(objects)
                 given = args[1 + len(inits) : 1 + count]
                 inputs = {id(s): (v, x) for s, v, x in zip(self.storages, given, held, strict=True)}
                 self.step(args[0])
                 extra = self.finish(args[0])
+                more = self.picked.leave(entries.keys() - self.picked.cells.keys(), self.cells)
                 after = {name: get(self.cells[name]) for name in self.keep}
                 outs = [(s, s.value) for s in frame.changed_storages({k: v for k, (v, _) in inputs.items()})]
                 found, complete = self._compare(frame, entries, objects, after), False
@@ -136,6 +145,10 @@ class Stager:
             if frame.places:  # they are carried as names are
                 self.cells |= frame.places
                 self.keep += frame.places
+                return None
+            if more:
+                self.cells |= self.picked.cells
+                self.keep += self.picked.cells.keys() - set(self.keep)
                 return None
             late = [s for s, _ in outs if id(s) not in inputs]
             if late:
@@ -338,7 +351,8 @@ class Stager:
             flags = zip(slots, self.slots.before[key], self.slots.after[key], strict=True)
             carried += [Carried(var, slot.start, out) for slot, var, out in flags]
         lists = filled, collector.arrays, collector.views, collector.aliases, self.lists.tails
-        lists = *lists, turned, self.mixed
+        unbound = [n for n in self.spec.unsure if n in found and entries[n].value is UNBOUND]
+        lists = *lists, turned, self.mixed, unbound, self.picked
         return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
 
 

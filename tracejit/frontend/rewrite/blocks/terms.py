@@ -20,6 +20,7 @@ class Spec(NamedTuple):
     stops: tuple[str, ...] = ()
     globals: tuple[str, ...] = ()
     through: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()  # may be read where they are unbound, and have no flag (`source.bound`)
     appended: tuple[tuple[str, str | None, int], ...] = ()
 
 

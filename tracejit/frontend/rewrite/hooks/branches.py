@@ -12,6 +12,7 @@ from tracejit import control, ops
 from tracejit.control.regions.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get, put
+from tracejit.frontend.rewrite.blocks.chosen import Option, inverse
 from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
@@ -24,6 +25,7 @@ from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes.indexing import refill
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
 from tracejit.tracing import Storage, bind, current_trace, new_trace, use_trace
@@ -57,7 +59,7 @@ def run_if(test: Any, then: Block | None, other: Block | None, s: Spec, block: A
             where=place(block, s.line),
         )
     cells = {**cells_of(then if then is block else None, other), **cells_of(block)}
-    choice = _Choice(raw_truth(test), (then, other), cells, s.keep, s.kind, place(block, s.line))
+    choice = _Choice(raw_truth(test), (then, other), cells, s.keep, s.kind, place(block, s.line), s.unsure)
     choice.run()
     if s.kind == "if":
         decide(session, block, s, "native branch")
@@ -83,6 +85,7 @@ class _Branch:
     storages: dict[int, tuple[Storage, Any]]
     forms: dict[str, Form]  # of names and of the value, as they are at the branch's end
     arrays: Arrays  # which arrays these are
+    value: Any = None
     raised: Exception | None = None
     places: dict[str, Cell] = field(default_factory=dict)  # in containers and objects, that it changed
 
@@ -98,17 +101,28 @@ class _Choice:
         keep: Sequence[str],
         kind: str,
         where: str,
+        unsure: Sequence[str] = (),
     ) -> None:
         self.pred = pred
+        self.unsure = unsure
         self.blocks = blocks
         self.cells = cells
         self.keep = [n for n in keep if n in cells]
         self.kind = kind
         self.where = where
         self.kept: dict[str, frozenset[int]] = {}  # containers that names have in both branches
+        self.chosen: list[tuple[Any, list[Option]]] = []  # containers, and what they may be
 
     def run(self) -> Any:
         """Stage both branches; names and storages have the chosen values afterwards. Gives the value."""
+        choices = capturing().choices
+        with choices.block():
+            value = self._run()
+        for x, options in self.chosen:
+            choices.note(x, options)
+        return value
+
+    def _run(self) -> Any:
         while True:
             then, other = (self._stage(b) for b in self.blocks)
             places = {**then.places, **other.places}
@@ -149,7 +163,7 @@ class _Choice:
             if raised is None:
                 self._refuse_changes(frame)
         places = frame.places if raised is None else {}
-        return _Branch(trace, names, storages, forms, arrays, raised, places)
+        return _Branch(trace, names, storages, forms, arrays, value, raised, places)
 
     def _refuse_changes(self, frame: Frame) -> None:
         iterators = frame.containers.iterators
@@ -182,6 +196,8 @@ class _Choice:
                 raise BranchLeavesError(problem=f"it deletes `{name}`", where=self.where)
             else:
                 parts.append((name, _Merged(name, (then, other), self, merger)))
+        for name in self.unsure:
+            self._leave_unbound(name, then.names[name], other.names[name])
         value = _Merged(VALUE, (then, other), self, merger)
         written = []
         for k, (s, x) in {**then.storages, **other.storages}.items():
@@ -189,9 +205,32 @@ class _Choice:
             written.append((s, rows.add(a, b, aval_of(x).dtype)))
         rows.values = self._bind((then, other), rows.pairs)
         refill([(s, x()) for s, x in written])
+        made: dict[tuple[int, int], Any] = {}
         for name, m in parts:
+            both = [[then.names.pop(name)], [other.names.pop(name)]]
             put(self.cells[name], m.rebuilt())
-        return value.rebuilt()
+            put(self.cells[name], self._one(get(self.cells[name]), m, both, made))
+        both = [[then.value], [other.value]]
+        then.value = other.value = None
+        return self._one(value.rebuilt(), value, both, made)
+
+    def _one(self, x: Any, m: _Merged, both: list[list[Any]], made: dict[tuple[int, int], Any]) -> Any:
+        """`x`, made of what a name is after the branches, in a list each; names that are the same after both branches
+        are one container."""
+        if m.form.tree.is_leaf() or both[0][0] is UNBOUND or both[1][0] is UNBOUND:
+            return x
+        key = id(both[0][0]), id(both[1][0])
+        if key not in made:
+            made[key] = x
+            options = list(zip(both, (self.pred, inverse(self.pred)), strict=True))
+            self.chosen += capturing().choices.choices(x, options, m.form.kept)
+        return made[key]
+
+    def _leave_unbound(self, name: str, then: Any, other: Any) -> None:
+        """Where the branch is taken that does not bind a name, and nobody would notice, Python runs the function."""
+        if (then is UNBOUND) != (other is UNBOUND):
+            bad = self.pred if then is UNBOUND else ops.compare.not_(self.pred)
+            leave_if(bad, f"the name `{name}`, which one branch leaves unbound")
 
     def _bind(self, branches: tuple[_Branch, _Branch], rows: list[tuple[Any, Any, np.dtype]]) -> list[Any]:
         """The chosen one of each row (if the condition holds, otherwise, dtype)."""

@@ -14,6 +14,7 @@ from tracejit.frontend.rewrite.hooks.branches import ifexp, run_if
 from tracejit.frontend.rewrite.hooks.calls import contains
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.source.matches import is_singleton
+from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.tracing import Box, box
@@ -75,9 +76,18 @@ def is_(x: Any, y: Any, negated: bool) -> Any:
         found = is_singleton(x, y)
     elif type(x) is bool:
         found = is_singleton(y, x)
+    elif x is y:
+        found = True
+    elif is_python(x) and is_python(y):
+        found = _number(x) is _number(y)
     else:
-        found = x is y or (_number(x) is _number(y) if is_python(x) and is_python(y) else _refuse_given(x, y))
+        found = _refuse_given(x, y) or _truth_of(capturing().choices.same(x, y))
     return not_(found) if negated else found
+
+
+def _truth_of(raw: Any) -> Any:
+    """A raw truth value as a Python boolean, which may be traced."""
+    return box(raw, weak=True) if isinstance(raw, Value) else bool(raw)
 
 
 def _refuse_given(x: Any, y: Any) -> bool:

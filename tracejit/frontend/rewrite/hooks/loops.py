@@ -190,7 +190,7 @@ def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False, lists: L
         more = ops.compare.lt(extents.add(k, 1), np.int64(count) if type(count) is int else count)
         return [ops.compare.and_(more, raw_truth(conditions.not_(_stopped(body, s))))]
 
-    stager = Stager(s, (body,), step, finish, lists)
+    stager = Stager(s, (body,), step, finish, _choices(), lists)
     position = Typed(Aval((), _I64), None if most is None else (0, max(most - 1, 0)))
     with _growing(lists):
         try:
@@ -225,6 +225,11 @@ def _growing(lists: Lists | None) -> Iterator[None]:
         session.growing = before
 
 
+def _choices() -> Any:
+    session: Any = capturing()
+    return session.choices
+
+
 def _bind_scan(result: Result, count: Any, body: Block) -> None:
     k = result.args[0]
     jaxpr, consts, inits = result.jaxpr([k], [], [])
@@ -232,12 +237,12 @@ def _bind_scan(result: Result, count: Any, body: Block) -> None:
     length = count if type(count) is int else None
     bound = None if length is not None else extents.room(count)
     params = {"length": length, "bound": bound, "reverse": False, "jaxpr": jaxpr}
-    outs = bind(
-        control.scan.op.scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits)
+    outs = list(
+        bind(control.scan.op.scan_op, *lead, *consts, *inits, **params, consts=len(consts), carry=len(inits))
     )
     some = np.bool_(length > 0) if length is not None else ops.compare.gt(count, np.int64(0))
-    result.check_turned(outs, some)
-    result.write_back(list(outs), length)
+    result.check_start(outs, some)
+    result.write_back(outs, length)
 
 
 def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec) -> None:
@@ -249,8 +254,8 @@ def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec
     some = np.bool_(count > 0) if type(count) is int else ops.compare.gt(count, np.int64(0))
     start = ops.compare.and_(some, raw_truth(conditions.not_(stopped)))
     outs = _bind_while(jaxpr, consts, [start, np.int64(0), *inits])
-    result.check_turned(outs[2:], start)
-    result.write_back(outs[2:])
+    result.check_start(outs := outs[2:], start)
+    result.write_back(outs)
 
 
 def _bind_while(body: Jaxpr, consts: list[Any], carry: list[Any]) -> list[Any]:
@@ -276,7 +281,7 @@ def comprehension(iterable: Any, element: Callable[[Any], Any], line: int) -> li
         items.append(element(item))
 
     body.of = element  # type: ignore[attr-defined]
-    loop(iterable, body, ("comprehension", line, *((),) * 6, (("items", None, 0),)))
+    loop(iterable, body, ("comprehension", line, *((),) * 7, (("items", None, 0),)))
     return items
 
 
@@ -334,7 +339,7 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
         stopped = _stopped(body, s)
         return [raw_truth(_question(stopped, test))]
 
-    stager = Stager(s, (test, body), lambda _: body(), finish)
+    stager = Stager(s, (test, body), lambda _: body(), finish, _choices())
     stager.permuted = True
     result = stager.run(Typed(Aval((), _I64)), exact=not must)
     if not isinstance(result.extra[0], Var):
@@ -344,8 +349,8 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
     go = Var(None, Aval((), np.dtype(bool)))
     jaxpr, consts, inits = result.jaxpr([], [go], result.extra)
     outs = _bind_while(jaxpr, consts, [raw_truth(go_on), *inits])
-    result.check_turned(outs[1:], raw_truth(go_on))
-    result.write_back(outs[1:])
+    result.check_start(outs := outs[1:], raw_truth(go_on))
+    result.write_back(outs)
 
 
 # ---------------------------------------------------------------- refusals

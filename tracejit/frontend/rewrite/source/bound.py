@@ -1,4 +1,4 @@
-"""Names that may not be bound where they are read, after an `if` of which one branch binds them.
+"""Names that may not be bound where they are read, after an `if` of which one branch binds them, or after a loop.
 
     if c:                   _tj_bound_y = False
         y = 1               if c:
@@ -7,8 +7,10 @@
                             return hooks.bound(_tj_bound_y, 'y', lambda: y)
 
 Where `c` is traced, both branches are part of the program and `y` has a value in either: the flag, which is
-traced too, raises what Python raises. Only names get one that are read where it is not sure that they are
-bound; loops are taken to have at least one step.
+traced too, raises what Python raises. So it is for a native loop that may have no step. Only names get a flag that are
+read where it is not sure that they are bound. Names that a function defined here reads have none, nor those that
+something else than an assignment, `for` or `with` binds: where such a name stays unbound, Python runs the function
+(`Spec.unsure`).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from tracejit.frontend.rewrite.hooks.conditions import raised
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import raw_truth, truth
 from tracejit.frontend.rewrite.source.escapes import at
-from tracejit.frontend.rewrite.source.names import assigned, kept, walk
+from tracejit.frontend.rewrite.source.names import Scope, assigned, kept, walk
 
 State = frozenset[str] | None  # names that are bound; None: it is never reached
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -91,11 +93,13 @@ class _Analysis:
     def loop(self, s: ast.For | ast.AsyncFor | ast.While, state: frozenset[str]) -> State:
         head = s.test if isinstance(s, ast.While) else s.iter
         self.reads([head], state)
-        state |= assigned([head] if isinstance(s, ast.While) else [head, s.target])
+        before = state = state | assigned([head])
+        if not isinstance(s, ast.While):
+            state |= assigned([s.target])
         self.loops.append(([], []))
         end = self.block(s.body, state)
         breaks, continues = self.loops.pop()
-        for c in continues:
+        for c in [*continues, before]:
             end = _both(end, c)
         if isinstance(head, ast.Constant) and isinstance(s, ast.While):
             end = None
@@ -105,11 +109,19 @@ class _Analysis:
         return end
 
     def reads(self, nodes: Iterable[ast.AST], state: frozenset[str]) -> None:
+        """What is read in `nodes`; what a function reads that is defined there counts as read where it is defined."""
+        hidden: set[int] = set()
         for n in walk(nodes):
-            if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
+            if isinstance(n, _COMPREHENSIONS):
+                own = {x.id for g in n.generators for x in ast.walk(g.target) if isinstance(x, ast.Name)}
+                hidden |= {id(x) for x in ast.walk(n) if isinstance(x, ast.Name) and x.id in own}
+            elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
                 self._read(n, n.target.id, state)
-            elif isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+            elif isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in hidden:
                 self._read(n, n.id, state)
+            elif isinstance(n, Scope):
+                for name in kept([n]):  # type: ignore[list-item]
+                    self._read(n, name, state)
 
     def _read(self, node: ast.AST, name: str, state: frozenset[str]) -> None:
         if name in self.names and name not in state:
@@ -179,20 +191,24 @@ def _assignment(name: str, value: bool) -> ast.Assign:
     return ast.Assign([ast.Name(_flag(name), ast.Store())], ast.Constant(value))
 
 
-def flagged(body: list[Any], names: set[str], hook: Callable[..., ast.Call]) -> list[Any]:
-    """The body of a function with flags for those of its local `names` that may be read unbound."""
-    names = names - kept(body) - _otherwise_bound(body)
+def flagged(
+    body: list[Any], names: set[str], hook: Callable[..., ast.Call]
+) -> tuple[list[Any], frozenset[str]]:
+    """(The body of a function with flags for those of its local `names` that may be read unbound, those of these
+    that can't have a flag)."""
     analysis = _Analysis(names)
     analysis.block(body, frozenset())
-    found = set(analysis.unsure.values())
+    unsure = frozenset(analysis.unsure.values())
+    without = unsure & (kept(body) | _otherwise_bound(body)) if unsure else unsure
+    found = set(unsure - without)
     if not found:
-        return body
+        return body, without
     transformer = _Flagged(found, analysis.unsure, hook)
     out: list[Any] = [at(_assignment(n, False), body[0]) for n in sorted(found)]
     for s in body:
         new = transformer.visit(s)
         out += new if isinstance(new, list) else [new]
-    return out
+    return out, without
 
 
 def _otherwise_bound(body: list[Any]) -> set[str]:

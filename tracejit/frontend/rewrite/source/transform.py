@@ -82,6 +82,7 @@ class _Function(ast.NodeTransformer):
         self.locals = (assigned(body) | set(self.arguments)) - self.globals - self.nonlocals
         self.hidden = self.locals | self.nonlocals | outer  # names that are no builtins here
         self.shared = shared(body) & self.locals if isinstance(node.body, list) else set()
+        self.unsure: frozenset[str] = frozenset()
         self.bound: set[str] = set()  # locals that inner functions assign
         self.count = 0
         self.changes = 0
@@ -93,7 +94,7 @@ class _Function(ast.NodeTransformer):
             self.node.body = self.visit(self.node.body)
             return
         own = self.locals - set(self.arguments) - self.shared
-        self.node.body = flagged(self.node.body, own, _hook)
+        self.node.body, self.unsure = flagged(self.node.body, own, _hook)
         self.locals |= assigned(self.node.body) - self.globals - self.nonlocals
         self.plan = Plan(self.node)
         lowering = Lowering(self.plan)
@@ -304,11 +305,13 @@ class _Function(ast.NodeTransformer):
         self, kind: str, s: Any, names: set[str], live: Any, body: list[Any], through: Any = frozenset()
     ) -> tuple[Any, ...]:
         """(kind, line, names kept, names bound anew, names of arrays that may be written, flags that stop
-        the loop, names of globals assigned, names that a step may leave as they are)."""
+        the loop, names of globals assigned, names that a step may leave as they are, names that may be read
+        unbound and have no flag)."""
         keep = (names - self.globals) & live | self.shared
         anew = (_rebound(body) | self.shared) & keep
         stops = self.stops.get(id(s), ())
         order = (keep, anew, _written(body) - self.globals, stops, names & self.globals, keep & through)
+        order = (*order, keep & self.unsure)
         return (kind, s.lineno, *(tuple(sorted(x)) for x in order))
 
 

@@ -1,0 +1,221 @@
+"""Names that may be unbound, and names that may be one of several containers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.programs.observe import program
+
+
+def a(n: float = 0.0) -> np.ndarray:
+    """A fresh array."""
+    return np.arange(3.0) + n
+
+
+@program
+def bound_by_a_loop_that_may_have_no_step() -> Any:
+    def f(x, n):
+        for i in range(n):
+            y = x * i
+        return y, i
+
+    return f, [(2.0, 3), (2.0, 0), (2.0, 1)], None
+
+
+@program
+def bound_by_a_while_loop_that_may_have_no_step() -> Any:
+    def f(x):
+        while x > 1.0:
+            x = x / 2
+            y = x + 1
+        return y
+
+    return f, [(10.0,), (0.5,), (3.0,)], None
+
+
+@program
+def bound_by_an_inner_loop() -> Any:
+    def f(x, n):
+        z = 0.0
+        for _ in range(n):
+            for j in range(n - 2):
+                last = x * j
+            z = z + 1
+        return last, z
+
+    return f, [(2.0, 5), (2.0, 2), (2.0, 0), (2.0, 3)], None
+
+
+@program
+def bound_by_a_loop_with_else() -> Any:
+    def f(x, n):
+        for i in range(n):
+            y = x + i
+            if y > 4:
+                break
+        else:
+            return -1.0
+        return y
+
+    return f, [(2.0, 5), (2.0, 0), (9.0, 1)], None
+
+
+@program
+def read_by_a_function_before_a_loop_binds_it() -> Any:
+    def f(x, n):
+        def g():
+            return y
+
+        for i in range(n):
+            y = x * i
+        return g()
+
+    return f, [(2.0, 3), (2.0, 0)], None
+
+
+@program
+def read_by_a_function_before_a_branch_binds_it() -> Any:
+    def f(x):
+        g = lambda: y
+        if x > 0:
+            y = 2 * x
+        return g()
+
+    return f, [(2.0,), (-2.0,)], None
+
+
+@program
+def unbound_and_caught() -> Any:
+    def f(x, n):
+        for i in range(n):
+            y = x * i
+        try:
+            return y
+        except UnboundLocalError:
+            return -1.0
+
+    return f, [(2.0, 3), (2.0, 0)], None
+
+
+@program
+def a_chosen_argument_is_returned() -> Any:
+    def f(p, q, c):
+        if c > 0:
+            p = q
+        return p, q
+
+    return f, [([a()], [a(1)], 1.0), ([a()], [a(1)], -1.0), ([a()], [a(1)], 1.0)], None
+
+
+@program
+def a_chosen_dict_is_returned_beside_another() -> Any:
+    def f(x, c):
+        p, new = {"w": x + 1}, {"w": x + 2}
+        if c > 0:
+            p = new
+        return p, new, p is new
+
+    return f, [(a(), 1.0), (a(), -1.0)], None
+
+
+@program
+def a_chosen_dict_is_changed() -> Any:
+    def f(x, c):
+        p, new = {"w": x + 1}, {"w": x + 2}
+        if c > 0:
+            p = new
+        p["w"] = 5.0
+        return new["w"], p["w"]
+
+    return f, [(a(), 1.0), (a(), -1.0)], None
+
+
+@program
+def what_a_chosen_list_may_be_is_changed() -> Any:
+    def f(x, c):
+        p, new = [x + 1], [x + 2]
+        r = new if c > 0 else p
+        new.append(x)
+        return len(r), r[0]
+
+    return f, [(a(), 1.0), (a(), -1.0)], None
+
+
+@program
+def two_names_of_one_chosen_list() -> Any:
+    def f(x, c):
+        p, q = [x + 1], [x + 2]
+        if c > 0:
+            u = v = p
+        else:
+            u = v = q
+        u[0] = x
+        return v, u is v, p, q
+
+    return f, [(a(), 1.0), (a(), -1.0)], None
+
+
+@program
+def a_list_made_by_a_branch_is_changed() -> Any:
+    def f(x, c):
+        s = {"w": x * 1} if c > 0 else {"w": x * 2}
+        s["v"] = 2.0
+        s["w"] += 1
+        return s
+
+    return f, [(a(), 1.0), (a(), -1.0)], None
+
+
+@program
+def the_best_of_a_loop_may_be_the_first() -> Any:
+    def f(p, c):
+        best = now = p
+        for _ in range(50):
+            now = {"w": now["w"] * 1.01}
+            if now["w"].sum() < c:
+                best = now
+        return best, now
+
+    return f, [({"w": a()}, 1.0), ({"w": a()}, 3.5), ({"w": a()}, 9.0)], None
+
+
+@program
+def a_loop_without_steps_leaves_the_argument() -> Any:
+    def f(p, c):
+        n = 0.0
+        while n < c:
+            p = [p[0] + n]
+            n = n + 1.0
+        p[0] = 7.0
+        return n
+
+    p, q = [a()], [a()]
+    return f, [(p, 3.0), (q, -1.0), (p, 2.0)], lambda: (p, q)
+
+
+@program
+def whether_a_loop_has_replaced_a_list() -> Any:
+    def f(x, c):
+        first = p = [x]
+        n = 0.0
+        while n < c:
+            p = [p[0] + n]
+            n = n + 1.0
+        return p is first, p[0]
+
+    return f, [(a(), 3.0), (a(), -1.0)], None
+
+
+@program
+def a_captured_dict_may_be_chosen() -> Any:
+    settings = {"w": a(5)}
+
+    def f(x, c):
+        p = {"w": x + 1}
+        if c > 0:
+            p = settings
+        return p
+
+    return f, [(a(), 1.0), (a(), -1.0)], lambda: settings
