@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tracejit.errors import UnknownDtypeError
+from tracejit.errors import NumberSizeError, UnknownDtypeError
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 # The tangent dtype of integers and booleans, as in JAX: zero bytes an element.
@@ -46,6 +46,14 @@ def canonical(dtype: Any) -> np.dtype:
 def _is_long(d: np.dtype) -> bool:
     """longdouble and clongdouble where they have more bits than a double."""
     return d.char in "gG" and d.itemsize > (16 if d.char == "G" else 8)
+
+
+def number(dtype: np.dtype, x: Any, what: str = "a number") -> np.generic:
+    """One of Python's numbers as one of NumPy's; `what` names it. Raises NumberSizeError."""
+    try:
+        return dtype.type(x)
+    except OverflowError:
+        raise NumberSizeError(what=what, value=x if abs(x) < 10**40 else "of many digits") from None
 
 
 def of_python_scalar(x: Any) -> np.dtype | None:

@@ -381,7 +381,7 @@ def to_raw(x: Any, what: str = "a value") -> Any:
 
     Raises:
         NotAnArrayError: it is none of these; `what` names it.
-        UnknownDtypeError: an array of objects, strings or the like.
+        UnknownDtypeError, NumberSizeError: an array of objects, strings or the like; an integer beyond 64 bits.
     """
     if type(x) is Box:
         return x.read()
@@ -394,7 +394,7 @@ def to_raw(x: Any, what: str = "a value") -> Any:
         return x
     d = dtypes.of_python_scalar(x)
     if d is not None:
-        return d.type(x)
+        return dtypes.number(d, x, what)
     if isinstance(x, (bool, int, float, complex)) or (hasattr(x, "__array__") and not isinstance(x, type)):
         return to_raw(np.asarray(x)[()], what)
     raise NotAnArrayError(what=what, type=type(x).__name__, value=x)

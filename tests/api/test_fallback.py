@@ -8,14 +8,17 @@ import logging
 import os
 import sys
 import traceback
+import types
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.api import fallback
 from tracejit.config import config
 from tracejit.errors import FallbackWarning, StaticArgumentError, TracejitError, UnhashableStaticError
 
@@ -545,3 +548,18 @@ def test_exceptions_of_the_function_carry_nothing_of_ours():
     with pytest.raises(ValueError, match="large") as caught:
         tj.jit(f)(np.ones(4))
     assert vars(caught.value) == {}
+
+
+def test_an_error_inside_of_tracejit_is_called_that() -> None:
+    """Python's result is right, but the warning says whose fault it is; exceptions of NumPy's are no such errors."""
+
+    def broken(x):
+        return None + x
+
+    inside = str(Path(fallback.__file__).parent / "made_up.py")
+    ours = types.FunctionType(broken.__code__.replace(co_filename=inside), {})
+    for f, fails in ((ours, True), (broken, False), (lambda x: np.ones(3) @ np.ones(x), False)):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            f(4)
+        found = fallback.Refusal.of(caught.value)
+        assert found is not None and (fallback.INSIDE in str(found)) == fails

@@ -219,3 +219,21 @@ def a_captured_dict_may_be_chosen() -> Any:
         return p
 
     return f, [(a(), 1.0), (a(), -1.0)], lambda: settings
+
+
+@program
+def ranges_with_traced_ends() -> Any:
+    def f(x, n):
+        down, halves = np.arange(n, 0, -1), np.arange(n, 0, -0.5)
+        return down.sum(), (x[:n] * down).sum(), halves.sum(), np.arange(0, 9, n).sum(), np.eye(n).sum()
+
+    return f, [(a(), 2), (a(), 3), (a(), 1)], None
+
+
+@program
+def a_range_of_a_counter() -> Any:
+    def f(x):
+        n = np.sum(x > 0)
+        return np.arange(n, -n, -2).sum(), np.arange(n, -1, -1).sum()
+
+    return f, [(a(),), (a(1),), (a(-9),)], None

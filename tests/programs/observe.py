@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tracejit as tj
+from tracejit.api.fallback import INSIDE
 from tracejit.config import config
 from tracejit.errors import FallbackWarning
 
@@ -208,11 +209,15 @@ class Number:
 
 
 def verdict(maker: Maker) -> tuple[str, str]:
-    """('native' | 'fallback' | 'different', the difference or why Python ran it)."""
+    """('native' | 'fallback' | 'different', the difference or why Python ran it). An error inside tracejit is a
+    difference, though Python gives the right result then."""
     plain = observe(maker, lambda f: f)
     with config.override(fallback=True):
         fast = observe(maker, tj.jit)
     for n, (want, got) in enumerate(zip(plain.calls, fast.calls, strict=True)):
         if want != got:
             return "different", f"call {n}:\n  plain  {want}\n  jitted {got}"
+    for reason in fast.fallback:
+        if INSIDE in reason:
+            return "different", reason
     return ("fallback", fast.fallback[0]) if fast.fallback else ("native", "")

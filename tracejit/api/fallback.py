@@ -7,9 +7,12 @@ it did can be seen: then Python raises the very exception, with its type, its te
 
 from __future__ import annotations
 
+import opcode
+import os
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tracejit.api.common import name_of
@@ -34,6 +37,12 @@ _MISUSED = (UnhashableStaticError, StaticArgumentError, DonatedArgumentError, Ar
 _MOST_REFUSED = 64
 
 
+#: What a reason says that is an error of tracejit's own.
+INSIDE = "an error inside tracejit"
+_OURS = str(Path(__file__).parents[1]) + os.sep
+_RAISING = frozenset(n for name, n in opcode.opmap.items() if name in ("RAISE_VARARGS", "RERAISE"))
+
+
 @record(frozen=True)
 class Refusal:
     """Why a function was not compiled: in one sentence, where, and what to do about it. `limit`: whether it is for
@@ -50,14 +59,27 @@ class Refusal:
         if isinstance(error, (*_MISUSED, MemoryError)):
             return None
         if not isinstance(error, TracejitError):
-            text = str(error).partition("\n")[0]
-            return Refusal(f"{type(error).__name__}: {text}", _line_of(error), "see the reason", False)
+            text = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            if _is_ours(error):
+                return Refusal(f"{text} ({INSIDE})", _line_of(error), "tell us, with the function", False)
+            return Refusal(text, _line_of(error), "see the reason", False)
         remedies = [r.format(**error.details) for r in error.remedies]
         reason = f"[{error.code}] {error.cause.format(**error.details)}"
         return Refusal(reason, error.where, remedies[0] if remedies else "see the reason", error.limit)
 
     def __str__(self) -> str:
         return f"{self.reason}" + (f" (at {self.where})" if self.where else "")
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether code of tracejit's failed, rather than the user's or NumPy's, or a `raise` of ours that says what
+    Python would."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if at is None or not at.tb_frame.f_code.co_filename.startswith(_OURS):
+        return False
+    return at.tb_frame.f_code.co_code[at.tb_lasti] not in _RAISING
 
 
 def _line_of(error: Exception) -> str | None:

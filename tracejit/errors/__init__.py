@@ -76,7 +76,13 @@ from tracejit.errors.loops import (
     VariableTypeError,
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
-from tracejit.errors.numbers import NumberDivisionError, NumberDomainError, NumberError, NumberRangeError
+from tracejit.errors.numbers import (
+    NumberDivisionError,
+    NumberDomainError,
+    NumberError,
+    NumberRangeError,
+    NumberSizeError,
+)
 from tracejit.errors.optimizers import OptimizerArgumentError
 from tracejit.errors.random import RandomArgumentError, RandomKeyError, RandomLanesError, RandomStateError
 from tracejit.errors.sparse import SparsityPatternError
@@ -203,6 +209,7 @@ __all__ = [
     "NumberDomainError",
     "NumberError",
     "NumberRangeError",
+    "NumberSizeError",
     "UnboundAxisError",
     "UnhashableStaticError",
     "UnknownDtypeError",

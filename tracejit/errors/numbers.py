@@ -69,3 +69,18 @@ class NumberRangeError(TracejitError, OverflowError):
         tj.grad(lambda x: math.exp(x))(1000.0)
     """
     redo: ClassVar[bool] = True
+
+
+class NumberSizeError(TracejitError, OverflowError):
+    """A Python integer beyond 64 bits is used where a program needs a number: an argument, an operand."""
+
+    code = "TJ164"
+    cause = "{what} is the integer {value}, which 64 bits do not hold."
+    remedies = (
+        "mark an argument static with static_argnums, if it is not computed with",
+        "give it as a float, or take it apart before",
+    )
+    example = """
+        import tracejit as tj
+        tj.jit(lambda x, n: x + n, fallback=False)(1.0, 10**30)
+    """

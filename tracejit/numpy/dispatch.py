@@ -146,7 +146,12 @@ def publish(np_function: Any, fn: Any, *names: str) -> Any:
 
 def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """NumPy's own function. While tracing, a new array it makes is boxed, so that it can be assigned into."""
-    result = np_function(*args, **kwargs)
+    try:
+        result = np_function(*args, **kwargs)
+    except TypeError:
+        for x in (*args, *kwargs.values()):
+            hasattr(x, "__array__")  # what can't be followed says so
+        raise
     if not is_tracing() or "out" in kwargs or type(result) is not np.ndarray:
         return result
     fresh = result.dtype.kind in "biufc" and _is_new(result, (*args, *kwargs.values()))

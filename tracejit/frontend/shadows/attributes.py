@@ -190,7 +190,10 @@ def _missing(self: Any, state: State, name: str) -> Any:
     owner, fallback = find(type(state.original).__mro__, "__getattr__")
     if owner is None:
         state.session.check(state.node, "missing", name)
-        return getattr(state.original, name)  # raises Python's own message
+        try:
+            return getattr(state.original, name)
+        except AttributeError as e:
+            raise e.with_traceback(None) from None  # Python says it, and it is no error of ours
     return bind(self, state, owner, fallback, "__getattr__")(name)
 
 

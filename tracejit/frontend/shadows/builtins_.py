@@ -133,6 +133,8 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
                 return unsure(chosen.read(), ops.compare.select(to_raw(wins), *kinds))
         if python and type(chosen) is Box:
             return box(chosen.read(), weak=True)
+        if type(chosen) is not Box:  # both are known
+            return chosen
         chosen.scalar = not any(
             isinstance(a, np.ndarray) or (type(a) is Box and not a.scalar) for a in (x, best)
         )

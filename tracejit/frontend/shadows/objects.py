@@ -134,7 +134,7 @@ class Quiet:
     def __init_subclass__(cls) -> None:
         session = active.session()
         if session is not None and not {"_tj_class", "_tj_state"} & vars(cls).keys():
-            session.note(
+            session.refuse(
                 f"class `{cls.__name__}`", cls, "the `__init_subclass__` of its bases would not be called"
             )
 

@@ -98,6 +98,15 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C")
     """Ones on the k-th diagonal, zeros elsewhere."""
     judge_order_of_new(order)
     n, m, k = (extents.number(v) for v in (N, N if M is None else M, k))
+    if not all(type(v) is int for v in (n, m, k)):
+        shape = tuple(extents.to_dim(v, None) for v in (n, m))
+        row, column = (index_grid(shape, axis) for axis in (0, 1))
+        row = (
+            row
+            if type(k) is int and k == 0
+            else ops.arithmetic.add(row, np.int64(k) if type(k) is int else k)
+        )
+        return new_array(cast(ops.compare.eq(row, column), dtypes.canonical(dtype)))
     if n * m <= SMALL_CONSTANT:
         return new_array(np.eye(n, m, k, dtypes.canonical(dtype)))
     row = ops.create.iota(shape=(n, m), dtype=dtypes.int64, dimension=0)

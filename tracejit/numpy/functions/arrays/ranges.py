@@ -14,7 +14,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import creates, implements
 from tracejit.numpy.functions.arrays.creation import iota
-from tracejit.numpy.operands import cast, convert, raw, result_type, shape_of
+from tracejit.numpy.operands import cast, convert, dtype_of, raw, result_type, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, new_array, wrap
 
@@ -28,22 +28,35 @@ def _statics(*xs: Any) -> list[Any] | None:
 @creates(np.arange, "arange")
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
     """start, start + step, … below stop. The number of elements may be traced."""
-    if any(is_real(v) for v in (start, stop, step)):
-        return _arange_real(start, stop, step, dtype)
     values = _statics(start, stop, step)
-    if values is not None:
+    if values is not None and not any(is_real(v) for v in (start, stop, step)):
         return _arange_known(*values, dtype=dtype)
+    if values is not None or not all(_is_whole(v) for v in (start, stop)) or _known_step(step) is None:
+        return _arange_real(start, stop, step, dtype)
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
     d = _arange_dtype(start, stop, step) if dtype is None else dtypes.canonical(dtype)
     low = extents.number(start)
-    size = extents.maximum(extents.sub(extents.number(stop), low), 0)
-    k = extents.number(step)
-    size = extents.floordiv(extents.add(size, k - 1), k)
+    k: Any = _known_step(step)
+    ends = (extents.number(stop), low) if k > 0 else (low, extents.number(stop))
+    size = extents.maximum(extents.sub(*ends), 0)
+    size = extents.floordiv(extents.add(size, abs(k) - 1), abs(k))
     out = iota(extents.to_dim(size, None), d)
     out = out if k == 1 else ops.arithmetic.mul(out, d.type(k))
     return new_array(out if type(low) is int and low == 0 else ops.arithmetic.add(out, convert(start, d)))
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether an end of a range is an integer (None: it is not given)."""
+    return x is None or dtype_of(x).kind in "biu"
+
+
+def _known_step(step: Any) -> int | None:
+    """The step of a range, if it is a known integer other than 0."""
+    values = _statics(step)
+    step = 1 if step is None else None if values is None or not _is_whole(step) else operator.index(values[0])
+    return step or None
 
 
 def _arange_dtype(*ends: Any) -> np.dtype:

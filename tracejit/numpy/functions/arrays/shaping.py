@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ArgumentError, ShapeError
+from tracejit.errors import ArgumentError, DynamicExtentError, ShapeError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.boxes.placed import Placed
@@ -238,6 +238,10 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 def _diagonal(r: Any, offset: int, i: int, j: int, rest: tuple[int, ...]) -> Any:
     shape: Any = shape_of(r)
+    if not all(type(shape[a]) is int for a in (i, j)):
+        raise DynamicExtentError(
+            op="diagonal", problem=f"the shape {shape} has a size that is a traced integer"
+        )
     n = max(min(shape[i] + min(offset, 0), shape[j] - max(offset, 0)), 0)
     along = np.arange(n)
     r = ops.shape.transpose(r, permutation=(i, j, *rest))
