@@ -32,6 +32,10 @@ class Memory:
         self._originals[id(stand_in)] = value
         return stand_in
 
+    def forget(self, value: Any, stand_in: Any) -> None:
+        """`value` has no stand-in after all."""
+        del self._seen[id(value)], self._originals[id(stand_in)]
+
     def path(self, value: Any) -> Node:
         """The path at which `value` was met first."""
         node = self._seen[id(value)][2]

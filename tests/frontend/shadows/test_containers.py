@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import collections
-from typing import NamedTuple
+import types
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.stats
+from numpy import r_, s_
 
 import tracejit as tj
 from tests.frontend.fake import Marked, module, traced
@@ -120,3 +123,72 @@ def test_functions_in_captured_tuples_are_followed_in_eager_runs() -> None:
     for f in (lambda x: pair.f(x).sum(), lambda x: pair[0](x).sum() * pair.n):
         for run in (tj.grad(f), tj.jit(tj.grad(f)), lambda x: tj.vmap(tj.grad(f))(x[None])[0]):
             np.testing.assert_allclose(run(np.ones(2))[1], 2 * run(np.ones(2))[0])
+
+
+def square(x: Any) -> Any:
+    return np.full(2, x * x).sum() / 2
+
+
+PDF = scipy.stats.norm.pdf
+KEPT = {"pdf": scipy.stats.norm.pdf}
+REGISTRY = {square: 2.0}
+HELD: dict[str, Any] = {"f": square, "inner": {"fs": [square]}}
+SPACE = types.SimpleNamespace(f=square, n=0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * REGISTRY.get(square, 10.0),
+        lambda x: x * (2.0 if HELD["f"] is square else 1.0),
+        lambda x: HELD["f"](x),
+        lambda x: HELD["inner"]["fs"][0](x),
+        lambda x: x * (2.0 if SPACE.f is square else 1.0) + SPACE.f(x),
+        lambda x: sum(g(x) for g in (HELD["f"], *HELD["inner"]["fs"])),
+    ],
+)
+def test_functions_in_containers_are_themselves_in_eager_transformations_too(f: Any) -> None:
+    """As under jit: the same values and derivatives."""
+    want = (f(3.0 + 1e-6) - f(3.0 - 1e-6)) / 2e-6
+    assert np.isclose(tj.grad(f)(3.0), want)
+    assert np.isclose(tj.jit(tj.grad(f))(3.0), want)
+    assert np.isclose(tj.jvp(f, (3.0,), (1.0,))[1], want)
+    assert tj.vmap(f)(np.array([3.0]))[0] == f(3.0)
+
+
+def test_writes_into_containers_of_functions_happen_in_eager_transformations() -> None:
+    calls: list[Any] = [square]
+    table: dict[Any, int] = {square: 0, "n": 1}
+    space = types.SimpleNamespace(f=square, n=0)
+
+    def f(x):
+        calls.append(cube)
+        table[square] += 1
+        table[cube] = 7
+        del table["n"]
+        space.n = 5
+        return cube(x)
+
+    def cube(x):
+        return x**3
+
+    assert tj.grad(f)(2.0) == 12.0
+    assert calls == [square, cube] and table == {square: 1, cube: 7}
+    assert (space.n, space.f) == (5, square)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: PDF(x),
+        lambda x: KEPT["pdf"](x),
+        lambda x: np.sum(r_[x, 2 * x]),
+        lambda x: x * s_[1:].start,
+        scipy.stats.norm.pdf,
+    ],
+)
+def test_parts_of_libraries_by_names_of_their_own(f: Any) -> None:
+    """`from numpy import r_`, and methods of SciPy's distributions that a name or a dict holds."""
+    want = (f(0.3 + 1e-6) - f(0.3 - 1e-6)) / 2e-6
+    assert np.isclose(tj.grad(f)(0.3), want)
+    assert np.isclose(tj.jit(f)(0.3), f(0.3))

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import collections
 import copy as copying
+import operator
 import types
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.paths import ITEM, Node
+from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 SCALARS = (int, float, str, bool, complex, bytes, type(None))
+#: What has no stand-in, or is looked into where it is used.
+_PLAIN = frozenset({*SCALARS, np.ndarray, Box, np.float64, np.float32, np.int64, np.bool_})
 _LISTS = (list, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 _SETS = (set, frozenset)
@@ -37,12 +43,14 @@ def is_namedtuple(cls: type) -> bool:
 
 def wrap_container(session: Run, node: Node, value: Any) -> Any:
     """The copy of a container with stand-ins for what it holds."""
-    if not session.guarded:  # writes into lists and dicts happen; tuples may hold functions to follow
-        return _eager_tuple(session, node, value) if isinstance(value, tuple) else value
     known = session.known(value)
     if known is not None:
         session.alias(node, value)
         return known
+    if not session.guarded:
+        return (
+            _eager_tuple(session, node, value) if isinstance(value, tuple) else _eager(session, node, value)
+        )
     cls = type(value)
     session.check(node, "type", cls)
     if not issubclass(cls, tuple):
@@ -60,6 +68,45 @@ def _eager_tuple(session: Run, node: Node, value: Any) -> Any:
     if all(x is y for x, y in zip(items, value, strict=True)):
         return value
     return session.remember(value, tuple.__new__(type(value), items), node)
+
+
+def _eager(session: Run, node: Node, value: Any) -> Any:
+    """The container itself, into which writes happen; where something in it has a stand-in, such as a function, a copy
+    with the stand-ins, of which the writes are made in the end."""
+    keys = list(value) if type(value) in (*_DICTS, *_SETS) else []
+    entries = list(value.values()) if type(value) in _DICTS else [] if keys else list(value)
+    if _PLAIN.issuperset(map(type, keys)) and _PLAIN.issuperset(map(type, entries)):
+        return value
+    copy = copying.copy(value)
+    session.remember(value, copy, node)  # before its entries: it may hold itself
+    new_keys = [wrap_key(session, k) for k in keys]
+    items = [x if type(x) in _PLAIN else session.wrap(node.item(n), x) for n, x in enumerate(entries)]
+    if all(map(operator.is_, [*keys, *entries], [*new_keys, *items])):
+        session.forget(value, copy)
+        return value
+    if type(value) is frozenset:
+        return session.remember(value, frozenset(new_keys), node)
+    _refill(copy, dict(zip(new_keys, items, strict=True)) if type(value) in _DICTS else new_keys or items)
+    session.containers.append((node, copy, contents(copy)))
+    return copy
+
+
+def _refill(x: Any, new: Any) -> None:
+    x.clear()
+    (x.extend if type(x) in _LISTS else x.update)(new)
+
+
+def _write_back(session: Run, copy: Any) -> None:
+    """Make the writes into a copy in the container itself."""
+
+    def own(x: Any) -> Any:
+        known = session.original_of(x)
+        return session.original(x) if known is x else known
+
+    value = session.original_of(copy)
+    _refill(
+        value, {own(k): own(x) for k, x in copy.items()} if isinstance(copy, dict) else list(map(own, copy))
+    )
 
 
 def _wrap_sequence(session: Run, node: Node, value: Any) -> Any:
@@ -101,12 +148,19 @@ def wrap_key(session: Run, key: Any) -> Any:
 
 def wrap_namespace(session: Run, node: Node, value: types.SimpleNamespace) -> Any:
     """`types.SimpleNamespace`: a dict with dots."""
-    if not session.guarded:
-        return value
     known = session.known(value)
     if known is not None:
         session.alias(node, value)
         return known
+    if not session.guarded:
+        held = _eager(session, node.attr("__dict__"), vars(value))
+        if held is vars(value):
+            return value
+        copy = session.remember(value, types.SimpleNamespace(), node)
+        vars(copy).update(held)
+        session.containers[-1] = node, vars(copy), contents(vars(copy))
+        session.remember(vars(value), vars(copy), node.attr("__dict__"))
+        return copy
     session.check(node, "type", types.SimpleNamespace)
     copy = session.remember(value, types.SimpleNamespace(), node)
     inner = node.attr("__dict__")
@@ -138,9 +192,14 @@ def contents(copy: Any) -> list[Any]:
 
 
 def finish_containers(session: Run) -> None:
-    """Refuses changes to captured containers."""
+    """Refuses changes to captured containers, or carries them out."""
     for node, copy, before in session.containers:
         now = contents(copy)
+        if not session.guarded and session.is_stand_in(copy):
+            if len(now) != len(before) or not all(map(operator.is_, before, now)):
+                _write_back(session, copy)
+                before[:] = now
+            continue
         if len(now) != len(before) or not all(map(unchanged, before, now)):
             what = f"an entry of the {type(copy).__name__} {node}"
             raise CapturedWriteError(what=what, where=session.call_site)

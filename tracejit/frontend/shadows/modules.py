@@ -25,6 +25,13 @@ BY_NAME: list[str] = []
 #: Classes of arrays that are captured by reference.
 ARRAYS: set[type] = {np.ndarray, CapturedArray, Box}
 
+#: The classes of objects that have counterparts: where these are made -> the module that such objects are parts of.
+_OBJECTS = {
+    "numpy.lib._index_tricks_impl": "numpy",
+    "numpy.lib.index_tricks": "numpy",
+    "scipy.stats": "scipy.stats",
+}
+
 _stand_ins: dict[str, RebindModule] = {}
 _missing = object()
 _C_METHODS = (types.BuiltinMethodType, types.MethodType)
@@ -121,11 +128,27 @@ def stand_in_for(value: Any) -> Any:
     if ours is not None:
         return ours
     # Only what a library made: a user's object may do anything when it is hashed.
-    if not callable(value) or type(value).__hash__ is None or not is_library_class(type(value)):
+    if type(value).__hash__ is None or not is_library_class(type(value)):
         return None
+    if not callable(value):
+        return _part(value)
     if type(value) is types.FunctionType and not is_library_function(value):
         return None
-    return CALLABLES.get(value) or _named(value)
+    if type(value) is types.MethodType:
+        owner = _part(value.__self__)
+        return None if owner is None else getattr(owner, value.__name__, None)
+    return CALLABLES.get(value) or _named(value) or _part(value)
+
+
+def _part(value: Any) -> Any:
+    """The counterpart of an object that is a part of a module, such as `np.r_` or `scipy.stats.norm`, or None."""
+    cls = type(value)
+    name = next((n for n in _OBJECTS if cls.__module__.startswith(n)), None)
+    if name is None or not is_library_class(cls):
+        return None
+    module, ours = sys.modules.get(_OBJECTS[name]), REBIND.get(_OBJECTS[name])
+    found = next((n for n, x in vars(module).items() if x is value), None) if module is not None else None
+    return None if found is None else getattr(ours, found, None)
 
 
 def _named(value: Any) -> Any:
