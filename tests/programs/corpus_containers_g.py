@@ -138,6 +138,7 @@ def cached_array_given_back() -> Any:
     return f, [(1.0,), (1.0,), (1.0,)], lambda: kept, before
 
 
+@program
 def cache_filled_for_others() -> Any:
     @functools.cache
     def square(n):

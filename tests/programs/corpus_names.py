@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -237,3 +238,53 @@ def a_range_of_a_counter() -> Any:
         return np.arange(n, -n, -2).sum(), np.arange(n, -1, -1).sum()
 
     return f, [(a(),), (a(1),), (a(-9),)], None
+
+
+@program
+def a_cache_counts_its_calls() -> Any:
+    @functools.lru_cache(maxsize=2)
+    def nodes(n, kind=("a", 1)):
+        return float(n) + kind[1]
+
+    def f(x, n):
+        return x * nodes(n) + nodes(2, kind=("b", 2)) + nodes(n)
+
+    return f, [(1.0, 3), (1.0, 3), (1.0, 5), (1.0, 3)], lambda: nodes.cache_info()
+
+
+@program
+def a_cached_recursion() -> Any:
+    @functools.cache
+    def fib(n):
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    def f(x, n):
+        return x * fib(n)
+
+    return f, [(1.0, 9), (1.0, 9), (1.0, 12)], lambda: fib.cache_info()
+
+
+@program
+def a_cache_of_traced_numbers() -> Any:
+    @functools.cache
+    def square(x):
+        return x * x
+
+    def f(x):
+        return square(x) + 1
+
+    return f, [(1.0,), (1.0,), (2.0,)], lambda: square.cache_info()
+
+
+@program
+def a_cache_asked_in_a_loop() -> Any:
+    @functools.cache
+    def weight(n):
+        return n * 2.0
+
+    def f(x):
+        for _ in range(100):
+            x = x * 0.5 + weight(3)
+        return x
+
+    return f, [(1.0,), (1.0,), (2.0,)], lambda: weight.cache_info()

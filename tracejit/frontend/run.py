@@ -54,6 +54,9 @@ class Run(Memory):
         self.untouched = Untouched()
         #: What cached functions gave: (function, value, the version of an array).
         self.kept: list[tuple[Node, Any, int | None]] = []
+        #: Calls of cached functions, which each call of the program makes, too; how deep in one the run is.
+        self.cached_calls: list[functools.partial[Any]] = []
+        self.in_cached = 0
         #: (function, its copy, what the copy was given as attributes)
         self.attributes: list[tuple[Any, Any, dict[str, Any]]] = []
         #: Lists, by identity, that a loop which is being staged fills.

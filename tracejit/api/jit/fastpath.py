@@ -225,6 +225,8 @@ class _Writer:
             self.lines += ["error = None", f"try: out = {call}", "except Exception as e: error = e"]
             self.lines.append("if error is not None: return again(error, args, kwargs)")
         self.unless("out is not MISS")
+        if program.cached:
+            self.lines.append(f"{self.const(program.call_cached)}()")
         if every and program.out_tree == tree.structure(0 if single else (0,) * len(program.results)):
             self.lines.append("return out")
             return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tracejit import control, tree
+from tracejit import control, frontend, tree
 from tracejit.api.common import name_of, plain
 from tracejit.api.fallback import may_be_done_over
 from tracejit.api.jit import handed
@@ -95,6 +95,7 @@ class Program:
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
         self.kept = True  # for later calls
+        self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
         self.layouts: dict[int, Any] = {}  # of the arguments that have to be in these (`Call.layout`)
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
@@ -122,6 +123,7 @@ class Program:
             self._check_donated(inputs)
         given = [a.copy() for a in arrays] if config.checks and not self.simple else arrays
         outs = compiled(*arrays)
+        self.call_cached()
         if config.checks:
             native.check_finite(self.jaxpr, given, outs)
         for n in self.written:
@@ -130,6 +132,11 @@ class Program:
         if self.single:
             return self._number(0, outs[0])
         return self._assemble([self._number(n, o) for n, o in enumerate(outs)], leaves, consts, call)
+
+    def call_cached(self) -> None:
+        """Call the cached functions that the traced function calls, as a call that has succeeded does."""
+        for call in self.cached:
+            call()
 
     def _number(self, n: int, out: Any) -> Any:
         """Output `n`, a number if it has no dimensions."""
@@ -243,6 +250,11 @@ class Program:
         holders = [*consts, *boxes]
         for k, n in enumerate(self.written):
             write_back(holders[n], outs[self.num_outs + k])
+        outer = frontend.current_session()
+        if outer is not None and outer.guarded:
+            outer.cached_calls += self.cached
+        else:
+            self.call_cached()
         results = [plain(o, n in self.python) for n, o in enumerate(outs[: self.num_outs])]
         return self._assemble(results, boxes, consts, call)
 

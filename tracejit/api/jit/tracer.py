@@ -141,6 +141,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
     )
     program.fastmath = call.options.fastmath
     program.kept = not session.unkept
+    program.cached = tuple(session.cached_calls)
     program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
 

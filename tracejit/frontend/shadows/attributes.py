@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.paths import Node, root
-from tracejit.frontend.shadows.functions import LRU
+from tracejit.frontend.shadows.cached import LRU
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:

@@ -15,15 +15,12 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import CONST, ITEM, Node, root
 from tracejit.frontend.shadows.scopes import GuardedGlobals
-from tracejit.tracing import Box, current_trace
+from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 EMPTY = object()
-LRU = type(functools.lru_cache(len))
-_CONSTANTS = (int, float, complex, str, bytes, type(None), types.ModuleType, range)
-_KEYS = (int, float, complex, bool, str, bytes, type(None))
 
 
 def wrap_function(session: Run, node: Node, fn: types.FunctionType) -> Any:
@@ -314,48 +311,3 @@ def wrap_partial(session: Run, node: Node, value: functools.partial[Any]) -> Any
     made = type(value)(fn, *args, **keywords)
     session.containers.append((node, made.keywords, [x for pair in made.keywords.items() for x in pair]))
     return made
-
-
-def wrap_cached(session: Run, node: Node, value: Any) -> Any:
-    """`functools.cache`: the function without its cache, which must not keep traced values."""
-    here = session.hold(node, value)
-    inner = value.__wrapped__
-    copy = session.wrap(here.attr("__wrapped__"), inner)
-    if copy is inner:
-        return value
-    if not session.guarded or not isinstance(inner, types.FunctionType):
-        return copy
-    changing = next(_changing(inner), None)
-    if changing is not None:
-        session.note(str(node), value, f"its cache may hold what it read of `{changing}` before")
-    return _remembering(session, node, inner, copy)
-
-
-def _changing(fn: types.FunctionType) -> Iterator[str]:
-    """The names of what a function reads of outside, if that may change without being assigned."""
-    names = {n for code in codes_in(fn.__code__) for n in code.co_names if n in fn.__globals__}
-    read = {n: fn.__globals__[n] for n in sorted(names)}
-    cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
-    for name, value in (*read.items(), *((n, contents(c)) for n, c in cells)):
-        if not (callable(value) or isinstance(value, _CONSTANTS) or value is EMPTY):
-            yield name
-
-
-def _remembering(session: Run, node: Node, fn: types.FunctionType, copy: Any) -> Any:
-    """The copy of a cached function: as from the cache, the same arguments give the same object. What it gives must
-    not be changed, since the cache would keep that."""
-    known: dict[Any, Any] = {}
-
-    @functools.wraps(fn)
-    def cached(*args: Any, **kwargs: Any) -> Any:
-        leaves = [*args, *kwargs.values()]
-        if any(type(x) not in _KEYS for x in leaves):
-            return copy(*args, **kwargs)
-        trace = current_trace()
-        key = id(trace), args, tuple(kwargs.items()), tuple(map(type, leaves))
-        if key not in known:
-            known[key] = copy(*args, **kwargs), trace
-            session.cached(node, known[key][0])
-        return known[key][0]
-
-    return cached
