@@ -34,13 +34,14 @@ _OF_SCIPY = (
     "integrate",
     "linalg",
     "ndimage",
+    "optimize",
     "signal",
     "spatial",
     "spatial.distance",
     "special",
     "stats",
 )
-_WITH_ENTRIES = ("fft", "integrate", "ndimage", "signal", "spatial.distance", "special", "stats")
+_WITH_ENTRIES = ("fft", "integrate", "ndimage", "optimize", "signal", "spatial.distance", "special", "stats")
 modules.REBIND["numpy"] = numpy
 modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for part in ("fft", "linalg")})
 modules.REBIND["scipy"] = types.SimpleNamespace()

@@ -83,8 +83,8 @@ from tracejit.errors.numbers import (
     NumberRangeError,
     NumberSizeError,
 )
-from tracejit.errors.optimizers import OptimizerArgumentError
 from tracejit.errors.random import RandomArgumentError, RandomKeyError, RandomLanesError, RandomStateError
+from tracejit.errors.solvers import OptimizerArgumentError, SolverFailedError, SolverOptionError
 from tracejit.errors.sparse import SparsityPatternError
 from tracejit.errors.special import SpecialFunctionError
 from tracejit.errors.tracing import (
@@ -116,6 +116,8 @@ from tracejit.errors.transforms import (
 from tracejit.errors.windows import ConvolutionLayoutError, WindowComputationError
 
 __all__ = [
+    "SolverFailedError",
+    "SolverOptionError",
     "OptimizerArgumentError",
     "MaskCountError",
     "CaughtCheckError",

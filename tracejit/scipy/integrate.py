@@ -11,10 +11,13 @@ from tracejit.numpy.operands import dtype_of as _dtype_of
 from tracejit.numpy.operands import raw as _raw
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
+from tracejit.scipy import ode as _ode
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.integrate", lambda: _scipy_module("integrate"))
+solve_ivp = _part.solver(_ode.solve_ivp)
+odeint = _part.solver(_ode.odeint)
 
 
 def _samples(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
@@ -80,7 +83,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     return inner + new * y[..., -1] + old * y[..., -2] - older * y[..., -3]
 
 
-__all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
+__all__ = ["cumulative_trapezoid", "odeint", "simpson", "solve_ivp", "trapezoid"]
 
 
 def __getattr__(name: str) -> Any:

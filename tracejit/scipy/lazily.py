@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.numpy.operands import has_box
+from tracejit.tracing import is_tracing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +37,18 @@ class Part:
 
         if not call.__doc__:
             call.__doc__ = f"`{self.module}.{name}`, for traced values too."
+        self.names[name] = call
+        return call  # type: ignore[return-value]
+
+    def solver(self, fn: F) -> F:
+        """Decorator of what takes a user's function: SciPy's where nothing is traced, else `fn`. The function may read
+        traced values, though there are none among the arguments."""
+        name = fn.__name__
+
+        @functools.wraps(fn)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return fn(*args, **kwargs) if is_tracing() else getattr(self.load(), name)(*args, **kwargs)
+
         self.names[name] = call
         return call  # type: ignore[return-value]
 

@@ -1,0 +1,138 @@
+"""Initial value problems: SciPy's own solutions and counts, and derivatives against finite differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import tracejit as tj
+
+TIMES = np.linspace(0, 2, 9)
+
+
+def lorenz(t, y, s, r):
+    return [s * (y[1] - y[0]), y[0] * (r - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]]
+
+
+def solved(r, **options):
+    return scipy.integrate.solve_ivp(lorenz, (0, 2), [1.0, 1.0, 1.0], args=(10.0, r), **options)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+def test_steps_are_those_of_scipy(method: str) -> None:
+    for more in ({"t_eval": TIMES}, {}):
+        want = solved(28.0, method=method, rtol=1e-5, **more)
+        got = tj.jit(lambda r, more=more: solved(r, method=method, rtol=1e-5, **more))(28.0)
+        assert type(got) is type(want) and got.keys() == want.keys()
+        assert (got.nfev, got.njev, got.status, got.message) == (want.nfev, 0, 0, want.message)
+        assert type(got.nfev) is int and got.success is True and got.sol is None
+        np.testing.assert_allclose(got.t, want.t, rtol=1e-9)
+        np.testing.assert_allclose(got.y, want.y, rtol=1e-7)
+
+
+def test_backward_in_time_complex_values_and_options() -> None:
+    def f(t, y, k):
+        return k * np.array([1j * y[1], 1j * y[0] + np.sin(t) * y[1]])
+
+    def g(k, t0):
+        options = {"first_step": 0.01, "max_step": 0.1, "rtol": 1e-7, "atol": np.array([1e-9, 1e-8])}
+        return scipy.integrate.solve_ivp(
+            f, (t0, -1.0), np.array([1.0 + 0j, 0.5]), t_eval=[0.5, -0.5], args=(k,), **options
+        )
+
+    want, got = g(1.5, 1.0), tj.jit(g)(1.5, 1.0)
+    assert got.nfev == want.nfev
+    np.testing.assert_allclose(got.y, want.y, rtol=1e-11)
+
+
+def last(r):
+    return solved(r, rtol=1e-9, atol=1e-9, t_eval=np.array([0.5, 1.0])).y[0].sum()
+
+
+def end(r):
+    return scipy.integrate.solve_ivp(
+        lorenz, (0, r / 28), [1.0, 1.0, r / 28], args=(10.0, r), rtol=1e-9, atol=1e-9
+    ).y[0, -1]
+
+
+@pytest.mark.parametrize("f", [last, end])
+def test_derivatives(f: Any) -> None:
+    """By parameters, initial values and the end of the interval, forward and back."""
+    want = (f(28 + 1e-5) - f(28 - 1e-5)) / 2e-5
+    np.testing.assert_allclose(tj.jit(tj.grad(f))(28.0), want, rtol=1e-6)
+    np.testing.assert_allclose(tj.jvp(f, (28.0,), (1.0,))[1], want, rtol=1e-6)
+
+
+def test_analytic_derivatives_to_second_order() -> None:
+    def f(k):
+        return scipy.integrate.solve_ivp(
+            lambda t, y: -k * y, (0, 1), [2.0], t_eval=[1.0], rtol=1e-9, atol=1e-12
+        ).y[0, 0]
+
+    value = 2 * np.exp(-0.7)
+    np.testing.assert_allclose(tj.jit(tj.grad(f))(0.7), -value, rtol=1e-7)
+    np.testing.assert_allclose(tj.jit(tj.jvp)(tj.grad(f), (0.7,), (1.0,))[1], value, rtol=1e-6)
+    many = tj.vmap(f)(np.array([0.5, 0.7, 3.0]))
+    np.testing.assert_allclose(many, 2 * np.exp([-0.5, -0.7, -3.0]), rtol=1e-8)
+
+
+def test_odeint() -> None:
+    def pendulum(y, t, c):
+        return [y[1], -np.sin(y[0]) - c * y[1]]
+
+    def f(c):
+        return scipy.integrate.odeint(pendulum, [2.0, 0.0], TIMES, args=(c,))
+
+    np.testing.assert_allclose(tj.jit(f)(0.1), f(0.1), rtol=1e-6, atol=1e-7)
+    swapped = tj.jit(
+        lambda c: scipy.integrate.odeint(lambda t, y: pendulum(y, t, c), [2.0, 0.0], TIMES, tfirst=True)
+    )
+    np.testing.assert_array_equal(swapped(0.1), tj.jit(f)(0.1))
+    slope = tj.jit(tj.grad(lambda c: f(c)[-1, 0]))(0.1)
+    np.testing.assert_allclose(slope, (f(0.101)[-1, 0] - f(0.099)[-1, 0]) / 0.002, rtol=1e-4)
+
+
+def test_failures() -> None:
+    """Under jit SciPy itself reports them; elsewhere they are errors."""
+
+    def explodes(k):
+        return scipy.integrate.solve_ivp(lambda t, y: k * y * y, (0, 2), [1.0], t_eval=np.array([2.0]))
+
+    with np.errstate(all="ignore"):
+        want, got = explodes(1.0), tj.jit(explodes, fallback=True)(1.0)
+    assert not got.success and got.status == want.status == -1 and got.message == want.message
+    with pytest.raises(tj.errors.SolverFailedError):
+        tj.grad(lambda k: explodes(k).y[0, 0])(1.0)
+    outside = tj.jit(lambda k: solved(k, t_eval=np.array([3.0])), fallback=True)
+    with pytest.raises(ValueError, match="not within `t_span`"):
+        outside(28.0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "BDF"},
+        {"events": lambda t, y, s, r: y[0]},
+        {"dense_output": True},
+        {"vectorized": True},
+        {"jac": 1},
+    ],
+)
+def test_what_has_no_traced_form(options: Any) -> None:
+    with pytest.raises(tj.errors.SolverOptionError):
+        tj.jit(lambda r: solved(r, **options).y)(28.0)
+
+
+def test_left_to_scipy_by_fallback() -> None:
+    f = tj.jit(lambda r: solved(r, method="LSODA").y[:, -1], fallback=True)
+    with pytest.warns(tj.errors.FallbackWarning, match="LSODA"):
+        got = f(28.0)
+    np.testing.assert_array_equal(got, solved(28.0, method="LSODA").y[:, -1])
+
+
+def test_outside_of_transformations_it_is_scipys() -> None:
+    out = tj.scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], method="Radau")
+    assert out.success and out.nlu > 0

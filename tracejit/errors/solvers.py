@@ -1,0 +1,54 @@
+"""Errors of optimisers and of solvers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tracejit.errors.base import TracejitError
+
+
+class OptimizerArgumentError(TracejitError, ValueError):
+    """An optimiser, a schedule or a step of one that is not given what it needs."""
+
+    code = "TJ180"
+    cause = "{function}: {problem}."
+    remedies = ("see `help(tracejit.optim.{function})` for what it takes",)
+    example = """
+        import tracejit as tj
+        tj.optim.cosine_decay_schedule(0.1, decay_steps=0)
+    """
+
+
+class SolverFailedError(TracejitError, RuntimeError):
+    """A solver that did not come to its end: steps became too small, a root was not bracketed, or it took more steps
+    than it may.
+
+    A jitted function runs in Python then, where SciPy's solver reports it. Inside of another transformation it can't.
+    """
+
+    code = "TJ181"
+    limit = True
+    cause = "{message}"
+    remedies = (
+        "look at the function near that point; outside of the transformation SciPy's solver says more",
+    )
+    example = """
+        import numpy as np, scipy.integrate, tracejit as tj
+        def last(k):
+            return scipy.integrate.solve_ivp(lambda t, y: k * y * y, (0, 2), [1.0], t_eval=np.array([2.0])).y[0, 0]
+        tj.grad(last)(1.0)
+    """
+    redo: ClassVar[bool] = True
+
+
+class SolverOptionError(TracejitError, ValueError):
+    """An option of a solver that has no traced form."""
+
+    code = "TJ182"
+    limit = True
+    cause = "{function} has no traced form with {problem}."
+    remedies = ("{remedy}", "outside of transformations, SciPy's own function runs")
+    example = """
+        import scipy.integrate, tracejit as tj
+        tj.grad(lambda k: scipy.integrate.solve_ivp(lambda t, y: k * y, (0, 1), [1.0], method="BDF").y[0, -1])(1.0)
+    """

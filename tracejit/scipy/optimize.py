@@ -1,0 +1,379 @@
+"""`scipy.optimize` for traced values: SciPy's solvers on compiled functions, with derivatives of their solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable as _Callable
+from typing import Any
+
+import numpy as _np
+
+from tracejit import numpy as _tnp
+from tracejit import tree as _tree
+from tracejit.errors import SolverOptionError as _SolverOptionError
+from tracejit.errors import TracedTextError as _TracedTextError
+from tracejit.ir.avals import Aval as _Aval
+from tracejit.ops._lazy import scipy_module as _scipy_module
+from tracejit.scipy import solving as _solving
+from tracejit.scipy.lazily import Part as _Part
+from tracejit.tracing import box as _box
+from tracejit.tracing import to_raw as _to_raw
+
+_part = _Part("scipy.optimize", lambda: _scipy_module("optimize"))
+#: Methods of `minimize` that take gradients, and those that take second derivatives, too.
+_WITH_GRADIENT = ("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp", "newton-cg", "trust-constr")
+_WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
+#: Methods of `root` that take a Jacobian matrix.
+_WITH_JACOBIAN = ("hybr", "lm")
+
+
+class _Untold:
+    """The message of a solver, which only its run knows."""
+
+    def _refuse(self, *args: Any) -> Any:
+        raise _TracedTextError(aval="message of a solver")
+
+    __str__ = __repr__ = __format__ = __eq__ = __hash__ = __getitem__ = __len__ = __contains__ = _refuse
+
+
+_tree.register_leaf(_Untold)
+
+
+def _refuse(function: str, problem: str, remedy: str) -> None:
+    raise _SolverOptionError(function=function, problem=problem, remedy=remedy)
+
+
+def _refuse_given(function: str, **options: Any) -> None:
+    """Options that have no traced form."""
+    for name, value in options.items():
+        if value is not None and not (isinstance(value, (tuple, list, dict)) and not value):
+            _refuse(function, f"the option `{name}`", "leave it away")
+
+
+def _python(x: Any) -> Any:
+    """A number that is Python's in SciPy's result."""
+    return _box(_to_raw(x), True)
+
+
+def _result(**fields: Any) -> Any:
+    made = _part.load().OptimizeResult
+    return made({**fields, "message": _Untold()})
+
+
+@_part.solver
+def minimize(
+    fun: _Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: Any = None,
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: Any = None,
+    callback: Any = None,
+    options: Any = None,
+) -> Any:
+    """A minimum of `fun(x, *args)`, by SciPy's method.
+
+    The gradient, and the Hessian for methods that take one, are those of the compiled function, whatever `jac`, `hess`
+    and `hessp` say (with `jac=True`, `fun` gives its value first). The result has `x`, `fun`, `jac`, `nit`, `nfev`,
+    `status` and `success`. The derivatives of `x` are those of a point at which the gradient is zero; of one that lies
+    on `bounds`, those of the bound.
+
+    Raises
+    ------
+    SolverOptionError
+        `constraints` and `callback` have no traced form (jit leaves them to SciPy).
+    """
+    _refuse_given("minimize", constraints=constraints, callback=callback)
+    start = _solving.vector(x0)
+    chosen = str(method).lower() if method is not None else ("l-bfgs-b" if bounds is not None else "bfgs")
+    if callable(method):
+        _refuse("minimize", "a method of the user's", "name one of SciPy's")
+    low, high = _bounds(bounds, start)
+    inner = _solving.with_args(fun, args)
+
+    def value(x: Any) -> Any:
+        out = inner(x)
+        return _solving.scalar(out[0] if jac is True else out)
+
+    slope = _solving.gradient(value)
+    functions = [value]
+    if chosen in _WITH_GRADIENT or chosen in _WITH_HESSIAN:
+        functions.append(slope)
+    if chosen in _WITH_HESSIAN:
+        functions.append(_solving.jacobian(slope))
+    settings = {"method": method, "tol": tol, "options": options}
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        compiled = [_solving.Compiled(f, x) for f in functions]
+        point = _Aval(x.shape, _np.dtype(float))
+        counts = [_solving.COUNT] * 4
+
+        def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
+            derivatives = dict(zip(("jac", "hess"), fs[1:], strict=False))
+            limits = None if bounds is None else _part.load().Bounds(low, high)
+            found = _part.load().minimize(
+                lambda x: float(fs[0](x)), x, bounds=limits, **derivatives, **settings
+            )
+            return found.x, found.get("nit", 0), found.nfev, found.status, found.success
+
+        x, *rest = _solving.host_call(host, compiled, [point, *counts], x, low, high)
+        return x, rest
+
+    def conditions(x: Any) -> Any:
+        return slope(x) if bounds is None else _solving.within(low, high, x, slope(x))
+
+    x, (nit, nfev, status, success) = _solving.root_of(conditions, start, solve, _solving.dense_solve)
+    return _result(
+        x=x,
+        fun=value(x),
+        jac=slope(x),
+        nit=_python(nit),
+        nfev=_python(nfev),
+        status=_python(status),
+        success=_python(success != 0),
+    )
+
+
+def _bounds(bounds: Any, x: Any) -> tuple[Any, Any]:
+    """Lower and upper bounds, as vectors."""
+    if bounds is None:
+        return _np.full(x.shape, -_np.inf), _np.full(x.shape, _np.inf)
+    if hasattr(bounds, "lb"):
+        pair = bounds.lb, bounds.ub
+    else:
+        pairs = [tuple(b) for b in bounds]
+        pair = (
+            [-_np.inf if a is None else a for a, _ in pairs],
+            [_np.inf if b is None else b for _, b in pairs],
+        )
+    low, high = (_solving.vector(b) if isinstance(b, (list, tuple)) else _tnp.asarray(b) for b in pair)
+    return tuple(_tnp.broadcast_to(b.astype(float), x.shape) for b in (low, high))  # type: ignore[return-value]
+
+
+@_part.solver
+def root(
+    fun: _Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: str = "hybr",
+    jac: Any = None,
+    tol: Any = None,
+    callback: Any = None,
+    options: Any = None,
+) -> Any:
+    """A root of the vector function `fun(x, *args)`, by SciPy's method; methods that take a Jacobian get that of the
+    compiled function. The result has `x`, `fun`, `nfev`, `status` and `success`. Derivatives of `x` are those of the
+    root. Raises SolverOptionError for a `callback`."""
+    _refuse_given("root", callback=callback)
+    if jac is True:
+        _refuse("root", "jac=True", "let `fun` give its values only")
+    x, found = _root("root", fun, x0, args, method, {"tol": tol, "options": options})
+    nfev, status, success = found
+    fields = {"nfev": _python(nfev), "status": _python(status), "success": _python(success != 0)}
+    return _result(x=x, fun=_solving.values(_solving.with_args(fun, args)(x)), **fields)
+
+
+@_part.solver
+def fsolve(
+    func: _Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    fprime: Any = None,
+    full_output: Any = 0,
+    col_deriv: Any = 0,
+    xtol: float = 1.49012e-08,
+    maxfev: int = 0,
+    band: Any = None,
+    epsfcn: Any = None,
+    factor: Any = 100,
+    diag: Any = None,
+) -> Any:
+    """A root of the vector function `func(x, *args)`, by MINPACK's `hybrj` with the Jacobian of the compiled function.
+    Where it does not converge SciPy warns. Raises SolverOptionError for `full_output`, `band`, `epsfcn` and `diag`."""
+    given = {"full_output": full_output or None, "band": band, "epsfcn": epsfcn, "diag": diag}
+    _refuse_given("fsolve", **given)
+    settings = {"xtol": xtol, "maxfev": maxfev, "factor": factor}
+    return _root("fsolve", func, x0, args, "hybr", settings)[0]
+
+
+def _root(name: str, fun: Any, x0: Any, args: Any, method: str, settings: Any) -> tuple[Any, Any]:
+    start = _solving.vector(x0)
+    inner = _solving.with_args(fun, args)
+
+    def value(x: Any) -> Any:
+        return _solving.values(inner(x))
+
+    functions = [value, *([_solving.jacobian(value)] if method in _WITH_JACOBIAN else [])]
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        compiled = [_solving.Compiled(f, x) for f in functions]
+        point = _Aval(x.shape, _np.dtype(float))
+
+        def host(fs: Any, x: Any) -> Any:
+            derivative = fs[1] if len(fs) > 1 else None
+            if name == "fsolve":
+                return _part.load().fsolve(fs[0], x, fprime=derivative, **settings), 0, 1, 1
+            found = _part.load().root(fs[0], x, method=method, jac=derivative, **settings)
+            return found.x, found.get("nfev", 0), found.get("status", 0), found.success
+
+        x, *rest = _solving.host_call(host, compiled, [point, *[_solving.COUNT] * 3], x)
+        return x, rest
+
+    return _solving.root_of(value, start, solve, _solving.dense_solve)
+
+
+@_part.solver
+def least_squares(
+    fun: _Callable[..., Any],
+    x0: Any,
+    jac: Any = "2-point",
+    bounds: Any = (-_np.inf, _np.inf),
+    method: str = "trf",
+    ftol: Any = 1e-8,
+    xtol: Any = 1e-8,
+    gtol: Any = 1e-8,
+    x_scale: Any = None,
+    loss: Any = "linear",
+    f_scale: Any = 1.0,
+    diff_step: Any = None,
+    tr_solver: Any = None,
+    tr_options: Any = None,
+    jac_sparsity: Any = None,
+    max_nfev: Any = None,
+    verbose: int = 0,
+    args: Any = (),
+    kwargs: Any = None,
+    callback: Any = None,
+    workers: Any = None,
+) -> Any:
+    """The minimum of half the sum of `loss` of the squares of `fun(x, *args, **kwargs)`, by SciPy's method, with the
+    Jacobian of the compiled function, whatever `jac` says.
+
+    The result has `x`, `cost`, `fun`, `jac`, `grad`, `nfev`, `status` and `success`. The derivatives of `x` are those
+    of a point at which the gradient is zero, or which lies on a bound. Raises SolverOptionError for `jac_sparsity`,
+    `callback`, `workers`, a `loss` of the user's, and `verbose`.
+    """
+    given = {
+        "jac_sparsity": jac_sparsity,
+        "callback": callback,
+        "workers": workers,
+        "verbose": verbose or None,
+    }
+    _refuse_given("least_squares", diff_step=diff_step, **given)
+    if loss not in _LOSSES:
+        _refuse("least_squares", f"loss={loss!r}", f"take one of {', '.join(_LOSSES)}")
+    start = _solving.vector(x0)
+    more = kwargs or {}
+    low, high = _bounds(bounds if hasattr(bounds, "lb") else _Pair(*bounds), start)
+    bounded = hasattr(bounds, "lb") or any(_np.any(_np.isfinite(b)) for b in bounds)
+    inner = _solving.with_args(lambda x, *a: _solving.call_user(fun, x, *a, **more), args)
+
+    def value(x: Any) -> Any:
+        return _solving.values(inner(x))
+
+    def cost(x: Any) -> Any:
+        z = (value(x) / f_scale) ** 2
+        return 0.5 * f_scale**2 * _tnp.sum(_LOSSES[loss](z))
+
+    matrix, slope = _solving.jacobian(value), _solving.gradient(cost)
+    settings = {"method": method, "ftol": ftol, "xtol": xtol, "gtol": gtol, "loss": loss, "f_scale": f_scale}
+    settings |= {"tr_solver": tr_solver, "tr_options": tr_options or {}, "max_nfev": max_nfev}
+    settings |= {} if x_scale is None else {"x_scale": x_scale}
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        compiled = [_solving.Compiled(f, x) for f in (value, matrix)]
+        point = _Aval(x.shape, _np.dtype(float))
+
+        def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
+            limits = (low, high) if bounded else (-_np.inf, _np.inf)
+            found = _part.load().least_squares(fs[0], x, jac=fs[1], bounds=limits, **settings)
+            return found.x, found.nfev, found.status, found.success
+
+        x, *rest = _solving.host_call(host, compiled, [point, *[_solving.COUNT] * 3], x, low, high)
+        return x, rest
+
+    def conditions(x: Any) -> Any:
+        return _solving.within(low, high, x, slope(x)) if bounded else slope(x)
+
+    x, (nfev, status, success) = _solving.root_of(conditions, start, solve, _solving.dense_solve)
+    fields = {"nfev": _python(nfev), "status": _python(status), "success": _python(success != 0)}
+    return _result(x=x, cost=cost(x), fun=value(x), jac=matrix(x), grad=slope(x), **fields)
+
+
+class _Pair:
+    """Bounds given as a pair."""
+
+    def __init__(self, lb: Any, ub: Any) -> None:
+        self.lb, self.ub = lb, ub
+
+
+#: The loss of squares, by its name (SciPy's documentation of `least_squares`).
+_LOSSES: dict[Any, Any] = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2 * ((1 + z) ** 0.5 - 1),
+    "huber": lambda z: _tnp.where(z <= 1, z, 2 * _tnp.maximum(z, 1) ** 0.5 - 1),
+    "cauchy": lambda z: _tnp.log1p(z),
+    "arctan": lambda z: _tnp.arctan(z),
+}
+
+
+def _bracketing(name: str) -> _Callable[..., Any]:
+    """A root finder of numbers in an interval, with SciPy's code for `name`."""
+
+    def find(
+        f: _Callable[..., Any],
+        a: Any,
+        b: Any,
+        args: Any = (),
+        xtol: float = 2e-12,
+        rtol: float = 4 * float(_np.finfo(float).eps),
+        maxiter: int = 100,
+        full_output: bool = False,
+        disp: bool = True,
+    ) -> Any:
+        _refuse_given(name, full_output=full_output or None)
+        inner = _solving.with_args(f, args)
+
+        def value(x: Any) -> Any:
+            return _solving.scalar(inner(x))
+
+        low, high = (_tnp.asarray(x).astype(float) for x in (a, b))
+        settings = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+
+        def solve(x: Any) -> tuple[Any, Any]:
+            def host(fs: Any, low: Any, high: Any) -> Any:
+                find = getattr(_part.load(), name)
+                return [find(lambda x: float(fs[0](x)), float(low), float(high), **settings)]
+
+            compiled = [_solving.Compiled(value, x)]
+            return _solving.host_call(host, compiled, [_solving.NUMBER], low, high)[0], None
+
+        x, _ = _solving.root_of(value, low, solve, _solving.number_solve)
+        return _python(x)
+
+    find.__name__ = find.__qualname__ = name
+    find.__doc__ = (
+        f"A root of `f(x, *args)` between `a` and `b`, where its signs differ, by SciPy's `{name}`. Its derivatives "
+        "are those of the root; the ends have none. Raises ValueError for equal signs, RuntimeError where it does not "
+        "converge, and SolverOptionError for `full_output`."
+    )
+    return _part.solver(find)
+
+
+brentq = _bracketing("brentq")
+brenth = _bracketing("brenth")
+bisect = _bracketing("bisect")
+ridder = _bracketing("ridder")
+
+__all__ = ["bisect", "brenth", "brentq", "fsolve", "least_squares", "minimize", "ridder", "root"]
+
+
+def __getattr__(name: str) -> Any:
+    return _part.other(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *dir(_scipy_module("optimize"))})
