@@ -188,8 +188,8 @@ class TracerFloatError(TracejitError, TypeError):
         "mark the argument it comes from static with static_argnums",
     )
     example = """
-        import tracejit as tj
-        tj.make_jaxpr(lambda x: x.item())(1.0)
+        import numpy as np, tracejit as tj
+        tj.make_jaxpr(lambda x: x.item())(np.float64(1))
     """
 
 
