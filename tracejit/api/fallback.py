@@ -162,5 +162,6 @@ def failed_check(error: Exception) -> bool:
 
 def may_be_done_over(jaxpr: Jaxpr) -> bool:
     """Whether a program has checks, and does nothing that can be seen before the last of them has passed: it calls
-    nothing, and into arrays of the caller's it writes afterwards. What it draws from generators is taken back."""
+    nothing, puts its entries off, and writes into arrays of the caller's afterwards. What it draws from generators is
+    taken back."""
     return "error" in jaxpr.effects and can_be_done_over(jaxpr.effects)

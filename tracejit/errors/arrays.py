@@ -137,7 +137,7 @@ class NotAnArrayError(TracejitError, TypeError):
     )
     example = """
         import tracejit as tj
-        tj.jit(lambda x: "text")(1.0)
+        tj.jit(lambda x: range(3))(1.0)
     """
 
 

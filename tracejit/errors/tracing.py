@@ -130,8 +130,8 @@ class CapturedWriteError(TracejitError, RuntimeError):
 
 
 class UnfollowedError(TracejitError, TypeError):
-    """A jitted function uses something whose state or effects tracing can't see: an object of a C extension, an open
-    file, the clock, printing. What it does would happen once, while tracing, and its results would be kept."""
+    """A jitted function uses something whose state or effects tracing can't see: an object of a C extension, a file
+    that it opens, a socket. What it does would happen once, while tracing, and its results would be kept."""
 
     code = "TJ221"
     limit = True
@@ -144,30 +144,28 @@ class UnfollowedError(TracejitError, TypeError):
         import numpy as np, tracejit as tj
 
         def f(x):
-            print("sum", x.sum())
-            return x
+            return x + len(open("settings.txt").read())
 
         tj.jit(f)(np.ones(3))
     """
 
 
 class TracedTextError(TracejitError, TypeError):
-    """A jitted function makes text of a traced value, which is not known while tracing."""
+    """A jitted function looks at text of a traced value, which is not known while tracing. It may print such text,
+    return it and put it into other text; a key of a dict and what splits or searches it need its characters."""
 
     code = "TJ222"
     limit = True
-    cause = "text is made of a traced {aval}, whose value is not known while tracing."
+    cause = "text of a traced {aval} is not known while tracing: {use} can't be had."
     remedies = (
-        "return the value, and make the text outside of the compiled function",
-        "tj.debug.print('{{}}', x) prints it at every run",
+        "return the text, or the value, and look at it outside of the compiled function",
+        "decide by the value instead of its text",
     )
     example = """
         import numpy as np, tracejit as tj
 
         def f(x):
-            return x, f"sum {x.sum():.3f}"
+            return {f"sum {x.sum()}": x}
 
         tj.jit(f)(np.ones(3))
     """
-    #: What stands for the value in the text; a message of an exception may show it (then it is no refusal).
-    shown = ""

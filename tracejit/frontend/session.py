@@ -15,7 +15,6 @@ from tracejit import tree
 from tracejit.errors import (
     CapturedWriteError,
     RandomStateError,
-    TracedTextError,
     TracejitError,
     user_location,
 )
@@ -43,6 +42,8 @@ from tracejit.frontend.shadows import (
 from tracejit.frontend.shadows.guarded import GuardedModule
 from tracejit.frontend.shadows.refusing import Refusing, held
 from tracejit.frontend.shadows.scopes import GuardedGlobals
+from tracejit.frontend.text import sinks
+from tracejit.frontend.text.deferred import plain_exception
 from tracejit.tracing import Box, CapturedArray
 
 
@@ -68,9 +69,9 @@ class Session(Run):
                     self.untouched.restore()
                 else:
                     self.finish()  # effects before the exception have happened
-                caught = [r for r in self.refusals if not isinstance(r, TracedTextError)]
-                if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
-                    raise caught[0] from e  # the function caught it, and raised another
+                plain_exception(e)
+                if self.refusals and isinstance(e, Exception) and not getattr(e, "limit", False):
+                    raise self.refusals[0] from e  # the function caught it, and raised another
                 raise
             if self.guarded and not self.refusals:
                 self.choices.check()
@@ -187,6 +188,10 @@ class Session(Run):
             return ours
         if self.draws and sources.is_followed(value):
             return sources.captured(self, node, value)
+        ours = acting.object_for(value) if self.guarded and not node.given else None
+        if ours is not None:
+            self.check(node, "is", value)
+            return self.known(value) or self.remember(value, ours, node)
         handler = _HANDLERS.get(cls)
         if handler is not None:
             return handler(self, node, value)
@@ -279,6 +284,8 @@ class Session(Run):
         """What a name found in builtins gives."""
         if name in _ACTING:
             self.refuse(f"builtin `{name}`", value, _ACTING[name])
+        if name == "print" and self.guarded:
+            return sinks.print_
         if name == "__import__":
             return builtins_.importer(self, scope)
         return builtins_.STAND_INS.get(name, value)
@@ -343,7 +350,7 @@ def _is_long(value: Any) -> bool:
 
 #: Builtins that do more than compute, or that see what stands for the user's objects while tracing.
 _ACTING: dict[str, str] = {
-    **dict.fromkeys(("print", "open", "input", "breakpoint", "help"), "it acts outside of the program"),
+    **dict.fromkeys(("open", "input", "breakpoint", "help"), "it acts outside of the program"),
     **dict.fromkeys(("exec", "eval", "compile"), "the code that it runs is not known"),
     **dict.fromkeys(("globals", "locals", "id", "memoryview"), "it shows Python's own objects"),
 }

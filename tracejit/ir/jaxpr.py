@@ -125,15 +125,17 @@ def has_side_effects(effects: frozenset[str]) -> bool:
 
 
 def can_be_done_over(effects: frozenset[str]) -> bool:
-    """Whether a program that ends with a failed check can be as if it had not run: it calls nothing, and what it
-    has drawn from generators is taken back."""
+    """Whether a program that ends with a failed check can be as if it had not run: it calls nothing, what it
+    has drawn from generators is taken back, and its entries are put off until it has ended."""
     return effects <= _TAKEN_BACK
 
 
 _REPEATABLE = frozenset({"error"})
 #: The effect of draws from random generators: they are never reordered, dropped or duplicated.
 DRAWN = "drawn"
-_TAKEN_BACK = frozenset({"error", DRAWN})
+#: The effect of entries (`control.callbacks.journal`): ordered ones, which can be put off to a program's end.
+JOURNAL = "journal"
+_TAKEN_BACK = frozenset({"error", DRAWN, JOURNAL})
 
 
 class Jaxpr:

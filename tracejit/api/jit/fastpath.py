@@ -66,12 +66,13 @@ def fast_call(
     kwargs: dict[str, Any],
     missed: Callable[..., Any],
     again: Callable[..., Any] | None = None,
+    allowed: Callable[[], bool] = lambda: False,
 ) -> Any:
     """The function for calls like this one of `args` and `kwargs`; None if there can be none. Its `direct()` is a
     method for them (or None); `missed(self, args, kwargs)` takes over the calls that it does not
-    know, `again(error, args, kwargs)` those in which compiled code has raised."""
+    know, `again(error, args, kwargs)` those in which compiled code has raised, if Python is `allowed()` to."""
     consts = program.constants(call.objects)
-    if consts is None:
+    if consts is None or program.warns:
         return None
     written = set(program.written) | set(program.donated)
     specs = [Input.of(x, n in written) for n, x in enumerate((*consts, *call.leaves))]
@@ -86,7 +87,8 @@ def fast_call(
     w.constants()
     w.overlaps(sorted(written), consts, call.leaves)
     single = len(program.jaxpr.outs) == 1
-    w.names["native"] = program.compiled(strides).caller(inputs, single, program.python)
+    native_call = program.compiled(strides).caller(inputs, single, program.python)
+    w.names["native"] = program.acting(native_call, allowed)
     w.results(single)
     made = w.function()
     made.direct = functools.cache(functools.partial(w.direct, call.fun, missed))

@@ -97,6 +97,8 @@ class Jitted(Attributed):
         if isinstance(prepared, Refusal):
             return self.python.run(prepared, self._signature(args, kwargs), args, kwargs)
         call, program, consts = prepared
+        if program.leaves_to_python() and self.python.allowed and not is_tracing():
+            return self.fun(*args, **kwargs)
         if program.written and program.is_pythons([*consts, *call.leaves], self.python.allowed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
@@ -142,12 +144,14 @@ class Jitted(Attributed):
         """The function for calls like this one; calls with other objects share that of their program."""
         again = self.python.again if program.repeats else None
         if not call.objects:
-            return fast_call(program, call, args, kwargs, Jitted._known, again)
+            return fast_call(program, call, args, kwargs, Jitted._known, again, lambda: self.python.allowed)
         key = fast_key(self.options.in_key, args, kwargs, type)
         if key not in program.fast:
             if len(program.fast) >= MAX_FAST:
                 program.fast.clear()
-            program.fast[key] = fast_call(program, call, args, kwargs, Jitted._known, again)
+            program.fast[key] = fast_call(
+                program, call, args, kwargs, Jitted._known, again, lambda: self.python.allowed
+            )
         return program.fast[key]
 
     def _remember(self, key: Any, fast: FastCall | None) -> None:

@@ -13,11 +13,13 @@ from tracejit.api.fallback import may_be_done_over
 from tracejit.api.jit import handed
 from tracejit.api.jit.signature import Call
 from tracejit.config import config
+from tracejit.control.callbacks import journal
 from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
 from tracejit.frontend.capture import NotFollowed
+from tracejit.frontend.text import warned
 from tracejit.interpreters import jit as native
 from tracejit.ir.avals import aval_of
-from tracejit.ir.jaxpr import Jaxpr, Var
+from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
 from tracejit.ir.values import Value
 from tracejit.tracing import LOCK, Box, Storage, to_raw
 
@@ -101,6 +103,8 @@ class Program:
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
         self.simple = not written and not donated
         self.repeats = may_be_done_over(jaxpr)  # Python can do a call over in which a check failed
+        self.acts = JOURNAL in jaxpr.effects  # it prints or the like
+        self.warns = self.acts and warned.warns(jaxpr)
         self.fast: dict[Any, Any] = {}  # functions for calls with objects, which calls with others share
 
     def constants(self, objects: Sequence[Any]) -> list[Any] | None:
@@ -114,7 +118,14 @@ class Program:
     # -- running
 
     def run(self, consts: list[Any], leaves: Sequence[Any], call: Call) -> Any:
-        """The function's result on concrete values: natively compiled for their layout."""
+        """The function's result on concrete values: natively compiled for their layout. What it does besides is done
+        at once."""
+        if not self.acts:
+            return self._run(consts, leaves, call)
+        with journal.collected(False):
+            return self._run(consts, leaves, call)
+
+    def _run(self, consts: list[Any], leaves: Sequence[Any], call: Call) -> Any:
         inputs = [*consts, *leaves]
         arrays = [native.operand(x) for x in inputs]
         compiled = self.compiled(tuple([native.element_strides(a) for a in arrays]))
@@ -151,9 +162,26 @@ class Program:
     ) -> tuple[Any, Exception | None]:
         """The result, or else the exception."""
         try:
-            return self.run(consts, leaves, call), None
+            with journal.collected(self.acts):
+                return self._run(consts, leaves, call), None
         except Exception as e:
             return None, e
+
+    def acting(self, native: Callable[..., Any], may_repeat: Callable[[], bool]) -> Callable[..., Any]:
+        """The native function with what it does besides; at its end, if the call may be done over by Python."""
+        if not self.acts:
+            return native
+        repeats = self.repeats
+
+        def call(*arrays: Any) -> Any:
+            with journal.collected(repeats and may_repeat()):
+                return native(*arrays)
+
+        return call
+
+    def leaves_to_python(self) -> bool:
+        """Whether this call is Python's: what it does besides may raise an exception on its way."""
+        return self.warns and warned.are_errors()
 
     def compiled(self, strides: Any) -> native.Compiled:
         found = self.machine_code.get(strides)

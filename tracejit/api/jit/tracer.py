@@ -240,7 +240,7 @@ def _sort_results(
             results.append(("arg", by_id[id(x)]))
         elif id(x) in captured:
             results.append(("const", captured[id(x)]))
-        elif type(x) in (bool, int, float, complex):
+        elif type(x) in (bool, int, float, complex, str, bytes):
             results.append(("value", x))
         elif type(x) is handed.Captured:
             results.append(("value", x.value))

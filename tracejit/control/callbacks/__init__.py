@@ -2,7 +2,8 @@
 
 In comes a Python function with the types of its results, and out goes an equation whose native code calls back into
 Python. Read `ops` (the records and their effects), `host` (flat arrays in, checked flat arrays out), then
-`printing` and `breakpoints`, which are callbacks.
+`printing` and `breakpoints`, which are callbacks, and `journal`: what printing, logging and clocks of the user's own
+programs are.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from tracejit.control.callbacks import (
         breakpoints,
         host,
+        journal,
         ops,
         printing,
     )
 
-__all__ = ["breakpoints", "host", "ops", "printing"]
+__all__ = ["breakpoints", "host", "journal", "ops", "printing"]
 __getattr__, __dir__ = parts(__name__, __all__)

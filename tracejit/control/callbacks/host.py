@@ -151,6 +151,7 @@ class PerLane:
         self.mapped = mapped
         self.results = tuple(results)
         self.name: str = inner.name
+        self.effect: str | None = getattr(inner, "effect", None)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -96,7 +96,9 @@ def _debug_batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[A
 
 
 def _effects(params: dict[str, Any]) -> frozenset[str]:
-    return frozenset({"ordered" if params["ordered"] else "unordered"})
+    """That of the callback itself, if it has one; the user's are ordered or not."""
+    own = getattr(params["callback"], "effect", None)
+    return frozenset({own or ("ordered" if params["ordered"] else "unordered")})
 
 
 _REASON = (

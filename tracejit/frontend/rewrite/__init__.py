@@ -15,7 +15,8 @@ import weakref
 
 from tracejit.frontend.rewrite.hooks import table
 from tracejit.frontend.rewrite.source.code import NoSource, compile_function, function_tree
-from tracejit.frontend.rewrite.source.transform import HOOKS, Unchanged, rewritten
+from tracejit.frontend.rewrite.source.texts import HOOKS
+from tracejit.frontend.rewrite.source.transform import Unchanged, rewritten
 
 __all__ = ["rewritten_code"]
 

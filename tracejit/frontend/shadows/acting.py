@@ -1,16 +1,20 @@
-"""Functions of libraries that do more than compute: the clock, files, logging, random numbers, settings.
+"""Functions of libraries that do more than compute: files, random numbers, settings.
 
 A compiled function would do once what they do, while it is traced. So their use is told to the capture before it
-happens, which refuses it where a program is made; the constants of their modules can be used.
+happens, which refuses it where a program is made; the constants of their modules can be used. Printing, logging,
+warnings and the clock become part of the program (`frontend.text`).
 """
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
+import io
 import random
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +26,7 @@ from tracejit.frontend.drawing import making
 from tracejit.frontend.origins import ACTS, impure_origin
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
+from tracejit.frontend.text import clocks, logs, sinks, warned
 
 _CONSTANTS = (int, float, str, bytes, complex, tuple, type(None))
 _GENERATORS = (
@@ -52,7 +57,8 @@ class ActingModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__dict__["_tj_module"], name)
-        ours = stand_in_for(value)
+        of_module = _OF_MODULES.get(self.__name__)
+        ours = (of_module(name) if of_module is not None else None) or stand_in_for(value)
         if ours is not None:
             return ours
         if isinstance(value, types.ModuleType):
@@ -111,12 +117,30 @@ def errstate(**kinds: Any) -> Iterator[None]:
         yield
 
 
+#: Modules of which some names become part of the program.
+_OF_MODULES: dict[str, Callable[[str], Any]] = {"sys": sinks.of_module, "logging": logs.of_module}
+#: Functions that do.
+_RECORDED: dict[Any, Any] = {**clocks.CLOCKS, warnings.warn: warned.warn, builtins.print: sinks.print_}
+
+
+def object_for(value: Any) -> Any:
+    """What traced code has in the place of a stream or logger of outside; None for other objects."""
+    if sinks.is_stream(value):
+        return sinks.of_outside(value)
+    return logs.of_outside(value) if logs.is_logger(value) else None
+
+
 def stand_in_for(value: Any) -> Any:
-    """What traced code gets for what makes random generators, and for `np.errstate`; else None."""
+    """What traced code gets for what makes random generators, for `np.errstate`, and for what prints, warns or reads
+    the clock; else None."""
     if value is np.errstate:
         return errstate
+    if type(value) is types.BuiltinFunctionType and value in _RECORDED:
+        return _RECORDED[value]
     if value is random.Random:
         return Seeded(value)
+    if value is io.StringIO:
+        return sinks.string_io
     numbers = sys.modules.get("numpy.random")
     if numbers is not None and any(value is getattr(numbers, name) for name in _GENERATORS):
         return Seeded(value)

@@ -131,7 +131,9 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
                 and (any(isinstance(k, Value) for k in kinds) or any(kinds))
             ):
                 return unsure(chosen.read(), ops.compare.select(to_raw(wins), *kinds))
-        if python and type(chosen) is Box:
+        if type(chosen) is not Box:  # both are known
+            return chosen.item() if python else chosen
+        if python:
             return box(chosen.read(), weak=True)
         if type(chosen) is not Box:  # both are known
             return chosen

@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.shadows import attributes, classes
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import held
+from tracejit.frontend.text.deferred import Text
+from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of
 from tracejit.tracing import Box
 
@@ -27,7 +30,15 @@ _UNIONS = (types.UnionType, type(typing.Union[int, str]))
 
 
 def example(x: Any) -> Any:
-    """The user's value behind `x`; for a traced one another of its class, dtype and shape."""
+    """The user's value behind `x`; for a traced one another of its class, dtype and shape.
+
+    Raises UnfollowedError for what acts, of which the class may be another at the next call."""
+    if type(x) is Text:
+        return ""
+    if isinstance(x, StandIn):
+        raise UnfollowedError(
+            what="the class of a stream or logger", reason="it may be another at the next call"
+        )
     if type(x) is not Box:
         return real_class(attributes.original(held(x)))
     cls, dtype = class_of(x), x.aval.dtype
@@ -48,7 +59,7 @@ def _type_of(x: Any) -> Any:
     if type(x) is Box:
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
-    x = held(x)
+    x = example(x) if type(x) is Text or isinstance(x, StandIn) else held(x)
     cls = x.__class__ if sources.is_drawing(x) else type(attributes.original(x))
     if cls is type or classes.users_class(x) is not x:
         return TracedType
@@ -115,4 +126,5 @@ def _followed(cls: Any, name: str) -> Any:
 
 def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
-    return builtins.hasattr(example(x) if type(x) is Box else held(x), name)
+    stands = type(x) in (Box, Text) or isinstance(x, StandIn)
+    return builtins.hasattr(example(x) if stands else held(x), name)

@@ -43,7 +43,7 @@ def _by_callback(body: Body, eqn: Eqn, ins: list[Stored], outs: list[Stored]) ->
         [_spec(s, a) for s, a in zip(outs, avals[1], strict=True)],
         _bounds(avals[0]),
         _bounds(avals[1]),
-        eqn.op.name,
+        getattr(eqn.params.get("callback"), "told", eqn.op.name),
         isinstance(eqn.op.kernel, UserCode),
     )
     dims = [body.extent(d) for a in (*avals[0], *avals[1]) for d in a.shape if isinstance(d, Dim)]

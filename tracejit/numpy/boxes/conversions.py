@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import linecache
 import opcode
 import operator
 import sys
-import weakref
 from typing import Any
 
 import numpy as np
@@ -176,13 +174,13 @@ for _name in ("hex", "as_integer_ratio"):
 def _repr(x: Box) -> str:
     """The text of the value, where that is no traced one; else what stands for it."""
     plain = _plain(x)
-    return _stands_for(x, "") if plain is None else repr(plain)
+    return _stands_for(x) if plain is None else repr(plain)
 
 
 @member("__str__")
 def _str(x: Box) -> str:
     plain = _plain(x)
-    return _stands_for(x, "") if plain is None else str(plain)
+    return _stands_for(x) if plain is None else str(plain)
 
 
 @member("__format__")
@@ -191,7 +189,7 @@ def _format(x: Box, spec: str) -> str:
     if plain is None and spec and not x.aval.shape:  # known in an eager transformation
         plain = extents.known(x.read())
         plain = None if plain is None else plain.item()
-    return _stands_for(x, spec) if plain is None else format(plain, spec)
+    return _stands_for(x) if plain is None else format(plain, spec)
 
 
 def _plain(x: Box) -> Any:
@@ -202,32 +200,12 @@ def _plain(x: Box) -> Any:
     return np.asarray(raw)[()].item() if x.weak else raw
 
 
-def _stands_for(x: Box, spec: str) -> str:
-    """What stands for an unknown value in a text. Tracing is refused in the end, except for messages of exceptions."""
-    if extents.known(x.read()) is not None:
-        return f"Traced<{x.aval}>"
-    error = TracedTextError(aval=str(x.aval))
-    if x.aval.shape:
-        error.shown = f"Traced<{x.aval}>"
-        return error.shown
-    number = next(_numbers)
-    error.shown = f"Traced<{x.aval}#{number}>"
-    _shown[number] = weakref.ref(x), spec
-    if len(_shown) > _REMEMBERED:
-        _shown.pop(next(iter(_shown)), None)
-    return error.shown
-
-
-#: The last unknown numbers that were formatted, which messages of exceptions may show: number -> (box, format).
-_shown: dict[int, tuple[weakref.ref[Box], str]] = {}
-_numbers = itertools.count(1)
-_REMEMBERED = 256
-
-
-def shown_number(number: int) -> tuple[Box | None, str]:
-    """The box that was formatted as `Traced<…#number>`, if it is still there, and how."""
-    ref, spec = _shown.get(number, (None, ""))
-    return None if ref is None else ref(), spec
+def _stands_for(x: Box) -> str:
+    """What stands for an unknown value in a text that C code makes: it is refused."""
+    shown = f"Traced<{x.aval}>"
+    if extents.known(x.read()) is None:
+        TracedTextError(aval=str(x.aval), use="its characters")  # it is written down, and ends the trace
+    return shown
 
 
 @member("__copy__")

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from tracejit import tree
+from tracejit.frontend.text.deferred import Text
 
 NONE: frozenset[int] = frozenset()
 
@@ -40,7 +41,7 @@ def opened(value: Any, kept: Collection[int] = NONE) -> list[Any]:
 def _is_frozen(x: Any) -> bool:
     """Whether what a container holds can't be changed."""
     params = getattr(type(x), "__dataclass_params__", None)
-    return x is None or isinstance(x, tuple) or (params is not None and params.frozen)
+    return x is None or isinstance(x, tuple) or type(x) is Text or (params is not None and params.frozen)
 
 
 def replaced(a: Any, b: Any) -> Iterator[int]:

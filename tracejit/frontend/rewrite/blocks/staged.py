@@ -19,6 +19,7 @@ from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf, is_array, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, Permuted, Spec, TypeChange
+from tracejit.frontend.text.choices import among, common
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
@@ -55,6 +56,7 @@ class Stager:
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
         self.replaced = Replaced()
+        self.texts: dict[str, tuple[str, ...]] = {}  # the known strings of which names are one
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.slots = Slots()
         self.mixed = False  # a branch in it gave a number one of two types
@@ -130,7 +132,7 @@ class Stager:
                 self.step(args[0])
                 extra = self.finish(args[0])
                 more = self.picked.leave(entries.keys() - self.picked.cells.keys(), self.cells)
-                after = {name: get(self.cells[name]) for name in self.keep}
+                after = {n: among(get(self.cells[n]), self.texts.get(n)) for n in self.keep}
                 outs = [(s, s.value) for s in frame.changed_storages({k: v for k, (v, _) in inputs.items()})]
                 found, complete = self._compare(frame, entries, objects, after), False
                 if found is not None:
@@ -174,7 +176,7 @@ class Stager:
         return held
 
     def _entry(self, name: str) -> Entry:
-        value = get(self.cells[name])
+        value = among(get(self.cells[name]), self.texts.get(name))
         first = self.first.get(name)
         if first is None and (value is UNBOUND or (is_array(value) and name not in self.anew)):
             return Entry(value, None)
@@ -248,6 +250,11 @@ class Stager:
                 continue
             if e.form is not None and self.replaced.found(name, e.value, x):
                 self.types.pop(name, None)
+                again = fresh = True
+                continue
+            options = common(e.value, x)
+            if options is not None and options != self.texts.get(name) and len(options) > 1:
+                self.texts[name] = options
                 again = fresh = True
                 continue
             self.replaced.check_outside(name, e, x, frame)

@@ -20,6 +20,7 @@ from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, i
 from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
+from tracejit.frontend.text.choices import Choice, can_choose
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
@@ -187,7 +188,7 @@ class _Choice:
     def _merge(self, then: _Branch, other: _Branch) -> Any:
         rows = Rows()
         merger = Merger(self.pred, (then.arrays, other.arrays), rows)
-        parts: list[tuple[str, _Merged]] = []
+        parts: list[tuple[str, _Merged | Choice]] = []
         for name in self.keep:
             a, b = then.names[name], other.names[name]
             if a is b:
@@ -195,10 +196,10 @@ class _Choice:
             elif (a is UNBOUND or b is UNBOUND) and get(self.cells[name]) is not UNBOUND:
                 raise BranchLeavesError(problem=f"it deletes `{name}`", where=self.where)
             else:
-                parts.append((name, _Merged(name, (then, other), self, merger)))
+                parts.append((name, self._merged(name, (a, b), (then, other), merger)))
         for name in self.unsure:
             self._leave_unbound(name, then.names[name], other.names[name])
-        value = _Merged(VALUE, (then, other), self, merger)
+        value = self._merged(VALUE, (then.value, other.value), (then, other), merger)
         written = []
         for k, (s, x) in {**then.storages, **other.storages}.items():
             a, b = (branch.storages.get(k, (s, s.value))[1] for branch in (then, other))
@@ -214,10 +215,10 @@ class _Choice:
         then.value = other.value = None
         return self._one(value.rebuilt(), value, both, made)
 
-    def _one(self, x: Any, m: _Merged, both: list[list[Any]], made: dict[tuple[int, int], Any]) -> Any:
+    def _one(self, x: Any, m: _Merged | Choice, both: list[list[Any]], made: dict[tuple[int, int], Any]) -> Any:
         """`x`, made of what a name is after the branches, in a list each; names that are the same after both branches
         are one container."""
-        if m.form.tree.is_leaf() or both[0][0] is UNBOUND or both[1][0] is UNBOUND:
+        if isinstance(m, Choice) or m.form.tree.is_leaf() or both[0][0] is UNBOUND or both[1][0] is UNBOUND:
             return x
         key = id(both[0][0]), id(both[1][0])
         if key not in made:
@@ -231,6 +232,14 @@ class _Choice:
         if (then is UNBOUND) != (other is UNBOUND):
             bad = self.pred if then is UNBOUND else ops.compare.not_(self.pred)
             leave_if(bad, f"the name `{name}`, which one branch leaves unbound")
+
+    def _merged(
+        self, name: str, values: tuple[Any, Any], branches: tuple[_Branch, _Branch], merger: Merger
+    ) -> _Merged | Choice:
+        """What a name will be, or the value."""
+        if can_choose(*values):
+            return Choice(self.pred, values, merger.rows.add, lambda n: use_trace(branches[n].trace))
+        return _Merged(name, branches, self, merger)
 
     def _bind(self, branches: tuple[_Branch, _Branch], rows: list[tuple[Any, Any, np.dtype]]) -> list[Any]:
         """The chosen one of each row (if the condition holds, otherwise, dtype)."""

@@ -13,6 +13,10 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
 from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth, truth
+from tracejit.frontend.rewrite.hooks.texts import map_
+from tracejit.frontend.text import shown
+from tracejit.frontend.text.deferred import Text, is_text, length
+from tracejit.frontend.text.deferred import contains as contained
 from tracejit.numpy.boxes import extents, numbers
 from tracejit.numpy.boxes.operators import rounded
 from tracejit.numpy.boxes.rows import run
@@ -78,6 +82,8 @@ def bool_(*args: Any) -> Any:
 
 def len_(x: Any) -> Any:
     """`len`, which may be traced."""
+    if type(x) is Text:
+        return length(x)
     if type(x) is Box and x.aval.shape and type(x.aval.shape[0]) is not int:
         return x.shape[0]
     return len(x)
@@ -153,8 +159,11 @@ def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     return list(NUMPY_TO_TRACEJIT[np.sort](NUMPY_TO_TRACEJIT[np.stack](items)[::step], kind="stable")[::step])
 
 
-def contains(item: Any, container: Any) -> Any:
+def contains(item: Any, held: Any) -> Any:
     """`item in container`, a traced truth value where it depends on traced values."""
+    container: Any = held
+    if type(held) is Text and is_text(item):
+        return contained(item, held)
     if (type(container) is Box and is_unknown(container)) or (is_unknown(item) and _is_array(container)):
         return any_((container == item).reshape(-1))
     if type(container) is range and is_unknown(item) and not item.aval.shape:
@@ -190,4 +199,11 @@ _FORMS: dict[Any, Any] = {
     builtins.zip: zip_,
     builtins.enumerate: enumerate_,
     builtins.reversed: reversed_,
+    builtins.str: shown.str_,
+    builtins.repr: shown.repr_,
+    builtins.format: shown.format_,
+    builtins.hex: shown.hex_,
+    builtins.oct: shown.oct_,
+    builtins.bin: shown.bin_,
+    builtins.map: map_,
 }

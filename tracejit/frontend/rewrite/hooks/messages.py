@@ -1,74 +1,81 @@
 """Exceptions of users that compiled code raises: checks, with a traced number that the message shows.
 
-`f"negative: {x}"` is `"negative: Traced<f64[]#7>"` while it is traced; the check carries the bits of the one number
-that a message shows, once or several times, and its text takes the place of `Traced<f64[]#7>` when the check fails.
+The check carries the bits of the one number that the texts among the exception's arguments show, once or several times.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.control.regions.staging import convert
-from tracejit.errors import TracedTextError, refusals
+from tracejit.frontend.text.deferred import Text, described
+from tracejit.ir.avals import Aval
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.conversions import shown_number
 from tracejit.ops.indexing.index_check import fail_where
-from tracejit.tracing import current_trace
+from tracejit.tracing import Box, current_trace
 
-_SHOWN = re.compile(r"Traced<([^<>#]*)#(\d+)>")
 _I64 = dtypes.int64
 
 
 def fail_if(pred: Any, error: Exception) -> None:
     """Raise `error` when the program runs, if the raw boolean `pred` holds then."""
-    numbers = {int(m[1]) for a in error.args if isinstance(a, str) for m in _SHOWN.findall(a)}
-    texts = [a for a in error.args if isinstance(a, str)]
-    refusals.withdraw(lambda e: isinstance(e, TracedTextError) and any(e.shown in text for text in texts))
-    found = {n: _deliverable(n) for n in numbers}
-    value = next(iter(found.values()), None)
-    if value is None or any(v is not value for v in found.values()):
+    texts = [a for a in error.args if type(a) is Text]
+    numbers = [x for text in texts for x in text.values if not x.aval.shape]
+    value = _deliverable(numbers[0]) if numbers else None
+    if value is None or any(_deliverable(x) is not value for x in numbers):
         fail_where(pred, Raise(error))
         return
     kind = np.dtype(np.float64) if dtypes.is_inexact(value.aval.dtype) else _I64
     bits = ops.create.bitcast(convert(value, kind), dtype=_I64)
-    fail_where(pred, Raise(error, (kind, value.aval.dtype)), bits)
+    fail_where(pred, Raise(error, value, kind), bits)
 
 
-def _deliverable(number: int) -> Value | None:
+def _deliverable(x: Box) -> Value | None:
     """A traced number that a message shows, if the program that checks knows it."""
-    x, _ = shown_number(number)
-    value = None if x is None else x.read()
+    value = x.read()
     if not isinstance(value, Value) or value.trace is None or not value.trace.live:
         return None
     inside = value.trace.level <= current_trace().level and value.aval.dtype.kind in "bif"
     return value if inside else None
 
 
-class Raise:
-    """The failure of a check that raises a user's exception. `shown`: the dtype whose bits the check carries,
-    and the number's own."""
+class _Number(NamedTuple):
+    """In the text of an exception, one of its values: whether the check carries it."""
 
-    def __init__(self, error: Exception, shown: tuple[np.dtype, np.dtype] | None = None) -> None:
+    aval: Aval
+    shown: bool
+
+
+class Raise:
+    """The failure of a check that raises a user's exception. `shown`: the number that the check carries, as the bits of
+    a number of dtype `kind`."""
+
+    def __init__(self, error: Exception, shown: Value | None = None, kind: np.dtype = _I64) -> None:
         self.error: Exception = error.with_traceback(None)
         self.error.__context__ = None
-        self.shown = shown
-        numbers = [int(m[1]) for a in error.args if isinstance(a, str) for m in _SHOWN.findall(a)]
-        self.formats = {n: shown_number(n)[1] for n in numbers}
+        self.kind = kind
+        self.dtype = None if shown is None else shown.aval.dtype
+        self.args = [_without_values(a, shown) for a in error.args]
+        for name, x in vars(error).items():
+            vars(error)[name] = described(x)
+        self.error.args = tuple(map(described, error.args))
 
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
         error = _copied(self.error)
-        bits = np.int64(details[0])
-        value = None if self.shown is None else self.shown[1].type(bits.view(self.shown[0])).item()
-
-        def text(m: re.Match[str]) -> str:
-            return f"Traced<{m[1]}>" if self.shown is None else format(value, self.formats[int(m[2])])
-
-        error.args = tuple(_SHOWN.sub(text, a) if isinstance(a, str) else a for a in error.args)
+        if self.dtype is not None:
+            number = self.dtype.type(np.int64(details[0]).view(self.kind))
+            error.args = tuple(described(a, lambda v: number if v.shown else None) for a in self.args)
         return error
+
+
+def _without_values(x: Any, shown: Value | None) -> Any:
+    """A text that keeps no traced value alive."""
+    if type(x) is not Text:
+        return x
+    return Text(x.recipe, [_Number(v.aval, not v.aval.shape and shown is not None) for v in x.values])
 
 
 def _copied(error: Exception) -> Exception:

@@ -4,6 +4,7 @@ from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
 from tracejit.frontend.rewrite.hooks.calls import builtin
 from tracejit.frontend.rewrite.hooks.conditions import and_, assert_, chain, in_, is_, not_, or_, raised
 from tracejit.frontend.rewrite.hooks.loops import comprehension, loop, while_
+from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import tried
 from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton
@@ -15,6 +16,7 @@ __all__ = [
     "builtin",
     "chain",
     "comprehension",
+    "field",
     "if_",
     "ifexp",
     "in_",
@@ -22,9 +24,14 @@ __all__ = [
     "is_sequence",
     "is_singleton",
     "loop",
+    "method",
+    "mod",
+    "mul",
     "not_",
     "or_",
     "raised",
+    "spec",
+    "text",
     "tried",
     "while_",
 ]

@@ -21,13 +21,13 @@ from tracejit.frontend.rewrite.source.escapes import Lowering, Plan, at, is_stat
 from tracejit.frontend.rewrite.source.matches import Matches, has_matches
 from tracejit.frontend.rewrite.source.names import Liveness, assigned, copied, declared, shared, walk
 from tracejit.frontend.rewrite.source.targets import is_plain, taking
+from tracejit.frontend.rewrite.source.texts import Texts, hook
 
-#: A constant of the rewritten code, in the place of which the hooks are put.
-HOOKS = "tracejit: hooks"
 #: Builtins that calls of traced values need a form of.
 BUILTINS = frozenset(
     {"int", "float", "bool", "complex", "abs", "len", "round", "sum", "any", "all", "divmod", "pow", "sorted"}
-    | {"range", "enumerate", "zip", "reversed"}
+    | {"range", "enumerate", "zip", "reversed", "map", "str", "repr", "format"}
+    | {"hex", "oct", "bin"}
 )
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _INLINE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
@@ -67,13 +67,13 @@ def _without_annotations(node: Function) -> None:
         node.decorator_list, node.returns = [], None
 
 
-class _Function(ast.NodeTransformer):
+class _Function(Texts):
     """Rewrites one function; functions defined in it get a `_Function` of their own."""
 
     def __init__(self, node: Function, outer: set[str]) -> None:
         self.node = node
         if not isinstance(node, ast.Lambda) and has_matches(node.body):
-            matches = Matches(_hook)
+            matches = Matches(hook)
             node.body = [x for s in node.body for x in _listed(matches.visit(s))]
         body = _body(node)
         self.globals = declared(body, ast.Global)
@@ -94,7 +94,7 @@ class _Function(ast.NodeTransformer):
             self.node.body = self.visit(self.node.body)
             return
         own = self.locals - set(self.arguments) - self.shared
-        self.node.body, self.unsure = flagged(self.node.body, own, _hook)
+        self.node.body, self.unsure = flagged(self.node.body, own, hook)
         self.locals |= assigned(self.node.body) - self.globals - self.nonlocals
         self.plan = Plan(self.node)
         lowering = Lowering(self.plan)
@@ -105,7 +105,7 @@ class _Function(ast.NodeTransformer):
         self.node.body = self.block(body)
         if self.bound:  # `nonlocal` of inner functions needs a binding out here
             names: list[Any] = [ast.Name(n, ast.Store()) for n in sorted(self.bound)]
-            never: Any = ast.If(ast.Constant(False), [ast.Assign(names, ast.Constant(None))], [])
+            never: Any = ast.If(_constant(False), [ast.Assign(names, _constant(None))], [])
             self.node.body.insert(0, at(never, self.node.body[0]))
 
     def block(self, stmts: list[Any]) -> list[Any]:
@@ -155,13 +155,13 @@ class _Function(ast.NodeTransformer):
         self.changes += 1
         message = [] if s.msg is None else [self.visit(s.msg)]
         test = self.visit(s.test)
-        call = _hook("assert_", test, _thunk(ast.Tuple(message, ast.Load())))
+        call = hook("assert_", test, _thunk(ast.Tuple(message, ast.Load())))
         return at(ast.Expr(call), s)
 
     def visit_Raise(self, raising: ast.Raise) -> Any:
         s: Any = self.generic_visit(raising)
         if s.exc is not None and id(s) not in self._caught():
-            s.exc = at(_hook("raised", s.exc), s)
+            s.exc = at(hook("raised", s.exc), s)
         return s
 
     def visit_Try(self, tried: ast.Try) -> Any:
@@ -170,7 +170,7 @@ class _Function(ast.NodeTransformer):
             self.changes += 1
             kinds: list[Any] = [h.type or ast.Name("BaseException", ast.Load()) for h in s.handlers]
             kinds = [copied(k) for k in kinds]
-            guard = _hook("tried", _thunk(ast.Tuple(kinds, ast.Load())))
+            guard = hook("tried", _thunk(ast.Tuple(kinds, ast.Load())))
             s.body = [at(ast.With([ast.withitem(guard)], s.body), s)]
         return s
 
@@ -215,7 +215,7 @@ class _Function(ast.NodeTransformer):
         if is_static(e.test) or _must_stay(e.body, e.orelse):
             return self.generic_visit(e)
         self.changes += 1
-        return at(_hook("ifexp", self.visit(e.test), self._later(e.body), self._later(e.orelse)), e)
+        return at(hook("ifexp", self.visit(e.test), self._later(e.body), self._later(e.orelse)), e)
 
     def visit_BoolOp(self, e: ast.BoolOp) -> Any:
         if is_static(e) or _must_stay(*e.values[1:]):
@@ -223,31 +223,31 @@ class _Function(ast.NodeTransformer):
         self.changes += 1
         first = self.visit(e.values[0])
         name = "and_" if isinstance(e.op, ast.And) else "or_"
-        return at(_hook(name, first, *(self._later(v) for v in e.values[1:])), e)
+        return at(hook(name, first, *(self._later(v) for v in e.values[1:])), e)
 
     def visit_UnaryOp(self, e: ast.UnaryOp) -> Any:
         if not isinstance(e.op, ast.Not) or is_static(e):
             return self.generic_visit(e)
         self.changes += 1
-        return at(_hook("not_", self.visit(e.operand)), e)
+        return at(hook("not_", self.visit(e.operand)), e)
 
     def visit_Compare(self, e: ast.Compare) -> Any:
         """`a in b`, `a is b`; `a < b < c`: each operand is computed once, the later ones only if they are needed."""
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.In, ast.NotIn)) and not is_static(e):
             self.changes += 1
             negated = at(_constant(isinstance(e.ops[0], ast.NotIn)), e)
-            return at(_hook("in_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
+            return at(hook("in_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)) and not _is_none(e.comparators[0]):
             self.changes += 1
             negated = at(_constant(isinstance(e.ops[0], ast.IsNot)), e)
-            return at(_hook("is_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
+            return at(hook("is_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
         names = [_ORDER.get(type(op)) for op in e.ops]
         if len(names) == 1 or None in names or _must_stay(*e.comparators[1:]):
             return self.generic_visit(e)
         self.changes += 1
         ops = at(_constant(tuple(names)), e)
         rest = [self._later(c) for c in e.comparators[1:]]
-        return at(_hook("chain", ops, self.visit(e.left), self.visit(e.comparators[0]), *rest), e)
+        return at(hook("chain", ops, self.visit(e.left), self.visit(e.comparators[0]), *rest), e)
 
     def visit_ListComp(self, comp: ast.ListComp) -> Any:
         """`[element for target in iterable]` of one loop without conditions."""
@@ -257,7 +257,7 @@ class _Function(ast.NodeTransformer):
             return e
         self.changes += 1
         line = at(_constant(e.lineno), e)
-        return at(_hook("comprehension", g.iter, at(taking(g.target, e.elt), e), line), e)
+        return at(hook("comprehension", g.iter, at(taking(g.target, e.elt), e), line), e)
 
     def visit_Call(self, call: ast.Call) -> Any:
         e: Any = self.generic_visit(call)
@@ -265,7 +265,7 @@ class _Function(ast.NodeTransformer):
             return e
         if e.func.id in BUILTINS:
             self.changes += 1
-            e.func = at(_hook("builtin", e.func), e.func)
+            e.func = at(hook("builtin", e.func), e.func)
         elif e.func.id == "super" and not e.args and self.arguments:
             e.args = [at(ast.Name(n, ast.Load()), e) for n in ("__class__", self.arguments[0])]
         return e
@@ -286,20 +286,20 @@ class _Function(ast.NodeTransformer):
         head: list[Any] = [ast.Nonlocal(mine)] if mine else []
         head += [ast.Global(outer)] if outer else []
         for n in sorted(self.shared):  # functions that the block calls may assign it: the hooks need its cell
-            head.append(ast.If(ast.Constant(False), [ast.Expr(ast.Name(n, ast.Load()))], []))
+            head.append(ast.If(_constant(False), [ast.Expr(ast.Name(n, ast.Load()))], []))
         args = [ast.arg("_tj_item")] if item else []
         arguments = ast.arguments([], args, None, [], [], None, [])
         new: Any = ast.FunctionDef(name, arguments, [*head, *body], [], None)
         new.type_params = []
         return at(new, s)
 
-    def _call(self, hook: str, s: ast.stmt, parts: list[Any], spec: tuple[Any, ...]) -> list[Any]:
+    def _call(self, name: str, s: ast.stmt, parts: list[Any], spec: tuple[Any, ...]) -> list[Any]:
         """The definitions among `parts`, and the statement that calls the hook with them."""
         self.changes += 1
         before = [p for p in parts if isinstance(p, ast.FunctionDef)]
         args = [ast.Name(p.name, ast.Load()) if isinstance(p, ast.FunctionDef) else p for p in parts]
-        args = [ast.Constant(None) if a is None else a for a in args]
-        return [*before, at(ast.Expr(_hook(hook, *args, _constant(spec))), s)]
+        args = [_constant(None) if a is None else a for a in args]
+        return [*before, at(ast.Expr(hook(name, *args, _constant(spec))), s)]
 
     def _spec(
         self, kind: str, s: Any, names: set[str], live: Any, body: list[Any], through: Any = frozenset()
@@ -319,16 +319,12 @@ def _listed(x: Any) -> list[Any]:
     return x if isinstance(x, list) else [x]
 
 
-def _constant(value: Any) -> ast.Constant:
-    return ast.Constant(value)
-
-
 def _thunk(body: ast.expr) -> ast.Lambda:
     return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
 
 
-def _hook(name: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(ast.Attribute(ast.Constant(HOOKS), name, ast.Load()), list(args), [])
+def _constant(value: Any) -> ast.Constant:
+    return ast.Constant(value)
 
 
 def _is_none(e: ast.expr) -> bool:

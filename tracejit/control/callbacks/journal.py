@@ -1,0 +1,159 @@
+"""Entries: what a program does besides computing, such as printing, each at its place in Python's order.
+
+An entry is a debug callback with an effect of its own, `journal`. In a program that may be given up for Python's run
+(a check fails in it) entries are collected while it runs, and done when it has ended: then a call can be done over
+without anything happening twice. Elsewhere they are done at once, so that the progress of a long loop is seen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.control.callbacks.ops import debug_callback_op, io_callback_op
+from tracejit.errors import refusals
+from tracejit.ir.avals import Aval
+from tracejit.ir.jaxpr import JOURNAL, Jaxpr, sub_jaxprs
+from tracejit.tracing import bind, untraced
+
+
+class _Thread(threading.local):
+    collected: list[tuple[Callable[..., None], tuple[Any, ...]]] | None = None
+
+
+_thread = _Thread()
+
+
+class Entry:
+    """One thing to do: `act(*make(arrays))`. `make` and `act` compare by value, so that a loop that is traced again is
+    the same program. `name` and `where` (`file:line`) are for people; `raises` has the exceptions that may come out
+    of it and that the user's code may expect there. `at_once`: it is never put off."""
+
+    effect = JOURNAL
+
+    def __init__(
+        self,
+        name: str,
+        act: Callable[..., None],
+        make: Callable[[Iterator[Any]], tuple[Any, ...]],
+        where: str | None = None,
+        raises: tuple[type[BaseException], ...] = (),
+        at_once: bool = False,
+    ) -> None:
+        self.name = name
+        self.act = act
+        self.make = make
+        self.where = where
+        self.raises = raises
+        self.at_once = at_once
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Entry) and other._key() == self._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.name, self.act, self.make, self.where, self.at_once
+
+    def __repr__(self) -> str:
+        return self.told
+
+    @property
+    def told(self) -> str:
+        """How `explain` lists it."""
+        return self.name if self.where is None else f"{self.name} (at {self.where})"
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        """Do it, or put it off. What it is done with is made now: native code's memory is only lent."""
+        given = self.make(iter(arrays))
+        if _thread.collected is not None and not self.at_once:
+            _thread.collected.append((self.act, given))
+            return []
+        with untraced():
+            self.act(*given)
+        return []
+
+
+class Reading:
+    """What is read outside of a program where it says so, as the clock: `read()` gives a number of `dtype`."""
+
+    effect = JOURNAL
+    raises: tuple[type[BaseException], ...] = ()
+
+    def __init__(self, name: str, read: Callable[[], Any], dtype: np.dtype, where: str | None) -> None:
+        self.read = read
+        self.dtype = dtype
+        self.name = name
+        self.where = where
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reading) and (other.read, other.where) == (self.read, self.where)
+
+    def __hash__(self) -> int:
+        return hash((self.read, self.where))
+
+    def __repr__(self) -> str:
+        return self.told
+
+    @property
+    def told(self) -> str:
+        """How `explain` lists it."""
+        return self.name if self.where is None else f"{self.name} (at {self.where})"
+
+    def __call__(self) -> list[np.ndarray]:
+        with untraced():
+            return [np.array(self.read(), self.dtype)]
+
+
+def enter(entry: Entry, values: Sequence[Any]) -> None:
+    """Make `entry`, which is given the raw `values`, part of what is being traced."""
+    bind(debug_callback_op, *values, callback=entry, ordered=True)
+
+
+def read(reading: Reading) -> Any:
+    """The raw number that is read when the program is there."""
+    results = (Aval((), reading.dtype),)
+    return bind(io_callback_op, callback=reading, results=results, ordered=True)[0]
+
+
+def entries(jaxpr: Jaxpr) -> Iterator[Any]:
+    """The entries and readings of a program, those in its loops and branches included."""
+    for eqn in jaxpr.eqns:
+        if JOURNAL in eqn.effects:
+            inner = [*sub_jaxprs(eqn.params)]
+            for sub in inner:
+                yield from entries(sub)
+            if not inner:
+                yield eqn.params["callback"]
+
+
+def may_raise(callback: Any) -> Iterable[type[BaseException]]:
+    """The exceptions that the user's code may expect of an entry."""
+    return getattr(callback, "raises", ())
+
+
+class collected:
+    """A run of a program whose entries are done at its end; not at all, if a check of it fails: then it is done over.
+    With `wanted` False they are done at once."""
+
+    __slots__ = ("outer", "wanted")
+
+    def __init__(self, wanted: bool) -> None:
+        self.wanted = wanted
+
+    def __enter__(self) -> None:
+        self.outer = _thread.collected
+        _thread.collected = [] if self.wanted else None
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        found, _thread.collected = _thread.collected, self.outer
+        if not found or (error is not None and refusals.is_failed(error)):
+            return
+        refusals.failed(None)  # what an entry raises is no check's
+        with untraced():
+            for act, given in found:
+                act(*given)

@@ -1,0 +1,60 @@
+"""Text that the functions' source makes: f-strings, `%`, `.format`, `.join`, and builtins that make text."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tracejit.frontend.rewrite.blocks.decisions import capturing
+from tracejit.frontend.text import shown, templates
+from tracejit.frontend.text.deferred import Text, concatenated
+
+_CONVERSIONS = {-1: None, 115: "s", 114: "r", 97: "a"}
+_PLAIN: dict[int, Callable[[Any], Any]] = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}
+
+
+def text(*parts: Any) -> Any:
+    """An f-string of these pieces."""
+    return "".join(parts) if capturing() is None else concatenated(parts)
+
+
+def field(value: Any, conversion: int, spec: Any) -> Any:
+    """`{value!conversion:spec}` in an f-string."""
+    if capturing() is None:
+        return format(_PLAIN[conversion](value), spec)
+    return templates.field(value, _CONVERSIONS[conversion], spec)
+
+
+def spec(value: Any, conversion: int, inner: Any) -> Any:
+    """The same inside of a format specification."""
+    return field(value if capturing() is None else shown.known_spec(value), conversion, inner)
+
+
+def mod(a: Any, b: Any) -> Any:
+    """`a % b`, of numbers or of a string."""
+    if (type(a) is Text or isinstance(a, str)) and capturing() is not None:
+        return templates.percent(a, b)
+    return a % b
+
+
+def mul(a: Any, b: Any) -> Any:
+    """`a * b`, one of which is a string."""
+    return templates.times(a, b) if capturing() is not None else a * b
+
+
+def method(x: Any, name: str) -> Any:
+    """The method `name` of a string, or of something else."""
+    if (type(x) is not Text and type(x) is not str) or capturing() is None:
+        return getattr(x, name)
+    if name == "format":
+        return functools.partial(templates.format_method, x)
+    return functools.partial(templates.join, x) if name == "join" else templates.method(x, name)
+
+
+_MAPPED: dict[Any, Any] = {str: shown.str_, repr: shown.repr_, format: shown.format_}
+
+
+def map_(f: Any, /, *iterables: Any) -> Any:
+    """`map`, by a builtin that makes text or by another function."""
+    return map(_MAPPED.get(f, f) if f is str or f is repr else f, *iterables)

@@ -1,0 +1,68 @@
+"""Text in a function's source as calls of hooks: f-strings, `%`, `.format` and `.join`."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tracejit.frontend.rewrite.source.escapes import at
+
+#: A constant of the rewritten code, in the place of which the hooks are put.
+HOOKS = "tracejit: hooks"
+#: Methods of strings that make text of what they are given.
+_METHODS = frozenset({"format", "join", "ljust", "rjust", "center", "zfill"})
+
+
+def hook(name: str, *args: ast.expr) -> ast.Call:
+    """The call of a hook."""
+    return ast.Call(ast.Attribute(ast.Constant(HOOKS), name, ast.Load()), list(args), [])
+
+
+class Texts(ast.NodeTransformer):
+    """Rewrites what makes text; `changes` counts what was rewritten."""
+
+    changes: int
+
+    def visit_JoinedStr(self, e: ast.JoinedStr) -> Any:
+        self.changes += 1
+        return at(hook("text", *(self._field(v, "field") for v in e.values)), e)
+
+    def _field(self, e: Any, kind: str) -> Any:
+        """One piece of an f-string, formatted before the next one is computed."""
+        if not isinstance(e, ast.FormattedValue):
+            return e
+        parts = e.format_spec.values if isinstance(e.format_spec, ast.JoinedStr) else []
+        inner = [self._field(v, "spec") for v in parts]
+        spec = inner[0] if len(inner) == 1 and inner[0] in parts else hook("text", *inner)
+        return at(
+            hook(kind, self.visit(e.value), ast.Constant(e.conversion), spec if inner else ast.Constant("")),
+            e,
+        )
+
+    def visit_BinOp(self, binop: ast.BinOp) -> Any:
+        """`a % b`, where `a` may be a string; a string as often as a number says."""
+        e: Any = self.generic_visit(binop)
+        if isinstance(e.op, ast.Mult) and (_is_string(e.left) or _is_string(e.right)):
+            self.changes += 1
+            return at(hook("mul", e.left, e.right), e)
+        if not isinstance(e.op, ast.Mod) or _is_number(e.left) or _is_number(e.right):
+            return e
+        self.changes += 1
+        return at(hook("mod", e.left, e.right), e)
+
+    def visit_Attribute(self, attribute: ast.Attribute) -> Any:
+        e: Any = self.generic_visit(attribute)
+        if e.attr not in _METHODS or not isinstance(e.ctx, ast.Load):
+            return e
+        self.changes += 1
+        return at(hook("method", e.value, ast.Constant(e.attr)), e)
+
+
+def _is_number(e: ast.expr) -> bool:
+    """A number in the source."""
+    return isinstance(e, ast.Constant) and not isinstance(e.value, str)
+
+
+def _is_string(e: ast.expr) -> bool:
+    """A string in the source."""
+    return isinstance(e, ast.Constant) and isinstance(e.value, str)

@@ -1,0 +1,371 @@
+"""`Text`: text that is made of traced values, as traced code holds it.
+
+It can be joined, repeated, formatted and changed by the methods of strings that give strings. It is a node of pytrees
+whose leaves are its values, so that loops, branches and results take it as they take a tuple; where the values are
+real, the node is the real text. Whatever else looks at it is refused: nobody ever sees a wrong text.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit import ops, tree
+from tracejit.control.callbacks.ops import pure_callback
+from tracejit.errors import TracedTextError
+from tracejit.frontend.text.recipes import (
+    PYTHON,
+    Known,
+    Made,
+    Recipe,
+    example,
+    joined,
+    picked,
+)
+from tracejit.ir.avals import Aval
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.tracing import Box, box, to_raw
+
+#: Methods of strings that give a string.
+METHODS = (
+    *("lower", "upper", "title", "capitalize", "swapcase", "casefold", "ljust", "rjust", "center", "zfill"),
+    *("strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace", "expandtabs"),
+)
+
+
+class Text:
+    """Text of the traced `values`, which `recipe` takes."""
+
+    __slots__ = ("__weakref__", "recipe", "values")
+
+    def __init__(self, recipe: Recipe, values: Sequence[Any]) -> None:
+        self.recipe = recipe
+        self.values = tuple(values)
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return str
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(str, name):
+            raise self._refusal(f"`{name}`")
+        raise AttributeError(f"'str' object has no attribute {name!r}", name=name, obj=self)
+
+    def __add__(self, other: Any) -> Any:
+        return concatenated((self, other)) if is_text(other) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return concatenated((other, self)) if is_text(other) else NotImplemented
+
+    def __mul__(self, times: Any) -> Any:
+        return made(operator.mul, self, times) if type(times) is int else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __bool__(self) -> bool:
+        if _has_text(self.recipe):
+            return True
+        raise self._refusal("whether it is empty")
+
+    __bool__.followed = lambda self: True if _has_text(self.recipe) else asked(bool, bool, self)  # type: ignore[attr-defined]
+
+    def __copy__(self) -> Text:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Text:
+        return self
+
+    def _refusal(self, use: str) -> TracedTextError:
+        return refusal(self, use)
+
+
+def refusal(text: Text, use: str) -> TracedTextError:
+    """The error for a use of `text` that needs its characters."""
+    avals = sorted({str(x.aval) for x in text.values if type(x) is Box})
+    return TracedTextError(aval=" and ".join(avals) or "value", use=use)
+
+
+def _has_text(recipe: Recipe) -> bool:
+    """Whether it surely makes a text of some length."""
+    if isinstance(recipe, Known):
+        return bool(recipe.value)
+    if not isinstance(recipe, Made):
+        return False
+    if recipe.fn is picked:
+        return all(recipe.parts[1].key[1])
+    return recipe.fn in (str, repr, format) or (recipe.fn is joined and any(map(_has_text, recipe.parts)))
+
+
+def is_text(x: Any) -> bool:
+    """Whether `x` is a string, real or not."""
+    return type(x) is Text or isinstance(x, str)
+
+
+def _refuse(name: str, use: str) -> Callable[..., Any]:
+    def method(self: Text, *_: Any, **__: Any) -> Any:
+        raise refusal(self, use)
+
+    method.__name__ = name
+    return method
+
+
+def _comparison(name: str) -> Callable[..., Any]:
+    function = getattr(operator, name)
+
+    def method(self: Text, other: Any) -> Any:
+        if is_text(other):
+            return asked(function, bool, self, other)
+        if type(other) is Box:
+            raise refusal(self, "a comparison with an array")
+        return NotImplemented
+
+    method.__name__ = name
+    return method
+
+
+def _question(name: str) -> Callable[..., Any]:
+    function = getattr(str, name)
+
+    def method(self: Text, *args: Any) -> Any:
+        if not all(type(x) in (int, str, Text) for x in args):
+            raise refusal(self, f"`{name}`")
+        return asked(function, np.int64 if name in ("count", "find", "rfind") else bool, self, *args)
+
+    method.__name__ = name
+    return method
+
+
+_USES = {
+    "its characters": (
+        "str",
+        "repr",
+        "format",
+        "iter",
+        "getitem",
+        "reversed",
+        "bytes",
+        "fspath",
+        "mod",
+        "rmod",
+    ),
+    "its length": ("len", "length_hint"),
+    "whether it is in it": ("contains",),
+    "its hash, as a key of a dict": ("hash",),
+    "a number": ("int", "float", "complex", "index"),
+    "an array of it": ("array", "array_interface", "array_struct"),
+    "a copy for others": ("reduce", "reduce_ex", "sizeof", "dir"),
+}
+for _use, _names in _USES.items():
+    for _name in _names:
+        setattr(Text, f"__{_name}__", _refuse(_name, _use))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(str, name)
+
+    def method(self: Text, *args: Any) -> Any:
+        if not all(type(x) in (int, str, Text, type(None)) for x in args):
+            raise refusal(self, f"`{name}`")
+        return made(function, self, *args)
+
+    method.__name__ = name
+    return method
+
+
+for _name in METHODS:
+    setattr(Text, _name, _method(_name))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Text, f"__{_name}__", _comparison(_name))
+for _name in (
+    "startswith",
+    "endswith",
+    "count",
+    "find",
+    "rfind",
+    "isdigit",
+    "isalpha",
+    "isnumeric",
+    "isspace",
+):
+    setattr(Text, _name, _question(_name))
+
+
+# ---------------------------------------------------------------- numbers of texts
+
+
+class _Asked(NamedTuple):
+    """Gives a number that depends on a text, from the arrays that the text is made of."""
+
+    fn: Callable[..., Any]
+    recipe: Recipe
+    by_value = True
+
+    @property
+    def __name__(self) -> str:
+        return f"text.{self.fn.__name__}"
+
+    def __call__(self, *arrays: Any) -> Any:
+        return self.fn(*self.recipe(iter(arrays)))
+
+
+def asked(fn: Callable[..., Any], dtype: Any, *args: Any) -> Any:
+    """The Python number `fn(*args)` of texts and constants, by a pure function that never raises for them."""
+    texts = [x for x in args if type(x) is Text]
+    options = options_of(texts[0]) if len(texts) == 1 else None
+    if options is not None:
+        results = [np.dtype(dtype).type(fn(*(o if type(x) is Text else x for x in args))) for o in options]
+        return box(at_index(to_raw(texts[0].values[0]), results), weak=True)
+    parts = [recipe_of(x) for x in args]
+    values = [v for _, found in parts for v in found]
+    recipe = Made(_tuple, tuple([r for r, _ in parts]))
+    fn(*example(recipe))
+    spec = Aval((), np.dtype(dtype))
+    return box(pure_callback(_Asked(fn, recipe), spec, *values, vmap_method="sequential").read(), weak=True)
+
+
+def options_of(x: Any) -> tuple[str, ...] | None:
+    """The known strings of which `x` is one; None for other things."""
+    if type(x) is str:
+        return (x,)
+    if type(x) is Text and isinstance(x.recipe, Made) and x.recipe.fn is picked:
+        known = x.recipe.parts[1]
+        return known.value if isinstance(known, Known) else None
+    return None
+
+
+def at_index(index: Any, results: Sequence[Any]) -> Any:
+    """The one of the raw constants `results` at the raw `index`."""
+    out = results[0]
+    for n, result in enumerate(results[1:], 1):
+        out = ops.compare.select(ops.compare.eq(index, np.int64(n)), result, out)
+    return out
+
+
+def _tuple(*items: Any) -> tuple[Any, ...]:
+    return items
+
+
+def length(x: Any) -> Any:
+    """How many characters a text has."""
+    return asked(len, np.int64, x) if type(x) is Text else len(x)
+
+
+def contains(item: Any, x: Text) -> Any:
+    """Whether `item` is in the text."""
+    return asked(operator.contains, bool, x, item)
+
+
+# ---------------------------------------------------------------- making texts
+
+
+def recipe_of(x: Any) -> tuple[Recipe, tuple[Any, ...]]:
+    """How a string or a constant is made."""
+    return (x.recipe, x.values) if type(x) is Text else (Known(x), ())
+
+
+def made(fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)`, a pure function of texts and constants that gives text."""
+    if not any(type(x) is Text for x in args):
+        return fn(*args)
+    parts = [recipe_of(x) for x in args]
+    return text_of(Made(fn, tuple([r for r, _ in parts])), [v for _, values in parts for v in values])
+
+
+def text_of(recipe: Recipe, values: Sequence[Any]) -> Any:
+    """The text that `recipe` makes; raises what Python raises for it, whatever the values are."""
+    if not values:
+        return recipe(iter(()))
+    example(recipe)
+    try:
+        example(recipe, nasty=True)
+    except Exception:
+        _leave_for_nan(recipe, values)
+    return Text(recipe, values)
+
+
+def _leave_for_nan(recipe: Recipe, values: Sequence[Any]) -> None:
+    """Only Python has the text of such values (`"%d" % nan` raises): the program leaves it to Python. Raises
+    TracedTextError where it depends on other values too."""
+    slots = list(recipe.slots())
+    for slot, x in zip(slots, values, strict=True):
+        if slot.kind != PYTHON and slot.ndim:
+            raise refusal(Text(recipe, values), "a format that some values do not have")
+        if slot.dtype.kind == "f":
+            leave_if(ops.compare.not_(ops.compare.isfinite(to_raw(x))), "text of a number that is not finite")
+    finite = [slot.example(slot.dtype.kind != "f") for slot in slots]
+    try:
+        recipe(iter(finite))
+    except Exception:
+        raise refusal(Text(recipe, values), "a format that some values do not have") from None
+
+
+def concatenated(parts: Iterable[Any]) -> Any:
+    """Strings, one after the other."""
+    flat: list[Recipe] = []
+    values: list[Any] = []
+    for x in parts:
+        recipe, more = recipe_of(x)
+        inner = recipe.parts if isinstance(recipe, Made) and recipe.fn is joined else (recipe,)
+        for part in inner:
+            if flat and isinstance(part, Known) and isinstance(flat[-1], Known):
+                flat[-1] = Known(flat[-1].value + part.value)
+            else:
+                flat.append(part)
+        values += more
+    if not values:
+        return "".join(part.value for part in flat if isinstance(part, Known))
+    return Text(Made(joined, tuple(flat)), values)
+
+
+# ---------------------------------------------------------------- as a node of trees
+
+_REAL = (np.ndarray, np.generic, bool, int, float, complex)
+
+
+def _rebuilt(recipe: Recipe, leaves: Iterable[Any]) -> Any:
+    """The text of other values, real where they are. Raises TracedTextError for arrays of other dimensions, as those
+    of all lanes of a vmap."""
+    values = tuple(leaves)
+    text = Text(recipe, values)
+    if not all(isinstance(x, (*_REAL, Box, Value)) for x in values):
+        return text  # a tree of something else
+    if not all(slot.fits(x) for slot, x in zip(recipe.slots(), values, strict=True)):
+        raise refusal(text, "one for each of several values")
+    if any(isinstance(x, (Box, Value)) for x in values):
+        return text
+    return recipe(iter(values))
+
+
+tree.register(Text, lambda x: (x.values, x.recipe), _rebuilt)
+
+
+def described(x: Any, known: Callable[[Any], Any] | None = None) -> Any:
+    """The string of a text, for people who see it while it is traced: with what stands for its values, but for those
+    that `known` gives (it gives None for others). Anything else as it is."""
+    if type(x) is not Text:
+        return x
+    parts = x.recipe.parts if isinstance(x.recipe, Made) and x.recipe.fn is joined else (x.recipe,)
+    given, out = iter(x.values), []
+    for part in parts:
+        values = [next(given) for _ in part.slots()]
+        found = [known(v) if known is not None else None for v in values]
+        missing = [v for v, f in zip(values, found, strict=True) if f is None]
+        out.append("".join(f"Traced<{v.aval}>" for v in missing) if missing else part(iter(found)))
+    return "".join(out)
+
+
+def plain_exception(error: BaseException) -> None:
+    """Let the arguments of an exception that leaves the traced function be strings."""
+    if any(type(a) is Text for a in error.args):
+        error.args = tuple(map(described, error.args))
+
+
+def has_text(x: Box) -> bool:
+    """Whether the text of a traced value can be made: of booleans, integers, floats and complex numbers."""
+    return x.aval.dtype.kind in "biufc"

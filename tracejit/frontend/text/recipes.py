@@ -1,0 +1,166 @@
+"""Recipes: how the real text, or another Python value, is made from the arrays that a program gives.
+
+A recipe is a tree: values that are known, slots that take the next array, and calls of pure functions. Recipes compare
+by value, so that a loop which is traced again, and two branches that show the same, have the same ones.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+#: What a slot's value is in plain Python.
+PYTHON, SCALAR, ARRAY = "a Python number", "a NumPy scalar", "an array"
+
+
+class Recipe:
+    """Makes a value; `key` is what tells recipes apart."""
+
+    __slots__ = ("key",)
+    key: Any
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.key == self.key  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return "..."
+
+    def __call__(self, given: Iterator[Any]) -> Any:
+        """The value, of the next arrays of `given`."""
+        raise NotImplementedError
+
+    def slots(self) -> Iterator[Slot]:
+        """Its slots, in the order in which they take arrays."""
+        yield from ()
+
+
+class Known(Recipe):
+    """A value that is known while tracing, and can't change."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.key = type(value), _comparable(value)
+
+    def __call__(self, given: Iterator[Any]) -> Any:
+        return self.value
+
+
+def _comparable(value: Any) -> Any:
+    if type(value) in (float, complex):
+        return repr(value)
+    if type(value) is tuple:
+        return tuple((type(x), _comparable(x)) for x in value)
+    return value if type(value) in (str, int, bool, bytes, type(None), np.dtype) else id(value)
+
+
+class Slot(Recipe):
+    """The value of the next array: `kind` of `dtype` with `ndim` dimensions."""
+
+    __slots__ = ("dtype", "kind", "ndim")
+
+    def __init__(self, kind: str, dtype: np.dtype, ndim: int) -> None:
+        self.kind = kind
+        self.dtype = dtype
+        self.ndim = ndim
+        self.key = kind, dtype, ndim
+
+    def __call__(self, given: Iterator[Any]) -> Any:
+        x = next(given)
+        if self.kind == PYTHON:
+            return x.item() if isinstance(x, (np.ndarray, np.generic)) else x
+        return np.array(x) if self.kind == ARRAY else np.asarray(x)[()]
+
+    def slots(self) -> Iterator[Slot]:
+        yield self
+
+    def fits(self, x: Any) -> bool:
+        """Whether `x` may be what it takes."""
+        if self.kind == PYTHON and type(x) in (bool, int, float, complex):
+            return True
+        return getattr(x, "dtype", None) == self.dtype and getattr(x, "ndim", None) == self.ndim
+
+    def example(self, nasty: bool) -> Any:
+        """A value that it may take; a `nasty` one is negative, or no number."""
+        value = {"f": float("nan"), "c": complex("nan"), "i": -1}.get(self.dtype.kind, 1) if nasty else 0
+        return np.full((1,) * self.ndim, value, self.dtype)
+
+
+class Made(Recipe):
+    """What the pure function `fn` makes of other values: `parts`, the last of them by keywords, `names`."""
+
+    __slots__ = ("fn", "names", "parts")
+
+    def __init__(
+        self, fn: Callable[..., Any], parts: tuple[Recipe, ...], names: tuple[str, ...] = ()
+    ) -> None:
+        self.fn = fn
+        self.parts = parts
+        self.names = names
+        self.key = fn, parts, names
+
+    def __call__(self, given: Iterator[Any]) -> Any:
+        values = [part(given) for part in self.parts]
+        if not self.names:
+            return self.fn(*values)
+        count = len(values) - len(self.names)
+        return self.fn(*values[:count], **dict(zip(self.names, values[count:], strict=True)))
+
+    def slots(self) -> Iterator[Slot]:
+        for part in self.parts:
+            yield from part.slots()
+
+
+def example(recipe: Recipe, nasty: bool = False) -> Any:
+    """What the recipe makes of some values. Raises what its functions raise for them."""
+    return recipe(iter([slot.example(nasty) for slot in recipe.slots()]))
+
+
+# ---------------------------------------------------------------- functions of recipes
+
+
+def joined(*parts: str) -> str:
+    """The parts, one after the other."""
+    return "".join(parts)
+
+
+def picked(index: int, options: tuple[str, ...]) -> str:
+    """One of some known strings."""
+    return options[index]
+
+
+def filled(cls: type, *items: Any) -> Any:
+    """A list, tuple, set or deque of `items`."""
+    return cls(items)
+
+
+def named(cls: Any, *items: Any) -> Any:
+    """A named tuple."""
+    return tuple.__new__(cls, items)
+
+
+def mapped(cls: type, keys: tuple[Any, ...], *values: Any) -> Any:
+    """A dict of class `cls`."""
+    pairs = zip(keys, values, strict=True)
+    return collections.defaultdict(None, pairs) if cls is collections.defaultdict else cls(pairs)
+
+
+class Shown:
+    """In a container that is shown, an object of which only the text is known."""
+
+    def __init__(self, text: str, plain: str) -> None:
+        self.text = text
+        self.plain = plain
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __str__(self) -> str:
+        return self.plain

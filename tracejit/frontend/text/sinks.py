@@ -1,0 +1,217 @@
+"""`print`, and streams of text: what traced code writes into them is written when the program is there."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.control.callbacks import journal
+from tracejit.errors import UnfollowedError
+from tracejit.frontend import active
+from tracejit.frontend.text.deferred import Text, concatenated, is_text, length, recipe_of
+from tracejit.frontend.text.places import here
+from tracejit.frontend.text.recipes import Known, Made, Recipe
+from tracejit.frontend.text.shown import str_
+from tracejit.frontend.text.templates import join
+from tracejit.tracing import box, to_raw
+
+#: What writing into a stream may raise.
+RAISES = (OSError, ValueError)
+
+
+def is_recording() -> bool:
+    """Whether what acts becomes part of a program: a function is traced for one."""
+    session = active.session()
+    return session is not None and session.guarded
+
+
+def enter(name: str, act: Any, parts: list[tuple[Recipe, tuple[Any, ...]]], **options: Any) -> None:
+    """Let the program do `act(*parts)` at this place; `name` is for people."""
+    places = options.pop("places", None) or here()
+    where = str(places[0]) if places else None
+    make = Made(_tuple, tuple([recipe for recipe, _ in parts]))
+    values = [to_raw(v) for _, found in parts for v in found]
+    journal.enter(journal.Entry(name, act, make, where, **options), values)
+
+
+def asked(name: str, read: Callable[[], Any], dtype: np.dtype) -> Any:
+    """A Python number that the program asks `read()` for at this place."""
+    places = here()
+    return box(
+        journal.read(journal.Reading(name, read, dtype, str(places[0]) if places else None)), weak=True
+    )
+
+
+def _tuple(*parts: Any) -> tuple[Any, ...]:
+    return parts
+
+
+# ---------------------------------------------------------------- streams
+
+
+class Standard(NamedTuple):
+    """`sys.stdout` or `sys.stderr`, whatever that is when something is written."""
+
+    name: str
+
+    def __call__(self) -> Any:
+        return getattr(sys, self.name)
+
+
+class Outside:
+    """A stream of outside."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.name = f"<{type(stream).__name__}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outside) and other.stream is self.stream
+
+    def __hash__(self) -> int:
+        return id(self.stream)
+
+    def __call__(self) -> Any:
+        return self.stream
+
+
+class Printed(NamedTuple):
+    """Prints by Python's own `print`."""
+
+    stream: Standard | Outside
+    flush: bool
+
+    def __call__(self, sep: Any, end: Any, *texts: str) -> None:
+        builtins.print(*texts, sep=sep, end=end, file=self.stream(), flush=self.flush)
+
+
+class Called(NamedTuple):
+    """Calls a method of a stream."""
+
+    stream: Standard | Outside
+    method: str
+
+    def __call__(self, *args: Any) -> None:
+        getattr(self.stream(), self.method)(*args)
+
+
+class StandIn:
+    """What traced code has in the place of an object that acts; of its class nothing is known."""
+
+
+class Stream(StandIn):
+    """What traced code has in the place of a stream: texts can be written into it, and no more."""
+
+    def __init__(self, stream: Standard | Outside) -> None:
+        self._tj_stream = stream
+
+    def write(self, text: Any, /) -> Any:
+        """Write a string; gives how many characters that are."""
+        self._call("write", text)
+        return length(text)
+
+    def writelines(self, lines: Any, /) -> None:
+        """Write strings."""
+        for line in list(lines):
+            self._call("write", line)
+
+    def flush(self) -> None:
+        """Flush what was written."""
+        self._call("flush")
+
+    def _call(self, method: str, *texts: Any) -> None:
+        stream = self._tj_stream
+        if not all(map(is_text, texts)):
+            raise UnfollowedError(what=f"`{stream.name}.{method}`", reason="it is given no text")
+        enter(f"{stream.name}.{method}", Called(stream, method), [recipe_of(t) for t in texts], raises=RAISES)
+
+    def __getattr__(self, name: str) -> Any:
+        raise UnfollowedError(what=f"`{self._tj_stream.name}.{name}`", reason="only writing and flushing can")
+
+
+class Buffer(StandIn):
+    """`io.StringIO` made in traced code: the text that was written. Loops and branches carry it as they carry any
+    attribute of an object."""
+
+    def __init__(self, initial_value: Any = "", newline: Any = "\n") -> None:
+        if newline != "\n" or not is_text(initial_value) or initial_value != "":
+            raise UnfollowedError(what="`io.StringIO`", reason="only an empty one is made by a program")
+        self._tj_text: Any = ""
+
+    def write(self, text: Any, /) -> Any:
+        """Write a string; gives how many characters that are."""
+        if not is_text(text):
+            raise TypeError(f"string argument expected, got {type(text).__name__!r}")
+        self._tj_text = concatenated((self._tj_text, text))
+        return length(text)
+
+    def writelines(self, lines: Any, /) -> None:
+        """Write strings."""
+        for line in list(lines):
+            self.write(line)
+
+    def getvalue(self) -> Any:
+        """All that was written."""
+        return self._tj_text
+
+    def flush(self) -> None:
+        """Nothing is to be done."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise UnfollowedError(
+            what=f"`{name}` of a buffer of text", reason="only writing and getting all of it can"
+        )
+
+
+Buffer.__module__ = "io"  # its attribute is followed as those of the user's objects are
+
+
+def string_io(*args: Any, **kwargs: Any) -> Any:
+    """`io.StringIO`."""
+    return Buffer(*args, **kwargs) if is_recording() else io.StringIO(*args, **kwargs)
+
+
+def is_stream(value: Any) -> bool:
+    """Whether `value` is a stream of text of the standard library's own classes."""
+    return type(value) in (io.StringIO, io.TextIOWrapper)
+
+
+def of_outside(value: Any) -> Stream:
+    """The stand-in of a stream."""
+    return Stream(Outside(value))
+
+
+def of_module(name: str) -> Stream | None:
+    """The stand-in of `sys.<name>`, if that is a stream to write to."""
+    return Stream(Standard(name)) if name in ("stdout", "stderr") and is_recording() else None
+
+
+# ---------------------------------------------------------------- print
+
+
+def print_(*objects: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False) -> None:
+    """`print`."""
+    if not is_recording():
+        builtins.print(*objects, sep=sep, end=end, file=file, flush=flush)
+        return
+    if not all(x is None or is_text(x) for x in (sep, end)):
+        raise TypeError("sep and end must be None or a string")
+    stream = Stream(Standard("stdout")) if file is None else file
+    if type(stream) is Buffer:
+        ends = " " if sep is None else sep, "\n" if end is None else end
+        stream.write(concatenated((join(ends[0], map(str_, objects)), ends[1])))
+        return
+    if type(stream) is not Stream:
+        raise UnfollowedError(what="`print` to this file", reason="what it does with text is not known")
+    texts = [_known(x) for x in (sep, end, *map(str_, objects))]
+    act = Printed(stream._tj_stream, bool(flush))
+    enter("print", act, texts, raises=RAISES)
+
+
+def _known(x: Any) -> tuple[Recipe, tuple[Any, ...]]:
+    return (x.recipe, x.values) if type(x) is Text else (Known(x), ())

@@ -1,0 +1,75 @@
+"""`warnings.warn`: warned when the program is there, as from the user's line."""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from typing import Any, NamedTuple
+
+from tracejit.control.callbacks import journal
+from tracejit.errors import UnfollowedError
+from tracejit.frontend.text.deferred import Text, is_text
+from tracejit.frontend.text.places import Place, caller, here
+from tracejit.frontend.text.recipes import Known, Made, Recipe
+from tracejit.frontend.text.shown import parts_of
+from tracejit.frontend.text.sinks import enter, is_recording
+from tracejit.ir.jaxpr import Jaxpr
+
+_PYTHON = (types.FunctionType, staticmethod)
+
+
+class Warned(NamedTuple):
+    """Warns as `warnings.warn` does that is called at the first of `places`."""
+
+    category: type[Warning]
+    level: int
+    places: tuple[Place, ...]
+
+    def __call__(self, message: Any) -> None:
+        at = caller(self.places, self.level - 1)
+        if at is None:  # there are not so many frames, which Python has its own way with
+            warnings.warn(message, self.category, stacklevel=sys.getrecursionlimit() * 100)
+            return
+        names = at.names.of
+        registry = names.setdefault("__warningregistry__", {})
+        module = names.get("__name__") or "<string>"
+        warnings.warn_explicit(message, self.category, at.file, at.line, module, registry)
+
+
+def warn(message: Any, category: Any = None, stacklevel: Any = 1, source: Any = None, **more: Any) -> None:
+    """`warnings.warn`."""
+    if not is_recording():
+        warnings.warn(message, category, stacklevel + 1, source, **more)
+        return
+    if source is not None or more or type(stacklevel) is not int:
+        raise UnfollowedError(what="`warnings.warn`", reason="its `source` or its level are not followed")
+    if isinstance(message, Warning):
+        category = type(message)
+    category = UserWarning if category is None else category
+    if not (isinstance(category, type) and issubclass(category, Warning)):
+        raise TypeError(f"category must be a Warning subclass, not {type(category).__name__!r}")
+    places = here()
+    enter("warn", Warned(category, stacklevel, places), [_message(message, category)], places=places)
+
+
+def _message(message: Any, category: type[Warning]) -> tuple[Recipe, tuple[Any, ...]]:
+    if type(message) is Text:
+        return message.recipe, message.values
+    if not isinstance(message, Warning):
+        return (Known(message), ()) if is_text(message) else parts_of(message)
+    makers = [vars(c).get(name) for c in category.__mro__ for name in ("__init__", "__new__")]
+    if any(isinstance(f, _PYTHON) for f in makers) or vars(message):
+        raise UnfollowedError(what="`warnings.warn`", reason="its warning is more than a text")
+    made = [parts_of(a) for a in message.args]
+    return Made(category, tuple([r for r, _ in made])), tuple([v for _, values in made for v in values])
+
+
+def warns(jaxpr: Jaxpr) -> bool:
+    """Whether a program may warn."""
+    return any(isinstance(getattr(e, "act", None), Warned) for e in journal.entries(jaxpr))
+
+
+def are_errors() -> bool:
+    """Whether a warning may be raised as an exception now: then only Python does what comes before and after it."""
+    return any(action == "error" for action, *_ in warnings.filters)
