@@ -65,6 +65,8 @@ class Run(Memory):
         self.choices = Choices()
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
         self.copies_views = True
+        #: Whether text of traced values was made, which C code does not take for a string.
+        self.has_texts = False
         self.given = 0  # how many arguments of the call are followed
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 

@@ -17,7 +17,7 @@ from tracejit.control.callbacks.ops import debug_callback_op, io_callback_op
 from tracejit.errors import refusals
 from tracejit.ir.avals import Aval
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, sub_jaxprs
-from tracejit.tracing import bind, untraced
+from tracejit.tracing import bind, is_tracing, untraced
 
 
 class _Thread(threading.local):
@@ -28,9 +28,10 @@ _thread = _Thread()
 
 
 class Entry:
-    """One thing to do: `act(*make(arrays))`. `make` and `act` compare by value, so that a loop that is traced again is
-    the same program. `name` and `where` (`file:line`) are for people; `raises` has the exceptions that may come out
-    of it and that the user's code may expect there. `at_once`: it is never put off."""
+    """One thing to do: `act(*make.compiled()(*arrays))`. `make` and `act` compare by value, so that a loop that is
+    traced again is the same program. `name` and `where` (`file:line`) are for people; `raises` has the exceptions that
+    may come out of it and that the user's code may expect there. `at_once`: it is never put off. If `act` has a method
+    `idle`, nothing is done where that is true."""
 
     effect = JOURNAL
 
@@ -38,7 +39,7 @@ class Entry:
         self,
         name: str,
         act: Callable[..., None],
-        make: Callable[[Iterator[Any]], tuple[Any, ...]],
+        make: Any,
         where: str | None = None,
         raises: tuple[type[BaseException], ...] = (),
         at_once: bool = False,
@@ -46,6 +47,8 @@ class Entry:
         self.name = name
         self.act = act
         self.make = make
+        self._made: Callable[..., tuple[Any, ...]] | None = None
+        self._idle: Callable[[], bool] | None = getattr(act, "idle", None)
         self.where = where
         self.raises = raises
         self.at_once = at_once
@@ -68,14 +71,25 @@ class Entry:
         return self.name if self.where is None else f"{self.name} (at {self.where})"
 
     def __call__(self, *arrays: Any) -> list[Any]:
-        """Do it, or put it off. What it is done with is made now: native code's memory is only lent."""
-        given = self.make(iter(arrays))
-        if _thread.collected is not None and not self.at_once:
-            _thread.collected.append((self.act, given))
-            return []
-        with untraced():
-            self.act(*given)
+        """As an operation does it, which gives no results."""
+        self.direct(*arrays)
         return []
+
+    def direct(self, *arrays: Any) -> None:
+        """Do it, or put it off. What it is done with is made now: native code's memory is only lent."""
+        if self._idle is not None and self._idle():
+            return
+        if self._made is None:
+            self._made = self.make.compiled()
+        given = self._made(*arrays)
+        collected = _thread.collected
+        if collected is not None and not self.at_once:
+            collected.append((self.act, given))
+        elif is_tracing():
+            with untraced():
+                self.act(*given)
+        else:
+            self.act(*given)
 
 
 class Reading:

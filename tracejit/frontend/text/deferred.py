@@ -16,6 +16,7 @@ import numpy as np
 from tracejit import ops, tree
 from tracejit.control.callbacks.ops import pure_callback
 from tracejit.errors import TracedTextError
+from tracejit.frontend import active
 from tracejit.frontend.text.recipes import (
     PYTHON,
     Known,
@@ -23,6 +24,7 @@ from tracejit.frontend.text.recipes import (
     Recipe,
     example,
     joined,
+    listed,
     picked,
 )
 from tracejit.ir.avals import Aval
@@ -45,6 +47,9 @@ class Text:
     def __init__(self, recipe: Recipe, values: Sequence[Any]) -> None:
         self.recipe = recipe
         self.values = tuple(values)
+        session = active.session()
+        if session is not None:
+            session.has_texts = True
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
@@ -223,7 +228,7 @@ def asked(fn: Callable[..., Any], dtype: Any, *args: Any) -> Any:
         return box(at_index(to_raw(texts[0].values[0]), results), weak=True)
     parts = [recipe_of(x) for x in args]
     values = [v for _, found in parts for v in found]
-    recipe = Made(_tuple, tuple([r for r, _ in parts]))
+    recipe = Made(listed, tuple([r for r, _ in parts]))
     fn(*example(recipe))
     spec = Aval((), np.dtype(dtype))
     return box(pure_callback(_Asked(fn, recipe), spec, *values, vmap_method="sequential").read(), weak=True)
@@ -245,10 +250,6 @@ def at_index(index: Any, results: Sequence[Any]) -> Any:
     for n, result in enumerate(results[1:], 1):
         out = ops.compare.select(ops.compare.eq(index, np.int64(n)), result, out)
     return out
-
-
-def _tuple(*items: Any) -> tuple[Any, ...]:
-    return items
 
 
 def length(x: Any) -> Any:

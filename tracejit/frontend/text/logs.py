@@ -41,12 +41,17 @@ class Logged(NamedTuple):
     stacklevel: int
     configures: bool
 
+    def idle(self) -> bool:
+        """Whether the logger does not log messages of this level now."""
+        logger = self.logger()
+        return not (self.configures and not logger.handlers) and not logger.isEnabledFor(self.level)
+
     def __call__(self, message: Any, args: tuple[Any, ...]) -> None:
         logging, logger = _logging(), self.logger()
         if self.configures and not logger.handlers:
             logging.basicConfig()
-        if not logger.isEnabledFor(self.level):
-            return
+            if self.idle():
+                return
         at = caller(self.places, self.stacklevel - 1) if logging._srcfile else None
         file, line, function = ("(unknown file)", 0, "(unknown function)") if at is None else at[:3]
         record = logger.makeRecord(

@@ -15,7 +15,7 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.text.deferred import Text, concatenated, is_text, length, recipe_of
 from tracejit.frontend.text.places import here
-from tracejit.frontend.text.recipes import Known, Made, Recipe
+from tracejit.frontend.text.recipes import Known, Made, Recipe, listed
 from tracejit.frontend.text.shown import str_
 from tracejit.frontend.text.templates import join
 from tracejit.tracing import box, to_raw
@@ -34,7 +34,7 @@ def enter(name: str, act: Any, parts: list[tuple[Recipe, tuple[Any, ...]]], **op
     """Let the program do `act(*parts)` at this place; `name` is for people."""
     places = options.pop("places", None) or here()
     where = str(places[0]) if places else None
-    make = Made(_tuple, tuple([recipe for recipe, _ in parts]))
+    make = Made(listed, tuple([recipe for recipe, _ in parts]))
     values = [to_raw(v) for _, found in parts for v in found]
     journal.enter(journal.Entry(name, act, make, where, **options), values)
 
@@ -45,10 +45,6 @@ def asked(name: str, read: Callable[[], Any], dtype: np.dtype) -> Any:
     return box(
         journal.read(journal.Reading(name, read, dtype, str(places[0]) if places else None)), weak=True
     )
-
-
-def _tuple(*parts: Any) -> tuple[Any, ...]:
-    return parts
 
 
 # ---------------------------------------------------------------- streams

@@ -112,7 +112,7 @@ def join(separator: Any, items: Any) -> Any:
     if not any(type(x) is Text for x in (separator, *items)):
         return separator.join(items)
     if not all(map(is_text, items)):
-        return str.join(separator, [x if isinstance(x, str) and type(x) is not Text else "" for x in items])
+        return "".join(["" if type(x) is Text else x for x in items])  # raises what Python raises
     parts: list[Any] = []
     for n, x in enumerate(items):
         parts += [separator, x] if n else [x]

@@ -228,9 +228,24 @@ def array_at(pointer: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np
     return np.ndarray(shape, dtype, buffer=block)
 
 
-def _array_maker(spec: Spec, bound: tuple[int, ...]) -> Callable[[Any, Iterator[int]], np.ndarray]:
-    """`(pointer, extents) -> array` for a spec of a callback; `extents` yields the sizes of dynamic dimensions."""
+#: The C types of numbers.
+_CTYPES: dict[np.dtype, Any] = {
+    np.dtype(np.float64): ctypes.c_double,
+    np.dtype(np.float32): ctypes.c_float,
+    np.dtype(np.int64): ctypes.c_int64,
+    np.dtype(np.int32): ctypes.c_int32,
+    np.dtype(np.bool_): ctypes.c_bool,
+}
+
+
+def _array_maker(
+    spec: Spec, bound: tuple[int, ...], of_scalars: bool
+) -> Callable[[Any, Iterator[int]], np.ndarray]:
+    """`(pointer, extents) -> array` for a spec of a callback; `extents` yields the sizes of dynamic dimensions. With
+    `of_scalars` numbers are NumPy's scalars, which cost less."""
     _, shape, dtype = spec
+    if not shape and of_scalars and (kind := _CTYPES.get(dtype)) is not None:
+        return lambda pointer, _: dtype.type(kind.from_address(pointer).value)
     if None in shape:
         return lambda pointer, extents: _dynamic_array(pointer, shape, dtype, bound, extents)
     size = math.prod(shape) * dtype.itemsize
@@ -246,16 +261,36 @@ def _dynamic_array(
     return whole if whole.shape == sizes else whole[tuple(map(slice, sizes))]
 
 
+def _thunk_of_numbers(
+    callback: Callback, makers: list[Callable[..., Any]], keep: Callable[[BaseException, bool], None]
+) -> Any:
+    """`_thunk` of a callback that takes numbers and gives nothing."""
+    fn, nothing = callback.fn, iter(())
+
+    def run(*raw: int) -> int:
+        try:
+            fn([make(pointer, nothing) for make, pointer in zip(makers, raw, strict=True)], [])
+        except BaseException as e:
+            keep(e, callback.users)
+            return CALLBACK_RAISED
+        return 0
+
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * len(makers))(run)
+
+
 def _thunk(callback: Callback, keep: Callable[[BaseException, bool], None]) -> Any:
     """A C function `i32(pointers of operands, of results, dynamic extents)`; it takes the GIL itself."""
     specs = [*callback.in_specs, *callback.out_specs]
     makers = [
-        _array_maker(spec, bounds[n] if bounds else ())
+        _array_maker(spec, bounds[n] if bounds else (), callback.users and of is callback.in_specs)
         for of, bounds in ((callback.in_specs, callback.in_bounds), (callback.out_specs, callback.out_bounds))
         for n, spec in enumerate(of)
     ]
     n_in, n_all = len(callback.in_specs), len(specs)
     dynamic = sum(d is None for _, shape, _ in specs for d in shape)
+
+    if not dynamic and not callback.out_specs and all(not shape for _, shape, _ in specs):
+        return _thunk_of_numbers(callback, makers, keep)
 
     def run(*raw: int) -> int:
         try:
@@ -263,7 +298,8 @@ def _thunk(callback: Callback, keep: Callable[[BaseException, bool], None]) -> A
             arrays = [make(pointer, extents) for make, pointer in zip(makers, raw)]  # noqa: B905 - then extents
             ins = arrays[:n_in]
             for a in ins:
-                a.flags.writeable = False
+                if type(a) is np.ndarray:
+                    a.flags.writeable = False
             callback.fn(ins, arrays[n_in:])
         except BaseException as e:  # no exception may pass through native frames; the executable raises it
             keep(e, callback.users)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import CaughtCheckError
+from tracejit.control.callbacks.journal import may_raise
+from tracejit.errors import CaughtCheckError, TracedTextError
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
-from tracejit.ir.jaxpr import Eqn, sub_jaxprs
+from tracejit.ir.jaxpr import JOURNAL, Eqn, sub_jaxprs
 from tracejit.tracing import current_trace
 
 
@@ -36,15 +37,30 @@ class tried:
         self.start = len(self.program.eqns) if self.program is not None else 0
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if error is not None or self.program is None:
+        if self.program is None:
             return
         caught = tuple(k for k in _flat(self.kinds()) if isinstance(k, type))
+        if error is not None:
+            self._ask(error, caught)
+            return
         for eqn, raises in _failures(self.program.eqns[self.start :]):
             if issubclass(raises, caught) and not getattr(raises, "redo", False):
                 line = self.kinds.__code__.co_firstlineno
                 where = None if eqn.source is None else f"{eqn.source}"
                 check = where or eqn.op.name
                 raise CaughtCheckError(kind=raises.__name__, check=check, where=place(self.kinds, line))
+
+    def _ask(self, error: Any, caught: tuple[type, ...]) -> None:
+        """C code raises TypeError for text of traced values, which is no string. Raises TracedTextError where that is
+        caught."""
+        session = capturing()
+        if (
+            type(error) is TypeError
+            and isinstance(error, caught)
+            and session is not None
+            and session.has_texts
+        ):
+            raise TracedTextError(aval="value", use=f"an exception that is caught ({error})") from error
 
 
 def _flat(kinds: Any) -> Iterator[Any]:
@@ -59,10 +75,11 @@ def _flat(kinds: Any) -> Iterator[Any]:
 def _failures(eqns: Iterable[Eqn]) -> Iterator[tuple[Eqn, type[BaseException]]]:
     """The checks among equations, those in loops and branches included, with what they raise."""
     for e in eqns:
-        if "error" not in e.effects:
+        if not e.effects & {"error", JOURNAL}:
             continue
         inner = [f for sub in sub_jaxprs(e.params) for f in _failures(sub.eqns)]
         yield from inner
-        if not inner:
+        yield from ((e, kind) for kind in may_raise(e.params.get("callback")))
+        if not inner and "error" in e.effects:
             failure = e.params.get("failure")
             yield e, np.linalg.LinAlgError if failure is None else type(failure((0, 0, 0), None))
