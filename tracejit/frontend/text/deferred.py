@@ -101,7 +101,7 @@ def _has_text(recipe: Recipe) -> bool:
     if not isinstance(recipe, Made):
         return False
     if recipe.fn is picked:
-        return all(recipe.parts[1].key[1])
+        return isinstance(recipe.parts[1], Known) and all(recipe.parts[1].value)
     return recipe.fn in (str, repr, format) or (recipe.fn is joined and any(map(_has_text, recipe.parts)))
 
 
