@@ -14,14 +14,14 @@ import numpy as np
 from tracejit import frontend, tree
 from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
-from tracejit.errors import StaticArgumentError, UnhashableStaticError
+from tracejit.errors import ArraySubclassError, StaticArgumentError, UnhashableStaticError
 from tracejit.frontend.shadows import attributes
 from tracejit.interpreters.jit import NEAR
 from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
-from tracejit.tracing import Box, to_raw
+from tracejit.tracing import Box, CapturedArray, to_raw
 
 
 class Options:
@@ -236,11 +236,18 @@ def as_size(x: Any) -> Any:
     return None
 
 
+#: Arrays whose functions give plain arrays, and Python's own numbers. What derives from these is another thing.
+_ARRAYS, _NUMBERS = (np.ndarray, np.memmap, np.recarray, CapturedArray), (bool, int, float, complex)
+
+
 def is_array_like(x: Any) -> bool:
-    """Arrays, boxes, numbers and their stand-ins: leaves that are traced."""
-    return isinstance(
-        x, (np.ndarray, np.generic, Box, ShapeDtypeStruct, bool, int, float, complex, Value)
-    ) or (hasattr(type(x), "__array__") and not isinstance(x, type))
+    """Arrays, boxes, numbers and their stand-ins: leaves that are traced.
+
+    Raises ArraySubclassError for arrays of a user's class, whose functions give arrays of this class."""
+    if isinstance(x, np.ndarray) and type(x) not in _ARRAYS:
+        raise ArraySubclassError(what="an argument", type=type(x).__name__)
+    known = isinstance(x, (np.ndarray, np.generic, Box, ShapeDtypeStruct, Value)) or type(x) in _NUMBERS
+    return known or (hasattr(type(x), "__array__") and not isinstance(x, type))
 
 
 class _ById:

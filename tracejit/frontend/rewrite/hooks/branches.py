@@ -156,6 +156,10 @@ class _Choice:
                     if not getattr(e, "_tj_raised", False):
                         raise self._refused(e) from e
                     raised = e
+                except (KeyboardInterrupt, SystemExit, GeneratorExit) as e:
+                    if type(e) is KeyboardInterrupt and not e.args:
+                        raise  # it is the user's at the keyboard
+                    raise self._refused(e) from e
                 names = {name: get(self.cells[name]) for name in self.keep}
                 given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
                 forms = {n: Form(x, self.kept.get(n, NONE), asked=False) for n, x in given.items()}
@@ -176,7 +180,7 @@ class _Choice:
             return
         raise BranchLeavesError(problem=problem, where=self.where)
 
-    def _refused(self, e: Exception) -> Exception:
+    def _refused(self, e: BaseException) -> Exception:
         """What to raise for an exception in a branch that may not be taken, which no compiled check can raise."""
         if isinstance(e, TracejitError):
             return e

@@ -7,7 +7,7 @@ from tracejit.frontend.rewrite.hooks.loops import comprehension, loop, while_
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import tried
 from tracejit.frontend.rewrite.source.bound import bound
-from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton
+from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton, matched
 
 __all__ = [
     "and_",
@@ -24,6 +24,7 @@ __all__ = [
     "is_sequence",
     "is_singleton",
     "loop",
+    "matched",
     "method",
     "mod",
     "mul",

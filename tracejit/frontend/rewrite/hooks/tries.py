@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.control.callbacks.journal import may_raise
-from tracejit.errors import CaughtCheckError, TracedTextError
+from tracejit.errors import CaughtCheckError, TracedTextError, TracejitError
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
@@ -25,12 +25,15 @@ def _program() -> StageTrace | None:
 
 
 class tried:
-    """The body of a `try` with handlers; `kinds()` gives the exceptions that they catch.
+    """The body of a `try` with handlers; `kinds()` gives the exceptions that they catch, `named` whether each has a
+    name for what it catches.
 
-    Raises CaughtCheckError at the end of the body if it has a check that raises one of these."""
+    Raises CaughtCheckError at the end of the body if it has a check that raises one of these, and where a handler could
+    look at an exception of tracejit's, which says other things than NumPy's."""
 
-    def __init__(self, kinds: Callable[[], tuple[Any, ...]]) -> None:
+    def __init__(self, kinds: Callable[[], tuple[Any, ...]], named: tuple[bool, ...]) -> None:
         self.kinds = kinds
+        self.named = named
 
     def __enter__(self) -> None:
         self.program = _program() if capturing() is not None else None
@@ -54,6 +57,12 @@ class tried:
         """C code raises TypeError for text of traced values, which is no string. Raises TracedTextError where that is
         caught."""
         session = capturing()
+        if isinstance(error, TracejitError) and not error.limit and self._looks_at(error):
+            check = error.where or "an operation"
+            line = self.kinds.__code__.co_firstlineno
+            raise CaughtCheckError(
+                kind=type(error).__name__, check=check, where=place(self.kinds, line)
+            ) from error
         if (
             type(error) is TypeError
             and isinstance(error, caught)
@@ -61,6 +70,13 @@ class tried:
             and session.has_texts
         ):
             raise TracedTextError(aval="value", use=f"an exception that is caught ({error})") from error
+
+    def _looks_at(self, error: Any) -> bool:
+        """Whether the handler that catches `error` has a name for it."""
+        for kind, named in zip(self.kinds(), self.named, strict=True):
+            if isinstance(error, tuple(k for k in _flat((kind,)) if isinstance(k, type))):
+                return named
+        return False
 
 
 def _flat(kinds: Any) -> Iterator[Any]:

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import tree
+from tracejit.errors import UnfollowedError
 from tracejit.frontend.rewrite.source.escapes import at
 from tracejit.frontend.rewrite.source.names import copied, walk
 from tracejit.numpy.ufuncs import TABLE
@@ -47,6 +49,25 @@ def is_singleton(x: Any, value: Any) -> Any:
     return x is value
 
 
+def matched(x: Any) -> Any:
+    """The subject of a `match` statement that stays Python's and has patterns of numbers: a traced one would not fit.
+
+    Raises UnfollowedError."""
+    for leaf in tree.leaves(x):
+        if type(leaf) is Box and (leaf.scalar or leaf.weak):
+            reason = "a pattern asks for its class"
+            raise UnfollowedError(what="a traced number in a `match` statement", reason=reason)
+    return x
+
+
+def _is_number(p: Any) -> bool:
+    """Whether it is a class pattern of numbers."""
+    return isinstance(p, ast.MatchClass) and isinstance(p.cls, ast.Name) and p.cls.id in _NUMBERS
+
+
+_NUMBERS = frozenset({"bool", "int", "float", "complex", "object"})
+
+
 class Unsuitable(Exception):
     """A `match` statement that stays Python's."""
 
@@ -66,6 +87,8 @@ class Matches(ast.NodeTransformer):
             cases = [(c, *self._case(c, ast.Name(name, ast.Load()))) for c in s.cases]
         except Unsuitable:
             self.count -= 1
+            if any(_is_number(n) for c in s.cases for n in ast.walk(c.pattern)):
+                s.subject = at(self.hook("matched", s.subject), s.subject)
             return s
         first = at(ast.Assign([ast.Name(name, ast.Store())], s.subject), s)
         rest: list[Any] = []

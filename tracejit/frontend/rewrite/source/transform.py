@@ -170,7 +170,8 @@ class _Function(Texts):
             self.changes += 1
             kinds: list[Any] = [h.type or ast.Name("BaseException", ast.Load()) for h in s.handlers]
             kinds = [copied(k) for k in kinds]
-            guard = hook("tried", _thunk(ast.Tuple(kinds, ast.Load())))
+            named = tuple(h.name is not None for h in s.handlers)
+            guard = hook("tried", _thunk(ast.Tuple(kinds, ast.Load())), _constant(named))
             s.body = [at(ast.With([ast.withitem(guard)], s.body), s)]
         return s
 
