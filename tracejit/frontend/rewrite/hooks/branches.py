@@ -219,7 +219,9 @@ class _Choice:
         then.value = other.value = None
         return self._one(value.rebuilt(), value, both, made)
 
-    def _one(self, x: Any, m: _Merged | Choice, both: list[list[Any]], made: dict[tuple[int, int], Any]) -> Any:
+    def _one(
+        self, x: Any, m: _Merged | Choice, both: list[list[Any]], made: dict[tuple[int, int], Any]
+    ) -> Any:
         """`x`, made of what a name is after the branches, in a list each; names that are the same after both branches
         are one container."""
         if isinstance(m, Choice) or m.form.tree.is_leaf() or both[0][0] is UNBOUND or both[1][0] is UNBOUND:
