@@ -14,6 +14,7 @@ import numpy as np
 from tracejit import frontend, tree
 from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
+from tracejit.config import config
 from tracejit.errors import ArraySubclassError, StaticArgumentError, UnhashableStaticError
 from tracejit.frontend.shadows import attributes
 from tracejit.interpreters.jit import NEAR
@@ -123,6 +124,8 @@ class Call:
         self.kinds: dict[int, Any] = kinds
         self.objects = [self.fixed[n] for n in kinds]
         self.leaves = [x for n, x in enumerate(leaves) if n not in self.fixed] if self.fixed else leaves
+        if config.fallback if options.fallback is None else options.fallback:
+            _leave_subclasses(self.leaves)
         self.weak = [is_weak(x) for x in self.leaves]
         self.scalar = [is_scalar(x) for x in self.leaves]
         self.bounds = [_bounds(x, w) for x, w in zip(self.leaves, self.weak, strict=True)]
@@ -236,16 +239,19 @@ def as_size(x: Any) -> Any:
     return None
 
 
+def _leave_subclasses(leaves: list[Any]) -> None:
+    """Raises ArraySubclassError for arrays of a user's class, whose functions give arrays of this class: Python's."""
+    for x in leaves:
+        if isinstance(x, np.ndarray) and type(x) not in _ARRAYS:
+            raise ArraySubclassError(what="an argument", type=type(x).__name__)
+
+
 #: Arrays whose functions give plain arrays, and Python's own numbers. What derives from these is another thing.
 _ARRAYS, _NUMBERS = (np.ndarray, np.memmap, np.recarray, CapturedArray), (bool, int, float, complex)
 
 
 def is_array_like(x: Any) -> bool:
-    """Arrays, boxes, numbers and their stand-ins: leaves that are traced.
-
-    Raises ArraySubclassError for arrays of a user's class, whose functions give arrays of this class."""
-    if isinstance(x, np.ndarray) and type(x) not in _ARRAYS:
-        raise ArraySubclassError(what="an argument", type=type(x).__name__)
+    """Arrays, boxes, numbers and their stand-ins: leaves that are traced."""
     known = isinstance(x, (np.ndarray, np.generic, Box, ShapeDtypeStruct, Value)) or type(x) in _NUMBERS
     return known or (hasattr(type(x), "__array__") and not isinstance(x, type))
 

@@ -47,7 +47,7 @@ class Entry:
         self.name = name
         self.act = act
         self.make = make
-        self._made: Callable[..., tuple[Any, ...]] | None = None
+        self._made: Any = None  # the compiled function
         self._idle: Callable[[], bool] | None = getattr(act, "idle", None)
         self.where = where
         self.raises = raises
@@ -79,9 +79,10 @@ class Entry:
         """Do it, or put it off. What it is done with is made now: native code's memory is only lent."""
         if self._idle is not None and self._idle():
             return
-        if self._made is None:
-            self._made = self.make.compiled()
-        given = self._made(*arrays)
+        made = self._made
+        if made is None:
+            made = self._made = self.make.compiled()
+        given = made(*arrays)
         collected = _thread.collected
         if collected is not None and not self.at_once:
             collected.append((self.act, given))
