@@ -34,7 +34,7 @@ def test_states_are_put_back(make: Any) -> None:
 
 def test_handles_are_of_the_classes_that_a_program_is_made_for() -> None:
     of_pcg = generators.Handle.of(pcg(0))
-    assert of_pcg.is_native and not generators.Handle.of(random.Random()).is_native
+    assert of_pcg.is_native and generators.Handle.of(random.Random()).is_native
     assert of_pcg(pcg(1)).shape == (2,)
     for other in (np.random.RandomState(0), np.random.Generator(np.random.SFC64(0)), random.Random(0)):
         with pytest.raises(TypeError, match="another kind"):
@@ -58,15 +58,13 @@ def test_locks_are_held_in_a_run_and_let_go() -> None:
         thread.join()
         return got[0]
 
-    @generators.draws
-    def run(handle):
-        generators.enter([handle], True)
+    def native(handle):
         seen.append(free())
         raise ValueError
 
     before = state(rng)
     with pytest.raises(ValueError) as e:
-        run(generators.handle_of(rng))
+        generators.draws(native, [0], True)(generators.handle_of(rng))
     assert seen == [False] and free()
     rng.random()
     generators.take_back(e.value)
@@ -79,13 +77,11 @@ def test_locks_are_held_in_a_run_and_let_go() -> None:
 def test_states_of_an_older_failure_are_not_put_back() -> None:
     rng = pcg(0)
 
-    @generators.draws
-    def run(handle):
-        generators.enter([handle], True)
+    def native(handle):
         raise ValueError
 
     with pytest.raises(ValueError) as e:
-        run(generators.handle_of(rng))
+        generators.draws(native, [0], True)(generators.handle_of(rng))
     rng.random()
     before = state(rng)
     refusals.failed(KeyError())  # that of another program

@@ -1,21 +1,20 @@
 """Random generators of NumPy's and Python's as operands of programs, and what a run holds of them.
 
 A program knows a generator by its *handle*, two int64: the address of the object, and that of the C interface of its
-bit generator (0 for Python's generators), by which native code draws without Python. A program with draws begins by
-`enter`: from then on the run holds the locks of the generators' bit generators, as NumPy does for each draw, and, if
-one of its checks may fail, their states as they were: where Python does the call over, it draws the same numbers.
+bit generator (of its state, for Python's generators), by which native code draws without Python. Before a program with
+draws runs, `enter` takes the locks of the generators' bit generators, as NumPy does for each draw, and, if a check of
+the program may fail, notes their states: where Python does the call over, it draws the same numbers.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import pickle
 import random
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from tracejit.errors import refusals
 from tracejit.records import record
 
 _NAME = b"BitGenerator"
+_PAIR = struct.Struct("=qq")
 _RLOCK = type(threading.RLock())
 _INT64 = np.dtype(np.int64)
 
@@ -42,10 +42,25 @@ def bits_of(x: Any) -> Any:
     return getattr(x, "_bit_generator", None)
 
 
+def state_address(x: random.Random) -> int:
+    """Where a generator of Python's has its state (the position, then the words); 0 if this Python has it elsewhere."""
+    return id(x) + object.__basicsize__ if _is_known() else 0
+
+
+@functools.cache
+def _is_known() -> bool:
+    """Whether the state lies where it is expected: `getstate` tells what it is."""
+    x = random.Random(5)
+    x.random()
+    held = (ctypes.c_uint32 * 625).from_address(id(x) + object.__basicsize__)
+    return (*held[1:], held[0]) == x.getstate()[1]
+
+
 def handle_of(x: Any) -> np.ndarray:
     """The handle of a generator: an array that keeps it alive."""
     bits = bits_of(x)
-    memory = _Memory(struct.pack("=qq", id(x), 0 if bits is None else _interface(bits.capsule, _NAME)))
+    place = state_address(x) if bits is None else _interface(bits.capsule, _NAME)
+    memory = _Memory(_PAIR.pack(id(x), place))
     memory.generator = x
     return np.ndarray(2, _INT64, memory)
 
@@ -56,6 +71,9 @@ _interface.restype, _interface.argtypes = ctypes.c_void_p, [ctypes.py_object, ct
 
 def generator_at(handle: Any) -> Any:
     """The generator that a handle is of, which something keeps alive."""
+    known = _thread.runs[-1].kept.get(int(handle[0])) if _thread.runs else None
+    if known is not None:
+        return known
     return ctypes.cast(int(handle[0]), ctypes.py_object).value
 
 
@@ -78,7 +96,9 @@ class Handle:
     @property
     def is_native(self) -> bool:
         """Whether native code may draw: it has an interface, and a lock that the same thread may take again."""
-        return self.bits is not type(None) and _has_lock(self.bits)
+        if self.generator is random.Random:
+            return state_address(random._inst) != 0  # type: ignore[attr-defined]
+        return _has_lock(self.bits)
 
 
 @functools.cache
@@ -126,6 +146,18 @@ class _Run:
         self.kept: dict[Any, Any] = {}  # generators, by themselves or by what made them
         self.states: list[tuple[Any, Any]] = []
 
+    def enter(self, handles: Sequence[Any], saves: bool) -> None:
+        """Take the locks, in an order that is the same in all threads, so that no two wait for each other."""
+        for handle in handles:
+            x = handle.base.generator if type(handle.base) is _Memory else generator_at(handle)
+            self.kept[id(x)] = x
+        locks = {id(bits.lock): bits.lock for x in self.kept.values() if (bits := bits_of(x)) is not None}
+        for key in sorted(locks):
+            locks[key].acquire()
+            self.held.append(locks[key])
+        if saves:
+            self.states = [(x, state_of(x)) for x in self.kept.values()]
+
     def release(self) -> None:
         while self.held:
             self.held.pop().release()
@@ -140,46 +172,25 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-@contextlib.contextmanager
-def running() -> Iterator[None]:
-    """One run of a program that draws: what it holds of generators is let go in the end."""
-    run = _Run()
-    _thread.runs.append(run)
-    try:
-        yield
-    except BaseException as e:
-        if run.states:
-            # Not the exception, which would keep its frames alive.
-            _thread.before = (id(e), refusals.last_failure()), run.states
-        raise
-    finally:
-        _thread.runs.pop()
-        run.release()
-
-
-def draws(native: Callable[..., Any]) -> Callable[..., Any]:
-    """`native`, a function that runs a program which draws, as one that lets go of the generators in the end."""
+def draws(native: Callable[..., Any], places: Sequence[int], saves: bool) -> Callable[..., Any]:
+    """`native`, which runs a program with draws, as a function that holds the generators whose handles are its
+    arguments at `places`, and lets go of them in the end. `saves`: a check may fail, and Python do the call over."""
 
     def call(*arrays: Any) -> Any:
-        with running():
+        run, runs = _Run(), _thread.runs
+        runs.append(run)
+        try:
+            run.enter([arrays[n] for n in places], saves)
             return native(*arrays)
+        except BaseException as e:
+            if run.states:  # not the exception, which would keep its frames alive
+                _thread.before = (id(e), refusals.last_failure()), run.states
+            raise
+        finally:
+            runs.pop()
+            run.release()
 
     return call
-
-
-def enter(handles: Sequence[Any], saves: bool) -> None:
-    """What a run does before its first draw: take the locks, in an order that is the same in all threads, so that no
-    two wait for each other; with `saves` also note the states."""
-    if not _thread.runs:
-        return  # equation by equation: NumPy takes the lock for each draw
-    run, generators = _thread.runs[-1], list(map(generator_at, handles))
-    run.kept.update((id(x), x) for x in generators)
-    locks = {id(bits.lock): bits.lock for x in generators if (bits := bits_of(x)) is not None}
-    for _, lock in sorted(locks.items()):
-        lock.acquire()
-        run.held.append(lock)
-    if saves:
-        run.states = [(x, state_of(x)) for x in run.kept.values()]
 
 
 def keep(maker: Any, x: Any) -> None:

@@ -15,8 +15,8 @@ from tracejit.interpreters import budget, generators, messages, nans
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
-from tracejit.ir.jaxpr import DRAWN, Jaxpr
-from tracejit.ir.kernel import Unsupported
+from tracejit.ir.jaxpr import DRAWN, Jaxpr, Var
+from tracejit.ir.kernel import Entering, Unsupported
 from tracejit.lowering import fuse
 from tracejit.lowering.llvm import cpu, cuda
 from tracejit.lowering.loops import printer
@@ -69,7 +69,7 @@ class Compiled:
             budget.check("compiling it", len(self.llvm))
             self.code = machine.compile_llvm(self.llvm)
             self.run = executable.Executable(self.lowered, self.code)
-        self.draws = DRAWN in self.jaxpr.effects
+            self.direct: Callable[..., Any] = self._holding(self.run)
         with LOCK:
             Compiled.count += 1
         self.compile_seconds = time.perf_counter() - start
@@ -79,10 +79,16 @@ class Compiled:
         """The results, in new arrays (0-d ones as NumPy scalars) or those that `aliases` names."""
         if self.constants:
             arrays = (*map(operand, self.constants), *arrays)
-        if self.draws:
-            with generators.running():
-                return self.run(*arrays)
-        return self.run(*arrays)
+        return self.direct(*arrays)
+
+    def _holding(self, native: Callable[..., Any]) -> Callable[..., Any]:
+        """`native` as a function that holds the generators from which the program draws."""
+        if DRAWN not in self.jaxpr.effects:
+            return native
+        places = {v: n for n, v in enumerate(self.jaxpr.invars)}
+        entered = [e for e in self.jaxpr.eqns if isinstance(e.op.kernel, Entering)]
+        handles = [places[v] for e in entered for v in e.invars if type(v) is Var and v in places]
+        return generators.draws(native, handles, any(e.params["saves"] for e in entered))
 
     def caller(
         self, inputs: Sequence[shell.Input], single: bool, python: Collection[int] = ()
@@ -90,8 +96,7 @@ class Compiled:
         """A function of arguments like `inputs`, which it checks (see `Executable.caller`)."""
         fixed = [operand(c) for c in self.constants]
         native = self.run.caller([*(Input() for _ in fixed), *inputs], single, python)
-        if self.draws:
-            native = generators.draws(native)
+        native = self._holding(native)
         return functools.partial(native, *fixed) if fixed else native
 
     def as_text(self, stage: str) -> str:
@@ -176,8 +181,9 @@ def check_finite(jaxpr: Jaxpr, args: Sequence[Any], outs: Sequence[Any]) -> None
     bad = next((what for v, what in rows if what is not None and v not in given), None)
     if bad is None:
         return
-    with nans.running_again(), use_trace(ROOT), np.errstate(all="ignore"):
-        eval_jaxpr(jaxpr, args)
+    if DRAWN not in jaxpr.effects:  # what is drawn again are other numbers
+        with nans.running_again(), use_trace(ROOT), np.errstate(all="ignore"):
+            eval_jaxpr(jaxpr, args)
     raise nans.non_finite(jaxpr.name or "a compiled program", bad, args)
 
 

@@ -164,6 +164,12 @@ class Routine(Opaque):
 
 
 @record(frozen=True)
+class Entering(Routine):
+    """Names the random generators, inputs of the program, that its run has to hold: who runs the program does it
+    before, and `routine` writes nothing."""
+
+
+@record(frozen=True)
 class Composite(Opaque):
     """A formula of other ops: `fn(*operands, **params) -> output`, a list for an op with several.
 

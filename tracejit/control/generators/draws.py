@@ -27,6 +27,7 @@ PYTHON, SCALAR, ARRAY = "a number of Python's", "a number of NumPy's", "an array
 #: What `seed` gives: the program gets a number for it.
 NOTHING = "nothing"
 _NUMBERS = (bool, int, float, complex)
+_DTYPES = {kind: np.dtype(kind) for kind in _NUMBERS}
 #: Numbers that make sense for parameters of these names; 1 for all others.
 _USUAL: dict[str, float] = {
     **dict.fromkeys(("low", "left", "start"), 0),
@@ -94,11 +95,21 @@ class Draw:
         known = (a for a in self.arguments if all(type(x) is Static for x in a.leaves))
         return {a.name: _filled(a, nothing) for a in known}
 
-    def call(self, generator: Any, values: Sequence[Any]) -> Any:
-        """What the method gives for these values of the operands."""
+    def bind(self, values: Sequence[Any]) -> inspect.BoundArguments:
+        """The arguments with these values of the operands."""
         given = iter(values)
         signature = signature_of(self.handle.generator, self.method)
-        bound = inspect.BoundArguments(signature, {a.name: _filled(a, given) for a in self.arguments})  # type: ignore[arg-type]
+        return inspect.BoundArguments(signature, {a.name: _filled(a, given) for a in self.arguments})  # type: ignore[arg-type]
+
+    def _remember(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a draw without operands, which are the same each time."""
+        bound = self.bind(())
+        vars(self)["_usual"] = bound.args, bound.kwargs
+        return bound.args, bound.kwargs
+
+    def call(self, generator: Any, values: Sequence[Any]) -> Any:
+        """What the method gives for these values of the operands."""
+        bound = self.bind(values)
         with untraced():
             out = getattr(generator, self.method)(*bound.args, **bound.kwargs)
             return out if self.returns is None else bound.arguments[self.returns]
@@ -106,8 +117,14 @@ class Draw:
     def __call__(self, handle: Any, operands: Sequence[Any], result: Result) -> np.ndarray:
         """Draw from the generator of a handle. Raises what the method raises, and RandomStateError if it gives another
         type than the dry call did."""
-        values = [_as(kind, x) for kind, x in zip(self.kinds, operands, strict=True)]
-        out = self.call(generator_at(handle), values)
+        generator = generator_at(handle)
+        if operands or self.returns is not None:
+            out = self.call(generator, [_as(k, x) for k, x in zip(self.kinds, operands, strict=True)])
+        else:
+            args, kwargs = vars(self).get("_usual") or self._remember()
+            out = getattr(generator, self.method)(*args, **kwargs)
+        if result.kind == PYTHON and _DTYPES.get(type(out)) is result.aval.dtype:
+            return out  # in a hurry: a native loop may come here often
         if result_of(out) != result:
             raise RandomStateError(function=self.name, problem=f"it gave {result_of(out)}, not {result}")
         return np.asarray(0 if result.kind == NOTHING else out)

@@ -7,6 +7,7 @@ element by element. So the numbers are NumPy's, bit for bit.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -63,8 +64,8 @@ def writer_of(draw: Draw, aval: Aval) -> tuple[str, Writer] | None:
         if draw.method in _LEGACY:
             return _fill("random_standard_uniform_fill")
         return _bounded(draw, True) if draw.method == "randint" and aval.dtype == _I64 else None
-    if draw.handle.generator is not np.random.Generator:
-        return None
+    if draw.handle.generator is random.Random:
+        return _of_python(draw)
     if draw.method in _FILLS:
         return _filling(draw, aval)
     if draw.method == "integers":
@@ -72,6 +73,43 @@ def writer_of(draw: Draw, aval: Aval) -> tuple[str, Writer] | None:
     whole = draw.method in _WHOLE
     names = _WHOLE.get(draw.method) if whole else _FLOATS.get(draw.method)
     return None if names is None else _one_by_one(draw, names, whole, aval)
+
+
+def _of_python(draw: Draw) -> tuple[str, Writer] | None:
+    """Draws of `random.Random` that are made of its C functions."""
+    if draw.method == "random":
+        symbol = "python_random"
+
+        def write(k: Any, bits: Any, operands: list[Any], out: Any, count: int) -> None:
+            k.store(out, 0, k.call(k.external(f"random:{symbol}", "f64(i64)"), (bits,), out=_F64))
+
+        return symbol, write
+    known = draw.static
+    if draw.method == "randint":
+        first, size = known.get("a"), _difference(known.get("a"), known.get("b")) + 1
+    elif draw.method == "randrange" and known.keys() == {"start"}:
+        first, size = 0, _difference(0, known["start"])
+    elif draw.method == "choice" and type(known.get("seq")) is range:
+        first, size = known["seq"].start if known["seq"].step == 1 else None, len(known["seq"])
+    else:
+        return None
+    return _below(first, size) if type(first) is int and 0 < size < 2**32 and abs(first) < 2**62 else None
+
+
+def _difference(a: Any, b: Any) -> int:
+    """b - a; -1 if they are not both known integers."""
+    return b - a if type(a) is int and type(b) is int else -1
+
+
+def _below(first: int, size: int) -> tuple[str, Writer]:
+    symbol = "python_below"
+
+    def write(k: Any, bits: Any, operands: list[Any], out: Any, count: int) -> None:
+        target = k.external(f"random:{symbol}", "i64(i64,i64)")
+        drawn = k.call(target, (bits, k.const(size, _I64)), out=_I64)
+        k.store(out, 0, k.add(drawn, k.const(first, _I64)))
+
+    return symbol, write
 
 
 def _filling(draw: Draw, aval: Aval) -> tuple[str, Writer] | None:

@@ -15,7 +15,7 @@ from tracejit.errors import NotDifferentiableError, RandomLanesError
 from tracejit.interpreters import generators
 from tracejit.ir.avals import Aval
 from tracejit.ir.jaxpr import DRAWN
-from tracejit.ir.kernel import Kernel, Opaque, Routine
+from tracejit.ir.kernel import Entering, Kernel, Opaque, Routine
 from tracejit.ir.primitive import (
     FROM_JVP,
     NO_BOUNDS,
@@ -45,7 +45,8 @@ def _type(*_: Aval, draw: Draw, result: Result, range: Any) -> Aval:
 
 
 def _eval(handle: Any, *operands: Any, draw: Draw, result: Result, range: Any) -> Any:
-    return draw(handle, operands, result)[()]
+    out = draw(handle, operands, result)
+    return out[()] if type(out) is np.ndarray else result.aval.dtype.type(out)
 
 
 def _effects(params: dict[str, Any]) -> frozenset[str]:
@@ -114,11 +115,6 @@ def _record(name: str, doc: str, type: Any, eval: Any, multi: bool, effects: Any
     )
 
 
-def _enter(*handles: Any, saves: bool) -> list[Any]:
-    generators.enter(handles, saves)
-    return []
-
-
 def _make(*operands: Any, make: Any, count: int) -> list[Any]:
     made = make(operands)
     generators.keep(make, made)
@@ -129,10 +125,10 @@ enter_op = _record(
     "enter_generators",
     "takes the locks of the generators from which a program draws, and notes their states",
     lambda *_, **__: [],
-    _enter,
+    lambda *_, **__: [],  # one by one, NumPy takes the lock for each draw
     True,
     lambda params: _EFFECTS,
-    Opaque(),
+    Entering(lambda *_, **__: True),
 )
 
 make_op = _record(

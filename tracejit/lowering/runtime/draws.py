@@ -11,6 +11,14 @@ import ctypes
 import functools
 import sys
 
+#: Functions that draw from Python's generators, which are ours (see `mersenne`). They need the GIL.
+PYTHONS = frozenset(("python_random", "python_below"))
+
+
+def is_there(name: str) -> bool:
+    """Whether there is a function of this name."""
+    return name in PYTHONS or address(name) != 0
+
 
 @functools.cache
 def address(name: str) -> int:

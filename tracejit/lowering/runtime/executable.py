@@ -22,7 +22,7 @@ from tracejit.lowering._lazy import cython_special
 from tracejit.lowering.loops.nodes import OUT_OF_MEMORY, External
 from tracejit.lowering.lowered import Callback, Lowered, Spec
 from tracejit.lowering.plan.access import c_strides
-from tracejit.lowering.runtime import pool, routines, shell, threads
+from tracejit.lowering.runtime import draws, mersenne, pool, routines, shell, threads
 from tracejit.lowering.runtime.arena import ARENA
 from tracejit.lowering.runtime.blas import capsule_name, capsule_pointer
 from tracejit.lowering.runtime.compile import Code
@@ -60,6 +60,8 @@ class Executable:
         kind, _, name = external.name.partition(":")
         if kind == "callback":
             return ctypes.cast(self._thunks[int(name)], ctypes.c_void_p).value or 0
+        if _needs_gil(external):
+            return mersenne.address(name)
         if kind in ("blas", "lapack", "numpy", "random"):
             return routines.address(external.name)
         if kind == "special":
@@ -88,7 +90,7 @@ class Executable:
         low = self.lowered
         on_stack = low.program.arena_bytes <= _STACK_ARENA
         scratch = max(low.program.arena_bytes, 64) if on_stack else 0
-        release = not low.small or bool(low.callbacks)
+        release = (not low.small or bool(low.callbacks)) and not any(map(_needs_gil, low.program.externals))
         entry = shell.Entry(
             self.code.address,
             ctypes.addressof(self._params),
@@ -195,6 +197,11 @@ class Executable:
         if code == shell.WRONG_COUNT:
             raise InternalTypeError(problem=f"an executable takes {len(self.lowered.in_avals)} arrays")
         raise InternalTypeError(problem=f"a compiled function ended with the unknown status {code}")
+
+
+def _needs_gil(external: External) -> bool:
+    """Whether a function works on an object of Python's."""
+    return external.name.removeprefix("random:") in draws.PYTHONS
 
 
 def _extent(d: Any, arrays: Any, outs: Any) -> int:

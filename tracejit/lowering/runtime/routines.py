@@ -32,7 +32,7 @@ def is_there(name: str) -> bool:
     """Whether there is a routine of this name."""
     library, _, rest = name.partition(":")
     if library == "random":
-        return draws.address(rest) != 0
+        return draws.is_there(rest)
     return library in ("blas", "lapack") or (library == "numpy" and _sorting(rest) != 0)
 
 
