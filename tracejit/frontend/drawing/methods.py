@@ -7,7 +7,6 @@ by which the program then takes the elements.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +33,7 @@ _OTHERS = frozenset(
     )
 )
 _F64 = np.dtype(np.float64)
+_TOO_WIDE = "high - low range exceeds valid bounds"
 
 
 class Call:
@@ -107,9 +107,8 @@ def _double(x: Any) -> Any:
     return tnp.asarray(x).astype(_F64) if isinstance(x, (Box, np.ndarray, list, tuple)) else np.float64(x)
 
 
-def _standard(source: Source, method: str, shape: Any, **params: Any) -> Any:
-    size = {} if shape is None else {"size": shape}
-    return drawn(source, method, {**params, **size})
+def _standard(source: Source, method: str, size: Any, params: dict[str, Any]) -> Any:
+    return drawn(source, method, params if size is None else {**params, "size": size})
 
 
 def _as_drawn(out: Any, kind: Any) -> Any:
@@ -122,13 +121,12 @@ def _by_formula(
     source: Source,
     name: str,
     given: dict[str, Any],
-    standard: str,
+    standard: tuple[str, dict[str, Any]],
     formula: Callable[[Any], Any],
-    **params: Any,
 ) -> Any:
-    """`formula` of standard numbers in the place of the numbers of method `name`."""
+    """`formula` of standard numbers, by a method and its parameters, in the place of the numbers of method `name`."""
     result = type_of(source, name, given)
-    z = _standard(source, standard, None if result.kind == PYTHON else result.aval.shape, **params)
+    z = _standard(source, standard[0], None if result.kind == PYTHON else result.aval.shape, standard[1])
     return _as_drawn(formula(z), result.kind)
 
 
@@ -139,51 +137,36 @@ def _refuse_negative(scale: Any, name: str = "scale") -> None:
         fail_where(to_raw(bad), Raising(ValueError, f"{name} < 0"))
 
 
-def _located(standard: str, **params: Any) -> Method:
-    """A method with numbers `loc + scale * z`."""
+def _located(name: str, standard: str, **params: Any) -> Method:
+    """The method `name` with numbers `loc + scale * z`."""
 
     def method(source: Source, loc: Any = 0.0, scale: Any = 1.0, **rest: Any) -> Any:
         loc, scale = _double(loc), _double(scale)
         given = {"loc": loc, "scale": scale, **rest}
         _refuse_negative(scale)
-        return _by_formula(
-            source, method.__name__, given, standard, lambda z: loc + scale * _double(z), **params
-        )
+        return _by_formula(source, name, given, (standard, params), lambda z: loc + scale * _double(z))
 
     return method
 
 
-def _scaled(standard: str, shape: bool = False, always: bool = True) -> Method:
-    """A method with numbers `scale * z`; with `shape` it has a parameter of that name before."""
+def _scaled(name: str, standard: str, *before: str, **params: Any) -> Method:
+    """The method `name` with numbers `scale * z`; `before`: other parameters, which the standard numbers have too."""
 
-    def method(source: Source, *, scale: Any = 1.0, **rest: Any) -> Any:
-        if not always and is_known(scale):
-            return drawn(source, method.__name__, {**_before(rest), "scale": scale, **_after(rest)})
+    def method(source: Source, scale: Any = 1.0, **rest: Any) -> Any:
         scale = _double(scale)
-        given = {**_before(rest), "scale": scale, **_after(rest)}
-        params = _before(rest) if shape else {} if always else {"scale": 1.0}
+        others = {k: rest[k] for k in before if k in rest}
         _refuse_negative(scale)
-        return _by_formula(source, method.__name__, given, standard, lambda z: scale * _double(z), **params)
+        given, standards = {**rest, "scale": scale}, (standard, {**others, **params})
+        return _by_formula(source, name, given, standards, lambda z: scale * _double(z))
 
     return method
 
 
-def _before(rest: dict[str, Any]) -> dict[str, Any]:
-    return {k: x for k, x in rest.items() if k == "shape"}
-
-
-def _after(rest: dict[str, Any]) -> dict[str, Any]:
-    return {k: x for k, x in rest.items() if k != "shape"}
-
-
-def _traced_only(method: Method) -> Method:
+def _traced_only(name: str, method: Method) -> Method:
     """The formula of a method where its parameters are traced; as it is otherwise."""
 
-    @functools.wraps(method)
     def either(source: Source, **given: Any) -> Any:
-        if all(map(is_known, given.values())):
-            return drawn(source, either.__name__, given)
-        return method(source, **given)
+        return drawn(source, name, given) if all(map(is_known, given.values())) else method(source, **given)
 
     return either
 
@@ -194,12 +177,10 @@ def _uniform(signed: bool) -> Method:
         given = {"low": low, "high": high, **rest}
         span = high - low
         if not is_known(span):
-            fail_where(
-                to_raw(tnp.logical_not(tnp.isfinite(span))), Raising(OverflowError, "high - low range")
-            )
+            fail_where(to_raw(tnp.logical_not(tnp.isfinite(span))), Raising(OverflowError, _TOO_WIDE))
             if signed:
                 _refuse_negative(span, "high - low")
-        return _by_formula(source, "uniform", given, "random", lambda z: low + span * _double(z))
+        return _by_formula(source, "uniform", given, ("random", {}), lambda z: low + span * _double(z))
 
     return uniform
 
@@ -246,7 +227,12 @@ def _check_order(low: Any, high: Any, end: bool) -> None:
         return
     wrong = ops.compare.gt if end else ops.compare.ge
     bad = wrong(*(np.int64(x) if type(x) is int else to_raw(x) for x in (low, high)))
-    fail_where(bad, Raising(ValueError, "low > high" if end else "low >= high"))
+    text = (
+        f"high {'<' if end else '<='} 0"
+        if type(low) is int and low == 0
+        else f"low {'>' if end else '>='} high"
+    )
+    fail_where(bad, Raising(ValueError, text))
 
 
 def _randint(source: Source, a: Any, b: Any) -> Any:
@@ -270,35 +256,29 @@ def _spawn(source: Source, n_children: Any) -> Any:
     return [sources.made(source.session, source.classes, raw) for raw in raws]
 
 
-def _named(name: str, method: Method) -> Method:
-    method.__name__ = name
-    return method
-
-
 _VARIADIC = frozenset(("rand", "randn"))
+_STANDARD = {"loc": 0.0, "scale": 1.0}
 _SPECIAL: dict[tuple[str, str], Method] = {
-    ("Generator", "normal"): _located("standard_normal"),
-    ("Generator", "exponential"): _scaled("standard_exponential"),
+    ("Generator", "normal"): _located("normal", "standard_normal"),
+    ("Generator", "exponential"): _scaled("exponential", "standard_exponential"),
     ("Generator", "uniform"): _uniform(True),
     ("Generator", "integers"): _integers("integers"),
-    ("Generator", "gamma"): _scaled("standard_gamma", shape=True, always=False),
-    ("Generator", "rayleigh"): _scaled("rayleigh", always=False),
+    ("Generator", "gamma"): _traced_only("gamma", _scaled("gamma", "standard_gamma", "shape")),
+    ("Generator", "rayleigh"): _traced_only("rayleigh", _scaled("rayleigh", "rayleigh", scale=1.0)),
     **{
-        ("Generator", n): _traced_only(_located(n, loc=0.0, scale=1.0))
+        ("Generator", n): _traced_only(n, _located(n, n, **_STANDARD))
         for n in ("laplace", "logistic", "gumbel")
     },
     ("Generator", "spawn"): _spawn,
-    ("RandomState", "normal"): _located("standard_normal"),
-    ("RandomState", "exponential"): _scaled("standard_exponential"),
+    ("RandomState", "normal"): _located("normal", "standard_normal"),
+    ("RandomState", "exponential"): _scaled("exponential", "standard_exponential"),
     ("RandomState", "uniform"): _uniform(False),
     ("RandomState", "randint"): _integers("randint"),
     ("RandomState", "rand"): _shaped("random_sample"),
     ("RandomState", "randn"): _shaped("standard_normal"),
     ("Random", "uniform"): _python_uniform,
     ("Random", "gauss"): _python_gauss,
-    ("Random", "normalvariate"): _traced_only(_python_normal),
+    ("Random", "normalvariate"): _traced_only("normalvariate", _python_normal),
     ("Random", "randint"): _randint,
     **picking.METHODS,
 }
-for (_, _name), _method in _SPECIAL.items():
-    _method.__name__ = _name

@@ -37,8 +37,13 @@ def _take(x: Any, at: Any, axis: int = 0) -> Any:
     return whole.at[index].get(mode="promise_in_bounds")
 
 
-def _array(x: Any) -> Any:
-    return x if _is_array(x) else tnp.asarray(list(x))
+def _array(source: Source, what: str, x: Any) -> Any:
+    """An array, or a list of numbers as one."""
+    if _is_array(x):
+        return x
+    if type(x) not in (list, tuple, range) or any(_type(e) is None for e in x):
+        raise source.refuse(what, f"it is given a {type(x).__name__} of other things than numbers")
+    return tnp.asarray(list(x))
 
 
 # ---------------------------------------------------------------- NumPy's
@@ -47,7 +52,7 @@ def _array(x: Any) -> Any:
 def _choice(source: Source, a: Any, size: Any = None, replace: Any = True, p: Any = None, **rest: Any) -> Any:
     whole = type(a) is int or (type(a) is Box and not a.aval.shape)
     axis = rest.get("axis", 0)
-    count = a if whole else _size(source, "choice", a := _array(a), axis)
+    count = a if whole else _size(source, "choice", a := _array(source, "choice", a), axis)
     given = {"a": count, "size": size, "replace": replace, "p": p, **({} if whole else rest)}
     given.pop("axis", None)
     given = {k: x for k, x in given.items() if x is not None}
@@ -75,7 +80,7 @@ def _permutation(source: Source, x: Any, axis: Any = 0) -> Any:
         return drawn(source, "permutation", {"x": x})
     if type(x) is Box and not x.aval.shape:
         return drawn(source, "permutation", {"x": x.__index__()})
-    x = _array(x)
+    x = _array(source, "permutation", x)
     return _take(x, _order(source, "permutation", x, axis), axis=axis)
 
 

@@ -18,7 +18,7 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.shadows import attributes, classes
+from tracejit.frontend.shadows import acting, attributes, classes
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import held
 from tracejit.frontend.text.deferred import Text
@@ -50,6 +50,8 @@ def example(x: Any) -> Any:
 def real_class(cls: Any) -> Any:
     """The class that a stand-in in traced code is for; anything else as it is."""
     cls = held(cls)
+    if type(cls) is acting.Seeded:
+        return cls.make
     if cls is ndarray:
         return np.ndarray
     return type if cls is TracedType else classes.users_class(cls)

@@ -96,6 +96,8 @@ def _global_state() -> Any:
     return np.random.normal.__self__  # type: ignore[attr-defined]
 
 
+#: Classes of `np.random` that others are asked whether they are of.
+_CLASSES = ("Generator", "BitGenerator")
 #: Functions of `np.random` that are no methods of the global state, and the methods which they call.
 _ALIASES = {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}
 
@@ -208,7 +210,7 @@ def _library_module(owner: RebindModule, name: str, module: types.ModuleType) ->
 
 
 def _library_value(owner: RebindModule, name: str, value: Any) -> Any:
-    if impure_origin(value):
+    if impure_origin(value) and not (owner.__name__ == "numpy.random" and name in _CLASSES):
         acting.tell(f"{owner.__name__}.{name}", value)
     return value
 
