@@ -86,7 +86,7 @@ CASES = {
         ),
     ],
     **{
-        name: [case(by_name(name, pool=pool), maker(4, 5)) for pool in POOLS]
+        name: [case(by_name(name, pool=pool), maker(3, 4)) for pool in POOLS]
         for name, maker in {
             "reduce_window_sum": normal,
             "reduce_window_prod": normal,
@@ -97,11 +97,11 @@ CASES = {
         }.items()
     },
     "select_and_gather_add": [
-        case(_choose("select_and_gather_add", which, pool), normal(4, 5), distinct(4, 5))
+        case(_choose("select_and_gather_add", which, pool), normal(3, 4), distinct(3, 4))
         for which, pool in zip(("ge", "le", "ge", "le"), POOLS, strict=True)
     ],
     "select_and_scatter_add": [
-        case(_choose("select_and_scatter_add", which, pool), normal(*_count((4, 5), pool)), distinct(4, 5))
+        case(_choose("select_and_scatter_add", which, pool), normal(*_count((3, 4), pool)), distinct(3, 4))
         for which, pool in zip(("ge", "le", "ge", "le"), POOLS, strict=True)
     ],
     "cumlogsumexp": [
