@@ -32,6 +32,7 @@ FLOORS = [
         "custom_batching",
         "doctor",
         "test_util",
+        "tree_util",
         "__init__",
         "__main__",
     },

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         random,
         scipy,
         test_util,
+        tree_util,
     )
     from tracejit.api.autodiff.jacobians import hessian, hvp, jacfwd, jacrev, linear_transpose
     from tracejit.api.autodiff.residuals import print_saved_residuals
@@ -67,6 +68,7 @@ _MODULES = [
     "random",
     "scipy",
     "test_util",
+    "tree_util",
 ]
 _NAMES = {
     "tracejit.api.explain": ["explain"],
@@ -129,6 +131,7 @@ __all__ = [
     "scipy",
     "test_util",
     "tree",
+    "tree_util",
     "value_and_grad",
     "vjp",
     "vmap",
