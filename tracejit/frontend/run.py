@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from typing import Any
 
@@ -67,6 +68,8 @@ class Run(Memory):
         self.copies_views = True
         #: Whether text of traced values was made, which C code does not take for a string.
         self.has_texts = False
+        self.streams = sys.stdout, sys.stderr  # as the run finds them
+        self.print_options = np.get_printoptions() if capture.guarded else None
         self.given = 0  # how many arguments of the call are followed
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
 

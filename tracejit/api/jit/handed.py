@@ -19,6 +19,7 @@ from tracejit.tracing import Box, box
 
 _SEQUENCES = (list, tuple, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+_TEXTS = (str, bytes)
 #: The argument (position or keyword), then attributes (True, name) and items (False, key).
 Path = tuple[int | str, tuple[tuple[bool, Any], ...]]
 
@@ -45,21 +46,21 @@ class New:
 
 
 class Given:
-    """A leaf of a result: an argument that is a container, or a part of one."""
+    """A leaf of a result: an argument that is a container or a string, or a part of one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
 
 def paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Path]:
-    """Where the containers among the arguments are, by their ids."""
+    """Where the containers and strings among the arguments are, by their ids."""
     given = [*enumerate(args), *kwargs.items()]
     return {id(x): (key, steps) for key, value in given for x, steps in _containers(value, ())}
 
 
 def _containers(x: Any, steps: Any) -> Iterator[tuple[Any, Any]]:
     inside = _parts(x)
-    if inside:
+    if inside or type(x) in _TEXTS:
         yield x, steps
         for step, part in inside:
             yield from _containers(part, (*steps, step))
@@ -210,6 +211,8 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
     def own(x: Any) -> Captured | Found | New | Given | None:
         if sources.is_drawing(x):
             return _generator(session, x)
+        if type(x) in _TEXTS:
+            return Given(given[id(x)]) if id(x) in given else None
         if type(x) not in _DICTS and not isinstance(x, _SEQUENCES) and not dataclasses.is_dataclass(x):
             return None
         if id(x) in given:

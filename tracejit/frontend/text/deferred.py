@@ -282,6 +282,9 @@ def text_of(recipe: Recipe, values: Sequence[Any]) -> Any:
     """The text that `recipe` makes; raises what Python raises for it, whatever the values are."""
     if not values:
         return recipe(iter(()))
+    session = active.session()
+    if session is not None and session.print_options not in (None, np.get_printoptions()):
+        raise refusal(Text(recipe, values), "the text by print options of the function's own")
     example(recipe)
     try:
         example(recipe, nasty=True)
@@ -322,6 +325,19 @@ def concatenated(parts: Iterable[Any]) -> Any:
     if not values:
         return "".join(part.value for part in flat if isinstance(part, Known))
     return Text(Made(joined, tuple(flat)), values)
+
+
+def join(separator: Any, items: Any) -> Any:
+    """`separator.join(items)`."""
+    items = list(items)
+    if not any(type(x) is Text for x in (separator, *items)):
+        return separator.join(items)
+    if not all(map(is_text, items)):
+        return "".join(["" if type(x) is Text else x for x in items])  # raises what Python raises
+    parts: list[Any] = []
+    for n, x in enumerate(items):
+        parts += [separator, x] if n else [x]
+    return concatenated(parts)
 
 
 # ---------------------------------------------------------------- as a node of trees

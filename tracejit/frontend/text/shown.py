@@ -16,7 +16,7 @@ import numpy as np
 
 from tracejit.errors import TracedTextError, TracerIntegerError
 from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.text.deferred import Text, concatenated, has_text, text_of
+from tracejit.frontend.text.deferred import Text, concatenated, has_text, join, text_of
 from tracejit.frontend.text.recipes import (
     ARRAY,
     PYTHON,
@@ -35,6 +35,7 @@ from tracejit.numpy.boxes.conversions import known_value
 from tracejit.tracing import Box, box
 
 _CONSTANTS = (str, int, float, complex, bool, bytes, type(None), type(...), type(NotImplemented))
+_IMMUTABLE = (np.dtype, range, slice)
 _FILLED = (list, tuple, set, frozenset, collections.deque)
 _MAPPED = (dict, collections.OrderedDict, collections.defaultdict)
 #: Containers in containers are looked into so deep.
@@ -70,6 +71,8 @@ def repr_(x: Any) -> Any:
         return _shown(repr, x)
     if _is_plain_dataclass(x):
         return _of_dataclass(x)
+    if isinstance(x, BaseException) and type(x).__repr__ is BaseException.__repr__:
+        return concatenated([f"{type(x).__name__}(", join(", ", [repr_(a) for a in x.args]), ")"])
     found = _special(x, "__repr__")
     return _checked(found.__get__(x, type(x))(), "__repr__") if _is_followed(x, found) else _shown(repr, x)
 
@@ -110,8 +113,17 @@ def _shown(fn: Callable[..., Any], x: Any, *more: Any) -> Any:
     parts = [parts_of(y) for y in (x, *more)]
     values = [v for _, found in parts for v in found]
     if not values:
-        return fn(x, *more)
+        return _users(fn(x, *more), x)
     return text_of(Made(fn, tuple([r for r, _ in parts])), values)
+
+
+def _users(text: str, x: Any) -> str:
+    """`text` of an object. Raises TracedTextError if it may be that of a stand-in: it has its address, or names it."""
+    if type(x) in _CONSTANTS or not (
+        " at 0x" in text or "tracejit" in text or isinstance(x, types.ModuleType)
+    ):
+        return text
+    raise TracedTextError(aval=type(x).__name__, use="its address or name")
 
 
 def _special(x: Any, name: str) -> Any:
@@ -224,9 +236,12 @@ def _are_known(keys: Iterable[Any]) -> bool:
 
 def _of_object(x: Any) -> tuple[Recipe, tuple[Any, ...]]:
     """An object of another kind, of which only the text is known."""
+    if isinstance(x, _IMMUTABLE):
+        return Known(x), ()
     text = repr_(x) if _is_plain_dataclass(x) or has_own_text(x) else None
     if type(text) is Text:
         return Made(Shown, (text.recipe, text.recipe)), (*text.values, *text.values)
+    _users(repr(x), x)
     return Made(
         Shown, (Known(repr(x) if text is None else text), Known(str(x) if text is None else text))
     ), ()

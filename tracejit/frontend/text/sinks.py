@@ -13,11 +13,10 @@ import numpy as np
 from tracejit.control.callbacks import journal
 from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
-from tracejit.frontend.text.deferred import Text, concatenated, is_text, length, recipe_of
+from tracejit.frontend.text.deferred import Text, concatenated, is_text, join, length, recipe_of
 from tracejit.frontend.text.places import here
 from tracejit.frontend.text.recipes import Known, Made, Recipe, listed
 from tracejit.frontend.text.shown import str_
-from tracejit.frontend.text.templates import join
 from tracejit.tracing import box, to_raw
 
 #: What writing into a stream may raise.
@@ -31,7 +30,10 @@ def is_recording() -> bool:
 
 
 def enter(name: str, act: Any, parts: list[tuple[Recipe, tuple[Any, ...]]], **options: Any) -> None:
-    """Let the program do `act(*parts)` at this place; `name` is for people."""
+    """Let the program do `act(*parts)` at this place; `name` is for people.
+
+    Raises UnfollowedError where the function itself has redirected what is printed, and in functions with a cache."""
+    _check(name)
     places = options.pop("places", None) or here()
     where = str(places[0]) if places else None
     make = Made(listed, tuple([recipe for recipe, _ in parts]))
@@ -41,10 +43,24 @@ def enter(name: str, act: Any, parts: list[tuple[Recipe, tuple[Any, ...]]], **op
 
 def asked(name: str, read: Callable[[], Any], dtype: np.dtype) -> Any:
     """A Python number that the program asks `read()` for at this place."""
+    _check(name)
     places = here()
     return box(
         journal.read(journal.Reading(name, read, dtype, str(places[0]) if places else None)), weak=True
     )
+
+
+def _check(name: str) -> None:
+    """Raises UnfollowedError where an entry would not be what Python does."""
+    session = active.session()
+    if session.streams != (sys.stdout, sys.stderr):
+        raise UnfollowedError(
+            what=f"`{name}`", reason="`sys.stdout` or `sys.stderr` is redirected in the function"
+        )
+    if session.in_cached:
+        raise UnfollowedError(
+            what=f"`{name}`", reason="a function with a cache does it, which is called once more"
+        )
 
 
 # ---------------------------------------------------------------- streams

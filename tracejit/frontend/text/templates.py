@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tracejit.errors import TracedTextError
-from tracejit.frontend.text.deferred import Text, concatenated, is_text, recipe_of, text_of
+from tracejit.frontend.text.deferred import Text, concatenated, recipe_of, text_of
 from tracejit.frontend.text.recipes import Made, Recipe
 from tracejit.frontend.text.shown import format_, has_own_text, is_unknown, known_spec, parts_of, repr_, str_
 from tracejit.tracing import Box
@@ -104,16 +104,3 @@ def method(x: Any, name: str) -> Callable[..., Any]:
         return text_of(Made(getattr(str, name), tuple([r for r, _ in parts])), values)
 
     return called
-
-
-def join(separator: Any, items: Any) -> Any:
-    """`separator.join(items)`."""
-    items = list(items)
-    if not any(type(x) is Text for x in (separator, *items)):
-        return separator.join(items)
-    if not all(map(is_text, items)):
-        return "".join(["" if type(x) is Text else x for x in items])  # raises what Python raises
-    parts: list[Any] = []
-    for n, x in enumerate(items):
-        parts += [separator, x] if n else [x]
-    return concatenated(parts)

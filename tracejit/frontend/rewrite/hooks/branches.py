@@ -21,6 +21,7 @@ from tracejit.frontend.rewrite.blocks.terms import Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.text.choices import Choice, can_choose
+from tracejit.frontend.text.deferred import plain_exception
 from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
@@ -184,6 +185,7 @@ class _Choice:
         """What to raise for an exception in a branch that may not be taken, which no compiled check can raise."""
         if isinstance(e, TracejitError):
             return e
+        plain_exception(e)
         problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
         return BranchLeavesError(problem=problem, where=self.where)
 

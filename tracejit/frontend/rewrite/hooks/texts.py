@@ -8,7 +8,7 @@ from typing import Any
 
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.text import shown, templates
-from tracejit.frontend.text.deferred import Text, concatenated
+from tracejit.frontend.text.deferred import Text, concatenated, join
 
 _CONVERSIONS = {-1: None, 115: "s", 114: "r", 97: "a"}
 _PLAIN: dict[int, Callable[[Any], Any]] = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}
@@ -49,7 +49,7 @@ def method(x: Any, name: str) -> Any:
         return getattr(x, name)
     if name == "format":
         return functools.partial(templates.format_method, x)
-    return functools.partial(templates.join, x) if name == "join" else templates.method(x, name)
+    return functools.partial(join, x) if name == "join" else templates.method(x, name)
 
 
 _MAPPED: dict[Any, Any] = {str: shown.str_, repr: shown.repr_, format: shown.format_}
