@@ -128,3 +128,20 @@ def test_numbers_whose_dependence_is_not_known_have_no_derivative() -> None:
         tj.jit(tj.grad(lambda p, rng: rng.beta(p, 2.0)), fallback=False)(1.0, pcg(0))
     counted = tj.jit(tj.grad(lambda p, rng: p * rng.poisson(p)), fallback=False)
     assert counted(3.0, pcg(0)) == pcg(0).poisson(3.0)
+
+
+def test_draws_into_arrays_that_are_there() -> None:
+    def f(rng, x):
+        known = np.random.default_rng(3)
+        a, b = np.empty(3), np.empty((2, 2), np.float32)
+        same_one = rng.random(out=a) is a
+        rng.standard_normal((2, 2), np.float32, b)
+        known.standard_exponential(out=x)
+        return same_one, a * x[:3], b, rng.standard_gamma(2.0, out=a), a
+
+    ours, theirs, x, y = pcg(1), pcg(1), np.ones(5), np.ones(5)
+    got, want = tj.jit(f, fallback=False)(ours, x), f(theirs, y)
+    assert all(map(same, got, want)) and got[3] is got[4] and x.tolist() == y.tolist()
+    for out in (lambda: np.empty(3, int), lambda: np.empty(6)[::2]):
+        with pytest.raises(tj.errors.RandomStateError):
+            tj.jit(lambda rng, out=out: rng.random(out=out()), fallback=False)(pcg(0))

@@ -49,17 +49,30 @@ class Call:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         source, name = self._source, self.__name__
-        if source.known is not None:
-            if sources.stage() is source.home and all(map(is_known, (*args, *kwargs.values()))):
-                return _known(source, name, args, kwargs)
+        if name in _VARIADIC:
+            given = {str(n): x for n, x in enumerate(args)}
+        else:
+            given = bound(source, name, args, kwargs)
+        if given.get("out") is not None:
+            return _into(source, name, given)
+        if source.known is not None and sources.stage() is source.home and all(map(is_known, given.values())):
+            return _known(source, name, args, kwargs)
         special = _SPECIAL.get((source.classes.generator.__name__, name))
         if special is None:
-            return drawn(source, name, bound(source, name, args, kwargs))
-        return (
-            special(source, **bound(source, name, args, kwargs))
-            if name not in _VARIADIC
-            else special(source, *args)
-        )
+            return drawn(source, name, given)
+        return special(source, *args) if name in _VARIADIC else special(source, **given)
+
+
+def _into(source: Source, name: str, given: dict[str, Any]) -> Any:
+    """A draw into an array that is there, which is given back."""
+    out, size = given["out"], given.get("size")
+    whole = type(out) is Box and not out.chain and out.storage.layout is None  # NumPy wants contiguous memory
+    fits = whole and out.aval.is_static and out.aval.dtype == np.dtype(given.get("dtype", _F64))
+    if not fits or name == "permuted" or (size is not None and size != out.aval.shape):
+        raise source.refuse(name, "`out` is another kind of array")
+    rest = {k: x for k, x in given.items() if k != "out"}
+    out[...] = drawn(source, name, {**rest, "size": out.aval.shape})
+    return out
 
 
 def _known(source: Source, name: str, args: Any, kwargs: Any) -> Any:
