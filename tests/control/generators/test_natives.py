@@ -53,35 +53,86 @@ def test_in_native_loops_and_branches(make: Any, table: Any) -> None:
     assert any("native loop of a traced number" in line for line in tj.explain(f)(ours, 9).loops_and_branches)
 
 
+def _numbers(rng: Any, name: str, args: tuple[Any, ...], n: int) -> np.ndarray:
+    """`n` draws one by one, in a native loop where this is compiled."""
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = getattr(rng, name)(*args)
+    return out
+
+
+def _streams(n: int, kinds: Any) -> None:
+    """Draws one by one against NumPy's own of a whole array, which are the same numbers."""
+    for make, table in kinds:
+        for name, rows in table.items():
+            for args in rows:
+                if name in _ONE_BY_ONE and not any(map(np.ndim, args)) and args[-1:] not in _SIZES:
+                    ours, theirs = make(3), make(3)
+                    compiled = tj.jit(lambda rng, n, name=name, args=args: _numbers(rng, name, args, n))
+                    want = getattr(theirs, name)(*args, size=n)
+                    assert np.array_equal(compiled(ours, n), want.astype(float)), (make, name, args)
+                    assert state(ours) == state(theirs), (make, name, args)
+
+
+_SIZES = [(n,) for n in (2, 3, 4, 5, 6)]  # the last arguments that say how many
+_ONE_BY_ONE = frozenset(
+    (
+        *(
+            "random",
+            "random_sample",
+            "standard_normal",
+            "standard_exponential",
+            "normal",
+            "uniform",
+            "exponential",
+        ),
+        *("standard_gamma", "gamma", "beta", "standard_cauchy", "pareto", "weibull", "power", "rayleigh"),
+        *("laplace", "logistic", "gumbel", "lognormal", "poisson", "geometric", "logseries", "zipf"),
+        *("integers", "randint", "vonmises", "wald", "negative_binomial", "noncentral_chisquare"),
+    )
+)
+
+
+def test_streams() -> None:
+    _streams(1000, KINDS[:1])
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("make", "table"), KINDS, ids=_IDS)
-def test_a_million_draws_of_each_method(make: Any, table: Any) -> None:
-    for name, rows in table.items():
-        for args in rows:
-            if same(getattr(make(0), name)(*args), getattr(make(0), name)(*args)):
+@pytest.mark.parametrize("kind", KINDS[:5], ids=_IDS[:5])
+def test_a_million_draws_of_each_method(kind: Any) -> None:
+    _streams(10**6 if kind[1] is OF_GENERATOR else 10**5, [kind])
 
-                def f(rng, n, name=name, args=args):
-                    last = getattr(rng, name)(*args)
-                    for _ in range(n):
-                        last = getattr(rng, name)(*args)
-                    return last
 
-                ours, theirs = make(3), make(3)
-                assert same(tj.jit(f)(ours, 10**6), f(theirs, 10**6)), (name, args)
-                assert state(ours) == state(theirs), (name, args)
+@pytest.mark.exhaustive
+def test_a_million_draws_of_pythons_methods() -> None:
+    make, table = KINDS[5]
+    for name in ("random", "randint", "uniform", "randrange", "choice"):
+        ours, theirs = make(3), make(3)
+        args = table[name][0]
+
+        def total(rng, n, name=name, args=args):
+            s = 0.0
+            for _ in range(n):
+                s += getattr(rng, name)(*args)
+            return s
+
+        assert tj.jit(total, fallback=False)(ours, 10**6) == total(theirs, 10**6) and state(ours) == state(
+            theirs
+        )
 
 
 @pytest.mark.exhaustive
 def test_a_million_numbers_at_once() -> None:
-    sized = {n: [a for a in rows if a and a[-1] in (2, 3, 4, 5, 6)] for n, rows in OF_GENERATOR.items()}
-    for name, rows in sized.items():
-        for args in rows:
-            large = (*args[:-1], 10**6)
-            ours, theirs = pcg(3), pcg(3)
-            if name not in ("choice", "chisquare", "standard_t", "f", "permutation") or len(args) > 1:
-                assert same(tj.jit(lambda r, name=name, large=large: getattr(r, name)(*large))(ours),
-                            getattr(theirs, name)(*large)), (name, large)  # fmt: skip
-                assert state(ours) == state(theirs)
+    for name in sorted(_ONE_BY_ONE & OF_GENERATOR.keys()):
+        args = next(a for a in OF_GENERATOR[name] if not any(np.ndim(x) for x in a))
+        args = args[:2] if name == "integers" else args
+        ours, theirs = pcg(3), pcg(3)
+        if not (args and args[-1] in (5, 6)):
+            draw = tj.jit(
+                lambda rng, name=name, args=args: getattr(rng, name)(*args, size=10**6), fallback=False
+            )
+            assert same(draw(ours), getattr(theirs, name)(*args, size=10**6)), name
+            assert state(ours) == state(theirs), name
 
 
 def test_scalar_draws_do_not_go_through_python() -> None:
