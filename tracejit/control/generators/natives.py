@@ -50,6 +50,8 @@ _WHOLE: dict[str, tuple[str, ...]] = {
     "negative_binomial": ("n", "p"),
 }
 _DEFAULTS = {"loc": 0.0, "scale": 1.0, "mean": 0.0, "sigma": 1.0, "lam": 1.0}
+#: Numbers that are drawn one by one from here: more of them are drawn faster by NumPy's own loop.
+_FEW = 1000
 _LEGACY = ("random", "random_sample", "rand")
 
 #: Writes the code of a draw: (k, the address of the interface, operands' buffers, the result's buffer, its elements).
@@ -158,7 +160,7 @@ def _bounded(draw: Draw, masked: bool) -> tuple[str, Writer] | None:
 def _one_by_one(draw: Draw, names: tuple[str, ...], whole: bool, aval: Aval) -> tuple[str, Writer] | None:
     known = {**{n: _DEFAULTS[n] for n in names if n in _DEFAULTS}, **draw.static}
     usual = aval.dtype == (_I64 if whole else _F64) and np.dtype(known.get("dtype", aval.dtype)) == aval.dtype
-    if draw.kinds or known.get("out") is not None or not usual:
+    if draw.kinds or known.get("out") is not None or not usual or aval.size > _FEW:
         return None
     if not all(isinstance(known.get(n), (int, float, np.number)) for n in names):
         return None
