@@ -12,7 +12,6 @@ import pytest
 import tracejit as tj
 from tracejit.errors import (
     BranchLeavesError,
-    FallbackWarning,
     LoopTypeError,
     TracedIterationError,
     TracedLoopError,
@@ -321,8 +320,7 @@ def test_a_loop_that_makes_text_leaves_nothing_behind():
         return len(names)
 
     out = np.zeros(2)
-    with pytest.warns(FallbackWarning, match="text"):
-        assert tj.jit(f, fallback=True)(2.0, out) == 7
+    assert tj.jit(f)(2.0, out) == 7
     np.testing.assert_array_equal(out, [14.0, 0.0])
 
 
