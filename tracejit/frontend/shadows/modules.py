@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,8 @@ def stand_in_for(value: Any) -> Any:
         return ours
     # Only what a library made: a user's object may do anything when it is hashed.
     if type(value).__hash__ is None or not is_library_class(type(value)):
+        return None
+    if isinstance(value, weakref.ref):  # hashed by what it refers to, which may be the user's, or gone
         return None
     if not callable(value):
         return _part(value)
