@@ -193,12 +193,12 @@ class Storage:
     `trace` is the trace under which the storage was made; values of deeper
     traces may not be written into it. `origin` names an argument or captured
     array whose caller must see writes, else None. `version` counts the writes.
-    `layout` has the strides (in elements) of an argument's memory that is not in C order, which decide what
-    NumPy reshapes without a copy; `layout_read` says whether that was asked.
+    `layout` has the strides (in elements) of an array that is not in C order in memory: an argument, or what NumPy
+    would have made. `layout_read` says whether they were asked for, `order_read` whether the order of axes was.
     `cache` remembers the values of a few views (chain -> value) until the next write.
     """
 
-    __slots__ = ("cache", "layout", "layout_read", "origin", "trace", "value", "version")
+    __slots__ = ("cache", "layout", "layout_read", "order_read", "origin", "trace", "value", "version")
 
     def __init__(self, value: Any, trace: Trace, origin: Any = None) -> None:
         self.value = value
@@ -206,7 +206,7 @@ class Storage:
         self.version = 0
         self.origin = origin
         self.layout: tuple[int, ...] | None = None
-        self.layout_read = False
+        self.layout_read = self.order_read = False
         self.cache: dict[tuple[View, ...], Any] = {}
 
     @property

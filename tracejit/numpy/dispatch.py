@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.operands import has_box, store
 from tracejit.tracing import Box, is_tracing, new_array
 
@@ -92,11 +93,21 @@ def implements(
                 result = fn(*args, **kwargs)
             if arrays is not None and type(result) is Box and all(result is not a for a in args):
                 result.scalar = not (arrays or result.aval.shape)
-            return result if out is None or out is np._NoValue else store(out, result, fn.__name__)
+            if out is None or out is np._NoValue:
+                ordered = np_function is np.einsum or _asks_order(args, kwargs)
+                return as_numpys(np_function, args, kwargs, result, ordered)
+            return store(out, result, fn.__name__)
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
 
     return register
+
+
+def _asks_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether an order of memory is named that may not be C's."""
+    if kwargs and kwargs.get("order") in ("F", "f", "A", "a"):
+        return True
+    return any(type(a) is str and a in "FfAa" for a in args)
 
 
 @functools.cache
@@ -123,7 +134,8 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
                 return np_function(*args, **kwargs)
             kwargs.pop("like", None)
             kwargs.pop("device", None)
-            return fn(*args, **kwargs)
+            ordered = np_function is np.asfortranarray or _asks_order(args, kwargs)
+            return as_numpys(np_function, args, kwargs, fn(*args, **kwargs), ordered)
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
 

@@ -13,6 +13,7 @@ from tracejit.errors import ArgumentTypeError
 from tracejit.numpy import elementwise as ew
 from tracejit.numpy import ufunc_methods as methods
 from tracejit.numpy.boxes import extents, numbers, unsure
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, plain, publish
 from tracejit.numpy.eager import by_recipe
@@ -92,9 +93,9 @@ class Ufunc:
             kept = selected.elementwise(self, args)
             if kept is not None:
                 return kept
-        return (
-            self.traced(*args, **kwargs) if kwargs or len(args) != self.nin else self._wrap(self.apply(args))
-        )
+        if kwargs or len(args) != self.nin:
+            return self.traced(*args, **kwargs)
+        return as_numpys(self.np, args, {}, self._wrap(self.apply(args)))
 
     def traced(
         self,
@@ -107,7 +108,7 @@ class Ufunc:
         order: Any = "K",
         subok: bool = True,
     ) -> Any:
-        """The call with options, as NumPy's ufuncs take them (`order` and `subok` change nothing here)."""
+        """The call with options, as NumPy's ufuncs take them (`subok` changes nothing here)."""
         order_of(order)
         if len(args) > self.nin:
             if out is not None or len(args) > self.nin + self.nout:
@@ -122,7 +123,9 @@ class Ufunc:
             outs = (*outs, *(None,) * (self.nout - len(outs)))
         mask = None if where is True else where
         written = [self._finish(r, o, mask, casting) for r, o in zip(results, outs, strict=True)]
-        return tuple(written) if self.nout > 1 else written[0]
+        done = tuple(written) if self.nout > 1 else written[0]
+        named = {} if mask is None else {"where": mask}
+        return as_numpys(self.np, args, {**named, "order": order}, done, order not in ("K", "C"))
 
     def _finish(self, result: Any, out: Any, mask: Any, casting: str) -> Any:
         if out is not None:
@@ -196,7 +199,7 @@ class Ufunc:
         if kept is not None:
             return kept
         weak = all(x.weak if type(x) is Box else type(x) in _NUMBERS for x in args)
-        return self._wrap(self.apply(args), NUMPYS if weak else False)
+        return as_numpys(self.np, args, {}, self._wrap(self.apply(args), NUMPYS if weak else False))
 
     # ------------------------------------------------------------ methods
 
@@ -224,7 +227,7 @@ class Ufunc:
 
     def _method(self, name: str, traced: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if has_box((*args, *kwargs.values())):
-            return traced(self, *args, **kwargs)
+            return as_numpys(getattr(self.np, name), args, kwargs, traced(self, *args, **kwargs))
         return getattr(self.np, name)(*args, **kwargs)
 
 

@@ -216,10 +216,8 @@ class Jitted(Attributed):
 
     def _find(self, call: Call, key: Any) -> tuple[Program, list[Any]] | None:
         for program in self._programs.get(key, ()):
-            if any(call.layout(n) != layout for n, layout in program.layouts.items()):
-                continue
             consts = program.constants(call.objects)
-            if consts is not None:
+            if consts is not None and not (program.needed and program.misplaced([*consts, *call.leaves])):
                 return program, consts
         return None
 

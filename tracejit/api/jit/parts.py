@@ -10,11 +10,13 @@ import collections
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tracejit import ops
 from tracejit.errors import ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.indexing import view_of
+from tracejit.numpy.boxes.layouts import order_of, order_of_strides
 from tracejit.numpy.boxes.placed import Bits, Placed
 from tracejit.numpy.boxes.views import (
     ImagPart,
@@ -52,21 +54,21 @@ class Part:
 
 
 class Chosen:
-    """Output `out`, or where the flag of one of `parts`, (flag's output, value wanted, part), says so, that part."""
+    """`own`, or where the flag of one of `parts`, (flag's output, value wanted, part), says so, that part."""
 
-    def __init__(self, out: int, parts: list[tuple[int, bool, Part]]) -> None:
-        self.out = out
+    def __init__(self, own: Part, parts: list[tuple[int, bool, Part]]) -> None:
+        self.own = own
         self.parts = parts
 
     def of(self, given: dict[str, Sequence[Any]]) -> Any:
         """The array that was chosen in a call; a copy where that is traced itself."""
-        outs, found = given["out"], None
+        outs, found = given["out"], self.own
         for flag, want, part in self.parts:
             if type(outs[flag]) is Box:
-                return outs[self.out]
+                return self.own.of(given)
             if bool(outs[flag]) == want:
                 found = part
-        return outs[self.out] if found is None else found.of(given)
+        return found.of(given)
 
 
 class Shared:
@@ -76,6 +78,7 @@ class Shared:
         self.visible = visible  # arrays that the caller has, by their storages
         self.outs = outs
         self.parts: list[Part | Chosen] = []
+        self.turned: dict[int, list[Step]] = {}  # what comes first of storages whose outputs have other axes
         different = {id(x): x for x in leaves if type(x) is Box}.values()
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
 
@@ -89,6 +92,8 @@ class Shared:
         made: Part | Chosen | None = None
         if isinstance(storage, Either):
             made = self._chosen(x, storage)
+            if made is None and storage.layout is not None:
+                made = self._view(x)
         elif type(storage) is Storage:
             made = self._view(x)
         if made is None:
@@ -107,19 +112,27 @@ class Shared:
             raise UnfollowedError(
                 what="a result that lies in memory of the caller's", reason="no view gives this part"
             )
-        return Part(base or self._base(x.storage), steps)
+        return self._part(x.storage, steps)
+
+    def _part(self, storage: Storage, steps: list[Step]) -> Part:
+        """The part that `steps` show of a storage."""
+        base = self.visible.get(id(storage)) or self._base(storage)
+        return Part(base, self.turned.get(id(storage), []) + steps)
 
     def _worth(self, x: Box) -> bool:
         """Whether NumPy's result could be told from a copy: other results lie in the same memory, or it has gaps or
         another order than C's."""
         shape = aval_of(x.storage.value).shape
+        if x.storage.layout is not None:
+            return True
         if not x.chain or not all(type(d) is int for d in (*shape, *x.aval.shape)):
             return False
         return self.users[id(x.storage)] > 1 or not is_contiguous(shape, None, x.chain, "C")
 
     def _base(self, storage: Storage) -> Place:
-        """The output that has all of a storage."""
-        at = self._output(storage.value)
+        """The output that has all of a storage, with its axes in their order in memory."""
+        value, self.turned[id(storage)] = _as_it_lies(storage.value, order_of_strides(storage.layout))
+        at = self._output(value)
         self.visible[id(storage)] = "out", at
         return "out", at
 
@@ -137,22 +150,24 @@ class Shared:
         parts = []
         for owner in storage.alive():
             base = self.visible.get(id(owner.storage))
-            if base is None:
-                if self.users[id(owner.storage)] < 2:
-                    continue
-                base = self._base(owner.storage)
+            if base is None and self.users[id(owner.storage)] < 2:
+                continue
             steps = (
                 None if owner.chain is None or not owner.exact else self._steps((*owner.chain, *x.chain), x)
             )
             if steps is None:
                 raise ChosenArrayError()
-            parts.append((self._output(owner.flag), owner.want, Part(base, steps)))
-        return Chosen(self._output(x.read()), parts) if parts else None
+            parts.append((self._output(owner.flag), owner.want, self._part(owner.storage, steps)))
+        if not parts:
+            return None
+        value, steps = _as_it_lies(x.read(), order_of(x))
+        return Chosen(Part(("out", self._output(value)), steps), parts)
 
     def _steps(self, chain: Sequence[View], x: Box) -> list[Step] | None:
         """What shows of an array what `chain` shows; None if NumPy has no views for it."""
         if not chain:
-            return [lambda array, _: array[...]] if type(x.storage) is Storage else []
+            own = type(x.storage) is not Storage or self.visible.get(id(x.storage)) is None
+            return [] if own else [lambda array, _: array[...]]
         steps = [self._step(view) for view in chain]
         known = [s for s in steps if s is not None]
         return known if len(known) == len(steps) else None
@@ -203,6 +218,14 @@ class Shared:
     def _numbers(self, numbers: Sequence[Any]) -> list[tuple[bool, int]]:
         """Whether each is known, and itself or the output that has it."""
         return [(False, self._output(n)) if isinstance(n, Value) else (True, int(n)) for n in numbers]
+
+
+def _as_it_lies(value: Any, order: Any) -> tuple[Any, list[Step]]:
+    """A raw value with its axes in their order in memory, and what turns it back."""
+    if order is None:
+        return value, []
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return ops.shape.transpose(value, permutation=order), [lambda array, _: array.transpose(back)]
 
 
 def _turned(array: Any, order: tuple[int, ...], new: tuple[Any, ...] | None) -> Any:

@@ -11,6 +11,7 @@ from tracejit import control, frontend, tree
 from tracejit.api.common import name_of, plain
 from tracejit.api.fallback import may_be_done_over
 from tracejit.api.jit import handed
+from tracejit.api.jit.placing import Needed, strides_of
 from tracejit.api.jit.signature import Call
 from tracejit.config import config
 from tracejit.control.callbacks import journal
@@ -37,6 +38,7 @@ class JitCapture:
         raw = to_raw(value)
         held = self.trace.lift(raw) if isinstance(raw, (np.ndarray, Value)) else raw
         b = Box(Storage(held, self.trace, path), (), aval_of(held))
+        b.storage.layout = strides_of(raw)
         self.held.append((raw, b))
         return b
 
@@ -98,7 +100,7 @@ class Program:
         self.fastmath = False
         self.kept = True  # for later calls
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
-        self.layouts: dict[int, Any] = {}  # of the arguments that have to be in these (`Call.layout`)
+        self.needed: dict[int, Needed] = {}  # how inputs have to lie in memory
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
         self.simple = not written and not donated
@@ -114,6 +116,10 @@ class Program:
         if arrays is None:
             return None
         return [arrays[s] if type(s) is int else s.value for s in self.const_sources]
+
+    def misplaced(self, inputs: Sequence[Any]) -> list[int]:
+        """The inputs that do not lie in memory as the program was traced for."""
+        return [n for n, needed in self.needed.items() if not needed.holds(inputs[n])]
 
     # -- running
 

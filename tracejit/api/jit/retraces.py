@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tracejit.api.common import argument_names
+from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.ir.avals import Aval
 
@@ -18,11 +19,7 @@ def why_traced(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
     """What differs between the call of signature `key` and what was traced before; None if nothing was."""
     variants = known.get(key)
     if variants:
-        return (
-            variants[0].guards.why(*call.objects)
-            or _layouts(call, variants[0].layouts)
-            or "its guards hold again"
-        )
+        return variants[0].guards.why(*call.objects) or _layouts(call, variants[0]) or "its guards hold again"
     found = [differences(call, old, key) for old in list(reversed(known))[:_COMPARED]]
     if not found:
         return None
@@ -31,10 +28,16 @@ def why_traced(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
     return "; ".join(best[:_SHOWN]) + more
 
 
-def _layouts(call: Call, known: dict[int, Any]) -> str | None:
-    """Arguments whose strides decide what is a view, if they have others than in a program."""
-    names = [call.names()[n] for n, layout in known.items() if call.layout(n) != layout]
-    return f"the order in memory of argument {', '.join(names)} changed" if names else None
+def _layouts(call: Call, program: Program) -> str | None:
+    """Arguments and captured arrays that lie in memory otherwise than a program was traced for."""
+    consts = program.constants(call.objects)
+    if consts is None:
+        return None
+    places = program.misplaced([*consts, *call.leaves])
+    names = [call.names()[n - len(consts)] for n in places if n >= len(consts)]
+    if names:
+        return f"the order in memory of argument {', '.join(names)} changed"
+    return "the order in memory of a captured array changed" if places else None
 
 
 def _distance(found: list[str]) -> int:

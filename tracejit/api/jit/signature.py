@@ -151,13 +151,6 @@ class Call:
         kinds = (tuple(self.weak), tuple(self.scalar), tuple([b is not None for b in self.bounds]))
         return self.structure, statics, avals, kinds, self.num_args, aliasing
 
-    def layout(self, n: int) -> tuple[int, ...] | None:
-        """The strides in elements of leaf `n`, if it is an array that is not in C order."""
-        x = self.leaves[n]
-        if type(x) is not np.ndarray or x.flags.c_contiguous or any(s % x.itemsize for s in x.strides):
-            return None
-        return tuple([s // x.itemsize for s in x.strides])
-
     def rebuild(self, boxes: list[Any], objects: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(args, kwargs) with the dynamic leaves replaced by `boxes`, and those that are followed by `objects`."""
         given = iter(boxes)

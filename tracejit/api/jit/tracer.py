@@ -14,6 +14,7 @@ from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit import handed
 from tracejit.api.jit.listed import listed
 from tracejit.api.jit.parts import Shared, placed
+from tracejit.api.jit.placing import Needed, strides_of
 from tracejit.api.jit.programs import JitCapture, Program, const_sources
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.sizes import sizes_needed
@@ -76,11 +77,10 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
     args = make_args(trace, call.avals(), call.bounds)
     boxes: list[Any] = []
     with new_trace(trace):
-        layouts = [call.layout(n) for n in range(len(args))]
         for n, (v, w, s) in enumerate(zip(args, call.weak, call.scalar, strict=True)):
             boxes.append(box(v, w, origin=n))
             boxes[n].scalar = s
-            boxes[n].storage.layout = layouts[n]
+            boxes[n].storage.layout = strides_of(call.leaves[n])
         for n, x in call.fixed.items():
             if n not in call.kinds and (reason := frontend.unseen(x)) is not None:
                 session.refuse(f"argument {call.fixed_name(n)}", x, reason)
@@ -142,7 +142,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
     program.fastmath = call.options.fastmath
     program.kept = not session.unkept
     program.cached = tuple(session.cached_calls)
-    program.layouts = {n: layouts[n] for n, b in enumerate(boxes) if b.storage.layout_read}
+    program.needed = _needed(boxes, capture.held, consts)
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
 
 
@@ -152,6 +152,15 @@ def _enter_generators(trace: StageTrace, handles: list[Any]) -> None:
         saves = any("error" in e.effects for e in trace.eqns)
         bind(control.generators.ops.enter_op, *handles, saves=saves)
         trace.eqns.insert(0, trace.eqns.pop())
+
+
+def _needed(boxes: list[Box], held: list[tuple[Any, Box]], consts: list[Any]) -> dict[int, Needed]:
+    """What was asked of how the program's inputs lie in memory, by their positions."""
+    position = {id(c): n for n, c in enumerate(consts)}
+    captured = {position[id(raw)]: b for raw, b in held if id(raw) in position}
+    places = captured | {len(consts) + n: b for n, b in enumerate(boxes)}
+    asked = {n: Needed.of(b.storage) for n, b in places.items() if b.aval.shape}
+    return {n: needed for n, needed in asked.items() if needed is not None}
 
 
 def _runs_later(eqn: Eqn) -> bool:

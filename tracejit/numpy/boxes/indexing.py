@@ -22,6 +22,7 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of, capacity
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.unsure import is_unsure, taken
@@ -71,7 +72,7 @@ def getitem(x: Box, index: Any) -> Any:
     part = x.read() if sel.trivial else x.storage.read(extend(x.chain, shape, sel.items))
     if sel.mask is not None:
         return selected.select(part, *sel.mask)
-    return box(gather(part, sel))
+    return as_numpys(np.ndarray.__getitem__, (x, index), {}, box(gather(part, sel)), True)
 
 
 def _selected_again(x: Box, index: Any) -> Box | None:

@@ -104,9 +104,12 @@ def base(x: Box) -> Any:
     return None
 
 
-attribute("strides")(
-    lambda x: np.lib.stride_tricks.as_strided(np.empty(1, x.aval.dtype), x.aval.shape).strides
-)
+@attribute("strides")
+def strides(x: Box) -> tuple[int, ...]:
+    """The steps in bytes, as NumPy's array of this shape has them."""
+    size = x.aval.dtype.itemsize
+    found = _of_memory(x, views.strides_of)
+    return tuple(s * size for s in found or views.c_strides(x.aval.shape))
 
 
 @attribute("flags")

@@ -9,6 +9,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, RefusedFunctionError
 from tracejit.numpy.boxes.indexing import view_of
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.placed import Bits
@@ -28,6 +29,10 @@ _SAME = {
     "searchsorted": np.searchsorted, "argpartition": np.argpartition,
     "put": np.put,
 }  # fmt: skip
+
+
+#: Orders of memory in which a copy of an array in C order may lie otherwise.
+_OTHERS = frozenset("FfAa")
 
 
 def _method(function: Any) -> Any:
@@ -73,7 +78,9 @@ def _astype(
             name="astype", problem=f"cannot cast {x.aval.dtype} to {d} by the rule {casting!r}"
         )
     kept = selected.elementwise(lambda y: wrap(cast(y.read(), d)), (x,))
-    return _like(x, cast(x.read(), d)) if kept is None else kept
+    if kept is not None:
+        return kept
+    return as_numpys(np.ndarray.astype, (x, d, order), {}, _like(x, cast(x.read(), d)), order in _OTHERS)
 
 
 def _like(x: Box, value: Any) -> Any:
@@ -91,7 +98,8 @@ def _copy(x: Box, order: str = "C") -> Any:
     if kept is not None:
         return kept
     value = x.read()
-    return _like(x, value.copy() if type(value) is np.ndarray and not is_tracing() else value)
+    out = _like(x, value.copy() if type(value) is np.ndarray and not is_tracing() else value)
+    return as_numpys(np.ndarray.copy, (x, order), {}, out, order in _OTHERS)
 
 
 def _conjugate(x: Box, out: Any = None) -> Any:

@@ -11,6 +11,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentTypeError, ShapeError, TracerIntegerError
 from tracejit.numpy.boxes import indexing, numbers
 from tracejit.numpy.boxes.conversions import known_value
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
@@ -112,7 +113,7 @@ def power(x: Any, y: Any) -> Any:
             return kept
         fast = _small_power(x, y)
         if fast is not None:
-            return fast
+            return as_numpys(np.power, (x, y), {}, fast)
     return TABLE["power"].operator(x, y)
 
 

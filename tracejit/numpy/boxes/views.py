@@ -372,11 +372,27 @@ def memory_order(
     return tuple(sorted(range(shadow.ndim), key=lambda n: (-abs(shadow.strides[n]), n)))
 
 
+def strides_of(
+    base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]
+) -> tuple[int, ...] | None:
+    """The steps of the view in elements; None if it is no view of memory."""
+    try:
+        shadow = _shadow(base, layout, chain)
+    except ValueError:
+        return None
+    return None if shadow is None else tuple(s // 8 for s in shadow.strides)
+
+
+def c_strides(shape: Shape) -> tuple[int, ...]:
+    """The steps of an array in C order, in elements."""
+    return tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))  # type: ignore[arg-type]
+
+
 def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> np.ndarray | None:
     """An array with the strides of the view, over no memory of its own: it must not be read."""
     if not all(type(d) is int for d in base):
         return None
-    elements = layout or [math.prod(base[n + 1 :]) for n in range(len(base))]  # type: ignore[arg-type]
+    elements = layout or c_strides(base)
     strides = [8 * s for s in elements]
     out = np.lib.stride_tricks.as_strided(np.empty(1), base, strides)  # type: ignore[arg-type]
     for view in chain:

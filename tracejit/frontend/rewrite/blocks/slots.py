@@ -78,7 +78,8 @@ class Slots:
         }
         for key, b in boxes.items():
             if self.of.get(key) or key in leaders:
-                b.storage = Either(b.storage.held)
+                b.storage, layout = Either(b.storage.held), b.storage.layout
+                b.storage.layout = layout
         for key in sorted(boxes, key=self._depth):
             box = boxes[key]
             if isinstance(box.storage, Either):

@@ -24,6 +24,7 @@ from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes.either import Either, settle
+from tracejit.numpy.boxes.layouts import lies_in
 from tracejit.tracing import Box, Storage, current_trace, new_trace
 
 #: Stagings of one body, until its types are stable.
@@ -55,6 +56,7 @@ class Stager:
         self.ranges = Ranges()
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
+        self.orders: dict[str, list[Any]] = {}  # in which the arrays of names lie in memory after a step
         self.replaced = Replaced()
         self.texts: dict[str, tuple[str, ...]] = {}  # the known strings of which names are one
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
@@ -203,6 +205,8 @@ class Stager:
                 objects[name] = e.value
                 continue
             leaves = [f.rebuilt(next(given), w) for f, w in zip(e.form.dynamic, e.weak, strict=True)]
+            for x, order in zip(leaves, self.orders.get(name, ()), strict=False):
+                lies_in(x, order)
             boxes |= {(name, n): x for n, x in enumerate(leaves)}
             objects[name] = e.form.rebuilt(leaves)
             put(self.cells[name], objects[name])
@@ -292,7 +296,10 @@ class Stager:
         old = [(aval_of(x).dtype, w) for x, w in zip(e.inits, e.weak, strict=True)]
         self.types[name] = types
         weak[:] = [w for _, w in types]
-        return types != old
+        orders = [leaf.order for leaf in form.dynamic]
+        turned = orders != self.orders.get(name, [leaf.order for leaf in e.form.dynamic])
+        self.orders[name] = orders
+        return types != old or turned
 
     def _has_changed(self, name: str) -> bool:
         """Whether a name's array is another one's, into which the step has written."""

@@ -19,6 +19,7 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either, Owner, chosen
+from tracejit.numpy.boxes.layouts import lies_in, order_of
 from tracejit.numpy.boxes.unsure import is_unsure, taken
 from tracejit.tracing import Box, Storage, View, current_trace, to_raw
 
@@ -41,10 +42,10 @@ def is_array(x: Any) -> bool:
 class Leaf:
     """One array or number of a value: `weak` ones are Python's numbers, `scalar` ones NumPy's.
 
-    `storage` and `chain` say which array it is; numbers have None. `python`: where it is Python's number, if that
-    is not known and not to be asked."""
+    `storage` and `chain` say which array it is; numbers have None. `order` is that of its axes in memory. `python`:
+    where it is Python's number, if that is not known and not to be asked."""
 
-    __slots__ = ("chain", "python", "raw", "scalar", "storage", "weak")
+    __slots__ = ("chain", "order", "python", "raw", "scalar", "storage", "weak")
 
     def __init__(self, x: Any, asked: bool = True) -> None:
         self.python: Any = None if asked or not is_unsure(x) else x.python
@@ -53,12 +54,15 @@ class Leaf:
         array = type(x) is Box and not x.scalar
         self.storage: Storage | None = x.storage if array else None
         self.chain: tuple[View, ...] = x.chain if array else ()
+        self.order = order_of(x) if array else None
         self.weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
         self.scalar = x.scalar if type(x) is Box else not isinstance(x, np.ndarray)
 
     def rebuilt(self, raw: Any, weak: bool | None = None, owners: Sequence[Owner] = ()) -> Box:
         """A new array or number like this one; `owners`: arrays of outside that it may be."""
         out = chosen(raw, owners, self.weak if weak is None else weak)
+        if self.order is not None:
+            lies_in(out, self.order)
         out.scalar = self.scalar and not out.aval.shape
         return out
 

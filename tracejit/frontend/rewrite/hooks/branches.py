@@ -309,7 +309,17 @@ class _Merged:
         if python is not None:
             self.leaves.append(lambda: unsure(value(), python()))
             return
+        if not no_b and x.order != y.order:
+            x.order = self._order(x, y)
         self.leaves.append(lambda: x.rebuilt(value(), weak, owners()))
+
+    def _order(self, x: Leaf, y: Leaf) -> Any:
+        """The order in memory of what one of two arrays is, if that is none of the caller's, which lie as they do.
+        Raises VariableTypeError where both are new, and different."""
+        new = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.origin is None]
+        if len(new) == 2:
+            raise self._refusal()
+        return new[0].order if new else x.order
 
     def _mixed(self, x: Leaf, y: Leaf) -> Any:
         """The (dtype, weak) of a number that is of two types: in the step of a loop the wider one, which the loop

@@ -1,0 +1,43 @@
+"""How arrays lie in memory that a program was traced for: what it asked of them, and whether others lie so too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit.numpy.boxes.layouts import order_of_strides
+from tracejit.records import record
+from tracejit.tracing import Box, Storage
+
+
+def strides_of(x: Any) -> tuple[int, ...] | None:
+    """The strides in elements, if `x` is an array that is not in C order."""
+    if type(x) is not np.ndarray or x.flags.c_contiguous or any(s % x.itemsize for s in x.strides):
+        return None
+    return tuple([s // x.itemsize for s in x.strides])
+
+
+@record(frozen=True)
+class Needed:
+    """What a program needs to be so of an array: its strides in elements, or if it is not `exact` only the order of its
+    axes in memory."""
+
+    exact: bool
+    strides: tuple[int, ...] | None
+
+    @staticmethod
+    def of(storage: Storage) -> Needed | None:
+        """What tracing has asked of a storage."""
+        if not (storage.layout_read or storage.order_read):
+            return None
+        return Needed(storage.layout_read, storage.layout)
+
+    def holds(self, x: Any) -> bool:
+        """Whether an array is so. Boxes of other traces always are: nothing shows where they lie."""
+        if type(x) is Box:
+            return True
+        strides = strides_of(x)
+        if strides == self.strides or self.exact:
+            return strides == self.strides
+        return order_of_strides(strides, np.shape(x)) == order_of_strides(self.strides, np.shape(x))
