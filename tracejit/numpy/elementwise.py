@@ -19,6 +19,7 @@ from tracejit.ops.elementwise import floats as fl
 from tracejit.ops.elementwise import integers as it
 from tracejit.ops.elementwise import inverse as inv
 from tracejit.ops.elementwise import transcendental as tr
+from tracejit.ops.shapes.broadcast import broadcast_to
 
 _BOOL = np.dtype(bool)
 _LOG2_E, _LOG10_E = 1.4426950408889634, 0.4342944819032518
@@ -131,12 +132,35 @@ def _lexicographic(op: Callable[..., Any], wins: Callable[..., Any]) -> Callable
 
 
 def power(x: Any, y: Any) -> Any:
-    """x ** y. NumPy's loops for float32 and float64 take a scalar exponent of one half for a square root,
-    which is NaN of -inf and keeps the sign of zero."""
-    known = not isinstance(y, Value) and np.ndim(y) == 0
-    if known and y == 0.5 and dtype_of(x).name in ("float32", "float64"):
-        return tr.sqrt(x)
+    """x ** y."""
     return ar.pow(x, y)
+
+
+def power_of_one(x: Any, y: Any) -> Any:
+    """x ** y where `y` is one number for all of `x`. If that is one half, NumPy's loops for float32 and float64 take
+    the square root, which is NaN of -inf and keeps the sign of zero."""
+    d = dtype_of(x)
+    if d.name not in ("float32", "float64"):
+        return ar.pow(x, y)
+    if not isinstance(y, Value) and np.ndim(y) == 0:
+        return tr.sqrt(x) if y == 0.5 else ar.pow(x, y)
+    apart = co.or_(co.eq(x, d.type(0)), co.eq(x, d.type(-np.inf)))
+    half = co.eq(y, d.type(0.5))
+    if shape_of(apart) and not shape_of(half):
+        half = broadcast_to(half, shape_of(apart))
+    return co.select(co.and_(apart, half), tr.sqrt(x), ar.pow(x, y))
+
+
+def is_one(x: Any, y: Any) -> bool:
+    """Whether NumPy takes the exponent `y` for one number, when it raises `x` to it."""
+    of, by = shape_of(x), shape_of(y)
+    return not by or (len(of) > 0 and of != by and all(type(d) is int and d == 1 for d in by))
+
+
+def root_of_number(x: Any) -> Any:
+    """x ** 0.5 of a number, Python's or NumPy's: 0 of -0 and inf of -inf, otherwise the square root."""
+    d = dtype_of(x)
+    return co.select(co.eq(x, d.type(-np.inf)), d.type(np.inf), ar.add(tr.sqrt(x), d.type(0)))
 
 
 TABLE: dict[str, Callable[..., Any]] = {

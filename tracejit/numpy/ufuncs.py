@@ -155,11 +155,12 @@ class Ufunc:
         if beyond is not None:
             return beyond
         raws = [convert(a, d) for a, d in zip(args, loop, strict=False)]
+        fn = ew.power_of_one if self.fn is ew.power and ew.is_one(*raws) else self.fn
         if len(raws) > 1:
             raws = broadcast_operands(self.__name__, raws)
             if loop[0].kind == "i" and self.__name__ in _EXTENT_OPS and not any(map(shape_of, raws)):
                 return extents.memo(self.__name__, self.fn, *raws)
-        result = self.fn(*raws)
+        result = fn(*raws)
         if self.nout > 1:
             return tuple(cast(r, d) for r, d in zip(result, loop[self.nin :], strict=True))
         return cast(result, loop[-1])

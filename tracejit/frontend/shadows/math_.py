@@ -32,7 +32,7 @@ _RENAMED = {
     "acos": "arccos",
     "atan": "arctan",
     "atan2": "arctan2",
-    "pow": "power",
+    "pow": "float_power",
     "asinh": "arcsinh",
     "acosh": "arccosh",
     "atanh": "arctanh",

@@ -72,6 +72,8 @@ def as_numpys(
 ) -> Any:
     """`result` of NumPy's `function`, the new arrays in it in the order of memory in which NumPy's lie. `ordered`: the
     function gives another order than C's to arrays that are in C order."""
+    if not (ordered or kwargs) and all(map(_is_plain, args)):
+        return result
     given = list(_boxes((*args, *kwargs.values())) if kwargs else _boxes(args))
     choices = [_orders(x) for x in given]
     if not ordered and all(c == _STRAIGHT for c in choices):
@@ -104,6 +106,19 @@ def _decided(args: Iterable[Any], kwargs: dict[str, Any], x: Box) -> tuple[list[
     return [order if a is named[0] else a for a in args], {
         k: order if a is named[0] else a for k, a in kwargs.items()
     }
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether an argument is in C order, as far as that is seen at once."""
+    if type(x) is not Box:
+        return type(x) is not tuple and type(x) is not list
+    if len(x.aval.shape) < 2:
+        return True
+    storage = x.storage
+    if x.chain or type(storage) is not Storage or storage.layout is not None:
+        return False
+    storage.order_read = True
+    return True
 
 
 def _boxes(xs: Iterable[Any]) -> Iterator[Box]:

@@ -15,6 +15,7 @@ from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.elementwise import root_of_number
 from tracejit.numpy.operands import cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, int_like, loop_dtypes
 from tracejit.tracing import Box, unbox, wrap
@@ -114,7 +115,15 @@ def power(x: Any, y: Any) -> Any:
         fast = _small_power(x, y)
         if fast is not None:
             return as_numpys(np.power, (x, y), {}, fast)
-    return TABLE["power"].operator(x, y)
+    return (_OF_NUMBERS if _is_number(x) and _is_number(y) else TABLE["power"]).operator(x, y)
+
+
+#: Powers of numbers are those of Python's C library, where NumPy's loops may take a square root.
+_OF_NUMBERS = Ufunc(np.power, ops.arithmetic.pow)
+
+
+def _is_number(x: Any) -> bool:
+    return x.scalar if type(x) is Box else not isinstance(x, np.ndarray)
 
 
 def _python_power(x: Any, y: Any) -> Any:
@@ -129,7 +138,7 @@ def _python_power(x: Any, y: Any) -> Any:
     with np.errstate(all="ignore"):
         result = _small_power(x, y) if type(y) in (int, float) and type(x) is Box else None
     if result is None:
-        return TABLE["power"].operator(x, y)
+        return _OF_NUMBERS.operator(x, y)
     numbers.after("power", given, unbox(result))
     return result
 
@@ -137,7 +146,11 @@ def _python_power(x: Any, y: Any) -> Any:
 def _small_power(x: Box, y: Any) -> Any:
     d = loop_dtypes(np.power, (kind_of(x), type(y)))[-1]
     if type(y) is float and (x.aval.dtype.kind in "biu" or (y != int(y) if abs(y) < 100 else True)):
-        return TABLE["sqrt"].operator(x) if y == 0.5 and dtypes.is_inexact(x.aval.dtype) else None
+        if y != 0.5 or not dtypes.is_inexact(x.aval.dtype):
+            return None
+        if x.scalar and x.aval.dtype.kind == "f":
+            return wrap(root_of_number(x.read()), x.weak)
+        return TABLE["sqrt"].operator(x)
     n = int(y)
     if n == 2 and x.aval.dtype.kind == "b" and not x.scalar:  # int8, which np.power does not give
         return TABLE["square"].operator(x)
