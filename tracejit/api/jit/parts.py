@@ -17,6 +17,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import order_of, order_of_strides
+from tracejit.numpy.boxes.memory import is_contiguous
 from tracejit.numpy.boxes.placed import Bits, Placed
 from tracejit.numpy.boxes.views import (
     ImagPart,
@@ -24,7 +25,6 @@ from tracejit.numpy.boxes.views import (
     RealPart,
     Region,
     Reshaped,
-    is_contiguous,
     joined,
 )
 from tracejit.tracing import Box, Storage, View, unbox

@@ -26,7 +26,7 @@ from tracejit.errors import (
 )
 from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes import either, extents, indexing, views
+from tracejit.numpy.boxes import either, extents, indexing, memory, views
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import raw, shape_of
 from tracejit.numpy.ufuncs import TABLE, int_like
@@ -108,8 +108,8 @@ def base(x: Box) -> Any:
 def strides(x: Box) -> tuple[int, ...]:
     """The steps in bytes, as NumPy's array of this shape has them."""
     size = x.aval.dtype.itemsize
-    found = _of_memory(x, views.strides_of)
-    return tuple(s * size for s in found or views.c_strides(x.aval.shape))
+    found = _of_memory(x, memory.strides_of)
+    return tuple(s * size for s in found or memory.c_strides(x.aval.shape))
 
 
 @attribute("flags")
@@ -244,7 +244,7 @@ def reshaped(x: Box, new: Any) -> Box:
         return Box(x.storage, x.chain, x.aval, scalar=x.scalar)
     if not all(type(d) is int for d in (*old, *target)):
         return _insert_ones(x, target)
-    is_view = _of_memory(x, lambda base, layout, chain: views.reshape_is_view(base, layout, chain, target))
+    is_view = _of_memory(x, lambda base, layout, chain: memory.reshape_is_view(base, layout, chain, target))
     if is_view:
         view = views.Reshaped(old, target)  # type: ignore[arg-type]
         return indexing.view_of(x, (*x.chain, view), target)
@@ -273,18 +273,18 @@ def is_contiguous(x: Box, order: str) -> bool:
 
 
 def _is_contiguous(order: str, *place: Any) -> bool:
-    return views.is_contiguous(*place, order=order)
+    return memory.is_contiguous(*place, order=order)
 
 
 def memory_order(x: Box) -> tuple[int, ...]:
     """The axes as NumPy's order 'K' goes through them."""
     plain = tuple(range(x.aval.ndim))
-    return _known(_of_memory(x, lambda *place: views.memory_order(*place) or plain))
+    return _known(_of_memory(x, lambda *place: memory.memory_order(*place) or plain))
 
 
 def in_fortran_order(x: Box) -> bool:
     """Whether NumPy's array would lie in memory in Fortran's order and not in C's."""
-    return _known(_of_memory(x, views.in_fortran_order))
+    return _known(_of_memory(x, memory.in_fortran_order))
 
 
 def indexed_copy(value: Any) -> Box:

@@ -60,11 +60,6 @@ class NumberFailure:
     message: str
     lanes: bool = True
 
-    @property
-    def redo(self) -> bool:
-        """Whether Python has to do over what fails so."""
-        return self.error.redo
-
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
         return self.error(message=self.message, where=where)
 

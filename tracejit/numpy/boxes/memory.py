@@ -1,0 +1,100 @@
+"""How views lie in memory: what reshapes without a copy, what is contiguous, in which order the axes are.
+
+A view is given by the shape of its base, the base's strides in elements (None for C order) and the chain of views.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tracejit.ir.avals import Shape
+from tracejit.numpy.boxes.views import Region, Reshaped
+from tracejit.tracing import View
+
+
+def reshape_is_view(
+    base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...], shape: tuple[int, ...]
+) -> bool:
+    """Whether NumPy would reshape without copying: this view of an array of shape `base` whose strides
+    (in elements) are `layout`, or C order's."""
+    if not chain and layout is None:
+        return True
+    try:
+        shadow = _shadow(base, layout, chain)
+        return shadow is not None and np.reshape(shadow, shape, copy=False) is not None
+    except ValueError:
+        return False
+
+
+def in_fortran_order(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> bool:
+    """Whether the view lies in memory in Fortran's order and not in C's."""
+    try:
+        shadow = _shadow(base, layout, chain)
+    except ValueError:
+        return False
+    return shadow is not None and shadow.flags.fnc
+
+
+def is_contiguous(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...], order: str) -> bool:
+    """Whether the view lies in memory without gaps in C's or Fortran's order."""
+    if not chain and layout is None and order == "C":
+        return True
+    try:
+        shadow = _shadow(base, layout, chain)
+    except ValueError:
+        return False
+    return shadow is not None and (shadow.flags.c_contiguous if order == "C" else shadow.flags.f_contiguous)
+
+
+def memory_order(
+    base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]
+) -> tuple[int, ...] | None:
+    """The axes of the view from the largest step in memory to the smallest; None if it is no view of memory."""
+    try:
+        shadow = _shadow(base, layout, chain)
+    except ValueError:
+        return None
+    if shadow is None:
+        return None
+    return tuple(sorted(range(shadow.ndim), key=lambda n: (-abs(shadow.strides[n]), n)))
+
+
+def strides_of(
+    base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]
+) -> tuple[int, ...] | None:
+    """The steps of the view in elements; None if it is no view of memory."""
+    try:
+        shadow = _shadow(base, layout, chain)
+    except ValueError:
+        return None
+    return None if shadow is None else tuple(s // 8 for s in shadow.strides)
+
+
+def c_strides(shape: Shape) -> tuple[int, ...]:
+    """The steps of an array in C order, in elements."""
+    return tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))  # type: ignore[arg-type]
+
+
+def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]) -> np.ndarray | None:
+    """An array with the strides of the view, over no memory of its own: it must not be read."""
+    if not all(type(d) is int for d in base):
+        return None
+    elements = layout or c_strides(base)
+    strides = [8 * s for s in elements]
+    out = np.lib.stride_tricks.as_strided(np.empty(1), base, strides)  # type: ignore[arg-type]
+    for view in chain:
+        if isinstance(view, Reshaped):
+            out = np.reshape(out, view.shape, copy=False)
+        elif isinstance(view, Region) and view.is_static:
+            out = _shadow_region(out, view)
+        else:
+            return None
+    return out
+
+
+def _shadow_region(x: np.ndarray, r: Region) -> np.ndarray:
+    shape = [1 if a is None else r.sizes[a] for a in r.axes]
+    strides = [0 if a is None else x.strides[a] * r.steps[a] for a in r.axes]
+    return np.lib.stride_tricks.as_strided(x, shape, strides)
