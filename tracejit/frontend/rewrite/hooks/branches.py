@@ -314,10 +314,12 @@ class _Merged:
         self.leaves.append(lambda: x.rebuilt(value(), weak, owners()))
 
     def _order(self, x: Leaf, y: Leaf) -> Any:
-        """The order in memory of what one of two arrays is, if that is none of the caller's, which lie as they do.
-        Raises VariableTypeError where both are new, and different."""
-        new = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.origin is None]
-        if len(new) == 2:
+        """The order in memory of what one of two arrays is, if a branch has made it, and the other is the caller's.
+        Raises VariableTypeError where the program could not say which order that is."""
+        here = current_trace().level
+        new = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.trace.level > here]
+        known = [leaf for leaf in (x, y) if leaf.storage is not None and leaf.storage.origin is not None]
+        if len(new) == 2 or (new and not known):
             raise self._refusal()
         return new[0].order if new else x.order
 

@@ -1,0 +1,60 @@
+"""The order of new arrays in memory is that of NumPy's: strides, not only flags, of many functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.numpy.boxes.layouts import order_of_strides
+
+D = np.arange(24.0).reshape(2, 3, 4)
+GIVEN = {"C": D, "F": np.asfortranarray(D), "turned": D.transpose(1, 2, 0), "gaps": D.transpose(2, 0, 1)[::2]}
+FUNCTIONS: dict[str, Any] = {
+    "sum": lambda x: x + 1,
+    "of two": lambda x: x + x[0],
+    "comparison": lambda x: x > 2,
+    "copy": np.copy,
+    "like": np.ones_like,
+    "cast": lambda x: x.astype(np.float32),
+    "reduced": lambda x: x.sum(1),
+    "running": lambda x: np.cumsum(x, 0),
+    "sorted": lambda x: np.sort(x, 0),
+    "joined": lambda x: np.concatenate([x, x]),
+    "chosen": lambda x: np.where(x > 3, x, 0),
+    "taken": lambda x: x[:, [0, 1]],
+    "in Fortran's order": lambda x: x.copy("F"),
+    "turned": lambda x: x.T * 2,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_strides_are_numpys(name: str) -> None:
+    f = FUNCTIONS[name]
+    jitted = tj.jit(f)
+    for x in GIVEN.values():
+        want, got = f(x), jitted(x)
+        assert got.strides == want.strides and got.flags.writeable
+        np.testing.assert_array_equal(got, want)
+
+
+def test_large_operands_have_small_stand_ins():
+    x = np.zeros((300, 400)).T
+    assert tj.jit(lambda x: np.exp(x))(x).strides == np.exp(x).strides
+
+
+def test_programs_serve_an_order_and_not_its_strides():
+    f = tj.jit(lambda x: x + 1)
+    for x in (D[0], D[0, ::2], D[0][:, ::2]):
+        f(x[:2, :2])
+    assert f.trace_count == 1
+    f(D[0].T[:2, :2])
+    assert f.trace_count == 2 and "order in memory" in f.retraces[-1]
+
+
+def test_orders_of_strides():
+    assert order_of_strides(None) is None and order_of_strides((32, 8)) is None
+    assert order_of_strides((8, 32)) == (1, 0) and order_of_strides((8, -32)) == (1, 0)
+    assert order_of_strides((8, 32), (1, 4)) is None  # nothing is stepped along the first
