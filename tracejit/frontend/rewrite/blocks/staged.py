@@ -17,14 +17,13 @@ from tracejit.frontend.rewrite.blocks.picked import Picked
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
-from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf, is_array, promoted, zeros_like
+from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf, is_array, lay, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, Permuted, Spec, TypeChange
 from tracejit.frontend.text.choices import among, common
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes.either import Either, settle
-from tracejit.numpy.boxes.layouts import lies_in
 from tracejit.tracing import Box, Storage, current_trace, new_trace
 
 #: Stagings of one body, until its types are stable.
@@ -205,8 +204,7 @@ class Stager:
                 objects[name] = e.value
                 continue
             leaves = [f.rebuilt(next(given), w) for f, w in zip(e.form.dynamic, e.weak, strict=True)]
-            for x, order in zip(leaves, self.orders.get(name, ()), strict=False):
-                lies_in(x, order)
+            lay(leaves, self.orders.get(name, ()))
             boxes |= {(name, n): x for n, x in enumerate(leaves)}
             objects[name] = e.form.rebuilt(leaves)
             put(self.cells[name], objects[name])
@@ -296,10 +294,9 @@ class Stager:
         old = [(aval_of(x).dtype, w) for x, w in zip(e.inits, e.weak, strict=True)]
         self.types[name] = types
         weak[:] = [w for _, w in types]
-        orders = [leaf.order for leaf in form.dynamic]
-        turned = orders != self.orders.get(name, [leaf.order for leaf in e.form.dynamic])
-        self.orders[name] = orders
-        return types != old or turned
+        orders = self.orders.get(name, e.form.orders)
+        self.orders[name] = form.orders
+        return types != old or orders != form.orders
 
     def _has_changed(self, name: str) -> bool:
         """Whether a name's array is another one's, into which the step has written."""

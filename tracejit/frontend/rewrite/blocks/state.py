@@ -78,6 +78,11 @@ class Form:
         self.fixed = {n: x for n, x in enumerate(leaves) if self.leaves[n].raw is None}
         self.dynamic = [leaf for leaf in self.leaves if leaf.raw is not None]
 
+    @property
+    def orders(self) -> list[Any]:
+        """The orders of its arrays in memory."""
+        return [leaf.order for leaf in self.dynamic]
+
     def same(self, other: Form) -> bool:
         """Whether both differ in the values of arrays and numbers only."""
         return (
@@ -104,6 +109,12 @@ class Form:
         return (
             texts[0] if self.tree.is_leaf() else "None" if not texts else f"{self.tree} of {', '.join(texts)}"
         )
+
+
+def lay(arrays: Iterable[Box], orders: Iterable[Any]) -> None:
+    """Let new arrays lie in these orders in memory, if there are any."""
+    for x, order in zip(arrays, orders, strict=False):
+        lies_in(x, order)
 
 
 def _type_of(leaf: Leaf) -> str:
