@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tracejit import tree
-from tracejit.api.common import FlatFunction, argument_names, flatten_args, name_of, plain
+from tracejit.api.common import FlatFunction, argument_names, flatten_args, name_of, plain, require_function
 from tracejit.api.running import run_user
 from tracejit.control.regions.staging import unaliased
 from tracejit.errors import VmapAxisError, VmapNothingMappedError, VmapOutputError, VmapSizeError
@@ -38,6 +38,7 @@ def vmap(
         VmapNothingMappedError: nothing is mapped and `axis_size` is not given.
         VmapOutputError: `out_axes` None for a result that is mapped.
     """
+    require_function("vmap", f)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
 

@@ -144,3 +144,14 @@ def test_gradients_do_not_disturb_arguments() -> None:
 
 def test_the_functions_name_is_kept() -> None:
     assert tj.grad(f).__name__ == "f" and tj.value_and_grad(f).__wrapped__ is f  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("transform", [tj.grad, tj.value_and_grad, tj.vmap, tj.jit])
+def test_transformations_take_functions(transform: Any) -> None:
+    with pytest.raises(TypeError, match="takes a function, not ndarray"):
+        transform(np.ones(3))
+
+
+def test_a_function_without_a_result_is_told_so() -> None:
+    with pytest.raises(tj.TracejitError, match="returned nothing"):
+        tj.grad(lambda x: None)(1.0)

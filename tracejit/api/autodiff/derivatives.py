@@ -22,6 +22,7 @@ from tracejit.api.common import (
     name_of,
     normalize_argnums,
     plain,
+    require_function,
 )
 from tracejit.api.running import run_user
 from tracejit.control.regions.staging import convert
@@ -248,6 +249,7 @@ def value_and_grad(
     Raises:
         NonScalarOutputError, NonFloatInputError, NonFloatOutputError, ArgumentCountError.
     """
+    require_function("grad", f)
 
     @functools.wraps(f)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
@@ -311,6 +313,7 @@ def _check_inputs(
 def _check_scalar(f: Any, flat: FlatFunction, outs: list[Any], holomorphic: bool) -> None:
     if len(outs) != 1 or aval_of(outs[0]).shape != ():
         got = f"{len(outs)} arrays" if len(outs) != 1 else f"an array of shape {aval_of(outs[0]).shape}"
+        got = got if outs else "nothing that can be differentiated, as a function without `return` does"
         raise NonScalarOutputError(transformation="grad", function=name_of(f), got=got)
     check_output("grad", f, outs[0], holomorphic)
 
