@@ -15,6 +15,7 @@ from tracejit import tree
 from tracejit.errors import (
     CapturedWriteError,
     RandomStateError,
+    TracedTextError,
     TracejitError,
     user_location,
 )
@@ -70,8 +71,11 @@ class Session(Run):
                 else:
                     self.finish()  # effects before the exception have happened
                 plain_exception(e)
-                if self.refusals and isinstance(e, Exception) and not getattr(e, "limit", False):
-                    raise self.refusals[0] from e  # the function caught it, and raised another
+                caught = [
+                    r for r in self.refusals if not isinstance(r, TracedTextError)
+                ]  # such text is in errors too
+                if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
+                    raise caught[0] from e  # the function caught it, and raised another
                 raise
             if self.guarded and not self.refusals:
                 self.choices.check()
