@@ -17,6 +17,10 @@ class Marked(np.ndarray):
 class FakeCapture:
     """Counts and names what is captured."""
 
+    journaled = False
+    near = 0
+    trace = None
+
     def __init__(self, guarded: bool = True) -> None:
         self.guarded = guarded
         self.paths: list[str] = []
@@ -33,6 +37,9 @@ class FakeCapture:
 
     def scalar(self, path: Any, value: Any) -> Any:
         return NotImplemented
+
+    def varies(self, path):
+        return False
 
     def unfollowed(self, thing: Any) -> None:
         self.things.append(thing)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.api.jit import varying
 from tracejit.frontend import kind_of
 
 
@@ -57,12 +58,20 @@ def test_instances_of_a_class_share_one_trace() -> None:
 
 
 def test_settings_of_many_objects_each_have_their_program() -> None:
-    f = tj.jit(lambda net, x: net.k * x)
-    nets = [Net(1.0, float(n)) for n in range(12)]
+    f = tj.jit(lambda net, x: len(net.k) * x)
+    nets = [Net(1.0, "k" * n) for n in range(12)]
     for _ in range(3):
         for net in nets:
-            assert np.array_equal(f(net, X), net.k * X)
+            assert np.array_equal(f(net, X), len(net.k) * X)
     assert f.trace_count == 12
+
+
+def test_numbers_of_many_objects_become_inputs() -> None:
+    f = tj.jit(lambda net, x: net.k * x)
+    for n in range(12):
+        net = Net(1.0, float(n))
+        assert np.array_equal(f(net, X), net.k * X)
+    assert f.trace_count == 1 + varying.OFTEN
 
 
 def _use(f, make, attribute):

@@ -103,18 +103,19 @@ class ReadOnlyArgumentError(TracejitError, ValueError):
 
 
 class CapturedWriteError(TracejitError, RuntimeError):
-    """A compiled function assigned to something outside of it: a global, a closure variable, an
-    attribute of a captured object, or an entry of a captured container.
+    """A compiled function assigned to something outside of it (a global, a closure variable, an attribute of an
+    object, an entry of a container) in a way that its program can't repeat at every call.
 
-    The assignment would happen once, while tracing, and not at later calls. Writing into
-    captured arrays, `W[0] = x`, is fine: it happens at every call.
+    Most such assignments are compiled. Those are not that a transformation of a jitted function would have to carry
+    out, as here; that happen inside of a function which is differentiated or batched; that a callback might see; that
+    go past a class, by `object.__setattr__`; and those of a function that is traced again at every call for them.
     """
 
     code = "TJ120"
     limit = True
-    cause = "{what} is assigned while the function is traced; the assignment would not be repeated at later calls."
+    cause = "{what} is assigned, which a compiled program cannot repeat at every call here."
     remedies = (
-        "return the new value and assign it outside of the compiled function",
+        "return the new value, and assign it outside of the compiled function",
         "pass the object as an argument and return it",
         "make it an array and write into it: counter[...] += 1",
     )
@@ -124,8 +125,8 @@ class CapturedWriteError(TracejitError, RuntimeError):
         def f(x):
             global counter
             counter += 1
-            return x * counter
-        tj.jit(f)(np.ones(3))
+            return (x * counter).sum()
+        tj.grad(tj.jit(f))(np.ones(3))
     """
 
 

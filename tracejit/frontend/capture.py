@@ -43,6 +43,15 @@ class Capture(Protocol):
     """
 
     guarded: bool
+    #: Whether what the run changes of outside is carried out later; otherwise a guarded run refuses it.
+    journaled: bool
+    #: The trace in which the function runs.
+    trace: Any
+
+    @property
+    def near(self) -> int:
+        """The greatest size of a Python integer that `scalar` takes."""
+        ...
 
     def array(self, path: Node, value: Any) -> Any:
         """The stand-in for a captured array (or a box of an enclosing trace).
@@ -60,6 +69,10 @@ class Capture(Protocol):
         call, like an array; NotImplemented to guard its value instead."""
         ...
 
+    def varies(self, path: Node) -> bool:
+        """Whether what is at the path may be another object at each call, of which the same is read."""
+        ...
+
     def unfollowed(self, thing: Unfollowed) -> None:
         """Called for what can't be followed, before it is used; may raise NotFollowed."""
         ...
@@ -70,6 +83,8 @@ class EagerCapture:
     but arrays may be indexed by traced values."""
 
     guarded = False
+    journaled = False
+    trace: Any = None
 
     def array(self, path: Node, value: Any) -> Any:
         return CapturedArray.of(value) if type(value) is np.ndarray and value.dtype.kind in "biufc" else value
@@ -79,6 +94,13 @@ class EagerCapture:
 
     def scalar(self, path: Node, value: Any) -> Any:
         return NotImplemented
+
+    def varies(self, path: Node) -> bool:
+        return False
+
+    @property
+    def near(self) -> int:
+        return 0
 
     def unfollowed(self, thing: Unfollowed) -> None:
         return None

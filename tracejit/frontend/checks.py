@@ -114,6 +114,8 @@ def explain(check: Check, given: Sequence[Any] = ()) -> str | None:
         return f"{node} was assigned"
     if kind == "bare":
         return f"{node.parent} was given the attribute {next(iter(new))!r}"
+    if kind == "near":
+        return f"{node} is a large integer now"
     if kind == "len":
         return f"{node} changed its length from {old} to {len(new)}"
     return f"{node} changed from {_show(kind, old)} to {_show_value(kind, new)}"
@@ -140,6 +142,7 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "value": same_value,
     "scalars": same_scalars,
     "set": same_set,
+    "near": lambda v, e: abs(v) <= e,
     "len": lambda v, e: len(v) == e,
     "keys": lambda v, e: tuple(v) == e,
     "bare": lambda v, e: not v,

@@ -9,7 +9,7 @@ from typing import Any
 
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_class, is_library_function, is_quiet, why_not
-from tracejit.frontend.shadows import attributes
+from tracejit.frontend.shadows import behind
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 _HOLDERS = (set, frozenset, types.SimpleNamespace, functools.partial)
@@ -38,5 +38,5 @@ def kind_of(x: Any) -> Any:
         return cls
     if sources.is_followed(x):
         return sources.classes_of(x)
-    followed = not isinstance(x, type) and not attributes.is_shadow(x) and "_tj_class" not in vars(cls)
+    followed = not isinstance(x, type) and not behind.is_shadow(x) and "_tj_class" not in vars(cls)
     return cls if followed and why_not(cls) is None else None

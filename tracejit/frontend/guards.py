@@ -44,6 +44,7 @@ _TEMPLATES = {
     "value": "{v} is not {e} and not same_value({v}, {e})",
     "scalars": "{v} is not {e} and not same_scalars({v}, {e})",  # a tuple that is the same one
     "set": "not same_set({v}, {e})",
+    "near": "not -{e} <= {v} <= {e}",
     "len": "len({v}) != {e}",
     "keys": "tuple({v}) != {e}",
     "bare": "{v}",  # a dict that holds nothing
@@ -56,7 +57,7 @@ _TEMPLATES = {
     "box": "type({v}) is not {e0} or {v}.aval != {e1}",
     "alias": "{v} is not {o}",
 }
-_LITERAL = ("len", "absent", "missing")
+_LITERAL = ("len", "near", "absent", "missing")
 
 
 class _Writer:
@@ -193,6 +194,10 @@ class GuardSet:
     def dead(self) -> bool:
         """Whether they can never hold again: they name an object that is gone."""
         return any(check.kind == "same" and check.expected() is None for check in self.checks)
+
+    def failing(self, *given: Any) -> Check | None:
+        """The first guard that fails."""
+        return next((check for check in self.checks if explain(check, given)), None)
 
     def why(self, *given: Any) -> str | None:
         """The first guard that fails, in words; None if all hold."""

@@ -36,6 +36,17 @@ class Memory:
         """`value` has no stand-in after all."""
         del self._seen[id(value)], self._originals[id(stand_in)]
 
+    def met(self) -> list[tuple[Any, Any, Node | None]]:
+        """(object, stand-in, path) of all that was met."""
+        return list(self._seen.values())
+
+    def where_is(self, value: Any) -> Node | None:
+        """The path to the object of outside behind a stand-in, or to an object that is used as it is; None if it is
+        new."""
+        value = self._originals.get(id(value), value)
+        entry = self._seen.get(id(value))
+        return entry[2] if entry is not None and entry[0] is value else None
+
     def path(self, value: Any) -> Node:
         """The path at which `value` was met first."""
         node = self._seen[id(value)][2]
@@ -61,8 +72,13 @@ class Memory:
     def hold(self, node: Node, value: Any) -> Node:
         """Guard the object at `node`, and give the path to its parts. What is captured is guarded by identity and
         held; what an argument leads to is another object at other calls, of which the class is guarded."""
-        self.check(node, "type" if node.given else "is", type(value) if node.given else value)
-        return node if node.given else node.named(value)
+        varies = self.varies(node)
+        self.check(node, "type" if varies else "is", type(value) if varies else value)
+        return node if varies else node.named(value)
+
+    def varies(self, node: Node) -> bool:
+        """Whether what is at the path may be another object at each call."""
+        return node.given
 
     def same(self, node: Node, value: Any) -> None:
         """Guard an object by its identity; what an argument leads to is not kept alive for this."""

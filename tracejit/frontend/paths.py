@@ -72,6 +72,15 @@ class Node:
             return (self.key,)
         return (*self.parent.steps(), (self.kind, self.key))
 
+    def place(self) -> tuple[Any, ...]:
+        """The path as a key: two nodes have the same if they lead to the same place."""
+        if self.parent is None:
+            return (GIVEN, self.key) if self.kind == GIVEN else (id(self.key),)
+        before = self.parent.place()
+        if self.kind == ITEM and before[-1] == (ATTR, "__dict__"):  # an attribute by another way
+            return (*before[:-1], (ATTR, self.key))
+        return (*before, (self.kind, self.key))
+
     def __str__(self) -> str:
         return f"{self.word} `{self.text}`"
 

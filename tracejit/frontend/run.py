@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.frontend.capture import Capture, NotFollowed, Unfollowed
+from tracejit.frontend.journal import Change
 from tracejit.frontend.memory import Memory
 from tracejit.frontend.origins import ACTS, impure_origin, is_library_class
 from tracejit.frontend.paths import Node
@@ -42,7 +43,7 @@ class Run(Memory):
         self.decisions: dict[tuple[str, str], str] = {}
         self.array_nodes: list[Node] = []
         self.cells: list[Any] = []
-        self.containers: list[Any] = []
+        self.containers: list[Any] = []  # copies: `shadows.containers.Copy`
         self.codes: list[tuple[types.CodeType, Any]] = []
         self.call_site: str | None = None
         self._scopes: dict[int, Any] = {}
@@ -58,8 +59,10 @@ class Run(Memory):
         #: Calls of cached functions, which each call of the program makes, too; how deep in one the run is.
         self.cached_calls: list[functools.partial[Any]] = []
         self.in_cached = 0
-        #: (function, its copy, what the copy was given as attributes)
-        self.attributes: list[tuple[Any, Any, dict[str, Any]]] = []
+        #: (path of a function, its copy, what the copy was given as attributes)
+        self.attributes: list[tuple[Node, Any, dict[str, Any]]] = []
+        #: What the run has changed, when it is over.
+        self.changes: list[Change] = []
         #: Lists, by identity, that a loop which is being staged fills.
         self.growing: set[int] = set()
         #: Lists, dicts and objects that a traced condition has chosen.
@@ -103,6 +106,10 @@ class Run(Memory):
         """What a name found in builtins gives."""
         raise NotImplementedError
 
+    def scopes(self) -> list[Any]:
+        """The guarded globals of all modules that were met."""
+        return list(self._scopes.values())
+
     def scope(self, real: dict[str, Any], module: str | None) -> Any:
         """The guarded globals over `real`, one a run."""
         raise NotImplementedError
@@ -114,6 +121,10 @@ class Run(Memory):
     def cached(self, node: Node, value: Any) -> None:
         """Remember what a cached function gave, which the cache keeps."""
         raise NotImplementedError
+
+    def varies(self, node: Node) -> bool:
+        """Whether what is at the path may be another object at each call."""
+        return node.given or self.capture.varies(node)
 
     # ---- records -------------------------------------------------------------------------------
 

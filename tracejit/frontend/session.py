@@ -14,12 +14,11 @@ import numpy as np
 from tracejit import tree
 from tracejit.errors import (
     CapturedWriteError,
-    RandomStateError,
     TracedTextError,
     TracejitError,
     user_location,
 )
-from tracejit.frontend import active, rewrite, watch
+from tracejit.frontend import active, ending, rewrite, watch
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import array_type
 from tracejit.frontend.drawing import methods as _  # noqa: F401 - what generators' stand-ins can do
@@ -30,7 +29,7 @@ from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import (
     acting,
-    attributes,
+    behind,
     builtins_,
     cached,
     classes,
@@ -58,7 +57,8 @@ class Session(Run):
         outermost run of the session ends. May be called again inside, by nested transformations."""
         name = getattr(f, "__name__", "the function")
         if active.session() is self:
-            return self.stand_in(f, name)(*args, **(kwargs or {}))
+            with ending.only_once(self):
+                return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
         with active.use(self), our_errors(), self.generators:
             args = [watch.argument(self, x) for x in args]
@@ -92,28 +92,20 @@ class Session(Run):
             self.let_go()
         return out
 
+    def finish(self) -> None:
+        """Writes down what of outside is changed, carries it out (in eager runs), or refuses it."""
+        ending.finish(self)
+
     def let_go(self) -> None:
         """Forget what a run met, in the end. Copies of functions and what they run over hold each other through here,
         and would wait for the garbage collector: every eager call makes some. Rules that run later keep the shadows
         of what arguments led to, which don't keep these objects."""
         for value, stand_in, node in self._seen.values():
-            if node is not None and node.given and attributes.is_shadow(stand_in):
-                attributes.state_of(stand_in).weaken(value)
+            if node is not None and node.given and behind.is_shadow(stand_in):
+                behind.state_of(stand_in).weaken(value)
         self.attributes.clear()
         for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers):
             met.clear()
-
-    def finish(self) -> None:
-        """Refuses (or carries out, in eager runs) assignments to captured names."""
-        for scope in self._scopes.values():
-            scope.finish()
-        functions.finish_cells(self)
-        functions.finish_attributes(self)
-        objects.finish_shadows(self)
-        containers.finish_containers(self)
-        drawn = self.generators.restore()
-        if drawn is not None:
-            raise RandomStateError(function=drawn, problem="it is drawn from by code that is not followed")
 
     def cached(self, node: Node, value: Any) -> None:
         """Remember what a cached function gave, which the cache keeps."""
@@ -123,7 +115,7 @@ class Session(Run):
         elif type(value) is Box:
             self.kept.append((node, value, value.storage.version))
         elif type(value) in (list, dict, set):
-            self.containers.append((node, value, containers.contents(value)))
+            self.containers.append(containers.Copy(node, value, containers.contents(value), free=False))
             self.kept.append((node, value, None))
         elif not isinstance(value, (*containers.SCALARS, np.generic, frozenset, type)) and not callable(
             value
@@ -146,14 +138,14 @@ class Session(Run):
         node = self._seen[id(value)][2] if id(value) in self._seen else None
         if value is stand_in or node is None or node.given:
             return None
-        if not (containers.is_container(value) or attributes.is_shadow(stand_in)):
+        if not (containers.is_container(value) or behind.is_shadow(stand_in)):
             return None
         self.check(node, "is", value)
         return value
 
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
-        objects = [group for group in self._objects.values() if any(node.given for node in group)]
+        objects = [group for group in self._objects.values() if any(map(self.varies, group))]
         return GuardSet(host.without_callbacks(self), list(self.array_nodes), self.given, objects)
 
     # ---- stand-ins -----------------------------------------------------------------------------
@@ -178,7 +170,7 @@ class Session(Run):
 
     def _wrapped(self, node: Node, value: Any) -> Any:
         cls = type(value)
-        if type(cls.__getattribute__) is types.FunctionType and not attributes.is_shadow(value):
+        if type(cls.__getattribute__) is types.FunctionType and not behind.is_shadow(value):
             self.note(str(node), value, "its class defines __getattribute__")
         if type(cls).__hash__ is None:  # a metaclass whose classes can't be looked up
             return objects.wrap_object(self, node, value)
@@ -223,10 +215,12 @@ class Session(Run):
         return containers.wrap_dict(self, node, value) if self.guarded else value
 
     def _scalar(self, node: Node, value: Any) -> Any:
-        if isinstance(value, (float, complex)) or type(value) is int:
+        if isinstance(value, (float, complex, np.generic)) or type(value) is int:
             ours = self.capture.scalar(node, value)
             if ours is not NotImplemented:
                 self.check(node, "type", type(value))
+                if type(value) is int:
+                    self.check(node, "near", self.capture.near)
                 self.array_nodes.append(node)
                 return ours
         kind = "is" if value is None or isinstance(value, bool) or _is_long(value) else "value"
@@ -321,7 +315,7 @@ class Session(Run):
         if type(value) is Refusing:
             return held(value)
         if type(value) is types.FunctionType or (
-            attributes.is_shadow(value) and not objects.is_node(type(value))
+            behind.is_shadow(value) and not objects.is_node(type(value))
         ):
             return self._originals.get(id(value), value)
         classes.demote(value)

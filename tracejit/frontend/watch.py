@@ -16,7 +16,7 @@ import numpy as np
 
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function, why_not
 from tracejit.frontend.paths import Node, root
-from tracejit.frontend.shadows import attributes, containers, functions, objects
+from tracejit.frontend.shadows import behind, containers, functions, objects
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
@@ -60,7 +60,7 @@ def watch_argument(session: Run, value: Any) -> None:
             watch_argument(session, x)
     elif session.generators.enter("an argument", value):
         return  # draws are noticed in the end
-    elif not is_library_class(type(value)) and not attributes.is_shadow(value):
+    elif not is_library_class(type(value)) and not behind.is_shadow(value):
         watch_class(session, type(value))
         for x in getattr(value, "__dict__", {}).values():
             if type(x) is not Box and id(type(x)) not in session.watched:
@@ -98,7 +98,7 @@ def _watch_data(session: Run, cls: type, name: str, raw: Any) -> None:
     """Guard a class attribute that is no method."""
     if name[:1] == "_" and issubclass(cls, (tuple, enum.Enum)):
         return  # what these note about themselves
-    node = attributes.class_node(cls, name)
+    node = behind.class_node(cls, name)
     if type(raw) in containers.SCALARS:
         session.check(node, "value", raw)
     elif isinstance(raw, _CHANGING):

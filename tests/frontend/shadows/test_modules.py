@@ -94,7 +94,7 @@ def test_users_modules_are_guarded():
 def test_writing_to_a_module_is_refused():
     helpers = module("helpers", "n = 0")
     m = module("m", "def g(x): helpers.n = x", helpers=helpers)
-    with pytest.raises(CapturedWriteError, match=r"attribute `helpers\.n`"):
+    with pytest.raises(CapturedWriteError, match=r"global `helpers\.n`"):
         traced(m.g, 2.0)
 
 

@@ -220,7 +220,9 @@ class _Writer:
     def results(self, single: bool) -> None:
         program = self.program
         call = f"native({', '.join([*self.inputs, *self.leaves])})"
-        every = program.results == [("out", n) for n in range(len(program.jaxpr.outs))]
+        every = program.store is None and program.results == [
+            ("out", n) for n in range(len(program.jaxpr.outs))
+        ]
         if self.names["again"] is None:
             self.lines.append(f"out = {call}")
         else:
@@ -241,6 +243,11 @@ class _Writer:
         for n, part in enumerate(program.parts):
             self.lines.append(self.part(n, part, every_out, given))
         texts = [given[kind][x] if kind in given else self.elsewhere(kind, x) for kind, x in program.results]
+        store = program.store
+        if store is not None:
+            texts += [self.objects[key] if kind == "o" else self.at((key, ())) for kind, key in store.roots]
+            self.lines.append(f"return {self.const(store.function)}({', '.join(texts)})")
+            return
         example = tree.unflatten(program.out_tree, [_Text(t) for t in texts])
         plain = self.display(example)
         whole = f"unflatten({self.const(program.out_tree)}, ({''.join(t + ', ' for t in texts)}))"

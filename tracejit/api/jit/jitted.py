@@ -18,6 +18,7 @@ from tracejit.api.jit.programs import Program
 from tracejit.api.jit.retraces import why_traced
 from tracejit.api.jit.signature import Call, Options, is_dead
 from tracejit.api.jit.tracer import SizesNeeded, trace_program
+from tracejit.api.jit.varying import Varying
 from tracejit.api.running import jit_session, run_user
 from tracejit.config import config
 from tracejit.interpreters import budget, messages
@@ -48,6 +49,7 @@ class Jitted(Attributed):
         self.python = Python(fun, options.fallback)
         self.trace_count = 0
         self.retraces: deque[str] = deque(maxlen=MAX_REASONS)
+        self._varying = Varying()
         self._programs: dict[Any, list[Program]] = {}
         self._fast: dict[Any, FastCall] = {}
         self._near: tuple[FastCall, ...] = ()  # the last of them to be used
@@ -225,7 +227,9 @@ class Jitted(Attributed):
         self._let_go()
         variants = self._programs.get(key, [])
         self._tell_why(call, key)
-        program, consts = trace_program(call)
+        if variants:
+            self._varying.retraced(variants[0].guards.failing(*call.objects))
+        program, consts = trace_program(call, self._varying)
         self.trace_count += 1
         messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
         if program.kept and not any(isinstance(c, Value) for c in map(_raw_const, consts)):

@@ -24,7 +24,7 @@ class Listed:
         self.depths = depths
 
 
-def _items(depths: tuple[int, ...], pieces: Any) -> Any:
+def items(depths: tuple[int, ...], pieces: Any) -> Any:
     """The list; pieces that stand for something else are left in theirs."""
     pieces = list(pieces)
     if not all(isinstance(x, (Box, np.ndarray)) for x, d in zip(pieces, depths, strict=True) if d):
@@ -39,22 +39,23 @@ def _rows(x: np.ndarray, depth: int) -> list[Any]:
     return [_rows(y, depth - 1) for y in x] if depth > 1 else list(x)
 
 
-tree.register(Listed, lambda x: (x.pieces, x.depths), _items)
+tree.register(Listed, lambda x: (x.pieces, x.depths), items)
 
 
 def listed(out: Any) -> Any:
     """A result whose long lists are in pieces; views of what the caller sees elsewhere stay by themselves.
 
     Raises StaleView where a list has copies of such views."""
-    leaves, structure = tree.flatten(out, is_leaf=_is_long)
+    leaves, structure = tree.flatten(out, is_leaf=is_long)
     elsewhere = {id(x.storage) for x in leaves if type(x) is Box}
     pieces = [
-        _in_pieces(x) if _is_long(x) and not any(_is_seen(i, elsewhere) for i in x) else x for x in leaves
+        _in_pieces(x) if is_long(x) and not any(_is_seen(i, elsewhere) for i in x) else x for x in leaves
     ]
     return tree.unflatten(structure, pieces)
 
 
-def _is_long(x: Any) -> bool:
+def is_long(x: Any) -> bool:
+    """Whether `x` is a list that may be in pieces."""
     return type(x) is list and len(x) >= SHORTEST
 
 
@@ -69,6 +70,17 @@ def _is_seen(x: Any, elsewhere: set[int]) -> bool:
 
 def _visible(storage: Any, elsewhere: set[int]) -> bool:
     return storage.origin is not None or id(storage) in elsewhere
+
+
+def in_pieces(x: Any, elsewhere: set[int]) -> Listed | None:
+    """A long list in pieces; None for others, and where items lie in memory that is seen elsewhere, in the storages
+    `elsewhere`.
+
+    Raises StaleView."""
+    if not is_long(x) or any(_is_seen(item, elsewhere) for item in x):
+        return None
+    made = _in_pieces(x)
+    return made if type(made) is Listed else None
 
 
 def _in_pieces(items: list[Any]) -> Any:

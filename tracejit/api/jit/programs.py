@@ -13,9 +13,11 @@ from tracejit.api.fallback import may_be_done_over
 from tracejit.api.jit import handed
 from tracejit.api.jit.placing import Needed, strides_of
 from tracejit.api.jit.signature import Call
+from tracejit.api.jit.stored import Store
+from tracejit.api.jit.varying import Varying, is_number
 from tracejit.config import config
 from tracejit.control.callbacks import journal
-from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
+from tracejit.errors import CapturedWriteError, DonatedArgumentError, ReadOnlyArgumentError
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.text import warned
 from tracejit.interpreters import jit as native
@@ -26,13 +28,18 @@ from tracejit.tracing import LOCK, Box, Storage, to_raw
 
 
 class JitCapture:
-    """Captured arrays of a jit trace: boxes over constants of the program, read anew at every call."""
+    """Captured arrays of a jit trace: boxes over constants of the program, read anew at every call. So are the
+    numbers that `varying` says are inputs: `inputs` has their variables and places."""
 
-    guarded = True
+    guarded = journaled = True
     draws = True
+    near = native.NEAR
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Any, varying: Varying) -> None:
+        self.trace = trace
+        self.varying = varying
         self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
+        self.inputs: list[tuple[Value, Any]] = []
 
     def array(self, path: Any, value: Any) -> Any:
         raw = to_raw(value)
@@ -47,13 +54,25 @@ class JitCapture:
         return isinstance(raw, Value) and raw.trace.level >= self.trace.level
 
     def scalar(self, path: Any, value: Any) -> Any:
-        return NotImplemented
+        place = path.place()
+        if not self.varying.is_input(place) or not is_number(value):
+            return NotImplemented
+        raw = np.asarray(value)
+        var = self.trace.lift(raw)
+        weak = not isinstance(value, np.generic)
+        if weak and type(value) is int:
+            var.bounds = (-self.near, self.near)
+        b = Box(Storage(var, self.trace, path), (), aval_of(var), weak, True)
+        self.held.append((raw, b))
+        self.inputs.append((var, place))
+        return b
+
+    def varies(self, path: Any) -> bool:
+        return bool(self.varying.inputs) and self.varying.is_input(path.place())
 
     def unfollowed(self, thing: Any) -> None:
         """Raises NotFollowed: a program would keep what it saw while it was traced."""
         raise NotFollowed(thing)
-
-    trace: Any = None
 
 
 class Program:
@@ -67,6 +86,8 @@ class Program:
     ('value', x) for a Python scalar or what is captured.
     `written`: inputs (constant or argument position) whose new values are the last outputs.
     `python`: the outputs that are results and Python's numbers. `parts`: what ('part', n) among the results is made by.
+    `store`: makes the result of `results`, where these alone do not say it, and changes what the function changes of
+    outside; None where there is no need.
     """
 
     def __init__(
@@ -83,6 +104,7 @@ class Program:
         decisions: dict[tuple[str, str], str],
         python: frozenset[int],
         parts: list[Any],
+        store: Store | None = None,
     ) -> None:
         self.function = function
         self.jaxpr = jaxpr
@@ -96,13 +118,20 @@ class Program:
         self.decisions = decisions
         self.python = python
         self.parts = parts
+        self.store = store
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
         self.kept = True  # for later calls
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
         self.needed: dict[int, Needed] = {}  # how inputs have to lie in memory
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
-        self.single = len(results) == 1 and results[0][0] == "out" and out_tree == _LEAF and not written
+        self.single = (
+            store is None
+            and len(results) == 1
+            and results[0][0] == "out"
+            and out_tree == _LEAF
+            and not written
+        )
         self.simple = not written and not donated
         self.repeats = may_be_done_over(jaxpr)  # Python can do a call over in which a check failed
         self.acts = JOURNAL in jaxpr.effects  # it prints or the like
@@ -222,7 +251,7 @@ class Program:
         arrays = [
             as_array(x) if kind == "array" else x for (kind, _), x in zip(self.results, picked, strict=True)
         ]
-        return tree.unflatten(self.out_tree, arrays)
+        return tree.unflatten(self.out_tree, arrays) if self.store is None else self.store.run(arrays, call)
 
     @staticmethod
     def _other(kind: str, x: Any, call: Call) -> Any:
@@ -277,7 +306,11 @@ class Program:
     # -- inside another transformation
 
     def bind(self, consts: list[Any], call: Call, inline: bool) -> Any:
-        """One `call` equation in the current trace; writes reach the caller's boxes."""
+        """One `call` equation in the current trace; writes reach the caller's boxes.
+
+        Raises CapturedWriteError: it changes something of outside that is no array."""
+        if self.store is not None and self.store.writes:
+            raise CapturedWriteError(what=self.store.changes[0].what)
         leaves, boxes = call.raw, call.leaves
         inputs = [*(to_raw(c) for c in consts), *leaves]
         outs = control.call.op.call(self.jaxpr, inputs, name=self.jaxpr.name, inline=inline)

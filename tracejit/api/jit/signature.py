@@ -16,7 +16,7 @@ from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
 from tracejit.config import config
 from tracejit.errors import ArraySubclassError, StaticArgumentError, UnhashableStaticError
-from tracejit.frontend.shadows import attributes
+from tracejit.frontend.shadows import behind
 from tracejit.interpreters.jit import NEAR
 from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import Aval, aval_of
@@ -118,7 +118,7 @@ class Call:
         self.dynamic = tuple([a for n, a in enumerate(args) if n not in self.static])
         self.kwargs = {k: v for k, v in kwargs.items() if k not in self.static_kwargs}
         leaves, self.structure = tree.flatten_ordered((self.dynamic, self.kwargs))
-        self.fixed = {n: attributes.original(x) for n, x in enumerate(leaves) if not is_array_like(x)}
+        self.fixed = {n: behind.original(x) for n, x in enumerate(leaves) if not is_array_like(x)}
         kinds = {n: kind for n, x in self.fixed.items() if (kind := frontend.kind_of(x)) is not None}
         #: Of the fixed leaves that are followed, whatever object they are, what belongs into the signature.
         self.kinds: dict[int, Any] = kinds

@@ -48,8 +48,8 @@ def sizes_needed(
     given = [n for n, key in enumerate(owners) if as_size(call.argument(key)) is not None]
     if isinstance(error, _UNROLLED) and not error.fills_lists:
         given = [n for n in given if abs(int(call.leaves[n])) <= _MOST_STEPS]
-    sources = _sources(error.traced or _extents(eqns), eqns, args)
-    chosen = [n for n in given if n in sources] or given
+    found = sources(error.traced or _extents(eqns), eqns, args)
+    chosen = [n for n in given if n in found] or given
     return frozenset(owners[n] for n in chosen)
 
 
@@ -58,7 +58,7 @@ def _extents(eqns: Iterable[Eqn]) -> list[Var]:
     return [d.var for e in eqns for v in e.outvars for d in v.aval.shape if isinstance(d, Dim)]
 
 
-def _sources(values: Iterable[Any], eqns: Iterable[Eqn], args: Sequence[Any]) -> set[int]:
+def sources(values: Iterable[Any], eqns: Iterable[Eqn], args: Sequence[Any]) -> set[int]:
     """Positions of the arguments that `values` were computed from."""
     makers = {id(v): e for e in eqns for v in e.outvars}
     positions = {id(v): n for n, v in enumerate(args)}

@@ -17,14 +17,22 @@ from tracejit.api.jit.parts import Shared, placed
 from tracejit.api.jit.placing import Needed, strides_of
 from tracejit.api.jit.programs import JitCapture, Program, const_sources
 from tracejit.api.jit.signature import Call
-from tracejit.api.jit.sizes import sizes_needed
+from tracejit.api.jit.sizes import sizes_needed, sources
+from tracejit.api.jit.stored import Store
+from tracejit.api.jit.varying import Varying
 from tracejit.control.regions.staging import raw_leaf
-from tracejit.errors import ArgumentContainerError, DynamicExtentError, InternalTypeError, TracejitError
+from tracejit.errors import (
+    ArgumentContainerError,
+    CapturedWriteError,
+    DynamicExtentError,
+    InternalTypeError,
+    TracejitError,
+)
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
-from tracejit.ir.jaxpr import Eqn, sub_jaxprs
+from tracejit.ir.jaxpr import Eqn, has_side_effects, sub_jaxprs
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.rows import StaleView
 from tracejit.tracing import Box, bind, box, current_trace, new_trace
@@ -47,31 +55,56 @@ class SizesNeeded(Exception):
         self.error = error
 
 
-def trace_program(call: Call) -> tuple[Program, list[Any]]:
+class InputsNeeded(Exception):
+    """Tracing failed with `error`, since it needs what is at `places` of outside that are inputs."""
+
+    def __init__(self, places: list[Any], error: Exception) -> None:
+        super().__init__()
+        self.places = places
+        self.error = error
+
+
+def trace_program(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
     """Run the user's function on boxes and record the program; its constants' present values too.
 
+    Where the program writes numbers that it is guarded by, it is traced again with those as inputs, if it can be.
+
     Raises SizesNeeded, and what the function raises."""
-    copies_views, changed = True, None
+    copies_views, changed, found = True, None, None
     for _ in range(_ATTEMPTS):
         try:
-            done = _trace_once(call, copies_views)
+            done = _trace_once(call, copies_views, varying)
         except StaleView:
             copies_views = False
             continue
+        except InputsNeeded as e:
+            if not varying.fail(e.places):
+                raise e.error from None
+            if found is not None and not varying.inputs & found[1]:
+                return _checked(call, found[0])
+            continue
         if isinstance(done, tuple):
-            leaks.check_jaxpr(f"jit of {name_of(call.fun)}", done[0].jaxpr)
-            return done
+            store = done[0].store
+            new = varying.learn(done[0].guards.checks, store.places if store is not None else set())
+            if not new:
+                return _checked(call, done)
+            found = done, new
+            continue
         changed = done
     why = f"the guards of {name_of(call.fun)} fail right after tracing: {changed}"
     raise InternalTypeError(problem=why)
 
 
-def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | str:
+def _checked(call: Call, done: tuple[Program, list[Any]]) -> tuple[Program, list[Any]]:
+    leaks.check_jaxpr(f"jit of {name_of(call.fun)}", done[0].jaxpr)
+    return done
+
+
+def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Program, list[Any]] | str:
     """In words what of the things that the function read has changed while it was traced, if something has."""
     fun = call.fun
     trace = StageTrace(current_trace(), name_of(fun), eager_constants=True)
-    capture = JitCapture()
-    capture.trace = trace
+    capture = JitCapture(trace, varying)
     session = frontend.Session(capture, call.options.capture)
     session.copies_views = copies_views
     args = make_args(trace, call.avals(), call.bounds)
@@ -89,24 +122,34 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         held, containers = _held(positional, kwargs), handed.paths(positional, kwargs)
         try:
             out = session.run(fun, positional, kwargs)
-            leaves, out_tree = tree.flatten(listed(handed.owned(session, out, containers)))
-            leaves = handed.shown(leaves)
+            leaves, out_tree, store = _result(session, out, containers)
             visible = _visible(call, boxes, capture.held)
             results, outs, python, parts = _sort_results(
                 leaves, out_tree, boxes, capture.held, name_of(fun), visible
             )
             outs += _extents(name_of(fun), outs, args)
-        except TracejitError as e:
+        except StaleView:
+            raise
+        except Exception as e:
+            places = _inputs_needed(e, trace, capture)
+            if places:
+                raise InputsNeeded(places, e) from None
+            if not isinstance(e, TracejitError):
+                raise
             sizes = sizes_needed(e, call, trace.eqns, args)
             if not sizes:
                 raise
             raise SizesNeeded(sizes, e) from None
         _refuse_reassigned(fun, held, _held(positional, kwargs))
+        if store is not None and store.writes and _needs_python(session, trace.eqns):
+            raise CapturedWriteError(what=store.changes[0].what, where=session.call_site)
         if session.given and any(map(_runs_later, trace.eqns)):
             session.serve_these()
         _enter_generators(trace, session.handles)
         guards = session.guards()
         session.let_go()
+        if store is not None:
+            store.let_go()
         # By what they held: another thread may have changed the names since.
         captured = [(raw, b) for raw, b in capture.held if b.storage.version > 0]
         changed = [n for n, b in enumerate(boxes) if b.storage.version > 0 and _is_array(call.leaves[n])]
@@ -138,6 +181,7 @@ def _trace_once(call: Call, copies_views: bool) -> tuple[Program, list[Any]] | s
         session.decisions,
         python,
         parts,
+        store,
     )
     program.fastmath = call.options.fastmath
     program.kept = not session.unkept
@@ -161,6 +205,35 @@ def _needed(boxes: list[Box], held: list[tuple[Any, Box]], consts: list[Any]) ->
     places = captured | {len(consts) + n: b for n, b in enumerate(boxes)}
     asked = {n: Needed.of(b.storage) for n, b in places.items() if b.aval.shape}
     return {n: needed for n, needed in asked.items() if needed is not None}
+
+
+def _result(
+    session: frontend.Session, out: Any, given: dict[int, handed.Path]
+) -> tuple[list[Any], Any, Store | None]:
+    """The leaves of a result, and what makes the result of them: a structure, or a function that also stores what the
+    run has changed."""
+    if not session.changes:
+        leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
+        return leaves, structure, None
+    store = Store(session, given)
+    store.write(out)
+    return store.leaves, tree.structure([0] * len(store.leaves)), store
+
+
+def _inputs_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> list[Any]:
+    """The places of outside that must be guarded for tracing to go on after `error`: those that the value comes from
+    which was needed, or all that are inputs."""
+    if not capture.inputs:
+        return []
+    found = sources(getattr(error, "traced", ()), trace.eqns, [var for var, _ in capture.inputs])
+    return [place for n, (_, place) in enumerate(capture.inputs) if n in found or not found]
+
+
+def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:
+    """Whether a program does anything besides computing, by which it might be seen when places of outside are stored,
+    or stores what cached functions would store only once, or in a container that a condition chooses."""
+    acts = any(map(_runs_later, eqns)) or any(has_side_effects(e.effects) for e in eqns)
+    return acts or bool(session.callbacks or session.cached_calls or session.choices.found)
 
 
 def _runs_later(eqn: Eqn) -> bool:

@@ -2,113 +2,96 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import operator
 import types
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import unchanged
-from tracejit.frontend.paths import Node, root
+from tracejit.frontend.journal import GONE, Change
+from tracejit.frontend.shadows.behind import (
+    MISSING,
+    State,
+    class_node,
+    find,
+    instance_dict,
+    is_slot,
+    no_attribute,
+    owns,
+    put,
+    refused,
+    slots,
+    state_of,
+    written,
+)
 from tracejit.frontend.shadows.cached import LRU
+from tracejit.frontend.shadows.containers import Copy
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
-_MISSING = object()
 _BOUND = (types.FunctionType, LRU, staticmethod, classmethod, functools.cached_property)
 _ON_SHADOW = ("__copy__", "__deepcopy__", "__reduce_ex__")
-#: All shadow classes.
-classes: weakref.WeakSet[type] = weakref.WeakSet()
-
-
-class State:
-    """Behind a shadow: the object, the path to it, and the attributes read so far."""
-
-    __slots__ = ("_held", "_ref", "cache", "node", "session")
-
-    def __init__(self, session: Run, node: Node, original: Any) -> None:
-        self.session = session
-        self.node = node
-        self._held = original
-        self._ref: Any = None
-        self.cache: dict[str, Any] = {}
-
-    @property
-    def original(self) -> Any:
-        """The object; None if it was an argument, and is gone."""
-        return self._held if self._ref is None else self._ref()
-
-    def weaken(self, original: Any) -> None:
-        """Keep the object no longer alive, where that can be known."""
-        with contextlib.suppress(TypeError):
-            self._ref = weakref.ref(original)
-            self._held = None
-
-
-def is_shadow(x: Any) -> bool:
-    """Whether `x` is the shadow of a captured object."""
-    return "_tj_state" in vars(type(x)) and type(x) in classes
-
-
-def state_of(shadow: Any) -> State:
-    """The state behind a shadow."""
-    return vars(type(shadow))["_tj_state"].__get__(shadow)
-
-
-def original(x: Any) -> Any:
-    """The object behind a shadow; anything else as it is."""
-    return state_of(x).original if is_shadow(x) else x
 
 
 def read(self: Any, name: str) -> Any:
     """`shadow.name`, as Python looks it up on the object."""
     state = state_of(self)
-    if name in state.cache:
+    here = written(state, name)
+    if here is not MISSING and here is not GONE:
+        return here
+    if name in state.cache and here is MISSING:
         return state.cache[name]
     original = state.original
     if name == "__class__":
         return state.session.stand_in(type(original))
     owner, raw = find(type(original).__mro__, name)
-    values = _instance_dict(original)
     if name == "__dict__":
-        state.session.check(state.node.attr("__dict__"), "keys", tuple(values))
-        held = {key: read(self, key) for key in values}
-        if state.session.guarded:  # what is written into it has to be seen
-            entries = [x for pair in held.items() for x in pair]
-            state.session.containers.append((state.node.attr("__dict__"), held, entries))
-        return held
+        return _names(self, state)
     if owner is object or name in _ON_SHADOW:
         return object.__getattribute__(self, name)
-    if raw is not _MISSING and hasattr(type(raw), "__set__"):
+    if raw is not MISSING and hasattr(type(raw), "__set__"):
+        if here is GONE:
+            raise no_attribute(original, name)
         return data_descriptor(self, state, owner, raw, name)
-    if name in values:
+    values = instance_dict(original)
+    if name in values and here is not GONE:
         return _value(state, name, values[name])
-    if hasattr(original, "__dict__"):
+    if hasattr(original, "__dict__") and here is not GONE:
         state.session.check(state.node.attr("__dict__"), "absent", name)
-    if raw is _MISSING:
+    if raw is MISSING:
         return _missing(self, state, name)
+    if here is GONE:
+        return bind_member(state.session, owner, name, raw, self, state.session.stand_in(type(original)))
     return bind(self, state, owner, raw, name)
 
 
-def find(mro: tuple[type, ...], name: str) -> tuple[Any, Any]:
-    """The first class of `mro` that has `name`, and what it has."""
-    for base in mro:
-        if name in vars(base):
-            return base, vars(base)[name]
-    return None, _MISSING
-
-
-def _instance_dict(obj: Any) -> dict[str, Any]:
-    try:
-        return object.__getattribute__(obj, "__dict__")
-    except AttributeError:
-        return {}
+def _names(self: Any, state: State) -> dict[str, Any]:
+    """`shadow.__dict__`: in guarded runs one dict, in which writes are seen."""
+    values = instance_dict(state.original)
+    if state.names is not None:
+        return state.names
+    node = state.node.attr("__dict__")
+    state.session.check(node, "keys", tuple(values))
+    if not state.session.guarded:
+        return {key: read(self, key) for key in values}
+    earlier = {k: x for k, x in state.writes.items() if not is_slot(state.original, k)}
+    for name in earlier:
+        del state.writes[name]
+    held = {key: read(self, key) for key in values}
+    entries = [x for pair in held.items() for x in pair]
+    state.session.containers.append(Copy(node, held, entries))
+    for name, value in earlier.items():
+        if value is not GONE:
+            held[name] = value
+        else:
+            held.pop(name, None)
+    state.names = held
+    return held
 
 
 def _value(state: State, name: str, value: Any) -> Any:
@@ -151,7 +134,10 @@ def bind(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
         return _value(state, name, getattr(state.original, name))
     result = bind_member(session, owner, name, raw, self, session.stand_in(type(state.original)))
     if isinstance(raw, functools.cached_property):
-        state.cache[name] = result
+        if session.capture.journaled:
+            put(self, name, result)
+        else:
+            state.cache[name] = result
     return result
 
 
@@ -181,13 +167,10 @@ def _bound(fn: Any, obj: Any, cls: Any) -> Any:
     return fn if get is None or obj is None else get(fn, obj, cls)
 
 
-def class_node(owner: type, name: str) -> Node:
-    """The path to a member of a class."""
-    return root(vars(owner), "class attribute", owner.__name__).item(name, f"{owner.__name__}.{name}")
-
-
 def _missing(self: Any, state: State, name: str) -> Any:
     owner, fallback = find(type(state.original).__mro__, "__getattr__")
+    if owner is None and written(state, name) is GONE:
+        raise no_attribute(state.original, name)
     if owner is None:
         state.session.check(state.node, "missing", name)
         try:
@@ -199,12 +182,89 @@ def _missing(self: Any, state: State, name: str) -> Any:
 
 def _write(self: Any, name: str, value: Any) -> None:
     state = state_of(self)
-    if state.session.guarded:
-        if _holds(self, state, name, value):
-            return
-        raise CapturedWriteError(what=f"attribute `{state.node.text}.{name}`")
-    state.cache.pop(name, None)
-    setattr(state.original, name, state.session.original(value))
+    if not state.session.guarded:
+        state.cache.pop(name, None)
+        setattr(state.original, name, state.session.original(value))
+    elif not state.session.capture.journaled:
+        if not _holds(self, state, name, value):
+            raise refused(state, name)
+    elif not _of_class(self, state, name, "__setattr__", value):
+        assign(self, name, value)
+
+
+def assign(self: Any, name: str, value: Any) -> None:
+    """`object.__setattr__` of a shadow: by a property or descriptor, or as the object's own."""
+    state = state_of(self)
+    if not _of_descriptor(self, state, name, ("fset", "__set__"), value):
+        put(self, name, value)
+
+
+def own(self: Any, name: str) -> Any:
+    """An attribute that is the object's own. AttributeError if it is not."""
+    state = state_of(self)
+    if written(state, name) is MISSING and not owns(state.original, name):
+        raise AttributeError(name)
+    return read(self, name)
+
+
+def drop(self: Any, name: str) -> None:
+    """Let the object have an attribute no longer, in this run."""
+    state = state_of(self)
+    read(self, name)  # it is guarded to be there
+    if state.names is not None and not is_slot(state.original, name):
+        if name not in state.names:
+            raise refused(state, name)
+        del state.names[name]
+    elif written(state, name) is MISSING and not owns(state.original, name):
+        raise refused(state, name)
+    else:
+        state.writes[name] = GONE
+
+
+def _of_class(self: Any, state: State, name: str, by: str, *value: Any) -> bool:
+    """Whether the object's class does an assignment (or deletion) itself, in the method `by`."""
+    owner, method = find(type(state.original).__mro__, by)
+    if owner is object:
+        return False
+    if not isinstance(method, types.FunctionType):
+        raise refused(state, name)
+    bind(self, state, owner, method, by)(name, *value)
+    return True
+
+
+def _of_descriptor(self: Any, state: State, name: str, by: tuple[str, str], *value: Any) -> bool:
+    """Whether a property or a descriptor of the class does it: by the accessor or method that `by` names. Those that
+    are not written in Python are refused."""
+    cls, session = type(state.original), state.session
+    owner, raw = find(cls.__mro__, name)
+    if isinstance(raw, property):
+        here, accessor = class_node(owner, name), getattr(raw, by[0])
+        session.check(here, "is", raw)
+        if accessor is None:
+            raise CapturedWriteError(what=f"attribute `{cls.__name__}.{name}`")
+        session.wrap(here.named(raw).attr(by[0]), accessor)(self, *value)
+        return True
+    if raw is MISSING or type(raw) is types.MemberDescriptorType or not hasattr(type(raw), by[1]):
+        return False
+    base, method = find(type(raw).__mro__, by[1])
+    if not isinstance(method, types.FunctionType):
+        raise CapturedWriteError(what=f"attribute `{cls.__name__}.{name}`")
+    own = session.wrap(class_node(owner, name), raw)
+    session.wrap(class_node(base, by[1]), method)(own, self, *value)
+    return True
+
+
+def changes(self: Any) -> Iterator[tuple[Change, bool]]:
+    """The attributes that the run has left with something else, and whether each may be."""
+    state = state_of(self)
+    cls = type(state.original)
+    past = cls.__setattr__ is not object.__setattr__ or cls.__delattr__ is not object.__delattr__
+    for name, value in state.writes.items():
+        own = owns(state.original, name)
+        if value is GONE and not own:
+            continue
+        if not (own and name in state.cache and unchanged(state.cache[name], value)):
+            yield Change(state.node.attr(name), value, past=past), True
 
 
 def _holds(self: Any, state: State, name: str, value: Any) -> bool:
@@ -213,45 +273,60 @@ def _holds(self: Any, state: State, name: str, value: Any) -> bool:
     if find(cls.__mro__, "__setattr__")[0] is not object:
         return False
     raw = find(cls.__mro__, name)[1]
-    if raw is not _MISSING and hasattr(type(raw), "__set__"):
+    if raw is not MISSING and hasattr(type(raw), "__set__"):
         own = type(raw) is types.MemberDescriptorType
     else:
-        own = name in _instance_dict(state.original)
+        own = name in instance_dict(state.original)
     return own and unchanged(read(self, name), value)
 
 
 def _delete(self: Any, name: str) -> None:
     state = state_of(self)
-    if state.session.guarded:
-        raise CapturedWriteError(what=f"attribute `{state.node.text}.{name}`")
-    state.cache.pop(name, None)
-    delattr(state.original, name)
+    if not state.session.guarded:
+        state.cache.pop(name, None)
+        delattr(state.original, name)
+    elif not state.session.capture.journaled:
+        raise refused(state, name)
+    elif not _of_class(self, state, name, "__delattr__"):
+        delete(self, name)
+
+
+def delete(self: Any, name: str) -> None:
+    """`object.__delattr__` of a shadow."""
+    if not _of_descriptor(self, state_of(self), name, ("fdel", "__delete__")):
+        drop(self, name)
 
 
 def copy_of(self: Any) -> Any:
     """`copy.copy`: an object of the user's class that holds the stand-ins."""
     original = state_of(self).original
     new = object.__new__(type(original))
-    for name in (*_instance_dict(original), *slots(type(original))):
+    for name in _attributes(self):
         object.__setattr__(new, name, read(self, name))
     return new
 
 
+def _attributes(self: Any) -> list[str]:
+    """The names of all that the object itself has now."""
+    state = state_of(self)
+    held = instance_dict(state.original) if state.names is None else state.names
+    names = dict.fromkeys([*held, *slots(type(state.original)), *state.writes])
+    return [n for n in names if state.writes.get(n) is not GONE]
+
+
 def deep_copy_of(self: Any, memo: dict[int, Any]) -> Any:
     new = memo[id(self)] = copy_of(self)
-    for name in (*_instance_dict(new), *slots(type(new))):
+    for name in (*instance_dict(new), *slots(type(new))):
         object.__setattr__(new, name, copy.deepcopy(getattr(new, name), memo))
     return new
 
 
-def slots(cls: type) -> list[str]:
-    """The names of all slots of a class."""
-    return [n for base in cls.__mro__ for n, x in vars(base).items() if type(x) is types.MemberDescriptorType]
-
-
 def _reduce(self: Any, protocol: Any) -> Any:
     """Pickled, it is the object itself."""
-    return state_of(self).original.__reduce_ex__(protocol)
+    state = state_of(self)
+    if state.writes or state.names is not None:
+        raise refused(state, next(iter(state.writes), "__dict__"))
+    return state.original.__reduce_ex__(protocol)
 
 
 #: Methods that Python calls itself and takes nothing but a value of its own from, and how to make one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 import types
@@ -15,7 +16,7 @@ from tracejit.frontend import active
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.hooks.calls import is_long, over_rows
 from tracejit.frontend.rewrite.hooks.predicates import need_select
-from tracejit.frontend.shadows import attributes, classes, kinds
+from tracejit.frontend.shadows import attributes, behind, classes, kinds
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.masking.calls import require_some
@@ -46,13 +47,19 @@ class _OfShadow(_Next):
 
     def __getattribute__(self, name: str) -> Any:
         cls, shadow = object.__getattribute__(self, "_tj")
-        state = attributes.state_of(shadow)
+        state = behind.state_of(shadow)
         mro = type(state.original).__mro__
-        owner, raw = attributes.find(mro[mro.index(cls) + 1 :], name)
+        owner, raw = behind.find(mro[mro.index(cls) + 1 :], name)
+        if owner is object and name in _OF_OBJECT and state.session.capture.journaled:
+            return functools.partial(_OF_OBJECT[name], shadow)
         if owner is None or owner is object:
             return getattr(super(cls, shadow), name)
         rule = attributes.data_descriptor if isinstance(raw, property) else attributes.bind
         return rule(shadow, state, owner, raw, name)
+
+
+#: What assigns and deletes attributes where no class of the user's does.
+_OF_OBJECT: dict[str, Any] = {"__setattr__": attributes.assign, "__delattr__": attributes.delete}
 
 
 class _OfMade(_Next):
@@ -63,7 +70,7 @@ class _OfMade(_Next):
         cls, obj = object.__getattribute__(self, "_tj")
         session, made = active.session(), obj if isinstance(obj, type) else type(obj)
         mro = classes.users_class(made).__mro__
-        owner, raw = attributes.find(mro[mro.index(cls) + 1 :], name)
+        owner, raw = behind.find(mro[mro.index(cls) + 1 :], name)
         if (
             owner is None
             or session is None
@@ -83,7 +90,7 @@ def traced_super(*args: Any) -> Any:
     if len(args) != 2:
         return super(*args)  # type: ignore[misc]
     cls, obj = args
-    if attributes.is_shadow(obj):
+    if behind.is_shadow(obj):
         return _OfShadow(cls, obj)
     made = obj if isinstance(obj, type) else type(obj)
     real = classes.users_class(made)

@@ -19,7 +19,7 @@ from typing import Any
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
 from tracejit.frontend.origins import why_not
-from tracejit.frontend.shadows import attributes, objects
+from tracejit.frontend.shadows import attributes, behind, objects
 
 _SKIP = objects.OWN - {"__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
 _MADE = (types.FunctionType, staticmethod, classmethod, functools.cached_property)
@@ -57,7 +57,7 @@ class _Property(_Member):
         fn = getattr(raw, name)
         if fn is None:
             raise AttributeError(f"property {self.name!r} of {self.cls.__name__!r} object can't be assigned")
-        here = attributes.class_node(self.cls, self.name)
+        here = behind.class_node(self.cls, self.name)
         return fn if session is None else session.wrap(here.named(raw).attr(name), fn)
 
 

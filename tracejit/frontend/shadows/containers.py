@@ -1,8 +1,8 @@
 """Captured lists, tuples, dicts and sets: structure and entries are guarded.
 
 Traced code gets a copy of the same class with the entries' stand-ins, so that anything
-that knows lists and dicts (pytrees too) takes it. A captured container may not be changed
-while tracing; that is checked when the run ends.
+that knows lists and dicts (pytrees too) takes it. What the run changes in the copy is a
+change of the container, which is noticed when the run ends.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import collections
 import copy as copying
 import operator
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import unchanged
+from tracejit.frontend.journal import Change
 from tracejit.frontend.paths import ITEM, Node
 from tracejit.tracing import Box
 
@@ -26,15 +27,27 @@ if TYPE_CHECKING:
 SCALARS = (int, float, str, bool, complex, bytes, type(None))
 #: What has no stand-in, or is looked into where it is used.
 _PLAIN = frozenset({*SCALARS, np.ndarray, Box, np.float64, np.float32, np.int64, np.bool_})
+
+
+class Copy(NamedTuple):
+    """The copy of a container in a run, what it held first, and whether the container may be changed."""
+
+    node: Node
+    copy: Any
+    before: list[Any]
+    free: bool = True
+
+
 _LISTS = (list, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 _SETS = (set, frozenset)
+CONTAINERS = (*_LISTS, *_DICTS, *_SETS, tuple)
 
 
 def is_container(value: Any) -> bool:
     """Whether `value` is a container whose entries are followed."""
     cls = type(value)
-    return cls in _LISTS or cls in _DICTS or cls in _SETS or cls is tuple or is_namedtuple(cls)
+    return cls in CONTAINERS or is_namedtuple(cls)
 
 
 def is_namedtuple(cls: type) -> bool:
@@ -87,7 +100,7 @@ def _eager(session: Run, node: Node, value: Any) -> Any:
     if type(value) is frozenset:
         return session.remember(value, frozenset(new_keys), node)
     _refill(copy, dict(zip(new_keys, items, strict=True)) if type(value) in _DICTS else new_keys or items)
-    session.containers.append((node, copy, contents(copy)))
+    session.containers.append(Copy(node, copy, contents(copy)))
     return copy
 
 
@@ -110,7 +123,7 @@ def _write_back(session: Run, copy: Any) -> None:
 
 
 def _wrap_sequence(session: Run, node: Node, value: Any) -> Any:
-    if all(type(x) in SCALARS for x in value):
+    if all(type(x) in SCALARS for x in value) and not session.capture.varies(node):
         session.check(node, "scalars", tuple(value))
         copy = value if isinstance(value, tuple) else copying.copy(value)
         return _watched(session, node, value, copy)
@@ -167,7 +180,7 @@ def wrap_namespace(session: Run, node: Node, value: types.SimpleNamespace) -> An
     session.check(inner, "keys", tuple(vars(value)))
     for key, x in vars(value).items():
         setattr(copy, key, session.wrap(Node(inner, ITEM, key, node.word, f"{node.text}.{key}"), x))
-    session.containers.append((node, vars(copy), contents(vars(copy))))
+    session.containers.append(Copy(inner, vars(copy), contents(vars(copy))))
     return copy
 
 
@@ -180,7 +193,7 @@ def _wrap_set(session: Run, node: Node, value: Any) -> Any:
 def _watched(session: Run, node: Node, value: Any, copy: Any) -> Any:
     session.remember(value, copy, node)
     if copy is not value:
-        session.containers.append((node, copy, contents(copy)))
+        session.containers.append(Copy(node, copy, contents(copy)))
     return copy
 
 
@@ -191,9 +204,9 @@ def contents(copy: Any) -> list[Any]:
     return list(copy)
 
 
-def finish_containers(session: Run) -> None:
-    """Refuses changes to captured containers, or carries them out."""
-    for node, copy, before in session.containers:
+def changes(session: Run) -> Iterator[tuple[Change, bool]]:
+    """The captured containers that the run has changed, and whether each may be changed."""
+    for node, copy, before, free in session.containers:
         now = contents(copy)
         if not session.guarded and session.is_stand_in(copy):
             if len(now) != len(before) or not all(map(operator.is_, before, now)):
@@ -201,5 +214,4 @@ def finish_containers(session: Run) -> None:
                 before[:] = now
             continue
         if len(now) != len(before) or not all(map(unchanged, before, now)):
-            what = f"an entry of the {type(copy).__name__} {node}"
-            raise CapturedWriteError(what=what, where=session.call_site)
+            yield Change(node, copy, before), free

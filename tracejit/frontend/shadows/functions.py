@@ -9,18 +9,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit import tree
-from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import FunctionState, unchanged
 from tracejit.frontend.drawing import sources
+from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.paths import CONST, ITEM, Node, root
+from tracejit.frontend.shadows import containers
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
-EMPTY = object()
+EMPTY: Any = object()
 
 
 def wrap_function(session: Run, node: Node, fn: types.FunctionType) -> Any:
@@ -92,6 +93,8 @@ def copy_function(
     by_name = dict(zip(fn.__code__.co_freevars, cells, strict=True))
     if any("__getattribute__" in code.co_names for code in codes_in(fn.__code__)):
         session.note(str(node), fn, "`__getattribute__` would look at what stands for the object")
+    if any({"object", "__delattr__"} <= set(code.co_names) for code in codes_in(fn.__code__)):
+        session.note(str(node), fn, "`object.__delattr__` would look at what stands for the object")
     code = session.code_of(fn)
     copy = types.FunctionType(
         code, scope, fn.__name__, None, tuple(by_name[n] for n in code.co_freevars) or None
@@ -119,7 +122,7 @@ def _copy_attributes(
         copy.__dict__.update(session.wrap_dict(node.attr("__dict__"), fn.__dict__))
     elif reached and not node.given:
         session.check(node.attr("__dict__"), "bare", None)
-    session.attributes.append((fn, copy, _looks(copy)))
+    session.attributes.append((node, copy, _looks(copy)))
 
 
 def _looks(fn: types.FunctionType) -> dict[str, Any]:
@@ -129,23 +132,14 @@ def _looks(fn: types.FunctionType) -> dict[str, Any]:
     return {**vars(fn), **parts, **keywords}
 
 
-def finish_attributes(session: Run) -> None:
-    """Refuses assignments to attributes of functions, or carries them out."""
-    for fn, copy, before in session.attributes:
+def attribute_changes(session: Run) -> Iterator[tuple[Change, bool]]:
+    """The attributes of functions that the run has assigned, and whether each may be: not defaults and code."""
+    for node, copy, before in session.attributes:
         now = _looks(copy)
         for name in {**before, **now}:
-            if name in before and name in now and unchanged(before[name], now[name]):
-                continue
-            if session.guarded:
-                raise CapturedWriteError(what=f"attribute `{fn.__name__}.{name}`", where=session.call_site)
-            if name[:2] == "__":
-                continue
-            if name in now:
-                setattr(fn, name, session.original(now[name]))
-            elif hasattr(fn, name):
-                delattr(fn, name)
-        before.clear()
-        before.update(now)
+            same = name in before and name in now and unchanged(before[name], now[name])
+            if not same and (session.guarded or name[:2] != "__"):
+                yield Change(node.attr(name), now.get(name, GONE)), name[:2] != "__"
 
 
 def _cell_node(node: Node, n: int, fn: types.FunctionType) -> Node:
@@ -203,17 +197,13 @@ def _default(node: Node, fn: types.FunctionType, which: str, key: Any, name: str
     return Node(owner, ITEM, key, "default argument", f"{name} of {fn.__name__}()")
 
 
-def finish_cells(session: Run) -> None:
-    """Refuses `nonlocal` assignments to captured cells, or carries them out."""
-    for cell, copy, before, node, code in session.cells:
+def cell_changes(session: Run) -> Iterator[tuple[Change, bool]]:
+    """The captured cells that the run has assigned (`nonlocal`)."""
+    for _, copy, before, node, code in session.cells:
         now = contents(copy)
-        if unchanged(before, now):
-            continue
-        if session.guarded:
-            where = find_store(code, ("STORE_DEREF", "DELETE_DEREF"), node.text)
-            raise CapturedWriteError(what=str(node), where=where)
-        if now is not EMPTY:
-            cell.cell_contents = session.original(now)
+        if not unchanged(before, now):
+            where = functools.partial(find_store, code, ("STORE_DEREF", "DELETE_DEREF"), node.text)
+            yield Change(node.cell(), GONE if now is EMPTY else now, where=where), True
 
 
 def contents(cell: types.CellType) -> Any:
@@ -233,6 +223,13 @@ def find_store(code: types.CodeType, ops: tuple[str, ...], name: str) -> str | N
             if instruction.opname in ops and instruction.argval == name:
                 return f"{part.co_filename}:{line}"
     return None
+
+
+def stored(code: types.CodeType, ops: tuple[str, ...]) -> set[str]:
+    """The names that instructions in `code`, or in code nested in it, assign or delete."""
+    numbers = {dis.opmap[op] for op in ops}
+    parts = [part for part in codes_in(code) if not numbers.isdisjoint(part.co_code[::2])]
+    return {i.argval for part in parts for i in dis.get_instructions(part) if i.opname in ops}
 
 
 def _line(instruction: dis.Instruction) -> int | None:
@@ -309,5 +306,6 @@ def wrap_partial(session: Run, node: Node, value: functools.partial[Any]) -> Any
     args = session.wrap(here.attr("args"), value.args)
     keywords = session.wrap(here.attr("keywords"), value.keywords)
     made = type(value)(fn, *args, **keywords)
-    session.containers.append((node, made.keywords, [x for pair in made.keywords.items() for x in pair]))
+    kept = containers.Copy(node, made.keywords, containers.contents(made.keywords), free=False)
+    session.containers.append(kept)
     return made

@@ -22,7 +22,7 @@ class GuardedModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         module, scope = self.__dict__["_tj_module"], self.__dict__["_tj_scope"]
-        if name in vars(module):
+        if name in vars(module) or dict.__contains__(scope, name):
             return scope.lookup(name)
         session = self.__dict__["_tj_session"]
         session.check(scope.path, "absent", name)
@@ -31,9 +31,13 @@ class GuardedModule(types.ModuleType):
         return session.stand_in(value, f"{self.__name__}.{name}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self.__dict__["_tj_session"].guarded:
+        session, module = self.__dict__["_tj_session"], self.__dict__["_tj_module"]
+        if session.guarded and (name[:2] == "__" or type(module) is not types.ModuleType):
             raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")
-        setattr(self.__dict__["_tj_module"], name, value)
+        if session.guarded:
+            self.__dict__["_tj_scope"].put(name, value)
+        else:
+            setattr(module, name, value)
 
     def __delattr__(self, name: str) -> None:
         raise CapturedWriteError(what=f"attribute `{self.__name__}.{name}`")

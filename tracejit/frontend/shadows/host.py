@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tracejit.frontend import active
 from tracejit.frontend.checks import Check
 from tracejit.frontend.paths import Node
-from tracejit.frontend.shadows import attributes, objects
+from tracejit.frontend.shadows import behind, objects
 from tracejit.frontend.shadows.functions import codes_in, contents
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
@@ -49,7 +49,7 @@ class _Undo:
         if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
             return self._method(value)
         known = self.session.original_of(value)
-        if attributes.is_shadow(value):
+        if behind.is_shadow(value):
             objects.pin(value)  # the callback is that of this very object
         return self.session.original(value) if known is value else known
 

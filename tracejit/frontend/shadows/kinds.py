@@ -18,7 +18,7 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.shadows import acting, attributes, classes
+from tracejit.frontend.shadows import acting, behind, classes
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import held
 from tracejit.frontend.text.deferred import Text
@@ -40,7 +40,7 @@ def example(x: Any) -> Any:
             what="the class of a stream or logger", reason="it may be another at the next call"
         )
     if type(x) is not Box:
-        return real_class(attributes.original(held(x)))
+        return real_class(behind.original(held(x)))
     cls, dtype = class_of(x), x.aval.dtype
     if cls is not np.ndarray:
         return cls() if cls.__module__ == "builtins" else np.zeros((), dtype)[()]
@@ -62,7 +62,7 @@ def _type_of(x: Any) -> Any:
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
     x = example(x) if type(x) is Text or isinstance(x, StandIn) else held(x)
-    cls = x.__class__ if sources.is_drawing(x) else type(attributes.original(x))
+    cls = x.__class__ if sources.is_drawing(x) else type(behind.original(x))
     if cls is type or classes.users_class(x) is not x:
         return TracedType
     session = active.session()
@@ -119,11 +119,11 @@ def traced_issubclass(c: Any, cls: Any, /) -> bool:
 
 def _followed(cls: Any, name: str) -> Any:
     """The method `name` of a metaclass of the user's, as a copy that is followed; None for Python's own."""
-    owner, raw = attributes.find(type(cls).__mro__, name)
+    owner, raw = behind.find(type(cls).__mro__, name)
     session = active.session()
     if session is None or not isinstance(raw, types.FunctionType) or is_library_function(raw):
         return None
-    return types.MethodType(session.wrap(attributes.class_node(owner, name), raw), cls)
+    return types.MethodType(session.wrap(behind.class_node(owner, name), raw), cls)
 
 
 def traced_hasattr(x: Any, name: str, /) -> bool:

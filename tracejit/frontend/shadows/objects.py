@@ -11,18 +11,18 @@ import abc
 import dataclasses
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import optree
 
 from tracejit import tree
-from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
 from tracejit.frontend.checks import IMMUTABLE
+from tracejit.frontend.journal import Change
 from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
-from tracejit.frontend.shadows import attributes
+from tracejit.frontend.shadows import attributes, behind
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -40,10 +40,8 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
     """The shadow of a user's object; anything else as it is, reported."""
     if "_tj_class" in vars(type(value)):  # made inside a traced run: its methods are copies already
         return value
-    outer = attributes.is_shadow(value)
-    if (
-        outer and attributes.state_of(value).session is session
-    ):  # such as `self` of a method bound in this run
+    outer = behind.is_shadow(value)
+    if outer and behind.state_of(value).session is session:  # such as `self` of a method bound in this run
         return value
     if outer:
         value = _of_this_session(session, node, value)
@@ -78,7 +76,7 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
     else:
         here = node.named(value) if outer else session.hold(node, value)
         session.differs(node, value)
-    state = attributes.State(session, here, value)
+    state = behind.State(session, here, value)
     made = shadow_class(cls)
     shadow = object.__new__(made)
     vars(made)["_tj_state"].__set__(shadow, state)
@@ -97,24 +95,26 @@ def _keep(session: Run, node: Node, value: Any) -> None:
             session.check(node.attr("__dict__").item(name), "value" if type(x) in IMMUTABLE else "is", x)
 
 
-def finish_shadows(session: Run) -> None:
-    """Refuses what was stored in a shadow itself, past its class: by `object.__setattr__`."""
+def changes(session: Run) -> Iterator[tuple[Change, bool]]:
+    """The attributes of outside objects that the run has assigned, and whether each may be: not what was stored in a
+    shadow itself, past its class, by `object.__setattr__`."""
     for _, shadow in session.seen():
-        if not attributes.is_shadow(shadow):
+        if not behind.is_shadow(shadow):
             continue
+        yield from attributes.changes(shadow)
         cls = type(shadow)
         held = object.__getattribute__(shadow, "__dict__") if cls.__dictoffset__ else {}
-        slots = [n for n in attributes.slots(cls) if n != "_tj_state"]
+        slots = [n for n in behind.slots(cls) if n != "_tj_state"]
         name = next(iter([*held, *(n for n in slots if _is_set(shadow, n))]), None)
         if name is not None:
-            text = attributes.state_of(shadow).node.text
-            raise CapturedWriteError(what=f"attribute `{text}.{name}`", where=session.call_site)
+            node = behind.state_of(shadow).node
+            yield Change(node.attr(name), None), False
 
 
 def _is_set(shadow: Any, name: str) -> bool:
     """Whether a slot of the shadow's own holds something."""
     try:
-        attributes.find(type(shadow).__mro__, name)[1].__get__(shadow)
+        behind.find(type(shadow).__mro__, name)[1].__get__(shadow)
     except AttributeError:
         return False
     return True
@@ -123,7 +123,7 @@ def _is_set(shadow: Any, name: str) -> bool:
 def _of_this_session(session: Run, node: Node, shadow: Any) -> Any:
     """The object of a shadow that an enclosing run left in a closure."""
     session.check(node, "is", shadow)
-    return attributes.state_of(shadow).original
+    return behind.state_of(shadow).original
 
 
 class Quiet:
@@ -143,7 +143,7 @@ class Quiet:
 def shadow_class(cls: type) -> type:
     """The dynamic subclass for shadows of `cls`, made once a class."""
     made = _make_class(cls)
-    attributes.classes.add(made)
+    behind.classes.add(made)
     _register_node(cls, made)
     return made
 
@@ -212,19 +212,19 @@ def _leave(self: Any) -> None:
 
 
 def _same_object(self: Any, other: Any) -> Any:
-    if attributes.original(self) is attributes.original(other):
+    if behind.original(self) is behind.original(other):
         return True
-    if not attributes.is_shadow(other) and type(other) is type(attributes.original(self)):
+    if not behind.is_shadow(other) and type(other) is type(behind.original(self)):
         pin(self)
     return NotImplemented
 
 
 def pin(shadow: Any) -> None:
     """What is traced depends on which object this is."""
-    state = attributes.state_of(shadow)
+    state = behind.state_of(shadow)
     state.session.same(state.node, state.original)
 
 
 def _hash_of_original(self: Any) -> int:
     pin(self)
-    return hash(attributes.original(self))
+    return hash(behind.original(self))

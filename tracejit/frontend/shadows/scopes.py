@@ -14,10 +14,12 @@ import builtins
 import types
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import unchanged
+from tracejit.frontend.journal import Change
 from tracejit.frontend.paths import Node, root
 from tracejit.frontend.shadows.modules import rebound
 
@@ -57,6 +59,8 @@ class GuardedGlobals(dict):
 
     def lookup(self, name: str) -> Any:
         """The stand-in of a name in the real globals; KeyError if it isn't there."""
+        if dict.__contains__(self, name):
+            return self._physical(name)
         value = self.cache.get(name, _MISSING)
         if value is _MISSING:
             real = self.real[name]
@@ -85,7 +89,7 @@ class GuardedGlobals(dict):
 
     def _physical(self, name: str) -> Any:
         value = dict.__getitem__(self, name)
-        if not _is_dunder(name):
+        if not _is_dunder(name) and not self.session.guarded:
             self.finish()
         return value
 
@@ -94,16 +98,27 @@ class GuardedGlobals(dict):
         return [(n, v) for n, v in dict.items(self) if not (isinstance(n, str) and n[:2] == "__" == n[-2:])]
 
     def finish(self) -> None:
-        """Refuses assignments to globals, or carries them out where effects happen."""
+        """Carries out assignments to globals, where effects happen."""
         for name, value in self.written():
-            if self.session.guarded:
-                if name in self.real and unchanged(self.lookup(name), value):
-                    dict.__delitem__(self, name)
-                    continue
-                where = self.session.where(self, name)
-                raise CapturedWriteError(what=f"global `{self.prefix}{name}`", where=where)
             self.real[name] = self.session.original(value)
             dict.__delitem__(self, name)
+
+    def changes(self) -> Iterator[tuple[Change, bool]]:
+        """The globals that the run has assigned, and whether each may be."""
+        for name, value in self.written():
+            if not (name in self.real and name in self.cache and unchanged(self.cache[name], value)):
+                where = partial(self.session.where, self, name)
+                yield Change(self.node(name), value, where=where), True
+
+    def restore(self, before: dict[str, Any]) -> None:
+        """Let the names that the run has assigned be `before` again."""
+        for name, _ in self.written():
+            dict.__delitem__(self, name)
+        dict.update(self, before)
+
+    def put(self, name: str, value: Any) -> None:
+        """Assign a global."""
+        dict.__setitem__(self, name, value)
 
     __getitem__ = resolve
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
 from tracejit.frontend.shadows import randoms
 from tracejit.tracing import Box
@@ -28,12 +29,19 @@ class Containers:
     """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
     held. `iterators`: names of iterators among it, and of what holds them; these can't be put back."""
 
-    def __init__(self, names: dict[str, Any], known: Iterable[Cell] = ()) -> None:
+    def __init__(
+        self, names: dict[str, Any], known: Iterable[Cell] = (), more: Iterable[tuple[str, Any]] = ()
+    ) -> None:
         self.seen: dict[int, tuple[str, Any, Held]] = {}
         self.known = {id(cell) for cell in known}
         self.iterators: list[str] = []
         for name, value in names.items():
             self._look(name, value, DEPTH)
+        for name, value in more:
+            if type(value) is types.FunctionType:
+                self._hold(name, value, DEPTH)
+            else:
+                self._look(name, value, DEPTH)
 
     def _look(self, name: str, x: Any, depth: int) -> None:
         if not depth or id(x) in self.seen or id(x) in self.known:
@@ -53,12 +61,17 @@ class Containers:
                 self.iterators.append(name)
             return
         else:
-            held = Held(x)
-            if held.empty:
-                return
-            self.seen[id(x)] = name, x, held
-            inner = held.values(name)
+            self._hold(name, x, depth)
+            return
         for path, y in inner:
+            self._look(path, y, depth - 1)
+
+    def _hold(self, name: str, x: Any, depth: int) -> None:
+        held = Held(x)
+        if held.empty or id(x) in self.seen:
+            return
+        self.seen[id(x)] = name, x, held
+        for path, y in held.values(name):
             self._look(path, y, depth - 1)
 
     def restore(self, growing: Collection[int] = ()) -> tuple[str | None, dict[str, Cell]]:
@@ -80,9 +93,10 @@ class Containers:
 
 
 class Held:
-    """What `x` holds: as a container, in its `__dict__`, in slots, in a cell, or as a generator's state."""
+    """What `x` holds: as a container, in its `__dict__`, in slots, in a cell, as a generator's state, or what was
+    `written` to what stands for something of outside."""
 
-    __slots__ = ("cell", "items", "names", "slots", "state")
+    __slots__ = ("cell", "items", "names", "slots", "state", "written")
 
     def __init__(self, x: Any) -> None:
         self.items: Any = None
@@ -90,6 +104,9 @@ class Held:
         self.slots: dict[Any, Any] = {}
         self.cell: list[Any] = [get(x)] if type(x) is types.CellType else []
         self.state: bytes | None = None
+        self.written = outside.written(x)
+        if self.written is not None:
+            return
         base = _base_of(x)
         if base is not None:
             self.items = _items(base, x)
@@ -105,7 +122,11 @@ class Held:
     def empty(self) -> bool:
         """Whether nothing in it can change."""
         return (
-            self.items is None and self.names is None and self.state is None and not (self.slots or self.cell)
+            self.items is None
+            and self.names is None
+            and self.state is None
+            and self.written is None
+            and not (self.slots or self.cell)
         )
 
     def values(self, name: str) -> Iterator[tuple[str, Any]]:
@@ -117,9 +138,12 @@ class Held:
         yield from ((f"{name}.{k}", y) for k, y in (self.names or {}).items())
         yield from ((f"{name}.{d.__name__}", y) for d, y in self.slots.items())
         yield from ((name, y) for y in self.cell)
+        yield from ((f"{name}.{k}", y) for k, y in (self.written or {}).items())
 
     def changes(self, name: str, x: Any, now: Held) -> dict[str, Cell] | None:
         """The places of `x` that held something else `now`; None if they are not the same places."""
+        if self.written is not None:
+            return self._rewritten(name, x, now.written or {})
         if self.state != now.state or isinstance(x, set):
             return None
         pairs = [(self.items, now.items), (self.names, now.names), (self.slots, now.slots)]
@@ -136,15 +160,30 @@ class Held:
             found[f"{name}.{d.__name__}"] = Place(x, partial(d.__get__, x), partial(d.__set__, x))
         return found
 
+    def _rewritten(self, name: str, x: Any, now: dict[str, Any]) -> dict[str, Cell] | None:
+        """The same of something of outside, which is as it was before again."""
+        assert self.written is not None
+        if outside.deletes(now) or any(k not in now for k in self.written):
+            return None
+        keys = [k for k, y in now.items() if k not in self.written or self.written[k] is not y]
+        old = {k: outside.read(x, k) for k in keys}
+        if any(y is UNBOUND for y in old.values()):
+            return None
+        changed = [k for k in keys if old[k] is not now[k]]
+        return {f"{name}.{k}": _place(x, x, k, outside.read, outside.write) for k in changed}
+
     def same(self, other: Held) -> bool:
         """Whether both hold the same objects."""
         return self.state == other.state and all(
             _identical(getattr(self, part), getattr(other, part))
-            for part in ("items", "names", "slots", "cell")
+            for part in ("items", "names", "slots", "cell", "written")
         )
 
     def refill(self, x: Any) -> None:
         """Let `x` hold this again."""
+        if self.written is not None:
+            outside.rewrite(x, self.written)
+            return
         if self.cell:
             put(x, self.cell[0])
             return

@@ -143,6 +143,8 @@ class Stager:
                     aliases.check({*collector.arrays, *collector.later, *collector.views})
                     complete = self.slots.leave(self._forms(entries, found, after), frame)
             self.mixed |= trace.mixed
+            if frame.late:
+                return None
             if frame.changed is not None:
                 raise NotNative(f"it changes the Python container or object `{frame.changed}`")
             if frame.places:  # they are carried as names are

@@ -15,6 +15,7 @@ from tracejit.errors import NotAnArrayError, UnknownDtypeError
 from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.held import Containers
+from tracejit.frontend.rewrite.blocks.outside import Outside
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
@@ -138,19 +139,22 @@ class Frame:
     """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
     afterwards. `changed`: the name of a container or object that holds more or less than before. `places`: those
     of other values in containers and objects. `claimed`: storages that were written, by identity. `growing`: lists,
-    by identity, which may hold more."""
+    by identity, which may hold more. `late`: it has changed things of outside that it met first, and is to be staged
+    again."""
 
     def __init__(self, trace: StageTrace, cells: dict[str, Cell], growing: Collection[int] = ()) -> None:
         self.trace = trace
         self.cells = cells
         self.growing = growing
         self.changed: str | None = None
+        self.late = False
         self.places: dict[str, Cell] = {}
         self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
 
     def __enter__(self) -> Frame:
         self.before = {name: get(cell) for name, cell in self.cells.items()}
-        self.containers = Containers(self.before, self.cells.values())
+        self.outside = Outside()
+        self.containers = Containers(self.before, self.cells.values(), self.outside.known)
         self.outer_claim, self.trace.claim = self.trace.claim, self.claim
         return self
 
@@ -178,6 +182,7 @@ class Frame:
         for name, cell in self.cells.items():
             put(cell, self.before[name])
         self.changed, self.places = self.containers.restore(self.growing)
+        self.late = self.outside.forget()
 
 
 def zeros_like(raw: Any) -> Any:
@@ -188,6 +193,16 @@ def zeros_like(raw: Any) -> Any:
 
 #: What the traces are called that stage a step of a loop.
 _LOOPS = frozenset(("for", "while", "comprehension"))
+
+
+def in_blocks_of(trace: Any) -> bool:
+    """Whether the current trace is `trace`, or that of a loop or branch in it."""
+    now = current_trace()
+    while now is not trace:
+        if type(now) is not StageTrace or now.name not in (*_LOOPS, "branch"):
+            return False
+        now = now.parent
+    return True
 
 
 def in_loop() -> StageTrace | None:

@@ -33,6 +33,8 @@ from tracejit.records import record
 from tracejit.tracing import Storage, bind, current_trace, new_trace, use_trace
 
 Block = Callable[..., Any]
+#: Stagings of both branches, until it is known what they change.
+MAX_STAGINGS = 12
 #: How messages call the value of a conditional expression, or of `return`.
 VALUE = "the value"
 
@@ -52,14 +54,6 @@ def run_if(test: Any, then: Block | None, other: Block | None, s: Spec, block: A
         if taken is not None:
             taken()
         return
-    if s.globals:
-        raise VariableTypeError(
-            kind=s.kind,
-            name=s.globals[0],
-            a="a global that is assigned",
-            b="left as it is",
-            where=place(block, s.line),
-        )
     cells = {**cells_of(then if then is block else None, other), **cells_of(block)}
     choice = _Choice(raw_truth(test), (then, other), cells, s.keep, s.kind, place(block, s.line), s.unsure)
     choice.run()
@@ -90,6 +84,7 @@ class _Branch:
     value: Any = None
     raised: Exception | None = None
     places: dict[str, Cell] = field(default_factory=dict)  # in containers and objects, that it changed
+    late: bool = False  # it has to be staged again
 
 
 class _Choice:
@@ -125,16 +120,18 @@ class _Choice:
         return value
 
     def _run(self) -> Any:
-        while True:
+        for _ in range(MAX_STAGINGS):
             then, other = (self._stage(b) for b in self.blocks)
             places = {**then.places, **other.places}
             pairs = ((n, then.names[n], other.names[n]) for n in self.keep if n not in self.kept)
             kept = {n: frozenset(shared(a, b)) for n, a, b in pairs if a is not b}
             self.kept |= kept
-            if not places and not any(kept.values()):
+            if not places and not any(kept.values()) and not (then.late or other.late):
                 break
             self.cells |= places  # chosen as names are
             self.keep += places
+        else:
+            raise BranchLeavesError(problem="what it changes does not settle", where=self.where)
         for branch, block, pred in ((then, self.blocks[1], self.pred), (other, self.blocks[0], None)):
             if branch.raised is not None:
                 self._fail(branch.raised, ops.compare.not_(self.pred) if pred is None else pred)
@@ -166,10 +163,10 @@ class _Choice:
                 forms = {n: Form(x, self.kept.get(n, NONE), asked=False) for n, x in given.items()}
                 arrays = Arrays(frame, [leaf for form in forms.values() for leaf in form.dynamic])
                 storages = {id(s): (s, s.value) for s in frame.written()}
-            if raised is None:
+            if raised is None and not frame.late:
                 self._refuse_changes(frame)
         places = frame.places if raised is None else {}
-        return _Branch(trace, names, storages, forms, arrays, value, raised, places)
+        return _Branch(trace, names, storages, forms, arrays, value, raised, places, frame.late)
 
     def _refuse_changes(self, frame: Frame) -> None:
         iterators = frame.containers.iterators

@@ -175,7 +175,6 @@ def _stopped(body: Block, s: Spec) -> Any:
 
 def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False, lists: Lists | None = None) -> None:
     """The loop as a scan, or as a while loop if a flag can stop it. Raises NotNative."""
-    _refuse_globals(s)
     count = steps.count
     most = extents.greatest(count)
     fold = 1
@@ -333,7 +332,6 @@ def _question(stopped: Any, test: Callable[[], Any]) -> Any:
 
 def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, must: bool) -> None:
     """The rest of the loop as a while loop, after its condition gave `go_on`. Raises NotNative."""
-    _refuse_globals(s)
 
     def finish(_: Any) -> list[Any]:
         stopped = _stopped(body, s)
@@ -354,11 +352,6 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
 
 
 # ---------------------------------------------------------------- refusals
-
-
-def _refuse_globals(s: Spec) -> None:
-    if s.globals:
-        raise NotNative(f"it assigns the global `{s.globals[0]}`")
 
 
 def refusal(e: NotNative, body: Block, s: Spec) -> TracejitError:

@@ -1,0 +1,86 @@
+"""Which places of outside are inputs of a program, and which are guarded."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+import tracejit as tj
+from tracejit.api.jit import varying
+from tracejit.api.jit.varying import Varying, is_number
+from tracejit.frontend.checks import Check
+from tracejit.frontend.paths import argument
+
+NODE = argument(0, "self").attr("t")
+
+
+def test_numbers_that_can_be_inputs() -> None:
+    assert all(map(is_number, (1, -1.5, 2j, np.float32(1), np.int8(3))))
+    assert not any(map(is_number, (True, None, "a", 2**40, np.bool_(True), np.zeros(2))))
+
+
+def test_what_is_written_is_an_input_until_tracing_needs_it() -> None:
+    v = Varying()
+    checks = [Check(NODE, "value", 3), Check(NODE, "value", None), Check(NODE.attr("x"), "value", 3)]
+    for _ in range(varying.MOST_FAILURES):
+        assert v.learn(checks, {NODE.place()}) == {NODE.place()} and v.is_input(NODE.place())
+        assert v.fail([NODE.place()]) and not v.is_input(NODE.place())
+    assert not v.learn(checks, {NODE.place()})
+
+
+def test_what_changes_often_is_an_input() -> None:
+    rate = [0.1]
+
+    class Settings:
+        lr = 0.1
+
+    s = Settings()
+    f = tj.jit(lambda x: x * s.lr)
+    for n in range(10):
+        s.lr = rate[0] * n
+        assert f(2.0) == 2 * s.lr
+    assert f.trace_count == 1 + varying.OFTEN
+
+
+def test_a_flag_stays_a_guard() -> None:
+    class Switch:
+        on = False
+
+        def flip(self, x):
+            self.on = not self.on
+            return x if self.on else -x
+
+    s = Switch()
+    flip = tj.jit(Switch.flip)
+    assert [flip(s, 1.0) for _ in range(6)] == [1, -1, 1, -1, 1, -1]
+    assert flip.trace_count <= 3
+
+
+def test_a_number_that_shapes_need_is_guarded() -> None:
+    class Grows:
+        n = 1
+
+        def step(self):
+            self.n += 1
+            return np.zeros(self.n)
+
+    g = Grows()
+    step = tj.jit(Grows.step)
+    with tj.config.override(fallback=True):
+        assert [len(step(g)) for _ in range(4)] == [2, 3, 4, 5]
+
+
+def test_what_traces_itself_again_for_ever_is_pythons() -> None:
+    log: list[float] = []
+
+    @tj.jit
+    def f(x):
+        log.append(x)
+        return len(log) * x
+
+    with tj.config.override(fallback=True):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert [f(1.0) for _ in range(30)] == list(range(1, 31))
+    assert len(told) == 1 and f.trace_count <= 2 + varying.MOST_AGAIN and len(log) == 30

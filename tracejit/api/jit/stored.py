@@ -1,0 +1,366 @@
+"""What a program's run ends with where results alone do not say it: one generated function makes the result, and lets
+the places of the journal hold what the run left in them.
+
+For a method that does `self.t += dt`, `self.history.append(x)` and returns `self`, it is
+
+    def store(x0, x1, o0):
+        v0 = o0.history
+        o0.t = x0
+        v0.extend((x1,))
+        return o0
+
+`x0` … are the leaves: what the program computes, or hands back. `o0` … are the objects among the arguments, `a0` …
+other arguments. What is read of outside is read before anything is written, and all values are made before that too,
+so that nothing is written if making one fails.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import operator
+import types
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from tracejit import frontend
+from tracejit.api.jit.handed import Path
+from tracejit.api.jit.listed import Listed, in_pieces, is_long, items
+from tracejit.errors import UnfollowedError
+from tracejit.frontend.checks import unchanged
+from tracejit.frontend.journal import GONE, Change
+from tracejit.frontend.origins import is_library_class, is_library_function, why_not
+from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
+from tracejit.frontend.shadows import classes, containers
+from tracejit.frontend.shadows.scopes import GuardedGlobals
+from tracejit.ir.values import Value
+from tracejit.tracing import Box
+
+_serial = count()
+_PLAIN = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(...),
+    type(NotImplemented),
+    range,
+    slice,
+    np.dtype,
+)
+_DISPLAYS = {list: "[{}]", tuple: "({})", set: "{{{}}}"}
+
+
+class Store:
+    """The function of one program. `leaves`: what its first parameters stand for, as the run saw it. `roots`: what the
+    others are, ('o', number of an object) or ('a', argument). `changes`: what it writes, `places` to."""
+
+    def __init__(self, session: frontend.Session, given: dict[int, Path]) -> None:
+        self.changes: list[Change] = session.changes
+        self.places = {place for change in session.changes for place in change.places()}
+        self.leaves: list[Any] = []
+        self.roots: dict[tuple[str, Any], str] = {}
+        self.function: Callable[..., Any] | None = None
+        self._run = session, given
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes anything of outside."""
+        return bool(self.changes)
+
+    def write(self, out: Any) -> None:
+        """Make the function, for a run whose result is `out`.
+
+        Raises:
+            UnfollowedError: a place is given something that can't be made anew in each call.
+        """
+        first = _Writer(self, *self._run, None)
+        first.all(out)
+        self.leaves, self.roots = [], {}
+        w = _Writer(self, *self._run, first.storages)
+        result = w.all(out)
+        parameters = [*(f"x{n}" for n in range(len(self.leaves))), *self.roots.values()]
+        body = "".join(f"    {line}\n" for line in [*w.made, *w.put, f"return {result}"])
+        source = f"def store({', '.join(parameters)}):\n{body}"
+        exec(compile(source, f"<tracejit store {next(_serial)}>", "exec"), w.names)
+        self.source, self.function = source, w.names["store"]
+
+    def let_go(self) -> None:
+        """Forget the run."""
+        del self._run
+        self.leaves = []
+        self.changes = [
+            c._replace(value=None, before=None if c.before is None else [], where=None) for c in self.changes
+        ]
+
+    def run(self, leaves: list[Any], call: Any) -> Any:
+        """Store, and give the result."""
+        roots = [call.objects[key] if kind == "o" else call.argument(key) for kind, key in self.roots]
+        return self.function(*leaves, *roots)  # type: ignore[misc]
+
+
+class _Writer:
+    """Writes the lines: `made` values, and what is `put` in their places. `elsewhere`: storages of arrays that are
+    seen outside of long lists; None to find them, as `storages`."""
+
+    def __init__(
+        self, store: Store, session: frontend.Session, given: dict[int, Path], elsewhere: set[int] | None
+    ) -> None:
+        self.store = store
+        self.session = session
+        self.given = given
+        self.made: list[str] = []
+        self.put: list[str] = []
+        self.names: dict[str, Any] = {}
+        self.known: dict[int, str] = {}  # of values by id
+        self.nodes: dict[Any, str] = {}  # of places
+        self.open: set[int] = set()  # containers that are being made
+        self.held: list[Any] = []  # so that ids stay taken
+        self.elsewhere = elsewhere
+        self.storages: set[int] = set()
+
+    def all(self, out: Any) -> str:
+        """Write everything; gives the expression of the result."""
+        for change in self.store.changes:
+            self.change(change)
+        return self.value(out, "the result")
+
+    # -- expressions
+
+    def const(self, value: Any) -> str:
+        """The name of a global that holds `value`."""
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def new(self, expression: str) -> str:
+        """A variable for an expression."""
+        name = f"v{len(self.made)}"
+        self.made.append(f"{name} = {expression}")
+        return name
+
+    def at(self, node: Node) -> str:
+        """What is at a path."""
+        if node.kind == CONST:
+            return self.const(node.key)
+        if node.kind == GIVEN:
+            return self.store.roots.setdefault(("o", node.key), f"o{node.key}")
+        place = node.place()
+        if place not in self.nodes:
+            self.nodes[place] = self.new(self._step(self.at(node.parent), node))  # type: ignore[arg-type]
+        return self.nodes[place]
+
+    def _step(self, owner: str, node: Node) -> str:
+        if node.kind == ITEM:
+            return f"{owner}[{self.literal(node.key)}]"
+        if node.kind == CELL:
+            return f"{owner}.cell_contents"
+        if node.kind == APPLIED:
+            return f"{self.const(node.key)}({owner})"
+        return f"{owner}.{node.key}" if node.key.isidentifier() else f"getattr({owner}, {node.key!r})"
+
+    def literal(self, x: Any) -> str:
+        return repr(x) if type(x) in (int, str, bool, type(None)) and len(repr(x)) < 80 else self.const(x)
+
+    def argument(self, path: Path) -> str:
+        """A container among the arguments."""
+        key, steps = path
+        text = self.store.roots.setdefault(("a", key), f"a{key}")
+        for n in range(len(steps)):
+            place = ("a", key, steps[: n + 1])
+            if place not in self.nodes:
+                is_attribute, k = steps[n]
+                self.nodes[place] = self.new(f"{text}.{k}" if is_attribute else f"{text}[{self.literal(k)}]")
+            text = self.nodes[place]
+        return text
+
+    def value(self, x: Any, what: str) -> str:
+        """What the run has as `x`, for the user. Raises UnfollowedError about `what`."""
+        cls = type(x)
+        if cls in _PLAIN:
+            return self.literal(x)
+        if id(x) in self.known:
+            return self.known[id(x)]
+        self.held.append(x)
+        if cls is Box or isinstance(x, (np.ndarray, np.generic, Value)):
+            text = f"x{len(self.store.leaves)}"
+            self.store.leaves.append(x)
+            if type(x) is Box:
+                self.storages.add(id(x.storage))
+        else:
+            text = self._other(x, cls, what)
+        self.known[id(x)] = text
+        return text
+
+    def _other(self, x: Any, cls: type, what: str) -> str:
+        node = self.session.where_is(x)
+        if node is not None:
+            return self.at(node)
+        if id(x) in self.given:
+            return self.argument(self.given[id(x)])
+        if _is_constant(x):
+            return self.const(classes.users_class(x))
+        if cls is Listed:
+            return self.pieces(x, what)
+        if id(x) in self.open:
+            raise UnfollowedError(what=what, reason=f"a new {cls.__name__} in it holds itself")
+        self.open.add(id(x))
+        if cls in _DISPLAYS or cls in containers.CONTAINERS or containers.is_namedtuple(cls):
+            return self._container(x, cls, what)
+        real = classes.users_class(cls)
+        if why_not(real) or is_library_class(real):
+            raise UnfollowedError(
+                what=what, reason=f"it is given a {real.__name__}, which is not made anew at each call"
+            )
+        return self._object(x, real, what)
+
+    def _container(self, x: Any, cls: type, what: str) -> str:
+        if is_long(x) and self.elsewhere is None:
+            x = [y for y in x if type(y) is not Box]
+        elif is_long(x) and (found := in_pieces(x, self.elsewhere or set())) is not None:
+            return self.pieces(found, what)
+        if isinstance(x, dict):
+            pairs = [(self.value(k, what), self.value(v, what)) for k, v in x.items()]
+            if cls is dict:
+                return self.new("{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}")
+            factory = f"{self.value(x.default_factory, what)}, " if type(x) is collections.defaultdict else ""
+            return self.new(f"{self.const(cls)}({factory}[{''.join(f'({k}, {v}), ' for k, v in pairs)}])")
+        inside = self.listed(x, what)
+        if cls in _DISPLAYS and (inside or cls is not set):
+            return self.new(_DISPLAYS[cls].format(inside))
+        if cls is collections.deque:
+            return self.new(f"{self.const(cls)}(({inside}), {x.maxlen})")
+        if issubclass(cls, tuple):
+            made, real = self.const(tuple.__new__), self.const(classes.users_class(cls))
+            return self.new(f"{made}({real}, ({inside}))")
+        return self.new(f"{self.const(cls)}(({inside}))")
+
+    def pieces(self, x: Listed, what: str) -> str:
+        """A long list."""
+        return self.new(f"{self.const(items)}({self.const(x.depths)}, ({self.listed(x.pieces, what)}))")
+
+    def listed(self, xs: Any, what: str) -> str:
+        return "".join(f"{self.value(x, what)}, " for x in xs)
+
+    def _object(self, x: Any, cls: type, what: str) -> str:
+        """An object that the run has made: without its class's `__init__`, which has run."""
+        try:
+            object.__new__(cls)
+        except TypeError as e:
+            raise UnfollowedError(
+                what=what, reason=f"it is given a {cls.__name__}, which only its class can make"
+            ) from e
+        self.names["new"], self.names["put"] = object.__new__, object.__setattr__
+        made = self.new(f"new({self.const(cls)})")
+        self.known[id(x)] = made  # its parts may refer to it
+        for name in [*getattr(x, "__dict__", {}), *_filled_slots(x)]:
+            value = self.value(object.__getattribute__(x, name), what)
+            self.made.append(f"put({made}, {name!r}, {value})")
+        return made
+
+    # -- statements
+
+    def change(self, change: Change) -> None:
+        """One place of the journal."""
+        node, what = change.node, change.what
+        if change.before is not None:
+            self.contents(self.at(node), change)
+            return
+        owner = self.at(node.parent)  # type: ignore[arg-type]
+        if node.kind == ATTR and change.past:
+            self.names["put"], self.names["drop"] = object.__setattr__, object.__delattr__
+            rest = "" if change.value is GONE else f", {self.value(change.value, what)}"
+            self.put.append(f"{'put' if rest else 'drop'}({owner}, {node.key!r}{rest})")
+            return
+        place = self._step(owner, node)
+        self.put.append(
+            f"del {place}" if change.value is GONE else f"{place} = {self.value(change.value, what)}"
+        )
+
+    def contents(self, owner: str, change: Change) -> None:
+        """All that a container holds, with as few operations as can be."""
+        now, old, what = change.value, change.before, change.what
+        assert old is not None
+        if isinstance(now, dict):
+            self._dict(owner, now, dict(zip(old[::2], old[1::2], strict=True)), what)
+        elif isinstance(now, (set, frozenset)):
+            before = set(old)
+            gone, new = [x for x in old if x not in now], [x for x in now if x not in before]
+            for name, changed in (("difference_update", gone), ("update", new)):
+                if changed:
+                    self.put.append(f"{owner}.{name}(({self.listed(changed, what)}))")
+        else:
+            self._sequence(owner, now, old, what)
+
+    def _dict(self, owner: str, now: dict[Any, Any], old: dict[Any, Any], what: str) -> None:
+        stay = [k for k in old if k in now]
+        if all(map(operator.is_, now, stay)):
+            self.put += [f"del {owner}[{self.value(k, what)}]" for k in old if k not in now]
+            changed = [k for k in now if k not in old or not unchanged(old[k], now[k])]
+            for k in changed:
+                self.put.append(f"{owner}[{self.value(k, what)}] = {self.value(now[k], what)}")
+            return
+        pairs = "".join(f"({self.value(k, what)}, {self.value(v, what)}), " for k, v in now.items())
+        self.put += [f"{owner}.clear()", f"{owner}.update([{pairs}])"]
+
+    def _sequence(self, owner: str, now: Any, old: list[Any], what: str) -> None:
+        after = list(now)
+        grown = _appended(old, after, getattr(now, "maxlen", None))
+        if grown is not None:
+            one = len(grown) == 1
+            text = self.value(grown[0], what) if one else self.value(grown, what)
+            self.put.append(f"{owner}.{'append' if one else 'extend'}({text})")
+        elif len(after) == len(old):
+            for n, (a, b) in enumerate(zip(after, old, strict=True)):
+                if not unchanged(b, a):
+                    self.put.append(f"{owner}[{n}] = {self.value(a, what)}")
+        else:
+            new = self.value(after, what)
+            self.put += (
+                [f"{owner}[:] = {new}"]
+                if type(now) is list
+                else [f"{owner}.clear()", f"{owner}.extend({new})"]
+            )
+
+
+def _appended(old: list[Any], now: list[Any], most: int | None) -> list[Any] | None:
+    """What was appended to the sequence `old`, of at most so many items, to make it `now`; None if more was done."""
+    full = most is not None and len(now) == most
+    for n in range(1, len(now) + 1) if full else (len(now) - len(old),):
+        if n <= 0:
+            return None
+        kept = now[:-n]
+        before = old[len(old) - len(kept) :] if full and len(kept) <= len(old) else old
+        if len(kept) == len(before) and all(map(unchanged, before, kept)):
+            return now[-n:]
+    return None
+
+
+def _filled_slots(x: Any) -> list[str]:
+    names = [
+        n for base in type(x).__mro__ for n, d in vars(base).items() if type(d) is types.MemberDescriptorType
+    ]
+    return [n for n in names if hasattr(x, n)]
+
+
+def _is_constant(x: Any) -> bool:
+    """Whether it is the same at every call: what belongs to a library, members of enumerations, classes."""
+    if isinstance(x, (enum.Enum, np.ufunc)):
+        return True
+    if isinstance(x, types.BuiltinFunctionType):
+        return x.__self__ is None or isinstance(x.__self__, types.ModuleType)
+    if isinstance(x, type):
+        real = classes.users_class(x)
+        made = (getattr(f, "__globals__", None) for f in vars(real).values())
+        return not any(isinstance(scope, GuardedGlobals) for scope in made)
+    return (
+        type(x) is types.FunctionType
+        and not isinstance(x.__globals__, GuardedGlobals)
+        and is_library_function(x)
+    )

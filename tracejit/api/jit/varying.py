@@ -1,0 +1,109 @@
+"""Places of outside that are inputs of a function's programs instead of facts for which they were compiled.
+
+A number that a function reads through a name is guarded: if it changes, the function is traced again. That is wrong for
+numbers that the function itself changes at every call, as a counter does, and for others that change often. Those
+become inputs, like numbers among the arguments. Where tracing needs the value of one, it is guarded again.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import Check
+from tracejit.interpreters.jit import NEAR
+
+Place = tuple[Any, ...]
+#: How often a number that the function does not write has to change until it is an input.
+OFTEN = 3
+#: How often tracing with a place as an input may fail until it is guarded for good.
+MOST_FAILURES = 3
+#: How often a function may be traced again because of what it has written itself.
+MOST_AGAIN = 8
+#: Places of a function that are remembered.
+_MOST_PLACES = 4096
+#: What is always guarded by identity.
+_FIXED = (type(None), bool, str, bytes, type, types.ModuleType, types.FunctionType, types.MethodType)
+_FIXED += (types.BuiltinFunctionType, functools.partial, np.ufunc)
+#: Checks of one object, list or tuple that may be another one, and of numbers.
+_KINDS = frozenset({"value", "scalars", "is"})
+
+
+class Varying:
+    """What one jitted function has learned of its state. `inputs`: places that are inputs, `written`: those that its
+    programs change."""
+
+    def __init__(self) -> None:
+        self.inputs: set[Place] = set()
+        self.written: set[Place] = set()
+        self.changed: Counter[Place] = Counter()
+        self.failed: Counter[Place] = Counter()
+        self.again = 0
+
+    def is_input(self, place: Place) -> bool:
+        """Whether what is at a place, or in the list or tuple there, is an input."""
+        return place in self.inputs or (
+            len(place) > 1 and place[:-1] in self.inputs and type(place[-1][1]) is int
+        )
+
+    def learn(self, checks: Iterable[Check], written: set[Place]) -> set[Place]:
+        """Places that a program writes, and is guarded by: inputs from now on. Gives those that were none."""
+        self._room()
+        self.written |= written
+        new = {c.node.place() for c in checks if c.kind in _KINDS and _may_vary(c)} & written
+        new = {place for place in new - self.inputs if self.failed[place] < MOST_FAILURES}
+        self.inputs |= new
+        return new
+
+    def fail(self, places: Iterable[Place]) -> bool:
+        """Tracing needs what is at these places: guard it. Whether one of them was an input."""
+        gone = {p for p in places if self.is_input(p)}
+        for place in gone:
+            owner = place if place in self.inputs else place[:-1]
+            self.failed[owner] += 1
+            self.inputs.discard(owner)
+        return bool(gone)
+
+    def retraced(self, check: Check | None) -> None:
+        """The function is traced again since `check` does not hold any more.
+
+        Raises CapturedWriteError: that happens too often for what it writes itself."""
+        if check is None:
+            return
+        place = (check.node.item(check.expected) if check.kind == "absent" else check.node).place()
+        if place in self.written:
+            self.again += 1
+            if self.again > MOST_AGAIN:
+                raise CapturedWriteError(what=f"{check.node}, on which the traced operations depend,")
+        if check.kind == "value" and is_number(check.expected):
+            self._room()
+            self.changed[place] += 1
+            if self.changed[place] >= OFTEN and self.failed[place] < MOST_FAILURES:
+                self.inputs.add(place)
+
+    def _room(self) -> None:
+        for known in (self.inputs, self.written, self.changed, self.failed):
+            if len(known) > _MOST_PLACES:
+                known.clear()
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` can be an input: a number of Python's, but no large integer, or of NumPy's."""
+    if type(x) is int:
+        return abs(x) <= NEAR
+    return type(x) in (float, complex) or (isinstance(x, np.generic) and x.dtype.kind in "iufc")
+
+
+def _may_vary(check: Check) -> bool:
+    """Whether what is checked may be an input: numbers; objects, lists and tuples, of which the parts are."""
+    if check.kind == "value":
+        return is_number(check.expected)
+    if check.kind == "scalars":
+        return any(map(is_number, check.expected))
+    return not isinstance(check.expected, _FIXED)

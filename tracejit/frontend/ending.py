@@ -1,0 +1,93 @@
+"""The end of a run: what it has changed of outside, and what becomes of that."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.frontend.journal import GONE, Change
+from tracejit.frontend.paths import ATTR, CELL, ITEM
+from tracejit.frontend.rewrite.blocks.state import in_blocks_of
+from tracejit.frontend.run import Run
+from tracejit.frontend.shadows import behind, containers, functions, objects
+
+
+def finish(session: Run) -> None:
+    """Writes down what of outside is changed, carries it out (in eager runs), or refuses it."""
+    found = _found(session)
+    if session.guarded:
+        _refuse_deleted(session)
+    if found and session.guarded and (shared := _by_two_ways(session)) is not None:
+        raise CapturedWriteError(what=shared, where=session.call_site)
+    for change, free in found:
+        if free and not session.guarded:
+            _carry_out(session, change)
+        elif not (free and session.capture.journaled):
+            where = change.where() if change.where is not None else session.call_site
+            raise CapturedWriteError(what=change.what, where=where)
+    session.changes = [change for change, _ in found]
+    drawn = session.generators.restore()
+    if drawn is not None:
+        raise RandomStateError(function=drawn, problem="it is drawn from by code that is not followed")
+
+
+def _found(session: Run) -> list[tuple[Change, bool]]:
+    """What of outside is changed, and whether each may be."""
+    found = [pair for scope in session.scopes() for pair in scope.changes()]
+    found += [*functions.cell_changes(session), *functions.attribute_changes(session)]
+    return [*found, *objects.changes(session), *containers.changes(session)]
+
+
+@contextlib.contextmanager
+def only_once(session: Run) -> Iterator[None]:
+    """Refuses changes in a function that a transformation runs: its values are not those of the program, and it
+    may run more or less often."""
+    if not session.capture.journaled or in_blocks_of(session.capture.trace):
+        yield
+        return
+    before = [(change.node.place(), _identity(change)) for change, _ in _found(session)]
+    try:
+        yield
+    finally:
+        new = [c for c, _ in _found(session) if (c.node.place(), _identity(c)) not in before]
+        if new:
+            raise CapturedWriteError(what=new[0].what, where=session.call_site)
+
+
+def _carry_out(session: Run, change: Change) -> None:
+    """Let the place hold its new value."""
+    node = change.node
+    owner: Any = node.parent.read() if node.parent is not None else None
+    gone, value = change.value is GONE, session.original(change.value)
+    if node.kind == ITEM:
+        owner[node.key] = value
+    elif node.kind == CELL and not gone:
+        owner.cell_contents = value
+    elif node.kind == ATTR and not gone:
+        setattr(owner, node.key, value)
+    elif node.kind == ATTR and hasattr(owner, node.key):
+        delattr(owner, node.key)
+
+
+def _by_two_ways(session: Run) -> str | None:
+    """A dict that was met as one, and as the attributes of an object or as a module's globals."""
+    met = [x for x, shadow in session.seen() if behind.is_shadow(shadow)]
+    namespaces = [*map(behind.instance_dict, met), *(scope.real for scope in session.scopes())]
+    shared = (d for d in namespaces if type(d) is dict and session.where_is(d) is not None)
+    return next((str(session.where_is(d)) for d in shared), None)
+
+
+def _refuse_deleted(session: Run) -> None:
+    """Refuses functions that delete globals: nobody is told of that."""
+    for code, scope in session.codes:
+        for name in functions.stored(code, ("DELETE_GLOBAL",)):
+            if name in scope.real:
+                where = functions.find_store(code, ("DELETE_GLOBAL",), name)
+                raise CapturedWriteError(what=f"global `{scope.prefix}{name}`", where=where)
+
+
+def _identity(change: Change) -> Any:
+    """What a changed place holds."""
+    return id(change.value) if change.before is None else tuple(map(id, containers.contents(change.value)))

@@ -1,0 +1,130 @@
+"""What is behind a shadow: the object, what was read of it, and what the run has written to it."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend.journal import GONE
+from tracejit.frontend.paths import Node, root
+
+if TYPE_CHECKING:
+    from tracejit.frontend.run import Run
+
+MISSING = object()
+#: All shadow classes.
+classes: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+class State:
+    """Behind a shadow: the object, the path to it, the attributes read so far, and those written (GONE: deleted).
+
+    `names`: what stands for the object's `__dict__`, once that was asked for; it has what is written since then."""
+
+    __slots__ = ("_held", "_ref", "cache", "names", "node", "session", "writes")
+
+    def __init__(self, session: Run, node: Node, original: Any) -> None:
+        self.session = session
+        self.node = node
+        self._held = original
+        self._ref: Any = None
+        self.cache: dict[str, Any] = {}
+        self.writes: dict[str, Any] = {}
+        self.names: dict[str, Any] | None = None
+
+    @property
+    def original(self) -> Any:
+        """The object; None if it was an argument, and is gone."""
+        return self._held if self._ref is None else self._ref()
+
+    def weaken(self, original: Any) -> None:
+        """Keep the object no longer alive, where that can be known."""
+        with contextlib.suppress(TypeError):
+            self._ref = weakref.ref(original)
+            self._held = None
+
+
+def is_shadow(x: Any) -> bool:
+    """Whether `x` is the shadow of a captured object."""
+    return "_tj_state" in vars(type(x)) and type(x) in classes
+
+
+def state_of(shadow: Any) -> State:
+    """The state behind a shadow."""
+    return vars(type(shadow))["_tj_state"].__get__(shadow)
+
+
+def original(x: Any) -> Any:
+    """The object behind a shadow; anything else as it is."""
+    return state_of(x).original if is_shadow(x) else x
+
+
+def written(state: State, name: str) -> Any:
+    """What the run has assigned to an attribute: GONE if it has deleted it, MISSING if it has left it alone."""
+    if state.names is not None and name not in state.writes:
+        if name in state.names:
+            return state.names[name]
+        return GONE if name in instance_dict(state.original) else MISSING
+    return state.writes.get(name, MISSING)
+
+
+def no_attribute(original: Any, name: str) -> AttributeError:
+    text = f"{type(original).__name__!r} object has no attribute {name!r}"
+    return AttributeError(text, name=name, obj=original)
+
+
+def is_slot(original: Any, name: str) -> bool:
+    return type(find(type(original).__mro__, name)[1]) is types.MemberDescriptorType
+
+
+def find(mro: tuple[type, ...], name: str) -> tuple[Any, Any]:
+    """The first class of `mro` that has `name`, and what it has."""
+    for base in mro:
+        if name in vars(base):
+            return base, vars(base)[name]
+    return None, MISSING
+
+
+def instance_dict(obj: Any) -> dict[str, Any]:
+    try:
+        return object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return {}
+
+
+def put(self: Any, name: str, value: Any) -> None:
+    """Let the object have an attribute, in this run; what its class says about that was asked."""
+    state = state_of(self)
+    if written(state, name) is GONE:  # it would be the last one then
+        raise refused(state, name)
+    if not (
+        hasattr(state.original, "__dict__") and find(type(state.original).__mro__, name)[0] is not object
+    ):
+        if not is_slot(state.original, name):
+            raise refused(state, name)
+    if state.names is not None and not is_slot(state.original, name):
+        state.names[name] = value
+    else:
+        state.writes[name] = value
+
+
+def owns(original: Any, name: str) -> bool:
+    """Whether an attribute is the object's own, not its class's."""
+    return name in instance_dict(original) or (is_slot(original, name) and hasattr(original, name))
+
+
+def refused(state: State, name: str) -> CapturedWriteError:
+    return CapturedWriteError(what=f"attribute `{state.node.text}.{name}`")
+
+
+def class_node(owner: type, name: str) -> Node:
+    """The path to a member of a class."""
+    return root(vars(owner), "class attribute", owner.__name__).item(name, f"{owner.__name__}.{name}")
+
+
+def slots(cls: type) -> list[str]:
+    """The names of all slots of a class."""
+    return [n for base in cls.__mro__ for n, x in vars(base).items() if type(x) is types.MemberDescriptorType]
