@@ -169,7 +169,7 @@ def test_state_changes_once_a_call() -> None:
 
     def f(x):
         history.append(1.0)
-        return x * len(f"{x:.1f}")
+        return x * (3 if id(x) else 0)
 
     fast = tj.jit(f)
     with pytest.warns(FallbackWarning):

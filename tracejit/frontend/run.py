@@ -17,7 +17,6 @@ from tracejit.frontend.journal import Change
 from tracejit.frontend.memory import Memory
 from tracejit.frontend.origins import ACTS, impure_origin, is_library_class
 from tracejit.frontend.paths import Node
-from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.shadows.randoms import Drawn
 from tracejit.frontend.shadows.refusing import refusal
 from tracejit.frontend.untouched import Untouched
@@ -66,7 +65,7 @@ class Run(Memory):
         #: Lists, by identity, that a loop which is being staged fills.
         self.growing: set[int] = set()
         #: Lists, dicts and objects that a traced condition has chosen.
-        self.choices = Choices()
+        self.choices: Any = None  # `rewrite.blocks.chosen.Choices`
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
         self.copies_views = True
         #: Whether text of traced values was made, which C code does not take for a string.

@@ -19,13 +19,14 @@ from tracejit.errors import (
     user_location,
 )
 from tracejit.frontend import active, ending, rewrite, watch
-from tracejit.frontend.capture import NotFollowed
+from tracejit.frontend.capture import Capture, NotFollowed
 from tracejit.frontend.checks import array_type
 from tracejit.frontend.drawing import methods as _  # noqa: F401 - what generators' stand-ins can do
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.origins import impure_origin, is_library_module
 from tracejit.frontend.paths import Node, argument, root
+from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import (
     acting,
@@ -49,6 +50,10 @@ from tracejit.tracing import Box, CapturedArray
 
 class Session(Run):
     """Turns what the function reads into stand-ins and records guards, for one run."""
+
+    def __init__(self, capture: Capture, rewrites: bool = True) -> None:
+        super().__init__(capture, rewrites)
+        self.choices = Choices()
 
     # ---- running -------------------------------------------------------------------------------
 

@@ -171,7 +171,7 @@ def wrap_namespace(session: Run, node: Node, value: types.SimpleNamespace) -> An
             return value
         copy = session.remember(value, types.SimpleNamespace(), node)
         vars(copy).update(held)
-        session.containers[-1] = node, vars(copy), contents(vars(copy))
+        session.containers[-1] = Copy(node, vars(copy), contents(vars(copy)))
         session.remember(vars(value), vars(copy), node.attr("__dict__"))
         return copy
     session.check(node, "type", types.SimpleNamespace)
