@@ -143,9 +143,7 @@ class Stager:
                     aliases.check({*collector.arrays, *collector.later, *collector.views})
                     complete = self.slots.leave(self._forms(entries, found, after), frame)
             self.mixed |= trace.mixed
-            if frame.late:
-                return None
-            if frame.changed is not None:
+            if frame.changed is not None and not frame.late:
                 raise NotNative(f"it changes the Python container or object `{frame.changed}`")
             if frame.places:  # they are carried as names are
                 self.cells |= frame.places
@@ -160,7 +158,7 @@ class Stager:
                 for s in late:
                     self._suspect(s)
                 return None
-            if found is None or not complete or not self._ranges_hold(found, ranges):
+            if frame.late or found is None or not complete or not self._ranges_hold(found, ranges):
                 return None
             return self._result(trace, args, entries, found, inputs, outs, extra, filled, collector)
 
