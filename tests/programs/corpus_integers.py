@@ -218,3 +218,34 @@ def ranges_of_arguments() -> Any:
         return out, len(range(a, b, s)), list(range(a, b, s)), np.arange(a, b, s)
 
     return f, [(1, 5, 1), (5, 0, -2), (3, 3, 1), (1, 2, 0)], None
+
+
+@program
+def match_is_all_there_is() -> Any:
+    """The class of a number in a function that has nothing else to rewrite."""
+
+    def f(x):
+        match x:
+            case bool():
+                return "bool"
+            case int():
+                return "int"
+            case float():
+                return "float"
+            case _:
+                return "other"
+
+    return f, [(3,), (2.5,), (True,), (np.float64(1),), (np.int64(2),), (P,), (None,), ("a",)], None
+
+
+@program
+def match_captures_a_number_by_class() -> Any:
+    def f(x):
+        match x:
+            case int(n):
+                return "int", n
+            case float(n):
+                return "float", n
+        return "none", x
+
+    return f, [(3,), (2.5,), (np.float64(1),), (np.int64(2),)], None

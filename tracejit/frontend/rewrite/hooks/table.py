@@ -8,6 +8,7 @@ from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec,
 from tracejit.frontend.rewrite.hooks.tries import tried
 from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton, matched
+from tracejit.frontend.shadows.kinds import traced_isinstance as is_instance
 
 __all__ = [
     "and_",
@@ -21,6 +22,7 @@ __all__ = [
     "ifexp",
     "in_",
     "is_",
+    "is_instance",
     "is_sequence",
     "is_singleton",
     "loop",

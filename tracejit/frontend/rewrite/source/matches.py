@@ -6,8 +6,8 @@
         case n: ...                 else: n = _tj_subject_1; ...
 
 In a guard, names that the pattern binds stand for the parts of the subject (a' is `_tj_subject_1[0]`), and
-are bound when it holds. What a class pattern or a mapping pattern looks at stays Python's, as does a `match`
-that has one, or a guard with `:=` or a scope of its own.
+are bound when it holds. `case int():` is `isinstance`. What another class pattern or a mapping pattern looks at stays
+Python's, as does a `match` that has one, or a guard with `:=` or a scope of its own.
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ def is_singleton(x: Any, value: Any) -> Any:
     return x is value
 
 
-def matched(x: Any) -> Any:
-    """The subject of a `match` statement that stays Python's and has patterns of numbers: a traced one would not fit.
+def matched(x: Any, parts: bool) -> Any:
+    """The subject of a `match` statement that stays Python's and has patterns of numbers, for `parts` of it too: a
+    traced one would not fit.
 
     Raises UnfollowedError."""
-    for leaf in tree.leaves(x):
+    for leaf in tree.leaves(x) if parts else [x]:
         if type(leaf) is Box and (leaf.scalar or leaf.weak):
             reason = "a pattern asks for its class"
             raise UnfollowedError(what="a traced number in a `match` statement", reason=reason)
@@ -65,7 +66,27 @@ def _is_number(p: Any) -> bool:
     return isinstance(p, ast.MatchClass) and isinstance(p.cls, ast.Name) and p.cls.id in _NUMBERS
 
 
+def _of_subject(p: Any) -> list[Any]:
+    """The patterns that the subject itself has to fit, not parts of it."""
+    if isinstance(p, ast.MatchOr):
+        return [q for option in p.patterns for q in _of_subject(option)]
+    if isinstance(p, ast.MatchAs) and p.pattern is not None:
+        return _of_subject(p.pattern)
+    return [p]
+
+
+def _asks_for_class(p: Any) -> bool:
+    """Whether it is `int()` or the like: a builtin class without patterns of parts."""
+    return (
+        isinstance(p, ast.MatchClass)
+        and isinstance(p.cls, ast.Name)
+        and p.cls.id in _BUILTIN
+        and not (p.patterns or p.kwd_patterns)
+    )
+
+
 _NUMBERS = frozenset({"bool", "int", "float", "complex", "object"})
+_BUILTIN = _NUMBERS | {"str", "bytes", "list", "tuple", "dict", "set", "frozenset"}
 
 
 class Unsuitable(Exception):
@@ -78,6 +99,7 @@ class Matches(ast.NodeTransformer):
     def __init__(self, hook: Callable[..., ast.Call]) -> None:
         self.hook = hook
         self.count = 0
+        self.hooked = 0  # statements that stay Python's, of which the subject is looked at
 
     def visit_Match(self, s: ast.Match) -> Any:
         self.generic_visit(s)
@@ -87,8 +109,12 @@ class Matches(ast.NodeTransformer):
             cases = [(c, *self._case(c, ast.Name(name, ast.Load()))) for c in s.cases]
         except Unsuitable:
             self.count -= 1
-            if any(_is_number(n) for c in s.cases for n in ast.walk(c.pattern)):
-                s.subject = at(self.hook("matched", s.subject), s.subject)
+            own = [p for c in s.cases for p in _of_subject(c.pattern)]
+            all_of_them = [n for c in s.cases for n in ast.walk(c.pattern) if _is_number(n)]
+            if all_of_them:
+                self.hooked += 1
+                parts = ast.Constant(any(n not in own for n in all_of_them))
+                s.subject = at(self.hook("matched", s.subject, parts), s.subject)
             return s
         first = at(ast.Assign([ast.Name(name, ast.Store())], s.subject), s)
         rest: list[Any] = []
@@ -131,6 +157,8 @@ class Matches(ast.NodeTransformer):
             tests.append(self._either(p, x))
         elif isinstance(p, ast.MatchSequence):
             self._sequence(p, x, tests, names)
+        elif _asks_for_class(p):
+            tests.append(self.hook("is_instance", _copy(x), p.cls))
         else:
             raise Unsuitable
 

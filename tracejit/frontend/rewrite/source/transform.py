@@ -72,9 +72,11 @@ class _Function(Texts):
 
     def __init__(self, node: Function, outer: set[str]) -> None:
         self.node = node
+        self.changes = 0
         if not isinstance(node, ast.Lambda) and has_matches(node.body):
             matches = Matches(hook)
             node.body = [x for s in node.body for x in _listed(matches.visit(s))]
+            self.changes = matches.hooked
         body = _body(node)
         self.globals = declared(body, ast.Global)
         self.nonlocals = declared(body, ast.Nonlocal)
@@ -85,7 +87,6 @@ class _Function(Texts):
         self.unsure: frozenset[str] = frozenset()
         self.bound: set[str] = set()  # locals that inner functions assign
         self.count = 0
-        self.changes = 0
         self.where: Liveness
         self.plan: Plan
 
