@@ -151,3 +151,41 @@ def test_another_shape_of_the_same_storage(order: tuple[int, int]) -> None:
 
     x = np.random.default_rng(3).normal(size=96)
     np.testing.assert_allclose(tj.jit(f)(x), f(x), rtol=1e-13)
+
+
+def test_what_was_written_is_read_back_from_the_copy() -> None:
+    """What a second update overwrites is copied away before; parts of it are then read there, too."""
+
+    def lattice(x: Any) -> Any:
+        v = 2 * x
+        i = v[1:] - 0.5 * x[:-1]
+        v[1:] = i
+        p = np.inner(v[2:], x[1:-1])
+        old = v.copy()
+        v[1:] = i - p * x[:-1]
+        return np.inner(v[3:], x[3:]), p * old[2:], np.sum(i * x[1:])
+
+    x = np.random.default_rng(0).normal(size=8)
+    for got, want in zip(tj.jit(lattice)(x), lattice(x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 8, 33])
+def test_burgs_method_has_its_gradient(n: int) -> None:
+    """Two series that are updated from each other, as in the estimate of an autoregressive model."""
+
+    def burg(x: Any) -> Any:
+        u, v, total = x[::-1].copy(), x[::-1].copy(), 0.0
+        last_u, last_v = np.empty_like(u), np.empty_like(v)
+        k = 2 * np.inner(v[1:], u[:-1]) / (np.inner(u[:-1], u[:-1]) + np.inner(v[1:], v[1:]))
+        for i in range(1, 4):
+            last_u[:], last_v[:] = u, v
+            u[1:] = last_u[:-1] - k * last_v[1:]
+            v[1:] = last_v[1:] - k * last_u[:-1]
+            k = 2 * np.inner(v[i + 1 :], u[i:-1]) / (1 + np.inner(v, v))
+            total = total + k
+        return total
+
+    x, step = np.random.default_rng(0).normal(size=(2, n))
+    want = (burg(x + 1e-5 * step) - burg(x - 1e-5 * step)) / 2e-5
+    np.testing.assert_allclose(tj.jit(tj.grad(burg))(x) @ step, want, rtol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
@@ -49,6 +50,8 @@ class Body(Scope):
         self.plan: Plan = Schedule(jaxpr, owned, targets, nested).run()
         self.order = {e: n for n, e in enumerate(jaxpr.eqns)}
         self.namer = Namer()
+        #: What an update has written -> values that are found there, and from which index on.
+        self.parts: dict[Var, list[tuple[Var, Index]]] = {}
         for e in self.plan.cost:
             self.inline(e)
 
@@ -141,7 +144,17 @@ class Body(Scope):
     def preserve(self, var: Var) -> None:
         """Copy a value away whose storage is about to be overwritten."""
         old, new = self.values[var], self.materialise(var)
-        self.values.update((v, new) for v, value in list(self.values.items()) if value is old)
+        moved = [v for v, value in self.values.items() if value is old]
+        self.values.update(dict.fromkeys(moved, new))
+        for v in moved:
+            for part, at in self.parts.get(v, ()):
+                self.values[part] = replace(new, offset=new.at(self.k, at))
+
+    def read_back(self, part: Var, whole: Var, at: Index) -> None:
+        """`part` is found in `whole`, from index `at` on, as long as that is not overwritten."""
+        stored = self.stored(self.values[whole])
+        self.values[part] = replace(stored, offset=stored.at(self.k, at), since=self.k.depth)
+        self.parts.setdefault(whole, []).append((part, at))
 
     def _moves(self) -> None:
         """Put outputs that are arguments, duplicates or constants into their targets."""

@@ -6,7 +6,6 @@ An update that reads ahead of what it overwrites is written in order, into the b
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Eqn
@@ -36,8 +35,7 @@ def emit_update(body: Body, eqn: Eqn) -> None:
     body.define(out)
     if eqn in body.plan.read_back:
         u = body.plan.read_back[eqn]
-        at = _place(body, eqn, segments[0], (ZERO,) * u.aval.ndim)[0]
-        body.values[u] = replace(target, offset=target.at(body.k, at), since=body.k.depth)
+        body.read_back(u, out, _place(body, eqn, segments[0], (ZERO,) * u.aval.ndim)[0])
 
 
 def _start(body: Body, eqn: Eqn, base: Any, target: Stored, segments: list[Segment]) -> None:
