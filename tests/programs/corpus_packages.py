@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
+import pathlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,3 +58,49 @@ def numbers_a_branch_chose() -> Any:
         return y.dtype.itemsize, y + 1
 
     return f, [(np.ones(2), 1), (np.ones(2), 2), (np.ones(2), -1)], None
+
+
+@program
+def classes_of_libraries_are_asked_for() -> Any:
+    """A class of a library that does more than compute may be named, as in `isinstance(x, pd.Series)`."""
+
+    def f(x):
+        if isinstance(x, (decimal.Decimal, Path, pathlib.PurePath)):
+            return 1.0
+        if type(x) is Path or type(x) is pathlib.Path:
+            return 0.0
+        return x * 2, pathlib.Path is Path
+
+    return f, [(np.ones(2),), (1.5,), (decimal.Decimal(2),)], None
+
+
+@program
+def objects_that_could_be_arrays() -> Any:
+    """What has `__array__` keeps its own methods and operators."""
+
+    class Labelled:
+        def __init__(self, values):
+            self.values = values
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(self.values, dtype)
+
+        def __mul__(self, other):
+            return Labelled(self.values * other)
+
+        def mean(self):
+            return float(np.nanmean(self.values))
+
+    def f(x):
+        return x.mean(), isinstance(x, Labelled), x * 2, np.sum(x)
+
+    values = np.array([1.0, np.nan, 3.0])
+    return f, [(Labelled(values),), (values,), (Labelled(values + 1),)], None
+
+
+@program
+def polynomials_as_arguments() -> Any:
+    def f(p, x):
+        return p(x), p * p, p.deriv()
+
+    return f, [(np.poly1d([1.0, 2.0]), 2.0), (np.poly1d([1.0, 3.0, 2.0]), 3.0)], None

@@ -34,6 +34,7 @@ from tracejit.frontend.shadows import (
     builtins_,
     cached,
     classes,
+    compiled,
     containers,
     functions,
     host,
@@ -171,6 +172,9 @@ class Session(Run):
         try:
             return self._wrapped(node, value)
         except NotFollowed as e:
+            known = self._seen.get(id(value))
+            if known is not None and type(known[1]) is Refusing:  # it is one object, whatever it is called by
+                return known[1]
             return self.remember(value, Refusing(e.thing, value), node)
 
     def _wrapped(self, node: Node, value: Any) -> Any:
@@ -200,8 +204,8 @@ class Session(Run):
             return containers.wrap_container(self, node, value)
         if isinstance(value, type):
             return self._class(node, value)
-        if functions.is_compiled(value):
-            return functions.wrap_compiled(self, node, value)
+        if compiled.is_compiled(value):
+            return compiled.wrap_compiled(self, node, value)
         return objects.wrap_object(self, node, value)
 
     def code_of(self, fn: types.FunctionType) -> types.CodeType:

@@ -248,17 +248,6 @@ def test_methods_of_captured_arrays_and_lists():
     assert log == []
 
 
-def test_functions_compiled_by_numba():
-    numba = pytest.importorskip("numba")
-
-    @numba.njit
-    def compiled(v):
-        return v + W.sum()
-
-    out, _, capture = traced(lambda: compiled(1.0))
-    assert out == 4.0 and capture.paths == ["W"]
-
-
 def test_library_objects_with_state_are_reported():
     p = np.poly1d([1.0, 2.0])
     get = operator.itemgetter(0)

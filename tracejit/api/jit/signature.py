@@ -129,7 +129,7 @@ class Call:
         self.weak = [is_weak(x) for x in self.leaves]
         self.scalar = [is_scalar(x) for x in self.leaves]
         self.bounds = [_bounds(x, w) for x, w in zip(self.leaves, self.weak, strict=True)]
-        self.raw = [x if isinstance(x, ShapeDtypeStruct) else to_raw(x, "an argument") for x in self.leaves]
+        self.raw = [x if isinstance(x, ShapeDtypeStruct) else _raw_argument(x) for x in self.leaves]
 
     def key(self) -> tuple[Any, ...]:
         """The signature; Raises UnhashableStaticError."""
@@ -247,6 +247,14 @@ def is_array_like(x: Any) -> bool:
     """Arrays, boxes, numbers and their stand-ins: leaves that are traced."""
     known = isinstance(x, (np.ndarray, np.generic, Box, ShapeDtypeStruct, Value)) or type(x) in _NUMBERS
     return known or (hasattr(type(x), "__array__") and not isinstance(x, type))
+
+
+def _raw_argument(x: Any) -> Any:
+    """The raw value of a leaf. Raises ArraySubclassError for other objects with `__array__`, such as a pandas.Series:
+    their methods and operators are their own."""
+    if not isinstance(x, (np.ndarray, np.generic, Box, CapturedArray, Value, *_NUMBERS)):
+        raise ArraySubclassError(what="an argument", type=type(x).__name__)
+    return to_raw(x, "an argument")
 
 
 class _ById:

@@ -66,8 +66,13 @@ class ActingModule(types.ModuleType):
         session = active.session()
         if generator_of(value) is not None and session is not None and session.draws:
             return session.wrap(root(value, "function", f"{self.__name__}.{name}"), value)
-        if not isinstance(value, _CONSTANTS) and not _is_exception(value) and generator_of(value) is None:
-            tell(f"`{self.__name__}.{name}`", value)
+        if isinstance(value, _CONSTANTS) or _is_exception(value) or generator_of(value) is not None:
+            return value
+        if (
+            isinstance(value, type) and session is not None
+        ):  # it may be named, as in `isinstance(x, pd.Series)`
+            return session.stand_in(value, f"{self.__name__}.{name}")
+        tell(f"`{self.__name__}.{name}`", value)
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -282,20 +282,6 @@ def wrap_builtin(session: Run, node: Node, value: Any) -> Any:
     return value if inner is owner else getattr(inner, value.__name__)
 
 
-def wrap_compiled(session: Run, node: Node, value: Any) -> Any:
-    """A function compiled by Numba: its Python function is followed."""
-    session.check(node, "is", value)
-    return session.wrap(node.named(value).attr("py_func"), value.py_func)
-
-
-def is_compiled(value: Any) -> bool:
-    """Whether `value` is a dispatcher of Numba (which is not imported for this)."""
-    cls = type(value)
-    return cls.__module__.startswith("numba.") and isinstance(
-        getattr(value, "py_func", None), types.FunctionType
-    )
-
-
 def wrap_partial(session: Run, node: Node, value: functools.partial[Any]) -> Any:
     """`functools.partial`: the function and the arguments it holds. One that holds values of this very run was
     made inside it."""

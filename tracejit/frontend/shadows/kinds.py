@@ -20,7 +20,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
 from tracejit.frontend.shadows import acting, behind, classes
 from tracejit.frontend.shadows.modules import ndarray
-from tracejit.frontend.shadows.refusing import held
+from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text
 from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of
@@ -61,6 +61,8 @@ def _type_of(x: Any) -> Any:
     if type(x) is Box:
         cls = class_of(x)
         return ndarray if cls is np.ndarray else cls
+    if type(x) is Refusing:  # its class has a stand-in like it, which is another object
+        raise refusal(object.__getattribute__(x, "_tj_thing"))
     x = example(x) if type(x) is Text or isinstance(x, StandIn) else held(x)
     cls = x.__class__ if sources.is_drawing(x) else type(behind.original(x))
     if cls is type or classes.users_class(x) is not x:
