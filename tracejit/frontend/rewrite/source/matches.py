@@ -75,14 +75,9 @@ def _of_subject(p: Any) -> list[Any]:
     return [p]
 
 
-def _asks_for_class(p: Any) -> bool:
+def _asks_for_class(p: ast.MatchClass) -> bool:
     """Whether it is `int()` or the like: a builtin class without patterns of parts."""
-    return (
-        isinstance(p, ast.MatchClass)
-        and isinstance(p.cls, ast.Name)
-        and p.cls.id in _BUILTIN
-        and not (p.patterns or p.kwd_patterns)
-    )
+    return isinstance(p.cls, ast.Name) and p.cls.id in _BUILTIN and not (p.patterns or p.kwd_patterns)
 
 
 _NUMBERS = frozenset({"bool", "int", "float", "complex", "object"})
@@ -157,7 +152,7 @@ class Matches(ast.NodeTransformer):
             tests.append(self._either(p, x))
         elif isinstance(p, ast.MatchSequence):
             self._sequence(p, x, tests, names)
-        elif _asks_for_class(p):
+        elif isinstance(p, ast.MatchClass) and _asks_for_class(p):
             tests.append(self.hook("is_instance", _copy(x), p.cls))
         else:
             raise Unsuitable
