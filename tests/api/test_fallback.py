@@ -550,6 +550,21 @@ def test_exceptions_of_the_function_carry_nothing_of_ours():
     assert vars(caught.value) == {}
 
 
+def test_what_is_no_exception_is_raised_when_the_program_raises_it():
+    def f(x, kind):
+        if x.sum() > 10:
+            raise kind
+        return x * 2
+
+    for kind in (KeyboardInterrupt, SystemExit, GeneratorExit):
+        g = tj.jit(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            assert np.array_equal(g(X, kind), X * 2)
+            with pytest.raises(kind):
+                g(X * 2, kind)
+
+
 def test_an_error_inside_of_tracejit_is_called_that() -> None:
     """Python's result is right, but the warning says whose fault it is; exceptions of NumPy's are no such errors."""
 

@@ -149,6 +149,10 @@ class Described:
 
     def of(self, x: Any) -> Any:
         kind = type(x)
+        if kind is types.BuiltinFunctionType and not isinstance(x.__self__, (types.ModuleType, type(None))):
+            return "method", x.__name__, self.of(x.__self__)
+        if kind is types.ModuleType and x.__spec__ is not None:
+            return kind.__name__, x.__name__
         if x is None or kind in (bool, int, str, bytes, type, types.FunctionType, types.BuiltinFunctionType):
             return kind.__name__, x if kind not in (type, types.FunctionType) else getattr(x, "__name__", "")
         if kind in (float, complex) or isinstance(x, np.generic):

@@ -54,7 +54,7 @@ class Refusal:
     limit: bool
 
     @staticmethod
-    def of(error: Exception) -> Refusal | None:
+    def of(error: BaseException) -> Refusal | None:
         """The refusal that `error`, raised while a function was traced, stands for; None if it must be raised."""
         if isinstance(error, (*_MISUSED, MemoryError)):
             return None
@@ -71,7 +71,7 @@ class Refusal:
         return f"{self.reason}" + (f" (at {self.where})" if self.where else "")
 
 
-def _is_ours(error: Exception) -> bool:
+def _is_ours(error: BaseException) -> bool:
     """Whether code of tracejit's failed, rather than the user's or NumPy's, or a `raise` of ours that says what
     Python would."""
     at = error.__traceback__
@@ -82,7 +82,7 @@ def _is_ours(error: Exception) -> bool:
     return at.tb_frame.f_code.co_code[at.tb_lasti] not in _RAISING
 
 
-def _line_of(error: Exception) -> str | None:
+def _line_of(error: BaseException) -> str | None:
     """The last line of the user's that an exception has come through."""
     at, found = error.__traceback__, None
     while at is not None:

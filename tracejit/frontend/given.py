@@ -38,5 +38,8 @@ def kind_of(x: Any) -> Any:
         return cls
     if sources.is_followed(x):
         return sources.classes_of(x)
+    if cls is types.BuiltinMethodType or cls is types.MethodWrapperType:  # `log.append`
+        of_library = x.__self__ is None or isinstance(x.__self__, (types.ModuleType, type))
+        return None if of_library else (cls, x.__name__, type(x.__self__))
     followed = not isinstance(x, type) and not behind.is_shadow(x) and "_tj_class" not in vars(cls)
     return cls if followed and why_not(cls) is None else None

@@ -117,11 +117,18 @@ _ACTING_OF_NUMPY = frozenset(
             "fromfile",
             "fromregex",
         ),
-        *("memmap", "set_printoptions", "get_printoptions", "printoptions", "seterr", "geterr", "seterrcall"),
-        *("geterrcall", "setbufsize", "getbufsize", "show_config", "show_runtime", "info", "array2string"),
-        *("array_repr", "array_str", "format_float_positional", "format_float_scientific", "DataSource"),
+        *("memmap", "printoptions", "array2string", "array_repr", "array_str", "format_float_positional"),
+        *("format_float_scientific", "DataSource"),
     }
 )
+#: Functions of NumPy that set, ask for or show what holds for the whole process, in whichever of its modules.
+_SETTINGS = frozenset(
+    {
+        *("seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize"),
+        *("set_printoptions", "get_printoptions", "info", "show_config", "show_runtime"),
+    }
+)
+_ACTING_OF = {"numpy": _ACTING_OF_NUMPY, "builtins": {"print", "input", "exec", "eval", "breakpoint"}}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -204,7 +211,10 @@ def impure_origin(value: Any) -> str | None:
     name = _home(value)
     if name in ("numpy.random.mtrand", "numpy.random._generator"):
         return "numpy.random"
-    if name == "numpy" and getattr(value, "__name__", None) in _ACTING_OF_NUMPY:
+    if _top(name) == "numpy" and type(value) is types.FunctionType and value.__name__ in _SETTINGS:
+        return name
+    acting = _ACTING_OF.get(name or "")
+    if acting is not None and getattr(value, "__name__", None) in acting:
         return name
     return None if name is None or (_top(name) in _PURE and name not in _ACTING) else name
 

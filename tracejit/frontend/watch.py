@@ -38,7 +38,9 @@ def argument(session: Run, value: Any) -> Any:
         return value
     if type(value) in _FUNCTIONS:
         return session.stand_in(value, value.__name__ if hasattr(value, "__name__") else "argument")
-    if type(value) in (list, tuple) and any(type(x) in _FUNCTIONS for x in value):
+    if type(value) in (list, tuple) and any(
+        type(x) in _FUNCTIONS and not session.is_stand_in(x) for x in value
+    ):
         return type(value)(argument(session, x) for x in value)
     if why_not(type(value)) or objects.is_node(type(value)):
         watch_argument(session, value)

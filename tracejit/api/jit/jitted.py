@@ -130,7 +130,9 @@ class Jitted(Attributed):
                 if not any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
                     program.prepare(consts, call.leaves)
             return prepared
-        except Exception as e:
+        except BaseException as e:
+            if not isinstance(e, Exception) and not hasattr(e, "_tj_thrown"):
+                raise  # Ctrl-C
             refusal = Refusal.of(e)
             if refusal is None:
                 raise

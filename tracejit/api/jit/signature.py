@@ -151,11 +151,14 @@ class Call:
         kinds = (tuple(self.weak), tuple(self.scalar), tuple([b is not None for b in self.bounds]))
         return self.structure, statics, avals, kinds, self.num_args, aliasing
 
-    def rebuild(self, boxes: list[Any], objects: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """(args, kwargs) with the dynamic leaves replaced by `boxes`, and those that are followed by `objects`."""
+    def rebuild(
+        self, boxes: list[Any], objects: Sequence[Any], others: dict[int, Any] | None = None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(args, kwargs) with the dynamic leaves replaced by `boxes`, those that are followed by `objects`, and other
+        fixed leaves by `others`."""
         given = iter(boxes)
         count = len(boxes) + len(self.fixed)
-        fixed = self.fixed | dict(zip(self.kinds, objects, strict=True))
+        fixed = self.fixed | (others or {}) | dict(zip(self.kinds, objects, strict=True))
         leaves = [fixed[n] if n in fixed else next(given) for n in range(count)]
         dynamic, kwargs = tree.unflatten(self.structure, leaves)
         it = iter(dynamic)

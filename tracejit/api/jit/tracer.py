@@ -28,6 +28,7 @@ from tracejit.errors import (
     InternalTypeError,
     TracejitError,
 )
+from tracejit.frontend.origins import impure_origin, is_library_class
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -117,8 +118,10 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         for n, x in call.fixed.items():
             if n not in call.kinds and (reason := frontend.unseen(x)) is not None:
                 session.refuse(f"argument {call.fixed_name(n)}", x, reason)
-        given = [session.give(call.fixed[n], call.fixed_name(n).replace("`", "")) for n in call.kinds]
-        positional, kwargs = call.rebuild(boxes, given)
+        names = {n: call.fixed_name(n).replace("`", "") for n in call.fixed}
+        given = [session.give(call.fixed[n], names[n]) for n in call.kinds]
+        others = {n: session.stand_in(x, names[n]) for n, x in call.fixed.items() if _is_shadowed(x)}
+        positional, kwargs = call.rebuild(boxes, given, others)
         held, containers = _held(positional, kwargs), handed.paths(positional, kwargs)
         try:
             out = session.run(fun, positional, kwargs)
@@ -234,6 +237,15 @@ def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:
     or stores what cached functions would store only once, or in a container that a condition chooses."""
     acts = any(map(_runs_later, eqns)) or any(has_side_effects(e.effects) for e in eqns)
     return acts or bool(session.callbacks or session.cached_calls or session.choices.found)
+
+
+def _is_shadowed(x: Any) -> bool:
+    """Whether an argument that has to be the same object enters as a captured one: a module, a class of the user's,
+    and what acts."""
+    if frontend.kind_of(x) is not None:
+        return False
+    users = isinstance(x, type) and not is_library_class(x)
+    return users or isinstance(x, types.ModuleType) or impure_origin(x) is not None
 
 
 def _runs_later(eqn: Eqn) -> bool:

@@ -189,8 +189,6 @@ class RebindModule(types.ModuleType):
 
     def _find(self, name: str, real: Any) -> Any:
         module = self.__dict__["_tj_module"]
-        if real is np.set_printoptions:
-            acting.tell(f"`{self.__name__}.{name}`", real)
         if isinstance(real, types.ModuleType):
             return rebound(real) or _library_module(self, name, real)
         if real is np.ndarray:

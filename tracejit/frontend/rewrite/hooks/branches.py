@@ -154,9 +154,9 @@ class _Choice:
                     if not getattr(e, "_tj_raised", False):
                         raise self._refused(e) from e
                     raised = e
-                except (KeyboardInterrupt, SystemExit, GeneratorExit) as e:
-                    if type(e) is KeyboardInterrupt and not e.args:
-                        raise  # it is the user's at the keyboard
+                except BaseException as e:
+                    if not _is_programs(e):
+                        raise
                     raise self._refused(e) from e
                 names = {name: get(self.cells[name]) for name in self.keep}
                 given = {n: x for n, x in ((VALUE, value), *names.items()) if x is not UNBOUND}
@@ -339,3 +339,10 @@ class _Merged:
     def rebuilt(self) -> Any:
         """The chosen value, once the program has chosen."""
         return self.form.rebuilt(leaf() for leaf in self.leaves)
+
+
+def _is_programs(e: BaseException) -> bool:
+    """Whether the program raised what is no Exception: neither the user at the keyboard nor tracejit."""
+    if hasattr(e, "_tj_thrown") or isinstance(e, (SystemExit, GeneratorExit)):
+        return True
+    return isinstance(e, KeyboardInterrupt) and bool(e.args)

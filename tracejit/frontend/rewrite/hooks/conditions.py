@@ -134,5 +134,14 @@ def raised(error: Any) -> Any:
     if isinstance(error, type) and issubclass(error, BaseException):
         error = error()
     if isinstance(error, BaseException) and capturing() is not None:
-        error._tj_raised = True  # type: ignore[attr-defined]
+        error._tj_raised = error._tj_thrown = True  # type: ignore[attr-defined]
+    return error
+
+
+def thrown(error: Any) -> Any:
+    """An exception that the user's function raises where it may catch it: no check, but no Ctrl-C either."""
+    if isinstance(error, type) and issubclass(error, BaseException) and not issubclass(error, Exception):
+        error = error()
+    if isinstance(error, BaseException) and not isinstance(error, Exception):
+        error._tj_thrown = True  # type: ignore[attr-defined]
     return error

@@ -70,7 +70,7 @@ def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> boo
     elif type(steps.count) is not int:
         fills_lists = not s.stops and bool(Lists(s, cells_of(body), session.growing).lists)
         try:
-            with taken(iterable):
+            with taken(iterable), _perhaps_never(body, s):
                 _native_for(steps, body, s)
         except NotNative as e:
             error = refusal(e, body, s)
@@ -304,7 +304,7 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
             break
         if known is None or tries:
             try:
-                with attempt() if known is None else attempt(Exception):
+                with _perhaps_never(body, s) if known is None else attempt(Exception):
                     _native_while(go_on, test, body, s, must=known is None)
                 decide(
                     session, body, s, "native loop" + (f", after {_times(done)} in Python" if done else "")
@@ -352,6 +352,21 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
 
 
 # ---------------------------------------------------------------- refusals
+
+
+@contextlib.contextmanager
+def _perhaps_never(body: Block, s: Spec) -> Iterator[None]:
+    """A body is staged that may not run a single time: what it raises is no answer of the function, whoever catches
+    it, so it refuses the run."""
+    try:
+        yield
+    except (TracejitError, NotNative):
+        raise
+    except BaseException as e:
+        if isinstance(e, Exception) or hasattr(e, "_tj_thrown"):
+            problem = f"it raises {type(e).__name__} ({e}), which the function itself might catch"
+            TracedLoopError(kind=s.kind, reason=problem, where=place(body, s.line))  # noted when it is made
+        raise
 
 
 def refusal(e: NotNative, body: Block, s: Spec) -> TracejitError:

@@ -2,7 +2,17 @@
 
 from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
 from tracejit.frontend.rewrite.hooks.calls import builtin
-from tracejit.frontend.rewrite.hooks.conditions import and_, assert_, chain, in_, is_, not_, or_, raised
+from tracejit.frontend.rewrite.hooks.conditions import (
+    and_,
+    assert_,
+    chain,
+    in_,
+    is_,
+    not_,
+    or_,
+    raised,
+    thrown,
+)
 from tracejit.frontend.rewrite.hooks.loops import comprehension, loop, while_
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import tried
@@ -35,6 +45,7 @@ __all__ = [
     "raised",
     "spec",
     "text",
+    "thrown",
     "tried",
     "while_",
 ]

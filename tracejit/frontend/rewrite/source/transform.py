@@ -161,8 +161,8 @@ class _Function(Texts):
 
     def visit_Raise(self, raising: ast.Raise) -> Any:
         s: Any = self.generic_visit(raising)
-        if s.exc is not None and id(s) not in self._caught():
-            s.exc = at(hook("raised", s.exc), s)
+        if s.exc is not None:
+            s.exc = at(hook("thrown" if id(s) in self._caught() else "raised", s.exc), s)
         return s
 
     def visit_Try(self, tried: ast.Try) -> Any:
