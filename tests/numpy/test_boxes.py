@@ -456,7 +456,11 @@ def test_eager_writes_are_in_place() -> None:
 
 
 def test_integers_of_scalars_repeat_lists() -> None:
-    for f in (lambda n: [1.0, 2.0] * n, lambda n: n * (1.0,), lambda n: len("ab" * n)):
+    assert (
+        tj.jit(lambda n: "ab" * n)(np.int64(2)) == "abab"
+        and tj.jit(lambda n: len("ab" * n))(np.int64(2)) == 4
+    )
+    for f in (lambda n: [1.0, 2.0] * n, lambda n: n * (1.0,)):
         assert tj.jit(f)(2) == f(2)
         with pytest.raises(errors.TracerIntegerError, match=r"test_boxes\.py"):
             tj.jit(f)(np.int64(2))

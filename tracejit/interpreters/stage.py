@@ -41,6 +41,9 @@ class StageTrace(Trace):
         self.eqns: list[Eqn] = []
         self.const_vars: list[Var] = []
         self.consts: list[Any] = []
+        self.arrays = (
+            False  # numbers are arrays to the user's code, as in JAX: in the functions given to `lax`
+        )
         self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
         self._const_of: dict[int, Var] = {}
         self._value_of: dict[int, Any] = {}  # of each constant's variable
@@ -215,14 +218,17 @@ def stage(
     name: str = "",
     bounds: Sequence[tuple[int, int] | None] | None = None,
     eager_constants: bool = False,
+    arrays: bool = False,
 ) -> tuple[Jaxpr, list[Any]]:
     """Trace `fn(*raw) -> list of raw` at `avals` into (jaxpr, consts).
 
     jaxpr.invars = constants' variables + arguments. Static avals only, or avals whose Dims
     are given as `Dim(ArgRef(n), bound)`: the value of argument n. With `eager_constants`
-    small computations on constants happen while tracing (user code may branch on them).
+    small computations on constants happen while tracing (user code may branch on them). With `arrays`
+    numbers have the attributes of arrays.
     """
     trace = StageTrace(current_trace(), name, eager_constants)
+    trace.arrays = arrays
     args = make_args(trace, avals, bounds)
     with new_trace(trace):
         outs = fn(*args)

@@ -207,7 +207,7 @@ def at_in_associative_scans(x: Any) -> Any:
     [at_in_loops, at_in_scans, at_in_while, at_in_branches, numbers_with_attributes, at_in_associative_scans],
 )
 def test_bodies_written_for_traced_values(f: Any) -> None:
-    for way in (f, tj.grad(total(f)), lambda x: tj.vmap(f)(x * np.ones(2))):
+    for way in (f, tj.jit(f), tj.grad(total(f)), lambda x: tj.vmap(f)(x * np.ones(2))):
         want = way(0.4)
         with tj.disable_jit():
             same(way(0.4), want)

@@ -102,11 +102,13 @@ def stage_user(
     name: str,
     bounds: Sequence[Any] | None = None,
     eager_constants: bool = True,
+    arrays: bool = False,
 ) -> Staged:
     """Stage `fn(*args)`, the arguments being trees of fresh boxes: the function's own copies.
 
     `avals` are as `stage` takes them, one a leaf of all `trees` in order. Without `eager_constants` small
-    constants are computed by the program, not kept beside it.
+    constants are computed by the program, not kept beside it. With `arrays` Python's numbers have the attributes of
+    arrays, as in functions that are given to JAX's loops.
     """
     out: list[Any] = []
 
@@ -117,7 +119,7 @@ def stage_user(
         out.extend((treedef, tuple(is_weak(x) for x in leaves)))
         return raw_leaves(leaves, treedef, lambda n: "an output")
 
-    jaxpr, consts = stage(flat, avals, name, bounds, eager_constants=eager_constants)
+    jaxpr, consts = stage(flat, avals, name, bounds, eager_constants, arrays)
     leaks.check_jaxpr(f"the function of {name}", jaxpr)
     return Staged(jaxpr, consts, *out)
 

@@ -119,7 +119,7 @@ def _choose(
     avals = arg_avals(given.raw)
     trees = [tree.structure(x) for x in operands]
     bounds = [getattr(x, "bounds", None) for x in given.raw]
-    staged = [stage_user(f, trees, avals, given.weak, op, bounds) for f in functions]
+    staged = [stage_user(f, trees, avals, given.weak, op, bounds, arrays=True) for f in functions]
     staged = _agree(staged, op, names)
     if known is not None:
         chosen = staged[known]

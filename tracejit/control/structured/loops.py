@@ -137,7 +137,9 @@ def _run(
         inputs = [index, *carry.raw, *slices]
         weak = [True, *carry.weak, *[False] * len(slices)]
         bounds = [index.bounds, *[None] * (len(inputs) - 1)]
-        return stage_user(body, [_LEAF, init.tree, rows.tree], arg_avals(inputs), weak, op, bounds)
+        return stage_user(
+            body, [_LEAF, init.tree, rows.tree], arg_avals(inputs), weak, op, bounds, arrays=True
+        )
 
     carry, staged = stable(init, run, op, lambda s: s.out_tree.children()[0])
     num = len(carry.raw)
@@ -285,7 +287,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
             return result
 
     def staged(fn: Callable[..., Any], carry: Carry) -> Staged:
-        return stage_user(fn, [init.tree], arg_avals(carry.raw), carry.weak, "while_loop")
+        return stage_user(fn, [init.tree], arg_avals(carry.raw), carry.weak, "while_loop", arrays=True)
 
     carry, body = stable(init, lambda c: staged(body_fun, c), "while_loop", lambda s: s.out_tree)
     cond = staged(lambda c: _predicate(call_user(cond_fun, c)), carry)

@@ -2,7 +2,8 @@
 
 A box that stands for one of Python's numbers is given to our own code as an array of no dimensions. To the user's it is
 a `float` or an `int`: `x.shape` raises AttributeError, `hasattr(x, "ndim")` is False, and `x[()]` raises TypeError. So
-these members ask who looks. Inside of derivatives and lanes, and in the loops of `lax`, numbers are arrays, as in JAX.
+these members ask who looks. Inside of derivatives and lanes, and in functions that are given to `lax`, numbers are
+arrays, as in JAX.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from tracejit.errors import is_internal
 from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_of
 from tracejit.numpy.boxes.members import member
 from tracejit.tracing import Box, current_trace
@@ -41,7 +43,15 @@ def _is_number_to(x: Box, frame: Any) -> bool:
         if not isinstance(trace, StageTrace):
             return False
         trace = trace.parent
-    return x.weak is True and not x.aval.shape
+    return x.weak is True and not x.aval.shape and not _is_array_of(x.read())
+
+
+def _is_array_of(value: Any) -> bool:
+    """Whether a raw value was computed in a function that `lax` was given."""
+    trace = value.trace if isinstance(value, Value) else current_trace()
+    while isinstance(trace, StageTrace) and not trace.arrays:
+        trace = trace.parent
+    return isinstance(trace, StageTrace)
 
 
 class OfArrays:
