@@ -165,6 +165,7 @@ class _Caller:
         self.outside: Callable[[], Any] = contextlib.nullcontext
         #: A context that gives a list of checks: is what users' functions read in it still as it was?
         self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])
+        self.does_over: Callable[[], bool] = lambda: False  #: Does Python redo calls whose checks fail?
 
 
 caller = _Caller()
@@ -190,9 +191,8 @@ def untraced() -> Iterator[None]:
 class Storage:
     """What boxes that share memory share: one raw value, replaced by every write.
 
-    `trace` is the trace under which the storage was made; values of deeper
-    traces may not be written into it. `origin` names an argument or captured
-    array whose caller must see writes, else None. `version` counts the writes.
+    `trace` is the trace under which the storage was made; values of deeper traces may not be written into it.
+    `origin` names an argument or captured array whose caller must see writes, else None. `version` counts the writes,
     `layout` has the strides (in elements) of an array that is not in C order in memory: an argument, or what NumPy
     would have made. `layout_read` says whether they were asked for, `order_read` whether the order of axes was.
     `cache` remembers the values of a few views (chain -> value) until the next write.

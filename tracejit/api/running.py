@@ -67,3 +67,15 @@ def jit_session() -> Any:
     """The session of the jit trace that is being made in this thread, or None."""
     session = frontend.current_session()
     return session if session is not None and session.guarded else None
+
+
+def _does_over() -> bool:
+    """Whether Python does calls over in which a check fails; the program depends on it from then on."""
+    session = jit_session()
+    if session is None:
+        return False
+    session.asked_over = True
+    return session.over
+
+
+caller.does_over = _does_over

@@ -74,6 +74,8 @@ class Run(Memory):
         self.print_options = np.get_printoptions() if capture.guarded else None
         self.given = 0  # how many arguments of the call are followed
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
+        #: Whether Python does calls of the program over in which a check fails, and whether that was asked.
+        self.over = self.asked_over = False
 
     # ---- what the session answers --------------------------------------------------------------
 

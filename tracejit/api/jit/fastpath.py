@@ -84,6 +84,9 @@ def fast_call(
     w.names["again"] = again
     if not w.arguments(call, args, kwargs):
         return None
+    if program.over is not None:  # settings may change
+        w.names["allowed"] = allowed
+        w.unless(f"allowed() is {program.over}")
     w.constants()
     w.overlaps(sorted(written), consts, call.leaves)
     single = len(program.jaxpr.outs) == 1

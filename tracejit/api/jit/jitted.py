@@ -126,7 +126,7 @@ class Jitted(Attributed):
             return known
         try:
             with budget.within(config.compile_budget):
-                prepared = call, program, consts = self._prepare(args, kwargs)
+                prepared = call, program, consts = self._prepare(args, kwargs, True)
                 if not any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
                     program.prepare(consts, call.leaves)
             return prepared
@@ -179,11 +179,15 @@ class Jitted(Attributed):
         else:
             type(self).__call__ = direct
 
-    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, Program, list[Any]]:
-        """The call's signature and its program, with the arguments in the signature that tracing needs there."""
+    def _prepare(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], over: bool = False
+    ) -> tuple[Call, Program, list[Any]]:
+        """The call's signature and its program, with the arguments in the signature that tracing needs there. `over`:
+        Python may do the call over."""
         options = self.options
         while True:
             call = Call(self.fun, options, args, kwargs)
+            call.over = over and not any(isinstance(x, Value) for x in call.raw)
             try:
                 program, consts = self._program(call)
             except SizesNeeded as e:
@@ -220,7 +224,7 @@ class Jitted(Attributed):
 
     def _find(self, call: Call, key: Any) -> tuple[Program, list[Any]] | None:
         for program in self._programs.get(key, ()):
-            consts = program.constants(call.objects)
+            consts = program.constants(call.objects) if program.over in (None, call.over) else None
             if consts is not None and not (program.needed and program.misplaced([*consts, *call.leaves])):
                 return program, consts
         return None

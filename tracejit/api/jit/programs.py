@@ -122,6 +122,7 @@ class Program:
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath = False
         self.kept = True  # for later calls
+        self.over: bool | None = None  # whether it is for calls that Python may do over; None: for all calls
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
         self.needed: dict[int, Needed] = {}  # how inputs have to lie in memory
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs

@@ -19,6 +19,8 @@ def why_traced(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
     """What differs between the call of signature `key` and what was traced before; None if nothing was."""
     variants = known.get(key)
     if variants:
+        if variants[0].over not in (None, call.over):
+            return "whether Python may do the call over changed"
         return variants[0].guards.why(*call.objects) or _layouts(call, variants[0]) or "its guards hold again"
     found = [differences(call, old, key) for old in list(reversed(known))[:_COMPARED]]
     if not found:

@@ -130,6 +130,7 @@ class Call:
         self.scalar = [is_scalar(x) for x in self.leaves]
         self.bounds = [_bounds(x, w) for x, w in zip(self.leaves, self.weak, strict=True)]
         self.raw = [x if isinstance(x, ShapeDtypeStruct) else _raw_argument(x) for x in self.leaves]
+        self.over = False  # whether Python may do the call over: an outermost one, with fallback
 
     def key(self) -> tuple[Any, ...]:
         """The signature; Raises UnhashableStaticError."""

@@ -26,6 +26,7 @@ from tracejit.errors import (
     CapturedWriteError,
     DynamicExtentError,
     InternalTypeError,
+    NumberError,
     TracejitError,
 )
 from tracejit.frontend.origins import impure_origin, is_library_class
@@ -33,7 +34,7 @@ from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
-from tracejit.ir.jaxpr import Eqn, has_side_effects, sub_jaxprs
+from tracejit.ir.jaxpr import Eqn, can_be_done_over, has_side_effects, sub_jaxprs
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.rows import StaleView
 from tracejit.tracing import Box, bind, box, current_trace, new_trace
@@ -107,7 +108,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     trace = StageTrace(current_trace(), name_of(fun), eager_constants=True)
     capture = JitCapture(trace, varying)
     session = frontend.Session(capture, call.options.capture)
-    session.copies_views = copies_views
+    session.copies_views, session.over = copies_views, call.over
     args = make_args(trace, call.avals(), call.bounds)
     boxes: list[Any] = []
     with new_trace(trace):
@@ -143,6 +144,8 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             if not sizes:
                 raise
             raise SizesNeeded(sizes, e) from None
+        if session.over and session.asked_over and not all(can_be_done_over(e.effects) for e in trace.eqns):
+            raise NumberError(message="real eigenvalues are noticed when a callback has been called already")
         _refuse_reassigned(fun, held, _held(positional, kwargs))
         if store is not None and store.writes and _needs_python(session, trace.eqns):
             raise CapturedWriteError(what=store.changes[0].what, where=session.call_site)
@@ -188,6 +191,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     )
     program.fastmath = call.options.fastmath
     program.kept = not session.unkept
+    program.over = call.over if session.asked_over else None
     program.cached = tuple(session.cached_calls)
     program.needed = _needed(boxes, capture.held, consts)
     return program, [arrays[s] if type(s) is int else s.value for s in sources]

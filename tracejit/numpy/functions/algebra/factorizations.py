@@ -8,10 +8,14 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ArgumentError, MatrixShapeError
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.algebra.matrices import check_side, matrix, result_class
 from tracejit.ops.decompositions.common import mH, mT
-from tracejit.tracing import wrap
+from tracejit.tracing import caller, wrap
 
 _d = ops.decompositions
 
@@ -60,17 +64,41 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     return wrap(_d.eigh.eigvalsh(matrix("eigvalsh", a), lower=check_side(UPLO), check=True))
 
 
+#: Whether NumPy gives real eigenvalues of real matrices as real numbers.
+_REAL = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
+
+
+def as_numpys(a: Any, *results: Any) -> tuple[Any, ...]:
+    """The raw eigenvalues (the first result) and vectors of `a` as NumPy has them: real if those of a real matrix all
+    are. A program can't have results of two dtypes: Python does the call over then, if it can."""
+    if not _REAL or aval_of(a).dtype.kind == "c" or not caller.does_over():
+        return results
+    if not isinstance(results[0], Value):
+        return results if np.any(results[0].imag != 0) else tuple(x.real.copy() for x in results)
+    pythons_unless_any(ops.compare.ne(ops.complexes.imag(results[0]), 0), "real eigenvalues as real numbers")
+    return results
+
+
+def pythons_unless_any(turning: Any, what: str) -> None:
+    """Leave the call to Python, which has `what`, unless a raw boolean in `turning` holds; nothing where Python could
+    not do it over, as where something is differentiated."""
+    if caller.does_over() and isinstance(turning, Value) and isinstance(turning.trace, StageTrace):
+        some = ops.reduce.reduce_or(turning, axes=tuple(range(aval_of(turning).ndim)))
+        leave_if(ops.compare.not_(some), what, lanes=False)
+
+
 @implements(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """Eigenvalues and right eigenvectors: complex, also where NumPy finds that all are real."""
-    w, v = _d.eig.eig(matrix("eig", a), check=True)
-    return result_class("eig")(wrap(w), wrap(v))
+    """Eigenvalues and right eigenvectors: complex, also where NumPy's are real, if Python can't take over."""
+    x = matrix("eig", a)
+    return result_class("eig")(*map(wrap, as_numpys(x, *_d.eig.eig(x, check=True))))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
-    """Eigenvalues: complex, also where NumPy finds that all are real."""
-    return wrap(_d.eig.eigvals(matrix("eigvals", a), check=True))
+    """Eigenvalues: complex, also where NumPy finds that all are real, if Python can't take over."""
+    x = matrix("eigvals", a)
+    return wrap(as_numpys(x, _d.eig.eigvals(x, check=True))[0])
 
 
 @implements(np.linalg.svd)

@@ -13,6 +13,7 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
+from tracejit.numpy.functions.algebra.factorizations import pythons_unless_any
 from tracejit.numpy.functions.algebra.products import dot, outer
 from tracejit.numpy.functions.arrays.joining import concatenate, stack
 from tracejit.numpy.functions.arrays.shaping import atleast_1d, box_of
@@ -139,9 +140,10 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
 def poly(seq_of_zeros: Any) -> Any:
     """The polynomial with these roots, or a square matrix's characteristic one.
 
-    Complex roots give complex coefficients, unless they are known to come in conjugate pairs.
+    Complex roots give complex coefficients, unless they are known to come in conjugate pairs, or Python takes over.
     """
     z = _vector(seq_of_zeros)
+    of_real = z.ndim == 2 and z.dtype.kind != "c"  # whose complex eigenvalues come in pairs
     if z.ndim == 2 and z.shape[0] == z.shape[1] != 0:
         z = _linalg("poly", np.linalg.eigvals)(z)
     elif z.ndim != 1:
@@ -152,10 +154,15 @@ def poly(seq_of_zeros: Any) -> Any:
     a = NP[np.ones](1, z.dtype)
     for zero in z:
         a = convolve(a, stack([NP[np.ones_like](zero), -zero]))
+    if of_real:
+        return a.real.copy()
     if z.dtype.kind == "c":
         known = extents.known(raw(z))
         if known is not None and np.all(np.sort(known) == np.sort(known.conj())):
             return a.real.copy()
+        if known is None:
+            differ = NP[np.sort](z) != NP[np.sort](z.conj())
+            pythons_unless_any(raw(differ), "coefficients as real numbers")
     return a
 
 
