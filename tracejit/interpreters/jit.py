@@ -20,7 +20,7 @@ from tracejit.ir.kernel import Entering, Unsupported
 from tracejit.lowering import fuse
 from tracejit.lowering.llvm import cpu, cuda
 from tracejit.lowering.loops import printer
-from tracejit.lowering.runtime import blas, cache, executable, pool, shell
+from tracejit.lowering.runtime import blas, cache, executable, floating, pool, shell
 from tracejit.lowering.runtime import compile as machine
 from tracejit.lowering.runtime.arena import ARENA
 from tracejit.passes import pipeline
@@ -32,6 +32,8 @@ from tracejit.tracing import LOCK, use_trace
 MAX_LAYOUTS = 8
 
 Strides = tuple[tuple[int, ...], ...]
+#: Whether NumPy was told to raise, print or hand on floating-point errors, which only Python does.
+errors_are_seen = floating.errors_are_seen
 #: What `Compiled.caller` takes, and what its functions give for other arguments.
 Input, MISS, NEAR = shell.Input, shell.MISS, shell.NEAR
 
@@ -91,11 +93,11 @@ class Compiled:
         return generators.draws(native, handles, any(e.params["saves"] for e in entered))
 
     def caller(
-        self, inputs: Sequence[shell.Input], single: bool, python: Collection[int] = ()
+        self, inputs: Sequence[shell.Input], single: bool, python: Collection[int] = (), asks: bool = False
     ) -> Callable[..., Any]:
         """A function of arguments like `inputs`, which it checks (see `Executable.caller`)."""
         fixed = [operand(c) for c in self.constants]
-        native = self.run.caller([*(Input() for _ in fixed), *inputs], single, python)
+        native = self.run.caller([*(Input() for _ in fixed), *inputs], single, python, asks)
         native = self._holding(native)
         return functools.partial(native, *fixed) if fixed else native
 

@@ -90,7 +90,8 @@ def fast_call(
     w.constants()
     w.overlaps(sorted(written), consts, call.leaves)
     single = len(program.jaxpr.outs) == 1
-    native_call = program.compiled(strides).caller(inputs, single, program.python)
+    asks = call.options.fallback is not False
+    native_call = program.compiled(strides).caller(inputs, single, program.python, asks)
     w.names["native"] = program.acting(native_call, allowed)
     w.results(single)
     made = w.function()

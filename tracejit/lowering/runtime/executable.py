@@ -82,11 +82,15 @@ class Executable:
     # -- the call
 
     def caller(
-        self, inputs: Sequence[shell.Input], single: bool = False, python: Collection[int] = ()
+        self,
+        inputs: Sequence[shell.Input],
+        single: bool = False,
+        python: Collection[int] = (),
+        asks: bool = False,
     ) -> Callable[..., Any]:
         """The function itself, of arguments like these: the outputs as a tuple (with `single`, which needs one output,
         as they are), or `shell.MISS` for other arguments. Outputs without dimensions are NumPy scalars, those in
-        `python` Python's numbers."""
+        `python` Python's numbers. It `asks` for NumPy's settings of floating-point errors (`shell.make`)."""
         low = self.lowered
         on_stack = low.program.arena_bytes <= _STACK_ARENA
         scratch = max(low.program.arena_bytes, 64) if on_stack else 0
@@ -107,7 +111,7 @@ class Executable:
             for n, a in enumerate(low.out_avals)
         ]
         extra = len(dynamic) + (not on_stack)
-        native = shell.make(entry, inputs, outputs, extra, single and not dynamic)
+        native = shell.make(entry, inputs, outputs, extra, single and not dynamic, asks)
         if not on_stack:
             native = self._with_block(native)
         return self._with_extents(native, dynamic, single) if dynamic else native

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.llvm.memory import STATUS_WORDS
-from tracejit.lowering.runtime import results, shell_numbers
+from tracejit.lowering.runtime import floating, results, shell_numbers
 from tracejit.lowering.runtime.compile import compile_llvm
 from tracejit.lowering.runtime.shell_text import TEXT
 from tracejit.records import record
@@ -71,10 +71,11 @@ _PYTHON = {
 
 #: Functions of Python's and NumPy's C interfaces, in the order of the shell's table.
 _API = ("incref", "decref", "as_long", "true", "bytes", "call", "tuple", "save", "restore", "false", "long", "float",
-        "complex", "empty", "scalar", "current", "set", "usual")  # fmt: skip
+        "complex", "context", "setting", "empty", "scalar", "current", "set", "usual")  # fmt: skip
 _SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyLong_AsLongLongAndOverflow", "", "PyBytes_FromStringAndSize",
             "PyObject_CallOneArg", "PyTuple_New", "PyEval_SaveThread", "PyEval_RestoreThread", "",
-            "PyLong_FromLongLong", "PyFloat_FromDouble", "PyComplex_FromDoubles")  # fmt: skip
+            "PyLong_FromLongLong", "PyFloat_FromDouble", "PyComplex_FromDoubles",
+            "PyContextVar_Get", "")  # fmt: skip
 #: PyArray_Empty, PyArray_Scalar, PyDataMem_GetHandler, PyDataMem_SetHandler: places in NumPy's table, which are part
 #: of its ABI. The last one has the address of a variable, the usual handler.
 _NUMPY = (184, 60, 305, 304, 306)
@@ -223,7 +224,7 @@ def _addresses() -> list[int]:
         get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
     )
     *functions, usual = (table[n] or 0 for n in _NUMPY)
-    objects = iter((id(True), id(False)))
+    objects = iter((id(True), id(False), id(floating.VARIABLE)))
     known = [_symbol(s) if s else next(objects) for s in _SYMBOLS]
     return [*known, *functions, ctypes.c_void_p.from_address(usual).value or 0]
 
@@ -245,25 +246,32 @@ class Entry:
 
 
 def make(
-    entry: Entry, inputs: Sequence[Input], outputs: Sequence[Output], extra: int = 0, single: bool = False
+    entry: Entry,
+    inputs: Sequence[Input],
+    outputs: Sequence[Output],
+    extra: int = 0,
+    single: bool = False,
+    asks: bool = False,
 ) -> Callable[..., Any]:
     """A function of the inputs and `extra` more arrays (given outputs, the arena's block) that calls `entry` and
-    returns the outputs: a tuple, or with `single` the only one; MISS if the inputs are not as specified."""
-    if not _KNOWN:
-        return _in_python(entry, inputs, outputs, extra, single)
+    returns the outputs: a tuple, or with `single` the only one; MISS if the inputs are not as specified, or, if it
+    `asks`, NumPy was told something about floating-point errors since this was looked at (`floating`)."""
+    if not _KNOWN or (asks and floating.VARIABLE is None):
+        return _in_python(entry, inputs, outputs, extra, single, asks)
     keep: list[Any] = [entry, MISS]
     specs = [_numbers([w for x in xs for w in x.words(keep)], keep) for xs in (inputs, outputs)]
     new, definition, _, api = _native()
     counts = (len(inputs) + extra, len(inputs), len(outputs))
     frame = struct.pack(
-        "<14q", entry.address, entry.params, entry.table, *counts, *specs, entry.scratch, entry.release, single,
+        "<15q", entry.address, entry.params, entry.table, *counts, *specs, entry.scratch, entry.release, single,
         id(MISS), id(entry.fail), ctypes.addressof(api),
+        ctypes.addressof(floating.LAST) if asks else 0,
     )  # fmt: skip
     return new(ctypes.addressof(definition), (frame, *keep), None)
 
 
 def _in_python(
-    entry: Entry, inputs: Sequence[Input], outputs: Sequence[Output], extra: int, single: bool
+    entry: Entry, inputs: Sequence[Input], outputs: Sequence[Output], extra: int, single: bool, asks: bool
 ) -> Callable[..., Any]:
     """The shell for interpreters of another layout. It keeps the GIL: ctypes then raises the exception that an
     interruption has set."""
@@ -272,6 +280,8 @@ def _in_python(
     def shell(*args: Any) -> Any:
         if len(args) != len(inputs) + extra:
             return entry.fail(struct.pack(f"<{STATUS_WORDS + 1}q", WRONG_COUNT, *[0] * STATUS_WORDS))
+        if asks and floating.errors_are_seen():
+            return MISS
         if not all(spec.accepts(x) for spec, x in zip(inputs, args, strict=False)):
             return MISS
         arrays = [np.asarray(x) for x in args]

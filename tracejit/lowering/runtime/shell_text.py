@@ -223,6 +223,8 @@ define ptr @entry(ptr %self, ptr %args, i64 %nargs) nounwind {{
   %miss = call ptr @word(ptr %frame, i64 11)
   %fail = call ptr @word(ptr %frame, i64 12)
   %api = call ptr @word(ptr %frame, i64 13)
+  %quiet.at = call ptr @word(ptr %frame, i64 14)
+  %errors.at = alloca ptr, align 8
   %report = alloca [{words} x i64], align 16
   %status = getelementptr inbounds i64, ptr %report, i64 1
   %stack = alloca i8, i64 %scratch, align 64
@@ -231,9 +233,24 @@ define ptr @entry(ptr %self, ptr %args, i64 %nargs) nounwind {{
   %objects = alloca ptr, i64 %outs, align 16
   %slots = alloca [2 x i64], i64 %total, align 16
   %right = icmp eq i64 %nargs, %count
-  br i1 %right, label %in.head, label %failed
+  br i1 %right, label %settings, label %failed
+settings:
+  %asks = icmp ne ptr %quiet.at, null
+  br i1 %asks, label %errors, label %in.begin
+errors:
+  %errors.get = call ptr @word(ptr %api, i64 {context})
+  %errors.variable = call ptr @word(ptr %api, i64 {setting})
+  %errors.none = call i32 %errors.get(ptr %errors.variable, ptr null, ptr %errors.at)
+  %errors.now = load ptr, ptr %errors.at
+  %errors.drop = call ptr @word(ptr %api, i64 {decref})
+  call void %errors.drop(ptr %errors.now)
+  %quiet = load ptr, ptr %quiet.at
+  %errors.same = icmp eq ptr %errors.now, %quiet
+  br i1 %errors.same, label %in.begin, label %missed
+in.begin:
+  br label %in.head
 in.head:
-  %i = phi i64 [ 0, %0 ], [ %i.next, %in.good ]
+  %i = phi i64 [ 0, %in.begin ], [ %i.next, %in.good ]
   %i.more = icmp slt i64 %i, %ins
   br i1 %i.more, label %in.body, label %out.head
 in.body:
