@@ -1,20 +1,25 @@
-"""`python -m tests.programs [part of a name …]`: how each program of the corpus runs, and how many of each kind."""
+"""`python -m tests.programs [--parts] [part of a name …]`: how each program of the corpus runs, and how many of each
+kind. `--parts`: all parts of programs that fall back are compiled, however small they are."""
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import sys
 import time
 
 from tests.programs import test_corpus  # noqa: F401 - enters the programs
-from tests.programs.observe import PROGRAMS, verdict
+from tests.programs.observe import PROGRAMS, all_parts, verdict
 
 counts: collections.Counter[str] = collections.Counter()
+wanted = [a for a in sys.argv[1:] if a != "--parts"]
+parts = all_parts if "--parts" in sys.argv else contextlib.nullcontext
 for name, maker in PROGRAMS.items():
-    if len(sys.argv) == 1 or any(part in name for part in sys.argv[1:]):
+    if not wanted or any(part in name for part in wanted):
         start = time.process_time()
         try:
-            kind, why = verdict(maker)
+            with parts():
+                kind, why = verdict(maker)
         except Exception as e:
             kind, why = "crashes", f"{type(e).__name__}: {e}"
         counts[kind] += 1

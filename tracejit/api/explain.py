@@ -22,7 +22,8 @@ class Report:
     the function updates. `callbacks`: operations that run in Python. `loops_and_branches`: what was done with each
     that the
     function's source has, and why. `fallback`: why Python runs the function; then there is no program, and the
-    other fields are empty.
+    other fields are empty but for `regions`: the parts of it (and of functions that it calls) that are run natively,
+    or may be, with what was measured of them so far.
     """
 
     name: str
@@ -37,10 +38,13 @@ class Report:
     retraces: list[str]
     loops_and_branches: list[str]
     fallback: str | None = None
+    regions: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.fallback is not None:
-            return f"{self.name}: run by Python, not compiled\n  {self.fallback}"
+            head = [f"{self.name}: run by Python, not compiled", f"  {self.fallback}"]
+            parts = ["  parts of it, as measured:", *(f"    {r}" for r in self.regions)]
+            return "\n".join([*head, *parts] if self.regions else head)
         lines = [
             f"{self.name}: {self.equations} equations, {self.equations_after_passes} after the passes, "
             f"{self.loops} native loops, compiled in {self.compile_seconds * 1e3:.1f} ms"
@@ -96,7 +100,8 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
 def _by_python(jitted: Jitted, refusal: Refusal) -> Report:
     """The report on a function that falls back."""
     name, retraces = name_of(jitted.fun), list(jitted.retraces)
-    return Report(name, 0, 0, 0, [], [], [], [], 0.0, retraces, [], fallback=str(refusal))
+    regions = tuple(jitted.python.measured())
+    return Report(name, 0, 0, 0, [], [], [], [], 0.0, retraces, [], str(refusal), regions)
 
 
 def _sorted(decisions: dict[tuple[str, str], str]) -> list[tuple[tuple[str, str], str]]:

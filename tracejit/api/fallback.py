@@ -52,6 +52,8 @@ class Refusal:
     where: str | None
     remedy: str
     limit: bool
+    #: The user's lines that the exception came through, outermost first.
+    trail: tuple[tuple[str, int], ...] = ()
 
     @staticmethod
     def of(error: BaseException) -> Refusal | None:
@@ -59,13 +61,22 @@ class Refusal:
         if isinstance(error, (*_MISUSED, MemoryError)):
             return None
         if not isinstance(error, TracejitError):
+            trail = _trail(error)
+            line = f"{trail[-1][0]}:{trail[-1][1]}" if trail else None
             text = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             if _is_ours(error):
-                return Refusal(f"{text} ({INSIDE})", _line_of(error), "tell us, with the function", False)
-            return Refusal(text, _line_of(error), "see the reason", False)
+                return Refusal(f"{text} ({INSIDE})", line, "tell us, with the function", False, trail)
+            return Refusal(text, line, "see the reason", False, trail)
         remedies = [r.format(**error.details) for r in error.remedies]
         reason = f"[{error.code}] {error.cause.format(**error.details)}"
-        return Refusal(reason, error.where, remedies[0] if remedies else "see the reason", error.limit)
+        remedy = remedies[0] if remedies else "see the reason"
+        return Refusal(reason, error.where, remedy, error.limit, _trail(error))
+
+    def lines(self, filename: str, first: int, last: int) -> list[int]:
+        """The lines of a part of a file that the exception came through, the last one being where it was made."""
+        file, _, line = (self.where or "").rpartition(":")
+        where = [(file, int(line))] if line.isdigit() else []
+        return [n for name, n in (*self.trail, *where) if name == filename and first <= n <= last]
 
     def __str__(self) -> str:
         return f"{self.reason}" + (f" (at {self.where})" if self.where else "")
@@ -82,14 +93,14 @@ def _is_ours(error: BaseException) -> bool:
     return at.tb_frame.f_code.co_code[at.tb_lasti] not in _RAISING
 
 
-def _line_of(error: BaseException) -> str | None:
-    """The last line of the user's that an exception has come through."""
-    at, found = error.__traceback__, None
+def _trail(error: BaseException) -> tuple[tuple[str, int], ...]:
+    """The user's lines that an exception has come through."""
+    at, found = error.__traceback__, []
     while at is not None:
         if not is_library(at.tb_frame.f_code.co_filename):
-            found = f"{at.tb_frame.f_code.co_filename}:{at.tb_lineno}"
+            found.append((at.tb_frame.f_code.co_filename, at.tb_lineno))
         at = at.tb_next
-    return found
+    return tuple(found)
 
 
 class Python:
@@ -122,12 +133,34 @@ class Python:
         which then raises them again: if it did not, it is told afterwards."""
         if refusal.limit:
             self.tell(refusal)
-        out = self.fun(*args, **kwargs)
+        out = self.partly(refusal)(*args, **kwargs)
         self.tell(refusal)
+        self.remember(key, refusal)
+        return out
+
+    def partly(self, refusal: Refusal) -> Callable[..., Any]:
+        """The function, or one that does the same."""
+        return self.fun
+
+    def measured(self) -> list[str]:
+        """What of the function is run natively, and what was measured."""
+        return []
+
+    def plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call by Python where a program can't do what is to be seen."""
+        return self.fun(*args, **kwargs)
+
+    def admit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Look at arguments of a kind that was not met before they are traced; an exception refuses them."""
+
+    def accept(self, program: Any) -> None:
+        """Look at a program that was traced; an exception refuses it."""
+
+    def remember(self, key: Any, refusal: Refusal) -> None:
+        """Calls with this signature are Python's."""
         if len(self.refused) >= _MOST_REFUSED:
             self.refused.clear()
         self.refused[key] = refusal
-        return out
 
     def tell(self, refusal: Refusal) -> None:
         """Warn with the reason, once; the user's line is in the text."""

@@ -19,6 +19,8 @@ from tracejit.api.jit.retraces import why_traced
 from tracejit.api.jit.signature import Call, Options, is_dead
 from tracejit.api.jit.tracer import SizesNeeded, trace_program
 from tracejit.api.jit.varying import Varying
+from tracejit.api.regions import copies
+from tracejit.api.regions.regional import Regional
 from tracejit.api.running import jit_session, run_user
 from tracejit.config import config
 from tracejit.interpreters import budget, messages
@@ -42,11 +44,11 @@ class Jitted(Attributed):
     """A compiled function, made by `jit`. `trace_count` says how often it has been traced, `retraces` why
     it was traced again, the last times."""
 
-    def __init__(self, fun: Callable[..., Any], options: Options) -> None:
+    def __init__(self, fun: Callable[..., Any], options: Options, python: Python | None = None) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.options = options
-        self.python = Python(fun, options.fallback)
+        self.python = python or Regional(fun, options.fallback, _part)
         self.trace_count = 0
         self.retraces: deque[str] = deque(maxlen=MAX_REASONS)
         self._varying = Varying()
@@ -102,9 +104,9 @@ class Jitted(Attributed):
             return self.python.run(prepared, self._signature(args, kwargs), args, kwargs)
         call, program, consts = prepared
         if program.leaves_to_python() and self.python.allowed and not is_tracing():
-            return self.fun(*args, **kwargs)
+            return self.python.plain(args, kwargs)
         if program.written and program.is_pythons([*consts, *call.leaves], self.python.allowed):
-            return run_user(self.fun, args, kwargs) if is_tracing() else self.fun(*args, **kwargs)
+            return run_user(self.fun, args, kwargs) if is_tracing() else self.python.plain(args, kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
             return program.bind(consts, call, self.options.inline)
         if self.python.allowed and program.repeats:
@@ -237,7 +239,9 @@ class Jitted(Attributed):
         self._tell_why(call, key)
         if variants:
             self._varying.retraced(variants[0].guards.failing(*call.objects))
+        self.python.admit(call.dynamic, call.kwargs)
         program, consts = trace_program(call, self._varying)
+        self.python.accept(program)
         self.trace_count += 1
         messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
         if program.kept and not any(isinstance(c, Value) for c in map(_raw_const, consts)):
@@ -293,6 +297,11 @@ class Jitted(Attributed):
         return self.lower(*args, **kwargs)
 
 
+def _part(fun: Callable[..., Any], python: Python) -> Jitted:
+    """A part of a function that fell back, with what it does where it has no program."""
+    return Jitted(fun, Options(fun, None, None, None, None, False, False, False, True, True), python)
+
+
 def clear_caches() -> None:
     """Drop everything that was traced and compiled in this process, as JAX's function of that name does.
 
@@ -300,6 +309,7 @@ def clear_caches() -> None:
     (`python -m tracejit cache clear` empties it).
     """
     BOUNDED.clear()
+    copies.forget()
     native.forget()
 
 

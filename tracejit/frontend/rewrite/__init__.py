@@ -4,21 +4,22 @@ hooks, which decide at run time, by the values, what is a loop of the program an
     code, reason = rewrite.rewritten_code(f.__code__)
 
 In comes a code object, and out goes one that calls hooks. Read `source/` (source to source), then `hooks/` (what
-the rewritten code calls), then `blocks/` (blocks to jaxprs).
+the rewritten code calls), then `blocks/` (blocks to jaxprs). `regions/` is of functions that Python runs.
 """
 
 from __future__ import annotations
 
+import ast
 import threading
 import types
 import weakref
 
 from tracejit.frontend.rewrite.hooks import table
-from tracejit.frontend.rewrite.source.code import NoSource, compile_function, function_tree
+from tracejit.frontend.rewrite.source.code import Function, NoSource, compile_function, function_tree
 from tracejit.frontend.rewrite.source.texts import HOOKS
 from tracejit.frontend.rewrite.source.transform import Unchanged, rewritten
 
-__all__ = ["rewritten_code"]
+__all__ = ["enter", "rewritten_code"]
 
 _lock = threading.Lock()
 #: By identity: code objects of different files may be equal.
@@ -32,16 +33,29 @@ def rewritten_code(code: types.CodeType) -> tuple[types.CodeType, str | None]:
     if entry is not None and entry[0]() is code:
         return entry[1] or code, entry[2]
     new, reason = _rewrite(code)
-    key = id(code)
-    with _lock:
-        _known[key] = weakref.ref(code, lambda _: _known.pop(key, None)), new, reason
+    _remember(code, new, reason)
     return new or code, reason
 
 
-def _rewrite(code: types.CodeType) -> tuple[types.CodeType | None, str | None]:
+def _remember(code: types.CodeType, new: types.CodeType | None, reason: str | None) -> None:
+    key = id(code)
+    with _lock:
+        _known[key] = weakref.ref(code, lambda _: _known.pop(key, None)), new, reason
+
+
+def enter(code: types.CodeType, definition: Function) -> None:
+    """Let `code`, which is in no file, be rewritten by its definition."""
+    entry = _known.get(id(code))
+    if entry is None or entry[0]() is not code:
+        _remember(code, *_rewrite(code, (definition, [])))
+
+
+def _rewrite(
+    code: types.CodeType, found: tuple[Function, list[ast.AST]] | None = None
+) -> tuple[types.CodeType | None, str | None]:
     """(the new code or None, why there is none)."""
     try:
-        node, parents = function_tree(code)
+        node, parents = found or function_tree(code)
         return _with_hooks(compile_function(rewritten(node), parents, code)), None
     except Unchanged:
         return None, None

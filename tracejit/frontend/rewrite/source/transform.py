@@ -46,8 +46,7 @@ def rewritten(node: Function) -> Function:
     node = copied(node)
     if any(isinstance(n, ast.Name) and n.id in _SEES_LOCALS for n in walk(_body(node))):
         raise Unchanged
-    node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
-    _without_annotations(node)
+    undecorated(node)
     function = _Function(node, set())
     function.rewrite()
     if not function.changes:
@@ -59,7 +58,9 @@ def _body(node: Function) -> list[Any]:
     return node.body if isinstance(node.body, list) else [node.body]
 
 
-def _without_annotations(node: Function) -> None:
+def undecorated(node: Function) -> None:
+    """Leave out decorators, defaults and annotations, which are evaluated where a function is defined."""
+    node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
     for a in ast.walk(node.args):
         if isinstance(a, ast.arg):
             a.annotation = None
