@@ -91,7 +91,7 @@ class Jitted(Attributed):
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
         if self.python.allowed and not is_tracing() and native.errors_are_seen():
-            return self.fun(*args, **kwargs)
+            return self.python.plain(args, kwargs)
         key = fast_key(self.options.in_key, args, kwargs) if config.fast and not is_tracing() else None
         fast = self._fast.get(key) if key is not None else None
         if fast is not None:
