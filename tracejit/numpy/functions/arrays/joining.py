@@ -318,12 +318,12 @@ def _insertion_places(obj: Any, size: int) -> np.ndarray:
 
 
 @implements(np.meshgrid, "meshgrid")
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
-    """Coordinate grids of coordinate vectors."""
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """Coordinate grids of coordinate vectors: a tuple, or as in NumPy a list of sparse ones that are no copies."""
     np.meshgrid(indexing=indexing)  # type: ignore[call-overload]  # raises where it is unknown
     n = len(xi)
     grids = [reshape(x, tuple(-1 if k == i else 1 for k in range(n))) for i, x in enumerate(xi)]
     if indexing == "xy" and n > 1:
         grids = [swapaxes(g, 0, 1) for g in grids]
-    grids = grids if sparse else list(broadcast_arrays(*grids))
-    return tuple(g.copy() for g in grids) if copy else tuple(grids)
+    found = grids if sparse else broadcast_arrays(*grids)
+    return tuple(g.copy() for g in found) if copy else found

@@ -27,6 +27,13 @@ def box_of(x: Any) -> Any:
     return x if type(x) is Box else wrap(raw(x))
 
 
+def array_of(x: Any) -> Any:
+    """The same, but a Python number is an array of no dimensions, as for NumPy's functions that have a method of
+    arrays do what they are called for."""
+    x = box_of(x)
+    return members.indexed_copy(x.read()) if x.weak is True else x
+
+
 def rank(x: Any) -> int:
     return len(shape_of(raw(x)))
 
@@ -38,7 +45,7 @@ def rank(x: Any) -> int:
 def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
     """The elements in another shape; `order='F'` counts the first axis fastest."""
     shape = newshape if shape is None else shape
-    x, order = box_of(a), order_of_shape(order)
+    x, order = array_of(a), order_of_shape(order)
     if order == "F" or (order == "A" and members.in_fortran_order(x)):
         dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         out = members.reshaped(x.T, tuple(reversed(dims))).T
@@ -65,7 +72,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 @implements(np.transpose, "transpose", "permute_dims")
 def transpose(a: Any, axes: Any = None) -> Any:
     """The axes in another order (reversed by default)."""
-    x = box_of(a)
+    x = array_of(a)
     order = tuple(reversed(range(x.ndim))) if axes is None else axes_of("transpose", tuple(axes), x.ndim)
     if len(order) != x.ndim:
         raise ShapeError(op="transpose", problem="axes don't match array")
@@ -115,7 +122,7 @@ def rollaxis(a: Any, axis: Any, start: int = 0) -> Any:
 @implements(np.squeeze, "squeeze")
 def squeeze(a: Any, axis: Any = None) -> Any:
     """Axes of size 1 removed."""
-    x = box_of(a)
+    x = array_of(a)
     if x.scalar:
         return x
     s = x.aval.shape
@@ -126,7 +133,9 @@ def squeeze(a: Any, axis: Any = None) -> Any:
         raise ShapeError(
             op="squeeze", problem="cannot select an axis to squeeze out which has size not equal to one"
         )
-    return x[tuple([0 if n in axes else slice(None) for n in range(len(s))] + [Ellipsis])] if axes else x[...]
+    if not axes:
+        return x
+    return x[tuple([0 if n in axes else slice(None) for n in range(len(s))] + [Ellipsis])]
 
 
 @implements(np.expand_dims, "expand_dims")

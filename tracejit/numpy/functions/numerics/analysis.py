@@ -8,7 +8,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.numpy.dispatch import implements
-from tracejit.numpy.functions.arrays.shaping import box_of
+from tracejit.numpy.functions.arrays.shaping import array_of, box_of
 from tracejit.numpy.functions.order.selection import where
 from tracejit.numpy.operands import dtype_of, inexact, raw
 from tracejit.numpy.ufuncs import TABLE
@@ -58,7 +58,7 @@ def isreal(x: Any) -> Any:
 @implements(np.iscomplex, "iscomplex")
 def iscomplex(x: Any) -> Any:
     """Where the imaginary part is not zero."""
-    return imag(x) != 0
+    return imag(array_of(x)) != 0
 
 
 @implements(np.sinc, "sinc")
