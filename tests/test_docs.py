@@ -45,7 +45,7 @@ def test_the_pages_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module.__name__, module)
     space = vars(module)
     try:
-        with tj.config.override(fallback=True):  # as for a user
+        with tj.config.override(fallback=True, compile_budget=0):  # as for a user who has time
             for n, block in enumerate(blocks):
                 exec(compiled(block, f"{page.name}[{n}]"), space)
     finally:
