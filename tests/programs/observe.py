@@ -126,7 +126,8 @@ def _call(g: Any, args: Any, state: Any, told: _Told, before: Any, n: int) -> An
     try:
         out = "gave", g(*args, **kwargs)
     except Exception as e:
-        out = "raised", type(e), str(e), e.args, type(e.__cause__), vars(e)
+        held = None if isinstance(e, tj.TracejitError) else vars(e)  # ours may hold traced values
+        out = "raised", type(e), str(e), e.args, type(e.__cause__), held
     try:
         left = None if state is None else state()
     except Exception as e:  # what a refused trace made of it
