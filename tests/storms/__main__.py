@@ -10,8 +10,8 @@ import time
 
 os.environ.setdefault("TRACEJIT_CACHE", "off")
 
-from tests.storms.checking import check  # noqa: E402 - after the environment
-from tests.storms.worlds import source  # noqa: E402
+from tests.storms.checking import check
+from tests.storms.worlds import source
 
 counts: collections.Counter[str] = collections.Counter()
 reasons: collections.Counter[str] = collections.Counter()

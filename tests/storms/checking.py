@@ -76,7 +76,7 @@ def check(source: str) -> Outcome:
     """Plain against jitted, with Python to take over, and without."""
     try:
         plain = seen(source, lambda f: f, LIMIT_PLAIN)
-    except Invalid as e:
+    except (Invalid, Exception) as e:  # the latter of the maker, which the minimiser may have broken
         return Outcome("invalid", str(e))
     try:
         with config.override(fallback=True):

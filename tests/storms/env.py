@@ -1,9 +1,9 @@
 """What a random program knows while it is written, and the small language of templates in which the grammar is.
 
-A template is text with holes: `<float>` is filled with an expression of that kind, `<@float>` with a name that has one,
-`<+float:i>` with a new name, which later lines know (and this template again as `<$i>`), `<block>` and `<loop>` with
-statements one level deeper (in the latter, break and continue are allowed). A kind that begins with `my_` is a thing that
-the program may change; a hole of the kind without `my_` may be filled with one, too.
+A template is text with holes: `<float>` is filled with an expression of that kind, `<@float>` with a name that has
+one, `<+float:i>` with a new name, which later lines know (and this template again as `<$i>`), `<block>` and `<loop>`
+with statements one level deeper (in the latter, break and continue are allowed). A kind that begins with `my_` is a
+thing that the program may change; a hole of the kind without `my_` may be filled with one, too.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Writer:
         weights, templates = zip(*self.grammar.statements, strict=True)
         template = self.rng.choices(templates, weights)[0]
         compound = any(b in template for b in _BLOCKS)
-        if compound and self.depth >= 3 or "<loop>" in template and self.loops >= 2:
+        if (compound and self.depth >= 3) or ("<loop>" in template and self.loops >= 2):
             return
         if re.search(r"\b(break|continue)\b", template) and "<loop>" not in template and not self.breakable:
             return

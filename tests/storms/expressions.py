@@ -1,8 +1,8 @@
 """Expressions by kind. Numbers are mostly multiples of 1/4, so that sums and products have no rounding that decides.
 
-Kinds: `float` is any real number (Python's or NumPy's), `vec` a float64 array of four, `ivec` one of integers, `single` one
-of float32, `mask` one of booleans, `mat` a matrix of 4 x 4, `floats` and `ints` lists, `table` a dict of floats by text, `thing` an
-object, `set` a set of integers, `pair` a tuple of two floats, `fn` a function of a float.
+Kinds: `float` is any real number (Python's or NumPy's), `vec` a float64 array of four, `ivec` one of integers, `single`
+one of float32, `mask` one of booleans, `mat` a matrix of 4 x 4, `floats` and `ints` lists, `table` a dict of floats by
+text, `thing` an object, `set` a set of integers, `pair` a tuple of two floats, `fn` a function of a float.
 """
 
 from __future__ import annotations
@@ -84,7 +84,6 @@ EXPRESSIONS = {
         "np.dot(<vec>, <vec>)",
         "float(<vec>.sum())",
         "<vec>[<mask>].sum()",
-        "<vec>.item(0)",
         "<mat>.trace()",
         "<mat>.sum(axis=0)[1]",
         "<ivec>.mean()",

@@ -23,7 +23,9 @@ def minimise(source: str, budget: int = BUDGET) -> str:
     tree, progress = ast.parse(source), True
     while progress and budget > 0:
         progress, at = False, 0
-        while budget > 0 and (smaller := next(itertools.islice(candidates(tree), at, None), None)) is not None:
+        while (
+            budget > 0 and (smaller := next(itertools.islice(candidates(tree), at, None), None)) is not None
+        ):
             budget -= 1
             if still_fails(smaller, wanted):
                 tree, progress = smaller, True
@@ -35,7 +37,9 @@ def minimise(source: str, budget: int = BUDGET) -> str:
 def sort_of(outcome: Outcome) -> tuple[str, ...]:
     """What two failures have in common if they are the same: how, and where the difference is."""
     first = outcome.why.partition("\n")[0]
-    return outcome.kind, first.partition(":")[0] if outcome.kind == "crash" else "without" if "without" in first else ""
+    return outcome.kind, first.partition(":")[
+        0
+    ] if outcome.kind == "crash" else "without" if "without" in first else ""
 
 
 def still_fails(tree: ast.Module, wanted: tuple[str, ...]) -> bool:
@@ -66,7 +70,11 @@ def candidates(tree: ast.Module) -> Iterator[ast.Module]:
 def _bodies(node: ast.AST, path: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], str, int]]:
     """(path to a node, its field with statements, how many)."""
     for field, value in ast.iter_fields(node):
-        if isinstance(value, list) and value and isinstance(value[0], (ast.stmt, ast.excepthandler, ast.match_case)):
+        if (
+            isinstance(value, list)
+            and value
+            and isinstance(value[0], (ast.stmt, ast.excepthandler, ast.match_case))
+        ):
             yield path, field, len(value)
             for k, child in enumerate(value):
                 yield from _bodies(child, (*path, field, k))

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+BEST = """
+<+my_best> = None
+for <+my_float:q> in <vec>:
+    if <$best> is None or <$q> > <$best>:
+        <$best> = <$q>
+"""
+
 #: Of all programs.
 PLAIN = [
     (6.0, "<+my_float> = <float>"),
@@ -102,9 +109,9 @@ PLAIN = [
     (3.0, "if <bool>:\n    <block>\nelse:\n    <block>"),
     (2.5, "if <bool>:\n    <block>"),
     (1.0, "if <bool>:\n    <block>\nelif <bool>:\n    <block>\nelse:\n    <block>"),
-    (0.5, "match <int> % 3:\n    case 0:\n        <block>\n    case 1:\n        <block>\n    case _:\n        <block>"),
+    (0.5, "match <int> % 3:\n    case 0:\n        <block>\n    case _:\n        <block>"),
     (0.4, "if (<+my_float:a> := <float>) > 0.5:\n    <block>"),
-    (0.4, "<+my_best> = None\nfor <+my_float:q> in <vec>:\n    if <$best> is None or <$q> > <$best>:\n        <$best> = <$q>"),
+    (0.4, BEST),
     # loops
     (2.0, "for <+int> in range(<small>):\n    <loop>"),
     (1.0, "for <+int> in range(<int> % 9):\n    <loop>"),
@@ -120,7 +127,10 @@ PLAIN = [
     (0.5, "for <+int> in range(<small>):\n    <loop>\nelse:\n    <block>"),
     (1.0, "<+int:k> = 0\nwhile <bool> and <$k> < <small>:\n    <$k> += 1\n    <loop>"),
     (0.6, "<+my_float:k> = 4.0\nwhile <$k> > <float> and <$k> > 0.01:\n    <$k> = <$k> * 0.5\n    <loop>"),
-    (0.4, "<+int:k> = 0\nwhile True:\n    <$k> += 1\n    if <$k> > <small> or <bool>:\n        break\n    <loop>"),
+    (
+        0.4,
+        "<+int:k> = 0\nwhile True:\n    <$k> += 1\n    if <$k> > <small> or <bool>:\n        break\n    <loop>",
+    ),
     (1.0, "if <bool>:\n    break"),
     (0.8, "if <bool>:\n    continue"),
     # functions
@@ -157,7 +167,7 @@ PRINTS = [
     (1.0, "print('here')"),
     (1.0, "print(<float>)"),
     (0.6, "print(<int>, <bool>, sep='-')"),
-    (0.6, "print(f\"{<float>:.3f}\")"),
+    (0.6, 'print(f"{<float>:.3f}")'),
     (0.4, "print(<vec>)"),
     (0.3, "print(<floats>, end=';')"),
     (0.3, "logging.warning('at %s', <int>)"),

@@ -10,7 +10,15 @@ from tests.storms.expressions import grammar
 from tests.storms.statements import GLOBALS, PLAIN, PRINTS, RAISES, RETURNS
 
 #: Features of a program, and how probable each is.
-FEATURES = {"state": 0.3, "raises": 0.4, "returns": 0.15, "print": 0.06, "text": 0.06, "random": 0.06, "globals": 0.1}
+FEATURES = {
+    "state": 0.3,
+    "raises": 0.4,
+    "returns": 0.15,
+    "print": 0.06,
+    "text": 0.06,
+    "random": 0.06,
+    "globals": 0.1,
+}
 
 HEAD = """\
 import logging
@@ -87,7 +95,15 @@ def generated(v, n):
 """
 
 #: Names of the module that every function knows.
-MODULE = {"SCALE": "float", "LIMIT": "int", "MODE": "str", "ITEMS": "floats", "CONF": "table", "W": "vec", "FLAG": "bool"}
+MODULE = {
+    "SCALE": "float",
+    "LIMIT": "int",
+    "MODE": "str",
+    "ITEMS": "floats",
+    "CONF": "table",
+    "W": "vec",
+    "FLAG": "bool",
+}
 #: What is made for each run of the program, and what may happen to it between calls.
 RESETS = """\
 global SCALE, LIMIT, MODE, ITEMS, CONF, W, FLAG, COUNT, RNG
@@ -103,7 +119,7 @@ CHANGES = [
     "MODE = 'b'",
     "FLAG = not FLAG",
     "ITEMS.append({f})",
-    "ITEMS[0] = {f}",
+    "ITEMS[:1] = [{f}]",
     "CONF['a'] = {f}",
     "CONF['c'] = {f}",
     "W[1] = {f}",
@@ -118,7 +134,7 @@ CHANGES = [
     "thing = Other({f}, {i})",
     "other = thing",
     "cell = {f}",
-    "held[0] = {f}",
+    "held[:1] = [{f}]",
     "held.append({f})",
     "held = [{f}]",
     "table['a'] = {f}",
@@ -138,6 +154,18 @@ PARAMETERS = {
     "l": "floats",
     "d": "table",
 }
+RESULTS = (
+    "<float>",
+    "<vec>",
+    "[<float>, <vec>]",
+    "{'r': <float>, 'w': <vec>}",
+    "<int>",
+    "<bool>",
+    "<floats>",
+)
+#: Arguments that are seldom given.
+ODD_FLOATS = ("0.0", "-0.0", "2", "np.float64(1.5)", "math.nan", "math.inf", "1e300")
+ODD_INTEGERS = ("True", "2**40", "2**62", "-(2**63)", "10**20", "np.int64(3)")
 #: Kinds of which an outer object is only the program's to change if it has state.
 HELD = ("thing", "floats", "table")
 
@@ -184,7 +212,9 @@ class World:
         kind = self.rng.choice(("float", "float", "int", "vec"))
         before = self.grammar.statements
         self.grammar.statements = [s for s in before if "cell" not in s[1]]
-        yield from self.function(f"def h{n}(a, b, c=1.5):", {"a": "my_float", "b": "my_int", "c": "float"}, 4, kind)
+        yield from self.function(
+            f"def h{n}(a, b, c=1.5):", {"a": "my_float", "b": "my_int", "c": "float"}, 4, kind
+        )
         self.grammar.statements = before
         self.grammar.expressions[kind] += [f"h{n}(<float>, <int>)"] * 3 + [f"h{n}(<float>, <int>, c=<float>)"]
         yield ""
@@ -194,7 +224,9 @@ class World:
         """What the function gives: mostly names, so that it shows what is the same object."""
         parts = []
         for _ in range(self.rng.randint(1, 4)):
-            names = [n for n, k in w.names.items() if k.removeprefix("my_") not in ("fn", "view", "best", "local")]
+            names = [
+                n for n, k in w.names.items() if k.removeprefix("my_") not in ("fn", "view", "best", "local")
+            ]
             new = [n for n in names if n[0].islower()]
             if self.rng.random() < 0.7:  # objects are seldom results
                 new = [n for n in new if w.names[n].removeprefix("my_") not in ("thing", "set")]
@@ -205,11 +237,7 @@ class World:
         return ", ".join(parts) or "x"
 
     def result(self, w: Writer) -> str:
-        return w.fill(
-            self.rng.choice(("<float>", "<vec>", "[<float>, <vec>]", "{'r': <float>, 'w': <vec>}", "<int>", "<bool>", "<floats>")),
-            2,
-            {},
-        )
+        return w.fill(self.rng.choice(RESULTS), 2, {})
 
     # ------------------------------------------------------------ the maker
 
@@ -241,7 +269,9 @@ class World:
             changes = [self.rng.choice(CHANGES) for _ in range(self.rng.randint(0, 2))]
             if changes:
                 yield f"{INDENT}if k == {k}:"
-                yield from (f"{INDENT * 2}{c.format(f=self.real(), i=self.rng.randint(0, 4))}" for c in changes)
+                yield from (
+                    f"{INDENT * 2}{c.format(f=self.real(), i=self.rng.randint(0, 4))}" for c in changes
+                )
         yield ""
         yield "return f, calls, state, before"
 
@@ -269,9 +299,9 @@ class World:
             values = f"np.array([{', '.join(self.real() for _ in range(4))}])"
             return f"np.repeat({values}, 2)[::2]" if odd else values
         if p in "vu":
-            return rng.choice(("0.0", "-0.0", "2", "np.float64(1.5)", "math.nan", "math.inf", "1e300")) if odd else self.real()
+            return rng.choice(ODD_FLOATS) if odd else self.real()
         if p == "n":
-            return rng.choice(("True", "2**40", "2**62", "-(2**63)", "10**20", "np.int64(3)")) if odd else repr(rng.randint(-3, 6))
+            return rng.choice(ODD_INTEGERS) if odd else repr(rng.randint(-3, 6))
         if p == "m":
             values = f"(np.arange(16.0) * {self.real()} % 3.0).reshape(4, 4)"
             return rng.choice((values, f"np.asfortranarray({values})", f"{values}.T", values))
@@ -282,9 +312,13 @@ class World:
         if p == "r":
             return f"np.array([{self.real()}, {self.real()}, 0.5, -1.0], dtype=np.float32)"
         if p == "t":
-            return rng.choice((f"Thing({self.real()}, {rng.randint(0, 3)})", "thing", f"Other({self.real()}, 2)"))
+            return rng.choice(
+                (f"Thing({self.real()}, {rng.randint(0, 3)})", "thing", f"Other({self.real()}, 2)")
+            )
         if p == "l":
-            return rng.choice((f"[{self.real()}, {self.real()}]", f"[{self.real()}, 1.0, {self.real()}]", "held"))
+            return rng.choice(
+                (f"[{self.real()}, {self.real()}]", f"[{self.real()}, 1.0, {self.real()}]", "held")
+            )
         return rng.choice((f"{{'a': {self.real()}, 'b': {self.real()}}}", "table"))
 
 
