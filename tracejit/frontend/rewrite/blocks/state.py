@@ -217,9 +217,10 @@ def in_loop() -> StageTrace | None:
 
 def promoted(before: np.dtype, weak: bool, after: np.dtype, after_weak: bool) -> tuple[np.dtype, bool] | None:
     """The (dtype, weak) of a variable that has the one type first and the other after a step; None if it can't have
-    both: a Python number may become another number of its kind or a wider one, as in `s = 0`, `s += x`."""
+    both: a Python number may become another number of its kind or a wider one, as in `s = 0`, `s += x`, but one of
+    NumPy's does not become Python's."""
     if before == after:
-        return before, weak and after_weak
+        return (before, after_weak) if weak or not after_weak else None
     if not weak:
         return None
     try:

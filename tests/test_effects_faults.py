@@ -1,0 +1,306 @@
+"""Faults: whichever line of tracejit raises, once, the user's state is Python's, and the next call is right.
+
+A line is any that runs in tracejit while a function is traced, compiled and run for the first time. What it raises is
+KeyboardInterrupt, MemoryError or RuntimeError. `make test` has a sample of lines, `-m exhaustive` many more.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.programs.observe import Described
+from tracejit import tracing
+from tracejit.config import config
+from tracejit.errors import refusals
+
+HOME = os.path.dirname(tj.__file__) + os.sep
+KINDS = (KeyboardInterrupt, MemoryError, RuntimeError)
+SAMPLE, MORE = 8, 200
+#: Lines in the end of a call.
+LAST = 400
+
+Maker = Callable[[], tuple[Any, tuple[Any, ...], Any]]
+PROGRAMS: dict[str, Maker] = {}
+
+
+def program(maker: Maker) -> Maker:
+    """A maker gives (the function, its arguments, what it can reach besides)."""
+    PROGRAMS[maker.__name__] = maker
+    return maker
+
+
+@program
+def in_place() -> Any:
+    def f(x, y):
+        x += y
+        x[1:] *= 0.5
+        y[0] = x.sum()
+        return x, y.max()
+
+    return f, (np.arange(4.0), np.ones(4)), None
+
+
+@program
+def loop() -> Any:
+    weights = np.array([1.0, 0.5, 0.25])
+
+    def f(x, n):
+        s = 0.0
+        for i in range(n):
+            s += float((weights * x).sum()) / (i + 1)
+            weights[0] = s
+        return s
+
+    return f, (np.array([1.0, 2.0, 3.0]), 40), weights
+
+
+@program
+def while_and_branch() -> Any:
+    def f(n):
+        steps = 0
+        while n != 1:
+            if n % 2 == 0:
+                n = n // 2
+            else:
+                n = 3 * n + 1
+            steps += 1
+        return steps, n
+
+    return f, (27,), None
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.count, self.total, self.seen = 0, 0.0, []
+
+    def add(self, x: Any) -> Any:
+        self.count += 1
+        self.total += x.sum()
+        self.seen.append(self.count)
+        return self.total / self.count
+
+
+@program
+def state() -> Any:
+    counter = Counter()
+    return counter.add, (np.arange(3.0),), counter
+
+
+@program
+def containers() -> Any:
+    log: list[Any] = []
+    memo = {"calls": 0}
+
+    def f(x, k):
+        memo["calls"] += 1
+        log.append(k)
+        x[k] = len(log)
+        return {"x": x, "n": memo["calls"]}
+
+    return f, (np.zeros(3), 1), (log, memo)
+
+
+@program
+def draws() -> Any:
+    rng = np.random.default_rng(5)
+
+    def f(x):
+        x += rng.normal()
+        return x.sum()
+
+    return f, (np.ones(3),), rng
+
+
+@program
+def draws_of_numpy() -> Any:
+    def f(x):
+        return x * np.random.rand() + random.random()
+
+    return f, (np.ones(3),), None
+
+
+@program
+def raises() -> Any:
+    def f(x, d):
+        x[0] = 7
+        return 1 / d + x[1]
+
+    return f, (np.ones(2), 0), None
+
+
+@program
+def catches() -> Any:
+    seen: dict[str, Any] = {}
+
+    def f(x, i):
+        try:
+            return x[i]
+        except IndexError:
+            x[0] = -1
+            return x.sum()
+        finally:
+            seen["last"] = i
+
+    return f, (np.ones(3), 5), seen
+
+
+@program
+def errstate() -> Any:
+    def f(x):
+        with np.errstate(all="ignore"):
+            x /= x - 1
+        return x.sum()
+
+    return f, (np.array([2.0, 3.0]),), None
+
+
+@program
+def derivative() -> Any:
+    w = np.array([0.5, -1.0])
+
+    def loss(x):
+        y = np.tanh(w * x)
+        for _ in range(30):
+            y = y * 0.5 + w
+        return (y**2).sum()
+
+    return tj.grad(loss), (np.array([1.0, 2.0]),), w
+
+
+# ---------------------------------------------------------------- one fault
+
+
+class Fault:
+    """`with Fault(n, kind):` the n-th line of tracejit that is run raises `kind`; `lines`: how many were run."""
+
+    def __init__(self, n: int, kind: type[BaseException] = RuntimeError) -> None:
+        self.n, self.kind, self.lines = n, kind, 0
+        self.where = ""
+
+    def __enter__(self) -> Fault:
+        self.before = sys.gettrace()
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self.before)
+
+    def _call(self, frame: Any, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(HOME) or self.where:
+            return None
+        return self._line
+
+    def _line(self, frame: Any, event: str, _: Any) -> Any:
+        if event == "line" and not self.where:
+            self.lines += 1
+            if self.lines == self.n:
+                self.where = f"{frame.f_code.co_filename.removeprefix(HOME)}:{frame.f_lineno}"
+                raise self.kind("injected")
+        return self._line
+
+
+def run(g: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    try:
+        return "gave", g(*args)
+    except (Exception, KeyboardInterrupt) as e:
+        return "raised", type(e), str(e)
+
+
+def of_process() -> Any:
+    """What a call must leave alone, besides what the program can reach."""
+    return np.geterr(), list(warnings.filters), tracing.is_tracing(), refusals.met(), config.fallback
+
+
+def drawn() -> Any:
+    return np.random.get_state()[1].tobytes(), np.random.get_state()[2], random.getstate()
+
+
+def seed() -> None:
+    np.random.seed(3)
+    random.seed(3)
+
+
+def held(maker: Maker, calls: int) -> tuple[list[Any], list[Any]]:
+    """What plain Python gives at each call, and what the program holds before and after each."""
+    seed()
+    f, args, state = maker()
+    outs, states = [], [(Described((args, state)).found, drawn())]
+    for _ in range(calls):
+        out = run(f, args)
+        outs.append(Described(out).found)
+        states.append((Described((args, state)).found, drawn()))
+    return outs, states
+
+
+def lines_of(maker: Maker) -> int:
+    f, args, _ = maker()
+    with Fault(0) as fault:
+        run(tj.jit(f), args)
+    return fault.lines
+
+
+def check(maker: Maker, n: int, kind: type[BaseException]) -> None:
+    """A first call with a fault, and two without."""
+    outs, states = held(maker, 3)
+    seed()
+    f, args, state = maker()
+    g, before = tj.jit(f), of_process()
+    with Fault(n, kind) as fault:
+        out = run(g, args)
+    what = f"{kind.__name__} at line {n} ({fault.where}) of {maker.__name__}"
+    assert of_process() == before, what
+    now = Described((args, state)).found, drawn()
+    if out[0] == "raised" and out[2] == "injected":
+        assert now in states[:2], f"{what}: {now}, not {states[:2]}"
+    else:
+        assert Described(out).found == outs[0] and now == states[1], (
+            f"{what}: {out}, {now}, not {outs[0]}, {states[1]}"
+        )
+    done = states.index(now)
+    for k in range(done, done + 2):
+        out = run(g, args)
+        assert Described(out).found == outs[k], f"{what}, next call: {out}, not {outs[k]}"
+        assert (Described((args, state)).found, drawn()) == states[k + 1], what
+
+
+@pytest.fixture(autouse=True)
+def _python_takes_over() -> Iterator[None]:
+    with config.override(fallback=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_fault_leaves_no_trace(name: str) -> None:
+    many_faults(name, SAMPLE, 0)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_many_faults_leave_no_trace(name: str) -> None:
+    many_faults(name, MORE, 1)
+
+
+def many_faults(name: str, count: int, seed: int) -> None:
+    maker = PROGRAMS[name]
+    lines = lines_of(maker)
+    rng = random.Random(seed)
+    for k in range(count):  # every other one in the end, where the program runs and its results are made
+        first = max(1, lines - LAST) if k % 2 else 1
+        check(maker, rng.randint(first, lines), KINDS[k % len(KINDS)])
+
+
+def test_a_fault_is_raised() -> None:
+    fault = Fault(5, MemoryError)
+    with pytest.raises(MemoryError, match="injected"), fault:
+        tj.jit(lambda x: x + 1)(np.ones(2))
+    assert fault.where
