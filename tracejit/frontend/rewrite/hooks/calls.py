@@ -20,6 +20,7 @@ from tracejit.frontend.text.deferred import contains as contained
 from tracejit.numpy.boxes import extents, numbers
 from tracejit.numpy.boxes.operators import rounded
 from tracejit.numpy.boxes.rows import run
+from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_shape
 from tracejit.tracing import Box, box
@@ -151,12 +152,20 @@ def _fold(xs: Any, stop: bool, plain: Any) -> Any:
 
 
 def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
-    """`sorted`, of numbers of one dtype."""
+    """`sorted`, of numbers of one kind: which kind an item of the result has would depend on values otherwise. The
+    order that Python gives NaN has no rule."""
     items = list(xs)
-    if key is not None or not need_select(items):
+    of_python = {numbers.is_python(x) for x in items}
+    if key is not None or not need_select(items) or len(of_python) != 1 or any(map(is_unsure, items)):
         return sorted(items, key=key, reverse=reverse)
     step = -1 if reverse else 1  # equal items keep their order, backwards too
-    return list(NUMPY_TO_TRACEJIT[np.sort](NUMPY_TO_TRACEJIT[np.stack](items)[::step], kind="stable")[::step])
+    whole = NUMPY_TO_TRACEJIT[np.stack](items)
+    if dtypes.is_inexact(whole.dtype):
+        numbers.leave_if(
+            NUMPY_TO_TRACEJIT[np.isnan](whole).any().read(), "the order of NaN and other numbers"
+        )
+    ordered = list(NUMPY_TO_TRACEJIT[np.sort](whole[::step], kind="stable")[::step])
+    return [box(x.read(), weak=True) for x in ordered] if of_python == {True} else ordered
 
 
 def contains(item: Any, held: Any) -> Any:
