@@ -97,6 +97,7 @@ from tracejit.errors.tracing import (
     TracedTextError,
     UnfollowedError,
     UnhashableStaticError,
+    UnknownMemberError,
 )
 from tracejit.errors.transforms import (
     ArgumentCountError,
@@ -197,6 +198,7 @@ __all__ = [
     "TracedMaskError",
     "TracedTextError",
     "UnfollowedError",
+    "UnknownMemberError",
     "TracejitError",
     "TracerArrayError",
     "TracerBoolError",

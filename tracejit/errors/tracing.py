@@ -151,6 +151,20 @@ class UnfollowedError(TracejitError, TypeError):
     """
 
 
+class UnknownMemberError(TracejitError, AttributeError):
+    """A jitted function asks a traced value for a method or an attribute that NumPy's or Python's own has, and that
+    no program can have."""
+
+    code = "TJ228"
+    limit = True
+    cause = "`{name}` of a traced {aval} is not known while tracing."
+    remedies = ("ask for it outside of the compiled function",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: x.ctypes.data)(np.ones(3))
+    """
+
+
 class TracedTextError(TracejitError, TypeError):
     """A jitted function looks at text of a traced value, which is not known while tracing. It may print such text,
     return it and put it into other text; a key of a dict and what splits or searches it need its characters."""

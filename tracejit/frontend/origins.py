@@ -132,7 +132,8 @@ _ACTING_OF = {"numpy": _ACTING_OF_NUMPY, "builtins": {"print", "input", "exec", 
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_library_file(filename: str) -> bool:
+def is_library_file(filename: str) -> bool:
+    """Whether a file is one of the standard library, of an installed package, or ours."""
     if is_internal(filename) or filename.startswith("<frozen"):
         return True
     if filename.startswith("<"):  # typed in, or generated
@@ -156,7 +157,7 @@ def is_library_module(module: types.ModuleType) -> bool:
         return name in sys.builtin_module_names or (
             module.__spec__ is not None and not hasattr(module, "__path__")
         )
-    return not filename.endswith(".py") or _is_library_file(filename)
+    return not filename.endswith(".py") or is_library_file(filename)
 
 
 def is_library_function(fn: types.FunctionType) -> bool:
@@ -167,7 +168,7 @@ def is_library_function(fn: types.FunctionType) -> bool:
     if filename.startswith("<") and filename[:7] not in ("<frozen", "<tracej"):
         module = sys.modules.get(fn.__globals__.get("__name__", ""))
         return isinstance(module, types.ModuleType) and is_library_module(module)
-    return _is_library_file(filename)
+    return is_library_file(filename)
 
 
 def is_library_class(cls: type) -> bool:

@@ -75,6 +75,7 @@ def _hypot(*xs: Any) -> Any:
 
 def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
     """Infinities are close to themselves only."""
+    a, b = _number(a), _number(b)
     size = numpy.maximum(rel_tol * numpy.maximum(numpy.abs(a), numpy.abs(b)), abs_tol)
     finite = numpy.isfinite(a) & numpy.isfinite(b)
     return (a == b) | (finite & (numpy.abs(a - b) <= size))

@@ -20,6 +20,7 @@ from tracejit.errors import (
     TracerBoolError,
     TracerFloatError,
     TracerIntegerError,
+    UnknownMemberError,
     UnknownSourceError,
     is_library,
 )
@@ -39,6 +40,22 @@ def class_of(x: Box) -> type:
     return x.aval.dtype.type if x.scalar else np.ndarray
 
 
+def class_name(x: Box) -> str:
+    """The name of that class in Python's and NumPy's messages."""
+    cls = class_of(x)
+    return cls.__name__ if cls.__module__ == "builtins" else f"numpy.{cls.__name__}"
+
+
+@member("__dir__")
+def _dir(x: Box) -> list[str]:
+    return dir(class_of(x))
+
+
+@member("__sizeof__")
+def _sizeof(x: Box) -> int:
+    raise UnknownMemberError(name="__sizeof__", aval=str(x.aval))
+
+
 @member("__getattr__")
 def _missing(x: Box, name: str) -> Any:
     """What numbers have and arrays have not, such as `x.bit_length`: that of the number, if it is known.
@@ -50,7 +67,7 @@ def _missing(x: Box, name: str) -> Any:
         return refused.fget(x)
     cls = class_of(x)
     if cls is np.ndarray or name[:2] == "__" or not hasattr(cls, name):
-        raise AttributeError(f"a traced {x.aval} has no attribute {name!r}", name=name, obj=x)
+        raise AttributeError(f"{class_name(x)!r} object has no attribute {name!r}", name=name, obj=x)
     as_python: Any = operator.index if x.aval.dtype.kind in "iu" else _NUMBERS[x.aval.dtype.kind]
     return getattr(cls(as_python(x)), name)
 
@@ -151,23 +168,6 @@ def _hash(x: Box) -> int:
     if x.weak and x.aval.dtype.kind in "bi":
         return hash(known_value(x, TracerIntegerError).item())
     raise ArgumentTypeError(name="hash", problem=f"a traced {x.aval} is not hashable, as arrays are not")
-
-
-def _of_python(name: str, kinds: str, error: Any) -> None:
-    """A method of Python's numbers of these kinds, which takes a value that is known."""
-
-    def method(x: Box) -> Any:
-        if not x.weak or x.aval.dtype.kind not in kinds:
-            raise AttributeError(f"a traced {x.aval} has no attribute {name!r}", name=name, obj=x)
-        return getattr(known_value(x, error).item() if kinds == "bi" else known_number(x).item(), name)
-
-    setattr(Box, name, property(method))
-
-
-for _name in ("bit_length", "bit_count", "to_bytes"):
-    _of_python(_name, "bi", TracerIntegerError)
-for _name in ("hex", "as_integer_ratio"):
-    _of_python(_name, "f", TracerFloatError)
 
 
 @member("__repr__")

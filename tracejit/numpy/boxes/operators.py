@@ -10,7 +10,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentTypeError, ShapeError, TracerIntegerError
 from tracejit.numpy.boxes import indexing, numbers
-from tracejit.numpy.boxes.conversions import known_value
+from tracejit.numpy.boxes.conversions import class_name, class_of, known_value
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
@@ -26,17 +26,24 @@ _OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple
 # ---------------------------------------------------------------- operators
 
 
+def _takes(x: Box, y: Any) -> bool:
+    """Whether an operator of `x` knows `y`: numbers and arrays, and lists, which Python's numbers don't know."""
+    if isinstance(y, (list, tuple)):
+        return x.aval.shape != () or not x.weak
+    return isinstance(y, _OPERANDS)
+
+
 def _binary(name: str, ufunc: Ufunc) -> None:
     def forward(x: Box, y: Any) -> Any:
-        if not isinstance(y, _OPERANDS):
+        if not _takes(x, y):
             return NotImplemented
         return ufunc.operator(x, y)
 
     def reflected(x: Box, y: Any) -> Any:
-        return ufunc.operator(y, x) if isinstance(y, _OPERANDS) else NotImplemented
+        return ufunc.operator(y, x) if _takes(x, y) else NotImplemented
 
     def inplace(x: Box, y: Any) -> Any:
-        if not isinstance(y, _OPERANDS):
+        if not _takes(x, y):
             return NotImplemented
         return forward(x, y) if x.scalar else update(x, ufunc, y)
 
@@ -74,8 +81,10 @@ def _repeating(multiply: Any) -> Any:
     """`multiply`, except that integers that stand for scalars repeat lists and tuples, as in Python."""
 
     def product(x: Box, y: Any) -> Any:
-        if isinstance(y, (list, tuple)) and x.scalar and x.aval.dtype.kind in "iu":
-            return y * operator.index(x)  # type: ignore[arg-type] # raises where the number is not known
+        if isinstance(y, (list, tuple)) and x.scalar:
+            if x.aval.dtype.kind in "iu" or (x.weak and x.aval.dtype.kind == "b"):
+                return y * operator.index(x)  # type: ignore[arg-type] # raises where the number is not known
+            raise TypeError(f"can't multiply sequence by non-int of type {class_name(x)!r}")
         return multiply(x, y)
 
     return product
@@ -89,7 +98,7 @@ def _comparison(ufunc: Ufunc) -> Any:
     def compare(x: Box, y: Any) -> Any:
         if y is None and ufunc.np in (np.equal, np.not_equal):  # elementwise, as arrays compare
             return wrap(filled(ufunc.np is np.not_equal, dtypes.bool_, x.aval.shape))
-        if not isinstance(y, _OPERANDS):
+        if not _takes(x, y):
             return NotImplemented
         return ufunc.operator(x, y)
 
@@ -227,8 +236,10 @@ def rounded(x: Box, ndigits: Any = None) -> Any:
 
 def _is_integer(x: Box) -> Any:
     """The method `is_integer` of numbers, Python's and NumPy's."""
-    if not x.scalar or x.aval.dtype.kind not in "bif":
-        raise AttributeError(f"a traced {x.aval} has no attribute 'is_integer'", name="is_integer", obj=x)
+    if not hasattr(class_of(x), "is_integer"):
+        raise AttributeError(
+            f"{class_name(x)!r} object has no attribute 'is_integer'", name="is_integer", obj=x
+        )
 
     def is_integer() -> Any:
         if x.aval.dtype.kind in "bi":

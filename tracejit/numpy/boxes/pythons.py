@@ -1,4 +1,4 @@
-"""What Python's numbers have not: the attributes of arrays, and an index.
+"""What Python's numbers have not: the attributes of arrays, and an index. And what traced values have not.
 
 A box that stands for one of Python's numbers is given to our own code as an array of no dimensions. To the user's it is
 a `float` or an `int`: `x.shape` raises AttributeError, `hasattr(x, "ndim")` is False, and `x[()]` raises TypeError. So
@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import functools
 import sys
+import types
 from typing import Any
 
 import numpy as np
 
-from tracejit.errors import is_internal
+from tracejit.errors import UnknownMemberError, is_internal
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.conversions import class_of
+from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.members import member
 from tracejit.tracing import Box, current_trace
 
@@ -78,16 +79,31 @@ class OfArrays:
 @member("__getattr__")
 def _of_number(x: Box, name: str) -> Any:
     """What no member gives. Python asks this too where a member itself has raised AttributeError."""
-    if isinstance(vars(Box).get(name), OfArrays) and _is_number_to(x, sys._getframe(1)):
-        raise AttributeError(f"{class_of(x).__name__!r} object has no attribute {name!r}", name=name, obj=x)
+    frame = sys._getframe(1)
+    if isinstance(vars(Box).get(name), OfArrays) and _is_number_to(x, frame):
+        raise AttributeError(f"{class_name(x)!r} object has no attribute {name!r}", name=name, obj=x)
+    if (
+        name not in vars(Box)
+        and not _internal(frame.f_code.co_filename)
+        and _is_refused(x, name, frame.f_code)
+    ):
+        raise UnknownMemberError(name=name, aval=str(x.aval))
     return _missing(x, name)
+
+
+def _is_refused(x: Box, name: str, code: types.CodeType) -> bool:
+    """Whether the value without tracing has what a box has not. Special names are asked for by Python and NumPy, too,
+    which go another way without them: only those count that the user's code names."""
+    if name[:2] == "__":
+        return (name in code.co_names or name in code.co_consts) and hasattr(class_of(x), name)
+    return class_of(x) is np.ndarray and hasattr(np.ndarray, name)
 
 
 def _subscript(inner: Any, verb: str) -> Any:
     @functools.wraps(inner)
     def subscript(x: Box, *args: Any) -> Any:
         if _is_number_to(x, sys._getframe(1)):
-            raise TypeError(f"{class_of(x).__name__!r} object {verb}")
+            raise TypeError(f"{class_name(x)!r} object {verb}")
         return inner(x, *args)
 
     return subscript

@@ -145,7 +145,7 @@ _PLACES = "a program does not know where its arrays lie"
 @implements(np.shares_memory, "shares_memory")
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     """Whether a write into one is seen in the other, where the places of both are known."""
-    if not (type(a) is Box and type(b) is Box):
+    if not (type(a) is Box and type(b) is Box) or a.scalar or b.scalar:
         return False
     if a.storage is b.storage:
         if a.chain and b.chain:

@@ -123,14 +123,14 @@ def over_rows(step: Callable[[Any, Any], Any], first: Any, whole: Box) -> Any:
 def any_(xs: Any) -> Any:
     """`any`."""
     if type(xs) is Box and xs.aval.ndim == 1:
-        return NUMPY_TO_TRACEJIT[np.any](xs)
+        return box(NUMPY_TO_TRACEJIT[np.any](xs).read(), weak=True)
     return _fold(xs, True, any)
 
 
 def all_(xs: Any) -> Any:
     """`all`."""
     if type(xs) is Box and xs.aval.ndim == 1:
-        return NUMPY_TO_TRACEJIT[np.all](xs)
+        return box(NUMPY_TO_TRACEJIT[np.all](xs).read(), weak=True)
     return _fold(xs, False, all)
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import opcode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tracejit.control.callbacks.journal import may_raise
-from tracejit.errors import CaughtCheckError, TracedTextError, TracejitError
+from tracejit.errors import (
+    CaughtCheckError,
+    TracedTextError,
+    TracejitError,
+    UnfollowedError,
+    is_internal,
+    refusals,
+)
+from tracejit.frontend.origins import is_library_file
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
@@ -45,6 +54,8 @@ class tried:
         caught = tuple(k for k in _flat(self.kinds()) if isinstance(k, type))
         if error is not None:
             self._ask(error, caught)
+            if not refusals.met() and isinstance(error, caught) and _is_doubtful(error):
+                raise UnfollowedError(what=f"the {type(error).__name__} that is caught here", reason=_DOUBT) from error
             return
         for eqn, raises in _failures(self.program.eqns[self.start :]):
             if issubclass(raises, caught) and not getattr(raises, "redo", False):
@@ -77,6 +88,29 @@ class tried:
             if isinstance(error, tuple(k for k in _flat((kind,)) if isinstance(k, type))):
                 return named
         return False
+
+
+_DOUBT = "a library or a built-in function may have raised it for what stands for a traced value"
+
+
+def _is_doubtful(error: BaseException) -> bool:
+    """Whether library code raised `error`, or a built-in function that was called by the user's code and does not
+    take a class. What the user's code and ours raise is what plain Python raises."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if at is None:
+        return False
+    code = at.tb_frame.f_code
+    if is_internal(code.co_filename):
+        return False
+    if is_library_file(code.co_filename):
+        return True
+    raised = code.co_code[at.tb_lasti] in _RAISES if at.tb_lasti >= 0 else False
+    return isinstance(error, (TypeError, AttributeError, BufferError)) and not raised
+
+
+_RAISES = {opcode.opmap[n] for n in ("RAISE_VARARGS", "RERAISE") if n in opcode.opmap}
 
 
 def _flat(kinds: Any) -> Iterator[Any]:
