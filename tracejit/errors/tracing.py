@@ -161,7 +161,7 @@ class UnknownMemberError(TracejitError, AttributeError):
     remedies = ("ask for it outside of the compiled function",)
     example = """
         import numpy as np, tracejit as tj
-        tj.jit(lambda x: x.ctypes.data)(np.ones(3))
+        tj.jit(lambda x: x.__array_interface__["data"])(np.ones(3))
     """
 
 

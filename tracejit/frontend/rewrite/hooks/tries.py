@@ -55,7 +55,9 @@ class tried:
         if error is not None:
             self._ask(error, caught)
             if not refusals.met() and isinstance(error, caught) and _is_doubtful(error):
-                raise UnfollowedError(what=f"the {type(error).__name__} that is caught here", reason=_DOUBT) from error
+                raise UnfollowedError(
+                    what=f"the {type(error).__name__} that is caught here", reason=_DOUBT
+                ) from error
             return
         for eqn, raises in _failures(self.program.eqns[self.start :]):
             if issubclass(raises, caught) and not getattr(raises, "redo", False):
