@@ -180,15 +180,14 @@ def statements_of(features: set[str]) -> list[tuple[float, str]]:
 
 
 class World:
-    """One program of a seed. `pure`: a function of two arrays and a float, without state, that gives a number."""
+    """One program of a seed."""
 
-    def __init__(self, seed: int, pure: bool = False) -> None:
+    def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.features = set() if pure else features_of(self.rng)
+        self.features = features_of(self.rng)
         self.grammar = grammar(self.features)
         self.grammar.statements = statements_of(self.features)
         self.fresh = [0]
-        self.pure = pure
 
     def source(self) -> str:
         helpers = [line for n in range(self.rng.randint(0, 2)) for line in self.helper(n)]

@@ -97,7 +97,8 @@ _DOUBT = "a library or a built-in function may have raised it for what stands fo
 
 def _is_doubtful(error: BaseException) -> bool:
     """Whether library code raised `error`, or a built-in function that was called by the user's code and does not
-    take a class. What the user's code and ours raise is what plain Python raises."""
+    take a class. What the user's code and ours raise is what plain Python raises, and so is what comes of assignments:
+    there the target is at fault, such as a tuple, and not the value."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -108,11 +109,15 @@ def _is_doubtful(error: BaseException) -> bool:
         return False
     if is_library_file(code.co_filename):
         return True
-    raised = code.co_code[at.tb_lasti] in _RAISES if at.tb_lasti >= 0 else False
-    return isinstance(error, (TypeError, AttributeError, BufferError)) and not raised
+    plain = at.tb_lasti >= 0 and code.co_code[at.tb_lasti] in _AS_PYTHON
+    return isinstance(error, (TypeError, AttributeError, BufferError)) and not plain
 
 
-_RAISES = {opcode.opmap[n] for n in ("RAISE_VARARGS", "RERAISE") if n in opcode.opmap}
+#: Instructions whose exceptions do not depend on what a traced value is.
+_AS_PYTHON = {
+    opcode.opmap[n]
+    for n in ("RAISE_VARARGS", "RERAISE", "STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR")
+}
 
 
 def _flat(kinds: Any) -> Iterator[Any]:
