@@ -30,7 +30,7 @@ class _Untold:
     """The message of a solver, which only its run knows."""
 
     def _refuse(self, *args: Any) -> Any:
-        raise _TracedTextError(aval="message of a solver")
+        raise _TracedTextError(aval="message of a solver", use="its characters")
 
     __str__ = __repr__ = __format__ = __eq__ = __hash__ = __getitem__ = __len__ = __contains__ = _refuse
 
