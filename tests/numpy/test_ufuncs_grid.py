@@ -113,6 +113,10 @@ def compare(way: str, d: np.dtype, name: str, got: Any) -> list[str]:
     xs = GRID[d][name]
     with np.errstate(all="ignore"):
         want = UFUNCS[name](*xs)
+        if (
+            way == "vmap" and name == "power"
+        ):  # each lane has numbers, of which NumPy takes square roots for 0.5
+            want = np.array([np.power(*row) for row in zip(*xs, strict=True)], want.dtype)
     problems = []
     size = np.maximum(*(np.nan_to_num(np.abs(x.astype(float))) for x in xs)) if name in OF_OPERANDS else None
     for g, w in zip(_listed(got), _listed(want), strict=True):
