@@ -23,11 +23,11 @@ from tracejit.errors import (
     NumberRangeError,
     TracejitError,
 )
-from tracejit.interpreters.stage import bounds_of
+from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.records import record
-from tracejit.tracing import Box, to_raw
+from tracejit.tracing import Box, caller, to_raw
 
 co, ar = ops.compare, ops.arithmetic
 _I64, _F64 = dtypes.int64, dtypes.float64
@@ -74,6 +74,14 @@ def fail_if(bad: Any, error: type[TracejitError], message: str, lanes: bool = Tr
 def leave_if(bad: Any, what: str, lanes: bool = True) -> None:
     """Fail where only Python has the result."""
     fail_if(bad, NumberError, what, lanes)
+
+
+def pythons_unless_any(turning: Any, what: str) -> None:
+    """Leave the call to Python, which has `what`, unless a raw boolean in `turning` holds; nothing where Python could
+    not do it over, as where something is differentiated."""
+    if caller.does_over() and isinstance(turning, Value) and isinstance(turning.trace, StageTrace):
+        some = ops.reduce.reduce_or(turning, axes=tuple(range(aval_of(turning).ndim)))
+        leave_if(ops.compare.not_(some), what, lanes=False)
 
 
 # ---------------------------------------------------------------- what may be

@@ -8,10 +8,9 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import ArgumentError, MatrixShapeError
-from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.boxes.numbers import pythons_unless_any
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.algebra.matrices import check_side, matrix, result_class
 from tracejit.ops.decompositions.common import mH, mT
@@ -77,14 +76,6 @@ def as_numpys(a: Any, *results: Any) -> tuple[Any, ...]:
         return results if np.any(results[0].imag != 0) else tuple(x.real.copy() for x in results)
     pythons_unless_any(ops.compare.ne(ops.complexes.imag(results[0]), 0), "real eigenvalues as real numbers")
     return results
-
-
-def pythons_unless_any(turning: Any, what: str) -> None:
-    """Leave the call to Python, which has `what`, unless a raw boolean in `turning` holds; nothing where Python could
-    not do it over, as where something is differentiated."""
-    if caller.does_over() and isinstance(turning, Value) and isinstance(turning.trace, StageTrace):
-        some = ops.reduce.reduce_or(turning, axes=tuple(range(aval_of(turning).ndim)))
-        leave_if(ops.compare.not_(some), what, lanes=False)
 
 
 @implements(np.linalg.eig)

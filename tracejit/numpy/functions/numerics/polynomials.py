@@ -11,9 +11,9 @@ from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShape
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some
+from tracejit.numpy.boxes.numbers import pythons_unless_any
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
-from tracejit.numpy.functions.algebra.factorizations import pythons_unless_any
 from tracejit.numpy.functions.algebra.products import dot, outer
 from tracejit.numpy.functions.arrays.joining import concatenate, stack
 from tracejit.numpy.functions.arrays.shaping import atleast_1d, box_of
