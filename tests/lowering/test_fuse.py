@@ -405,7 +405,9 @@ def test_checks_raise_in_order_even_if_unused():
         run(low, normal(3), np.asarray(0), np.asarray(9))
 
 
-def test_a_failing_check_leaves_what_was_written_before_it():
+def test_a_failing_check_leaves_the_callers_array_alone():
+    """What the caller sees is written after the last check."""
+
     def f(x, i):
         x = ops.slices.slice_update(
             x, ops.broadcast.zeros(ops_aval(3)), start_indices=(0,), limit_indices=(3,)
@@ -419,7 +421,7 @@ def test_a_failing_check_leaves_what_was_written_before_it():
     x = np.ones(80)
     with pytest.raises(IndexError):
         run(low, x, np.asarray(9))
-    assert (x[:3] == 0).all() and (x[3:] == 1).all()
+    assert (x == 1).all()
 
 
 def ops_aval(*shape: int) -> Aval:

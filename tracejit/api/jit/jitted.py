@@ -90,7 +90,7 @@ class Jitted(Attributed):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
-        if self.python.allowed and not is_tracing() and native.errors_are_seen():
+        if not is_tracing() and native.errors_are_seen() and self.python.allowed:
             return self.python.plain(args, kwargs)
         key = fast_key(self.options.in_key, args, kwargs) if config.fast and not is_tracing() else None
         fast = self._fast.get(key) if key is not None else None
