@@ -8,7 +8,7 @@ from tracejit import numpy as tnp
 from tracejit import tree
 from tracejit.errors import OptimizerArgumentError
 from tracejit.optim.scaling import needed
-from tracejit.optim.transformation import GradientTransformation, as_dtype, masked, real_dtype, stateless
+from tracejit.optim.transformation import GradientTransformation, as_dtype, masked, squared, stateless
 
 
 def global_norm(updates: Any) -> Any:
@@ -82,13 +82,8 @@ def _shortened(u: Any, norm: Any, max_norm: float) -> Any:
 def _unit_norm(x: Any) -> Any:
     x = tnp.asarray(x)
     axes = tuple(range(x.ndim - 1)) if x.ndim > 1 else None
-    return tnp.sqrt(tnp.sum(_squares(x), axis=axes, keepdims=True))
+    return tnp.sqrt(tnp.sum(squared(x), axis=axes, keepdims=True))
 
 
 def _sum_of_squares(x: Any) -> Any:
-    return tnp.sum(_squares(tnp.asarray(x)))
-
-
-def _squares(x: Any) -> Any:
-    squares = tnp.square(x) if x.dtype.kind != "c" else tnp.square(x.real) + tnp.square(x.imag)
-    return squares.astype(real_dtype(x.dtype))
+    return tnp.sum(squared(x))

@@ -17,6 +17,7 @@ from tracejit.optim.transformation import (
     Schedule,
     as_dtype,
     filled,
+    squared,
     stateless,
     step_size,
 )
@@ -85,7 +86,7 @@ def scale_by_adam(
     def update(updates: Any, state: TwoMomentsState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         count = state.count + 1
         mu = tree.map(lambda g, m: b1 * m + (1 - b1) * g, updates, state.mu)
-        nu = tree.map(lambda g, v: b2 * v + (1 - b2) * _square(g), updates, state.nu)
+        nu = tree.map(lambda g, v: b2 * v + (1 - b2) * squared(g), updates, state.nu)
         first, ahead, second = 1 - b1**count, 1 - b1 ** (count + 1), 1 - b2**count
 
         def direction(g: Any, m: Any, v: Any) -> Any:
@@ -116,7 +117,7 @@ def scale_by_rms(decay: float = 0.9, eps: float = 1e-8, initial: float = 0.0) ->
     """RMSProp: `g / sqrt(nu + eps)` with the running average nu of |g|**2 (Hinton, Coursera lecture 6e, 2012)."""
 
     def update(updates: Any, state: MomentState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
-        nu = tree.map(lambda g, v: decay * v + (1 - decay) * _square(g), updates, state.average)
+        nu = tree.map(lambda g, v: decay * v + (1 - decay) * squared(g), updates, state.average)
         return tree.map(lambda g, v: g / tnp.sqrt(v + eps), updates, nu), MomentState(nu)
 
     return GradientTransformation(lambda params: MomentState(filled(params, initial, real=True)), update)
@@ -127,8 +128,8 @@ def scale_by_stddev(decay: float = 0.9, eps: float = 1e-8, initial: float = 0.0)
 
     def update(updates: Any, state: TwoMomentsState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         mu = tree.map(lambda g, m: decay * m + (1 - decay) * g, updates, state.mu)
-        nu = tree.map(lambda g, v: decay * v + (1 - decay) * _square(g), updates, state.nu)
-        out = tree.map(lambda g, m, v: g / tnp.sqrt(v - _square(m) + eps), updates, mu, nu)
+        nu = tree.map(lambda g, v: decay * v + (1 - decay) * squared(g), updates, state.nu)
+        out = tree.map(lambda g, m, v: g / tnp.sqrt(v - squared(m) + eps), updates, mu, nu)
         return out, TwoMomentsState(state.count + 1, mu, nu)
 
     return GradientTransformation(
@@ -141,7 +142,7 @@ def scale_by_rss(initial: float = 0.1, eps: float = 1e-7) -> GradientTransformat
     """Adagrad: `g / sqrt(s + eps)` with the sum s of all |g|**2, 0 where s is 0 (Duchi et al. 2011)."""
 
     def update(updates: Any, state: MomentState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
-        sums = tree.map(lambda g, s: s + _square(g), updates, state.average)
+        sums = tree.map(lambda g, s: s + squared(g), updates, state.average)
         out = tree.map(lambda g, s: tnp.where(s > 0, g / tnp.sqrt(s + eps), 0 * g), updates, sums)
         return out, MomentState(sums)
 
@@ -153,9 +154,9 @@ def scale_by_adadelta(rho: float = 0.9, eps: float = 1e-6) -> GradientTransforma
     (Zeiler 2012)."""
 
     def update(updates: Any, state: TwoMomentsState, params: Any = None, **extra: Any) -> tuple[Any, Any]:
-        nu = tree.map(lambda g, v: rho * v + (1 - rho) * _square(g), updates, state.nu)
+        nu = tree.map(lambda g, v: rho * v + (1 - rho) * squared(g), updates, state.nu)
         out = tree.map(lambda g, d, v: tnp.sqrt(d + eps) / tnp.sqrt(v + eps) * g, updates, state.mu, nu)
-        moved = tree.map(lambda u, d: rho * d + (1 - rho) * _square(u), out, state.mu)
+        moved = tree.map(lambda u, d: rho * d + (1 - rho) * squared(u), out, state.mu)
         return out, TwoMomentsState(state.count + 1, moved, nu)
 
     return GradientTransformation(
@@ -190,10 +191,4 @@ def needed(function: str, params: Any) -> Any:
 
 
 def _norm(x: Any) -> Any:
-    return tnp.sqrt(tnp.sum(_square(x)))
-
-
-def _square(x: Any) -> Any:
-    """|x|**2, without a square root."""
-    x = tnp.asarray(x)
-    return tnp.square(x) if x.dtype.kind != "c" else tnp.square(x.real) + tnp.square(x.imag)
+    return tnp.sqrt(tnp.sum(squared(x)))

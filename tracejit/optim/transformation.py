@@ -242,3 +242,9 @@ def filled(params: Any, value: float = 0.0, real: bool = False) -> Any:
 def step_size(rate: Any, count: Any) -> Any:
     """A learning rate at a step: a number as it is, or what a schedule gives."""
     return rate(count) if callable(rate) else rate
+
+
+def squared(x: Any) -> Any:
+    """|x|**2 in the real dtype of `x`, without a square root."""
+    x = tnp.asarray(x)
+    return tnp.square(x) if x.dtype.kind != "c" else tnp.square(x.real) + tnp.square(x.imag)

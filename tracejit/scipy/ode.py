@@ -18,7 +18,7 @@ from tracejit.tracing import box, call_user, to_raw
 
 #: Rows that there is room for where all steps are asked for.
 MOST_ROWS = 2_048
-_METHODS = {"RK23": "RK23", "RK45": "RK45", "DOP853": "DOP853"}
+_METHODS = ("RK23", "RK45", "DOP853")
 
 
 def solve_ivp(
@@ -72,7 +72,7 @@ def solve_ivp(
         )
     y0 = y0.astype(complex if y0.dtype.kind == "c" else float)
     direction = tnp.where(lax.stop_gradient(end >= t0), 1.0, -1.0)
-    problem = Problem(fun, tuple(args or ()), _METHODS[name], y0.dtype, end, direction)
+    problem = Problem(fun, tuple(args or ()), name, y0.dtype, end, direction)
     problem.tolerances(options.get("rtol", 1e-3), options.get("atol", 1e-6), options.get("max_step", np.inf))
     # The first point is one step ahead, as SciPy's is: all times lie between two points.
     p = problem.start(t0, y0, options.get("first_step"))
