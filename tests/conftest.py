@@ -15,7 +15,8 @@ os.environ["TRACEJIT_CACHE"] = "off"  # of child processes too: no test reads or
 # What jit can't do is an error in the tests, unless they ask for Python to take over.
 os.environ["TRACEJIT_FALLBACK"] = "0"
 
-from tracejit.config import config  # noqa: E402  (after the environment is clean)
+from tracejit import tracing  # noqa: E402  (after the environment is clean)
+from tracejit.config import config  # noqa: E402
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
@@ -37,6 +38,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _climate() -> Iterator[None]:
-    """Types are checked, and no test's settings reach the next one."""
+    """Types are checked, and neither a test's settings nor a trace it left current reaches the next one."""
     with config.override(debug=0, disable_jit=False, check_types=True):
         yield
+    left, tracing.STATE.trace = tracing.STATE.trace, tracing.ROOTS[0]
+    tracing.TRACING.clear()
+    assert left is tracing.ROOTS[0], "the test left a trace current"

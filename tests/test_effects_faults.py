@@ -1,16 +1,23 @@
 """Faults: whichever line of tracejit raises, once, the user's state is Python's, and the next call is right.
 
-A line is any that runs in tracejit while a function is traced, compiled and run for the first time. What it raises is
-KeyboardInterrupt, MemoryError or RuntimeError. `make test` has a sample of lines, `-m exhaustive` many more.
+A line is any that runs in tracejit while a function is traced, compiled and run for the first time, but for those
+that restore something (the end of a `with` block, `__enter__` and `__exit__`, `finally`): Python has nothing that would
+restore it after a fault there. What a line raises is KeyboardInterrupt, MemoryError or RuntimeError. `make test` has a
+sample of lines, `-m exhaustive` many more.
 """
 
 from __future__ import annotations
 
+import ast
+import dis
+import functools
 import os
 import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -179,6 +186,54 @@ def derivative() -> Any:
 # ---------------------------------------------------------------- one fault
 
 
+@functools.cache
+def restoring_lines(path: str) -> set[int]:
+    """The lines of a file that are in `finally` or in `__enter__` or `__exit__`."""
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(Path(path).read_text())):
+        if isinstance(node, ast.Try):
+            parts: list[ast.stmt] = node.finalbody
+        else:
+            parts = (
+                [node] if isinstance(node, ast.FunctionDef) and node.name in ("__enter__", "__exit__") else []
+            )
+        for part in parts:
+            found.update(range(part.lineno, (part.end_lineno or part.lineno) + 1))
+    return found
+
+
+@functools.cache
+def ends_of_with(code: CodeType) -> set[int]:
+    """Where instructions begin that leave a `with` block: its line is met a second time."""
+    entered: set[int] = set()
+    found: set[int] = set()
+    line = 0
+    for instruction in dis.get_instructions(code):
+        if instruction.starts_line is not None:
+            line = instruction.starts_line
+            if line in entered:
+                found.add(instruction.offset)
+        if instruction.opname == "BEFORE_WITH":
+            entered.add(line)
+    return found
+
+
+def _ends_a_run(frame: Any) -> bool:
+    """Whether arrays have been written and what else the program changes has not: docs/jit.md says so of Ctrl-C."""
+    while frame is not None and frame.f_code.co_filename.startswith(HOME):
+        if frame.f_code.co_name in ("_run", "_assemble") and frame.f_code.co_filename.endswith("programs.py"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def restores(frame: Any) -> bool:
+    code, at = frame.f_code, frame.f_lasti
+    # `try:` itself is an instruction that does nothing, which no handler covers: nothing is raised there but by us.
+    nothing = code.co_code[at] == dis.opmap["NOP"]
+    return nothing or at in ends_of_with(code) or frame.f_lineno in restoring_lines(code.co_filename)
+
+
 class Fault:
     """`with Fault(n, kind):` the n-th line of tracejit that is run raises `kind`; `lines`: how many were run."""
 
@@ -195,12 +250,12 @@ class Fault:
         sys.settrace(self.before)
 
     def _call(self, frame: Any, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(HOME) or self.where:
+        if not frame.f_code.co_filename.startswith(HOME) or self.where or _ends_a_run(frame):
             return None
         return self._line
 
     def _line(self, frame: Any, event: str, _: Any) -> Any:
-        if event == "line" and not self.where:
+        if event == "line" and not self.where and not restores(frame):
             self.lines += 1
             if self.lines == self.n:
                 self.where = f"{frame.f_code.co_filename.removeprefix(HOME)}:{frame.f_lineno}"
