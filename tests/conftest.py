@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -28,6 +29,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/*.txt")
+    parser.addoption(
+        "--optimize-all", action="store_true", help="let LLVM optimise the programs of every test"
+    )
     parser.addoption("--programs", type=int, default=100_000, help="random programs of the exhaustive sweep")
 
 
@@ -36,10 +40,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "test_leaks.py" not in item.nodeid)
 
 
+#: Tests of what the machine code is: they get it as users do. Of the others every fourth does, since LLVM's
+#: optimisation is half of the time that the whole suite takes.
+_OPTIMIZED = (
+    "tests/lowering/",
+    "tests/test_programs",
+    "tests/programs/",
+    "tests/test_threads",
+    "tests/test_config",
+)
+
+
+def _optimizes(request: pytest.FixtureRequest) -> bool:
+    name = request.node.nodeid
+    if request.config.getoption("--optimize-all") or name.startswith(_OPTIMIZED):
+        return True
+    return zlib.crc32(name.encode()) % 4 == 0
+
+
 @pytest.fixture(autouse=True)
-def _climate() -> Iterator[None]:
+def _climate(request: pytest.FixtureRequest) -> Iterator[None]:
     """Types are checked, and neither a test's settings nor a trace it left current reaches the next one."""
-    with config.override(debug=0, disable_jit=False, check_types=True):
+    with config.override(debug=0, disable_jit=False, check_types=True, optimize=_optimizes(request)):
         yield
     left, tracing.STATE.trace = tracing.STATE.trace, tracing.ROOTS[0]
     tracing.TRACING.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -60,20 +61,32 @@ def test_unknown_settings() -> None:
             "(True, True, False)",
         ),
         ("TRACEJIT_DEBUG_INFS", "1", "config.debug_infs", "True"),
+        ("TRACEJIT_OPTIMIZE", "0", "config.optimize", "False"),
         ("TRACEJIT_LOG_COMPILES", "1", "config.log_compiles", "True"),
         ("TRACEJIT_CHECK_TRACER_LEAKS", "1", "config.check_tracer_leaks", "True"),
     ],
 )
-def test_the_environment(variable: str, value: str, expression: str, want: str) -> None:
-    code = f"from tracejit.config import config; print({expression})"
+def test_the_environment(
+    variable: str, value: str, expression: str, want: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    read = runpy.run_path(str(sys.modules["tracejit.config"].__file__), run_name="tracejit.config")["config"]
+    assert str(eval(expression, {"config": read})) == want
+
+
+def test_the_environment_of_a_process() -> None:
     out = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, variable: value, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        [sys.executable, "-c", "from tracejit.config import config; print(config.cache_size)"],
+        env={
+            **os.environ,
+            "TRACEJIT_CACHE_SIZE": "12",
+            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        },
         capture_output=True,
         text=True,
         check=True,
     )
-    assert out.stdout.strip() == want
+    assert out.stdout.strip() == "12"
 
 
 @pytest.mark.parametrize("change", [config.update, lambda n, v: setattr(config, n, v), _override])

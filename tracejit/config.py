@@ -22,6 +22,8 @@ override the same setting, the one that ends last restores what it found; set it
     check_tracer_leaks    TRACEJIT_CHECK_TRACER_LEAKS raise where a traced value outlives its trace
     fallback              TRACEJIT_FALLBACK           let Python run what jit can't compile, with a warning; else raise
     compile_budget        TRACEJIT_COMPILE_BUDGET     seconds a call waits for its program before Python runs it; 0: any
+    optimize              TRACEJIT_OPTIMIZE           let LLVM optimise; without it a program is compiled in less than
+                                                      half of the time and runs several times slower, with the same bits
     regions               TRACEJIT_REGIONS            compile parts of functions that Python runs (an experiment)
     unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """
@@ -94,6 +96,7 @@ class Config:
     check_tracer_leaks: bool = False
     fallback: bool = True
     compile_budget: float = 10.0
+    optimize: bool = True
     regions: bool = False
     unroll: int = 4
 
@@ -199,6 +202,7 @@ config = Config(
     check_tracer_leaks=_flag("TRACEJIT_CHECK_TRACER_LEAKS"),
     fallback=_flag("TRACEJIT_FALLBACK", "1"),
     compile_budget=_seconds("TRACEJIT_COMPILE_BUDGET", 10.0),
+    optimize=_flag("TRACEJIT_OPTIMIZE", "1"),
     regions=_flag("TRACEJIT_REGIONS"),
     unroll=_number("TRACEJIT_UNROLL", 4),
 )

@@ -66,7 +66,7 @@ class Compiled:
             budget.check("the passes over it")
             self.lowered = fuse.lower(self.jaxpr, [*strides, *in_strides], shifted)
             self.lowered.program.fastmath = fastmath
-            self.llvm = cpu.emit(self.lowered.program)
+            self.llvm = cpu.emit(self.lowered.program) + ("" if config.optimize else machine.UNOPTIMIZED)
             messages.debug(4, self.llvm)
             budget.check("compiling it", len(self.llvm))
             self.code = machine.compile_llvm(self.llvm)

@@ -21,6 +21,7 @@ import pytest
 
 import tracejit as tj
 from tests.lowering.native import call, pointwise
+from tracejit.config import config
 from tracejit.errors import InternalTypeError
 from tracejit.lowering.llvm import cpu
 from tracejit.lowering.llvm.vecmath import FUNCTIONS
@@ -266,3 +267,20 @@ def test_passes_leave_nothing_in_memory():
 
     before = resident(20)
     assert resident(60) - before < 3
+
+
+def test_programs_without_optimisation_give_the_same_bits() -> None:
+    def f(x: Any) -> Any:
+        y = x
+        for _ in range(20):
+            y = np.sin(y) * x + y.sum() / x
+        return y, y.cumsum(), np.sort(y)
+
+    x = np.random.default_rng(0).normal(size=37)
+    outs, texts = [], []
+    for optimize in (True, False):
+        with config.override(optimize=optimize):
+            compiled = tj.jit(f).lower(x).compile()
+            outs.append([o.tobytes() for o in compiled(x)])
+            texts.append(compiled.as_text("asm"))
+    assert outs[0] == outs[1] and texts[0] != texts[1]

@@ -36,6 +36,8 @@ _names = itertools.count()
 MANY_SCALARS = "!scalars = !{}"
 #: Metadata that says of a module: do not write loops once for each outcome of the tests in them.
 UNIFORM_TESTS = "!uniform = !{}"
+#: Metadata that says of a module: make machine code quickly, however slow it may be.
+UNOPTIMIZED = "!unoptimized = !{}\n"
 #: Functions and variables that a module shows to others.
 _EXPORTED = re.compile(r"^(?:define (?!internal|hidden)[^@\n]*)?@([\w.]+)(?:\(| = global )", re.MULTILINE)
 _COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
@@ -71,14 +73,14 @@ class Code:
     def asm(self) -> str:
         """The assembly of the host."""
         with LOCK:
-            module = _optimized(self.text)
             with _without(_LOOP_STRENGTH_REDUCTION):
-                return _machine().emit_assembly(module)
+                return _generator(self.text).emit_assembly(_optimized(self.text))
 
 
 @functools.cache
-def _machine(gathers: bool = True) -> Any:
-    """The target machine of this host; without `gathers` passes make no vector loads and stores of many places."""
+def _machine(gathers: bool = True, level: int = 3) -> Any:
+    """The target machine of this host; without `gathers` passes make no vector loads and stores of many places.
+    `level`: how much time is spent on code, from 0 to 3."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
@@ -86,7 +88,7 @@ def _machine(gathers: bool = True) -> Any:
     if not gathers and platform.machine().lower() in ("x86_64", "amd64"):
         features += ",+prefer-no-gather,+prefer-no-scatter"
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3,
+        cpu=llvm.get_host_cpu_name(), features=features, opt=level,
         reloc="pic", codemodel="default",
     )  # fmt: skip
 
@@ -140,9 +142,10 @@ def _run_passes(text: str, slp: bool) -> Any:
     module, machine = _parse(text), _machine(gathers="alloca [" not in text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = True
-    options.slp_vectorization = slp
+    optimizes = UNOPTIMIZED not in text
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if optimizes else 0)
+    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = optimizes
+    options.slp_vectorization = slp and optimizes
     builder = llvm.create_pass_builder(machine, options)
     with (
         _without(_SUMS_OF_SCALARS),
@@ -201,7 +204,12 @@ def _without(option: tuple[str, str]) -> Iterator[None]:
 def _object(text: str) -> bytes:
     module = _optimized(text)
     with _without(_LOOP_STRENGTH_REDUCTION):
-        return _machine().emit_object(module)
+        return _generator(text).emit_object(module)
+
+
+def _generator(text: str) -> Any:
+    """What makes machine code of a module after the passes."""
+    return _machine(level=0 if UNOPTIMIZED in text else 3)
 
 
 def _load(object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]) -> tuple[Any, list[Code]]:
