@@ -23,7 +23,8 @@ override the same setting, the one that ends last restores what it found; set it
     fallback              TRACEJIT_FALLBACK           let Python run what jit can't compile, with a warning; else raise
     compile_budget        TRACEJIT_COMPILE_BUDGET     seconds a call waits for its program before Python runs it; 0: any
     optimize              TRACEJIT_OPTIMIZE           let LLVM optimise; without it a program is compiled in less than
-                                                      half of the time and runs several times slower, with the same bits
+                                                      half of the time and runs several times slower; sums are added
+                                                      in another order
     regions               TRACEJIT_REGIONS            compile parts of functions that Python runs (an experiment)
     unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """

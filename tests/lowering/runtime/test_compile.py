@@ -269,18 +269,23 @@ def test_passes_leave_nothing_in_memory():
     assert resident(60) - before < 3
 
 
-def test_programs_without_optimisation_give_the_same_bits() -> None:
+def test_programs_without_optimisation() -> None:
+    """They give the same bits but for sums, whose order LLVM may choose."""
+
     def f(x: Any) -> Any:
         y = x
         for _ in range(20):
-            y = np.sin(y) * x + y.sum() / x
-        return y, y.cumsum(), np.sort(y)
+            y = np.sin(y) * x + np.exp(-x * x) / (1 + y * y)
+        return y, y.cumsum(), np.sort(y), y.sum()
 
     x = np.random.default_rng(0).normal(size=37)
     outs, texts = [], []
     for optimize in (True, False):
         with config.override(optimize=optimize):
             compiled = tj.jit(f).lower(x).compile()
-            outs.append([o.tobytes() for o in compiled(x)])
+            outs.append(compiled(x))
             texts.append(compiled.as_text("asm"))
-    assert outs[0] == outs[1] and texts[0] != texts[1]
+    for a, b in zip(outs[0][:3], outs[1][:3], strict=True):
+        assert a.tobytes() == b.tobytes()
+    np.testing.assert_allclose(outs[0][3], outs[1][3], rtol=1e-14)
+    assert texts[0] != texts[1]
