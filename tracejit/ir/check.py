@@ -18,7 +18,8 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
     for eqn in jaxpr.eqns:
         _check_eqn(eqn, bound, jaxpr)
     for a in jaxpr.outs:
-        _check_atom(a, bound, jaxpr, "output")
+        if not isinstance(a, Literal) and a not in bound:
+            _fail(jaxpr, f"output {a!r} is used before it is bound")
 
 
 def _fail(jaxpr: Jaxpr, problem: str) -> None:
@@ -34,26 +35,24 @@ def _bind(v: Var, bound: set[Any], jaxpr: Jaxpr) -> None:
             _fail(jaxpr, f"the extent of {v!r}:{v.aval} is not bound before it")
 
 
-def _check_atom(a: Any, bound: set[Any], jaxpr: Jaxpr, what: str) -> None:
-    if not isinstance(a, Literal) and a not in bound:
-        _fail(jaxpr, f"{what} {a!r} is used before it is bound")
-
-
 def _check_eqn(eqn: Eqn, bound: set[Any], jaxpr: Jaxpr) -> None:
-    text = headline(eqn, Namer(), False)
+    def fail(problem: str) -> None:  # the equation's text is made only here: it takes longer than the checks
+        _fail(jaxpr, problem.replace("{text}", f"`{headline(eqn, Namer(), False)}`"))
+
     for a in eqn.invars:
-        _check_atom(a, bound, jaxpr, f"operand of `{text}`")
+        if not isinstance(a, Literal) and a not in bound:
+            fail(f"operand of {{text}} {a!r} is used before it is bound")
     for sub in sub_jaxprs(eqn.params):
         check_jaxpr(sub)
     types = [with_outputs(t, eqn.outvars) for t in apply_type_rule(eqn.op, eqn.invars, eqn.params)]
     if len(types) != len(eqn.outvars):
-        _fail(jaxpr, f"`{text}` has {len(eqn.outvars)} outputs, its rule gives {len(types)}")
+        fail(f"{{text}} has {len(eqn.outvars)} outputs, its rule gives {len(types)}")
     if effects_of(eqn.op, eqn.params) != eqn.effects:
-        _fail(jaxpr, f"`{text}` has wrong effects")
+        fail("{text} has wrong effects")
     for v, t in zip(eqn.outvars, types, strict=True):
         _bind(v, bound, jaxpr)
         if v.aval != t:
-            _fail(jaxpr, f"`{text}`: its rule gives {t}, the variable has {v.aval}")
+            fail(f"{{text}}: its rule gives {t}, the variable has {v.aval}")
 
 
 def apply_type_rule(op: Any, atoms: Any, params: dict[str, Any]) -> list[Aval]:
