@@ -21,7 +21,7 @@ override the same setting, the one that ends last restores what it found; set it
     log_compiles          TRACEJIT_LOG_COMPILES       log each compilation, and why functions are traced again
     check_tracer_leaks    TRACEJIT_CHECK_TRACER_LEAKS raise where a traced value outlives its trace
     fallback              TRACEJIT_FALLBACK           let Python run what jit can't compile, with a warning; else raise
-    compile_budget        TRACEJIT_COMPILE_BUDGET     seconds a call waits for its program before Python runs it; 0: any
+    compile_budget        TRACEJIT_COMPILE_BUDGET     processor seconds before Python runs a call instead; 0: any
     optimize              TRACEJIT_OPTIMIZE           let LLVM optimise; without it a program is compiled in less than
                                                       half of the time and runs several times slower; sums are added
                                                       in another order

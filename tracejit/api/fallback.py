@@ -54,6 +54,8 @@ class Refusal:
     limit: bool
     #: The user's lines that the exception came through, outermost first.
     trail: tuple[tuple[str, int], ...] = ()
+    #: Compiling that goes on; once it is `done`, calls may ask for the program again.
+    later: Any = None
 
     @staticmethod
     def of(error: BaseException) -> Refusal | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from tracejit.errors.base import TracejitError
 
 
@@ -32,10 +35,16 @@ class FallbackWarning(TracejitError, UserWarning):
 
 
 class CompileBudgetError(TracejitError, TimeoutError):
-    """Tracing and compiling a function take longer than `config.compile_budget` seconds, so Python runs the call.
+    """Tracing and compiling a function take more than `config.compile_budget` seconds of a processor's time, so Python
+    runs the call. Tracing is then given up; compiling goes on in the background, and serves later calls.
 
     Usually a loop over a Python list, or a recursion, is unrolled into thousands of operations.
     """
+
+    #: Does what is left to do of the machine code, and gives it; None if all was given up.
+    rest: Callable[[], Any] | None = None
+    #: Does it for a program, which calls then find complete.
+    program_rest: Callable[[], Any] | None = None
 
     code = "TJ223"
     limit = True

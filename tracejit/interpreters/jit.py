@@ -20,7 +20,7 @@ from tracejit.ir.kernel import Entering, Unsupported
 from tracejit.lowering import fuse
 from tracejit.lowering.llvm import cpu, cuda
 from tracejit.lowering.loops import printer
-from tracejit.lowering.runtime import blas, cache, executable, floating, pool, shell
+from tracejit.lowering.runtime import apart, blas, cache, executable, floating, pool, shell
 from tracejit.lowering.runtime import compile as machine
 from tracejit.lowering.runtime.arena import ARENA
 from tracejit.passes import pipeline
@@ -32,6 +32,8 @@ from tracejit.tracing import LOCK, use_trace
 MAX_LAYOUTS = 8
 
 Strides = tuple[tuple[int, ...], ...]
+#: What takes too long, in the words of CompileBudgetError.
+GOES_ON = "compiling it, which goes on in the background,"
 #: Whether NumPy was told to raise, print or hand on floating-point errors, which only Python does.
 errors_are_seen = floating.errors_are_seen
 #: What `Compiled.caller` takes, and what its functions give for other arguments.
@@ -54,28 +56,59 @@ class Compiled:
         aliases: dict[int, int] | None = None,
         fastmath: bool = False,
     ) -> None:
-        start = time.perf_counter()
+        self._start = time.perf_counter()
+        self.source_jaxpr, self.fastmath = jaxpr, fastmath
         with use_trace(ROOT):
-            self.source_jaxpr = jaxpr
             simple = pipeline.run(expand(jaxpr), fastmath=fastmath)
             self.jaxpr, self.constants = lift(early(simple) if aliases else simple)
-            messages.debug(2, self.jaxpr)
-            n = len(self.constants)
-            strides = [element_strides(operand(x)) for x in self.constants]
-            shifted = {out: n + arg for out, arg in (aliases or {}).items()}
-            budget.check("the passes over it")
-            self.lowered = fuse.lower(self.jaxpr, [*strides, *in_strides], shifted)
-            self.lowered.program.fastmath = fastmath
+        messages.debug(2, self.jaxpr)
+        n = len(self.constants)
+        self._strides = [*(element_strides(operand(x)) for x in self.constants), *in_strides]
+        self._aliases = {out: n + arg for out, arg in (aliases or {}).items()}
+        self.llvm = ""
+        budget.check(GOES_ON, self._finish)
+        self._lower()
+        budget.check(GOES_ON, self._finish)
+        self._load(self._waited)
+
+    def _lower(self) -> None:
+        with use_trace(ROOT):
+            self.lowered = fuse.lower(self.jaxpr, self._strides, self._aliases)
+            self.lowered.program.fastmath = self.fastmath
             self.llvm = cpu.emit(self.lowered.program) + ("" if config.optimize else machine.UNOPTIMIZED)
-            messages.debug(4, self.llvm)
-            budget.check("compiling it", len(self.llvm))
-            self.code = machine.compile_llvm(self.llvm)
+        messages.debug(4, self.llvm)
+
+    def _load(self, make: Callable[[str], bytes]) -> None:
+        with LOCK:
+            self.code = machine.compile_llvm(self.llvm, make=make)
             self.run = executable.Executable(self.lowered, self.code)
             self.direct: Callable[..., Any] = self._holding(self.run)
-        with LOCK:
             Compiled.count += 1
-        self.compile_seconds = time.perf_counter() - start
-        messages.tell_compiled(jaxpr, self.compile_seconds)
+        self.compile_seconds = time.perf_counter() - self._start
+        messages.tell_compiled(self.source_jaxpr, self.compile_seconds)
+
+    def _waited(self, text: str) -> bytes:
+        """The object of a module, if it is made within the budget."""
+        left = budget.left()
+        module = apart.started(text, left)
+        if module is None:
+            return machine.object_of(text)
+        if not module.wait(left):
+            raise budget.over(GOES_ON, functools.partial(self._finish, module))
+        return module.object or machine.object_of(text)
+
+    def _finish(self, module: apart.Apart | None = None) -> Compiled:
+        """Do in another thread what is left after the budget. Nothing of it runs code of the user's, and the lock is
+        only held while the object is loaded. Raises OSError if no other process can make it."""
+        if not self.llvm:
+            self._lower()
+        module = module or apart.Apart(machine.stripped(self.llvm))
+        module.wait()
+        made = module.object
+        if made is None:
+            raise OSError("the process that compiled has failed")
+        self._load(lambda _: made)
+        return self
 
     def __call__(self, *arrays: np.ndarray) -> tuple[Any, ...]:
         """The results, in new arrays (0-d ones as NumPy scalars) or those that `aliases` names."""

@@ -20,7 +20,7 @@ def compiled(monkeypatch):
     machine._library.cache_clear()
     machine.forget()
     monkeypatch.setattr(
-        machine, "_object", lambda text, original=machine._object: texts.append(text) or original(text)
+        machine, "object_of", lambda text, original=machine.object_of: texts.append(text) or original(text)
     )
     return texts
 

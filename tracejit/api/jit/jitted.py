@@ -7,10 +7,12 @@ import sys
 import types
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tracejit.api.common import Attributed, name_of
 from tracejit.api.fallback import Python, Refusal
+from tracejit.api.jit import later
 from tracejit.api.jit.aot import Lowering
 from tracejit.api.jit.bounded import BOUNDED
 from tracejit.api.jit.fastpath import MISS, fast_call, fast_key
@@ -23,6 +25,7 @@ from tracejit.api.regions import copies
 from tracejit.api.regions.regional import Regional
 from tracejit.api.running import jit_session, run_user
 from tracejit.config import config
+from tracejit.errors import CompileBudgetError
 from tracejit.interpreters import budget, messages
 from tracejit.interpreters import jit as native
 from tracejit.ir.values import Value
@@ -126,10 +129,13 @@ class Jitted(Attributed):
         if is_tracing() or not self.python.allowed:
             return self._prepare(args, kwargs)
         refused = self.python.refused
-        if refused and (known := refused.get(self._signature(args, kwargs))) is not None:
-            return known
+        if refused and (known := refused.get(key := self._signature(args, kwargs))) is not None:
+            if known.later is None or not known.later.done:
+                return known
+            refused.pop(key, None)  # its program is complete now
+        own = False
         try:
-            with budget.within(config.compile_budget):
+            with budget.within(config.compile_budget) as own:
                 prepared = call, program, consts = self._prepare(args, kwargs, True)
                 if not any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
                     program.prepare(consts, call.leaves)
@@ -140,6 +146,8 @@ class Jitted(Attributed):
             refusal = Refusal.of(e)
             if refusal is None:
                 raise
+            if own and isinstance(e, CompileBudgetError) and e.program_rest is not None:
+                refusal = replace(refusal, later=later.go_on(name_of(self.fun), e.program_rest))
             return refusal
 
     def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

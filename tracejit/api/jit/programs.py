@@ -17,7 +17,12 @@ from tracejit.api.jit.stored import Store
 from tracejit.api.jit.varying import Varying, is_number
 from tracejit.config import config
 from tracejit.control.callbacks import journal
-from tracejit.errors import CapturedWriteError, DonatedArgumentError, ReadOnlyArgumentError
+from tracejit.errors import (
+    CapturedWriteError,
+    CompileBudgetError,
+    DonatedArgumentError,
+    ReadOnlyArgumentError,
+)
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.text import warned
 from tracejit.interpreters import jit as native
@@ -224,11 +229,18 @@ class Program:
         if found is None:
             with LOCK:
                 if strides not in self.machine_code:
-                    self.machine_code[strides] = native.Compiled(
-                        self.jaxpr, strides, self._aliases(), self.fastmath
-                    )
+                    self.machine_code[strides] = self._compile(strides)
                 found = self.machine_code[strides]
         return found
+
+    def _compile(self, strides: Any) -> native.Compiled:
+        """Raises CompileBudgetError, whose `program_rest` puts the machine code into its place."""
+        try:
+            return native.Compiled(self.jaxpr, strides, self._aliases(), self.fastmath)
+        except CompileBudgetError as e:
+            if (rest := e.rest) is not None:
+                e.program_rest = lambda: self.machine_code.setdefault(strides, rest())
+            raise
 
     def _aliases(self) -> dict[int, int]:
         """Output -> input whose memory it takes: written inputs, then donated ones that fit."""

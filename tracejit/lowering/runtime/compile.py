@@ -15,7 +15,7 @@ import platform
 import re
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +201,8 @@ def _without(option: tuple[str, str]) -> Iterator[None]:
         llvm.set_option("", option[1])
 
 
-def _object(text: str) -> bytes:
+def object_of(text: str) -> bytes:
+    """The relocatable object of a module, which is compiled here and now."""
     module = _optimized(text)
     with _without(_LOOP_STRENGTH_REDUCTION):
         return _generator(text).emit_object(module)
@@ -252,29 +253,37 @@ def made_by() -> str:
     )  # fmt: skip
 
 
-def compile_llvm(text: str, imports: tuple[int, ...] = ()) -> Code:
+def stripped(text: str) -> str:
+    """A module without comments: equations and the user's lines, which make no other code."""
+    return _COMMENTS.sub("", text)
+
+
+def compile_llvm(
+    text: str, imports: tuple[int, ...] = (), make: Callable[[str], bytes] | None = None
+) -> Code:
     """Compile and load a module that defines `@entry`. Thread-safe; identical text is compiled once.
 
     With `imports` the module defines `@imports`, as many pointers, which are set to these addresses.
+    `make` gives the object of a text that is not known (`object_of`, if it is None); it may raise.
     Raises InternalTypeError when the text is not valid LLVM IR.
     """
-    text = _COMMENTS.sub("", text)  # equations and the user's lines: they make no other code
+    text = stripped(text)
     with LOCK:
         if text in _cache:
             _cache.move_to_end(text)
             return _cache[text]
-        code = _from_disk(text, imports)
+        code = _from_disk(text, imports, make or object_of)
         _cache[text] = code
         while len(_cache) > _CACHE_SIZE:
             _cache.popitem(last=False)
         return code
 
 
-def _from_disk(text: str, imports: tuple[int, ...]) -> Code:
+def _from_disk(text: str, imports: tuple[int, ...], make: Callable[[str], bytes]) -> Code:
     """The code that the disk cache has for `text`; or compiled, and put there."""
     store = cache.current()
     if store is None:
-        return Code(text, _object(text), imports)
+        return Code(text, make(text), imports)
     key = cache.key_of(made_by(), text)
     kept = store.load(key)
     if kept is not None:
@@ -285,7 +294,7 @@ def _from_disk(text: str, imports: tuple[int, ...]) -> Code:
         else:
             _tell(f"loaded {key.file_name} from the disk cache")
             return code
-    code = Code(text, _object(text), imports)
+    code = Code(text, make(text), imports)
     store.save(key, code.object_bytes)
     return code
 
