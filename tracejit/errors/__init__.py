@@ -34,7 +34,6 @@ from tracejit.errors.base import (
     is_library,
     user_location,
 )
-from tracejit.errors.cache import CacheEntryWarning, CacheFolderWarning, CacheWarning, CacheWriteWarning
 from tracejit.errors.callbacks import (
     CallbackArgumentError,
     CallbackBatchError,
@@ -74,6 +73,15 @@ from tracejit.errors.loops import (
     TracedLoopError,
     UnknownSourceError,
     VariableTypeError,
+)
+from tracejit.errors.machine import (
+    CacheEntryWarning,
+    CacheFolderWarning,
+    CacheWarning,
+    CacheWriteWarning,
+    CDeclarationError,
+    ForeignArgumentError,
+    ForeignFunctionError,
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
 from tracejit.errors.numbers import (

@@ -18,6 +18,9 @@ from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import DRAWN, Jaxpr, Var
 from tracejit.ir.kernel import Entering, Unsupported
 from tracejit.lowering import fuse
+from tracejit.lowering.foreign import declarations, functions
+from tracejit.lowering.foreign.functions import CFunction, Result
+from tracejit.lowering.foreign.functions import Input as ForeignInput
 from tracejit.lowering.llvm import cpu, cuda
 from tracejit.lowering.loops import printer
 from tracejit.lowering.runtime import apart, blas, cache, executable, floating, pool, shell
@@ -133,6 +136,32 @@ class Compiled:
         native = self.run.caller([*(Input() for _ in fixed), *inputs], single, python, asks)
         native = self._holding(native)
         return functools.partial(native, *fixed) if fixed else native
+
+    # -- without Python
+
+    def foreign_inputs(self, fixed: Sequence[Any], layouts: Strides) -> list[ForeignInput]:
+        """The inputs of the native function to one that is called without Python: the jaxpr's, of which the first are
+        `fixed`, and the others have these layouts (strides in elements)."""
+        given = [operand(x) for x in (*self.constants, *fixed)]
+        written = set(self.lowered.aliases.values())
+        avals = [v.aval for v in self.jaxpr.invars[len(given) :]]
+        ours = [
+            ForeignInput(a.dtype, a.shape, element_strides(a), a, n in written) for n, a in enumerate(given)
+        ]
+        return ours + [
+            ForeignInput(a.dtype, a.shape, strides, None, n + len(given) in written)
+            for n, (a, strides) in enumerate(zip(avals, layouts, strict=True))
+        ]
+
+    def c_function(
+        self, inputs: Sequence[ForeignInput], results: Sequence[Result], declaration: str
+    ) -> CFunction:
+        """The C function of this declaration. Raises CDeclarationError."""
+        return functions.c_function(self.run, inputs, results, declarations.parse(declaration), self)
+
+    def rows_function(self, inputs: Sequence[ForeignInput]) -> CFunction:
+        """The C function `int32_t f(void **rows)`: see `functions.rows_function`."""
+        return functions.rows_function(self.run, inputs, self)
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or

@@ -67,6 +67,7 @@ def _fork_waits_for(lock: Any) -> None:
 
 llvm = LazyLLVM("llvmlite.binding")
 llvmlite = LazyModule("llvmlite")
+scipy = LazyModule("scipy")
 cython_blas = LazyExtension("scipy.linalg.cython_blas")
 cython_lapack = LazyExtension("scipy.linalg.cython_lapack")
 cython_special = LazyModule("scipy.special.cython_special")

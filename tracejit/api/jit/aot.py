@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.api.common import name_of
+from tracejit.api.foreign.frozen import Frozen
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.interpreters import jit as native
@@ -15,10 +16,11 @@ from tracejit.tracing import use_trace
 class Lowering:
     """A traced function, not yet compiled: `.compile()`, `.as_text(stage)`, `.jaxpr`."""
 
-    def __init__(self, jitted: Any, call: Call, program: Program) -> None:
+    def __init__(self, jitted: Any, call: Call, program: Program, consts: list[Any]) -> None:
         self.jitted = jitted
         self.program = program
         self._call = call
+        self._consts = consts
 
     @property
     def jaxpr(self) -> Any:
@@ -46,6 +48,8 @@ class CompiledFunction:
         self._lowering = lowering
         self._compiled = compiled
         self.compile_seconds = compiled.compile_seconds
+        self._frozen: Frozen | None = None
+        self._rows: native.CFunction | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         jitted, expected = self._lowering.jitted, self._lowering._call
@@ -56,6 +60,49 @@ class CompiledFunction:
                 "(or another structure, or other static arguments); compile it for these or call the jitted function"
             )
         return jitted(*args, **kwargs)
+
+    # -- without Python
+
+    def _froze(self) -> Frozen:
+        lowering = self._lowering
+        if self._frozen is None:
+            layouts = [native.c_strides(x.shape) for x in lowering._call.raw]
+            with use_trace(ROOT):
+                self._frozen = Frozen(lowering.program, lowering._consts, layouts, "C")
+        return self._frozen
+
+    @property
+    def address(self) -> int:
+        """The address of the C function `int32_t f(void **rows)`, which is there as long as this object.
+
+        `rows` points to pointers: to each argument (arrays in C order; numbers, too, are behind a pointer), then to
+        memory for each result that is computed, in the order in which they are in the function's result. Memory that
+        is written belongs to one argument or result. It gives 0, or a code where a check failed; `ctypes` raises what
+        that means. It needs neither Python nor the GIL, and many threads may call it.
+
+        Names that the function reads have the values that they had when it was lowered; the elements of captured
+        arrays are read at every call. Raises ForeignFunctionError where Python would be needed.
+        """
+        return self.ctypes.address
+
+    @property
+    def ctypes(self) -> native.CFunction:
+        """The function at `address` as ctypes calls it; see `cfunc`. Raises ForeignFunctionError."""
+        if self._rows is None:
+            self._rows = self._froze().rows_function()
+        return self._rows
+
+    def cfunc(self, declaration: str) -> native.CFunction:
+        """A C function of this declaration, such as `"double f(double x)"`, `"double f(int n, double *x)"`, or
+        `"int f(double *buffer, intptr_t size, double *result, void *user_data)"`; docs/numba.md has the rules.
+
+        It has an `address`, `ctypes`, and `low_level_callable()` for SciPy, and can be called from Python. A call that
+        fails gives NaN, or 0 if it returns an int that is no result; `check()` raises the exception.
+
+        Raises CDeclarationError for another declaration, ForeignFunctionError where Python would be needed.
+        """
+        with use_trace(ROOT):
+            return self._froze().c_function(declaration)
 
     def as_text(self, stage: str = "llvm") -> str:
         """The compiled program at a stage: 'jaxpr', 'loops', 'source', 'llvm' or 'asm'."""

@@ -297,8 +297,8 @@ class Jitted(Attributed):
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowering:
         """Trace for the types of the arguments (arrays or `ShapeDtypeStruct`s) without running."""
-        call, program, _ = self._prepare(args, kwargs)
-        return Lowering(self, call, program)
+        call, program, consts = self._prepare(args, kwargs)
+        return Lowering(self, call, program, consts)
 
     def trace(self, *args: Any, **kwargs: Any) -> Lowering:
         """The same as `lower`: tracing and lowering are one step here."""

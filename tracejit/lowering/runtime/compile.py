@@ -30,7 +30,7 @@ from tracejit.tracing import LOCK
 from tracejit.version import __version__
 
 _CACHE_SIZE = 512
-_cache: OrderedDict[str, Code] = OrderedDict()
+_cache: OrderedDict[tuple[str, tuple[int, ...]], Code] = OrderedDict()
 _names = itertools.count()
 #: Metadata that says of a module: do not look for vectors among its scalars.
 MANY_SCALARS = "!scalars = !{}"
@@ -263,17 +263,19 @@ def compile_llvm(
 ) -> Code:
     """Compile and load a module that defines `@entry`. Thread-safe; identical text is compiled once.
 
-    With `imports` the module defines `@imports`, as many pointers, which are set to these addresses.
+    With `imports` the module defines `@imports`, as many pointers, which are set to these addresses; with others
+    the same text is another module, which is linked only.
     `make` gives the object of a text that is not known (`object_of`, if it is None); it may raise.
     Raises InternalTypeError when the text is not valid LLVM IR.
     """
     text = stripped(text)
     with LOCK:
-        if text in _cache:
-            _cache.move_to_end(text)
-            return _cache[text]
+        key = text, imports
+        if key in _cache:
+            _cache.move_to_end(key)
+            return _cache[key]
         code = _from_disk(text, imports, make or object_of)
-        _cache[text] = code
+        _cache[key] = code
         while len(_cache) > _CACHE_SIZE:
             _cache.popitem(last=False)
         return code

@@ -91,18 +91,7 @@ class Executable:
         """The function itself, of arguments like these: the outputs as a tuple (with `single`, which needs one output,
         as they are), or `shell.MISS` for other arguments. Outputs without dimensions are NumPy scalars, those in
         `python` Python's numbers. It `asks` for NumPy's settings of floating-point errors (`shell.make`)."""
-        low = self.lowered
-        on_stack = low.program.arena_bytes <= _STACK_ARENA
-        scratch = max(low.program.arena_bytes, 64) if on_stack else 0
-        release = (not low.small or bool(low.callbacks)) and not any(map(_needs_gil, low.program.externals))
-        entry = shell.Entry(
-            self.code.address,
-            ctypes.addressof(self._params),
-            ctypes.addressof(self._table),
-            scratch,
-            release,
-            self._fail,
-        )
+        low, entry = self.lowered, self.entry()
         dynamic = [n for n, a in enumerate(low.out_avals) if not a.is_static]
         outputs = [
             shell.Output(
@@ -110,11 +99,21 @@ class Executable:
             )
             for n, a in enumerate(low.out_avals)
         ]
+        on_stack = entry.scratch > 0
         extra = len(dynamic) + (not on_stack)
         native = shell.make(entry, inputs, outputs, extra, single and not dynamic, asks)
         if not on_stack:
             native = self._with_block(native)
         return self._with_extents(native, dynamic, single) if dynamic else native
+
+    def entry(self) -> shell.Entry:
+        """The native entry with what it takes besides the arrays."""
+        low = self.lowered
+        on_stack = low.program.arena_bytes <= _STACK_ARENA
+        scratch = max(low.program.arena_bytes, 64) if on_stack else 0
+        release = (not low.small or bool(low.callbacks)) and not any(map(_needs_gil, low.program.externals))
+        params, table = ctypes.addressof(self._params), ctypes.addressof(self._table)
+        return shell.Entry(self.code.address, params, table, scratch, release, self._fail)
 
     def _given(self, n: int, dynamic: list[int]) -> int | None:
         """The argument that is output `n`: an input whose memory it takes, or an array made before the call."""

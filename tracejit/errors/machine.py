@@ -1,4 +1,5 @@
-"""Warnings of the disk cache. Nothing is lost by them but time: what the cache can't give is compiled."""
+"""What is said about machine code: warnings of the disk cache, by which nothing is lost but time (what the cache can't
+give is compiled), and errors of functions that C, SciPy's C code and Numba call."""
 
 from __future__ import annotations
 
@@ -75,4 +76,53 @@ class CacheWriteWarning(CacheWarning):
         with tempfile.TemporaryDirectory() as folder, tj.config.override(cache=folder + "/link"):
             pathlib.Path(folder, "link").symlink_to("there/is/none")
             tj.jit(lambda x: np.sin(x) + 0.192)(np.ones(3))
+    """
+
+
+class ForeignFunctionError(TracejitError, TypeError):
+    """A function that can't be called without Python: it keeps state, prints, makes text, calls back, or the shapes of
+    its results are known only at its end. C and Numba get machine code alone, without Python to fall back to."""
+
+    code = "TJ230"
+    cause = "{function} can't be called from {caller}: {problem}."
+    remedies = (
+        "{remedy}",
+        "call it from Python",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: f"{x.sum()}").lower(np.ones(3)).compile().address
+    """
+
+
+class CDeclarationError(TracejitError, ValueError):
+    """A declaration of a C function that can't be read, or that does not fit to what was compiled."""
+
+    code = "TJ231"
+    cause = "`{declaration}` does not declare this function: {problem}."
+    remedies = (
+        'write it like "double f(double x, double y)" or "int f(double *buffer, intptr_t size, double *result)"; '
+        "docs/numba.md has the rules",
+        "lower the function for the types that C gives: `jit(f).lower(np.float64(0), np.zeros(9))`",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(lambda x: x + 1.0).lower(1.0).compile().cfunc("double f(double x, double y)")
+    """
+
+
+class ForeignArgumentError(TracejitError, ValueError):
+    """A call from C or Numba with what the machine code is not made for: a length that differs, or memory that is
+    written and belongs to two arguments, which Python would have to do."""
+
+    code = "TJ232"
+    cause = "{function} can't be called so: {problem}."
+    remedies = (
+        "lower the function for arrays of this size",
+        "give it arrays that do not share memory: `x.copy()`",
+    )
+    example = """
+        import ctypes, numpy as np, tracejit as tj
+        f = tj.jit(lambda x: x.sum()).lower(np.ones(3)).compile().cfunc("double f(int n, double *x)")
+        f(2, np.ones(2).ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
     """
