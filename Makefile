@@ -29,7 +29,7 @@ test: lint types
 	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) -m "not exhaustive"
 
 test-all: lint types
-	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --optimize-all --programs=$(PROGRAMS)
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --thorough --programs=$(PROGRAMS)
 
 bench: .venv-bench/.installed
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)

@@ -30,7 +30,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/*.txt")
     parser.addoption(
-        "--optimize-all", action="store_true", help="let LLVM optimise the programs of every test"
+        "--thorough", action="store_true", help="no samples: every test does all, optimised by LLVM"
     )
     parser.addoption("--programs", type=int, default=100_000, help="random programs of the exhaustive sweep")
 
@@ -53,9 +53,15 @@ _OPTIMIZED = (
 
 def _optimizes(request: pytest.FixtureRequest) -> bool:
     name = request.node.nodeid
-    if request.config.getoption("--optimize-all") or name.startswith(_OPTIMIZED):
+    if request.config.getoption("--thorough") or name.startswith(_OPTIMIZED):
         return True
     return zlib.crc32(name.encode()) % 4 == 0
+
+
+@pytest.fixture
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether this test is to do all that it can: `make test-all`, and every third one of `make test`."""
+    return request.config.getoption("--thorough") or zlib.crc32(request.node.nodeid.encode()) % 3 == 0
 
 
 @pytest.fixture(autouse=True)

@@ -106,7 +106,7 @@ def test_derivatives_to_second_order(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_derivatives_under_jit(case: Case) -> None:
+def test_derivatives_under_jit(case: Case, thorough: bool) -> None:
     fn, xs = floats(case)
     if not xs or not fn(*xs) or not case.orders:
         return
@@ -118,7 +118,7 @@ def test_derivatives_under_jit(case: Case) -> None:
     want = tj.grad(loss, nums)(*xs)
     close(tj.jit(tj.grad(loss, nums))(*xs), want, case.precision)
     close(tj.grad(tj.jit(loss), nums)(*xs), want, case.precision)
-    if case.orders < 2:
+    if case.orders < 2 or not thorough:
         return
     one = tuple(np.ones_like(x) for x in xs)
     hv = tj.jvp(tj.grad(loss, nums), xs, one)[1]
@@ -127,7 +127,7 @@ def test_derivatives_under_jit(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_vmap_equals_a_loop(case: Case) -> None:
+def test_vmap_equals_a_loop(case: Case, thorough: bool) -> None:
     fn = lifted(case)
     batches = [case.args(seed) for seed in range(3)]
     base = batches[0]
@@ -138,7 +138,8 @@ def test_vmap_equals_a_loop(case: Case) -> None:
         axes = tuple(0 if w else None for w in which)
         stacked = [np.stack([np.asarray(r[n]) for r in rows]) if w else base[n] for n, w in enumerate(which)]
         close(tj.vmap(fn, in_axes=axes)(*stacked), want, 1e-12)
-        close(tj.jit(tj.vmap(fn, in_axes=axes))(*stacked), want, 1e-12)
+        if thorough or all(which):
+            close(tj.jit(tj.vmap(fn, in_axes=axes))(*stacked), want, 1e-12)
         last = [np.moveaxis(s, 0, -1) if w else s for s, w in zip(stacked, which, strict=True)]
         ends = tuple(-1 if w else None for w in which)
         close(tj.vmap(fn, in_axes=ends)(*last), want, 1e-12)

@@ -36,8 +36,18 @@ def rows(dtype: str) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize("find", [argmax, argmin])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+MORE = pytest.mark.exhaustive
+
+
+@pytest.mark.parametrize(
+    ("find", "dtype"),
+    [
+        (argmax, "float32"),
+        (argmin, "float64"),
+        pytest.param(argmax, "float64", marks=MORE),
+        pytest.param(argmin, "float32", marks=MORE),
+    ],
+)
 def test_first_positions_of_extremes(find, dtype):
     x = rows(dtype)
     low = check(lambda x: find(x, axes=(1,)), x)
@@ -50,7 +60,7 @@ def test_first_positions_of_extremes(find, dtype):
         check(lambda x: find(x, axes=(1,)), x[k::5][::-1, LONG - n :][:, ::-1])
 
 
-@pytest.mark.parametrize("find", [argmax, argmin])
+@pytest.mark.parametrize("find", [argmax, pytest.param(argmin, marks=MORE)])
 @pytest.mark.parametrize("axes", [(0, 1, 2), (1, 2), (0, 2)])
 def test_positions_in_several_axes(find, axes):
     x = np.random.default_rng(1).integers(-9, 9, (4, 5, 700)).astype(np.float64)

@@ -160,7 +160,9 @@ def random_source(seed: int) -> str:
     return "\n".join(["def program(b, c):", *lines, f"    return {outs}"])
 
 
-@pytest.mark.parametrize("first", range(0, 120, 20))
+@pytest.mark.parametrize(
+    "first", [0, 20, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(40, 120, 20))]
+)
 def test_random_reads_beside_reductions(first: int) -> None:
     rng = np.random.default_rng(first)
     b, c = rng.uniform(0.5, 1, (9, 9)), rng.uniform(0.5, 1, (9, 9))

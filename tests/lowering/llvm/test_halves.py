@@ -26,7 +26,7 @@ def old(monkeypatch: pytest.MonkeyPatch) -> None:
     target = llvm.Target.from_default_triple().create_target_machine(
         cpu="x86-64", opt=3, reloc="pic", codemodel="default"
     )
-    monkeypatch.setattr(machine, "_machine", lambda gathers=True: target)
+    monkeypatch.setattr(machine, "_machine", lambda gathers=True, level=3: target)
     monkeypatch.setattr(machine, "_cache", OrderedDict())
 
 
