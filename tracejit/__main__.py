@@ -1,4 +1,4 @@
-"""python -m tracejit: the rule matrix, help on an error, the disk cache, a check-up, the demo."""
+"""python -m tracejit: the rule matrix, help on an error, the disk cache, SciPy's names, a check-up, the demo."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tracejit import doctor, errors
 from tracejit.config import config
 from tracejit.interpreters.jit import disk_cache, disk_cache_maker
 from tracejit.ir.primitive import Op, Sentinel, all_ops
+from tracejit.scipy import coverage
 
 SLOTS = (
     "type",
@@ -51,6 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     kept = commands.add_parser("cache", help="the compiled functions on disk: info, verify, clear")
     kept.add_argument("action", choices=list(_CACHE_ACTIONS), help="; ".join(_CACHE_ACTIONS.values()))
     kept.set_defaults(run=_cache)
+    names = commands.add_parser("coverage", help="which functions of the installed SciPy have traced forms")
+    names.add_argument("--markdown", action="store_true", help="the page docs/coverage.md")
+    names.set_defaults(run=_coverage)
     commands.add_parser("doctor", help="versions, processor, libraries, threads").set_defaults(run=_doctor)
     commands.add_parser("demo", help="train a network on real data").set_defaults(run=_demo)
     return parser
@@ -134,6 +138,14 @@ def _cache(args: Any) -> int:
     print(f"folder   {kept.folder}{'' if kept.writable else ' (read only)'}")
     print(f"entries  {len(kept.entries())}, of them {own} made by this version for this processor")
     print(f"size     {sum(s.st_size for _, s in files) / 1e6:.1f} MB of at most {config.cache_mb} MiB")
+    return 0
+
+
+# ---- coverage ---------------------------------------------------------------------------------------
+
+
+def _coverage(args: Any) -> int:
+    print(coverage.page() if args.markdown else coverage.table(), end="")
     return 0
 
 

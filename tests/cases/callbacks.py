@@ -7,6 +7,7 @@ from typing import Any
 import tracejit as tj
 from tests.cases.makers import Case, case, integers
 from tracejit.ops.building.helpers import dtype_of, shape_of
+from tracejit.scipy import signal
 from tracejit.tracing import to_raw, wrap
 
 
@@ -37,11 +38,16 @@ def _spread(x: Any) -> Any:
     return to_raw(tj.pure_callback(lambda a: a * a, out, wrap(x), vmap_method="broadcast_all"))
 
 
+def _library(x: Any) -> Any:
+    return to_raw(signal.medfilt(wrap(x), 3))
+
+
 CASES: dict[str, list[Case]] = {
     "pure_callback": [
         case(_pure, integers(3), integers(), smooth=False),
         case(_spread, integers(), smooth=False),
     ],
     "io_callback": [case(_io, integers(3), integers(), smooth=False)],
+    "library_call": [case(_library, integers(5), smooth=False)],
     "debug_callback": [case(_debug, integers(3), integers())],
 }

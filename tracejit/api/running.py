@@ -13,7 +13,7 @@ from tracejit import frontend, numpy
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.shadows import modules
 from tracejit.lazily import LazyModule
-from tracejit.numpy.dispatch import LIBRARIES
+from tracejit.numpy.dispatch import LIBRARIES, OTHERS
 from tracejit.tracing import caller
 
 
@@ -25,6 +25,11 @@ def _entries(name: str) -> Callable[[Any], dict[Any, Any]]:
         return LIBRARIES[name](module)
 
     return entries
+
+
+def _hosted(function: Any) -> Any:
+    """A function of SciPy's that has no traced form, as a call that the program makes; None for others."""
+    return importlib.import_module("tracejit.scipy.hosting.calls").of(function)
 
 
 # What `np`, `scipy.special` and `from numpy import sin` mean to traced code. Counterparts of modules that a program
@@ -41,6 +46,8 @@ _OF_SCIPY = (
     "special",
     "stats",
 )
+#: Parts without traced forms.
+_HOSTED = ("cluster", "cluster.hierarchy", "cluster.vq", "interpolate")
 _WITH_ENTRIES = ("fft", "integrate", "ndimage", "optimize", "signal", "spatial.distance", "special", "stats")
 modules.REBIND["numpy"] = numpy
 modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for part in ("fft", "linalg")})
@@ -48,6 +55,8 @@ modules.REBIND["scipy"] = types.SimpleNamespace()
 modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in _OF_SCIPY})
 modules.REBIND["math"] = LazyModule("tracejit.frontend.shadows.math_", "namespace")
 LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in _WITH_ENTRIES})
+modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in _HOSTED})
+OTHERS["scipy"] = _hosted
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["scipy.linalg", "math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT

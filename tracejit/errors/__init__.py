@@ -92,7 +92,12 @@ from tracejit.errors.numbers import (
     NumberSizeError,
 )
 from tracejit.errors.random import RandomArgumentError, RandomKeyError, RandomLanesError, RandomStateError
-from tracejit.errors.solvers import OptimizerArgumentError, SolverFailedError, SolverOptionError
+from tracejit.errors.solvers import (
+    LibraryResultError,
+    OptimizerArgumentError,
+    SolverFailedError,
+    SolverOptionError,
+)
 from tracejit.errors.sparse import SparsityPatternError
 from tracejit.errors.special import SpecialFunctionError
 from tracejit.errors.tracing import (
@@ -167,6 +172,7 @@ __all__ = [
     "IndexingError",
     "InternalTypeError",
     "LeakedTracerError",
+    "LibraryResultError",
     "LoopLengthError",
     "LoopTypeError",
     "MatrixDtypeError",

@@ -52,3 +52,21 @@ class SolverOptionError(TracejitError, ValueError):
         import scipy.integrate, tracejit as tj
         tj.grad(lambda k: scipy.integrate.solve_ivp(lambda t, y: k * y, (0, 1), [1.0], method="BDF").y[0, -1])(1.0)
     """
+
+
+class LibraryResultError(TracejitError, ValueError):
+    """A function of SciPy that a program calls as it is gave something else than it gave for the sample values with
+    which it was asked while tracing: other shapes, dtypes or classes; or it warned.
+
+    A jitted function runs in Python then. Inside of another transformation it can't.
+    """
+
+    code = "TJ183"
+    limit = True
+    cause = "{function}, which has no traced form and is called by the program, {problem}."
+    remedies = ("call it outside of the transformation", "use a function whose results have known shapes")
+    example = """
+        import numpy as np, scipy.linalg, tracejit as tj
+        tj.vmap(scipy.linalg.orth)(np.zeros((1, 2, 2)))
+    """
+    redo: ClassVar[bool] = True

@@ -21,6 +21,8 @@ from tracejit.tracing import Box, is_tracing, new_array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: Another library -> what makes a traced form of a function of it that has none, or gives None.
+OTHERS: dict[str, Callable[[Any], Callable[..., Any] | None]] = {}
 #: Name of another library's module -> function that gives what enters the table once the module is loaded.
 LIBRARIES: dict[str, Callable[[Any], dict[Any, Callable[..., Any]]]] = {}
 
@@ -38,13 +40,25 @@ class Functions(dict[Any, Callable[..., Any]]):
                 LIBRARIES.pop(name, None)
                 for function, ours in entries.items():
                     self.setdefault(function, ours)
-        if key in self:
-            return super().__getitem__(key)
-        raise KeyError(key)
+        if key not in self:
+            made = self._made(key, root)
+            if made is None:
+                raise KeyError(key)
+            self[key] = made
+        return super().__getitem__(key)
+
+    def _made(self, key: Any, root: str) -> Any:
+        """The traced form of a function that has none of its own."""
+        if isinstance(key, np.ufunc):
+            root = next(
+                (n for n in OTHERS if getattr(sys.modules.get(f"{n}.special"), key.__name__, None) is key), ""
+            )
+        make = OTHERS.get(root)
+        return None if make is None else make(key)
 
     def get(self, key: Any, default: Any = None) -> Any:
         found = super().get(key)
-        if found is None and LIBRARIES:
+        if found is None and (LIBRARIES or OTHERS):
             try:
                 return self[key]
             except KeyError:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.numpy.operands import has_box
+from tracejit.scipy.hosting.calls import other
 from tracejit.tracing import is_tracing
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,7 +54,5 @@ class Part:
         return call  # type: ignore[return-value]
 
     def other(self, name: str) -> Any:
-        """A name that is SciPy's own, for values that are not traced. Raises AttributeError."""
-        if name.startswith("__") or not hasattr(self.load(), name):
-            raise AttributeError(f"neither {self.module} nor tracejit.{self.module} has {name!r}")
-        return getattr(self.load(), name)
+        """A name that is not ours. Raises AttributeError."""
+        return other(self.load(), name)

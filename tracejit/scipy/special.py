@@ -13,6 +13,7 @@ from tracejit.ops._lazy import scipy_special as _scipy_special
 from tracejit.scipy import formulas as _formulas
 from tracejit.scipy import functions as _functions  # noqa: F401  (it registers its functions)
 from tracejit.scipy import registry as _registry
+from tracejit.scipy.hosting.calls import other as _other
 
 for _name, (_fn, _nin) in _formulas.TABLE.items():
     _registry.ufunc(_name, _fn, _nin)
@@ -28,13 +29,8 @@ __all__ += list(_registry.NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    """SciPy's other names, for values that are not traced."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    special = _scipy_special()
-    if hasattr(special, name):
-        return getattr(special, name)
-    raise AttributeError(f"neither scipy.special nor tracejit.scipy.special has {name!r}")
+    """SciPy's other names."""
+    return _other(_scipy_special(), name)
 
 
 def __dir__() -> list[str]:

@@ -18,6 +18,7 @@ from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_stats as _scipy_stats
 from tracejit.scipy import special as sp
 from tracejit.scipy.distributions import Distribution
+from tracejit.scipy.hosting.calls import other as _other
 from tracejit.scipy.multivariate import dirichlet, multivariate_normal
 from tracejit.scipy.samples import entropy, gmean, hmean, kurtosis, sem, skew, zscore
 
@@ -329,10 +330,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """SciPy's other names, for values that are not traced."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    stats = _scipy_stats()
-    if hasattr(stats, name):
-        return getattr(stats, name)
-    raise AttributeError(f"neither scipy.stats nor tracejit.scipy.stats has {name!r}")
+    """SciPy's other names."""
+    return _other(_scipy_stats(), name)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
         breakpoints,
         host,
         journal,
+        library,
         ops,
         printing,
     )
 
-__all__ = ["breakpoints", "host", "journal", "ops", "printing"]
+__all__ = ["breakpoints", "host", "journal", "library", "ops", "printing"]
 __getattr__, __dir__ = parts(__name__, __all__)

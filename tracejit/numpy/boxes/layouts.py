@@ -35,7 +35,7 @@ def order_of(x: Box) -> Order | None:
     return _order_at(x.storage, x.chain) if len(x.aval.shape) > 1 else None
 
 
-def _orders(x: Box) -> list[Order | None]:
+def orders_of(x: Box) -> list[Order | None]:
     """Those that `x` may have."""
     if type(x.storage) is Storage:
         return [order_of(x)]
@@ -76,7 +76,7 @@ def as_numpys(
     if not (ordered or kwargs) and all(map(_is_plain, args)):
         return result
     given = list(_boxes((*args, *kwargs.values())) if kwargs else _boxes(args))
-    choices = [_orders(x) for x in given]
+    choices = [orders_of(x) for x in given]
     if not ordered and all(c == _STRAIGHT for c in choices):
         return result
     made = result if isinstance(result, (tuple, list)) else (result,)

@@ -9,6 +9,7 @@ from typing import Any as _Any
 import numpy as _np
 
 from tracejit.ops import _lazy
+from tracejit.scipy.hosting.calls import other as _other
 from tracejit.scipy.linalg.factors import (
     cho_factor,
     cholesky,
@@ -100,7 +101,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """SciPy's other names: functions that only take values that are not traced, such as `hilbert(3)`."""
-    if not name.startswith("_") and hasattr(_lazy.scipy_linalg(), name):
-        return getattr(_lazy.scipy_linalg(), name)
-    raise AttributeError(f"neither scipy.linalg nor tracejit.scipy.linalg has {name!r}")
+    """SciPy's other names."""
+    return _other(_lazy.scipy_linalg(), name)

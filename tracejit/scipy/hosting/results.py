@@ -1,0 +1,132 @@
+"""What a call gave, as a template: a hashable value with a place for each array and number in it.
+
+("array", shape, dtype, order)   an array; `order` are its axes in memory, None for C order
+("scalar", dtype)                one of NumPy's scalars
+("python", type)                 a bool, int, float or complex
+("same", type, value)            a string or None, which must be that value
+("tuple" | "list", nodes), ("dict", keys, nodes), ("named", class, names, nodes)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, tree
+from tracejit.errors import UnknownDtypeError
+from tracejit.ir.avals import Aval
+from tracejit.numpy.boxes.layouts import lies_in, order_of_strides
+from tracejit.tracing import box, is_tracing, new_array, wrap
+
+Template = tuple[Any, ...]
+
+
+class Untellable(Exception):
+    """The result can't be described: it holds objects, or shares memory with an argument."""
+
+
+def described(out: Any, given: Iterable[np.ndarray]) -> tuple[Template, list[Any]]:
+    """The template of `out`, and the arrays and numbers in it. Raises Untellable."""
+    leaves: list[Any] = []
+    return _node(out, list(given), leaves), leaves
+
+
+def _node(x: Any, given: list[np.ndarray], leaves: list[Any]) -> Template:
+    kind = type(x)
+    if kind is np.ndarray:
+        leaves.append(x)
+        return _array(x, given)
+    if isinstance(x, np.generic):
+        leaves.append(x)
+        return "scalar", _known(x.dtype)
+    if kind in (bool, int, float, complex):
+        leaves.append(x)
+        return "python", kind
+    if x is None or kind is str:
+        return "same", kind, x
+    if kind is tuple or kind is list:
+        return kind.__name__, tuple(_node(v, given, leaves) for v in x)
+    if kind is dict and all(type(k) is str for k in x):
+        return "dict", tuple(x), tuple(_node(v, given, leaves) for v in x.values())
+    names = _names(kind)
+    if names is None:
+        raise Untellable
+    return "named", kind, names, tuple(_node(getattr(x, n), given, leaves) for n in names)
+
+
+def _array(x: np.ndarray, given: list[np.ndarray]) -> Template:
+    if any(np.may_share_memory(x, a) for a in given):
+        raise Untellable
+    steps = tuple(s // x.itemsize for s in x.strides)
+    order = order_of_strides(steps, x.shape) if x.ndim > 1 and x.size else None
+    return "array", x.shape, _known(x.dtype), order
+
+
+def _known(dtype: np.dtype) -> np.dtype:
+    try:
+        known = dtypes.canonical(dtype) == dtype and dtype.isnative
+    except UnknownDtypeError:
+        known = False
+    if not known:
+        raise Untellable
+    return dtype
+
+
+def _names(kind: type) -> tuple[str, ...] | None:
+    """The fields of a named tuple, or of one of SciPy's with more fields; None for other classes."""
+    fields = getattr(kind, "_fields", None)
+    if not (issubclass(kind, tuple) and kind.__base__ is tuple and isinstance(fields, tuple)):
+        return None
+    return (*fields, *getattr(kind, "_extra_fields", ()))
+
+
+def avals(template: Template) -> Iterator[Aval]:
+    """The types of the arrays and numbers of a template."""
+    kind = template[0]
+    if kind == "array":
+        yield Aval(template[1], template[2])
+    elif kind == "scalar":
+        yield Aval((), template[1])
+    elif kind == "python":
+        yield Aval((), np.dtype(template[1]))
+    elif kind != "same":
+        for node in template[-1]:
+            yield from avals(node)
+
+
+def rebuilt(template: Template, raws: Iterator[Any]) -> Any:
+    """The result that has the raw values `raws` in the places of the template."""
+    kind = template[0]
+    if kind == "array":
+        return _boxed(next(raws), template[3])
+    if kind == "scalar":
+        return wrap(next(raws))
+    if kind == "python":
+        return box(next(raws), True)
+    if kind == "same":
+        return template[2]
+    nodes = [rebuilt(node, raws) for node in template[-1]]
+    if kind == "dict":
+        return dict(zip(template[1], nodes, strict=True))
+    if kind == "named":
+        return _made(template[1], template[2], nodes)
+    return nodes if kind == "list" else tuple(nodes)
+
+
+def _boxed(raw: Any, order: Any) -> Any:
+    if not is_tracing():
+        return raw
+    made = new_array(raw)
+    lies_in(made, order)
+    return made
+
+
+def _made(cls: Any, names: tuple[str, ...], nodes: list[Any]) -> Any:
+    count = len(cls._fields)
+    if hasattr(cls, "_extra_fields"):  # SciPy's own kind, which is no tree yet
+        tree.register(
+            cls, lambda x: ([getattr(x, n) for n in names], None), lambda _, v: _made(cls, names, list(v))
+        )
+    return cls(*nodes[:count], **dict(zip(names[count:], nodes[count:], strict=True)))
