@@ -48,7 +48,17 @@ _OF_SCIPY = (
 )
 #: Parts without traced forms.
 _HOSTED = ("cluster", "cluster.hierarchy", "cluster.vq", "interpolate")
-_WITH_ENTRIES = ("fft", "integrate", "ndimage", "optimize", "signal", "spatial.distance", "special", "stats")
+_WITH_ENTRIES = (
+    "fft",
+    "integrate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "spatial.distance",
+    "special",
+    "stats",
+)
 modules.REBIND["numpy"] = numpy
 modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for part in ("fft", "linalg")})
 modules.REBIND["scipy"] = types.SimpleNamespace()
@@ -58,7 +68,7 @@ LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in _WITH_E
 modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in _HOSTED})
 OTHERS["scipy"] = _hosted
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
-modules.BY_NAME += ["scipy.linalg", "math", "itertools"]
+modules.BY_NAME += ["math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
 modules.CALLABLES |= {np.ndindex: nests.ndindex, np.ndenumerate: nests.ndenumerate}
 caller.run = frontend.call

@@ -8,6 +8,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
+from tracejit.numpy.dispatch import LIBRARIES as _LIBRARIES
 from tracejit.ops import _lazy
 from tracejit.scipy.hosting.calls import other as _other
 from tracejit.scipy.linalg.factors import (
@@ -98,6 +99,13 @@ __all__ = [
     "tanm",
     "toeplitz",
 ]
+
+
+def _entries(module: _Any) -> dict[_Any, _Any]:
+    return {getattr(module, name): globals()[name] for name in __all__ if name[0].islower()}
+
+
+_LIBRARIES["scipy.linalg"] = _entries
 
 
 def __getattr__(name: str) -> _Any:
