@@ -249,3 +249,32 @@ def match_captures_a_number_by_class() -> Any:
         return "none", x
 
     return f, [(3,), (2.5,), (np.float64(1),), (np.int64(2),)], None
+
+
+@program
+def power_modulo_a_number_of_numpy() -> Any:
+    """NumPy has none, whichever of the three is its number."""
+
+    def f(x, n):
+        total = []
+        for parts in (
+            (n, 3, 11),
+            (abs(x), 3, 11),
+            (3, x, 11),
+            (3, 2, np.abs(x)),
+            (np.argmin(np.ones(3)), 3, 11),
+        ):
+            try:
+                total.append(pow(*parts))
+            except TypeError as e:
+                total.append(str(e))
+        return total
+
+    def raises(x, n):
+        return pow(np.argmax(np.ones(3)) + n, 3, 11)
+
+    return (
+        lambda x, n: f(x, n) if n else raises(x, n),
+        [(np.int64(7), 5), (np.int64(3), 4), (np.int64(3), 0), (9, 2)],
+        None,
+    )

@@ -169,8 +169,13 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
     """`pow`. Modulo a number it is of Python's integers, which don't overflow on the way."""
     if mod is None:
         return pow(base, exp)
+    parts = base, exp, mod
+    if any(type(x) is Box and not is_python(x) for x in parts):
+        if all(isinstance(x, (Box, int, float, complex, np.generic, np.ndarray)) for x in parts):
+            parts = tuple(kinds.example(x) for x in parts)  # NumPy has no such power, and says so
+        return pow(*parts)
     index: Any = operator.index
-    return pow(*[index(x) if type(x) is Box else x for x in (base, exp, mod)])
+    return pow(*[index(x) if type(x) is Box else x for x in parts])
 
 
 STAND_INS["pow"] = _pow
