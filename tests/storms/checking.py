@@ -95,7 +95,7 @@ def check(source: str) -> Outcome:
 
 
 def without_python(source: str, plain: Seen) -> Outcome | None:
-    """What plain Python does, until a call raises: an error of tracejit's own, or one where Python raises one too, which
+    """What plain Python does, until a call raises: an error of tracejit's own, or one where Python raises one too. It
     may come before what the function did has happened. None if that is so."""
     with config.override(fallback=False):
         strict = seen(source, tj.jit, LIMIT)
