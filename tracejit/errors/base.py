@@ -55,6 +55,8 @@ class TracejitError(Exception):
     limit: ClassVar[bool] = False
     #: The traced values whose numbers were needed, where they are known.
     traced: tuple[Any, ...] = ()
+    #: The places of outside that it was asked for, if another trace may follow those as wholes.
+    places: tuple[Any, ...] = ()
     #: Whether the user's function, run in Python, gives what a native run that fails with this should have given.
     redo: ClassVar[bool] = False
     #: Of loops: whether a known number of steps, however large, is enough.

@@ -73,6 +73,10 @@ class Capture(Protocol):
         """Whether what is at the path may be another object at each call, of which the same is read."""
         ...
 
+    def grows(self, path: Node, length: int) -> bool:
+        """Whether the list at the path, of so many items, is known only as far as the run appends to it."""
+        ...
+
     def unfollowed(self, thing: Unfollowed) -> None:
         """Called for what can't be followed, before it is used; may raise NotFollowed."""
         ...
@@ -96,6 +100,9 @@ class EagerCapture:
         return NotImplemented
 
     def varies(self, path: Node) -> bool:
+        return False
+
+    def grows(self, path: Node, length: int) -> bool:
         return False
 
     @property

@@ -11,6 +11,7 @@ from tracejit.api.jit import varying
 from tracejit.api.jit.varying import Varying, is_number
 from tracejit.frontend.checks import Check
 from tracejit.frontend.paths import argument
+from tracejit.frontend.shadows import growing
 
 NODE = argument(0, "self").attr("t")
 
@@ -24,9 +25,19 @@ def test_what_is_written_is_an_input_until_tracing_needs_it() -> None:
     v = Varying()
     checks = [Check(NODE, "value", 3), Check(NODE, "value", None), Check(NODE.attr("x"), "value", 3)]
     for _ in range(varying.MOST_FAILURES):
-        assert v.learn(checks, {NODE.place()}) == {NODE.place()} and v.is_input(NODE.place())
+        assert v.learn(checks, {NODE.place()}, set()) == {NODE.place()} and v.is_input(NODE.place())
         assert v.fail([NODE.place()]) and not v.is_input(NODE.place())
-    assert not v.learn(checks, {NODE.place()})
+    assert not v.learn(checks, {NODE.place()}, set())
+
+
+def test_a_list_that_grows_is_copied_where_it_is_short_or_needed_as_a_whole() -> None:
+    v, log = Varying(), NODE.place()
+    last = NODE.item(-1).place()
+    assert v.learn([], {log}, {log}) == {log} and v.grows(log, 0) and v.is_input(last)
+    assert v.fail([growing.Short(log, 2)]) and v.know({log})
+    assert not v.grows(log, 1) and v.grows(log, 2)
+    assert v.fail([last]) and not v.know({log}) and not v.is_input(last)
+    assert not v.learn([], {log}, {log})
 
 
 def test_what_changes_often_is_an_input() -> None:
@@ -77,7 +88,7 @@ def test_what_traces_itself_again_for_ever_is_pythons() -> None:
     @tj.jit
     def f(x):
         log.append(x)
-        return len(log) * x
+        return sum(log) * x
 
     with tj.config.override(fallback=True):
         with warnings.catch_warnings(record=True) as told:

@@ -34,7 +34,8 @@ from tracejit.tracing import LOCK, Box, Storage, to_raw
 
 class JitCapture:
     """Captured arrays of a jit trace: boxes over constants of the program, read anew at every call. So are the
-    numbers that `varying` says are inputs: `inputs` has their variables and places."""
+    numbers that `varying` says are inputs: `inputs` has their variables and places, `grown` the places of lists of
+    which only what is appended is known."""
 
     guarded = journaled = True
     draws = True
@@ -45,6 +46,7 @@ class JitCapture:
         self.varying = varying
         self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
         self.inputs: list[tuple[Value, Any]] = []
+        self.grown: list[Any] = []
 
     def array(self, path: Any, value: Any) -> Any:
         raw = to_raw(value)
@@ -73,7 +75,14 @@ class JitCapture:
         return b
 
     def varies(self, path: Any) -> bool:
-        return bool(self.varying.inputs) and self.varying.is_input(path.place())
+        known = self.varying.inputs or self.varying.growing
+        return bool(known) and self.varying.is_input(path.place())
+
+    def grows(self, path: Any, length: int) -> bool:
+        if not self.varying.growing or not self.varying.grows(place := path.place(), length):
+            return False
+        self.grown.append(place)
+        return True
 
     def unfollowed(self, thing: Any) -> None:
         """Raises NotFollowed: a program would keep what it saw while it was traced."""

@@ -34,7 +34,7 @@ from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
-from tracejit.frontend.shadows import classes, containers
+from tracejit.frontend.shadows import classes, containers, growing
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.ir.values import Value
 from tracejit.tracing import Box
@@ -59,11 +59,13 @@ _DISPLAYS = {list: "[{}]", tuple: "({})", set: "{{{}}}"}
 
 class Store:
     """The function of one program. `leaves`: what its first parameters stand for, as the run saw it. `roots`: what the
-    others are, ('o', number of an object) or ('a', argument). `changes`: what it writes, `places` to."""
+    others are, ('o', number of an object) or ('a', argument). `changes`: what it writes, `places` to; `grown`: lists
+    to which it only appends."""
 
     def __init__(self, session: frontend.Session, given: dict[int, Path]) -> None:
         self.changes: list[Change] = session.changes
         self.places = {place for change in session.changes for place in change.places()}
+        self.grown = {change.node.place() for change in session.changes if _grows(change)}
         self.leaves: list[Any] = []
         self.roots: dict[tuple[str, Any], str] = {}
         self.function: Callable[..., Any] | None = None
@@ -327,6 +329,13 @@ class _Writer:
                 if type(now) is list
                 else [f"{owner}.clear()", f"{owner}.extend({new})"]
             )
+
+
+def _grows(change: Change) -> bool:
+    """Whether a list or deque is changed by nothing but appending to it."""
+    if change.before is None or not isinstance(change.value, growing.CLASSES):
+        return False
+    return _appended(change.before, list(change.value), getattr(change.value, "maxlen", None)) is not None
 
 
 def _appended(old: list[Any], now: list[Any], most: int | None) -> list[Any] | None:

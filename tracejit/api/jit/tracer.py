@@ -82,12 +82,13 @@ def trace_program(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
         except InputsNeeded as e:
             if not varying.fail(e.places):
                 raise e.error from None
-            if found is not None and not varying.inputs & found[1]:
+            if found is not None and not varying.know(found[1]):
                 return _checked(call, found[0])
             continue
         if isinstance(done, tuple):
             store = done[0].store
-            new = varying.learn(done[0].guards.checks, store.places if store is not None else set())
+            written, grown = (store.places, store.grown) if store is not None else (set(), set())
+            new = varying.learn(done[0].guards.checks, written, grown)
             if not new:
                 return _checked(call, done)
             found = done, new
@@ -230,10 +231,13 @@ def _result(
 def _inputs_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> list[Any]:
     """The places of outside that must be guarded for tracing to go on after `error`: those that the value comes from
     which was needed, or all that are inputs."""
-    if not capture.inputs:
-        return []
+    needed = list(getattr(error, "places", ()))
+    if needed or not capture.inputs:
+        return needed or capture.grown
     found = sources(getattr(error, "traced", ()), trace.eqns, [var for var, _ in capture.inputs])
-    return [place for n, (_, place) in enumerate(capture.inputs) if n in found or not found]
+    return [place for n, (_, place) in enumerate(capture.inputs) if n in found or not found] + (
+        [] if found else capture.grown
+    )
 
 
 def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:

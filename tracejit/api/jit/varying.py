@@ -2,7 +2,8 @@
 
 A number that a function reads through a name is guarded: if it changes, the function is traced again. That is wrong for
 numbers that the function itself changes at every call, as a counter does, and for others that change often. Those
-become inputs, like numbers among the arguments. Where tracing needs the value of one, it is guarded again.
+become inputs, like numbers among the arguments. So do the length and the last items of lists to which it only appends.
+Where tracing needs the value of one, it is guarded again.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.checks import Check
+from tracejit.frontend.shadows.growing import Short
 from tracejit.interpreters.jit import NEAR
 
 Place = tuple[Any, ...]
@@ -37,34 +39,66 @@ _KINDS = frozenset({"value", "scalars", "is"})
 
 class Varying:
     """What one jitted function has learned of its state. `inputs`: places that are inputs, `written`: those that its
-    programs change."""
+    programs change, `growing`: lists of which a program knows only what it appends and its last items, at most
+    `depths`, `whole`: those of which it needs more."""
 
     def __init__(self) -> None:
         self.inputs: set[Place] = set()
         self.written: set[Place] = set()
+        self.growing: set[Place] = set()
+        self.depths: dict[Place, int] = {}
+        self.whole: set[Place] = set()
         self.changed: Counter[Place] = Counter()
         self.failed: Counter[Place] = Counter()
         self.again = 0
 
     def is_input(self, place: Place) -> bool:
-        """Whether what is at a place, or in the list or tuple there, is an input."""
-        return place in self.inputs or (
+        """Whether what is at a place, or in the list or tuple there, is an input, or is part of a list that grows."""
+        if place in self.inputs or (
             len(place) > 1 and place[:-1] in self.inputs and type(place[-1][1]) is int
-        )
+        ):
+            return True
+        return bool(self.growing) and self._grown(place) is not None
 
-    def learn(self, checks: Iterable[Check], written: set[Place]) -> set[Place]:
-        """Places that a program writes, and is guarded by: inputs from now on. Gives those that were none."""
+    def _grown(self, place: Place) -> Place | None:
+        """The list that grows to which a place belongs."""
+        prefixes = (place[:n] for n in range(len(place), 1, -1))
+        return next((p for p in prefixes if p in self.growing), None)
+
+    def grows(self, place: Place, length: int) -> bool:
+        """Whether a program knows no more of the list at a place, of so many items, than what it appends."""
+        return place in self.growing and length >= self.depths.get(place, 0)
+
+    def learn(self, checks: Iterable[Check], written: set[Place], grown: set[Place]) -> set[Place]:
+        """Places that a program writes, and is guarded by, and lists to which it only appends: inputs from now on.
+        Gives those that were none."""
         self._room()
         self.written |= written
-        new = {c.node.place() for c in checks if c.kind in _KINDS and _may_vary(c)} & written
+        grown = grown - self.whole - self.growing
+        self.growing |= grown
+        new = {c.node.place() for c in checks if c.kind in _KINDS and _may_vary(c)} & (written - grown)
         new = {place for place in new - self.inputs if self.failed[place] < MOST_FAILURES}
         self.inputs |= new
-        return new
+        return new | grown
+
+    def know(self, places: set[Place]) -> bool:
+        """Whether one of these places is still an input."""
+        return not places.isdisjoint(self.inputs | self.growing)
 
     def fail(self, places: Iterable[Place]) -> bool:
         """Tracing needs what is at these places: guard it. Whether one of them was an input."""
+        places = list(places)
+        short = [p for p in places if type(p) is Short]
+        if short:
+            self.depths |= {p.place: max(p.depth, self.depths.get(p.place, 0)) for p in short}
+            return True
         gone = {p for p in places if self.is_input(p)}
         for place in gone:
+            grown = self._grown(place)
+            if grown is not None:
+                self.growing.discard(grown)
+                self.whole.add(grown)
+                continue
             owner = place if place in self.inputs else place[:-1]
             self.failed[owner] += 1
             self.inputs.discard(owner)
@@ -88,7 +122,15 @@ class Varying:
                 self.inputs.add(place)
 
     def _room(self) -> None:
-        for known in (self.inputs, self.written, self.changed, self.failed):
+        for known in (
+            self.inputs,
+            self.written,
+            self.growing,
+            self.depths,
+            self.whole,
+            self.changed,
+            self.failed,
+        ):
             if len(known) > _MOST_PLACES:
                 known.clear()
 

@@ -19,6 +19,7 @@ import numpy as np
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import Change
 from tracejit.frontend.paths import ITEM, Node
+from tracejit.frontend.shadows import growing
 from tracejit.tracing import Box
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ def wrap_container(session: Run, node: Node, value: Any) -> Any:
     session.check(node, "type", cls)
     if not issubclass(cls, tuple):
         session.differs(node, value)
+    if cls is collections.deque:
+        session.check(node.attr("maxlen"), "value", value.maxlen)
+    if cls in growing.CLASSES and session.capture.grows(node, len(value)):
+        made = growing.Growing(session, node, value)
+        session.containers.append(Copy(node, made.tj_new, []))
+        return session.remember(value, made, node)
     if cls in _DICTS:
         return wrap_dict(session, node, value)
     if cls in _SETS:

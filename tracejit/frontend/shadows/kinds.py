@@ -18,7 +18,7 @@ from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.shadows import acting, behind, classes
+from tracejit.frontend.shadows import acting, behind, classes, growing
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text
@@ -40,7 +40,7 @@ def example(x: Any) -> Any:
             what="the class of a stream or logger", reason="it may be another at the next call"
         )
     if type(x) is not Box:
-        return real_class(behind.original(held(x)))
+        return real_class(growing.example(behind.original(held(x))))
     cls, dtype = class_of(x), x.aval.dtype
     if cls is not np.ndarray:
         return cls() if cls.__module__ == "builtins" else np.zeros((), dtype)[()]
@@ -64,7 +64,7 @@ def _type_of(x: Any) -> Any:
     if type(x) is Refusing:  # its class has a stand-in like it, which is another object
         raise refusal(object.__getattribute__(x, "_tj_thing"))
     x = example(x) if type(x) is Text or isinstance(x, StandIn) else held(x)
-    cls = x.__class__ if sources.is_drawing(x) else type(behind.original(x))
+    cls = x.__class__ if sources.is_drawing(x) else type(growing.example(behind.original(x)))
     if cls is type or classes.users_class(x) is not x:
         return TracedType
     session = active.session()
@@ -130,5 +130,5 @@ def _followed(cls: Any, name: str) -> Any:
 
 def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
-    stands = type(x) in (Box, Text) or isinstance(x, StandIn)
+    stands = type(x) in (Box, Text, growing.Growing) or isinstance(x, StandIn)
     return builtins.hasattr(example(x) if stands else held(x), name)

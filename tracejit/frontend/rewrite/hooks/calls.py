@@ -14,6 +14,7 @@ from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
 from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.texts import map_
+from tracejit.frontend.shadows.growing import Growing
 from tracejit.frontend.text import shown
 from tracejit.frontend.text.deferred import Text, is_text, length
 from tracejit.frontend.text.deferred import contains as contained
@@ -87,7 +88,7 @@ def len_(x: Any) -> Any:
         return length(x)
     if type(x) is Box and x.aval.shape and type(x.aval.shape[0]) is not int:
         return x.shape[0]
-    return len(x)
+    return x.tj_count() if type(x) is Growing else len(x)
 
 
 def round_(x: Any, ndigits: Any = None) -> Any:

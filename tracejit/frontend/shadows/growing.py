@@ -1,0 +1,158 @@
+"""Lists of outside to which a function appends: a history, which another call finds longer.
+
+Traced code gets a stand-in that knows the new items only. The length and the items that were there before are read
+when they are asked for, as inputs of the program. What needs the whole list is refused, and the function is traced
+again with a copy of it (`containers`).
+"""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from tracejit.errors import UnfollowedError
+from tracejit.frontend.paths import Node
+
+if TYPE_CHECKING:
+    from tracejit.frontend.run import Run
+
+#: Classes of containers that may grow.
+CLASSES = (list, collections.deque)
+
+
+class Short(NamedTuple):
+    """Lists at a place that have less than `depth` items."""
+
+    place: tuple[Any, ...]
+    depth: int
+
+
+class Growing:
+    """The stand-in of the list or deque `tj_real` at `tj_node`, to which `tj_new` was appended."""
+
+    __slots__ = ("tj_length", "tj_new", "tj_node", "tj_old", "tj_real", "tj_session")
+
+    def __init__(self, session: Run, node: Node, real: Any) -> None:
+        self.tj_session, self.tj_node, self.tj_real = session, node, real
+        self.tj_new: list[Any] = []
+        self.tj_old: dict[int, Any] = {}  # items of before that were read
+        self.tj_length: Any = None
+
+    def tj_refusal(self, depth: int | None = None) -> UnfollowedError:
+        """That all of the list is needed, at `places`; if `depth` is given, only of lists that have fewer items."""
+        error = UnfollowedError(what=str(self.tj_node), reason="more of it is used than its last items")
+        place = self.tj_node.place()
+        error.places = (place if depth is None else Short(place, depth),)
+        return error
+
+    def append(self, x: Any, /) -> None:
+        """As of a list."""
+        self.tj_new.append(x)
+
+    def extend(self, xs: Any, /) -> None:
+        """As of a list."""
+        self.tj_new.extend(list(xs))
+
+    def __iadd__(self, xs: Any) -> Growing:
+        self.extend(xs)
+        return self
+
+    def pop(self, *at: Any) -> Any:
+        """As of a list: an item that was appended in this run."""
+        if at or not self.tj_new or self.tj_most is not None:
+            raise self.tj_refusal()
+        return self.tj_new.pop()
+
+    @property
+    def tj_most(self) -> int | None:
+        """How many items it can have."""
+        return getattr(self.tj_real, "maxlen", None)
+
+    def tj_count(self) -> Any:
+        """`len`, which may be traced."""
+        if self.tj_most is not None:
+            raise self.tj_refusal()
+        if self.tj_length is None:
+            self.tj_length = self.tj_session.wrap(self.tj_node.applied(len), len(self.tj_real))
+        return self.tj_length + len(self.tj_new) if self.tj_new else self.tj_length
+
+    def __getitem__(self, i: Any) -> Any:
+        if type(i) is int:
+            return self._item(i)
+        is_end = type(i) is slice and type(i.start) is int and i.stop is None and i.step is None
+        if not is_end or i.start >= 0 or type(self.tj_real) is not list:
+            raise self.tj_refusal()
+        whole = len(self.tj_real) + len(self.tj_new)
+        if whole < -i.start:
+            raise self.tj_refusal(depth=-i.start - len(self.tj_new))
+        return [self._item(n) for n in range(i.start, 0)]
+
+    def _item(self, i: int) -> Any:
+        count, size, most = len(self.tj_new), len(self.tj_real), self.tj_most
+        if count and most is not None and not -most <= i < 0:
+            raise self.tj_refusal()  # what is appended moves the others
+        if -count <= i < 0:
+            return self.tj_new[i]
+        old = i + count if i < 0 else i
+        if -size <= old < size:
+            if old not in self.tj_old:
+                self.tj_old[old] = self.tj_session.wrap(self.tj_node.item(old), self.tj_real[old])
+            return self.tj_old[old]
+        raise self.tj_refusal(depth=-old if old < 0 else old + 1)
+
+    def __setitem__(self, i: Any, x: Any) -> None:
+        if type(i) is not int or not -len(self.tj_new) <= i < 0 or self.tj_most is not None:
+            raise self.tj_refusal()
+        self.tj_new[i] = x
+
+    def __bool__(self) -> bool:
+        if not self.tj_new:
+            self.tj_session.check(self.tj_node.applied(bool), "is", bool(self.tj_real))
+        return bool(self.tj_new or self.tj_real)
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(type(self.tj_real), name):
+            raise self.tj_refusal()
+        raise AttributeError(f"{type(self.tj_real).__name__!r} object has no attribute {name!r}")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _refuses(self: Growing, *_: Any, **__: Any) -> NoReturn:
+    raise self.tj_refusal()
+
+
+for _name in (
+    *(
+        "__len__",
+        "__iter__",
+        "__contains__",
+        "__reversed__",
+        "__delitem__",
+        "__repr__",
+        "__str__",
+        "__format__",
+    ),
+    *(
+        "__eq__",
+        "__ne__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+        "__add__",
+        "__radd__",
+        "__mul__",
+        "__rmul__",
+    ),
+    *("__imul__", "__reduce_ex__", "__copy__", "__deepcopy__", "__dir__"),
+):
+    setattr(Growing, _name, _refuses)
+_sequences: Any = collections.abc.Sequence
+_sequences.register(Growing)  # so that `match` asks for its length
+
+
+def example(x: Any) -> Any:
+    """For what stands for a growing list another list, anything else as it is."""
+    return type(x.tj_real)() if type(x) is Growing else x
