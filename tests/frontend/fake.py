@@ -41,6 +41,9 @@ class FakeCapture:
     def varies(self, path):
         return False
 
+    def grows(self, path: Any, length: int) -> bool:
+        return False
+
     def unfollowed(self, thing: Any) -> None:
         self.things.append(thing)
 
