@@ -17,7 +17,7 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import DRAWN, Jaxpr, Var
 from tracejit.ir.kernel import Entering, Unsupported
-from tracejit.lowering import fuse
+from tracejit.lowering import costs, fuse
 from tracejit.lowering.foreign import declarations, functions
 from tracejit.lowering.foreign.functions import CFunction, Result
 from tracejit.lowering.foreign.functions import Input as ForeignInput
@@ -162,6 +162,10 @@ class Compiled:
     def rows_function(self, inputs: Sequence[ForeignInput]) -> CFunction:
         """The C function `int32_t f(void **rows)`: see `functions.rows_function`."""
         return functions.rows_function(self.run, inputs, self)
+
+    def costs(self) -> list[costs.Nest]:
+        """What each nest of loops and call of the program does."""
+        return costs.nests(self.lowered.program)
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or

@@ -2,5 +2,5 @@
 
 In comes a jaxpr that the passes are done with, and out goes a `Lowered` whose program `runtime` compiles and calls.
 Read `fuse`, the one entry, then `lowered`, what it hands on; then the rooms: `plan`, `emit`, `loops`, `llvm`,
-`runtime`.
+`runtime`. `costs` counts what a finished program does.
 """

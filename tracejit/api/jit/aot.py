@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tracejit.api.common import name_of
@@ -116,6 +117,43 @@ class CompiledFunction:
     def callbacks(self) -> list[str]:
         """The operations that the native program runs in Python."""
         return [c.name for c in self._compiled.lowered.callbacks]
+
+    def cost_analysis(self) -> dict[str, Any]:
+        """What a call costs, counted on the loops that were compiled.
+
+        Returns a dict with JAX's keys: "flops", arithmetic operations on floats (a product of m x k and k x n
+        matrices is 2 m k n; comparisons and moves are none), "transcendentals", calls of functions such as `exp`,
+        square roots too, and "bytes accessed", between the loops and memory: arguments and results once each where
+        everything fuses. "nests" has the same for each nest of loops, with the equation that it ends with, its
+        operations by kind, and its arithmetic intensity in operations a byte. "unknown" counts loops whose number of
+        steps only a run knows, which count as one step, and "opaque" names routines that are not counted.
+
+        Additions of a long sum are compensated, and count so; what is computed again instead of stored counts again.
+        """
+        nests = self._compiled.costs()
+        rows = [
+            {
+                "what": n.what,
+                "flops": n.cost.flops,
+                "transcendentals": n.cost.transcendentals,
+                "bytes accessed": n.moved,
+                "intensity": (n.cost.flops + n.cost.transcendentals) / n.moved if n.moved else math.inf,
+                "operations": dict(n.cost.operations),
+                "functions": dict(n.cost.functions),
+            }
+            for n in nests
+        ]
+        totals = {
+            k: float(sum(row[k] for row in rows)) for k in ("flops", "transcendentals", "bytes accessed")
+        }
+        callbacks = self.callbacks()
+        opaque = [name for n in nests for name in n.cost.opaque]
+        return {
+            **totals,
+            "nests": rows,
+            "unknown": sum(n.cost.unknown for n in nests),
+            "opaque": [callbacks[int(o[9:])] if o.startswith("callback:") else o for o in opaque],
+        }
 
     def memory_analysis(self) -> dict[str, int]:
         """Bytes that a call needs.
