@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 FLOORS = [
-    {"errors", "config", "tree", "dtypes", "records", "lazily", "version", "startup"},
+    {"errors", "config", "tree", "dtypes", "records", "lazily", "version", "startup", "docstrings"},
     {"ir"},
     {"tracing"},
     {"ops", "passes", "lowering"},
@@ -40,6 +40,7 @@ FLOORS = [
 LEVEL = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know each other, and nothing more.
 NEIGHBOURS = {
+    ("docstrings", "errors"),
     ("dtypes", "errors"),
     ("tree", "errors"),
     ("config", "errors"),

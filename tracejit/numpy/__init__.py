@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as _np
 
 from tracejit import ops as _ops
+from tracejit.docstrings import complete as _complete
 from tracejit.interpreters import eval as _eval
 from tracejit.lazily import parts as _parts
 from tracejit.numpy import dispatch
@@ -55,7 +56,6 @@ from tracejit.numpy.functions.statistics import reductions as _reductions
 if TYPE_CHECKING:
     from tracejit.numpy import fft, linalg
 
-globals().update(_NAMES)
 _part, _ = _parts(__name__, ["fft", "linalg"])
 
 __all__ = ["NUMPY_TO_TRACEJIT", "fft", "linalg"]
@@ -73,13 +73,17 @@ dispatch.LIBRARIES["numpy.linalg"] = lambda module: _filled("linalg")
 
 
 def __getattr__(name: str) -> Any:
-    """NumPy's other names: dtypes, constants, and functions that only take values that are not traced."""
+    """Our functions; of NumPy's other names dtypes, constants, and functions of values that are not traced."""
     if name in ("fft", "linalg"):
         return _part(name)
+    if name in _NAMES:  # asked for the first time: now it is worth a whole docstring
+        found = globals()[name] = _NAMES[name]
+        _complete(__name__, {name: found})
+        return found
     if hasattr(_np, name):
         return getattr(_np, name)
     raise AttributeError(f"neither NumPy nor tracejit.numpy has {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_np), "fft", "linalg"})
+    return sorted({*globals(), *_NAMES, *dir(_np), "fft", "linalg"})

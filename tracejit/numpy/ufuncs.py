@@ -66,7 +66,7 @@ class Ufunc:
         #: Whether it may have recipes: its results may have derivatives, and it looks at no value.
         self.smooth = self.nout == 1 and "d->d" in " ".join(np_ufunc.types) and fn is not ew.power
         self.__name__ = np_ufunc.__name__
-        self.__doc__ = np_ufunc.__doc__
+        self.__doc__ = f"`numpy.{np_ufunc.__name__}`, for traced values too."
 
     def __repr__(self) -> str:
         return f"<tracejit ufunc {self.__name__!r}>"
