@@ -144,9 +144,10 @@ def updated(module: str) -> str:
         assert not problem, problem
         first, *lines = part.split("\n")
         kept = [first, *(line for line in lines if line.partition(" ")[0] in _KEPT)]
+        shown = [line or "<BLANKLINE>" for line in seen.last.splitlines()]
         if letter:
             kept.insert(1, f"~ {letter}")
-        out.append("\n".join(["@ " + kept[0], *kept[1:], *seen.last.splitlines()]) + "\n")
+        out.append("\n".join(["@ " + kept[0], *kept[1:], *shown]) + "\n")
     return "\n".join(out)
 
 
