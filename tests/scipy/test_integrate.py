@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.integrate as si
 from scipy.integrate import cumulative_trapezoid, simpson, trapezoid
 
 import tracejit as tj
@@ -45,3 +46,21 @@ def test_bad_arguments() -> None:
         tj.jit(lambda y: cumulative_trapezoid(y, initial=2))(Y)
     with pytest.raises(ValueError, match="different lengths"):
         tj.jit(lambda y: trapezoid(y, X[:3]))(Y)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda y: si.romb(y, dx=0.3),
+        lambda y: si.romb(y, axis=0),
+        lambda y: si.cumulative_simpson(y, dx=0.3),
+        lambda y: si.cumulative_simpson(y, dx=0.3, axis=0, initial=2.0),
+        lambda y: si.cumulative_simpson(y[:, :2], dx=0.3, initial=0),
+        lambda y: si.cumulative_simpson(y, x=np.arange(9.0) ** 1.5),
+        lambda y: si.cumulative_simpson(y[:, :6], x=np.arange(6.0) ** 1.5, initial=1),
+    ],
+)
+def test_more_rules_of_samples(f) -> None:
+    y = np.random.default_rng(1).normal(size=(5, 9))
+    np.testing.assert_allclose(tj.jit(f)(y), f(y), rtol=1e-12, atol=1e-12)
+    check_grads(f, (y,), order=1, rtol=1e-5, atol=1e-6)

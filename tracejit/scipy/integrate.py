@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as _np
+
 from tracejit import dtypes as _dtypes
 from tracejit import numpy as _tnp
 from tracejit.errors import ArgumentError as _ArgumentError
+from tracejit.errors import SolverFailedError as _SolverFailedError
+from tracejit.errors import SolverOptionError as _SolverOptionError
+from tracejit.numpy.boxes.numbers import fail_if as _fail_if
 from tracejit.numpy.operands import dtype_of as _dtype_of
 from tracejit.numpy.operands import raw as _raw
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
-from tracejit.scipy import ode as _ode
+from tracejit.scipy.integrating import ode as _ode
+from tracejit.scipy.integrating import quadrature as _quadrature
 from tracejit.scipy.lazily import Part as _Part
+from tracejit.tracing import to_raw as _to_raw
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.integrate", lambda: _scipy_module("integrate"))
 solve_ivp = _part.solver(_ode.solve_ivp)
 odeint = _part.solver(_ode.odeint)
+quad = _part.solver(_quadrature.quad)
+quad_vec = _part.solver(_quadrature.quad_vec)
+fixed_quad = _part.solver(_quadrature.fixed_quad)
+dblquad = _part.solver(_quadrature.dblquad)
+tplquad = _part.solver(_quadrature.tplquad)
+nquad = _part.solver(_quadrature.nquad)
 
 
 def _samples(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
@@ -83,7 +96,86 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     return inner + new * y[..., -1] + old * y[..., -2] - older * y[..., -3]
 
 
-__all__ = ["cumulative_trapezoid", "odeint", "simpson", "solve_ivp", "trapezoid"]
+@_part.function
+def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+    """The integrals up to each sample but the first, over the parabola through each sample and its neighbours
+    (Cartwright 2017); `initial` is put in front, and added to them. `x` must increase."""
+    y, h = _samples("cumulative_simpson", y, x, dx, axis)
+    if y.shape[-1] < 3:
+        out = _tnp.cumsum(h * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
+    else:
+        if x is not None:
+            _check_increasing(h)
+        h = _tnp.broadcast_to(h, (*y.shape[:-1], y.shape[-1] - 1))
+        left = _first_intervals(y, h)
+        right = _first_intervals(y[..., ::-1], h[..., ::-1])[..., ::-1]
+        n = y.shape[-1] - 1
+        even = _np.arange(n) % 2 == 0
+        even[-1] = False
+        pad = _tnp.zeros_like(left[..., :1])
+        # The interval number i starts a parabola if i is even, and ends one otherwise; the last one ends one.
+        steps = _tnp.where(
+            even, _tnp.concatenate([left, pad], axis=-1), _tnp.concatenate([pad, right], axis=-1)
+        )
+        out = _tnp.cumsum(steps, axis=-1)
+    if initial is not None:
+        start = _tnp.broadcast_to(
+            _tnp.moveaxis(_tnp.asarray(initial), axis, -1) if _tnp.ndim(initial) else initial,
+            (*out.shape[:-1], 1),
+        )
+        out = _tnp.concatenate([start, out + start], axis=-1)
+    return _tnp.moveaxis(out, -1, axis)
+
+
+def _first_intervals(y: Any, h: Any) -> Any:
+    """For each three samples, the integral of their parabola over the first of the two intervals."""
+    a, b, c, f, g = y[..., :-2], y[..., 1:-1], y[..., 2:], h[..., :-1], h[..., 1:]
+    both = f + g
+    return f / 6 * ((3 - f / both) * a + (3 + f * f / (g * both) + f / both) * b - f * f / (g * both) * c)
+
+
+def _check_increasing(h: Any) -> None:
+    bad = _to_raw(_tnp.any(h <= 0))
+    _fail_if(bad, _SolverFailedError, "Input x must be strictly increasing.")
+
+
+@_part.function
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+    """The integral by Romberg's rule, of 2**k + 1 samples."""
+    if show:
+        raise _SolverOptionError(function="romb", problem="show=True", remedy="leave it away")
+    y, _ = _samples("romb", y, None, dx, axis)
+    n = y.shape[-1] - 1
+    if n < 1 or n & (n - 1):
+        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
+    h = n * _tnp.asarray(dx).astype(float)
+    row = [(y[..., 0] + y[..., -1]) / 2.0 * h]
+    step = n
+    while step > 1:
+        step //= 2
+        h = h / 2
+        new = [0.5 * (row[0] + 2 * h * y[..., step : n : 2 * step].sum(axis=-1))]
+        for j, old in enumerate(row, 1):
+            new.append(new[-1] + (new[-1] - old) / ((1 << (2 * j)) - 1))
+        row = new
+    return row[-1]
+
+
+__all__ = [
+    "cumulative_simpson",
+    "cumulative_trapezoid",
+    "dblquad",
+    "fixed_quad",
+    "nquad",
+    "odeint",
+    "quad",
+    "quad_vec",
+    "romb",
+    "simpson",
+    "solve_ivp",
+    "tplquad",
+    "trapezoid",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from tracejit.errors import SolverFailedError, SolverOptionError
 from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
-from tracejit.scipy.runge_kutta import Point, Problem
+from tracejit.scipy.integrating.runge_kutta import Point, Problem
 from tracejit.tracing import box, call_user, to_raw
 
 #: Rows that there is room for where all steps are asked for.
