@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -870,3 +871,78 @@ def gram_schmidt_in_place() -> Any:
 
     x = np.array([[2.0, 1.0], [1.0, 3.0], [0.0, 1.0]])
     return f, [(x.copy(),), (x * 2,), (np.asfortranarray(x + 1),)], None
+
+
+def changed_and_given(change: Any, read: Any, held: Any, *others: Any) -> Any:
+    """Calls with an object of outside that the function changes, and with others of the same structure."""
+
+    def f(x, given):
+        change(held, x)
+        return read(given, x)
+
+    first, *rest = others
+    return (
+        f,
+        [(np.arange(3.0), first), (np.ones(3), held), (np.ones(3), [*rest, held][0]), (np.ones(3), held)],
+        held,
+    )
+
+
+@program
+def a_list_is_appended_to_and_given() -> Any:
+    return changed_and_given(
+        lambda held, x: held.append(x.sum()),
+        lambda given, x: [a + b for a, b in zip(given, x, strict=False)],
+        [1.0, -0.25],
+        [1.0, 2.0],
+    )
+
+
+@program
+def an_empty_list_is_appended_to_and_given() -> Any:
+    return changed_and_given(
+        lambda held, x: held.append(x.sum()), lambda given, x: len(given) * x, [], [], []
+    )
+
+
+@program
+def a_list_in_a_list_is_appended_to_and_given() -> Any:
+    held = [1.0, 2.0]
+
+    def f(x, given):
+        held.append(x.sum())
+        return sum(given[0]) * x
+
+    return (
+        f,
+        [(np.ones(3), [[1.0, 2.0]]), (np.ones(3), [held]), (np.ones(3), ([3.0],)), (np.ones(3), (held,))],
+        held,
+    )
+
+
+@program
+def a_dict_is_written_and_given() -> Any:
+    return changed_and_given(
+        lambda held, x: held.update(a=x.sum()),
+        lambda given, x: given["a"] * x,
+        {"a": 1.0},
+        {"a": 5.0},
+        {"a": 7.0},
+    )
+
+
+@dataclasses.dataclass
+class Counted:
+    count: float
+    seen: list = dataclasses.field(default_factory=list)
+
+
+@program
+def a_dataclass_is_written_and_given() -> Any:
+    def change(held, x):
+        held.count += 1
+        held.seen.append(x.sum())
+
+    return changed_and_given(
+        change, lambda given, x: given.count * x + len(given.seen), Counted(2.0), Counted(1.0), Counted(3.0)
+    )

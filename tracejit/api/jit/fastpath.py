@@ -87,6 +87,7 @@ def fast_call(
     if program.over is not None:  # settings may change
         w.names["allowed"] = allowed
         w.unless(f"allowed() is {program.over}")
+    w.apart()
     w.constants()
     w.overlaps(sorted(written), consts, call.leaves)
     single = len(program.jaxpr.outs) == 1
@@ -201,6 +202,15 @@ class _Writer:
     def equal(self, v: str, value: Any) -> None:
         c = self.const(value)
         self.unless(f"{v} is {c} or type({v}) is {self.const(type(value))} and {v} == {c}")
+
+    def apart(self) -> None:
+        """What the program changes is not among the arguments."""
+        if self.program.apart is not None:
+            values, given = (
+                "".join(f"{v}, " for v in self.parameters),
+                "".join(f"{v}, " for v in self.objects),
+            )
+            self.unless(f"{self.const(self.program.apart.are)}(({values}), ({given}))")
 
     def constants(self) -> None:
         """The captured arrays as they are now."""

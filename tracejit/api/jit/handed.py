@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,15 @@ def paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Path]:
     """Where the containers and strings among the arguments are, by their ids."""
     given = [*enumerate(args), *kwargs.items()]
     return {id(x): (key, steps) for key, value in given for x, steps in _containers(value, ())}
+
+
+def containers(values: Iterable[Any]) -> Iterator[Any]:
+    """The containers among the arguments `values`, and in them; empty ones, too."""
+    for x in values:
+        inside = _parts(x)
+        if inside or isinstance(x, (*_SEQUENCES, *_DICTS)):
+            yield x
+            yield from containers(part for _, part in inside)
 
 
 def _containers(x: Any, steps: Any) -> Iterator[tuple[Any, Any]]:

@@ -237,7 +237,7 @@ class Jitted(Attributed):
     def _find(self, call: Call, key: Any) -> tuple[Program, list[Any]] | None:
         for program in self._programs.get(key, ()):
             consts = program.constants(call.objects) if program.over in (None, call.over) else None
-            if consts is not None and not (program.needed and program.misplaced([*consts, *call.leaves])):
+            if consts is not None and program.fits(call, consts):
                 return program, consts
         return None
 

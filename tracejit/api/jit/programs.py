@@ -11,6 +11,7 @@ from tracejit import control, frontend, tree
 from tracejit.api.common import name_of, plain
 from tracejit.api.fallback import may_be_done_over
 from tracejit.api.jit import handed
+from tracejit.api.jit.apart import Apart
 from tracejit.api.jit.placing import Needed, strides_of
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.stored import Store
@@ -139,6 +140,7 @@ class Program:
         self.over: bool | None = None  # whether it is for calls that Python may do over; None: for all calls
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
         self.needed: dict[int, Needed] = {}  # how inputs have to lie in memory
+        self.apart: Apart | None = None  # what must not be among the arguments
         self.machine_code: dict[Any, native.Compiled] = {}  # by the strides of the inputs
         self.single = (
             store is None
@@ -160,6 +162,12 @@ class Program:
         if arrays is None:
             return None
         return [arrays[s] if type(s) is int else s.value for s in self.const_sources]
+
+    def fits(self, call: Call, consts: list[Any]) -> bool:
+        """Whether the program, whose guards hold, is for this call: how its inputs lie, and which objects they are."""
+        if self.needed and self.misplaced([*consts, *call.leaves]):
+            return False
+        return self.apart is None or self.apart.are((*call.dynamic, *call.kwargs.values()), call.objects)
 
     def misplaced(self, inputs: Sequence[Any]) -> list[int]:
         """The inputs that do not lie in memory as the program was traced for."""

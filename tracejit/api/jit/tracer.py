@@ -12,6 +12,7 @@ from tracejit import control, dtypes, frontend, tree
 from tracejit.api.common import argument_names, name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit import handed
+from tracejit.api.jit.apart import Apart
 from tracejit.api.jit.listed import listed
 from tracejit.api.jit.parts import Shared, placed
 from tracejit.api.jit.placing import Needed, strides_of
@@ -153,6 +154,9 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         if session.given and any(map(_runs_later, trace.eqns)):
             session.serve_these()
         _enter_generators(trace, session.handles)
+        apart = Apart.of(session.changes, (*call.dynamic, *call.kwargs.values()))
+        if apart is not None:
+            apart.check((*call.dynamic, *call.kwargs.values()), call.objects)
         guards = session.guards()
         session.let_go()
         if store is not None:
@@ -195,6 +199,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     program.over = call.over if session.asked_over else None
     program.cached = tuple(session.cached_calls)
     program.needed = _needed(boxes, capture.held, consts)
+    program.apart = apart
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
 
 
