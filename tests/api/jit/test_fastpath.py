@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.api.jit.fastpath import fast_key
 from tracejit.api.jit.jitted import Jitted
+from tracejit.api.jit.signature import fast_key
 from tracejit.config import config
 from tracejit.errors import DonatedArgumentError, ReadOnlyArgumentError
 

@@ -35,7 +35,7 @@ import functools
 import inspect
 import keyword
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -46,7 +46,7 @@ from tracejit import frontend, tree
 from tracejit.api.jit.handed import Path
 from tracejit.api.jit.parts import Part
 from tracejit.api.jit.programs import Program, as_array
-from tracejit.api.jit.signature import BY_VALUE, Call, is_array_like, reference
+from tracejit.api.jit.signature import BY_VALUE, SCALARS, Call, is_array_like, reference
 from tracejit.config import config
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.jit import MISS, Input
@@ -56,7 +56,6 @@ _serial = count()
 _ABSENT: Any = object()
 _OURS = re.compile(r"[acfp]\d+|self|more|others|out|given|structure|error|e")
 _DEEPEST = 50  # results are written as nested displays: Python allows 200 parentheses
-_SCALARS = (bool, int, float, complex, np.generic)
 
 
 def fast_call(
@@ -173,7 +172,7 @@ class _Writer:
                 self.equal(field, x)
             names = self.unpack(f"({''.join(f'{v}.{name}, ' for name in children)})", len(children))
             return all(map(self.walk, names, children.values()))
-        if cls is np.ndarray or isinstance(value, _SCALARS):
+        if cls is np.ndarray or isinstance(value, SCALARS):
             self.leaves.append(v)  # the shell looks at its type
             return True
         if value is None or not is_array_like(value):
@@ -377,33 +376,3 @@ def _maker(cls: type, children: dict[str, Any], static: dict[str, Any]) -> Any:
 
 def _is_plain(x: Any) -> bool:
     return type(x) in (tuple, list, dict) or optree.is_namedtuple(x)
-
-
-def fast_key(
-    static: Collection[int],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    known_by: Callable[[Any], Any] = id,
-) -> Any:
-    """A cheap signature, by which a call finds the function made for calls like it; None if it can't have one.
-    `static` are the positions of static arguments; `known_by` tells objects apart."""
-    try:
-        leaves, structure = tree.flatten_ordered((args, kwargs) if kwargs else args)
-        key = (
-            structure,
-            tuple([_key(x, known_by) for x in leaves]),
-            tuple([args[n] for n in static if n < len(args)]),
-        )
-        hash(key)
-    except TypeError:
-        return None
-    return key
-
-
-def _key(x: Any, known_by: Callable[[Any], Any]) -> Any:
-    """Numbers may change between calls like each other, objects not."""
-    if type(x) is np.ndarray:
-        return x.dtype, x.shape, x.strides
-    if isinstance(x, _SCALARS):
-        return type(x), None
-    return type(x), x if isinstance(x, BY_VALUE) else known_by(x)

@@ -15,10 +15,10 @@ from tracejit.api.fallback import Python, Refusal
 from tracejit.api.jit import later
 from tracejit.api.jit.aot import Lowering
 from tracejit.api.jit.bounded import BOUNDED
-from tracejit.api.jit.fastpath import MISS, fast_call, fast_key
+from tracejit.api.jit.fastpath import MISS, fast_call
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.retraces import why_traced
-from tracejit.api.jit.signature import Call, Options, is_dead
+from tracejit.api.jit.signature import Call, Options, fast_key, is_dead
 from tracejit.api.jit.tracer import SizesNeeded, trace_program
 from tracejit.api.jit.varying import Varying
 from tracejit.api.regions import copies

@@ -6,7 +6,7 @@ import copy
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -297,6 +297,8 @@ def _same(x: Any) -> Any:
 
 #: Of these the values are part of the signature.
 BY_VALUE = (str, bytes, range)
+#: Numbers of Python and NumPy.
+SCALARS = (bool, int, float, complex, np.generic)
 
 
 def _identity(x: Any) -> Any:
@@ -320,3 +322,33 @@ def _aliasing(leaves: list[Any]) -> tuple[int, ...]:
         return ()
     first: dict[int, int] = {}
     return tuple(first.setdefault(id(x), n) if type(x) is Box else n for n, x in enumerate(leaves))
+
+
+def fast_key(
+    static: Collection[int],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    known_by: Callable[[Any], Any] = id,
+) -> Any:
+    """A cheap signature, by which a call finds the function made for calls like it; None if it can't have one.
+    `static` are the positions of static arguments; `known_by` tells objects apart."""
+    try:
+        leaves, structure = tree.flatten_ordered((args, kwargs) if kwargs else args)
+        key = (
+            structure,
+            tuple([_key(x, known_by) for x in leaves]),
+            tuple([args[n] for n in static if n < len(args)]),
+        )
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _key(x: Any, known_by: Callable[[Any], Any]) -> Any:
+    """Numbers may change between calls like each other, objects not."""
+    if type(x) is np.ndarray:
+        return x.dtype, x.shape, x.strides
+    if isinstance(x, SCALARS):
+        return type(x), None
+    return type(x), x if isinstance(x, BY_VALUE) else known_by(x)
