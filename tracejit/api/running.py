@@ -37,6 +37,7 @@ def _hosted(function: Any) -> Any:
 _OF_SCIPY = (
     "fft",
     "integrate",
+    "interpolate",
     "linalg",
     "ndimage",
     "optimize",
@@ -47,10 +48,11 @@ _OF_SCIPY = (
     "stats",
 )
 #: Parts without traced forms.
-_HOSTED = ("cluster", "cluster.hierarchy", "cluster.vq", "interpolate")
+_HOSTED = ("cluster", "cluster.hierarchy", "cluster.vq")
 _WITH_ENTRIES = (
     "fft",
     "integrate",
+    "interpolate",
     "linalg",
     "ndimage",
     "optimize",

@@ -1,5 +1,27 @@
 """SciPy's functions for traced arrays, with their names."""
 
-from tracejit.scipy import fft, integrate, linalg, ndimage, optimize, signal, spatial, special, stats
+from tracejit.scipy import (
+    fft,
+    integrate,
+    interpolate,
+    linalg,
+    ndimage,
+    optimize,
+    signal,
+    spatial,
+    special,
+    stats,
+)
 
-__all__ = ["fft", "integrate", "linalg", "ndimage", "optimize", "signal", "spatial", "special", "stats"]
+__all__ = [
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "spatial",
+    "special",
+    "stats",
+]

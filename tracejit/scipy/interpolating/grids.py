@@ -1,0 +1,206 @@
+"""Interpolation of data on a line or a grid: interp1d, RegularGridInterpolator, interpn."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from tracejit import lax
+from tracejit import numpy as tnp
+from tracejit.scipy.interpolating.likeness import Like, as_array, floats, increasing, placed, refuse, require
+from tracejit.scipy.interpolating.splines import make_interp_spline
+
+_DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
+_STEPS = ("nearest", "nearest-up", "previous", "next")
+
+
+class interp1d(metaclass=Like):
+    """A function through (x, y): linear, by steps, or a spline."""
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        kind: Any = "linear",
+        axis: int = -1,
+        copy: Any = True,
+        bounds_error: Any = None,
+        fill_value: Any = np.nan,
+        assume_sorted: bool = False,
+    ) -> None:
+        x, y = tnp.asarray(x).astype(float), floats(y)
+        self.kind = (
+            kind if isinstance(kind, str) else next((n for n, d in _DEGREES.items() if d == kind), kind)
+        )
+        if self.kind not in ("linear", *_STEPS, *_DEGREES):
+            refuse("interp1d", f"kind={kind!r}", "use make_interp_spline")
+        self.axis = axis % y.ndim
+        y = tnp.moveaxis(y, self.axis, 0)
+        if x.size != y.shape[0]:
+            raise ValueError("x and y arrays must be equal in length along interpolation axis.")
+        if not assume_sorted:
+            order = tnp.argsort(lax.stop_gradient(x), kind="mergesort")
+            x, y = x[order], y[order]
+        self.x, self.y = x, y
+        self.extrapolates = isinstance(fill_value, str)
+        if self.extrapolates and bounds_error:
+            raise ValueError("Cannot extrapolate and raise at the same time.")
+        given = bounds_error is False or isinstance(fill_value, tuple) or not _is_nan(fill_value)
+        self.bounds_error = not self.extrapolates and (
+            bounds_error is True or (bounds_error is None and not given)
+        )
+        if self.extrapolates and self.kind in ("previous", "next"):  # known on one side only
+            fill_value = (np.nan, y[-1]) if self.kind == "previous" else (y[0], np.nan)
+            self.extrapolates = False
+        self.fill = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
+        if self.kind in _DEGREES:
+            self.spline = make_interp_spline(x, y, _DEGREES[self.kind])
+
+    def __call__(self, x: Any) -> Any:
+        """The values at `x`."""
+        at = tnp.asarray(x).astype(float)
+        p = at.reshape(-1)
+        out = self.spline(p) if self.kind in _DEGREES else self._at(p)
+        below, above = p < self.x[0], p > self.x[-1]
+        if self.bounds_error:
+            require(
+                ~(tnp.any(below) | tnp.any(above)), "A value in x_new is outside of the interpolation range."
+            )
+        elif not self.extrapolates:
+            tail = [1] * (out.ndim - 1)
+            out = tnp.where(below.reshape(-1, *tail), self.fill[0], out)
+            out = tnp.where(above.reshape(-1, *tail), self.fill[1], out)
+        return as_array(placed(out.reshape(*at.shape, *out.shape[1:]), at.ndim, self.axis))
+
+    def _at(self, p: Any) -> Any:
+        x, y, n = lax.stop_gradient(self.x), self.y, self.x.size
+        q = lax.stop_gradient(p)
+        if self.kind == "linear":
+            i = tnp.clip(tnp.searchsorted(x, q), 1, n - 1)
+            low, high = self.x[i - 1], self.x[i]
+            w = (p - low).reshape(-1, *[1] * (y.ndim - 1))
+            slope = (y[i] - y[i - 1]) / (high - low).reshape(-1, *[1] * (y.ndim - 1))
+            return slope * w + y[i - 1]
+        if self.kind == "previous":
+            i = tnp.searchsorted(tnp.nextafter(x, -np.inf), q) - 1
+        elif self.kind == "next":
+            i = tnp.searchsorted(tnp.nextafter(x, np.inf), q)
+        else:  # halves go down, or up
+            i = tnp.searchsorted((x[1:] + x[:-1]) / 2, q, "left" if self.kind == "nearest" else "right")
+        out = y[tnp.clip(i, 0, n - 1)]
+        return tnp.where(tnp.isnan(q).reshape(-1, *[1] * (y.ndim - 1)), np.nan, out)
+
+
+def _is_nan(x: Any) -> bool:
+    return isinstance(x, float) and x != x
+
+
+class RegularGridInterpolator(metaclass=Like):
+    """A function through values on a grid of any number of dimensions, "linear" or "nearest"."""
+
+    def __init__(
+        self,
+        points: Any,
+        values: Any,
+        method: str = "linear",
+        bounds_error: bool = True,
+        fill_value: Any = np.nan,
+        *,
+        solver: Any = None,
+        solver_args: Any = None,
+    ) -> None:
+        _check_method("RegularGridInterpolator", method)
+        self.method, self.bounds_error, self.fill_value = method, bounds_error, fill_value
+        self.grid = tuple(increasing(p, "The points must be strictly ascending.") for p in points)
+        self.values = floats(values)
+        if len(self.grid) > self.values.ndim:
+            raise ValueError(
+                f"There are {len(self.grid)} point arrays, but values has {self.values.ndim} dimensions"
+            )
+        for n, p in enumerate(self.grid):
+            if p.size != self.values.shape[n]:
+                raise ValueError(
+                    f"There are {p.size} points and {self.values.shape[n]} values on dimension {n}"
+                )
+
+    def __call__(self, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+        """The values at the points `xi`, shape (..., number of dimensions)."""
+        method = self.method if method is None else method
+        _check_method("RegularGridInterpolator", method)
+        if nu is not None:
+            refuse("RegularGridInterpolator", "nu")
+        d = len(self.grid)
+        at = _points(xi, d)
+        p = at.reshape(-1, d)
+        inside = tnp.ones(p.shape[0], bool)
+        for n, g in enumerate(self.grid):
+            inside = inside & (p[:, n] >= g[0]) & (p[:, n] <= g[-1])
+        known = inside | tnp.any(tnp.isnan(p), axis=1)
+        if self.bounds_error:
+            require(tnp.all(known), "One of the requested xi is out of bounds")
+        out = self._corners(p, method == "nearest")
+        if not self.bounds_error and self.fill_value is not None:
+            out = tnp.where(known.reshape(-1, *[1] * (out.ndim - 1)), out, self.fill_value)
+        return out.reshape(*at.shape[:-1], *self.values.shape[d:])
+
+    def _corners(self, p: Any, nearest: bool) -> Any:
+        """The sum over the corners of the cells that the points `p` lie in."""
+        places, weights = [], []
+        for n, g in enumerate(self.grid):
+            if g.size == 1:
+                refuse("RegularGridInterpolator", "an axis of one point", "leave the axis away")
+            i = tnp.clip(
+                tnp.searchsorted(lax.stop_gradient(g), lax.stop_gradient(p[:, n])) - 1, 0, g.size - 2
+            )
+            w = (p[:, n] - g[i]) / (g[i + 1] - g[i])
+            places.append((i, i + 1))
+            weights.append((1 - w, w))
+        tail = [1] * (self.values.ndim - len(self.grid))
+        if nearest:
+            index = tuple(tnp.where(w[1] <= 0.5, i, j) for (i, j), w in zip(places, weights, strict=True))
+            spoilt = sum((0 * w[1] for w in weights), start=tnp.zeros(p.shape[0]))  # NaN where a point is
+            return self.values[index] + lax.stop_gradient(spoilt).reshape(-1, *tail)
+        total: Any = 0.0
+        for corner in itertools.product((0, 1), repeat=len(self.grid)):
+            weight: Any = 1.0
+            for n, side in enumerate(corner):
+                weight = weight * weights[n][side]
+            index = tuple(places[n][side] for n, side in enumerate(corner))
+            total = total + self.values[index] * weight.reshape(-1, *tail)
+        return total
+
+
+def _check_method(function: str, method: Any) -> None:
+    if method not in ("linear", "nearest"):
+        refuse(function, f"method={method!r}", 'use "linear" or "nearest"')
+
+
+def _points(xi: Any, d: int) -> Any:
+    """Points as one array, with their coordinates in its last axis."""
+    if isinstance(xi, tuple):
+        parts = tnp.broadcast_arrays(*[tnp.asarray(x).astype(float) for x in xi])
+        at = tnp.stack(list(parts), axis=-1)
+    else:
+        at = tnp.asarray(xi).astype(float)
+    if at.ndim == 1:  # a point, or coordinates of a line
+        at = at.reshape(-1, 1) if d == 1 else at.reshape(1, -1)
+    if at.shape[-1] != d:
+        raise ValueError(
+            f"The requested sample points xi have dimension {at.shape[-1]} but this interpolator has {d}"
+        )
+    return at
+
+
+def interpn(
+    points: Any,
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    bounds_error: bool = True,
+    fill_value: Any = np.nan,
+) -> Any:
+    """The values at `xi` of the function through `values` on a grid; see RegularGridInterpolator."""
+    _check_method("interpn", method)
+    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)

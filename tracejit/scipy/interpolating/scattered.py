@@ -1,0 +1,135 @@
+"""Interpolation by one polynomial (barycentric weights), and by radial basis functions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import numpy as tnp
+from tracejit.scipy.interpolating.likeness import Like, as_array, floats, placed, refuse
+
+
+class BarycentricInterpolator(metaclass=Like):
+    """The polynomial through (xi, yi)."""
+
+    def __init__(self, xi: Any, yi: Any = None, axis: int = 0, *, wi: Any = None, rng: Any = None) -> None:
+        if yi is None:
+            refuse("BarycentricInterpolator", "no `yi`", "give the values")
+        self.xi, yi = tnp.asarray(xi).astype(float), floats(yi)
+        self.axis = axis % yi.ndim
+        self.yi = tnp.moveaxis(yi, self.axis, 0)
+        if self.yi.shape[0] != self.xi.size:
+            raise ValueError("x and y arrays must be equal in length along interpolation axis.")
+
+    def __call__(self, x: Any) -> Any:
+        """The values at `x`, by Lagrange's formula, whose derivatives hold at the points too."""
+        at, n = tnp.asarray(x).astype(float), self.xi.size
+        same = np.eye(n, dtype=bool)
+        gaps = tnp.where(same, 1.0, self.xi[:, None] - self.xi[None, :])
+        distances = at.reshape(-1, 1, 1) - self.xi[None, None, :]
+        basis = tnp.prod(tnp.where(same, 1.0, distances / gaps), axis=-1)
+        out = tnp.tensordot(basis, self.yi, 1)
+        return as_array(placed(out.reshape(*at.shape, *self.yi.shape[1:]), at.ndim, self.axis))
+
+
+def _root(s: Any) -> Any:
+    """The square root, whose slope at 0 is taken as 0."""
+    there = s > 0
+    return tnp.where(there, tnp.sqrt(tnp.where(there, s, 1.0)), 0.0)
+
+
+def _plate(s: Any) -> Any:
+    there = s > 0
+    return tnp.where(there, 0.5 * s * tnp.log(tnp.where(there, s, 1.0)), 0.0)
+
+
+#: Name -> (the function of the square of the scaled distance, the least degree of polynomials).
+_KERNELS: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "linear": (lambda s: -_root(s), 0),
+    "thin_plate_spline": (_plate, 1),
+    "cubic": (lambda s: s * _root(s), 1),
+    "quintic": (lambda s: -s * s * _root(s), 2),
+    "multiquadric": (lambda s: -tnp.sqrt(s + 1), 0),
+    "inverse_multiquadric": (lambda s: 1 / tnp.sqrt(s + 1), -1),
+    "inverse_quadratic": (lambda s: 1 / (s + 1), -1),
+    "gaussian": (lambda s: tnp.exp(-s), -1),
+}
+_WITHOUT_SCALE = ("linear", "thin_plate_spline", "cubic", "quintic")
+
+
+class RBFInterpolator(metaclass=Like):
+    """Radial basis functions and a polynomial through the values `d` at the points `y`, shape (points, dimensions)."""
+
+    def __init__(
+        self,
+        y: Any,
+        d: Any,
+        neighbors: Any = None,
+        smoothing: Any = 0.0,
+        kernel: str = "thin_plate_spline",
+        epsilon: Any = None,
+        degree: Any = None,
+    ) -> None:
+        if neighbors is not None:
+            refuse("RBFInterpolator", "neighbors")
+        if kernel.lower() not in _KERNELS:
+            raise ValueError(f"`kernel` must be one of {set(_KERNELS)}.")
+        self.function, least = _KERNELS[kernel.lower()]
+        if epsilon is None and kernel.lower() not in _WITHOUT_SCALE:
+            raise ValueError(f"`epsilon` must be specified if `kernel` is not one of {set(_WITHOUT_SCALE)}.")
+        self.epsilon = 1.0 if epsilon is None else epsilon
+        self.y, d = tnp.asarray(y).astype(float), floats(d)
+        if self.y.ndim != 2:
+            raise ValueError("`y` must be a 2-dimensional array.")
+        n, dims = self.y.shape
+        if d.shape[0] != n:
+            raise ValueError(f"Expected the first axis of `d` to have length {n}.")
+        degree = max(least, 0) if degree is None else int(degree)
+        # Exponents of the monomials up to the degree.
+        self.powers = [p for p in itertools.product(range(degree + 1), repeat=dims) if sum(p) <= degree]
+        if len(self.powers) > n:
+            raise ValueError(
+                f"At least {len(self.powers)} data points are required when `degree` is {degree}."
+            )
+        low, high = tnp.min(self.y, axis=0), tnp.max(self.y, axis=0)
+        half = (high - low) / 2
+        self.shift, self.scale = (high + low) / 2, tnp.where(half == 0, 1.0, half)
+        self.tail = d.shape[1:]
+        m = len(self.powers)
+        kernel_part = self._kernel(self.y) + tnp.eye(n) * tnp.broadcast_to(
+            tnp.asarray(smoothing).astype(float), (n,)
+        )
+        p = self._monomials(self.y)
+        matrix = tnp.concatenate(
+            [tnp.concatenate([kernel_part, p], axis=1), tnp.concatenate([p.T, tnp.zeros((m, m))], axis=1)]
+        )
+        right = tnp.concatenate([d.reshape(n, -1), tnp.zeros((m, d.reshape(n, -1).shape[1]), d.dtype)])
+        self.weights = tnp.linalg.solve(matrix, right)
+
+    def _kernel(self, x: Any) -> Any:
+        gaps = (x[:, None, :] - self.y[None, :, :]) * self.epsilon
+        return self.function(tnp.sum(gaps * gaps, axis=-1))
+
+    def _monomials(self, x: Any) -> Any:
+        if not self.powers:
+            return tnp.zeros((x.shape[0], 0))
+        scaled = (x - self.shift) / self.scale
+        columns = []
+        for powers in self.powers:
+            column = tnp.ones(x.shape[0])
+            for axis, power in enumerate(powers):
+                for _ in range(power):
+                    column = column * scaled[:, axis]
+            columns.append(column)
+        return tnp.stack(columns, axis=1)
+
+    def __call__(self, x: Any) -> Any:
+        """The values at the points `x`, shape (points, dimensions)."""
+        x = tnp.asarray(x).astype(float)
+        if x.ndim != 2 or x.shape[1] != self.y.shape[1]:
+            raise ValueError(f"Expected `x` to be a 2-dimensional array with {self.y.shape[1]} columns.")
+        rows = tnp.concatenate([self._kernel(x), self._monomials(x)], axis=1)
+        return (rows @ self.weights).reshape(x.shape[0], *self.tail)

@@ -1,0 +1,160 @@
+"""Splines in the B-spline basis, by de Boor's algorithm (de Boor, A Practical Guide to Splines)."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tracejit import lax
+from tracejit import numpy as tnp
+from tracejit.scipy.interpolating.likeness import Like, as_array, floats, increasing, placed, refuse, require
+
+
+class BSpline(metaclass=Like):
+    """`sum(c[j] * B(j, k, t))`: knots t (n + k + 1 or more), coefficients c (n, ...), degree k."""
+
+    t: Any
+    c: Any
+    k: int
+    extrapolate: Any
+    axis: int
+
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+        self.k, self.t, c = operator.index(k), tnp.asarray(t).astype(float), floats(c)
+        self.extrapolate = extrapolate if extrapolate == "periodic" else bool(extrapolate)
+        self.axis = operator.index(axis) % c.ndim
+        self.c = tnp.moveaxis(c, self.axis, 0)
+        n = self.t.shape[0] - self.k - 1
+        if self.k < 0:
+            raise ValueError("Spline order cannot be negative.")
+        if self.t.ndim != 1:
+            raise ValueError("Knot vector must be one-dimensional.")
+        if n < self.k + 1:
+            raise ValueError(f"Need at least {2 * k + 2} knots for degree {k}")
+        if self.c.shape[0] < n:
+            raise ValueError("Knots, coefficients and degree are inconsistent.")
+        sound = (
+            tnp.all(self.t[1:] >= self.t[:-1]) & (self.t[self.k] < self.t[n]) & tnp.all(tnp.isfinite(self.t))
+        )
+        require(sound, "Knots must be in a non-decreasing order.")
+
+    @property
+    def tck(self) -> tuple[Any, Any, int]:
+        """Knots, coefficients and degree."""
+        return self.t, self.c, self.k
+
+    def __call__(self, x: Any, nu: Any = 0, extrapolate: Any = None) -> Any:
+        """The values, or the `nu`-th derivatives, at `x`."""
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        at, n = tnp.asarray(x).astype(float), self.t.size - self.k - 1
+        p, low, high = at.reshape(-1), self.t[self.k], self.t[n]
+        if extrapolate == "periodic":
+            p = low + tnp.mod(p - low, high - low)
+        t, c, k = self.t, self.c[:n], self.k
+        for _ in range(operator.index(nu)):
+            t, c, k = _slope(t, c, k)
+        out = tnp.zeros((p.size, *c.shape[1:]), c.dtype) if k < 0 else _de_boor(t, c, k, p)
+        if extrapolate is False:
+            inside = (p >= low) & (p <= high)
+            out = tnp.where(inside.reshape(-1, *[1] * (out.ndim - 1)), out, np.nan)
+        return as_array(placed(out.reshape(*at.shape, *out.shape[1:]), at.ndim, self.axis))
+
+    def derivative(self, nu: int = 1) -> Any:
+        """The spline of the `nu`-th derivative."""
+        if nu < 0:
+            refuse("BSpline.derivative", "a negative order", "use PPoly")
+        n = self.t.size - self.k - 1
+        t, c, k = self.t, self.c[:n], self.k
+        for _ in range(nu):
+            t, c, k = _slope(t, c, k)
+        pad = tnp.zeros((t.size - c.shape[0], *c.shape[1:]), c.dtype)
+        c = tnp.concatenate([c, pad])
+        return BSpline.made(t=t, c=c, k=k, extrapolate=self.extrapolate, axis=self.axis)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """The integral from `a` to `b`, within the knots."""
+        n, k, t = self.t.size - self.k - 1, self.k, self.t
+        if extrapolate not in (None, True) or self.extrapolate is not True:
+            refuse("BSpline.integrate", "this `extrapolate`", "integrate within the knots")
+        width = ((t[k + 1 : n + k + 1] - t[:n]) / (k + 1)).reshape(-1, *[1] * (self.c.ndim - 1))
+        sums = tnp.cumsum(self.c[:n] * width, axis=0)
+        c = tnp.concatenate([tnp.zeros_like(sums[:1]), sums])
+        knots = tnp.concatenate([t[:1], t[: n + k + 1], t[n + k : n + k + 1]])
+        ends = tnp.stack([tnp.asarray(b).astype(float), tnp.asarray(a).astype(float)])
+        require(tnp.all((ends >= t[k]) & (ends <= t[n])), "The limits are outside of the knots.")
+        values = _de_boor(knots, c, k + 1, ends)
+        return as_array(values[0] - values[1])
+
+
+def _slope(t: Any, c: Any, k: int) -> tuple[Any, Any, int]:
+    """Knots, coefficients and degree of the derivative."""
+    if k == 0:
+        return t, tnp.zeros_like(c), -1
+    if k < 0:
+        return t, c, k
+    n = c.shape[0]
+    width = t[k + 1 : n + k] - t[1:n]
+    safe = tnp.where(width > 0, width, 1.0).reshape(-1, *[1] * (c.ndim - 1))
+    empty = (width > 0).reshape(-1, *[1] * (c.ndim - 1))
+    return t[1:-1], tnp.where(empty, k * tnp.diff(c, axis=0) / safe, 0.0), k - 1
+
+
+def _interval(t: Any, k: int, n: int, x: Any) -> Any:
+    """For each x the number i with t[i] <= x < t[i + 1], between k and n - 1."""
+    found = tnp.searchsorted(lax.stop_gradient(t), lax.stop_gradient(x), "right") - 1
+    return tnp.clip(found, k, n - 1)
+
+
+def _de_boor(t: Any, c: Any, k: int, x: Any) -> Any:
+    """The values at the vector `x`: shape (len(x), ...)."""
+    i = _interval(t, k, c.shape[0], x)
+    rows = [c[i - k + j] for j in range(k + 1)]
+    tail = [1] * (c.ndim - 1)
+    for r in range(1, k + 1):
+        for j in range(k, r - 1, -1):
+            low, high = t[i - k + j], t[i + 1 + j - r]
+            w = ((x - low) / (high - low)).reshape(-1, *tail)
+            rows[j] = (1 - w) * rows[j - 1] + w * rows[j]
+    return rows[k]
+
+
+def make_interp_spline(
+    x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
+) -> Any:
+    """The spline of degree `k` through (x, y), with the knots `t` or, where there are none, SciPy's ("not-a-knot").
+
+    Raises SolverOptionError for other conditions at the ends."""
+    if bc_type not in (None, "not-a-knot", (None, None)):
+        refuse("make_interp_spline", f"bc_type={bc_type!r}", "take CubicSpline, or leave it away")
+    k, x, y = operator.index(k), increasing(x, "Expect x to not have duplicates"), floats(y)
+    axis = operator.index(axis) % y.ndim
+    y = tnp.moveaxis(y, axis, 0)
+    if x.size != y.shape[0]:
+        raise ValueError(f"Shapes of x {x.shape} and y {y.shape} are incompatible")
+    if k < 0:
+        raise ValueError("Expect non-negative k.")
+    if t is None and k == 0:
+        knots = tnp.concatenate([x, x[-1:]])
+        return BSpline.made(t=knots, c=y, k=0, extrapolate=True, axis=axis)
+    knots = _knots(x, k) if t is None else tnp.asarray(t).astype(float)
+    n = x.size
+    if knots.size != n + k + 1:
+        raise ValueError(
+            f"The number of derivatives at boundaries does not match: expected {knots.size - n - k - 1}"
+        )
+    matrix = _de_boor(knots, tnp.eye(n), k, x)
+    c = tnp.linalg.solve(matrix, y.reshape(n, -1)).reshape(y.shape)
+    return BSpline.made(t=knots, c=c, k=k, extrapolate=True, axis=axis)
+
+
+def _knots(x: Any, k: int) -> Any:
+    """The points, or the middles between them where k is even, without those next to the ends."""
+    if x.size < k + 1:
+        raise ValueError(f"Need at least {k + 1} points for degree {k}")
+    inner = x if k % 2 else (x[1:] + x[:-1]) / 2
+    cut = (k + 1) // 2 if k % 2 else k // 2
+    inner = inner[cut : inner.size - cut]
+    ends = tnp.ones(k + 1)
+    return tnp.concatenate([x[0] * ends, inner, x[-1] * ends])
