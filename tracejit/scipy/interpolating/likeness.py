@@ -28,8 +28,8 @@ class Like(type):
 
     def made(cls, **fields: Any) -> Any:
         """An object of the class with these attributes."""
-        out = object.__new__(cls)
-        vars(out).update(fields)
+        out: Any = object.__new__(cls)
+        out.__dict__.update(fields)
         return out
 
 
