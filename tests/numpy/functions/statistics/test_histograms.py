@@ -64,3 +64,23 @@ def test_bincount_checks_that_minlength_suffices() -> None:
     assert f(np.array([3, 1, 3])).tolist() == [0, 1, 0, 2]
     with pytest.raises(ValueError, match="7 is beyond minlength=4"):
         f(np.array([1, 7, 3]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_values_at_the_edges_of_equal_bins(seed: int) -> None:
+    """Where rounding decides: multiples of a tenth, small integers, numbers of few digits."""
+    rng = np.random.default_rng(seed)
+    n, bins = int(rng.choice([1, 2, 7, 50, 200])), int(rng.choice([1, 2, 3, 7, 10, 33]))
+    x = [
+        rng.integers(0, 30, n) / 10,
+        np.round(rng.normal(size=n), 1).astype(np.float32),
+        np.round(rng.normal(size=n), 1).astype(np.float16),
+        rng.integers(-9, 9, n),
+        rng.integers(0, 255, n).astype(np.uint8),
+        np.linspace(0, 1, n)[rng.permutation(n)],
+        np.where(rng.random(n) < 0.2, np.nan, rng.random(n)),
+    ][seed % 7]
+    span = (-0.3, 0.9) if seed % 2 or np.isnan(x).any() else None
+    want = np.histogram(x, bins, span)
+    for got in (tnp.histogram(x, bins, span), tj.jit(lambda x: np.histogram(x, bins, span))(x)):
+        assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])

@@ -214,7 +214,8 @@ def histogram(
         w = ravel(box_of(weights))
         if w.aval.shape != x.aval.shape:
             raise ArgumentError(name="histogram", problem="weights should have the same shape as a")
-    counts = _into_bins(_bin(x, edges), edges.shape[0] - 1, w)
+    equal = isinstance(bins, str) or _is_number(bins)
+    counts = _into_bins((_equal_bin if equal else _bin)(x, edges), edges.shape[0] - 1, w)
     if not density:
         return counts, edges
     return counts / diff(edges).astype(float) / counts.sum(), edges
@@ -227,6 +228,17 @@ def _bin(x: Any, edges: Any) -> Any:
     place = where(x == edges[-1], n - 1, place)
     outside = (place < 0) | (x > edges[-1]) | TABLE["isnan"](x)
     return where(outside, n, place)
+
+
+def _equal_bin(x: Any, edges: Any) -> Any:
+    """`_bin` where all bins are as wide: computed, and then compared with the edges beside it, since it is rounded."""
+    n, x = edges.shape[0] - 1, x.astype(edges.dtype)
+    first, last = edges[0], edges[-1]
+    inside = (x >= first) & (x <= last)
+    guess = where(inside, (x - first) / (last - first) * n, 0).astype(np.int64)
+    guess = TABLE["minimum"](guess, n - 1)
+    place = guess - (x < edges[guess]) + ((x >= edges[guess + 1]) & (guess < n - 1))
+    return where(inside, place, n)
 
 
 def _into_bins(place: Any, n: int, w: Any) -> Any:
