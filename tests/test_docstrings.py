@@ -19,7 +19,7 @@ import tracejit as tj
 from tracejit import docstrings
 from tracejit.errors import NotDifferentiableError
 
-MODULES = ["tracejit.numpy"]
+MODULES = ["tracejit", "tracejit.numpy"]
 #: Names that have no complete docstring yet. The list only shrinks.
 LACKING: dict[str, set[str]] = {}
 _NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?")

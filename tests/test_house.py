@@ -41,6 +41,7 @@ LEVEL = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know each other, and nothing more.
 NEIGHBOURS = {
     ("docstrings", "errors"),
+    ("lazily", "docstrings"),
     ("dtypes", "errors"),
     ("tree", "errors"),
     ("config", "errors"),

@@ -24,6 +24,7 @@ with without_collection():
     )
     from tracejit.api.jit.jitted import clear_caches, jit
     from tracejit.config import config
+    from tracejit.docstrings import complete
     from tracejit.errors import TracejitError
     from tracejit.ir.primitive import REGISTRY
     from tracejit.lazily import load, parts
@@ -82,6 +83,7 @@ _NAMES = {
 }
 __getattr__, __dir__ = parts(__name__, _MODULES, _NAMES)
 REGISTRY.rest = lambda: load(ops, control)
+complete(__name__)
 
 __all__ = [
     "ShapeDtypeStruct",

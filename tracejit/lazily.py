@@ -14,6 +14,8 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from tracejit.docstrings import complete
+
 
 def parts(
     package: str, modules: Iterable[str] = (), names: Mapping[str, Iterable[str]] | None = None
@@ -28,6 +30,7 @@ def parts(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name in places:
             found = getattr(__import__(places[name], fromlist=[name]), name)  # like `from place import name`
+            complete(package, {name: found})
         else:
             found = importlib.import_module(f"{package}.{name}")
         setattr(sys.modules[package], name, found)

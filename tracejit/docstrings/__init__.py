@@ -120,7 +120,8 @@ def _describe(obj: Any, name: str, record: Record, general: Record) -> None:
 
 def _sections(obj: Any, name: str, doc: str, record: Record, general: Record) -> Iterable[str]:
     known = {**general.parameters(), **record.parameters()}
-    yield from record.get('"') or [inspect.cleandoc(doc) if "\n" in doc else doc]
+    told, raised = _raised(inspect.cleandoc(doc))
+    yield from record.get('"') or [told]
     yield from (text.format(name=name) for text in general.get("&"))
     if "\nParameters\n---" not in doc:
         listed = [_parameter(p, optional, known) for p, optional in parameters(obj)]
@@ -128,8 +129,10 @@ def _sections(obj: Any, name: str, doc: str, record: Record, general: Record) ->
             yield _section("Parameters", listed)
     if "\nReturns\n---" not in doc:
         yield _section("Returns", [_returned(line) for line in record.get("=") or general.get("=")])
-    if "\nRaises\n---" not in doc and "\nRaises:" not in doc:
-        raised = [_error(line) for line in (*record.get("!"), *general.get("!"))]
+    if "\nRaises\n---" not in doc:
+        own = {entry.partition("\n")[0] for entry in raised}
+        lines = (*record.get("!"), *general.get("!"))
+        raised += [_error(line) for line in lines if line.partition(" ")[0] not in own]
         if raised:
             yield _section("Raises", raised)
     notes = [*record.get("#"), *(DERIVATIVES[d] for d in record.get("~"))]
@@ -150,6 +153,20 @@ def _parameter(name: str, optional: str, known: Mapping[str, tuple[str, str]]) -
     return f"{head}\n    {text}" if text else head
 
 
+def _raised(doc: str) -> tuple[str, list[str]]:
+    """A docstring without the errors that it ends with in the short form of the sources, and these in NumPy's:
+
+    Raises:
+        ShapeError: the operands do not fit. AxisError: there is no such axis.
+    """
+    told, found, listed = doc.partition("\n\nRaises:\n")
+    if not found:
+        return doc, []
+    flat = re.sub(r"\n\s+", " ", listed.strip())
+    entries = re.split(r"(?<=[.,])? ?\b(?=(?:[A-Z]\w+, )*[A-Z]\w*Error\b(?:, [A-Z]\w+)*(?:[.:]| and))", flat)
+    return told, [_error(e.strip().replace(": ", " -- ", 1).rstrip(".,")) for e in entries if e.strip(" .,")]
+
+
 def _returned(line: str) -> str:
     kind, _, text = line.partition(" -- ")
     return f"{kind}\n    {text}" if text else kind
@@ -157,7 +174,7 @@ def _returned(line: str) -> str:
 
 def _error(line: str) -> str:
     name, _, text = line.partition(" -- ")
-    return f"{name}\n    {text or first_line(getattr(errors, name))}"
+    return f"{name}\n    {text or first_line(getattr(errors, name, None))}"
 
 
 def first_line(obj: Any) -> str:
