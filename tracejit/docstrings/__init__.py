@@ -159,6 +159,9 @@ def _raised(doc: str) -> tuple[str, list[str]]:
     Raises:
         ShapeError: the operands do not fit. AxisError: there is no such axis.
     """
+    told, found, listed = doc.partition("\n\nRaises\n------\n")
+    if found and "\n\n" not in listed:
+        return told, re.split(r"\n(?=\S)", listed.rstrip())
     told, found, listed = doc.partition("\n\nRaises:\n")
     if not found:
         return doc, []
@@ -189,8 +192,8 @@ def parameters(obj: Any) -> list[tuple[str, str]]:
     while "__signature__" not in (space := getattr(obj, "__dict__", {})) and "__wrapped__" in space:
         obj = space["__wrapped__"]
     if isinstance(obj, type):
-        made: Any = vars(obj).get("__init__")
-        if "__code__" not in dir(made) or made.__code__.co_flags & inspect.CO_VARARGS:
+        made: Any = obj.__init__
+        if not hasattr(made, "__code__") or made.__code__.co_flags & inspect.CO_VARARGS:
             return [(n, "") for n in vars(obj).get("__annotations__", ()) if not n.startswith("_")]
         obj = made
     if "__signature__" in vars(obj):
@@ -220,7 +223,7 @@ def _of_code(function: Callable[..., Any]) -> list[tuple[str, str]]:
     found += [(n, ", optional" if n in given else "") for n in names[count : count + keywords]]
     if code.co_flags & inspect.CO_VARKEYWORDS:
         found.append(("**" + names[at], ""))
-    return [(n, o) for n, o in found if n not in ("self", "cls", "_") and not n.startswith("_")]
+    return [(n, o) for n, o in found if n not in ("self", "cls") and not n.lstrip("*").startswith("_")]
 
 
 def example(record: Record, general: Record) -> list[str]:
@@ -228,9 +231,13 @@ def example(record: Record, general: Record) -> list[str]:
     lines = record.get(">") or record.get(">>>")
     if not lines:
         return []
-    words = set(_WORD.findall(" ".join(lines)))
-    needed = [line for line in general.get("$") if needs(line, words)]
     own = record.get("$")
+    words = set(_WORD.findall(" ".join((*lines, *own))))
+    needed: list[str] = []
+    for line in reversed(general.get("$")):  # what needs others comes after them
+        if needs(line, words):
+            needed.insert(0, line)
+            words.update(_WORD.findall(line))
     imports = [f">>> {line}" for line in (*needed, *own)]
     if ">" not in record.lines:
         return [*imports, *lines, *record.shown]

@@ -10,6 +10,7 @@ from tracejit.control.custom.linear_solve import custom_linear_solve
 from tracejit.control.structured.associative import associative_scan
 from tracejit.control.structured.branches import cond, switch
 from tracejit.control.structured.loops import fori_loop, map, scan, while_loop
+from tracejit.docstrings import complete as _complete
 from tracejit.lax import linalg
 from tracejit.lax.arrays import (
     argmax,
@@ -362,3 +363,4 @@ __all__ = [
     "zeros_like_array",
     "zeta",
 ]
+_complete(__name__)

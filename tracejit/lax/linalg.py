@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit import ops
+from tracejit.docstrings import complete as _complete
 from tracejit.errors import ArgumentError
 from tracejit.ir.avals import aval_of
 from tracejit.ops.building.dims import dims_of
@@ -205,3 +206,6 @@ def triangular_solve(
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Any:
     """x with T x = b: the diagonals below (from its second element), at and above (but its last element)."""
     return wrap(_d.tridiagonal.tridiagonal_solve(*(to_raw(v) for v in (dl, d, du, b))))
+
+
+_complete(__name__)

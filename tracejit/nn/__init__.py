@@ -3,6 +3,7 @@
 `layers` and `losses` have the functions, `module` says what a module is, and `modules` has the layers as modules.
 """
 
+from tracejit.docstrings import complete as _complete
 from tracejit.nn import initializers
 from tracejit.nn.activations import (
     celu,
@@ -183,3 +184,5 @@ __all__ = [
     "tanh",
     "trainable",
 ]
+
+_complete(__name__)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.docstrings import complete as _complete
 from tracejit.errors import ArgumentError, ArgumentTypeError, DynamicExtentError
 from tracejit.ir.avals import Dim
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
@@ -260,6 +261,9 @@ def _shifted(np_function: Callable[..., Any], amount: Callable[[int], int]) -> A
 
 fftshift = _shifted(np.fft.fftshift, lambda n: n // 2)
 ifftshift = _shifted(np.fft.ifftshift, lambda n: -(n // 2))
+
+
+_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

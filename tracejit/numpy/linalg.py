@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.docstrings import complete as _complete
 from tracejit.numpy.functions.algebra.factorizations import (
     cholesky,
     diagonal,
@@ -76,6 +77,9 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ how they are chained), then `optimizers`; `scaling` and `regularization` have wh
 goes around them, `schedules` learning rates by step, `linesearch` and `second_order` L-BFGS and Newton's method.
 """
 
+from tracejit.docstrings import complete as _complete
 from tracejit.optim.linesearch import (
     LineSearchState,
     backtracking_linesearch,
@@ -147,3 +148,5 @@ __all__ = [
     "warmup_exponential_decay_schedule",
     "zoom_linesearch",
 ]
+
+_complete(__name__)

@@ -6,6 +6,7 @@ once; `split` and `fold_in` make new ones. The generator is Threefry-2x32 in cou
 others, 2011).
 """
 
+from tracejit.docstrings import complete as _complete
 from tracejit.random.continuous import (
     cauchy,
     double_sided_maxwell,
@@ -110,3 +111,5 @@ __all__ = [
     "weibull_min",
     "wrap_key_data",
 ]
+
+_complete(__name__)
