@@ -135,7 +135,7 @@ def blocks(text: str) -> Iterator[tuple[str, docstrings.Record]]:
         yield part, docstrings.Record(part)
 
 
-_KEPT = {":", "=", "!", "#", "$", ">", ">>>", "...", "|", "&", '"'}
+_KEPT = {":", "=", "!", "#", "$", ">", ">>>", "...", "&", '"'}
 
 
 def updated(module: str) -> str:

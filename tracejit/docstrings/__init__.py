@@ -14,7 +14,7 @@ starts with `@` and the names; each line after it begins with what it is:
     $ x = np.ones(3)             a line that examples need; of the first record, those whose name occurs in the example
     > np.sum(x)                  the example, compiled with the variables that it names as arguments
     >>> np.sum(x)                the example, as it stands
-    | text                       a line of a docstring that is written out: nothing else is added
+    & text                       of the first record: a sentence about all names of the module
 
 and all other lines are what the example prints. tests/test_docstrings.py runs every example, and writes what is
 printed and the derivatives when it is called with --update-golden.
@@ -80,7 +80,7 @@ class Record:
         return self._parameters
 
 
-_SIGNS = set(':=!~#$>|&"')
+_SIGNS = set(':=!~#$>&"')
 
 
 def path_of(module: str) -> str:
@@ -112,9 +112,7 @@ def complete(module: str, names: Mapping[str, Any] | None = None) -> None:
 
 def _describe(obj: Any, name: str, record: Record, general: Record) -> None:
     doc = obj.__doc__ or ""
-    if "|" in record.lines:
-        obj.__doc__ = "\n".join(record.lines["|"])
-    elif "\nExamples\n---" not in doc:
+    if "\nExamples\n---" not in doc:
         obj.__doc__ = "\n\n".join(_sections(obj, name, doc, record, general))
 
 
@@ -129,7 +127,7 @@ def _sections(obj: Any, name: str, doc: str, record: Record, general: Record) ->
             yield _section("Parameters", listed)
     if "\nReturns\n---" not in doc:
         yield _section("Returns", [_returned(line) for line in record.get("=") or general.get("=")])
-    if "\nRaises\n---" not in doc:
+    if "\nRaises\n---" not in told:
         own = {entry.partition("\n")[0] for entry in raised}
         lines = (*record.get("!"), *general.get("!"))
         raised += [_error(line) for line in lines if line.partition(" ")[0] not in own]
