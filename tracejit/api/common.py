@@ -15,7 +15,11 @@ from tracejit.api.running import run_user
 from tracejit.control.regions.staging import is_weak, raw_leaves
 from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
 from tracejit.ir.avals import aval_of
+from tracejit.lazily import LazyModule
 from tracejit.tracing import Box, box, wrap
+
+#: Imports Numba, when Numba has asked.
+_numba_types: Any = LazyModule("tracejit.api.foreign.numba_types")
 
 
 def name_of(f: Any) -> str:
@@ -137,6 +141,11 @@ class Attributed:
 
     fun: Any
     _OWN = frozenset({"fun", "options", "python", "trace_count", "retraces"})  # what every one has
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba asks objects for that it does not know."""
+        return _numba_types.type_of(self)
 
     def users_attributes(self) -> dict[str, Any]:
         """The attributes that the user gave to the function."""

@@ -82,6 +82,8 @@ from tracejit.errors.machine import (
     CDeclarationError,
     ForeignArgumentError,
     ForeignFunctionError,
+    NumbaArgumentError,
+    NumbaResultError,
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
 from tracejit.errors.numbers import (

@@ -18,6 +18,7 @@ import numpy as np
 from tracejit.errors import refusals
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_NUMBA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(np.__file__))), "numba") + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 CODES: dict[str, type[TracejitError]] = {}
@@ -29,8 +30,8 @@ def is_internal(filename: str) -> bool:
 
 
 def is_library(filename: str) -> bool:
-    """True for files of this package, of NumPy, and of the import system."""
-    return filename.startswith((_PACKAGE, "<tracejit", _NUMPY, "<frozen"))
+    """True for files of this package, of NumPy and Numba, and of the import system."""
+    return filename.startswith((_PACKAGE, "<tracejit", _NUMPY, _NUMBA, "<frozen"))
 
 
 def user_location() -> str | None:

@@ -126,3 +126,48 @@ class ForeignArgumentError(TracejitError, ValueError):
         f = tj.jit(lambda x: x.sum()).lower(np.ones(3)).compile().cfunc("double f(int n, double *x)")
         f(2, np.ones(2).ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
     """
+
+
+class NumbaResultError(TracejitError, TypeError):
+    """Numba types a call before any shape is known: tracejit finds the ranks and dtypes of the results by tracing the
+    function for made-up shapes, unless it has been called before. Here it works for none of them; or what it gives
+    depends on the shapes in more than their sizes."""
+
+    code = "TJ233"
+    cause = "what {function} gives is not known before it is called from Numba: {problem}."
+    remedies = (
+        "call it once from Python, with arrays of shapes that fit, before the function that calls it is compiled",
+        "let it give as many results, of the same ranks and dtypes, for all shapes",
+    )
+    example = """
+        import numba, numpy as np, tracejit as tj
+        f = tj.jit(lambda x: x.reshape(7, 11))
+
+        @numba.njit
+        def g(x):
+            return f(x)
+
+        g(np.ones(77))
+    """
+
+
+class NumbaArgumentError(TracejitError, TypeError):
+    """A function that Numba compiles calls a jitted one with what has no traced counterpart (lists, strings, records,
+    functions), or not as its signature says."""
+
+    code = "TJ234"
+    cause = "{function} can't be called from Numba so: {problem}."
+    remedies = (
+        "give it arrays, numbers, None, and tuples of them",
+        "bind other arguments before: `tj.jit(functools.partial(f, mode='fast'))`",
+    )
+    example = """
+        import numba, numpy as np, tracejit as tj
+        f = tj.jit(lambda x, mode: x + 1 if mode == "up" else x - 1)
+
+        @numba.njit
+        def g(x):
+            return f(x, "up")
+
+        g(np.ones(3))
+    """

@@ -159,9 +159,11 @@ class Compiled:
         """The C function of this declaration. Raises CDeclarationError."""
         return functions.c_function(self.run, inputs, results, declarations.parse(declaration), self)
 
-    def rows_function(self, inputs: Sequence[ForeignInput]) -> CFunction:
-        """The C function `int32_t f(void **rows)`: see `functions.rows_function`."""
-        return functions.rows_function(self.run, inputs, self)
+    def rows_function(
+        self, inputs: Sequence[ForeignInput], name: str, places: Sequence[int] | None, count: int | None
+    ) -> CFunction:
+        """The C function `int32_t f(void **rows)`: see `functions.rows_function`. Messages call it `name`."""
+        return functions.rows_function(self.run, inputs, self, places, count, name)
 
     def costs(self) -> list[costs.Nest]:
         """What each nest of loops and call of the program does."""

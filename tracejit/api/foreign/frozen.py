@@ -68,10 +68,12 @@ class Frozen:
         n = x + (self.first if kind == "arg" else self.first - len(self.captured))
         return native.Result(inputs[n].dtype, inputs[n].shape, n, True)
 
-    def rows_function(self) -> native.CFunction:
-        """`int32_t f(void **rows)`: pointers to the arguments, then to the outputs of the program that are no
-        argument's memory. It gives 0 if it worked."""
-        return self.compiled.rows_function(self.inputs)
+    def rows_function(
+        self, places: Sequence[int] | None = None, count: int | None = None
+    ) -> native.CFunction:
+        """`int32_t f(void **rows)`: pointers to the arguments (at `places`, if these are not all one after the other),
+        then, from `count` on, to the outputs of the program that are no argument's memory. It gives 0 if it worked."""
+        return self.compiled.rows_function(self.inputs, self.function, places, count)
 
 
 def kinds(structure: Any) -> Iterator[type]:
@@ -99,7 +101,7 @@ def _unfit(program: Program) -> Iterator[tuple[str, str]]:
             )
     for kind, x in program.results:
         if kind == "part":
-            yield "its result is a view of another array", "return a copy: `np.array(x)`"
+            yield "its result is a view of another array", "return a copy: `np.array(x, order='C')`"
         elif kind not in _PLAIN or (kind == "value" and not isinstance(x, _NUMBERS)):
             yield f"its result is no array or number ({x!r})", "return arrays and numbers only"
 

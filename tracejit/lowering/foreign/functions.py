@@ -79,13 +79,21 @@ class CFunction:
         raise ForeignArgumentError(function=self.declaration, problem=problem)
 
 
-def rows_function(executable: Executable, inputs: Sequence[Input], keep: Any) -> CFunction:
-    """`int32_t f(void **rows)`: pointers to the inputs that are not fixed, then to the outputs. It gives 0, or the
-    status of what failed."""
+def rows_function(
+    executable: Executable,
+    inputs: Sequence[Input],
+    keep: Any,
+    places: Sequence[int] | None = None,
+    count: int | None = None,
+    name: str = "int32_t (void **)",
+) -> CFunction:
+    """`int32_t f(void **rows)`: pointers to the inputs that are not fixed (at `places`, if these are not one after
+    the other), then, from `count` on, to the outputs. It gives 0, or the status of what failed."""
+    places = range(sum(x.fixed is None for x in inputs)) if places is None else places
     writer = Writer(executable, inputs)
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
-    writer.rows()
-    return CFunction(writer, prototype, "int32_t (void **)", keep)
+    writer.rows(places, len(places) if count is None else count)
+    return CFunction(writer, prototype, name, keep)
 
 
 def c_function(

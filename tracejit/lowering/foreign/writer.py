@@ -143,23 +143,24 @@ class Writer:
 
     # -- the two kinds of functions
 
-    def rows(self) -> None:
-        """Each argument and output is behind the next of an array of pointers."""
+    def rows(self, places: Sequence[int], count: int) -> None:
+        """Each argument and output is behind one of an array of pointers: those of arguments are at `places`, those of
+        outputs begin at `count`."""
         self.head = "define i32 @entry(ptr %rows)"
         self._begin()
-        count = itertools.count()
-        row = lambda: self.new(  # noqa: E731
-            f"load ptr, ptr {self.new(f'getelementptr ptr, ptr %rows, i64 {next(count)}')}"
-        )
-        ins = self._inputs(lambda _: row())
+        given, made = iter(places), itertools.count(count)
+        ins = self._inputs(lambda _: self._row(next(given)))
         outs = [
-            ins[self.lowered.aliases[n]] if n in self.lowered.aliases else row()
+            ins[self.lowered.aliases[n]] if n in self.lowered.aliases else self._row(next(made))
             for n in range(len(self.lowered.out_avals))
         ]
         self._overlaps(ins)
         self._call(ins, outs)
         self.add("ret i32 0")
         self._failed("ret i32 %code")
+
+    def _row(self, n: int) -> str:
+        return self.new(f"load ptr, ptr {self.new(f'getelementptr ptr, ptr %rows, i64 {n}')}")
 
     def declared(self, declaration: Declaration, results: Sequence[Result]) -> None:
         free = [n for n, x in enumerate(self.inputs) if x.fixed is None]
