@@ -110,13 +110,14 @@ def _arguments(
     """The arguments of these types. Raises NumbaArgumentError."""
     positional, named, by_name = [], [], False
     t: Any
-    for n, (p, t) in enumerate(zip(signature.parameters.values(), list(given), strict=True)):
+    for n, (p, t) in enumerate(zip(signature.parameters.values(), given, strict=True)):
         by_name = by_name or p.name in only_named or type(t) is types.Omitted
         if type(t) is types.Omitted:
             continue
         owner: int | str = p.name if by_name else n
         if p.kind is p.VAR_POSITIONAL:
-            positional += [_tree(function, part, n + k) for k, part in enumerate(list(t))]
+            many: Any = t
+            positional += [_tree(function, part, n + k) for k, part in enumerate(many)]
         elif by_name:
             named.append((p.name, _tree(function, t, owner)))
         else:
