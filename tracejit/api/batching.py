@@ -8,6 +8,7 @@ from typing import Any
 
 from tracejit import tree
 from tracejit.api.common import FlatFunction, argument_names, flatten_args, name_of, plain, require_function
+from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
 from tracejit.control.regions.staging import unaliased
 from tracejit.errors import VmapAxisError, VmapNothingMappedError, VmapOutputError, VmapSizeError
@@ -57,7 +58,7 @@ def vmap(
         results = [_place(f, trace, o, a, p) for o, a, p in zip(outs, axes, paths, strict=True)]
         return tree.unflatten(flat.out_tree, unaliased([plain(r) for r in results], raw))
 
-    return vmapped
+    return remember(vmapped, vmap, f, in_axes, out_axes, axis_name, axis_size)
 
 
 def _on_pair(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -33,6 +33,10 @@ class Var(Value):
         self.aval = aval
         self.bounds = bounds
 
+    def __reduce__(self) -> Any:
+        """Pickled without the trace that has recorded it, which has ended."""
+        return Var, (None, self.aval, self.bounds)
+
     def __repr__(self) -> str:
         return f"v{id(self) % 0xFFFF:04x}"
 

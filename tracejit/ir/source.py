@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 from types import CodeType
+from typing import Any
 
 from tracejit.errors import is_library
 
@@ -41,6 +42,28 @@ class Source:
 
     def full(self) -> str:
         return f"{self.filename}:{self.line}"
+
+    def __reduce__(self) -> Any:
+        """Pickled as the line that it is: code objects can't be."""
+        return Line, (self.filename, self.line)
+
+
+class Line(Source):
+    """A place that was in another process: the file and line of that."""
+
+    __slots__ = ("_filename", "_line")
+
+    def __init__(self, filename: str, line: int) -> None:
+        self._filename = filename
+        self._line = line
+
+    @property
+    def filename(self) -> str:
+        return self._filename
+
+    @property
+    def line(self) -> int:
+        return self._line
 
 
 def _classify(name: str) -> bool:

@@ -24,6 +24,7 @@ from tracejit.api.common import (
     plain,
     require_function,
 )
+from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
 from tracejit.control.regions.staging import convert
 from tracejit.errors import CotangentMismatchError, NonScalarOutputError, TangentMismatchError, TracejitError
@@ -266,7 +267,7 @@ def value_and_grad(
         result = (value, strip_aux(flat.aux, trace)) if has_aux else value
         return result, grads[0] if isinstance(argnums, int) else grads
 
-    return value_and_grad_f
+    return remember(value_and_grad_f, value_and_grad, f, argnums, has_aux, holomorphic, allow_int)
 
 
 def fix_others(f: Callable[..., Any], args: tuple[Any, ...], nums: tuple[int, ...]) -> Callable[..., Any]:
@@ -333,4 +334,4 @@ def grad(
         value, g = inner(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
-    return grad_f
+    return remember(grad_f, grad, f, argnums, has_aux, holomorphic, allow_int)

@@ -22,6 +22,7 @@ from tracejit.api.autodiff.derivatives import (
     strip_aux,
 )
 from tracejit.api.common import argument_names, check_input, check_output, fresh, name_of, normalize_argnums
+from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
 from tracejit.errors import CotangentMismatchError, NotLinearError
 from tracejit.interpreters.autodiff.transpose import backward_pass
@@ -47,7 +48,8 @@ def jacfwd(
 
     With `has_aux`, `f` returns (result, aux) and the function returns (Jacobian, aux).
     """
-    return _jacobian(f, argnums, has_aux, holomorphic, "jacfwd", _columns)
+    made = _jacobian(f, argnums, has_aux, holomorphic, "jacfwd", _columns)
+    return remember(made, jacfwd, f, argnums, has_aux, holomorphic)
 
 
 def jacrev(
@@ -58,7 +60,8 @@ def jacrev(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `f`, row by row (reverse mode); result and arguments as `jacfwd`."""
-    return _jacobian(f, argnums, has_aux, holomorphic, "jacrev", _rows, allow_int)
+    made = _jacobian(f, argnums, has_aux, holomorphic, "jacrev", _rows, allow_int)
+    return remember(made, jacrev, f, argnums, has_aux, holomorphic, allow_int)
 
 
 def _jacobian(

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tracejit.api.common import name_of
 from tracejit.api.foreign.frozen import Frozen
+from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.interpreters import jit as native
@@ -27,6 +30,11 @@ class Lowering:
     def jaxpr(self) -> Any:
         """The program as it was traced, before passes."""
         return self.program.jaxpr
+
+    def __reduce__(self) -> Any:
+        """Pickled as the function and types of arguments: it is traced again where it is read."""
+        call = self._call
+        return _lowered, (self.jitted, *call.rebuild([_type(x) for x in call.leaves], call.objects))
 
     def compile(self) -> CompiledFunction:
         """Compile for C-contiguous arguments."""
@@ -61,6 +69,10 @@ class CompiledFunction:
                 "(or another structure, or other static arguments); compile it for these or call the jitted function"
             )
         return jitted(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        """Pickled like what it was compiled from: where it is read it is compiled again, or found in the disk cache."""
+        return _compiled, (self._lowering,)
 
     # -- without Python
 
@@ -177,3 +189,18 @@ class CompiledFunction:
             "arena_bytes": lowered.program.arena_bytes,
             "peak_bytes": arguments + outputs - shared + temporary,
         }
+
+
+def _type(x: Any) -> Any:
+    """An argument without its elements, if it lies in memory as arrays usually do."""
+    if type(x) is np.ndarray and x.ndim and x.flags.c_contiguous:
+        return ShapeDtypeStruct(x.shape, x.dtype)
+    return x
+
+
+def _lowered(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Lowering:
+    return jitted.lower(*args, **kwargs)
+
+
+def _compiled(lowering: Lowering) -> CompiledFunction:
+    return lowering.compile()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 import types
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from tracejit.api.jit.retraces import why_traced
 from tracejit.api.jit.signature import Call, Options, fast_key, is_dead
 from tracejit.api.jit.tracer import SizesNeeded, trace_program
 from tracejit.api.jit.varying import Varying
+from tracejit.api.pickles import Pickled, named
 from tracejit.api.regions import copies
 from tracejit.api.regions.regional import Regional
 from tracejit.api.running import jit_session, run_user
@@ -68,11 +68,8 @@ class Jitted(Attributed):
 
     def __reduce__(self) -> Any:
         """Pickled by name if it is what its name means, else as its function and options; programs stay behind."""
-        name = name_of(self.fun)
-        found: Any = sys.modules.get(self.fun.__module__)
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        return name if found is self else (Jitted, (self.fun, self.options))
+        name = named(self, self.fun)
+        return name or (Jitted, (Pickled(self.fun), self.options))
 
     # -- calling
 
