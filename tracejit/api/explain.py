@@ -72,7 +72,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
         prepared = jitted.prepare(args, kwargs)
         if isinstance(prepared, Refusal):
             return _by_python(jitted, prepared)
-        lowering = Lowering(jitted, *prepared)
+        lowering = Lowering(jitted, prepared[0], prepared[1], prepared[2])
         compiled = lowering.compile()
         program = lowering.program
         return Report(
