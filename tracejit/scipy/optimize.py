@@ -13,6 +13,8 @@ from tracejit.errors import SolverOptionError as _SolverOptionError
 from tracejit.errors import TracedTextError as _TracedTextError
 from tracejit.ir.avals import Aval as _Aval
 from tracejit.ops._lazy import scipy_module as _scipy_module
+from tracejit.scipy import curves as _curves
+from tracejit.scipy import one_variable as _one_variable
 from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import box as _box
@@ -368,7 +370,26 @@ brenth = _bracketing("brenth")
 bisect = _bracketing("bisect")
 ridder = _bracketing("ridder")
 
-__all__ = ["bisect", "brenth", "brentq", "fsolve", "least_squares", "minimize", "ridder", "root"]
+approx_fprime = _part.solver(_one_variable.approx_fprime)
+check_grad = _part.solver(_one_variable.check_grad)
+curve_fit = _part.solver(_curves.curve_fit)
+fixed_point = _part.solver(_one_variable.fixed_point)
+minimize_scalar = _part.solver(_one_variable.minimize_scalar)
+newton = _part.solver(_one_variable.newton)
+root_scalar = _part.solver(_one_variable.root_scalar)
+toms748 = _part.solver(_one_variable.toms748)
+
+__all__ = ["approx_fprime", "bisect", "brenth", "brentq", "check_grad", "curve_fit", "fixed_point", "fsolve"]
+__all__ += [
+    "least_squares",
+    "minimize",
+    "minimize_scalar",
+    "newton",
+    "ridder",
+    "root",
+    "root_scalar",
+    "toms748",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,85 @@
+"""Solvers for functions of one number: SciPy's solutions, and their derivatives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.optimize as so
+
+import tracejit as tj
+from tracejit.errors import FallbackWarning, SolverOptionError
+
+CASES = {
+    "root_scalar": lambda k: so.root_scalar(lambda x: x**3 - k, bracket=(0, 3)).root,
+    "secant": lambda k: so.root_scalar(lambda x: np.exp(x) - k, x0=0.2, x1=0.8).root,
+    "halley": lambda k: (
+        so.root_scalar(
+            lambda x: x**3 - k, x0=1.0, fprime=lambda x: 3 * x**2, fprime2=lambda x: 6 * x, method="halley"
+        ).root
+    ),
+    "counts": lambda k: (
+        so.root_scalar(lambda x, k: math.exp(x) - k, args=(k,), bracket=[0, 3]).iterations * 1.0 + 0 * k
+    ),
+    "newton": lambda k: so.newton(lambda x: x**3 - k, 1.0, fprime=lambda x: 3 * x**2),
+    "newton secant": lambda k: so.newton(lambda x: np.cos(x) - k * x, 0.7),
+    "newton array": lambda k: so.newton(
+        lambda x: x**2 - k * np.arange(1.0, 4), np.ones(3), lambda x: 2 * x
+    ).sum(),
+    "toms748": lambda k: so.toms748(lambda x: x**3 - k, 0.0, 3.0),
+    "fixed_point": lambda k: so.fixed_point(lambda x: np.sqrt(k + x), [1.0, 1.2])[1],
+    "brent": lambda k: so.minimize_scalar(lambda x: (x - k) ** 4 + x**2, tol=1e-12).x,
+    "golden": lambda k: (
+        so.minimize_scalar(lambda x: np.cosh(x - k), bracket=(0, 1), method="golden", tol=1e-12).x
+    ),
+    "bounded": lambda k: so.minimize_scalar(lambda x: (x - k) ** 2 * (1 + x), bounds=(0, 5)).fun,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_derivatives(name: str) -> None:
+    f = CASES[name]
+    got, want = tj.jit(f)(1.3), f(1.3)
+    np.testing.assert_allclose(got, want, rtol=1e-7)
+    near = (f(1.3 + 1e-4) - f(1.3 - 1e-4)) / 2e-4
+    np.testing.assert_allclose(tj.jit(tj.grad(f))(1.3), near, rtol=1e-5, atol=1e-5)
+
+
+def test_vmap_and_second_derivatives() -> None:
+    f = CASES["root_scalar"]
+    ks = np.array([0.5, 1.0, 2.0])
+    np.testing.assert_allclose(tj.jit(tj.vmap(f))(ks), ks ** (1 / 3), rtol=1e-9)
+    np.testing.assert_allclose(tj.grad(tj.grad(f))(2.0), -2 / 9 * 2 ** (-5 / 3), rtol=1e-7)
+
+
+def test_results() -> None:
+    def f(k):
+        r = so.root_scalar(lambda x: x**3 - k, bracket=(0, 3))
+        m = so.minimize_scalar(lambda x: (x - k) ** 2)
+        return r.root, r.iterations, r.function_calls, r.converged, r.flag, r.method, m.nfev, m.success
+
+    assert tj.jit(f)(1.3) == f(1.3)
+
+
+def test_differences() -> None:
+    f = lambda x, a: a * x[0] * np.sin(x[1])
+    x = np.array([0.4, 1.2])
+    grad = lambda x, a: np.array([a * np.sin(x[1]), a * x[0] * np.cos(x[1])])
+    both = lambda x: (so.approx_fprime(x, f, 1e-6, 2.0), so.check_grad(f, grad, x, 2.0))
+    got, want = tj.jit(both)(x), both(x)
+    np.testing.assert_allclose(got[0], want[0], rtol=1e-9)
+    assert abs(got[1] - want[1]) < 1e-7
+    rows = lambda x: so.approx_fprime(x, lambda x: np.array([x[0] * x[1], x[0], x[1] ** 2]), [1e-6, 1e-5])
+    np.testing.assert_allclose(tj.jit(rows)(x), rows(x), rtol=1e-8, atol=1e-8)
+
+
+def test_refusals() -> None:
+    for f in (
+        lambda k: so.root_scalar(lambda x: (x - k, 1.0), x0=0.0, fprime=True).root,
+        lambda k: so.newton(lambda x: x - k, 0.0, full_output=True)[0],
+    ):
+        with pytest.raises(SolverOptionError):
+            tj.grad(f)(1.0)
+        with tj.config.override(fallback=True), pytest.warns(FallbackWarning):
+            assert tj.jit(f)(1.0) == f(1.0)

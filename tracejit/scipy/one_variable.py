@@ -1,0 +1,315 @@
+"""Solvers of `scipy.optimize` for functions of one number: SciPy's own code on compiled functions, with the derivatives
+of solutions by the implicit function theorem (see `solving`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import numpy as tnp
+from tracejit.errors import SolverFailedError, SolverOptionError
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.numpy.boxes.numbers import fail_if
+from tracejit.ops._lazy import scipy_module
+from tracejit.ops.elementwise import compare
+from tracejit.scipy import solving
+from tracejit.tracing import Box, box, call_user, new_array, to_raw
+
+_F64 = np.dtype(np.float64)
+#: Methods of `root_scalar` that look in an interval.
+_BRACKETING = ("brentq", "brenth", "bisect", "ridder", "toms748")
+
+
+def refuse(function: str, problem: str, remedy: str = "leave it away") -> None:
+    """Raises SolverOptionError."""
+    raise SolverOptionError(function=function, problem=problem, remedy=remedy)
+
+
+def _theirs() -> Any:
+    return scipy_module("optimize")
+
+
+def _python(x: Any) -> Any:
+    return box(to_raw(x), True)
+
+
+def _is_pythons(f: Callable[..., Any]) -> bool:
+    """Whether `f` gives one of Python's numbers for one."""
+    out = f(box(np.float64(1.0), True))
+    return (type(out) is Box and bool(out.weak)) or (
+        isinstance(out, (bool, int, float)) and not isinstance(out, np.generic)
+    )
+
+
+def _must(good: Any, message: str) -> None:
+    fail_if(compare.eq(to_raw(good), np.False_), SolverFailedError, message)
+
+
+def _found(
+    name: str,
+    inner: Callable[[Any], Any],
+    start: Any,
+    more: list[Callable[[Any], Any]],
+    run: Callable[..., Any],
+    *args: Any,
+) -> tuple[Any, list[Any]]:
+    """The root that `run(functions, *args)` finds on the host, which gives (root, iterations, calls, converged)."""
+
+    def value(x: Any) -> Any:
+        return solving.scalar(inner(x))
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        compiled = [solving.Compiled(f, x) for f in (value, *more)]
+        found = solving.host_call(run, compiled, [solving.NUMBER, *[solving.COUNT] * 3], *args)
+        return found[0], found[1:]
+
+    x, (iterations, calls, converged) = solving.root_of(value, start, solve, solving.number_solve)
+    _must(converged != 0, f"{name} did not converge.")
+    return x, [iterations, calls]
+
+
+def root_scalar(
+    f: Callable[..., Any],
+    args: Any = (),
+    method: Any = None,
+    bracket: Any = None,
+    fprime: Any = None,
+    fprime2: Any = None,
+    x0: Any = None,
+    x1: Any = None,
+    xtol: Any = None,
+    rtol: Any = None,
+    maxiter: Any = None,
+    options: Any = None,
+) -> Any:
+    """A root of `f(x, *args)`, by SciPy's method: in the interval `bracket`, or from the guess `x0`.
+
+    The result has `root`, `iterations`, `function_calls`, `converged` and `flag`. Its derivatives are those of the
+    root. Raises SolverOptionError for derivatives that `f` gives with its values, and where SciPy would take differences."""
+    if isinstance(fprime, bool) or isinstance(fprime2, bool):
+        refuse("root_scalar", "derivatives that f gives with its values", "give functions")
+    chosen = str(method).lower() if method else None
+    if chosen is None:
+        chosen = (
+            "brentq" if bracket is not None else ("halley" if fprime2 else "newton" if fprime else "secant")
+        )
+        if bracket is None and x1 is None and not fprime:
+            chosen = "newton"
+    if chosen == "newton" and not fprime:
+        refuse("root_scalar", "newton without fprime", "give fprime, a bracket, or x1")
+    settings = {k: v for k, v in (("xtol", xtol), ("rtol", rtol), ("maxiter", maxiter)) if v is not None}
+    settings |= {"method": chosen, "options": options}
+    inner = solving.with_args(f, args)
+    slopes = [_numbers(g, args) for g in (fprime, fprime2) if g]
+    low = (bracket[0], bracket[1]) if bracket is not None else (x0, x1 if x1 is not None else x0)
+    start, second = (tnp.asarray(v).astype(float) for v in low)
+
+    def run(fs: Any, a: Any, b: Any) -> Any:
+        given = dict(zip(("fprime", "fprime2"), map(_of_floats, fs[1:]), strict=False))
+        if chosen in _BRACKETING:
+            given |= {"bracket": (float(a), float(b))}
+        else:
+            given |= {"x0": float(a)} | ({"x1": float(b)} if x1 is not None else {})
+        r = _theirs().root_scalar(_of_floats(fs[0]), **given, **settings)
+        return r.root, r.iterations, r.function_calls, r.converged
+
+    x, (iterations, calls) = _found("root_scalar", inner, start, slopes, run, start, second)
+    made = scipy_module("optimize").RootResults
+    root = _python(x) if _is_pythons(inner) or chosen in ("brentq", "brenth", "bisect", "ridder") else x
+    return made(root, _python(iterations), _python(calls), 0, chosen)
+
+
+def _numbers(f: Any, args: Any) -> Callable[[Any], Any]:
+    inner = solving.with_args(f, args)
+    return lambda x: solving.scalar(inner(x))
+
+
+def _of_floats(f: Any) -> Callable[[Any], Any]:
+    return lambda x: np.float64(f(x))
+
+
+def newton(
+    func: Callable[..., Any],
+    x0: Any,
+    fprime: Any = None,
+    args: Any = (),
+    tol: float = 1.48e-8,
+    maxiter: int = 50,
+    fprime2: Any = None,
+    x1: Any = None,
+    rtol: float = 0.0,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """A root of `func(x, *args)` near `x0`, by SciPy's Newton, Halley or secant method; of an array `x0`, a root for
+    each element, where each value depends on its own element alone. Derivatives are those of the root.
+
+    Raises SolverOptionError for `full_output`."""
+    if full_output or not disp:
+        refuse("newton", "full_output or disp=False")
+    inner = solving.with_args(func, args)
+    start = tnp.asarray(x0).astype(float)
+    settings = {"tol": tol, "maxiter": maxiter, "rtol": rtol}
+
+    def value(x: Any) -> Any:
+        return solving.scalar(inner(x)) if not start.ndim else tnp.asarray(inner(x)).astype(float)
+
+    def like(g: Any) -> Callable[[Any], Any]:
+        slope = solving.with_args(g, args)
+        return lambda x: tnp.broadcast_to(tnp.asarray(slope(x)).astype(float), start.shape)
+
+    more = [like(g) for g in (fprime, fprime2) if g is not None]
+    second = start if x1 is None else tnp.asarray(x1).astype(float)
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        compiled = [solving.Compiled(f, x) for f in (value, *more)]
+
+        def run(fs: Any, x: Any, second: Any) -> Any:
+            given = dict(zip(("fprime", "fprime2"), fs[1:], strict=False))
+            other = {} if x1 is None else {"x1": second[()]}
+            return [_theirs().newton(fs[0], x[()], **given, **other, **settings)]
+
+        return solving.host_call(run, compiled, [Aval(start.shape, _F64)], x, second)[0], None
+
+    return solving.root_of(value, start, solve, solving.number_solve)[0]
+
+
+def toms748(
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    k: int = 1,
+    xtol: float = 2e-12,
+    rtol: float = 4 * float(np.finfo(float).eps),
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """A root of `f(x, *args)` between `a` and `b`, by SciPy's TOMS 748. Its derivatives are those of the root."""
+    if full_output or not disp:
+        refuse("toms748", "full_output or disp=False")
+    inner = solving.with_args(f, args)
+    low, high = (tnp.asarray(x).astype(float) for x in (a, b))
+    settings = {"k": k, "xtol": xtol, "rtol": rtol, "maxiter": maxiter}
+
+    def run(fs: Any, low: Any, high: Any) -> Any:
+        return _theirs().toms748(_of_floats(fs[0]), float(low), float(high), **settings), 0, 0, 1
+
+    x, _ = _found("toms748", inner, low, [], run, low, high)
+    return _python(x) if _is_pythons(inner) else x
+
+
+def fixed_point(
+    func: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    xtol: float = 1e-8,
+    maxiter: int = 500,
+    method: str = "del2",
+) -> Any:
+    """The point with func(x, *args) = x that is found from `x0`, an array. Its derivatives are those of the point."""
+    inner, start = solving.with_args(func, args), tnp.asarray(x0).astype(float)
+
+    def step(x: Any) -> Any:
+        return tnp.broadcast_to(
+            tnp.asarray(inner(x.reshape(start.shape))).astype(float), start.shape
+        ).reshape(-1)
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        def run(fs: Any, x: Any) -> Any:
+            given = {"xtol": xtol, "maxiter": maxiter, "method": method}
+            return [_theirs().fixed_point(fs[0], x, **given)]
+
+        return solving.host_call(run, [solving.Compiled(step, x)], [aval_of(to_raw(x))], x)[0], None
+
+    x, _ = solving.root_of(lambda x: x - step(x), start.reshape(-1), solve, solving.dense_solve)
+    return new_array(to_raw(x.reshape(start.shape)))
+
+
+def minimize_scalar(
+    fun: Callable[..., Any],
+    bracket: Any = None,
+    bounds: Any = None,
+    args: Any = (),
+    method: Any = None,
+    tol: Any = None,
+    options: Any = None,
+) -> Any:
+    """A minimum of `fun(x, *args)`, by SciPy's "brent", "bounded" or "golden".
+
+    The result has `x`, `fun`, `nit`, `nfev` and `success`. The derivatives of `x` are those of a point at which the
+    slope is zero, or that lies on a bound."""
+    if callable(method):
+        refuse("minimize_scalar", "a method of the user's", "name one of SciPy's")
+    inner = solving.with_args(fun, args)
+
+    def value(x: Any) -> Any:
+        return solving.scalar(inner(x))
+
+    limits = [tnp.asarray(v).astype(float) for v in (bounds if bounds is not None else (-np.inf, np.inf))]
+    known = [tnp.asarray(v).astype(float) for v in (bracket or ())]
+    settings = {"method": method, "tol": tol, "options": options}
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        def run(fs: Any, low: Any, high: Any, *known: Any) -> Any:
+            given: dict[str, Any] = {} if bounds is None else {"bounds": (float(low), float(high))}
+            given |= {"bracket": tuple(map(float, known))} if known else {}
+            r = _theirs().minimize_scalar(_of_floats(fs[0]), **given, **settings)
+            return r.x, r.get("nit", 0), r.nfev, r.success
+
+        results = [solving.NUMBER, *[solving.COUNT] * 3]
+        found = solving.host_call(run, [solving.Compiled(value, x)], results, *limits, *known)
+        return found[0], found[1:]
+
+    def conditions(x: Any) -> Any:
+        slope = solving.gradient(value)(x)
+        return slope if bounds is None else solving.within(*limits, x, slope)
+
+    start = tnp.asarray(0.0)
+    x, (nit, nfev, success) = solving.root_of(conditions, start, solve, solving.number_solve)
+    _must(success != 0, "minimize_scalar did not converge.")
+    made = _theirs().OptimizeResult
+    return made(x=x, fun=value(x), nit=_python(nit), nfev=_python(nfev), success=True)
+
+
+# ---------------------------------------------------------------- differences
+
+
+def approx_fprime(xk: Any, f: Callable[..., Any], epsilon: Any = 1.4901161193847656e-08, *args: Any) -> Any:
+    """The derivatives of `f(x, *args)` at `xk` by forward differences of the steps `epsilon`, as SciPy takes them."""
+    x = tnp.asarray(xk).astype(float)
+    if x.ndim != 1:
+        refuse("approx_fprime", f"xk of shape {x.shape}", "give a vector")
+    steps = tnp.broadcast_to(tnp.asarray(epsilon).astype(float), x.shape)
+    _must(tnp.all((x + steps) - x != 0), "A step is too small.")
+
+    def at(x: Any) -> Any:
+        out = tnp.asarray(call_user(f, x, *args)).astype(float)
+        return out.reshape(out.shape if out.size > 1 else ())
+
+    base = at(x)
+    rows = []
+    for n in range(x.size):
+        moved = x + steps * np.eye(x.size)[n]
+        rows.append((at(moved) - base) / (moved[n] - x[n]))
+    out = tnp.stack(rows)
+    return out if out.ndim < 2 else out.T
+
+
+def check_grad(
+    func: Callable[..., Any],
+    grad: Callable[..., Any],
+    x0: Any,
+    *args: Any,
+    epsilon: Any = 1.4901161193847656e-08,
+    direction: str = "all",
+    rng: Any = None,
+) -> Any:
+    """The norm of the difference of `grad(x0, *args)` and forward differences."""
+    if direction != "all":
+        refuse("check_grad", f"direction={direction!r}")
+    gap = tnp.asarray(call_user(grad, x0, *args)) - approx_fprime(x0, func, epsilon, *args)
+    return tnp.sqrt(tnp.sum(tnp.abs(gap**2)))
