@@ -87,7 +87,8 @@ def root_scalar(
     """A root of `f(x, *args)`, by SciPy's method: in the interval `bracket`, or from the guess `x0`.
 
     The result has `root`, `iterations`, `function_calls`, `converged` and `flag`. Its derivatives are those of the
-    root. Raises SolverOptionError for derivatives that `f` gives with its values, and where SciPy would take differences."""
+    root. Raises SolverOptionError for derivatives that `f` gives with its values, and where SciPy would take
+    differences."""
     if isinstance(fprime, bool) or isinstance(fprime2, bool):
         refuse("root_scalar", "derivatives that f gives with its values", "give functions")
     chosen = str(method).lower() if method else None
@@ -116,7 +117,7 @@ def root_scalar(
         return r.root, r.iterations, r.function_calls, r.converged
 
     x, (iterations, calls) = _found("root_scalar", inner, start, slopes, run, start, second)
-    made = scipy_module("optimize").RootResults
+    made: Any = scipy_module("optimize").RootResults
     root = _python(x) if _is_pythons(inner) or chosen in ("brentq", "brenth", "bisect", "ridder") else x
     return made(root, _python(iterations), _python(calls), 0, chosen)
 
@@ -266,7 +267,7 @@ def minimize_scalar(
 
     def conditions(x: Any) -> Any:
         slope = solving.gradient(value)(x)
-        return slope if bounds is None else solving.within(*limits, x, slope)
+        return slope if bounds is None else solving.within(limits[0], limits[1], x, slope)
 
     start = tnp.asarray(0.0)
     x, (nit, nfev, success) = solving.root_of(conditions, start, solve, solving.number_solve)
