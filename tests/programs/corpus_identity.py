@@ -946,3 +946,22 @@ def a_dataclass_is_written_and_given() -> Any:
     return changed_and_given(
         change, lambda given, x: given.count * x + len(given.seen), Counted(2.0), Counted(1.0), Counted(3.0)
     )
+
+
+@program
+def a_tuple_of_constants_twice() -> Any:
+    def f(x):
+        pair = (0.5, 1.5)
+        return x, pair, pair, [pair]
+
+    return f, [(np.ones(2),), (np.zeros(2),)], None
+
+
+@program
+def new_containers_twice() -> Any:
+    def f(x, n):
+        row = [x, n]
+        table = {"a": row, "b": (row, row)}
+        return table, row, (table, n * 2)
+
+    return f, [(np.ones(2), 3), (np.zeros(2), 4), (np.zeros(3), 4.5)], None

@@ -79,13 +79,17 @@ def test_an_array_twice_is_one():
         assert y is z and y.tolist() == [2, 2] and s == 4
 
 
-def test_a_new_container_twice_is_refused():
+@pytest.mark.parametrize("make", [list, tuple, lambda xs: dict(enumerate(xs)), collections.deque])
+def test_a_new_container_twice_is_one(make):
     def f(x):
-        part = [x]
-        return part, part
+        part = make([x, 0.5])
+        return part, [part, x * 2], {"part": part}
 
-    with pytest.raises(UnfollowedError, match="the same list twice"):
-        tj.jit(f)(1.0)
+    fast = tj.jit(f)
+    for k in range(3):
+        first, (second, twice), named = fast(k + 1.0)
+        assert first is second is named["part"] and type(first) is type(make([])) and twice == 2 * k + 2
+        assert first == make([k + 1.0, 0.5])
 
 
 def test_what_a_cache_keeps():

@@ -207,6 +207,19 @@ def _chosen(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
     return _Whole(tree.map(lambda x: made.get(id(x), x), out, is_leaf=lambda x: id(x) in made or is_old(x)))
 
 
+def has_twice(out: Any) -> bool:
+    """Whether a result has the same container at two places."""
+    met: set[int] = set()
+
+    def see(x: Any) -> bool:
+        inside = _parts(x)
+        again = bool(inside) and id(x) in met
+        met.add(id(x))
+        return again or any(see(part) for _, part in inside)
+
+    return see(out)
+
+
 def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
     """The result with what is handed back as leaves.
 

@@ -225,7 +225,7 @@ def _result(
 ) -> tuple[list[Any], Any, Store | None]:
     """The leaves of a result, and what makes the result of them: a structure, or a function that also stores what the
     run has changed."""
-    if not session.changes:
+    if not session.changes and (session.choices.found or not handed.has_twice(out)):
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
         return leaves, structure, None
     store = Store(session, given)
