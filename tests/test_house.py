@@ -42,6 +42,7 @@ LEVEL = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
 NEIGHBOURS = {
     ("docstrings", "errors"),
     ("lazily", "docstrings"),
+    ("tree", "docstrings"),
     ("dtypes", "errors"),
     ("tree", "errors"),
     ("config", "errors"),

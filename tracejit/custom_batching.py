@@ -3,5 +3,8 @@
 from __future__ import annotations
 
 from tracejit.control.custom.public import custom_vmap, sequential_vmap
+from tracejit.docstrings import complete as _complete
 
 __all__ = ["custom_vmap", "sequential_vmap"]
+
+_complete(__name__)

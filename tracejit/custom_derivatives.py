@@ -12,6 +12,7 @@ from tracejit.control.custom.public import (
     linear_call,
     zero_from_primal,
 )
+from tracejit.docstrings import complete as _complete
 
 __all__ = [
     "CustomVJPPrimal",
@@ -23,3 +24,6 @@ __all__ = [
     "linear_call",
     "zero_from_primal",
 ]
+
+_complete(__name__)
+_complete("tracejit", globals())

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit import dtypes, tree
 from tracejit.api.autodiff.derivatives import jvp, vjp
+from tracejit.docstrings import complete as _complete
 from tracejit.interpreters.jit import Compiled
 from tracejit.ir.avals import aval_of
 
@@ -195,3 +196,6 @@ def assert_max_traces(jitted: Any, count: int) -> Iterator[None]:
     traced = jitted.trace_count - before
     why = "".join(f"\n  {reason}" for reason in list(jitted.retraces)[-traced:]) if traced else ""
     assert traced <= count, f"{jitted!r} was traced {traced} times, at most {count} were expected{why}"
+
+
+_complete(__name__)

@@ -22,6 +22,7 @@ import numpy as np
 import optree
 import optree._C as _C
 
+from tracejit.docstrings import complete as _complete
 from tracejit.errors import PytreeMismatchError, UnfollowedError, UnhashableStaticError
 
 __all__ = [
@@ -375,3 +376,6 @@ def show(treedef: TreeDef) -> str:
     return (
         str(treedef).removeprefix("PyTreeSpec(").removesuffix(")").replace(f", namespace='{NAMESPACE}'", "")
     )
+
+
+_complete(__name__)

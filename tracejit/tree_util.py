@@ -14,6 +14,7 @@ from typing import Any
 import optree
 
 from tracejit import tree
+from tracejit.docstrings import complete as _complete
 from tracejit.tree import TreeDef as PyTreeDef
 
 __all__ = [
@@ -268,3 +269,5 @@ tree.register(
     lambda p: ((p.args, p.keywords), p.func),
     lambda func, children: (lambda args, keywords: Partial(func, *args, **keywords))(*children),
 )
+
+_complete(__name__)

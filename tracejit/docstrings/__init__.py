@@ -185,7 +185,7 @@ def first_line(obj: Any) -> str:
 
 def parameters(obj: Any) -> list[tuple[str, str]]:
     """The parameters of a function, ufunc or class, each with what its default says of it (`, optional`)."""
-    if hasattr(obj, "nin") and hasattr(obj, "nout"):
+    if hasattr(type(obj), "nin"):  # asked of the class: objects may look attributes up elsewhere
         return [*((n, "") for n in _OPERANDS[obj.nin]), ("**options", "")]
     while "__signature__" not in (space := getattr(obj, "__dict__", {})) and "__wrapped__" in space:
         obj = space["__wrapped__"]

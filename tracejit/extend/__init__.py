@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.api.introspect import ShapeDtypeStruct
+from tracejit.docstrings import complete as _complete
 from tracejit.errors import PrimitiveSlotError
 from tracejit.extend.define import (
     LEADING_AXES,
@@ -254,3 +255,6 @@ def scale(coefficient: Any, t: Any) -> Any:
 def unscale(t: Any, divisor: Any) -> Any:
     """`t / divisor`, and 0 where `t` is 0: for derivatives whose divisor can be 0."""
     return wrap(ops.arithmetic.unscale(*_promoted("unscale", (t, divisor), "fc")))
+
+
+_complete(__name__)
