@@ -21,8 +21,8 @@ from tracejit.errors import NotDifferentiableError
 
 _NAMES = """
 ad_checkpoint custom_batching custom_derivatives debug extend lax lax.linalg nn numpy numpy.fft numpy.linalg optim
-random scipy.fft scipy.integrate scipy.linalg scipy.ndimage scipy.optimize scipy.signal scipy.spatial.distance scipy.special
-scipy.stats test_util tree tree_util
+random scipy.fft scipy.integrate scipy.interpolate scipy.linalg scipy.ndimage scipy.optimize scipy.signal
+scipy.spatial.distance scipy.special scipy.stats test_util tree tree_util
 """
 MODULES = ["tracejit", *(f"tracejit.{name}" for name in _NAMES.split())]
 #: Names that have no complete docstring yet. The list only shrinks.

@@ -1,5 +1,6 @@
 """SciPy's functions for traced arrays, with their names."""
 
+from tracejit.docstrings import complete as _complete
 from tracejit.scipy import (
     fft,
     integrate,
@@ -25,3 +26,6 @@ __all__ = [
     "special",
     "stats",
 ]
+
+for _part in (*__all__, "spatial.distance"):
+    _complete(f"{__name__}.{_part}")

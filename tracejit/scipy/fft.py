@@ -15,7 +15,6 @@ import numpy as _np
 
 from tracejit import dtypes as _dtypes
 from tracejit import ops as _ops
-from tracejit.docstrings import complete as _complete
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy import fft as _np_fft
 from tracejit.numpy.operands import cast as _cast
@@ -216,9 +215,6 @@ __all__ = [
     "rfft2",
     "rfftn",
 ]
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

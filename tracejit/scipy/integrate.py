@@ -8,7 +8,6 @@ import numpy as _np
 
 from tracejit import dtypes as _dtypes
 from tracejit import numpy as _tnp
-from tracejit.docstrings import complete as _complete
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.errors import SolverFailedError as _SolverFailedError
 from tracejit.errors import SolverOptionError as _SolverOptionError
@@ -177,9 +176,6 @@ __all__ = [
     "tplquad",
     "trapezoid",
 ]
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,6 @@ import numpy as _np
 
 from tracejit import dtypes as _dtypes
 from tracejit import numpy as _tnp
-from tracejit.docstrings import complete as _complete
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy.operands import dtype_of as _dtype_of
 from tracejit.numpy.operands import raw as _raw
@@ -338,9 +337,6 @@ __all__ = [
     "uniform_filter",
     "uniform_filter1d",
 ]
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,6 @@ import numpy as _np
 
 from tracejit import numpy as _tnp
 from tracejit import tree as _tree
-from tracejit.docstrings import complete as _complete
 from tracejit.errors import SolverOptionError as _SolverOptionError
 from tracejit.errors import TracedTextError as _TracedTextError
 from tracejit.ir.avals import Aval as _Aval
@@ -391,9 +390,6 @@ __all__ += [
     "root_scalar",
     "toms748",
 ]
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

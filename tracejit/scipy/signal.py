@@ -15,7 +15,6 @@ import numpy as _np
 from tracejit import dtypes as _dtypes
 from tracejit import ops as _ops
 from tracejit.control.structured.loops import scan as _scan
-from tracejit.docstrings import complete as _complete
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy import NUMPY_TO_TRACEJIT as _TNP
 from tracejit.numpy import fft as _fft
@@ -247,9 +246,6 @@ __all__ = [
     "fftconvolve",
     "lfilter",
 ]
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit import numpy as _tnp
-from tracejit.docstrings import complete as _complete
 from tracejit.ops._lazy import scipy_special as _scipy_special
 from tracejit.scipy import formulas as _formulas
 from tracejit.scipy import functions as _functions  # noqa: F401  (it registers its functions)
@@ -27,9 +26,6 @@ globals().update(_registry.NAMES)
 
 __all__ = ["sinc"]
 __all__ += list(_registry.NAMES)
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

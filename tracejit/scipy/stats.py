@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from tracejit import numpy as tnp
-from tracejit.docstrings import complete as _complete
 from tracejit.ops._lazy import scipy_stats as _scipy_stats
 from tracejit.scipy import special as sp
 from tracejit.scipy.distributions import Distribution
@@ -328,9 +327,6 @@ __all__ = [
     "weibull_min",
     "zscore",
 ]
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,6 @@ from typing import Any as _Any
 
 import numpy as _np
 
-from tracejit.docstrings import complete as _complete
 from tracejit.numpy.dispatch import LIBRARIES as _LIBRARIES
 from tracejit.ops import _lazy
 from tracejit.scipy.hosting.calls import other as _other
@@ -107,9 +106,6 @@ def _entries(module: _Any) -> dict[_Any, _Any]:
 
 
 _LIBRARIES["scipy.linalg"] = _entries
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> _Any:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as _np
 
 from tracejit import numpy as _tnp
-from tracejit.docstrings import complete as _complete
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy.operands import raw as _raw
 from tracejit.ops._lazy import scipy_module as _scipy_module
@@ -133,9 +132,6 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
 
 
 __all__ = ["cdist", "pdist", "squareform"]
-
-
-_complete(__name__)
 
 
 def __getattr__(name: str) -> Any:
