@@ -965,3 +965,37 @@ def new_containers_twice() -> Any:
         return table, row, (table, n * 2)
 
     return f, [(np.ones(2), 3), (np.zeros(2), 4), (np.zeros(3), 4.5)], None
+
+
+class Holding:
+    def __init__(self, items: Any) -> None:
+        self.items, self.table, self.pair = list(items), {}, (1, [2.0])
+
+
+@program
+def parts_of_an_argument_are_handed_back() -> Any:
+    def f(x, thing):
+        return thing.items, x * 2, thing.table, thing.pair, thing.pair[1], [thing.items], thing
+
+    return (
+        f,
+        [(np.ones(2), Holding(())), (np.zeros(2), Holding((1.0, 2.0))), (np.zeros(2), Holding(()))],
+        None,
+    )
+
+
+@program
+def a_part_of_an_argument_alone_is_handed_back() -> Any:
+    def f(x, thing):
+        x * 2
+        return thing.items
+
+    return f, [(np.ones(2), Holding(())), (np.zeros(2), Holding((1.0, 2.0)))], None
+
+
+@program
+def an_empty_container_is_handed_back() -> Any:
+    def f(x, given):
+        return given
+
+    return f, [(np.ones(2), []), (np.ones(2), {}), (np.ones(2), [])], None

@@ -138,16 +138,26 @@ class Session(Run):
     def captured(self, stand_in: Any) -> Any:
         """The container or dataclass of outside behind a stand-in, which must be that one at every call; None if
         there is none."""
-        if id(stand_in) not in self._originals:
+        node = self._met(stand_in)
+        if node is None or node.given:
             return None
         value = self._originals[id(stand_in)]
-        node = self._seen[id(value)][2] if id(value) in self._seen else None
-        if value is stand_in or node is None or node.given:
-            return None
-        if not (containers.is_container(value) or behind.is_shadow(stand_in)):
-            return None
         self.check(node, "is", value)
         return value
+
+    def given_at(self, stand_in: Any) -> Node | None:
+        """The path from an argument to the container or dataclass behind a stand-in; None if there is none."""
+        node = self._met(stand_in)
+        return node if node is not None and node.given else None
+
+    def _met(self, stand_in: Any) -> Node | None:
+        """Where the container or dataclass behind a stand-in was met."""
+        value = self._originals.get(id(stand_in), stand_in)
+        if value is stand_in or id(value) not in self._seen:
+            return None
+        return (
+            self._seen[id(value)][2] if containers.is_container(value) or behind.is_shadow(stand_in) else None
+        )
 
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""

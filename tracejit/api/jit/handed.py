@@ -32,7 +32,7 @@ class Captured:
 
 
 class Found:
-    """A leaf of a result: a random generator that an argument leads to, by its path."""
+    """A leaf of a result: a random generator or a container that an argument leads to, by its path."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -69,7 +69,7 @@ def containers(values: Iterable[Any]) -> Iterator[Any]:
 
 def _containers(x: Any, steps: Any) -> Iterator[tuple[Any, Any]]:
     inside = _parts(x)
-    if inside or type(x) in _TEXTS:
+    if inside or type(x) in _TEXTS or isinstance(x, (list, collections.deque, *_DICTS)):
         yield x, steps
         for step, part in inside:
             yield from _containers(part, (*steps, step))
@@ -239,6 +239,9 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
             return None
         if id(x) in given:
             return Given(given[id(x)])
+        node = session.given_at(x)
+        if node is not None:
+            return Found(node)
         value = session.captured(x)
         return None if value is None else Captured(value)
 
