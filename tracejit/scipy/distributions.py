@@ -43,15 +43,42 @@ class Named:
         return self.theirs(*args, **kwargs)
 
 
+class Frozen:
+    """A distribution with traced parameters."""
+
+    def __init__(self, distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.dist, self.args, self.kwds = distribution, args, kwargs
+
+    def __getattr__(self, method: str) -> Any:
+        if method.startswith("__"):
+            raise AttributeError(method)
+        fn = getattr(self.dist, method)
+        return lambda *xs: fn(*xs, *self.args, **self.kwds)
+
+
 class Distribution(Named):
     """A distribution of numbers. Methods without a formula here, such as `fit`, are SciPy's."""
 
-    def __init__(self, name: str, shapes: int, support: tuple[float, float], **formulas: Formula) -> None:
+    def __init__(
+        self,
+        name: str,
+        shapes: int,
+        support: tuple[float, float],
+        valid: Formula | None = None,
+        vanishes: bool = False,
+        **formulas: Formula,
+    ) -> None:
         super().__init__(name)
         self.shapes = shapes
+        self.valid = valid or _all_positive
+        self.vanishes = vanishes  # at infinity, where others' formulas say what the density is
         self.support = support
         self.formulas = formulas
         NAMES[name] = self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        traced = has_box(args) or has_box(kwargs.values())
+        return Frozen(self, args, kwargs) if traced else super().__call__(*args, **kwargs)
 
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
@@ -80,7 +107,15 @@ class Distribution(Named):
         if method.startswith("log") and direct is not None:
             other = self.formulas.get({"logcdf": "sf", "logsf": "cdf"}.get(method, ""))
             return method.removeprefix("log"), lambda *xs: _log_of(direct, other, *xs)
-        return None
+        return self._from_other_side(method)
+
+    def _from_other_side(self, method: str) -> Any:
+        """`sf` by `cdf`, and `isf` by `ppf`, where SciPy computes them so."""
+        fn = self.formulas.get({"sf": "cdf", "isf": "ppf"}.get(method, ""))
+        base = getattr(scipy_stats().rv_continuous, f"_{method}", None)
+        if fn is None or getattr(type(self.theirs), f"_{method}", None) is not base:
+            return None
+        return method, (lambda *xs: 1 - fn(*xs)) if method == "sf" else (lambda q, *xs: fn(1 - q, *xs))
 
     def _compute(self, method: str, x: Any, *args: Any, loc: Any = 0, scale: Any = 1, **named: Any) -> Any:
         shapes, rest = args[: self.shapes], args[self.shapes :]
@@ -96,6 +131,8 @@ class Distribution(Named):
         z = tnp.true_divide(tnp.subtract(x, loc), scale)
         low, high = self.support
         inside = tnp.logical_and(z >= low, z <= high)
+        if self.vanishes or kind in ("cdf", "sf"):
+            inside = tnp.logical_and(inside, tnp.isfinite(z))
         if kind == "pmf":
             inside = tnp.logical_and(inside, z == tnp.floor(z))
         value = formula(tnp.where(inside, z, _middle(low, high)), *shapes)
@@ -103,19 +140,35 @@ class Distribution(Named):
         if kind == "pdf":
             value = value - tnp.log(scale) if method == "logpdf" else value / scale
         out = tnp.where(inside, value, outside)
-        return tnp.where(tnp.logical_or(tnp.isnan(z), tnp.less_equal(scale, 0)), np.nan, out)
+        return self._known(out, shapes, scale, tnp.logical_not(tnp.isnan(z)))
+
+    def _known(self, out: Any, shapes: Any, scale: Any, inside: Any) -> Any:
+        """NaN where the scale or the shapes are none, or not `inside`."""
+        good = tnp.logical_and(inside, tnp.greater(scale, 0))
+        if shapes:
+            good = tnp.logical_and(good, self.valid(*[tnp.asarray(s) for s in shapes]))
+        return tnp.where(good, out, np.nan)
 
     def _outside(self, method: str, kind: str, z: Any, low: float) -> Any:
         """The value where z is not in the support: density 0, probabilities 0 or 1."""
         zero, one = (-np.inf, 0.0) if method.startswith("log") else (0.0, 1.0)
         if kind in ("pdf", "pmf"):
             return zero
-        return tnp.where(z < low, zero, one) if kind == "cdf" else tnp.where(z < low, one, zero)
+        below = tnp.logical_or(z < low, z == -np.inf)
+        return tnp.where(below, zero, one) if kind == "cdf" else tnp.where(below, one, zero)
 
     def _quantile(self, formula: Formula, q: Any, shapes: Any, loc: Any, scale: Any) -> Any:
         inside = tnp.logical_and(tnp.greater_equal(q, 0), tnp.less_equal(q, 1))
         value = formula(tnp.where(inside, q, 0.5), *shapes) * scale + loc
-        return tnp.where(tnp.logical_and(inside, tnp.greater(scale, 0)), value, np.nan)
+        return self._known(value, shapes, scale, inside)
+
+
+def _all_positive(*shapes: Any) -> Any:
+    """What SciPy asks of most shapes."""
+    good: Any = np.True_
+    for s in shapes:
+        good = tnp.logical_and(good, s > 0)
+    return good
 
 
 def _log_of(probability: Formula, other: Formula | None, *xs: Any) -> Any:

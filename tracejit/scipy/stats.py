@@ -17,6 +17,9 @@ import numpy as np
 from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_stats as _scipy_stats
 from tracejit.scipy import special as sp
+from tracejit.scipy.continuous import normal as _normal
+from tracejit.scipy.continuous import plain as _plain
+from tracejit.scipy.continuous import powers as _powers
 from tracejit.scipy.distributions import Distribution
 from tracejit.scipy.hosting.calls import other as _other
 from tracejit.scipy.multivariate import dirichlet, multivariate_normal
@@ -263,7 +266,14 @@ beta = Distribution(
 
 # ---------------------------------------------------------------- on the whole numbers
 
-bernoulli = Distribution("bernoulli", 1, _UNIT, logpmf=lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p))
+
+def _probability(p: Any) -> Any:
+    return (p >= 0) & (p <= 1)
+
+
+bernoulli = Distribution(
+    "bernoulli", 1, _UNIT, _probability, logpmf=lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p)
+)
 
 
 def _binom_log_probability(k: Any, n: Any, p: Any) -> Any:
@@ -273,14 +283,27 @@ def _binom_log_probability(k: Any, n: Any, p: Any) -> Any:
     return tnp.where(inside, choices + sp.xlogy(k, p) + sp.xlog1py(n - k, -p), -_INF)
 
 
-binom = Distribution("binom", 2, _POSITIVE, logpmf=_binom_log_probability)
+binom = Distribution(
+    "binom",
+    2,
+    _POSITIVE,
+    lambda n, p: (n >= 0) & (n == tnp.floor(n)) & _probability(p),
+    logpmf=_binom_log_probability,
+)
 
-geom = Distribution("geom", 1, (1.0, _INF), logpmf=lambda k, p: sp.xlog1py(k - 1, -p) + tnp.log(p))
+geom = Distribution(
+    "geom",
+    1,
+    (1.0, _INF),
+    lambda p: (p > 0) & (p <= 1),
+    logpmf=lambda k, p: sp.xlog1py(k - 1, -p) + tnp.log(p),
+)
 
 nbinom = Distribution(
     "nbinom",
     2,
     _POSITIVE,
+    lambda n, p: (n > 0) & (p > 0) & (p <= 1),
     logpmf=lambda k, n, p: (
         sp.gammaln(k + n) - sp.gammaln(k + 1) - sp.gammaln(n) + n * tnp.log(p) + sp.xlog1py(k, -p)
     ),
@@ -290,6 +313,7 @@ poisson = Distribution(
     "poisson",
     1,
     _POSITIVE,
+    lambda mu: mu >= 0,
     logpmf=lambda k, mu: sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu,
     cdf=lambda k, mu: sp.pdtr(k, mu),
     sf=lambda k, mu: sp.pdtrc(k, mu),
@@ -327,6 +351,11 @@ __all__ = [
     "weibull_min",
     "zscore",
 ]
+
+
+_MORE = {n: x for m in (_normal, _plain, _powers) for n, x in vars(m).items() if isinstance(x, Distribution)}
+globals().update(_MORE)
+__all__ += list(_MORE)
 
 
 def __getattr__(name: str) -> Any:

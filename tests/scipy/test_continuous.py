@@ -1,0 +1,91 @@
+"""Continuous distributions against SciPy's, with their derivatives by argument and shapes."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.stats as theirs
+
+import tracejit as tj
+from tracejit.scipy import stats
+from tracejit.scipy.continuous import normal, plain, powers
+from tracejit.scipy.distributions import Distribution
+
+OURS = {n: x for m in (normal, plain, powers) for n, x in vars(m).items() if isinstance(x, Distribution)}
+#: Shapes, where 1.3, 2.1, ... are none.
+SHAPES = {
+    "genextreme": (-0.3,),
+    "genpareto": (-0.2,),
+    "gengamma": (2.1, -1.3),
+    "truncnorm": (-0.4, 1.7),
+    "skewnorm": (-1.5,),
+    "foldcauchy": (0.6,),
+}
+METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+Q = np.array([0.03, 0.2, 0.53, 0.71, 0.96])
+
+
+def shapes_of(name: str) -> tuple[float, ...]:
+    return SHAPES.get(name, (1.3, 2.1)[: OURS[name].shapes])
+
+
+def formulas(name: str) -> list[str]:
+    return [m for m in METHODS if OURS[name]._formula(m) is not None]
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_values_and_derivatives(name: str) -> None:
+    """Eagerly, which runs the same operations."""
+    shapes, d = shapes_of(name), getattr(theirs, name)
+    low, high = d.support(*shapes, loc=0.3, scale=1.4)
+    x = np.concatenate([d.ppf(Q, *shapes, loc=0.3, scale=1.4), [low - 0.1, high + 0.1]])
+    assert {"pdf", "logpdf"} <= set(formulas(name))
+    for m in formulas(name):
+        at = Q if m in ("ppf", "isf") else x
+
+        def f(x, method=m):
+            return getattr(getattr(stats, name), method)(x, *shapes, loc=0.3, scale=1.4)
+
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            want = getattr(d, m)(at, *shapes, loc=0.3, scale=1.4)
+            got, slope = tj.jvp(f, (at,), (np.ones(at.size),))
+            near = (f(at[:5] + 1e-6) - f(at[:5] - 1e-6)) / 2e-6
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-12, err_msg=m)
+        np.testing.assert_allclose(slope[:5], near, rtol=2e-5, atol=1e-6, err_msg=m)
+
+
+@pytest.mark.parametrize("name", sorted(n for n in OURS if OURS[n].shapes))
+def test_derivatives_by_shapes(name: str) -> None:
+    shapes, d = shapes_of(name), getattr(stats, name)
+    x = getattr(theirs, name).ppf(0.37, *shapes)
+
+    def f(s):
+        return d.logpdf(x, s, *shapes[1:])
+
+    near = (f(shapes[0] + 1e-6) - f(shapes[0] - 1e-6)) / 2e-6
+    np.testing.assert_allclose(tj.grad(f)(shapes[0]), near, rtol=1e-5, atol=1e-6)
+
+
+def test_compiled() -> None:
+    f = lambda x, c: (
+        theirs.lomax.cdf(x, c) + theirs.truncnorm.logpdf(x / 9, -c, 2.0) + theirs.genextreme.sf(x, -c)
+    )
+    np.testing.assert_allclose(tj.jit(f)(Q, 0.3), f(Q, 0.3), rtol=1e-10)
+    slopes = tj.jit(tj.vmap(tj.grad(f, argnums=(0, 1)), in_axes=(0, None)))(Q, 0.3)
+    np.testing.assert_allclose(slopes[0], (f(Q + 1e-6, 0.3) - f(Q - 1e-6, 0.3)) / 2e-6, rtol=1e-6)
+    np.testing.assert_allclose(slopes[1], (f(Q, 0.3 + 1e-6) - f(Q, 0.3 - 1e-6)) / 2e-6, rtol=1e-6)
+
+
+def test_invalid_shapes_give_nan() -> None:
+    f = tj.jit(lambda a: (theirs.lomax.pdf(1.0, a), theirs.gamma.cdf(1.0, a), theirs.poisson.pmf(1, a)))
+    assert np.isnan(f(-1.0)).all() and not np.isnan(f(1.0)).any()
+
+
+def test_frozen_distributions_with_traced_parameters() -> None:
+    f = lambda s: theirs.norm(0.5, s).logpdf(0.2) + theirs.lomax(s, scale=2.0).cdf(0.7)
+    np.testing.assert_allclose(tj.jit(f)(1.3), f(1.3), rtol=1e-12)
+    near = (f(1.3 + 1e-6) - f(1.3 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(tj.grad(f)(1.3), near, rtol=1e-6)
