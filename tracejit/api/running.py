@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from tracejit import frontend, numpy
 from tracejit.frontend.rewrite.hooks import nests
-from tracejit.frontend.shadows import modules
+from tracejit.frontend.shadows import builtins_, modules
 from tracejit.lazily import LazyModule
 from tracejit.numpy.dispatch import LIBRARIES, OTHERS
 from tracejit.tracing import caller
@@ -73,6 +75,12 @@ modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
 modules.CALLABLES |= {np.ndindex: nests.ndindex, np.ndenumerate: nests.ndenumerate}
+modules.CALLABLES |= {
+    **dict.fromkeys((operator.concat, operator.iconcat), builtins_.concat),
+    weakref.ref: builtins_.weak_reference,
+}
+modules.REBIND["weakref"] = types.SimpleNamespace(ref=builtins_.weak_reference)
+modules.REBIND["operator"] = types.SimpleNamespace(concat=builtins_.concat, iconcat=builtins_.concat)
 caller.run = frontend.call
 caller.original = frontend.users_own
 caller.outside = lambda: frontend.use(None)

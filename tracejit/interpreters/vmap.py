@@ -37,10 +37,14 @@ class BatchTracer(Value):
 
 class BatchTrace(Trace):
     """Applies batch rules under the parent trace. `size` is an int (or a raw 0-d integer). With `last`, batch axes
-    are the last ones as far as rules leave them there, and where arrays are made of scalars."""
+    are the last ones as far as rules leave them there, and where arrays are made of scalars. With `numbers`, Python's
+    numbers stay such to the user's code."""
 
-    def __init__(self, parent: Trace, size: Any, axis_name: Any = None, last: bool = False) -> None:
+    def __init__(
+        self, parent: Trace, size: Any, axis_name: Any = None, last: bool = False, numbers: bool = False
+    ) -> None:
         super().__init__(parent)
+        self.numbers = numbers
         self.size = size
         self.axis_name = axis_name
         self.last = last
@@ -117,10 +121,11 @@ def batch_flat(
     dims: Sequence[int | None],
     axis_name: Any = None,
     last: bool = False,
+    numbers: bool = False,
 ) -> tuple[list[Any], list[int | None]]:
-    """Outputs of `fn(*raw) -> list of raw` mapped over `dims` of `args`, and their batch dims. With `last` see
-    `BatchTrace`."""
-    trace = BatchTrace(current_trace(), size, axis_name, last)
+    """Outputs of `fn(*raw) -> list of raw` mapped over `dims` of `args`, and their batch dims. With `last` and
+    `numbers` see `BatchTrace`."""
+    trace = BatchTrace(current_trace(), size, axis_name, last, numbers)
     ins = [trace.tracer(x, d) for x, d in zip(args, dims, strict=True)]
     with new_trace(trace):
         outs = fn(*ins)

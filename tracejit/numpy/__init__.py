@@ -18,6 +18,7 @@ from tracejit.lazily import parts as _parts
 from tracejit.numpy import dispatch
 from tracejit.numpy.boxes import at as _at
 from tracejit.numpy.boxes import conversions as _conversions
+from tracejit.numpy.boxes import flags as _flags
 from tracejit.numpy.boxes import methods as _methods
 from tracejit.numpy.boxes import operators as _operators
 from tracejit.numpy.boxes import pythons as _pythons

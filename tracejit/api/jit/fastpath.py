@@ -74,9 +74,8 @@ def fast_call(
     if consts is None or program.warns:
         return None
     written = set(program.written) | set(program.donated)
-    specs = [Input.of(x, n in written) for n, x in enumerate((*consts, *call.leaves))]
-    inputs = [spec for spec in specs if spec is not None]
-    if len(inputs) < len(specs):
+    inputs: Any = [Input.of(x, n in written) for n, x in enumerate((*consts, *call.leaves))]
+    if None in inputs:
         return None
     strides = tuple([native.element_strides(np.asarray(x)) for x in (*consts, *call.leaves)])
     w = _Writer(program)
@@ -249,7 +248,9 @@ class _Writer:
             return
         outs = ["out"] if single else [f"out[{n}]" for n in range(len(program.jaxpr.outs))]
         self.names["array"] = as_array
-        arrays = [f"array({out})" for out in outs]
+        arrays = [f"a{n}" for n in range(len(outs))]
+        used = {n for kind, n in program.results if kind == "array"}
+        self.lines += [f"a{n} = array({outs[n]})" for n in sorted(used)]
         given = {"out": outs, "array": arrays, "arg": self.leaves, "const": self.inputs}
         given["part"] = [f"p{n}" for n in range(len(program.parts))]
         every_out = "".join(f"{out}, " for out in outs)

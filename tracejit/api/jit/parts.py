@@ -10,6 +10,8 @@ import collections
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tracejit import ops
 from tracejit.errors import ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
@@ -117,16 +119,19 @@ class Shared:
     def _part(self, storage: Storage, steps: list[Step]) -> Part:
         """The part that `steps` show of a storage."""
         base = self.visible.get(id(storage)) or self._base(storage)
-        return Part(base, self.turned.get(id(storage), []) + steps)
+        first = [] if base[0] != "out" or aval_of(storage.value).shape else [_array_of]
+        return Part(base, first + self.turned.get(id(storage), []) + steps)
 
     def _worth(self, x: Box) -> bool:
         """Whether NumPy's result could be told from a copy: other results lie in the same memory, or it has gaps or
-        another order than C's."""
+        another order than C's, or can't be written."""
         shape = aval_of(x.storage.value).shape
         if x.storage.layout is not None:
             return True
         if not x.chain or not all(type(d) is int for d in (*shape, *x.aval.shape)):
             return False
+        if not all(view.writable for view in x.chain):
+            return True
         return self.users[id(x.storage)] > 1 or not is_contiguous(shape, None, x.chain, "C")
 
     def _base(self, storage: Storage) -> Place:
@@ -218,6 +223,11 @@ class Shared:
     def _numbers(self, numbers: Sequence[Any]) -> list[tuple[bool, int]]:
         """Whether each is known, and itself or the output that has it."""
         return [(False, self._output(n)) if isinstance(n, Value) else (True, int(n)) for n in numbers]
+
+
+def _array_of(x: Any, _: Any) -> Any:
+    """An output without dimensions, which is a number, as an array."""
+    return x if type(x) is Box else np.asarray(x)
 
 
 def _as_it_lies(value: Any, order: Any) -> tuple[Any, list[Step]]:

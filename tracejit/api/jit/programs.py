@@ -275,13 +275,12 @@ class Program:
         return type(a) is Var and a not in self.jaxpr.invars and a.aval == self.jaxpr.invars[n].aval
 
     def _assemble(self, outs: list[Any], leaves: Sequence[Any], consts: Sequence[Any], call: Call) -> Any:
-        given: dict[str, Any] = {"out": outs, "array": outs, "arg": leaves, "const": consts}
+        given: dict[str, Any] = {"out": outs, "arg": leaves, "const": consts}
+        arrays = {n for kind, n in self.results if kind == "array"}
+        given["array"] = [as_array(x) if n in arrays else x for n, x in enumerate(outs)]
         given["part"] = [p.of(given) for p in self.parts]
         picked = [given[kind][x] if kind in given else self._other(kind, x, call) for kind, x in self.results]
-        arrays = [
-            as_array(x) if kind == "array" else x for (kind, _), x in zip(self.results, picked, strict=True)
-        ]
-        return tree.unflatten(self.out_tree, arrays) if self.store is None else self.store.run(arrays, call)
+        return tree.unflatten(self.out_tree, picked) if self.store is None else self.store.run(picked, call)
 
     @staticmethod
     def _other(kind: str, x: Any, call: Call) -> Any:

@@ -22,6 +22,7 @@ from tracejit.control.generators.draws import (
     signature_of,
 )
 from tracejit.control.generators.ops import draw_op
+from tracejit.errors import UnfollowedError
 from tracejit.frontend.drawing.sources import Source, is_drawing
 from tracejit.frontend.shadows.refusing import held
 from tracejit.interpreters.stage import bounds_of
@@ -71,6 +72,8 @@ class Arguments:
             )
             return Static.of(index(x))  # refused where it is not known, or the argument is made static
         raw = x.read()
+        if x.aval.dtype.kind == "c":
+            raise UnfollowedError(what="a draw by a complex number", reason="generators raise for most")
         kind = PYTHON if x.weak is True and not x.aval.shape else SCALAR if x.scalar else ARRAY
         if not isinstance(raw, Value) and not x.aval.shape and kind != ARRAY:
             return Static.of(np.asarray(raw).item() if kind == PYTHON else np.asarray(raw)[()])

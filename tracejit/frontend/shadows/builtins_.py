@@ -6,18 +6,22 @@ import functools
 import operator
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tracejit import control, ops
+from tracejit.errors import UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.origins import is_library_class
-from tracejit.frontend.rewrite.hooks.calls import is_long, over_rows
+from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
+from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.boxes.numbers import is_python
@@ -25,7 +29,7 @@ from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import dtype_of
-from tracejit.tracing import Box, box, to_raw
+from tracejit.tracing import Box, box, current_trace, to_raw
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -117,6 +121,8 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
         if kwargs or not need_select([taken(x) for x in xs]):
             return builtin(*args, **kwargs)
+        if any(map(is_array_of_none, xs)) and _is_program():  # the result is one of the objects themselves
+            return builtin(*args, **kwargs)
         best: Any = xs[0]  # type: ignore[misc]
         for x in xs[1:]:
             best = better(x, best)
@@ -153,12 +159,23 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
     return extremum
 
 
+def _is_program() -> bool:
+    """Whether the function is traced for itself, and not for derivatives or lanes, where numbers are arrays."""
+    trace = current_trace()
+    while trace.parent is not None:
+        if not isinstance(trace, StageTrace):
+            return False
+        trace = trace.parent
+    return True
+
+
 #: Name -> what traced code gets for the builtin.
 STAND_INS: dict[str, Any] = {
     "type": kinds.TracedType,
     "isinstance": kinds.traced_isinstance,
     "issubclass": kinds.traced_issubclass,
     "hasattr": kinds.traced_hasattr,
+    "getattr": kinds.traced_getattr,
     "super": traced_super,
     "max": _extremum("max", max, "gt"),
     "min": _extremum("min", min, "lt"),
@@ -179,6 +196,25 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 STAND_INS["pow"] = _pow
+
+
+def concat(a: Any, b: Any, /) -> Any:
+    """`operator.concat`, which takes numbers for sequences, as what stands for them has members of arrays."""
+    for x in (a, b):
+        if type(x) is Box and class_of(x) is not np.ndarray:
+            raise TypeError(f"{class_name(x)!r} object can't be concatenated")
+        if type(x) is Box:
+            raise UnfollowedError(
+                what="`operator.concat` of an array", reason="it is a sequence to some versions"
+            )
+    return operator.concat(a, b)
+
+
+def weak_reference(x: Any, *callback: Any) -> Any:
+    """`weakref.ref`. Numbers have none."""
+    if type(x) is Box and class_of(x) is not np.ndarray:
+        raise TypeError(f"cannot create weak reference to {class_name(x)!r} object")
+    return weakref.ref(x, *callback)
 
 
 def importer(session: Run, scope: GuardedGlobals) -> Callable[..., Any]:

@@ -1,5 +1,5 @@
-"""`type`, `isinstance`, `issubclass` and `hasattr` as traced code calls them: they answer for the values that traced
-ones stand for.
+"""`type`, `isinstance`, `issubclass`, `hasattr` and `getattr` as traced code calls them: they answer for the values
+that traced ones stand for.
 
 Where a class answers for itself (`abc`, `typing.Protocol`, a metaclass), it is asked about an example of such a value,
 or about the user's object behind a stand-in; a metaclass of the user's is followed as any function is.
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import UnfollowedError
+from tracejit.errors import UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
@@ -23,7 +23,8 @@ from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text
 from tracejit.frontend.text.sinks import StandIn
-from tracejit.numpy.boxes.conversions import class_of
+from tracejit.numpy.boxes.conversions import class_of, no_attribute
+from tracejit.numpy.boxes.pythons import lacks
 from tracejit.tracing import Box
 
 _UNIONS = (types.UnionType, type(typing.Union[int, str]))
@@ -132,3 +133,59 @@ def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
     stands = type(x) in (Box, Text, growing.Growing) or isinstance(x, StandIn)
     return builtins.hasattr(example(x) if stands else held(x), name)
+
+
+#: Special members that are the same for all values of a class.
+_OF_CLASS = frozenset({"__doc__", "__array_priority__", "__module__"})
+#: Operators of arrays by name: they do what the operators do.
+_BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "divmod",
+    "pow",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+)
+_OPERATORS = frozenset(
+    (*_BINARY, *("r" + n for n in _BINARY), *("i" + n for n in _BINARY), "matmul", "rmatmul", "imatmul")
+    + ("neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "len", "iter")
+)
+
+
+def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
+    """`getattr`, and special members that the source names. What a traced value has for Python's and NumPy's own use is
+    not what the value has: the user's code is told of the value's members, and may not have the special ones."""
+    if type(x) is not Box:
+        return builtins.getattr(x, name, *default)
+    special = type(name) is str and name[:2] == "__"
+    if special and builtins.hasattr(example(x), name):
+        if name == "__class__":
+            return _type_of(x)
+        if name in _OF_CLASS:
+            return builtins.getattr(example(x), name)
+        if class_of(x) is not np.ndarray or name[2:-2] not in _OPERATORS:
+            raise UnknownMemberError(name=name, aval=str(x.aval))
+    elif special or lacks(x, name):
+        if default:
+            return default[0]
+        raise no_attribute(x, name)
+    return builtins.getattr(x, name, *default)
+
+
+def of_object(name: str) -> Any:
+    """`object.name`, which would look at what stands for a value."""
+    method = builtins.getattr(object, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is Box:
+            raise UnknownMemberError(name=f"object.{name}", aval=str(args[0].aval))
+        return method(*args, **kwargs)
+
+    return call if callable(method) else method

@@ -15,7 +15,9 @@ import numpy as np
 
 from tracejit import dtypes, numpy
 from tracejit.control.regions.staging import convert
+from tracejit.errors import NumberDivisionError
 from tracejit.numpy.boxes import numbers
+from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_shape
 from tracejit.numpy.operands import has_box
@@ -44,6 +46,8 @@ def _number(x: Any) -> Any:
     if type(x) is not Box:
         return x
     judge_shape(float, x)
+    if x.aval.dtype.kind == "c":
+        float(x)  # type: ignore[arg-type] # raises: what is told of complex numbers is Python's
     raw = to_raw(x.reshape(()) if x.aval.shape else x)
     return box(convert(raw, dtypes.float64), weak=True)
 
@@ -66,7 +70,13 @@ def _traced(name: str, form: Callable[..., Any]) -> Any:
 
 
 def _log(x: Any, base: Any = None) -> Any:
-    return numpy.log(x) if base is None else numpy.log(x) / numpy.log(base)
+    if base is None:
+        return numpy.log(x)
+    base = base if type(base) is Box else float(base)
+    lower = numpy.log(base)
+    numbers.math_result("log", [to_raw(base)], to_raw(lower))
+    numbers.fail_if(to_raw(lower == 0), NumberDivisionError, "division by zero")
+    return numpy.log(x) / lower
 
 
 def _hypot(*xs: Any) -> Any:
@@ -89,7 +99,9 @@ def _dist(p: Any, q: Any) -> Any:
 
 def _fsum(xs: Any) -> Any:
     """A compensated sum, which may differ from the correctly rounded one in the last bit."""
-    return numpy.sum(xs if type(xs) is Box else numpy.array([_number(x) for x in xs], float))
+    if type(xs) is Box and not xs.aval.shape:
+        iter(xs)  # raises
+    return numpy.sum(xs.astype(float) if type(xs) is Box else numpy.array([_number(x) for x in xs], float))
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -108,6 +120,8 @@ def _frexp(x: Any) -> Any:
 
 def _ldexp(x: Any, i: Any) -> Any:
     x = _number(x)
+    if not isinstance(i, int) and not (type(i) is Box and i.weak and i.aval.dtype.kind in "bi"):
+        raise TypeError("Expected an int as second argument to ldexp.")
     out = numpy.ldexp(x, i)
     numbers.math_result("ldexp", [to_raw(x)], to_raw(out))
     return out
@@ -139,12 +153,20 @@ def _integer(name: str) -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
         if type(x) is not Box:
             return plain(x)
+        if not hasattr(class_of(x), f"__{name}__"):
+            _no_method(x, name)
         exact = x.weak and x.aval.dtype.kind in "bi"
         return (
             int_like(x) if exact else box(numbers.to_int(to_raw(getattr(numpy, name)(_number(x)))), weak=True)
         )
 
     return function
+
+
+def _no_method(x: Box, name: str) -> None:
+    """`floor` and `ceil` take what is a float, `trunc` does not."""
+    if name == "trunc":
+        raise TypeError(f"type {class_name(x)} doesn't define __trunc__ method")
 
 
 def _exact(name: str) -> Any:
@@ -155,6 +177,9 @@ def _exact(name: str) -> Any:
     def function(*args: Any) -> Any:
         if not any(type(x) is Box for x in args):
             return plain(*args)
+        for x in args:
+            if type(x) is Box and (x.aval.shape or x.aval.dtype.kind not in ("biu" if x.weak else "iu")):
+                raise TypeError(f"{class_name(x)!r} object cannot be interpreted as an integer")
         return box(to_raw(functools.reduce(form, args)), weak=True)
 
     return function

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.errors import CapturedWriteError, RandomStateError, UnsupportedFunctionError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import impure_origin, is_library_class, is_library_function
 from tracejit.frontend.shadows import acting
+from tracejit.numpy.operands import has_box
 from tracejit.tracing import Box, CapturedArray
 
 #: Module name -> the namespace that traced code gets for it: {'numpy': tracejit.numpy, ...}.
@@ -59,6 +60,8 @@ class _ArrayMeta(type):
         """A new array that takes traced values; of a buffer, NumPy's."""
         if buffer is None and strides is None and not offset:
             return CALLABLES.get(np.empty, np.empty)(shape, dtype, order or "C")
+        if has_box((shape, buffer, offset, strides)):
+            raise UnsupportedFunctionError(name="numpy.ndarray of a buffer")
         return np.ndarray(shape, dtype, buffer, offset, strides, order)
 
     def __getattr__(cls, name: str) -> Any:
@@ -73,6 +76,8 @@ class _ArrayMeta(type):
 
 class ndarray(metaclass=_ArrayMeta):
     """What `np.ndarray` is to traced code."""
+
+    __module__ = "numpy"
 
 
 class GlobalRandom:

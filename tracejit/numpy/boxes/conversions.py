@@ -28,7 +28,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, unsure
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.fitting import judge_shape
-from tracejit.tracing import Box, box
+from tracejit.tracing import Box, new_array
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
@@ -44,6 +44,11 @@ def class_name(x: Box) -> str:
     """The name of that class in Python's and NumPy's messages."""
     cls = class_of(x)
     return cls.__name__ if cls.__module__ == "builtins" else f"numpy.{cls.__name__}"
+
+
+def no_attribute(x: Box, name: str) -> AttributeError:
+    """What Python raises where a value has no attribute `name`."""
+    return AttributeError(f"{class_name(x)!r} object has no attribute {name!r}", name=name, obj=x)
 
 
 @member("__dir__")
@@ -67,7 +72,7 @@ def _missing(x: Box, name: str) -> Any:
         return refused.fget(x)
     cls = class_of(x)
     if cls is np.ndarray or name[:2] == "__" or not hasattr(cls, name):
-        raise AttributeError(f"{class_name(x)!r} object has no attribute {name!r}", name=name, obj=x)
+        raise no_attribute(x, name)
     as_python: Any = operator.index if x.aval.dtype.kind in "iu" else _NUMBERS[x.aval.dtype.kind]
     return getattr(cls(as_python(x)), name)
 
@@ -165,8 +170,9 @@ def tolist(x: Box) -> Any:
 
 @member("__hash__")
 def _hash(x: Box) -> int:
-    if x.weak and x.aval.dtype.kind in "bi":
-        return hash(known_value(x, TracerIntegerError).item())
+    if class_of(x) is not np.ndarray:
+        error = TracerIntegerError if x.aval.dtype.kind in "bi" else TracerFloatError
+        return hash(known_value(x, error)[()])
     raise ArgumentTypeError(name="hash", problem=f"a traced {x.aval} is not hashable, as arrays are not")
 
 
@@ -210,9 +216,9 @@ def _stands_for(x: Box) -> str:
 
 @member("__copy__")
 def _copy(x: Box) -> Box:
-    out = box(x.read(), x.weak)
-    out.scalar = x.scalar
-    return out
+    if class_of(x) is not np.ndarray:  # numbers can't be changed, and are no copies
+        return x
+    return new_array(x.read())
 
 
 Box.__deepcopy__ = lambda x, memo: _copy(x)  # type: ignore[attr-defined]

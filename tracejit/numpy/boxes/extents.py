@@ -42,11 +42,15 @@ def known(raw: Any) -> Any:
 def number(x: Any) -> Number:
     """A Python int where the integer `x` (box, raw value, anything with `__index__`) is known, else raw int64."""
     raw = x.read() if type(x) is Box else x
+    if type(x) is Box and x.aval.dtype.kind == "b" and not x.weak:  # of NumPy's numbers these are no integers
+        raise TypeError("a NumPy truth value cannot be interpreted as an integer")
     if not isinstance(raw, Value):
         return operator.index(raw)
     value = known(raw)
     if value is not None:
-        return int(value)
+        return operator.index(value[()])
+    if raw.aval.dtype.kind not in "iub" or raw.aval.shape:
+        raise TypeError(f"a traced {raw.aval} cannot be interpreted as an integer")
     raw = here(raw)
     if raw.aval.dtype == _I64:
         return linear.canonical(raw)

@@ -23,6 +23,7 @@ from tracejit.errors import (
     TracerIntegerError,
     UnfollowedError,
     UnsupportedFunctionError,
+    refusals,
 )
 from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
@@ -73,7 +74,11 @@ def _set_shape(x: Box, new: Any) -> None:
     if any(
         s.origin is not None for s, _ in either.memories(x)
     ):  # the caller's array would have to change too
-        raise ShapeError(op="shape", problem="the shape of an argument cannot be set; use x = x.reshape(...)")
+        error = ShapeError(
+            op="shape", problem="the shape of an argument cannot be set; use x = x.reshape(...)"
+        )
+        refusals.add(error)  # NumPy can
+        raise error
     out = reshaped(x, new)
     if out.storage is not x.storage:
         raise ShapeError(op="shape", problem="the array's memory cannot take another shape without a copy")
@@ -112,31 +117,6 @@ def strides(x: Box) -> tuple[int, ...]:
     return tuple(s * size for s in found or memory.c_strides(x.aval.shape))
 
 
-@attribute("flags")
-class _Flags:
-    """What code that asks for memory layout sees."""
-
-    aligned = True
-
-    def __init__(self, x: Box) -> None:
-        self._x = x
-        self.writeable = not x.scalar and all(view.writable for view in x.chain)
-        self.owndata = not x.chain
-
-    @property
-    def c_contiguous(self) -> bool:
-        return is_contiguous(self._x, "C")
-
-    @property
-    def f_contiguous(self) -> bool:
-        return is_contiguous(self._x, "F")
-
-    def __getitem__(self, name: str) -> bool:
-        return getattr(
-            self, {"C": "c", "F": "f"}.get(name[0], name) + "_contiguous" if "CONT" in name else name.lower()
-        )
-
-
 @attribute("mT")
 def matrix_transpose(x: Box) -> Box:
     """The last two axes swapped."""
@@ -151,7 +131,8 @@ def real_part(x: Box) -> Any:
     return _part(x, views.RealPart()) if x.aval.dtype.kind == "c" else int_like(x) if x.weak else x
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A view that can't be written."""
     view = array[...]
     view.flags.writeable = False
     return view
@@ -161,10 +142,10 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 def imag_part(x: Box) -> Any:
     if x.aval.dtype.kind == "c":
         return _part(x, views.ImagPart())
-    zeros = NUMPY_TO_TRACEJIT[np.zeros_like](x)
+    zeros = NUMPY_TO_TRACEJIT[np.zeros_like](int_like(x) if x.weak else x)
     if x.scalar or x.weak:
         return box(zeros.read(), x.weak)
-    return indexing.view_of(zeros, (views.ReadOnly(lambda value: value, _frozen),), x.aval.shape)
+    return indexing.view_of(zeros, (views.ReadOnly(lambda value: value, frozen),), x.aval.shape)
 
 
 def _set_part(part: Any) -> Any:

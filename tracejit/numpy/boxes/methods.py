@@ -144,10 +144,10 @@ def _partition(x: Box, kth: Any, axis: int = -1, kind: Any = None, order: Any = 
 def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
     """The same memory, as elements of another dtype; another size of dtype changes the last axis."""
     if dtype is None or (isinstance(dtype, __builtins_type) and issubclass(dtype, np.ndarray)):
-        return x[...]
+        return x if x.scalar else x[...]
     d = dtypes.canonical(dtype)
     if d == x.aval.dtype:
-        return x[...]
+        return x if x.scalar else x[...]
     if x.scalar:
         return wrap(ops.bitcasts.view_as(x.read(), dtype=d))
     return view_of(x, (*x.chain, Bits(d)))

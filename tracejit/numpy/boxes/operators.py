@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentTypeError, ShapeError, TracerIntegerError
+from tracejit.errors import (
+    ShapeError,
+    TracerIntegerError,
+    UnfollowedError,
+    UnknownMemberError,
+)
 from tracejit.numpy.boxes import indexing, numbers
-from tracejit.numpy.boxes.conversions import class_name, class_of, known_value
+from tracejit.numpy.boxes.conversions import class_name, class_of, known_value, no_attribute
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
@@ -18,7 +23,7 @@ from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.elementwise import root_of_number
 from tracejit.numpy.operands import cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, int_like, loop_dtypes
-from tracejit.tracing import Box, unbox, wrap
+from tracejit.tracing import Box, new_array, unbox, wrap
 
 _OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
 
@@ -33,18 +38,35 @@ def _takes(x: Box, y: Any) -> bool:
     return isinstance(y, _OPERANDS)
 
 
+def _foreign(x: Box, y: Any) -> Any:
+    """What an operator of `x` gives for an object that it does not know, so that Python asks the object: Python's
+    numbers leave it to any, NumPy's arrays and numbers to those that opt out of being elements of an array of objects.
+
+    Raises UnfollowedError."""
+    cls = type(y)
+    if class_of(x) in _NUMBERS or getattr(cls, "__array_ufunc__", y) is None or cls.__module__ in _OURS:
+        return NotImplemented
+    reason = "NumPy would make an array of objects of it"
+    raise UnfollowedError(
+        what=f"an operator of an array and an object of class {cls.__name__}", reason=reason
+    )
+
+
+_NUMBERS = (bool, int, float, complex)
+#: Where our own objects come from that have operators for traced values.
+_OURS = frozenset({"tracejit.frontend.text.deferred"})
+
+
 def _binary(name: str, ufunc: Ufunc) -> None:
     def forward(x: Box, y: Any) -> Any:
-        if not _takes(x, y):
-            return NotImplemented
-        return ufunc.operator(x, y)
+        return ufunc.operator(x, y) if _takes(x, y) else _foreign(x, y)
 
     def reflected(x: Box, y: Any) -> Any:
-        return ufunc.operator(y, x) if _takes(x, y) else NotImplemented
+        return ufunc.operator(y, x) if _takes(x, y) else _foreign(x, y)
 
     def inplace(x: Box, y: Any) -> Any:
         if not _takes(x, y):
-            return NotImplemented
+            return _foreign(x, y)
         return forward(x, y) if x.scalar else update(x, ufunc, y)
 
     setattr(Box, f"__{name}__", forward)
@@ -96,13 +118,29 @@ for _name in ("__mul__", "__rmul__"):
 
 def _comparison(ufunc: Ufunc) -> Any:
     def compare(x: Box, y: Any) -> Any:
-        if y is None and ufunc.np in (np.equal, np.not_equal):  # elementwise, as arrays compare
-            return wrap(filled(ufunc.np is np.not_equal, dtypes.bool_, x.aval.shape))
-        if not _takes(x, y):
-            return NotImplemented
-        return ufunc.operator(x, y)
+        if _takes(x, y):
+            return ufunc.operator(x, y)
+        if (
+            isinstance(y, _NEVER_EQUAL)
+            and ufunc.np in (np.equal, np.not_equal)
+            and class_of(x) not in _NUMBERS
+        ):
+            return _unequal(x, y, ufunc.np is np.not_equal)
+        return _foreign(x, y)
 
     return compare
+
+
+#: What no number is equal to.
+_NEVER_EQUAL = (type(None), str, bytes, type, type(...))
+
+
+def _unequal(x: Box, y: Any, differs: bool) -> Any:
+    """`x == y` or `x != y` of an array or a NumPy number: elementwise, as NumPy says."""
+    if x.scalar:
+        zero = x.aval.dtype.type(0)
+        return zero != y if differs else zero == y
+    return new_array(filled(differs, dtypes.bool_, x.aval.shape)) if x.aval.shape else np.bool_(differs)
 
 
 for _name, _ufunc in {
@@ -178,13 +216,13 @@ def _pow(x: Box, y: Any, modulus: Any = None) -> Any:
     if modulus is not None and x.weak and x.aval.dtype.kind in "bi":
         return pow(int(known_value(x, TracerIntegerError)), y, modulus)
     if not isinstance(y, _OPERANDS) or modulus is not None:
-        return NotImplemented
+        return NotImplemented if modulus is not None else _foreign(x, y)
     return power(x, y)
 
 
 @member("__rpow__")
 def _rpow(x: Box, y: Any) -> Any:
-    return power(y, x) if isinstance(y, _OPERANDS) else NotImplemented
+    return power(y, x) if isinstance(y, _OPERANDS) else _foreign(x, y)
 
 
 @member("__ipow__")
@@ -199,16 +237,21 @@ def _ipow(x: Box, y: Any) -> Any:
 
 @member("__matmul__")
 def _matmul(x: Box, y: Any) -> Any:
-    return NUMPY_TO_TRACEJIT[np.matmul](x, y) if isinstance(y, _OPERANDS) else NotImplemented
+    return NUMPY_TO_TRACEJIT[np.matmul](x, y) if isinstance(y, _OPERANDS) else _foreign(x, y)
 
 
 @member("__rmatmul__")
 def _rmatmul(x: Box, y: Any) -> Any:
-    return NUMPY_TO_TRACEJIT[np.matmul](y, x) if isinstance(y, _OPERANDS) else NotImplemented
+    return NUMPY_TO_TRACEJIT[np.matmul](y, x) if isinstance(y, _OPERANDS) else _foreign(x, y)
 
 
 @member("__imatmul__")
 def _imatmul(x: Box, y: Any) -> Any:
+    if class_of(x) is np.ndarray and (not x.aval.ndim or np.ndim(y) < 2):
+        raise ValueError(
+            "inplace matrix multiplication requires the first operand to have at least one and the second at least two "
+            "dimensions."
+        )
     x[...] = _matmul(x, y)
     return x
 
@@ -216,13 +259,13 @@ def _imatmul(x: Box, y: Any) -> Any:
 @member("__round__")
 def _round(x: Box, ndigits: int | None = None) -> Any:
     """`round(x)` of a NumPy scalar: an integer, or with `ndigits` a number of the same dtype."""
-    if not x.scalar:
-        raise ArgumentTypeError(name="round()", problem="arrays do not define __round__; use np.round")
     return rounded(x, ndigits)
 
 
 def rounded(x: Box, ndigits: Any = None) -> Any:
     """`round(x, ndigits)` of a number: a Python integer without `ndigits`."""
+    if not hasattr(class_of(x), "__round__"):
+        raise TypeError(f"type {class_name(x)} doesn't define __round__ method")
     value = x.read()
     if x.weak and x.aval.dtype.kind in "bi":
         tens = ndigits is not None and operator.index(ndigits) < 0
@@ -256,12 +299,24 @@ def _fraction(part: Any) -> Any:
 
     def get(x: Box) -> Any:
         if not x.weak or x.aval.dtype.kind not in "bi":
-            raise AttributeError(f"a traced {x.aval} is no Python integer")
+            if hasattr(class_of(x), part.__name__):
+                raise UnknownMemberError(name=part.__name__, aval=str(x.aval))
+            raise no_attribute(x, part.__name__)
         return part(x)
 
     return property(get)
 
 
-Box.numerator = _fraction(int_like)  # type: ignore[attr-defined]
-Box.denominator = _fraction(lambda x: 1)  # type: ignore[attr-defined]
+def numerator(x: Any) -> Any:
+    """The integer itself."""
+    return int_like(x)
+
+
+def denominator(x: Any) -> int:
+    """One."""
+    return 1
+
+
+Box.numerator = _fraction(numerator)  # type: ignore[attr-defined]
+Box.denominator = _fraction(denominator)  # type: ignore[attr-defined]
 Box.is_integer = property(_is_integer)  # type: ignore[attr-defined]

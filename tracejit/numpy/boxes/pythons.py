@@ -1,4 +1,4 @@
-"""What Python's numbers have not: the attributes of arrays, and an index. And what traced values have not.
+"""What Python's and NumPy's numbers have not: attributes of arrays, and an index. And what traced values have not.
 
 A box that stands for one of Python's numbers is given to our own code as an array of no dimensions. To the user's it is
 a `float` or an `int`: `x.shape` raises AttributeError, `hasattr(x, "ndim")` is False, and `x[()]` raises TypeError. So
@@ -17,8 +17,9 @@ import numpy as np
 
 from tracejit.errors import UnknownMemberError, is_internal
 from tracejit.interpreters.stage import StageTrace
+from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.conversions import class_name, class_of
+from tracejit.numpy.boxes.conversions import class_name, class_of, no_attribute
 from tracejit.numpy.boxes.members import member
 from tracejit.tracing import Box, current_trace
 
@@ -37,11 +38,11 @@ def _may_be_python(x: Box) -> bool:
 def _is_number_to(x: Box, frame: Any) -> bool:
     """Whether the code of `frame` has one of Python's numbers in `x`. A number that may be NumPy's as well is settled
     by the question."""
-    if not _may_be_python(x) or _internal(frame.f_code.co_filename):
+    if not _may_be_python(x) or (frame is not None and _internal(frame.f_code.co_filename)):
         return False
     trace = current_trace()
     while trace.parent is not None:
-        if not isinstance(trace, StageTrace):
+        if not isinstance(trace, StageTrace) and not (isinstance(trace, BatchTrace) and trace.numbers):
             return False
         trace = trace.parent
     return x.weak is True and not x.aval.shape and not _is_array_of(x.read())
@@ -55,24 +56,42 @@ def _is_array_of(value: Any) -> bool:
     return isinstance(trace, StageTrace)
 
 
-class OfArrays:
-    """A member of `Box` that Python's numbers have not; `inner` is the property or the method."""
+def lacks(x: Box, name: str) -> bool:
+    """Whether the user's code is told that `x` has no attribute `name`, which arrays may have."""
+    own = vars(Box).get(name)
+    return isinstance(own, OfArrays) and own.is_absent(x, None)
 
-    __slots__ = ("inner", "name")
+
+class OfArrays:
+    """A member of `Box` that Python's numbers have not, or even NumPy's; `inner` is the property or the method."""
+
+    __slots__ = ("inner", "name", "only_arrays")
 
     def __init__(self, name: str, inner: Any) -> None:
         self.name, self.inner = name, inner
+        self.only_arrays = not hasattr(np.float64, name)
+
+    def is_absent(self, x: Box, frame: Any) -> bool:
+        """Whether `x` has it not, for the code of `frame` (None: the user's)."""
+        if self.only_arrays and x.scalar:
+            internal = frame is not None and _internal(frame.f_code.co_filename)
+            return not internal and class_of(x) is not np.ndarray
+        return _is_number_to(x, frame) and not hasattr(class_of(x), self.name)
 
     def __get__(self, x: Box | None, owner: type | None = None) -> Any:
         if x is None:
             return self.inner
-        if _is_number_to(x, sys._getframe(1)) and not hasattr(class_of(x), self.name):
+        if self.is_absent(x, sys._getframe(1)):
             raise AttributeError(name=self.name, obj=x)
         return self.inner.__get__(x, owner)
 
     def __set__(self, x: Box, value: Any) -> None:
+        if class_of(x) is not np.ndarray and not _internal(sys._getframe(1).f_code.co_filename):
+            raise no_attribute(x, self.name)
         if not hasattr(self.inner, "__set__"):
             raise AttributeError(f"object attribute {self.name!r} is read-only", name=self.name, obj=x)
+        if self.inner.fset is None:
+            raise UnknownMemberError(name=f"{self.name} = ...", aval=str(x.aval))
         self.inner.__set__(x, value)
 
 
@@ -80,8 +99,9 @@ class OfArrays:
 def _of_number(x: Box, name: str) -> Any:
     """What no member gives. Python asks this too where a member itself has raised AttributeError."""
     frame = sys._getframe(1)
-    if isinstance(vars(Box).get(name), OfArrays) and _is_number_to(x, frame):
-        raise AttributeError(f"{class_name(x)!r} object has no attribute {name!r}", name=name, obj=x)
+    own = vars(Box).get(name)
+    if isinstance(own, OfArrays) and own.is_absent(x, frame):
+        raise no_attribute(x, name)
     if (
         name not in vars(Box)
         and not _internal(frame.f_code.co_filename)

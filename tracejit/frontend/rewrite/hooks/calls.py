@@ -19,6 +19,7 @@ from tracejit.frontend.text import shown
 from tracejit.frontend.text.deferred import Text, is_text, length
 from tracejit.frontend.text.deferred import contains as contained
 from tracejit.numpy.boxes import extents, numbers
+from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.operators import rounded
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.boxes.unsure import is_unsure
@@ -93,7 +94,7 @@ def len_(x: Any) -> Any:
 
 def round_(x: Any, ndigits: Any = None) -> Any:
     """`round`: to a Python integer, or to digits."""
-    if not _is_number(x) or x.aval.shape:
+    if not _is_number(x) or class_of(x) is np.ndarray:
         return round(x) if ndigits is None else round(x, ndigits)
     return rounded(x, ndigits)
 
@@ -157,10 +158,19 @@ def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     order that Python gives NaN has no rule."""
     items = list(xs)
     of_python = {numbers.is_python(x) for x in items}
-    if key is not None or not need_select(items) or len(of_python) != 1 or any(map(is_unsure, items)):
+    arrays = any(map(is_array_of_none, items))  # whose order is one of the objects themselves
+    if (
+        key is not None
+        or not need_select(items)
+        or len(of_python) != 1
+        or arrays
+        or any(map(is_unsure, items))
+    ):
         return sorted(items, key=key, reverse=reverse)
     step = -1 if reverse else 1  # equal items keep their order, backwards too
     whole = NUMPY_TO_TRACEJIT[np.stack](items)
+    if of_python == {True} and dtypes.is_complex(whole.dtype):
+        return sorted(items, reverse=reverse)  # raises
     if dtypes.is_inexact(whole.dtype):
         numbers.leave_if(
             NUMPY_TO_TRACEJIT[np.isnan](whole).any().read(), "the order of NaN and other numbers"
@@ -172,6 +182,8 @@ def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
 def contains(item: Any, held: Any) -> Any:
     """`item in container`, a traced truth value where it depends on traced values."""
     container: Any = held
+    if type(held) is Box and not hasattr(class_of(held), "__contains__"):
+        raise TypeError(f"argument of type {class_name(held)!r} is not iterable")
     if type(held) is Text and is_text(item):
         return contained(item, held)
     if (type(container) is Box and is_unknown(container)) or (is_unknown(item) and _is_array(container)):
@@ -184,6 +196,11 @@ def contains(item: Any, held: Any) -> Any:
     if type(container) in _COLLECTIONS and (is_unknown(item) or any(map(is_unknown, container))):
         return any_(True if x is item else x == item for x in container)
     return item in container
+
+
+def is_array_of_none(x: Any) -> bool:
+    """Whether it is a traced array without dimensions, and no number."""
+    return type(x) is Box and not (x.scalar or x.aval.shape)
 
 
 _COLLECTIONS = (list, tuple, type({}.values()))

@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracejit import ops
 from tracejit.errors import TracerFloatError, TracerIntegerError, UnfollowedError
 from tracejit.frontend.rewrite.blocks.decisions import capturing
@@ -78,11 +80,18 @@ def is_(x: Any, y: Any, negated: bool) -> Any:
         found = is_singleton(y, x)
     elif x is y:
         found = True
+    elif _is_singleton(x) and _is_singleton(y):
+        found = box((x == y).read(), weak=True)
     elif is_python(x) and is_python(y):
         found = _number(x) is _number(y)
     else:
         found = _refuse_given(x, y) or _truth_of(capturing().choices.same(x, y))
     return not_(found) if negated else found
+
+
+def _is_singleton(x: Any) -> bool:
+    """Whether it is one of NumPy's two truth values, which there are once."""
+    return type(x) is np.bool_ or (type(x) is Box and x.scalar and x.aval.dtype.kind == "b" and not x.weak)
 
 
 def _truth_of(raw: Any) -> Any:

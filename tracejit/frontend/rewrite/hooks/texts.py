@@ -1,4 +1,5 @@
-"""Text that the functions' source makes: f-strings, `%`, `.format`, `.join`, and builtins that make text."""
+"""Text that the functions' source makes: f-strings, `%`, `.format`, `.join`, and builtins that make text; special
+members that it names."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tracejit.frontend.rewrite.blocks.decisions import capturing
+from tracejit.frontend.shadows import kinds
 from tracejit.frontend.text import shown, templates
 from tracejit.frontend.text.deferred import Text, concatenated, join
+from tracejit.tracing import Box
 
 _CONVERSIONS = {-1: None, 115: "s", 114: "r", 97: "a"}
 _PLAIN: dict[int, Callable[[Any], Any]] = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}
@@ -44,7 +47,11 @@ def mul(a: Any, b: Any) -> Any:
 
 
 def method(x: Any, name: str) -> Any:
-    """The method `name` of a string, or of something else."""
+    """The method `name` of a string, or of something else, or a special member."""
+    if type(x) is Box:
+        return kinds.traced_getattr(x, name)
+    if x is object and capturing() is not None:
+        return kinds.of_object(name)
     if (type(x) is not Text and type(x) is not str) or capturing() is None:
         return getattr(x, name)
     if name == "format":

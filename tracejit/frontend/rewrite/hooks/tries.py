@@ -97,8 +97,9 @@ _DOUBT = "a library or a built-in function may have raised it for what stands fo
 
 def _is_doubtful(error: BaseException) -> bool:
     """Whether library code raised `error`, or a built-in function that was called by the user's code and does not
-    take a class. What the user's code and ours raise is what plain Python raises, and so is what comes of assignments:
-    there the target is at fault, such as a tuple, and not the value."""
+    take a class; or ours, which may not take what NumPy takes. What the user's code raises is what plain Python raises,
+    and so is what comes of assignments: there the target is at fault, such as a tuple, and not the value. Errors of
+    ours that say what is wrong with values (IndexError, ValueError) are NumPy's, too."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -106,7 +107,7 @@ def _is_doubtful(error: BaseException) -> bool:
         return False
     code = at.tb_frame.f_code
     if is_internal(code.co_filename):
-        return False
+        return isinstance(error, (TypeError, AttributeError))
     if is_library_file(code.co_filename):
         return True
     plain = at.tb_lasti >= 0 and code.co_code[at.tb_lasti] in _AS_PYTHON

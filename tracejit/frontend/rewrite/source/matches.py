@@ -76,12 +76,11 @@ def _of_subject(p: Any) -> list[Any]:
 
 
 def _asks_for_class(p: ast.MatchClass) -> bool:
-    """Whether it is `int()` or the like: a builtin class without patterns of parts."""
-    return isinstance(p.cls, ast.Name) and p.cls.id in _BUILTIN and not (p.patterns or p.kwd_patterns)
+    """Whether it is `int()`, `np.generic()` or the like: a class without patterns of parts."""
+    return not (p.patterns or p.kwd_patterns)
 
 
 _NUMBERS = frozenset({"bool", "int", "float", "complex", "object"})
-_BUILTIN = _NUMBERS | {"str", "bytes", "list", "tuple", "dict", "set", "frozenset"}
 
 
 class Unsuitable(Exception):
@@ -105,10 +104,10 @@ class Matches(ast.NodeTransformer):
         except Unsuitable:
             self.count -= 1
             own = [p for c in s.cases for p in _of_subject(c.pattern)]
-            all_of_them = [n for c in s.cases for n in ast.walk(c.pattern) if _is_number(n)]
-            if all_of_them:
+            inner = [n for c in s.cases for n in ast.walk(c.pattern) if _is_number(n) and n not in own]
+            if inner or any(isinstance(p, ast.MatchClass) for p in own):
                 self.hooked += 1
-                parts = ast.Constant(any(n not in own for n in all_of_them))
+                parts = ast.Constant(bool(inner))
                 s.subject = at(self.hook("matched", s.subject, parts), s.subject)
             return s
         first = at(ast.Assign([ast.Name(name, ast.Store())], s.subject), s)

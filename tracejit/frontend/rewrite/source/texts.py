@@ -1,9 +1,12 @@
-"""Text in a function's source as calls of hooks: f-strings, `%`, `.format` and `.join`."""
+"""What a function's source makes text of, as calls of hooks: f-strings, `%`, `.format` and `.join`. And special
+methods that it calls by name, such as `x.__len__()`."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
+
+import numpy as np
 
 from tracejit.frontend.rewrite.source.escapes import at
 
@@ -11,6 +14,24 @@ from tracejit.frontend.rewrite.source.escapes import at
 HOOKS = "tracejit: hooks"
 #: Methods of strings that make text of what they are given.
 _METHODS = frozenset({"format", "join", "ljust", "rjust", "center", "zfill"})
+_MEMBERS = {
+    n for t in (np.ndarray, np.generic, np.float64, np.int64, int, float, complex, bool) for n in dir(t)
+}
+#: Special members of arrays and numbers: those of what stands for them are others.
+_SPECIAL = frozenset(n for n in _MEMBERS if n[:2] == "__") | {"__module__"}
+#: Names that only objects and classes are asked for, mostly by `super()`.
+_OF_OBJECTS = frozenset(
+    {
+        "__init__",
+        "__new__",
+        "__setattr__",
+        "__delattr__",
+        "__getattribute__",
+        "__getattr__",
+        "__init_subclass__",
+    }
+)
+_HOOKED = _METHODS | (_SPECIAL - _OF_OBJECTS)
 
 
 def hook(name: str, *args: ast.expr) -> ast.Call:
@@ -52,7 +73,7 @@ class Texts(ast.NodeTransformer):
 
     def visit_Attribute(self, attribute: ast.Attribute) -> Any:
         e: Any = self.generic_visit(attribute)
-        if e.attr not in _METHODS or not isinstance(e.ctx, ast.Load):
+        if e.attr not in _HOOKED or not isinstance(e.ctx, ast.Load):
             return e
         self.changes += 1
         return at(hook("method", e.value, ast.Constant(e.attr)), e)

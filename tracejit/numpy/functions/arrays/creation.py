@@ -22,10 +22,17 @@ def shape_arg(shape: Any) -> Shape:
     """A shape as given by users: an integer or a sequence of integers, possibly traced."""
     if not isinstance(shape, (tuple, list)):
         shape = tuple(shape) if np.ndim(shape) == 1 else (shape,)
-    out = tuple(extents.to_dim(extents.number(s), None) for s in shape)
+    out = tuple(extents.to_dim(size_arg(s), None) for s in shape)
     if any(type(d) is int and d < 0 for d in out):
         raise ShapeError(op="shape", problem="negative dimensions are not allowed")
     return out
+
+
+def size_arg(size: Any) -> Any:
+    """A size as given by users: an integer, possibly traced, and no truth value."""
+    if dtype_of(size).kind == "b" if type(size) is Box else isinstance(size, (bool, np.bool_)):
+        raise TypeError("an integer is required")
+    return extents.number(size)
 
 
 def dtype_arg(dtype: Any) -> np.dtype:
@@ -97,7 +104,7 @@ def full_like(
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C") -> Any:
     """Ones on the k-th diagonal, zeros elsewhere."""
     judge_order_of_new(order)
-    n, m, k = (extents.number(v) for v in (N, N if M is None else M, k))
+    n, m, k = (size_arg(v) for v in (N, N if M is None else M, k))
     if not all(type(v) is int for v in (n, m, k)):
         shape = tuple(extents.to_dim(v, None) for v in (n, m))
         row, column = (index_grid(shape, axis) for axis in (0, 1))
@@ -119,6 +126,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C")
 @creates(np.identity, "identity")
 def identity(n: Any, dtype: Any = None) -> Any:
     """The n x n identity matrix."""
+    size_arg(n)
     return eye(n, dtype=dtype_arg(dtype))
 
 

@@ -118,7 +118,7 @@ class nditer:
         if self._writes[n]:
             return x[(*self._place, Ellipsis)]
         x = x if x.aval.shape == self.shape else broadcast_to(x, self.shape)
-        return read_only(x[(*self._place, Ellipsis)], lambda value: value, ())
+        return read_only(x[(*self._place, Ellipsis)], lambda value: value, (), members.frozen)
 
     def __setitem__(self, n: int, value: Any) -> None:
         self[n][...] = value

@@ -60,7 +60,7 @@ def mapped(
     first = _first_dtypes(fn, rows, weak)
     try:
         with attempt(*_NEEDS_VALUES):
-            outs, dims = batch_flat(flat, count, rows, [0] * len(rows))
+            outs, dims = batch_flat(flat, count, rows, [0] * len(rows), numbers=True)
         full = [batch_to_front(o, d, count) for o, d in zip(outs, dims, strict=True)]
     except _NEEDS_VALUES:
         each = [flat(*(raw(wrap(r)[n]) for r in rows)) for n in range(count)]
@@ -125,6 +125,8 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
 
 # ---------------------------------------------------------------- vectorize
 
+#: Dtypes whose elements are Python's numbers to a function that NumPy calls with objects.
+_PYTHONS = (dtypes.bool_, dtypes.int64, dtypes.float64, dtypes.complex128)
 _CORE = re.compile(r"\(([^()]*)\)")
 
 
@@ -199,7 +201,8 @@ class vectorize:
         for x, s, k in zip(xs, shapes, split, strict=True):
             wide = ops.shape.broadcast_to(raw(x), (*loop, *s[k:]))
             rows.append(ops.shape.reshape(wide, shape=(count, *s[k:])))
-        out, left = mapped(self._arrays(fn), count, rows, [x.weak for x in xs])
+        weak = [x.weak or (self.signature is None and not x.scalar and x.aval.dtype in _PYTHONS) for x in xs]
+        out, left = mapped(self._arrays(fn), count, rows, weak)
         if any(x is not None for x in left):  # what NumPy gives the function is read-only
             raise ReadOnlyViewError()
         many = isinstance(out, tuple)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.errors import UnsupportedFunctionError
 from tracejit.interpreters.stage import SMALL_CONSTANT
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
@@ -28,6 +29,8 @@ def _statics(*xs: Any) -> list[Any] | None:
 @creates(np.arange, "arange")
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
     """start, start + step, … below stop. The number of elements may be traced."""
+    if any(dtype_of(raw(x)).kind == "c" for x in (start, stop, step) if x is not None):
+        raise UnsupportedFunctionError(name="numpy.arange of complex numbers")
     values = _statics(start, stop, step)
     if values is not None and not any(is_real(v) for v in (start, stop, step)):
         return _arange_known(*values, dtype=dtype)

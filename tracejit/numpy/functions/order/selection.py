@@ -80,6 +80,8 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     mode = mode_of(mode)
     options = list(choices)
     index, n = box_of(a), len(options)
+    if not np.can_cast(index.dtype, np.intp, "safe"):
+        raise TypeError(f"Cannot cast {index.dtype} to an index by the rule 'safe'")
     if mode == "raise":
         ops.index_check.fail_where(raw((index < 0) | (index >= n)), _ENTRY)
     index = index % n if mode == "wrap" else clip(index, 0, n - 1)
@@ -109,6 +111,8 @@ def round_(a: Any, decimals: Any = 0) -> Any:
     x = box_of(a)
     n = extents.number(decimals)
     if x.dtype.kind in "bui":
+        if n and x.dtype.kind == "b":
+            raise TypeError("Cannot cast ufunc 'multiply' output from float to bool")
         if n >= 0:
             return x.astype(np.float16) if x.dtype.kind == "b" else x.copy()
         return (TABLE["rint"](x / 10**-n) * 10**-n).astype(x.dtype)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
+from tracejit.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError, UnsupportedFunctionError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some, worst
@@ -50,8 +50,10 @@ def axes_of(name: str, axis: Any, ndim: int) -> Axes:
 
 
 def axis_of(name: str, axis: Any, ndim: int) -> int:
-    """One axis, non-negative. Raises AxisError."""
+    """One axis, non-negative. Raises AxisError. Some of NumPy's functions take an axis of what has none."""
     a = operator.index(axis)
+    if not ndim and a in (0, -1):
+        raise UnsupportedFunctionError(name=f"numpy.{name} along an axis of an array without dimensions")
     if not -ndim <= a < ndim:
         raise AxisError(op=name, axis=a, ndim=ndim)
     return a % ndim

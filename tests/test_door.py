@@ -1,0 +1,42 @@
+"""One door: whatever way a traced value is looked at, the jitted program can't be told from the plain one.
+
+With fallback Python may give the answer; without, tracejit may refuse, and no handler of the user's code may swallow
+that."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.door.checking import difference
+from tests.door.looks import GROUPS
+from tests.door.values import SOURCES, VALUES
+
+MODES = ("fallback", "alone", "handled")
+#: Of the table, `make test` has one entry in so many.
+EVERY = 23
+ENTRIES = [
+    (look, kind, source) for g in GROUPS.values() for look in g for kind in VALUES for source in SOURCES
+]
+
+
+def _wrong(entries: list[tuple[str, str, str]], mode: str) -> list[str]:
+    found = ((e, difference(*e, mode)) for e in entries)
+    return [f"{look!r} of {kind} ({source})\n{why}" for (look, kind, source), why in found if why is not None]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_sample_of_the_table(mode: str) -> None:
+    entries = ENTRIES[MODES.index(mode) :: EVERY]
+    assert len(entries) > 1000
+    assert not _wrong(entries, mode)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_whole_table(group: str, mode: str) -> None:
+    entries = [(look, kind, source) for look in GROUPS[group] for kind in VALUES for source in SOURCES]
+    random.Random(0).shuffle(entries)
+    assert not _wrong(entries, mode)
