@@ -9,13 +9,14 @@ import random
 
 import pytest
 
-from tests.door.checking import difference
+from tests.door.checking import difference, entering
+from tests.door.entrances import ENTRANCES
 from tests.door.looks import GROUPS
 from tests.door.values import SOURCES, VALUES
 
 MODES = ("fallback", "alone", "handled")
 #: Of the table, `make test` has one entry in so many.
-EVERY = 23
+EVERY = 53
 ENTRIES = [
     (look, kind, source) for g in GROUPS.values() for look in g for kind in VALUES for source in SOURCES
 ]
@@ -29,7 +30,7 @@ def _wrong(entries: list[tuple[str, str, str]], mode: str) -> list[str]:
 @pytest.mark.parametrize("mode", MODES)
 def test_a_sample_of_the_table(mode: str) -> None:
     entries = ENTRIES[MODES.index(mode) :: EVERY]
-    assert len(entries) > 1000
+    assert len(entries) > 500
     assert not _wrong(entries, mode)
 
 
@@ -40,3 +41,19 @@ def test_the_whole_table(group: str, mode: str) -> None:
     entries = [(look, kind, source) for look in GROUPS[group] for kind in VALUES for source in SOURCES]
     random.Random(0).shuffle(entries)
     assert not _wrong(entries, mode)
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+@pytest.mark.parametrize("name", ENTRANCES)
+def test_values_enter(name: str, mode: str) -> None:
+    kinds = list(VALUES)
+    kinds = kinds[len(name) % 3 :: 3]
+    wrong = {kind: entering(ENTRANCES[name], kind, mode) for kind in kinds}
+    assert not {kind: why for kind, why in wrong.items() if why is not None}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_all_kinds_enter(mode: str) -> None:
+    wrong = {(n, kind): entering(p, kind, mode) for n, p in ENTRANCES.items() for kind in VALUES}
+    assert not {at: why for at, why in wrong.items() if why is not None}

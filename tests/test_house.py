@@ -80,6 +80,7 @@ WHOLE = {
     "tricky",
     "threads",
     "nesting",
+    "door",
     "demo",
 }
 MAX_LINES = 400

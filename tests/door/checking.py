@@ -14,8 +14,9 @@ import numpy as np
 
 import tracejit as tj
 from tests.door import names
+from tests.door.entrances import LOOK
 from tests.door.values import VALUES, line
-from tests.programs.observe import Described
+from tests.programs.observe import Described, Keywords
 from tests.sources import compiled
 from tracejit.api.fallback import INSIDE
 from tracejit.errors import FallbackWarning, TracejitError
@@ -106,3 +107,31 @@ def difference(look: str, kind: str, source: str, mode: str) -> str | None:
         if w.seen != g.seen and not (mode != "fallback" and (g.refused or _gave_none(g))):
             return f"call {n}:\n  plain  {w.seen}\n  jitted {g.seen}"
     return None
+
+
+def entering(program: str, kind: str, mode: str) -> str | None:
+    """What tells the jitted program of an entrance from the plain one in three calls, the last two of which see another
+    value; None if nothing does."""
+    want = _calls(program, kind, lambda f: f)
+    got = _calls(program, kind, lambda f: tj.jit(f, fallback=mode == "fallback"))
+    for n, (w, g) in enumerate(zip(want, got, strict=True)):
+        if g.inside:
+            return f"call {n}: {g.inside[0]}"
+        if w.seen != g.seen and not (mode != "fallback" and (g.refused or _gave_none(g))):
+            return f"call {n}:\n  plain  {w.seen}\n  jitted {g.seen}"
+    return None
+
+
+def _calls(program: str, kind: str, transform: Callable[[Any], Any]) -> list[Outcome]:
+    first, second = VALUES[kind]()
+    held = {**vars(names), "v": first, "Keywords": Keywords}
+    exec(compiled(LOOK + program, f"<door {next(_count)}>"), held)
+    f, given = transform(held["f"]), held.get("given", lambda v: ())
+    found = []
+    for value in (first, second, second):
+        if found and "put" in held:
+            held["put"](value)
+        args = given(value)
+        keywords = args[-1] if args and type(args[-1]) is Keywords else {}
+        found.append(Outcome(lambda x, a=args, k=keywords: f(*(a[:-1] if k else a), **k), value))
+    return found

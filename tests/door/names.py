@@ -9,6 +9,7 @@ import base64  # noqa: F401
 import binascii  # noqa: F401
 import bisect  # noqa: F401
 import cmath  # noqa: F401
+import collections.abc  # noqa: F401
 import contextlib  # noqa: F401
 import contextvars  # noqa: F401
 import copy  # noqa: F401
@@ -71,6 +72,19 @@ class Holder:
         self.v = v
 
 
+class Reader(Holder):
+    """What a method and a property see."""
+
+    def read(self) -> Any:
+        return self.v, type(self.v).__name__, self.v * 2
+
+    @property
+    def seen(self) -> Any:
+        return self.v
+
+    __call__ = read
+
+
 class Indexed:
     def __getitem__(self, key: Any) -> Any:
         return key, type(key).__name__
@@ -128,8 +142,3 @@ def kind_of(v: Any) -> str:
     if isinstance(v, (int, np.integer)):
         return "integer"
     return "array" if hasattr(v, "__len__") else type(v).__name__
-
-
-def host(v: Any) -> Any:
-    """A function of the user's that gives back what it was given."""
-    return v

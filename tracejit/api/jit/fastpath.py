@@ -248,9 +248,9 @@ class _Writer:
             return
         outs = ["out"] if single else [f"out[{n}]" for n in range(len(program.jaxpr.outs))]
         self.names["array"] = as_array
-        arrays = [f"a{n}" for n in range(len(outs))]
+        arrays = [f"array{n}" for n in range(len(outs))]
         used = {n for kind, n in program.results if kind == "array"}
-        self.lines += [f"a{n} = array({outs[n]})" for n in sorted(used)]
+        self.lines += [f"array{n} = array({outs[n]})" for n in sorted(used)]
         given = {"out": outs, "array": arrays, "arg": self.leaves, "const": self.inputs}
         given["part"] = [f"p{n}" for n in range(len(program.parts))]
         every_out = "".join(f"{out}, " for out in outs)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import UnfollowedError, UnknownMemberError
+from tracejit.errors import TracedTextError, UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
@@ -162,6 +162,8 @@ _OPERATORS = frozenset(
 def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     """`getattr`, and special members that the source names. What a traced value has for Python's and NumPy's own use is
     not what the value has: the user's code is told of the value's members, and may not have the special ones."""
+    if type(name) is Text:
+        raise TracedTextError(aval="value", use="the attribute of this name")
     if type(x) is not Box:
         return builtins.getattr(x, name, *default)
     special = type(name) is str and name[:2] == "__"
