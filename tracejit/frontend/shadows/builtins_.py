@@ -19,17 +19,17 @@ from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
-from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.masking.calls import require_some
 from tracejit.numpy.boxes.numbers import is_python
+from tracejit.numpy.boxes.pythons import has_numbers
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import dtype_of
-from tracejit.tracing import Box, box, current_trace, to_raw
+from tracejit.tracing import Box, box, to_raw
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -121,7 +121,7 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
         xs = args if len(args) > 1 else tuple(args[0]) if args and type(args[0]) in (Box, list, tuple) else ()
         if kwargs or not need_select([taken(x) for x in xs]):
             return builtin(*args, **kwargs)
-        if any(map(is_array_of_none, xs)) and _is_program():  # the result is one of the objects themselves
+        if any(map(is_array_of_none, xs)) and has_numbers():  # the result is one of the objects themselves
             return builtin(*args, **kwargs)
         best: Any = xs[0]  # type: ignore[misc]
         for x in xs[1:]:
@@ -157,16 +157,6 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
 
     extremum.__name__ = extremum.__qualname__ = name
     return extremum
-
-
-def _is_program() -> bool:
-    """Whether the function is traced for itself, and not for derivatives or lanes, where numbers are arrays."""
-    trace = current_trace()
-    while trace.parent is not None:
-        if not isinstance(trace, StageTrace):
-            return False
-        trace = trace.parent
-    return True
 
 
 #: Name -> what traced code gets for the builtin.

@@ -24,7 +24,8 @@ from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text
 from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
-from tracejit.numpy.boxes.pythons import lacks
+from tracejit.numpy.boxes.methods import REFUSED
+from tracejit.numpy.boxes.pythons import has_numbers, lacks
 from tracejit.tracing import Box
 
 _UNIONS = (types.UnionType, type(typing.Union[int, str]))
@@ -167,12 +168,15 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     if type(x) is not Box:
         return builtins.getattr(x, name, *default)
     special = type(name) is str and name[:2] == "__"
+    if name in REFUSED and not has_numbers():  # lanes are arrays
+        return builtins.getattr(x, name)
     if special and builtins.hasattr(example(x), name):
         if name == "__class__":
             return _type_of(x)
         if name in _OF_CLASS:
             return builtins.getattr(example(x), name)
-        if class_of(x) is not np.ndarray or name[2:-2] not in _OPERATORS:
+        ours = name in REFUSED or (class_of(x) is np.ndarray and name[2:-2] in _OPERATORS)
+        if not ours:
             raise UnknownMemberError(name=name, aval=str(x.aval))
     elif special or lacks(x, name):
         if default:

@@ -40,12 +40,17 @@ def _is_number_to(x: Box, frame: Any) -> bool:
     by the question."""
     if not _may_be_python(x) or (frame is not None and _internal(frame.f_code.co_filename)):
         return False
+    return has_numbers() and x.weak is True and not x.aval.shape and not _is_array_of(x.read())
+
+
+def has_numbers() -> bool:
+    """Whether the function is traced for itself, and not for derivatives or lanes, where numbers are arrays."""
     trace = current_trace()
     while trace.parent is not None:
         if not isinstance(trace, StageTrace) and not (isinstance(trace, BatchTrace) and trace.numbers):
             return False
         trace = trace.parent
-    return x.weak is True and not x.aval.shape and not _is_array_of(x.read())
+    return True
 
 
 def _is_array_of(value: Any) -> bool:
@@ -75,7 +80,7 @@ class OfArrays:
         """Whether `x` has it not, for the code of `frame` (None: the user's)."""
         if self.only_arrays and x.scalar:
             internal = frame is not None and _internal(frame.f_code.co_filename)
-            return not internal and class_of(x) is not np.ndarray
+            return not internal and has_numbers() and class_of(x) is not np.ndarray
         return _is_number_to(x, frame) and not hasattr(class_of(x), self.name)
 
     def __get__(self, x: Box | None, owner: type | None = None) -> Any:
