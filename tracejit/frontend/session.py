@@ -216,6 +216,8 @@ class Session(Run):
             return self._class(node, value)
         if compiled.is_compiled(value):
             return compiled.wrap_compiled(self, node, value)
+        if compiled.is_vectorized(value):
+            return compiled.wrap_vectorized(self, node, value)
         return objects.wrap_object(self, node, value)
 
     def code_of(self, fn: types.FunctionType) -> types.CodeType:

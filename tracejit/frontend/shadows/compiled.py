@@ -15,7 +15,8 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.paths import Node
-from tracejit.numpy.operands import cast
+from tracejit.numpy.functions.arrays.mapping import vectorize
+from tracejit.numpy.operands import cast, has_box, raw
 from tracejit.tracing import Box, box
 
 if TYPE_CHECKING:
@@ -65,3 +66,67 @@ def _boxed(x: Any) -> Any:
     if x.aval.dtype == np.uint64:
         raise UnfollowedError(what="an unsigned integer that Numba gives", reason="it may be no int64")
     return box(cast(x.read(), _PYTHONS[x.aval.dtype.kind]), weak=True)
+
+
+# ---------------------------------------------------------------- numba.vectorize
+
+
+def is_vectorized(value: Any) -> bool:
+    """Whether `value` is a ufunc of Numba's (`numba.vectorize`)."""
+    cls = type(value)
+    return cls.__module__ == "numba.np.ufunc.dufunc" and cls.__name__ == "DUFunc"
+
+
+def wrap_vectorized(session: Run, node: Node, value: Any) -> Any:
+    """A ufunc of Numba's as the copy of its Python function, applied to each element.
+
+    It is followed where all of its numbers have 64 bits: with smaller ones, and with truth values, Numba computes the
+    parts of a formula in other types than NumPy does, and it divides complex numbers as Python does. Calls with `out`
+    and the like are not followed, nor are its methods."""
+    session.check(node, "is", value)
+    known = session.known(value)
+    if known is not None:
+        return known
+    path = node.named(value).attr("_dispatcher").attr("py_func")
+    return session.remember(value, Vectorized(value, session.wrap(path, value._dispatcher.py_func)))
+
+
+class Vectorized:
+    """What stands for a ufunc of Numba's: it has nothing but the call."""
+
+    def __init__(self, original: Any, followed: Any) -> None:
+        self._original = original
+        self._followed = followed
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not has_box(args) and not has_box(kwargs.values()):
+            return self._original(*args, **kwargs)
+        name = getattr(self._original, "__name__", "a ufunc")
+        if kwargs or len(args) != self._original.nin:
+            raise UnfollowedError(what=f"`{name}`, which Numba compiled,", reason="it is called with options")
+        *given, result = self._loop(
+            name, [x.aval.dtype if type(x) is Box else np.asarray(x).dtype for x in args]
+        )
+        xs = [box(cast(raw(x), d)) for x, d in zip(args, given, strict=True)]
+        out = vectorize(self._followed, otypes=[result])(*xs)
+        return box(raw(out)) if not out.aval.shape else out
+
+    def __getattr__(self, name: str) -> Any:
+        raise UnfollowedError(
+            what=f"`.{name}` of a ufunc that Numba compiled", reason="only its calls are followed"
+        )
+
+    def _loop(self, name: str, given: list[np.dtype]) -> tuple[np.dtype, ...]:
+        """The dtypes of Numba's loop for such arguments, and of its result; compiled, if there is none yet."""
+        try:
+            self._original(*[np.empty(0, d) for d in given])
+            found = self._original.ufunc.resolve_dtypes((*given, *[None] * self._original.nout))
+        except Exception as e:
+            raise UnfollowedError(what=f"`{name}`, which Numba compiled,", reason=f"it raises {e!r}") from e
+        *ins, out = (d.char for d in found)
+        if len(ins) != len(given) or not {"l", "q", "d"}.issuperset(ins) or out not in "?lqd":
+            reason = (
+                "Numba computes with truth values, complex numbers, and those of 32 bits as NumPy does not"
+            )
+            raise UnfollowedError(what=f"`{name}`, which Numba compiled,", reason=reason)
+        return found

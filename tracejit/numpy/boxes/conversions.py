@@ -20,13 +20,14 @@ from tracejit.errors import (
     TracerBoolError,
     TracerFloatError,
     TracerIntegerError,
+    UnfollowedError,
     UnknownMemberError,
     UnknownSourceError,
     is_library,
 )
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, unsure
-from tracejit.numpy.boxes.members import member
+from tracejit.numpy.boxes.members import attribute, member
 from tracejit.numpy.fitting import judge_shape
 from tracejit.tracing import Box, new_array
 
@@ -75,6 +76,13 @@ def _missing(x: Box, name: str) -> Any:
         raise no_attribute(x, name)
     as_python: Any = operator.index if x.aval.dtype.kind in "iu" else _NUMBERS[x.aval.dtype.kind]
     return getattr(cls(as_python(x)), name)
+
+
+@attribute("_numba_type_")
+def _numbas(x: Box) -> Any:
+    """What Numba asks an object for that it does not know: a part of Numba's that is no traced function gets a traced
+    value. Raises UnfollowedError."""
+    raise UnfollowedError(what=f"a traced {x.aval}", reason="Numba's compiled code would need its values")
 
 
 def known_value(x: Box, error: Any) -> Any:
