@@ -1,4 +1,4 @@
-"""`scipy.signal` for traced values: convolutions, correlations, detrend and lfilter.
+"""`scipy.signal` for traced values: convolutions, correlations, detrend; its filters are in `filters`.
 
 Without traced values they are SciPy's own functions. Names that are not here are SciPy's.
 """
@@ -14,7 +14,6 @@ import numpy as _np
 
 from tracejit import dtypes as _dtypes
 from tracejit import ops as _ops
-from tracejit.control.structured.loops import scan as _scan
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy import NUMPY_TO_TRACEJIT as _TNP
 from tracejit.numpy import fft as _fft
@@ -28,8 +27,8 @@ from tracejit.ops._lazy import scipy_signal as _scipy_signal
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.ops.convolution.conv import Config as _Config
 from tracejit.ops.convolution.conv import ConvDimensionNumbers as _ConvDimensionNumbers
+from tracejit.scipy import filters as _filters
 from tracejit.scipy.lazily import Part as _Part
-from tracejit.tracing import to_raw as _to_raw
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.signal", _scipy_signal)
@@ -205,37 +204,11 @@ def detrend(
     return _TNP[_np.moveaxis](rows, -1, axis)
 
 
-@_part.function
-def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """The filter a[0] y[n] = b[0] x[n] + b[1] x[n-1] + … - a[1] y[n-1] - …, as one loop; with the initial
-    state `zi` also the last state. It is the transposed direct form II."""
-    dtype = _result_type(b, a, x, *([] if zi is None else [zi]))
-    dtype = dtype if _dtypes.is_inexact(dtype) else _dtypes.float64
-    taps, back, signal = (_wrap(_convert(v, dtype)) for v in (b, a, x))
-    if taps.ndim != 1 or back.ndim != 1 or not signal.ndim:
-        raise _ArgumentError(name="lfilter", problem="b and a are vectors, and x has at least one axis")
-    count = max(taps.shape[0], back.shape[0])
-    taps, back = (_TNP[_np.pad](v / back[0], (0, count - v.shape[0])) for v in (taps, back))
-    axis = _normalize_axis("lfilter", axis, signal.ndim)
-    rows = _TNP[_np.moveaxis](signal, axis, 0)
-    shape = (count - 1, *rows.shape[1:])
-    if zi is None:
-        state = _wrap(_ops.shape.broadcast_to(dtype.type(0), shape))
-    else:
-        state = _TNP[_np.broadcast_to](_TNP[_np.moveaxis](_wrap(_convert(zi, dtype)), axis, 0), shape)
-    spread = (slice(None), *[None] * (rows.ndim - 1))
-    late, damp, zero = taps[1:][spread], back[1:][spread], _np.zeros((1, *rows.shape[1:]), dtype)
-
-    def step(z: Any, v: Any) -> tuple[Any, Any]:
-        if count == 1:
-            return z, taps[0] * v
-        y = taps[0] * v + z[0]
-        return _TNP[_np.concatenate]([z[1:], zero]) + late * v - damp * y, y
-
-    last, out = _scan(step, _wrap(_to_raw(state)), rows)
-    out = _TNP[_np.moveaxis](out, 0, axis)
-    return out if zi is None else (out, _TNP[_np.moveaxis](last, 0, axis))
-
+filtfilt = _part.function(_filters.filtfilt)
+hilbert = _part.function(_filters.hilbert)
+lfilter = _part.function(_filters.lfilter)
+savgol_filter = _part.function(_filters.savgol_filter)
+sosfilt = _part.function(_filters.sosfilt)
 
 __all__ = [
     "convolve",
@@ -244,7 +217,11 @@ __all__ = [
     "correlate2d",
     "detrend",
     "fftconvolve",
+    "filtfilt",
+    "hilbert",
     "lfilter",
+    "savgol_filter",
+    "sosfilt",
 ]
 
 
