@@ -13,10 +13,10 @@ from tracejit.errors import SolverOptionError as _SolverOptionError
 from tracejit.errors import TracedTextError as _TracedTextError
 from tracejit.ir.avals import Aval as _Aval
 from tracejit.ops._lazy import scipy_module as _scipy_module
-from tracejit.scipy import curves as _curves
-from tracejit.scipy import one_variable as _one_variable
 from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
+from tracejit.scipy.optimizing import curves as _curves
+from tracejit.scipy.optimizing import one_variable as _one_variable
 from tracejit.tracing import box as _box
 from tracejit.tracing import to_raw as _to_raw
 

@@ -15,7 +15,7 @@ from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
-from tracejit.scipy.one_variable import refuse
+from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.tracing import call_user, to_raw, users_own
 
 _SETTINGS = frozenset(("ftol", "xtol", "gtol", "maxfev", "factor"))
