@@ -70,6 +70,7 @@ def test_derivatives_by_shapes(name: str) -> None:
 
 
 def test_compiled() -> None:
+    assert type(tj.jit(lambda k: theirs.lomax.pdf(k, 2.0))(1.3)) is np.float64
     f = lambda x, c: (
         theirs.lomax.cdf(x, c) + theirs.truncnorm.logpdf(x / 9, -c, 2.0) + theirs.genextreme.sf(x, -c)
     )

@@ -16,6 +16,7 @@ from tracejit.numpy.dispatch import plain
 from tracejit.numpy.operands import has_box
 from tracejit.ops._lazy import scipy_stats
 from tracejit.scipy.lazily import Part
+from tracejit.tracing import to_raw, wrap
 
 Formula = Callable[..., Any]
 #: scipy.stats: the distributions, and functions of samples.
@@ -147,7 +148,7 @@ class Distribution(Named):
         good = tnp.logical_and(inside, tnp.greater(scale, 0))
         if shapes:
             good = tnp.logical_and(good, self.valid(*[tnp.asarray(s) for s in shapes]))
-        return tnp.where(good, out, np.nan)
+        return wrap(to_raw(tnp.where(good, out, np.nan)))  # a number where there are no dimensions
 
     def _outside(self, method: str, kind: str, z: Any, low: float) -> Any:
         """The value where z is not in the support: density 0, probabilities 0 or 1."""

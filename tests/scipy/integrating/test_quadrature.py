@@ -46,6 +46,7 @@ def same(f, *args, rtol=1e-10, atol=1e-12):
             marks=pytest.mark.exhaustive,
         ),
         lambda k: si.quad_vec(lambda x: np.array([1.0, 2.0, 3.0]) * np.exp(-k * x), 0, 1)[0],
+        lambda k: si.quad_vec(lambda x: x * k, 0, 1)[0],
         lambda k: si.fixed_quad(lambda x: np.cos(k * x), 0, 1.5, n=6)[0],
     ],
 )

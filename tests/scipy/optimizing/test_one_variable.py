@@ -19,6 +19,7 @@ CASES = {
             lambda x: x**3 - k, x0=1.0, fprime=lambda x: 3 * x**2, fprime2=lambda x: 6 * x, method="halley"
         ).root
     ),
+    "secant of Python's": lambda k: so.root_scalar(lambda x: math.exp(x) - k, x0=0.2, x1=0.8).root,
     "counts": lambda k: (
         so.root_scalar(lambda x, k: math.exp(x) - k, args=(k,), bracket=[0, 3]).iterations * 1.0 + 0 * k
     ),
@@ -41,6 +42,7 @@ CASES = {
 def test_values_and_derivatives(name: str) -> None:
     f = CASES[name]
     got, want = tj.jit(f)(1.3), f(1.3)
+    assert type(got) is type(want)
     np.testing.assert_allclose(got, want, rtol=1e-7)
     near = (f(1.3 + 1e-4) - f(1.3 - 1e-4)) / 2e-4
     np.testing.assert_allclose(tj.jit(tj.grad(f))(1.3), near, rtol=1e-5, atol=1e-5)
@@ -66,6 +68,8 @@ def test_differences() -> None:
     f = lambda x, a: a * x[0] * np.sin(x[1])
     x = np.array([0.4, 1.2])
     grad = lambda x, a: np.array([a * np.sin(x[1]), a * x[0] * np.cos(x[1])])
+    listed = lambda k: so.check_grad(lambda x: x[0] ** 2, lambda x: 2 * x, [k])
+    assert abs(tj.jit(listed)(1.3)) < 1e-6
     both = lambda x: (so.approx_fprime(x, f, 1e-6, 2.0), so.check_grad(f, grad, x, 2.0))
     got, want = tj.jit(both)(x), both(x)
     np.testing.assert_allclose(got[0], want[0], rtol=1e-9)

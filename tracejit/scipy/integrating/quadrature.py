@@ -21,7 +21,7 @@ from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops.elementwise import compare
 from tracejit.scipy.integrating.gauss_kronrod import RULE15, RULE21, Rule
 from tracejit.scipy.solving import scalar
-from tracejit.tracing import box, call_user, to_raw
+from tracejit.tracing import Box, box, call_user, to_raw
 
 Integrand = Callable[[Any], tuple[Any, Any]]
 _EPS = float(np.finfo(float).eps)
@@ -340,12 +340,16 @@ def quad_vec(
         )
     more = args if isinstance(args, tuple) else (args,)
 
+    numbers: list[bool] = []
+
     def values(x: Any) -> tuple[Any, Any]:
-        return tnp.asarray(call_user(f, box(to_raw(x), True), *more)).astype(float), np.float64(0)
+        out = call_user(f, box(to_raw(x), True), *more)
+        numbers.append(type(out) is float or (type(out) is Box and out.weak is True))
+        return tnp.asarray(out).astype(float), np.float64(0)
 
     room = min(operator.index(limit), MOST)
     value, error = integral(values, a, b, epsabs, epsrel, room, points)
-    return value, box(to_raw(error), True)
+    return box(to_raw(value), all(numbers)), box(to_raw(error), True)
 
 
 def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:

@@ -15,7 +15,7 @@ from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
-from tracejit.tracing import Box, box, call_user, new_array, to_raw
+from tracejit.tracing import box, call_user, new_array, to_raw, wrap
 
 _F64 = np.dtype(np.float64)
 #: Methods of `root_scalar` that look in an interval.
@@ -33,14 +33,6 @@ def _theirs() -> Any:
 
 def _python(x: Any) -> Any:
     return box(to_raw(x), True)
-
-
-def _is_pythons(f: Callable[..., Any]) -> bool:
-    """Whether `f` gives one of Python's numbers for one."""
-    out = f(box(np.float64(1.0), True))
-    return (type(out) is Box and bool(out.weak)) or (
-        isinstance(out, (bool, int, float)) and not isinstance(out, np.generic)
-    )
 
 
 def _must(good: Any, message: str) -> None:
@@ -118,7 +110,7 @@ def root_scalar(
 
     x, (iterations, calls) = _found("root_scalar", inner, start, slopes, run, start, second)
     made: Any = scipy_module("optimize").RootResults
-    root = _python(x) if _is_pythons(inner) or chosen in ("brentq", "brenth", "bisect", "ridder") else x
+    root = x if chosen not in _BRACKETING or chosen == "toms748" else _python(x)
     return made(root, _python(iterations), _python(calls), 0, chosen)
 
 
@@ -199,8 +191,7 @@ def toms748(
     def run(fs: Any, low: Any, high: Any) -> Any:
         return _theirs().toms748(_of_floats(fs[0]), float(low), float(high), **settings), 0, 0, 1
 
-    x, _ = _found("toms748", inner, low, [], run, low, high)
-    return _python(x) if _is_pythons(inner) else x
+    return _found("toms748", inner, low, [], run, low, high)[0]
 
 
 def fixed_point(
@@ -273,7 +264,7 @@ def minimize_scalar(
     x, (nit, nfev, success) = solving.root_of(conditions, start, solve, solving.number_solve)
     _must(success != 0, "minimize_scalar did not converge.")
     made = _theirs().OptimizeResult
-    return made(x=x, fun=value(x), nit=_python(nit), nfev=_python(nfev), success=True)
+    return made(x=x, fun=wrap(to_raw(value(x))), nit=_python(nit), nfev=_python(nfev), success=True)
 
 
 # ---------------------------------------------------------------- differences
@@ -312,5 +303,6 @@ def check_grad(
     """The norm of the difference of `grad(x0, *args)` and forward differences."""
     if direction != "all":
         refuse("check_grad", f"direction={direction!r}")
+    x0 = tnp.asarray(x0)
     gap = tnp.asarray(call_user(grad, x0, *args)) - approx_fprime(x0, func, epsilon, *args)
     return tnp.sqrt(tnp.sum(tnp.abs(gap**2)))
