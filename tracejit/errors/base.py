@@ -58,6 +58,8 @@ class TracejitError(Exception):
     traced: tuple[Any, ...] = ()
     #: The places of outside that it was asked for, if another trace may follow those as wholes.
     places: tuple[Any, ...] = ()
+    #: The arguments, by position or keyword, whose containers another trace may follow.
+    arguments: frozenset[Any] = frozenset()
     #: Whether the user's function, run in Python, gives what a native run that fails with this should have given.
     redo: ClassVar[bool] = False
     #: Of loops: whether a known number of steps, however large, is enough.

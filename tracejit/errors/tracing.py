@@ -24,9 +24,9 @@ class LeakedTracerError(TracejitError, RuntimeError):
 
 
 class ArgumentContainerError(TracejitError, TypeError):
-    """A jitted function put something else into a dict, list or object it was given: the caller's has not changed.
-
-    Arrays that it holds may be written into.
+    """A jitted function that is transformed itself, or to which the argument is donated, put something else into a
+    dict, list or object it was given: the caller's has not changed. So did one whose argument has nodes of a class that
+    was registered as a pytree. Arrays that it holds may be written into.
     """
 
     code = "TJ121"
@@ -42,7 +42,7 @@ class ArgumentContainerError(TracejitError, TypeError):
         def step(state):
             state["y"] = 2 * state["x"]
 
-        tj.jit(step)({"x": np.ones(3)})
+        tj.vmap(tj.jit(step))({"x": np.ones(3)})
     """
 
 

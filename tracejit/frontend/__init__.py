@@ -19,7 +19,18 @@ from tracejit.frontend.given import kind_of, unseen
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.prepare import Prepared, call, followed, prepare
 from tracejit.frontend.session import Session
+from tracejit.frontend.shadows.containers import is_container
 from tracejit.frontend.shadows.host import users_own
 
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Unfollowed"]
-__all__ += ["call", "current_session", "followed", "kind_of", "prepare", "unseen", "use", "users_own"]
+__all__ += [
+    "call",
+    "current_session",
+    "followed",
+    "is_container",
+    "kind_of",
+    "prepare",
+    "unseen",
+    "use",
+    "users_own",
+]

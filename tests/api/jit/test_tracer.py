@@ -57,7 +57,9 @@ def grown(xs: Any) -> Any:
 @pytest.mark.parametrize(("f", "given"), [(reassigned, {"x": np.ones(2)}), (grown, [np.ones(2)])])
 def test_containers_of_the_caller_do_not_change_silently(f: Any, given: Any) -> None:
     with pytest.raises(ArgumentContainerError, match=f.__code__.co_varnames[0]):
-        tj.jit(f)(given)
+        tj.vmap(tj.jit(f))(given)
+    with pytest.raises(ArgumentContainerError, match=f.__code__.co_varnames[0]):
+        tj.jit(f, donate_argnums=0)(given)
     assert len(given) == 1
     tj.jit(lambda v: f(dict(v) if isinstance(v, dict) else list(v)))(given)  # its own copy
     tj.vmap(f)(given)  # transformations give copies

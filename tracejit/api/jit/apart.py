@@ -1,7 +1,8 @@
 """Objects of outside that a program changes and that are not among the arguments.
 
 A list that a function appends to (`log.append(x)`) may also be what it is given: then it would see its own changes in
-the argument, which a program that was traced for two objects does not. Such a call is traced again, and refused.
+the argument, which a program that was traced for two objects does not. Such a call is traced again, with this argument
+followed as what lives outside is, where that can be (`arguments`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tracejit.api.jit import handed
-from tracejit.errors import UnfollowedError
 from tracejit.frontend.journal import Change
 from tracejit.frontend.paths import ATTR, ITEM, Node
 
@@ -30,14 +30,6 @@ class Apart:
     def are(self, values: Iterable[Any], given: Sequence[Any]) -> bool:
         """Whether none is among the arguments."""
         return self.met(values, given) is None
-
-    def check(self, values: Iterable[Any], given: Sequence[Any]) -> None:
-        """Raises UnfollowedError if one is among the arguments."""
-        node = self.met(values, given)
-        if node is not None:
-            raise UnfollowedError(
-                what=str(node), reason="it is changed, and is an argument of this call as well"
-            )
 
     @staticmethod
     def of(changes: Iterable[Change], values: Iterable[Any]) -> Apart | None:

@@ -93,7 +93,7 @@ def fast_call(
     native_call = program.compiled(strides).caller(inputs, single, program.python, asks)
     w.names["native"] = program.acting(native_call, allowed)
     w.results(single)
-    made = w.function()
+    made = w.compiled("call(args, kwargs)", w.lines)
     made.direct = functools.cache(functools.partial(w.direct, call.fun, missed))
     return made
 
@@ -107,6 +107,7 @@ class _Writer:
         self.names: dict[str, Any] = {"MISS": MISS, "flatten": tree.flatten_ordered, "unflatten": tree.unflatten,
                                       "overlap": np.may_share_memory}  # fmt: skip
         self.leaves: list[str] = []  # variables, in the order of the program's leaves
+        self.apart_from: list[str] = []  # arguments that are taken apart
         self.objects: list[str] = []  # those that guards begin at
         self.inputs: list[str] = []  # expressions of the captured arrays
         self.count = 0
@@ -145,8 +146,12 @@ class _Writer:
         for (key, value), v in zip(given, variables, strict=True):
             if key in (call.static if type(key) is int else call.static_kwargs):
                 self.equal(v, value)
-            elif not self.walk(v, value):
-                return False
+            elif key in call.followed_keys:
+                self.objects.append(v)  # guarded
+            else:
+                self.apart_from.append(v)
+                if not self.walk(v, value):
+                    return False
         return len(self.leaves) == len(call.leaves)
 
     def walk(self, v: str, value: Any) -> bool:
@@ -204,10 +209,7 @@ class _Writer:
     def apart(self) -> None:
         """What the program changes is not among the arguments."""
         if self.program.apart is not None:
-            values, given = (
-                "".join(f"{v}, " for v in self.parameters),
-                "".join(f"{v}, " for v in self.objects),
-            )
+            values, given = ("".join(f"{v}, " for v in vs) for vs in (self.apart_from, self.objects))
             self.unless(f"{self.const(self.program.apart.are)}(({values}), ({given}))")
 
     def constants(self) -> None:
@@ -315,9 +317,6 @@ class _Writer:
             return f"({inside})" if type(x) is tuple else f"[{inside}]"
         return f"{self.const(_maker(type(x), *parts) if parts else type(x))}({inside})"
 
-    def function(self) -> Any:
-        return self.compiled("call(args, kwargs)", self.lines)
-
     def direct(self, fun: Any, missed: Callable[..., Any]) -> Any:
         """The method for the same calls; None where the order of keywords or their names are in the way."""
         code = getattr(fun, "__code__", None)
@@ -347,9 +346,9 @@ class _Writer:
             *(f"{a} = {k}" for a, k in zip(last, self.keywords, strict=True)),
             *self.lines[self.head :],
         ]
-        lines = [line.replace("return MISS", f"return {away}") for line in lines]
-        own = f"({''.join(f'{a}, ' for a in first)}), dict({given})"
-        lines = [line.replace("again(error, args, kwargs)", f"again(error, {own})") for line in lines]
+        own = f"again(error, ({''.join(f'{a}, ' for a in first)}), dict({given}))"
+        for old, new in (("return MISS", f"return {away}"), ("again(error, args, kwargs)", own)):
+            lines = [line.replace(old, new) for line in lines]
         return self.compiled(f"call_({', '.join(heads)})", lines)
 
     def compiled(self, head: str, lines: list[str]) -> Any:

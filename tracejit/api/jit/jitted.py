@@ -13,12 +13,13 @@ from tracejit.api.common import Attributed, name_of
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.jit import later
 from tracejit.api.jit.aot import Lowering
+from tracejit.api.jit.arguments import MoreNeeded
 from tracejit.api.jit.bounded import BOUNDED
 from tracejit.api.jit.fastpath import MISS, fast_call
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.retraces import why_traced
 from tracejit.api.jit.signature import Call, Options, fast_key, is_dead
-from tracejit.api.jit.tracer import SizesNeeded, trace_program
+from tracejit.api.jit.tracer import trace_program
 from tracejit.api.jit.varying import Varying
 from tracejit.api.pickles import Pickled, named
 from tracejit.api.regions import copies
@@ -199,20 +200,20 @@ class Jitted(Attributed):
             call.over = over and not any(isinstance(x, Value) for x in call.raw)
             try:
                 program, consts = self._program(call)
-            except SizesNeeded as e:
-                if e.sizes <= options.sizes:
+            except MoreNeeded as e:
+                if e.sizes <= options.sizes and e.followed <= options.followed:
                     raise e.error from None
-                options = options.with_sizes(e.sizes)
+                options = options.with_more(e.sizes, e.followed)
                 continue
             if options is not self.options:
-                self._keep_sizes(options.sizes, call)
+                self._keep(options, call)
             return call, program, consts
 
-    def _keep_sizes(self, sizes: frozenset[int | str], call: Call) -> None:
-        """Later calls have the arguments `sizes` in their signature too."""
+    def _keep(self, options: Options, call: Call) -> None:
+        """Later calls have the same sizes in their signature, and the same arguments are followed."""
         with LOCK:
-            new = sizes - self.options.sizes
-            self.options = self.options.with_sizes(sizes)
+            new = options.sizes - self.options.sizes
+            self.options = self.options.with_more(options.sizes, options.followed)
             self._forget_fast()
         if new:
             names = ", ".join(f"{call.argument_name(key)}={call.argument(key)!r}" for key in new)

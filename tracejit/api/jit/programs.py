@@ -12,10 +12,9 @@ from tracejit.api.common import name_of, plain
 from tracejit.api.fallback import may_be_done_over
 from tracejit.api.jit import handed
 from tracejit.api.jit.apart import Apart
-from tracejit.api.jit.placing import Needed, strides_of
+from tracejit.api.jit.placing import Needed
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.stored import Store
-from tracejit.api.jit.varying import Varying, is_number
 from tracejit.config import config
 from tracejit.control.callbacks import journal
 from tracejit.errors import (
@@ -24,70 +23,10 @@ from tracejit.errors import (
     DonatedArgumentError,
     ReadOnlyArgumentError,
 )
-from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.text import warned
 from tracejit.interpreters import jit as native
-from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
-from tracejit.ir.values import Value
-from tracejit.tracing import LOCK, Box, Storage, to_raw
-
-
-class JitCapture:
-    """Captured arrays of a jit trace: boxes over constants of the program, read anew at every call. So are the
-    numbers that `varying` says are inputs: `inputs` has their variables and places, `grown` the places of lists of
-    which only what is appended is known."""
-
-    guarded = journaled = True
-    draws = True
-    near = native.NEAR
-
-    def __init__(self, trace: Any, varying: Varying) -> None:
-        self.trace = trace
-        self.varying = varying
-        self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
-        self.inputs: list[tuple[Value, Any]] = []
-        self.grown: list[Any] = []
-
-    def array(self, path: Any, value: Any) -> Any:
-        raw = to_raw(value)
-        held = self.trace.lift(raw) if isinstance(raw, (np.ndarray, Value)) else raw
-        b = Box(Storage(held, self.trace, path), (), aval_of(held))
-        b.storage.layout = strides_of(raw)
-        self.held.append((raw, b))
-        return b
-
-    def owns(self, box: Box) -> bool:
-        raw = box.storage.value
-        return isinstance(raw, Value) and raw.trace.level >= self.trace.level
-
-    def scalar(self, path: Any, value: Any) -> Any:
-        place = path.place()
-        if not self.varying.is_input(place) or not is_number(value):
-            return NotImplemented
-        raw = np.asarray(value)
-        var = self.trace.lift(raw)
-        weak = not isinstance(value, np.generic)
-        if weak and type(value) is int:
-            var.bounds = (-self.near, self.near)
-        b = Box(Storage(var, self.trace, path), (), aval_of(var), weak, True)
-        self.held.append((raw, b))
-        self.inputs.append((var, place))
-        return b
-
-    def varies(self, path: Any) -> bool:
-        known = self.varying.inputs or self.varying.growing
-        return bool(known) and self.varying.is_input(path.place())
-
-    def grows(self, path: Any, length: int) -> bool:
-        if not self.varying.growing or not self.varying.grows(place := path.place(), length):
-            return False
-        self.grown.append(place)
-        return True
-
-    def unfollowed(self, thing: Any) -> None:
-        """Raises NotFollowed: a program would keep what it saw while it was traced."""
-        raise NotFollowed(thing)
+from tracejit.tracing import LOCK, Box, to_raw
 
 
 class Program:
@@ -167,7 +106,7 @@ class Program:
         """Whether the program, whose guards hold, is for this call: how its inputs lie, and which objects they are."""
         if self.needed and self.misplaced([*consts, *call.leaves]):
             return False
-        return self.apart is None or self.apart.are((*call.dynamic, *call.kwargs.values()), call.objects)
+        return self.apart is None or self.apart.are(call.taken_apart, call.objects)
 
     def misplaced(self, inputs: Sequence[Any]) -> list[int]:
         """The inputs that do not lie in memory as the program was traced for."""

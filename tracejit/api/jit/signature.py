@@ -14,6 +14,7 @@ import numpy as np
 from tracejit import frontend, tree
 from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
+from tracejit.api.jit.followed import Followed, can_be_followed
 from tracejit.config import config
 from tracejit.errors import ArraySubclassError, StaticArgumentError, UnhashableStaticError
 from tracejit.frontend.shadows import behind
@@ -22,7 +23,7 @@ from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
-from tracejit.tracing import Box, CapturedArray, to_raw
+from tracejit.tracing import Box, CapturedArray, is_tracing, to_raw
 
 
 class Options:
@@ -50,11 +51,13 @@ class Options:
         self.fallback = fallback
         #: Arguments that are part of the signature where they are Python integers, found while tracing.
         self.sizes: frozenset[int | str] = frozenset()
+        #: Arguments whose containers are followed as objects of outside are, since the function changes them.
+        self.followed: frozenset[int | str] = frozenset()
 
-    def with_sizes(self, sizes: frozenset[int | str]) -> Options:
-        """These options with more sizes."""
+    def with_more(self, sizes: frozenset[int | str], followed: frozenset[int | str]) -> Options:
+        """These options with more sizes, and more arguments that are followed."""
         new = copy.copy(self)
-        new.sizes = self.sizes | sizes
+        new.sizes, new.followed = self.sizes | sizes, self.followed | followed
         return new
 
     @property
@@ -117,9 +120,20 @@ class Call:
             self.static_kwargs |= {k: v for k, v in found.items() if isinstance(k, str)}
         self.dynamic = tuple([a for n, a in enumerate(args) if n not in self.static])
         self.kwargs = {k: v for k, v in kwargs.items() if k not in self.static_kwargs}
-        leaves, self.structure = tree.flatten_ordered((self.dynamic, self.kwargs))
+        self.outermost = not is_tracing()
+        followed = self._followed() if options.followed and self.outermost else {}
+        given = (self.dynamic, self.kwargs) if not followed else self._given(followed)
+        leaves, self.structure = tree.flatten_ordered(given)
         self.fixed = {n: behind.original(x) for n, x in enumerate(leaves) if not is_array_like(x)}
-        kinds = {n: kind for n, x in self.fixed.items() if (kind := frontend.kind_of(x)) is not None}
+        kinds = {n: kind for n, x in self.fixed.items() if (kind := _kind_of(x)) is not None}
+        #: Of the fixed leaves the arguments whose containers are followed.
+        self.followed = frozenset(n for n in kinds if type(self.fixed[n]) is Followed)
+        self.followed_keys = frozenset(followed)
+        #: The dynamic arguments whose containers are part of the signature.
+        given = [*zip(self._positions(), self.dynamic, strict=True), *self.kwargs.items()]
+        self.taken_apart = tuple([x for k, x in given if k not in followed])
+        for n in self.followed:
+            self.fixed[n] = self.fixed[n].value
         #: Of the fixed leaves that are followed, whatever object they are, what belongs into the signature.
         self.kinds: dict[int, Any] = kinds
         self.objects = [self.fixed[n] for n in kinds]
@@ -131,6 +145,24 @@ class Call:
         self.bounds = [_bounds(x, w) for x, w in zip(self.leaves, self.weak, strict=True)]
         self.raw = [x if isinstance(x, ShapeDtypeStruct) else _raw_argument(x) for x in self.leaves]
         self.over = False  # whether Python may do the call over: an outermost one, with fallback
+
+    def _followed(self) -> dict[int | str, Followed]:
+        """The arguments whose containers are followed, as leaves."""
+        keys = [k for k in self.options.followed if k in self.kwargs or (k in range(self.num_args))]
+        found = {k: self.argument(k) for k in keys if k not in self.static}
+        return {k: Followed(x) for k, x in found.items() if self.may_follow(k)}
+
+    def may_follow(self, key: int | str) -> bool:
+        """Whether the containers of an argument can be followed: outside of other transformations, where all nodes of
+        its structure are Python's containers or dataclasses."""
+        if not self.outermost or key in self.options.donate_nums or key in self.options.donate_names:
+            return False
+        return can_be_followed(self.argument(key))
+
+    def _given(self, followed: dict[int | str, Followed]) -> tuple[Any, ...]:
+        """The dynamic arguments, with those that are followed as leaves."""
+        dynamic = [followed.get(n, x) for n, x in zip(self._positions(), self.dynamic, strict=True)]
+        return tuple(dynamic), {k: followed.get(k, x) for k, x in self.kwargs.items()}
 
     def key(self) -> tuple[Any, ...]:
         """The signature; Raises UnhashableStaticError."""
@@ -169,11 +201,15 @@ class Call:
     def avals(self) -> list[Aval]:
         return [leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(x) for x in self.raw]
 
+    def _positions(self) -> list[int]:
+        """Those of the dynamic arguments."""
+        return [n for n in range(self.num_args) if n not in self.static]
+
     def argument(self, key: int | str) -> Any:
         """The argument of a position or a keyword."""
         if isinstance(key, str):
             return self.static_kwargs[key] if key in self.static_kwargs else self.kwargs[key]
-        positions = [n for n in range(self.num_args) if n not in self.static]
+        positions = self._positions()
         return self.static[key] if key in self.static else self.dynamic[positions.index(key)]
 
     def argument_name(self, key: int | str) -> str:
@@ -183,7 +219,7 @@ class Call:
     def owners(self) -> list[tuple[int | str, str]]:
         """For each leaf the argument it belongs to (position or keyword) and its path inside that, in the
         order of the leaves: keywords come as the caller wrote them."""
-        positions = [n for n in range(self.num_args) if n not in self.static]
+        positions = self._positions()
         return [
             (a[1].entry if a[0].entry else positions[a[1].entry], a[2:].codify(""))
             for n, a in enumerate(self.structure.accessors())
@@ -199,7 +235,7 @@ class Call:
         """How messages call a leaf that is part of the signature."""
         a = self.structure.accessors()[leaf]
         known = argument_names(self.fun, self.num_args)
-        positions = [n for n in range(self.num_args) if n not in self.static]
+        positions = self._positions()
         owner = f"`{a[1].entry}`" if a[0].entry else known[positions[a[1].entry]]
         return f"{owner}{a[2:].codify('')}"
 
@@ -299,6 +335,11 @@ def _same(x: Any) -> Any:
 BY_VALUE = (str, bytes, range)
 #: Numbers of Python and NumPy.
 SCALARS = (bool, int, float, complex, np.generic)
+
+
+def _kind_of(x: Any) -> Any:
+    """What of a fixed leaf that is followed belongs into the signature; None of others."""
+    return type(x.value) if type(x) is Followed else frontend.kind_of(x)
 
 
 def _identity(x: Any) -> Any:

@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 
 from tracejit import control, dtypes, frontend, tree
-from tracejit.api.common import argument_names, name_of
+from tracejit.api.common import name_of
 from tracejit.api.introspect import ShapeDtypeStruct
-from tracejit.api.jit import handed
+from tracejit.api.jit import arguments, handed
 from tracejit.api.jit.apart import Apart
 from tracejit.api.jit.listed import listed
 from tracejit.api.jit.parts import Shared, placed
 from tracejit.api.jit.placing import Needed, strides_of
-from tracejit.api.jit.programs import JitCapture, Program, const_sources
+from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
 from tracejit.api.jit.sizes import sizes_needed, sources
 from tracejit.api.jit.stored import Store
-from tracejit.api.jit.varying import Varying
+from tracejit.api.jit.varying import JitCapture, Varying
 from tracejit.control.regions.staging import raw_leaf
 from tracejit.errors import (
-    ArgumentContainerError,
     CapturedWriteError,
     DynamicExtentError,
     InternalTypeError,
@@ -48,16 +47,6 @@ _PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))
 _ATTEMPTS = 100
 
 
-class SizesNeeded(Exception):
-    """Tracing failed with `error` since arguments that are numbers decide what is traced: `sizes`, their positions
-    and keywords."""
-
-    def __init__(self, sizes: frozenset[int | str], error: TracejitError) -> None:
-        super().__init__()
-        self.sizes = sizes
-        self.error = error
-
-
 class InputsNeeded(Exception):
     """Tracing failed with `error`, since it needs what is at `places` of outside that are inputs."""
 
@@ -72,7 +61,7 @@ def trace_program(call: Call, varying: Varying) -> tuple[Program, list[Any]]:
 
     Where the program writes numbers that it is guarded by, it is traced again with those as inputs, if it can be.
 
-    Raises SizesNeeded, and what the function raises."""
+    Raises MoreNeeded, and what the function raises."""
     copies_views, changed, found = True, None, None
     for _ in range(_ATTEMPTS):
         try:
@@ -122,12 +111,15 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             if n not in call.kinds and (reason := frontend.unseen(x)) is not None:
                 session.refuse(f"argument {call.fixed_name(n)}", x, reason)
         names = {n: call.fixed_name(n).replace("`", "") for n in call.fixed}
+        capture.followed = frozenset(n for n, leaf in enumerate(call.kinds) if leaf in call.followed)
         given = [session.give(call.fixed[n], names[n]) for n in call.kinds]
         others = {n: session.stand_in(x, names[n]) for n, x in call.fixed.items() if _is_shadowed(x)}
         positional, kwargs = call.rebuild(boxes, given, others)
-        held, containers = _held(positional, kwargs), handed.paths(positional, kwargs)
+        held, containers = arguments.held(session, positional, kwargs), handed.paths(positional, kwargs)
+        session.arguments = {id(x): key for key, (_, _, found) in held.items() for x in found}
         try:
             out = session.run(fun, positional, kwargs)
+            arguments.look_at(call, held, arguments.held(session, positional, kwargs))
             leaves, out_tree, store = _result(session, out, containers)
             visible = _visible(call, boxes, capture.held)
             results, outs, python, parts = _sort_results(
@@ -137,6 +129,8 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         except StaleView:
             raise
         except Exception as e:
+            if isinstance(e, TracejitError) and e.arguments:
+                arguments.follow(call, e)
             places = _inputs_needed(e, trace, capture)
             if places:
                 raise InputsNeeded(places, e) from None
@@ -145,18 +139,17 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             sizes = sizes_needed(e, call, trace.eqns, args)
             if not sizes:
                 raise
-            raise SizesNeeded(sizes, e) from None
+            raise arguments.MoreNeeded(e, sizes) from None
         if session.over and session.asked_over and not all(can_be_done_over(e.effects) for e in trace.eqns):
             raise NumberError(message="real eigenvalues are noticed when a callback has been called already")
-        _refuse_reassigned(fun, held, _held(positional, kwargs))
         if store is not None and store.writes and _needs_python(session, trace.eqns):
             raise CapturedWriteError(what=store.changes[0].what, where=session.call_site)
         if session.given and any(map(_runs_later, trace.eqns)):
             session.serve_these()
         _enter_generators(trace, session.handles)
-        apart = Apart.of(session.changes, (*call.dynamic, *call.kwargs.values()))
-        if apart is not None:
-            apart.check((*call.dynamic, *call.kwargs.values()), call.objects)
+        apart = Apart.of(session.changes, call.taken_apart)
+        if apart is not None and (met := apart.met(call.taken_apart, call.objects)) is not None:
+            arguments.follow(call, arguments.is_outside(call, met))
         guards = session.guards()
         session.let_go()
         if store is not None:
@@ -279,18 +272,6 @@ def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:
         error.traced = tuple(unknown)
         raise error
     return list({id(d.var): d.var for d in dims}.values())
-
-
-def _held(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """What each argument holds: (leaves, structure)."""
-    return [tree.flatten_ordered(a) for a in (*args, *kwargs.values())]
-
-
-def _refuse_reassigned(fun: Any, before: list[Any], after: list[Any]) -> None:
-    """Raises ArgumentContainerError if a dict or list that was given now holds something else."""
-    for n, ((old, old_tree), (new, new_tree)) in enumerate(zip(before, after, strict=True)):
-        if old_tree != new_tree or any(x is not y for x, y in zip(old, new, strict=True)):
-            raise ArgumentContainerError(function=name_of(fun), argument=argument_names(fun, n + 1)[n])
 
 
 def _is_array(x: Any) -> bool:

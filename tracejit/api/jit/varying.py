@@ -16,10 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.api.jit.placing import strides_of
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import Check
 from tracejit.frontend.shadows.growing import Short
 from tracejit.interpreters.jit import NEAR
+from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
+from tracejit.tracing import Box, Storage, to_raw
 
 Place = tuple[Any, ...]
 #: How often a number that the function does not write has to change until it is an input.
@@ -85,6 +90,13 @@ class Varying:
         """Whether one of these places is still an input."""
         return not places.isdisjoint(self.inputs | self.growing)
 
+    def enter(self, place: Place) -> bool:
+        """Whether a number in an argument is an input: it is, unless tracing has needed it."""
+        if self.failed[place]:
+            return False
+        self.inputs.add(place)
+        return True
+
     def fail(self, places: Iterable[Place]) -> bool:
         """Tracing needs what is at these places: guard it. Whether one of them was an input."""
         places = list(places)
@@ -149,3 +161,69 @@ def _may_vary(check: Check) -> bool:
     if check.kind == "scalars":
         return any(map(is_number, check.expected))
     return not isinstance(check.expected, _FIXED)
+
+
+class JitCapture:
+    """Captured arrays of a jit trace: boxes over constants of the program, read anew at every call. So are the
+    numbers that `varying` says are inputs: `inputs` has their variables and places, `grown` the places of lists of
+    which only what is appended is known."""
+
+    guarded = journaled = True
+    draws = True
+    near = NEAR
+
+    def __init__(self, trace: Any, varying: Varying) -> None:
+        self.trace = trace
+        self.varying = varying
+        self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
+        self.inputs: list[tuple[Value, Any]] = []
+        self.grown: list[Any] = []
+        self.followed: frozenset[int] = (
+            frozenset()
+        )  # the arguments whose numbers are inputs, as those of others are
+
+    def array(self, path: Any, value: Any) -> Any:
+        raw = to_raw(value)
+        held = self.trace.lift(raw) if isinstance(raw, (np.ndarray, Value)) else raw
+        b = Box(Storage(held, self.trace, path), (), aval_of(held))
+        b.storage.layout = strides_of(raw)
+        self.held.append((raw, b))
+        return b
+
+    def owns(self, box: Box) -> bool:
+        raw = box.storage.value
+        return isinstance(raw, Value) and raw.trace.level >= self.trace.level
+
+    def scalar(self, path: Any, value: Any) -> Any:
+        place = path.place()
+        if not is_number(value) or not (self._is_followed(path, place) or self.varying.is_input(place)):
+            return NotImplemented
+        raw = np.asarray(value)
+        var = self.trace.lift(raw)
+        weak = not isinstance(value, np.generic)
+        if weak and type(value) is int:
+            var.bounds = (-self.near, self.near)
+        b = Box(Storage(var, self.trace, path), (), aval_of(var), weak, True)
+        self.held.append((raw, b))
+        self.inputs.append((var, place))
+        return b
+
+    def _is_followed(self, path: Any, place: Any) -> bool:
+        """Whether a number in an argument that is followed is an input."""
+        return path.given and path.root().key in self.followed and self.varying.enter(place)
+
+    def varies(self, path: Any) -> bool:
+        if path.given and path.root().key in self.followed:
+            return True
+        known = self.varying.inputs or self.varying.growing
+        return bool(known) and self.varying.is_input(path.place())
+
+    def grows(self, path: Any, length: int) -> bool:
+        if not self.varying.growing or not self.varying.grows(place := path.place(), length):
+            return False
+        self.grown.append(place)
+        return True
+
+    def unfollowed(self, thing: Any) -> None:
+        """Raises NotFollowed: a program would keep what it saw while it was traced."""
+        raise NotFollowed(thing)

@@ -100,12 +100,24 @@ def _truth_of(raw: Any) -> Any:
 
 
 def _refuse_given(x: Any, y: Any) -> bool:
-    """False, unless both are arrays of outside: at another call they may be one."""
+    """False, unless both are arrays or containers of outside: at another call they may be one."""
     given = (
         type(x) is Box and type(y) is Box and x.storage.origin is not None and y.storage.origin is not None
     )
     if given and x.aval == y.aval:
         raise UnfollowedError(what="whether two arrays are one", reason="that may differ from call to call")
+    session: Any = capturing()
+    among = frozenset(session.arguments[id(v)] for v in (x, y) if id(v) in session.arguments)
+    if (
+        among
+        and type(x) is type(y)
+        and all(id(v) in session.arguments or session.is_stand_in(v) for v in (x, y))
+    ):
+        error = UnfollowedError(
+            what="whether two containers are one", reason="that may differ from call to call"
+        )
+        error.arguments = among
+        raise error
     return False
 
 
