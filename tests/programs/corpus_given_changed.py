@@ -243,3 +243,30 @@ def a_cache_that_is_filled() -> Any:
         return (cache[n] * x).sum()
 
     return f, [(1.0, 3, cache), (2.0, 3, cache), (3.0, 4, cache)], lambda: cache
+
+
+@program
+def tuples_told_apart() -> Any:
+    p, q = (1.0, np.ones(2)), (1.0, np.ones(2))
+    known = [p]
+
+    def f(a, b):
+        return a is b, a is known[0], a[0] + b[0]
+
+    def before(n):
+        known[0] = q if n == 3 else p
+
+    return f, [(p, p), (p, q), (q, q), (q, p)], None, before
+
+
+@program
+def captured_tuples_told_apart() -> Any:
+    held = {"a": (1.0, 2.0), "b": tuple([1.0, 2.0])}
+
+    def f(x):
+        return held["a"] is held["b"], x
+
+    def before(n):
+        held["b"] = held["a"] if n == 1 else tuple([1.0, 2.0])
+
+    return f, [(1.0,), (2.0,), (3.0,)], None, before

@@ -18,6 +18,7 @@ class Memory:
         self.checks: list[Check] = []
         #: Whether what was traced serves one object only, which nothing may keep.
         self.unkept = False
+        self.pairs: list[list[Any]] = []  # paths to two objects each that were told apart
         self._seen: dict[int, tuple[Any, Any, Node | None]] = {}  # id -> object, stand-in, first path
         self._originals: dict[int, Any] = {}
         self._objects: dict[type, list[Node]] = {}  # by class the paths to objects, which are all different
@@ -63,6 +64,12 @@ class Memory:
         """The object at `node` is none of those that were met before."""
         if self.guarded:
             self._objects.setdefault(type(value), []).append(node)
+
+    def told_apart(self, x: Any, y: Any) -> None:
+        """The function has seen that two objects of outside, behind these stand-ins, are not one."""
+        nodes = [self.where_is(v) for v in (x, y)]
+        if self.guarded and None not in nodes:
+            self.pairs.append(nodes)
 
     def check(self, node: Node, kind: str, expected: Any) -> None:
         """Record a guard. A root is held: there is no doubt which object it is."""

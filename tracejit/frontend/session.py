@@ -162,7 +162,9 @@ class Session(Run):
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
         objects = [group for group in self._objects.values() if any(map(self.varies, group))]
-        return GuardSet(host.without_callbacks(self), list(self.array_nodes), self.given, objects)
+        return GuardSet(
+            host.without_callbacks(self), list(self.array_nodes), self.given, [*objects, *self.pairs]
+        )
 
     # ---- stand-ins -----------------------------------------------------------------------------
 

@@ -118,6 +118,8 @@ def _refuse_given(x: Any, y: Any) -> bool:
         )
         error.arguments = among
         raise error
+    if type(x) is not Box:
+        session.told_apart(x, y)
     return False
 
 
