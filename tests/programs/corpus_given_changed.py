@@ -261,12 +261,15 @@ def tuples_told_apart() -> Any:
 
 @program
 def captured_tuples_told_apart() -> Any:
-    held = {"a": (1.0, 2.0), "b": tuple([1.0, 2.0])}
+    def pair():
+        return tuple(map(float, range(1, 3)))
+
+    held = {"a": pair(), "b": pair()}
 
     def f(x):
         return held["a"] is held["b"], x
 
     def before(n):
-        held["b"] = held["a"] if n == 1 else tuple([1.0, 2.0])
+        held["b"] = held["a"] if n == 1 else pair()
 
     return f, [(1.0,), (2.0,), (3.0,)], None, before
