@@ -50,7 +50,9 @@ def made_alike() -> Any:
     def f(x):
         out = np.zeros_like(x)
         out[1:] = x[:-1]
-        return out, np.ones_like(x.T), np.full_like(x, 2), np.empty_like(x, order="C") * 0
+        empty = np.empty_like(x, order="C")  # of any numbers, NaN too
+        empty[:] = 0
+        return out, np.ones_like(x.T), np.full_like(x, 2), empty
 
     return f, _orders(), None
 
