@@ -23,7 +23,7 @@ from tracejit.errors import (
     DonatedArgumentError,
     ReadOnlyArgumentError,
 )
-from tracejit.frontend.text import warned
+from tracejit.frontend.text import observed, warned
 from tracejit.interpreters import jit as native
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
 from tracejit.tracing import LOCK, Box, to_raw
@@ -92,6 +92,7 @@ class Program:
         self.repeats = may_be_done_over(jaxpr)  # Python can do a call over in which a check failed
         self.acts = JOURNAL in jaxpr.effects  # it prints or the like
         self.warns = self.acts and warned.warns(jaxpr)
+        self.stores = self.acts and store is not None and store.writes
         self.fast: dict[Any, Any] = {}  # functions for calls with objects, which calls with others share
 
     def constants(self, objects: Sequence[Any]) -> list[Any] | None:
@@ -177,8 +178,9 @@ class Program:
         return call
 
     def leaves_to_python(self) -> bool:
-        """Whether this call is Python's: what it does besides may raise an exception on its way."""
-        return self.warns and warned.are_errors()
+        """Whether this call is Python's: what it does besides may raise an exception on its way, or calls code of the
+        user's, that would see when places of outside are stored."""
+        return (self.warns and warned.are_errors()) or (self.stores and observed.by_users_code())
 
     def compiled(self, strides: Any) -> native.Compiled:
         found = self.machine_code.get(strides)

@@ -34,7 +34,7 @@ from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
-from tracejit.ir.jaxpr import Eqn, can_be_done_over, has_side_effects, sub_jaxprs
+from tracejit.ir.jaxpr import Eqn, can_be_done_over, sub_jaxprs
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.rows import StaleView
 from tracejit.tracing import Box, bind, box, current_trace, new_trace
@@ -240,8 +240,9 @@ def _inputs_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> 
 
 def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:
     """Whether a program does anything besides computing, by which it might be seen when places of outside are stored,
-    or stores what cached functions would store only once, or in a container that a condition chooses."""
-    acts = any(map(_runs_later, eqns)) or any(has_side_effects(e.effects) for e in eqns)
+    or stores what cached functions would store only once, or in a container that a condition chooses. Draws and entries
+    are not among it: who sees these is looked at in each call (`Program.leaves_to_python`)."""
+    acts = any(map(_runs_later, eqns)) or not all(can_be_done_over(e.effects) for e in eqns)
     return acts or bool(session.callbacks or session.cached_calls or session.choices.found)
 
 
