@@ -130,3 +130,9 @@ import math
 assert np.isclose(tj.jit(lambda x: erf(x) + math.gamma(x))(2.5), erf(2.5) + math.gamma(2.5))
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_prompts_offer_what_is_for_users():
+    offered = [name for name in dir(tracejit) if not name.startswith("__")]
+    assert set(offered) == set(tracejit.__all__) and {"jit", "errors", "random"} <= set(offered)
+    assert not {"tracing", "lowering", "TYPE_CHECKING", "REGISTRY", "parts"} & set(offered)

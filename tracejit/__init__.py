@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tracejit.startup import without_collection
 
 with without_collection():
-    from tracejit import control, dtypes, numpy, ops, tree
+    from tracejit import control, dtypes, errors, numpy, ops, tree
     from tracejit.api.autodiff.derivatives import grad, jvp, linearize, value_and_grad, vjp
     from tracejit.api.batching import vmap
     from tracejit.api.introspect import (
@@ -104,6 +104,7 @@ __all__ = [
     "debug",
     "disable_jit",
     "dtypes",
+    "errors",
     "eval_shape",
     "explain",
     "extend",

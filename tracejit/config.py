@@ -25,6 +25,7 @@ override the same setting, the one that ends last restores what it found; set it
     optimize              TRACEJIT_OPTIMIZE           let LLVM optimise; without it a program is compiled in less than
                                                       half of the time and runs several times slower; sums are added
                                                       in another order
+    full_tracebacks       TRACEJIT_FULL_TRACEBACKS    show the frames inside of tracejit in tracebacks too
     regions               TRACEJIT_REGIONS            compile parts of functions that Python runs (an experiment)
     unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """
@@ -98,6 +99,7 @@ class Config:
     fallback: bool = True
     compile_budget: float = 10.0
     optimize: bool = True
+    full_tracebacks: bool = False
     regions: bool = False
     unroll: int = 4
 
@@ -204,6 +206,7 @@ config = Config(
     fallback=_flag("TRACEJIT_FALLBACK", "1"),
     compile_budget=_seconds("TRACEJIT_COMPILE_BUDGET", 10.0),
     optimize=_flag("TRACEJIT_OPTIMIZE", "1"),
+    full_tracebacks=_flag("TRACEJIT_FULL_TRACEBACKS"),
     regions=_flag("TRACEJIT_REGIONS"),
     unroll=_number("TRACEJIT_UNROLL", 4),
 )

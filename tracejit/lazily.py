@@ -36,7 +36,13 @@ def parts(
         setattr(sys.modules[package], name, found)
         return found
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *known})
+    def listed() -> list[str]:
+        """What users are offered: special names, and no modules that happen to be imported."""
+        held = vars(sys.modules[package])
+        public = held.get("__all__", held)
+        return sorted({*public, *known, *(name for name in held if name.startswith("__"))})
+
+    return get, listed
 
 
 def load(*packages: types.ModuleType) -> None:

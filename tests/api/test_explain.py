@@ -41,3 +41,8 @@ def test_of_a_jitted_function() -> None:
     jitted = tj.jit(lambda x: x + 1)
     report = tj.explain(jitted)(X)
     assert report.equations == 1 and jitted.trace_count == 1 and "explain" not in report.name
+
+
+def test_prompts_show_the_text():
+    report = tj.explain(lambda x: x + 1)(np.ones(3))
+    assert repr(report) == str(report) and "native loop" in repr(report)

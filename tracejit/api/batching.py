@@ -7,11 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from tracejit import tree
-from tracejit.api.common import FlatFunction, argument_names, flatten_args, name_of, plain, require_function
+from tracejit.api.common import FlatFunction, argument_names, flatten_args, name_of, plain
 from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
+from tracejit.api.tracebacks import door
 from tracejit.control.regions.staging import unaliased
-from tracejit.errors import VmapAxisError, VmapNothingMappedError, VmapOutputError, VmapSizeError
+from tracejit.errors import (
+    FunctionNeededError,
+    VmapAxisError,
+    VmapNothingMappedError,
+    VmapOutputError,
+    VmapSizeError,
+)
 from tracejit.interpreters import leaks
 from tracejit.interpreters.vmap import BatchTrace, BatchTracer
 from tracejit.ir.avals import Dim, aval_of
@@ -39,10 +46,11 @@ def vmap(
         VmapNothingMappedError: nothing is mapped and `axis_size` is not given.
         VmapOutputError: `out_axes` None for a result that is mapped.
     """
-    require_function("vmap", f)
+    FunctionNeededError.check("vmap", f)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
 
+    @door
     @functools.wraps(f)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         raw, structure, weak = flatten_args((args, kwargs))

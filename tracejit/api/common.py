@@ -154,9 +154,3 @@ class Attributed:
         own = self._OWN | copied
         found = {n: x for n, x in vars(self).items() if n[0] != "_" and n not in own}
         return {n: x for n, x in found.items() if not type(x).__module__.startswith("tracejit.")}
-
-
-def require_function(transformation: str, f: Any) -> None:
-    """Raises TypeError if `f` can't be called."""
-    if not callable(f):
-        raise TypeError(f"{transformation} takes a function, not {type(f).__name__}")

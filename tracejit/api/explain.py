@@ -9,11 +9,12 @@ from tracejit.api.common import name_of
 from tracejit.api.fallback import Refusal
 from tracejit.api.jit.aot import Lowering
 from tracejit.api.jit.jitted import Jitted, jit
+from tracejit.errors import FunctionNeededError
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.records import record
 
 
-@record(frozen=True)
+@record(frozen=True, repr=False)
 class Report:
     """What `explain` found. `print` it; the fields are for programs.
 
@@ -39,6 +40,10 @@ class Report:
     loops_and_branches: list[str]
     fallback: str | None = None
     regions: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """The text, which notebooks and prompts show."""
+        return str(self)
 
     def __str__(self) -> str:
         if self.fallback is not None:
@@ -66,15 +71,16 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
     """`explain(f)(*args)`: a `Report` on what `jit(f)` does for these arguments. Nothing is run.
 
     Where jit falls back to Python, the report has the reason; with `fallback=False` that is raised."""
+    FunctionNeededError.check("explain", f)
     jitted = f if isinstance(f, Jitted) else jit(f)
 
     def report(*args: Any, **kwargs: Any) -> Report:
         prepared = jitted.prepare(args, kwargs)
         if isinstance(prepared, Refusal):
             return _by_python(jitted, prepared)
-        lowering = Lowering(jitted, prepared[0], prepared[1], prepared[2])
+        call, program, consts = prepared
+        lowering = Lowering(jitted, call, program, consts)
         compiled = lowering.compile()
-        program = lowering.program
         return Report(
             name=name_of(jitted.fun),
             equations=count_equations(program.jaxpr),

@@ -7,15 +7,13 @@ it did can be seen: then Python raises the very exception, with its type, its te
 
 from __future__ import annotations
 
-import opcode
-import os
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from tracejit.api.common import name_of
+from tracejit.api.tracebacks import is_ours, trail
 from tracejit.config import config
 from tracejit.errors import (
     ArgumentCountError,
@@ -39,8 +37,6 @@ _MOST_REFUSED = 64
 
 #: What a reason says that is an error of tracejit's own.
 INSIDE = "an error inside tracejit"
-_OURS = str(Path(__file__).parents[1]) + os.sep
-_RAISING = frozenset(n for name, n in opcode.opmap.items() if name in ("RAISE_VARARGS", "RERAISE"))
 
 
 @record(frozen=True)
@@ -63,16 +59,16 @@ class Refusal:
         if isinstance(error, (*_MISUSED, MemoryError)):
             return None
         if not isinstance(error, TracejitError):
-            trail = _trail(error)
-            line = f"{trail[-1][0]}:{trail[-1][1]}" if trail else None
+            lines = trail(error)
+            line = f"{lines[-1][0]}:{lines[-1][1]}" if lines else None
             text = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            if _is_ours(error):
-                return Refusal(f"{text} ({INSIDE})", line, "tell us, with the function", False, trail)
-            return Refusal(text, line, "see the reason", False, trail)
+            if is_ours(error):
+                return Refusal(f"{text} ({INSIDE})", line, "tell us, with the function", False, lines)
+            return Refusal(text, line, "see the reason", False, lines)
         remedies = [r.format(**error.details) for r in error.remedies]
         reason = f"[{error.code}] {error.cause.format(**error.details)}"
         remedy = remedies[0] if remedies else "see the reason"
-        return Refusal(reason, error.where, remedy, error.limit, _trail(error))
+        return Refusal(reason, error.where, remedy, error.limit, trail(error))
 
     def lines(self, filename: str, first: int, last: int) -> list[int]:
         """The lines of a part of a file that the exception came through, the last one being where it was made."""
@@ -82,27 +78,6 @@ class Refusal:
 
     def __str__(self) -> str:
         return f"{self.reason}" + (f" (at {self.where})" if self.where else "")
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether code of tracejit's failed, rather than the user's or NumPy's, or a `raise` of ours that says what
-    Python would."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    if at is None or not at.tb_frame.f_code.co_filename.startswith(_OURS):
-        return False
-    return at.tb_frame.f_code.co_code[at.tb_lasti] not in _RAISING
-
-
-def _trail(error: BaseException) -> tuple[tuple[str, int], ...]:
-    """The user's lines that an exception has come through."""
-    at, found = error.__traceback__, []
-    while at is not None:
-        if not is_library(at.tb_frame.f_code.co_filename):
-            found.append((at.tb_frame.f_code.co_filename, at.tb_lineno))
-        at = at.tb_next
-    return tuple(found)
 
 
 class Python:

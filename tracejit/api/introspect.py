@@ -12,7 +12,9 @@ import numpy as np
 from tracejit import dtypes, tree
 from tracejit.api.common import is_weak, name_of, plain
 from tracejit.api.running import run_user
+from tracejit.api.tracebacks import door
 from tracejit.config import config
+from tracejit.errors import FunctionNeededError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage_fun
@@ -80,8 +82,10 @@ def make_jaxpr(
 
     With `return_shape`, a pair of it and the tree of `ShapeDtypeStruct`s of the result.
     """
+    FunctionNeededError.check("make_jaxpr", f)
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
+    @door
     @functools.wraps(f)
     def make(*args: Any, **kwargs: Any) -> Any:
         closed, out_tree = trace_to_jaxpr(f, args, kwargs, static)
@@ -122,8 +126,10 @@ def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     return fun
 
 
+@door
 def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The structure, shapes and dtypes of `f(*args, **kwargs)` as ShapeDtypeStructs, computing nothing."""
+    FunctionNeededError.check("eval_shape", f)
     closed, out_tree = trace_to_jaxpr(f, args, kwargs)
     return tree.unflatten(out_tree, [ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals])
 

@@ -63,7 +63,7 @@ from tracejit.errors.control import (
 )
 from tracejit.errors.extend import PrimitiveNameError, PrimitiveRuleError, PrimitiveSlotError
 from tracejit.errors.fallback import CompileBudgetError, FallbackWarning
-from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError
+from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError, TruthValueError
 from tracejit.errors.loops import (
     BranchLeavesError,
     CaughtCheckError,
@@ -117,6 +117,7 @@ from tracejit.errors.tracing import (
 from tracejit.errors.transforms import (
     ArgumentCountError,
     CotangentMismatchError,
+    FunctionNeededError,
     NonFloatInputError,
     NonFloatOutputError,
     NonScalarOutputError,
@@ -183,7 +184,9 @@ __all__ = [
     "NonFiniteError",
     "NonFloatInputError",
     "NonFloatOutputError",
+    "FunctionNeededError",
     "NonScalarOutputError",
+    "NotAFunctionError",
     "NotAnArrayError",
     "NotDifferentiableError",
     "NotLinearError",
@@ -213,6 +216,7 @@ __all__ = [
     "TracedLoopError",
     "TracedMaskError",
     "TracedTextError",
+    "TruthValueError",
     "UnfollowedError",
     "UnknownMemberError",
     "TracejitError",
@@ -224,7 +228,6 @@ __all__ = [
     "TypeRuleError",
     "LinearSolveError",
     "LonelyLaneError",
-    "NotAFunctionError",
     "NumberDivisionError",
     "NumberDomainError",
     "NumberError",

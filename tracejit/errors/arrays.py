@@ -130,8 +130,8 @@ class NotAnArrayError(TracejitError, TypeError):
     code = "TJ011"
     cause = "{what} is a {type}, which is not an array or a number: {value!r}."
     remedies = (
-        "register its class with tracejit.tree.register",
-        "pass it as a static argument",
+        "give what is no array by a closure, or to jit as a static argument: lambda x: f(x, {value!r})",
+        "register the class of a container with tracejit.tree.register",
         "of a dataclass: mark the field with field(metadata=dict(static=True)), or keep objects of the class "
         "whole with tracejit.tree.register_leaf",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracejit.errors.arrays import ConcreteValueError, UnsupportedFunctionError
+from tracejit.errors.base import TracejitError
 
 
 class DataDependentShapeError(ConcreteValueError):
@@ -34,4 +35,19 @@ class RefusedFunctionError(UnsupportedFunctionError, AttributeError):
     example = """
         import numpy as np, tracejit as tj
         tj.jit(lambda x: np.savetxt("x.txt", x))(np.ones(3))
+    """
+
+
+class TruthValueError(TracejitError, ValueError):
+    """The truth value of an array with more than one element, which NumPy does not tell either."""
+
+    code = "TJ014"
+    cause = "the truth value of an array with more than one element is ambiguous; use a.any() or a.all()"
+    remedies = (
+        "np.where(condition, a, b) chooses for each element",
+        "x[condition] = value writes those elements for which it holds",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.grad(lambda x: (x if x > 0 else -x).sum())(np.ones(3))
     """

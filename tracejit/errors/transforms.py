@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tracejit.errors.base import TracejitError
+
+
+class FunctionNeededError(TracejitError, TypeError):
+    """A transformation was given something else than a function: most often the result of a call."""
+
+    code = "TJ024"
+    cause = "{transformation} takes a function, not {type}."
+    remedies = (
+        "give the function itself, and the arguments to what comes back: tj.grad(f)(x), not tj.grad(f(x))",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.grad(np.sum(np.ones(3)))
+    """
+
+    @classmethod
+    def check(cls, transformation: str, f: Any) -> None:
+        """Raises it if `f` can't be called."""
+        if not callable(f):
+            raise cls(transformation=transformation, type=type(f).__name__)
 
 
 class NotDifferentiableError(TracejitError, TypeError):
@@ -63,6 +85,7 @@ class NonFloatInputError(TracejitError, TypeError):
     cause = "{transformation} needs {needed} inputs; {argument} has dtype {dtype}."
     remedies = (
         "convert the argument with .astype(float), or write 3.0 for 3",
+        "differentiate with respect to another argument with argnums, if it is a key, an index or a flag",
         "pass allow_int=True for float0 gradients, or holomorphic=True for complex inputs",
     )
     example = """

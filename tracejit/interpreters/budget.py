@@ -14,9 +14,13 @@ from typing import Any
 
 from tracejit.errors import CompileBudgetError
 
+#: Seconds after which it is told that tracing goes on.
+_PATIENCE = 5.0
+
 
 class _Thread(threading.local):
     seconds = 0.0
+    started: float | None = None  # of what has not been told about yet
     deadline: float | None = None
 
 
@@ -27,21 +31,22 @@ class within:
     """A budget of so many seconds of this thread's time for a `with` block; none if it is 0. The outermost one counts.
     `as` gives whether this is it."""
 
-    __slots__ = ("outer", "seconds")
+    __slots__ = ("own", "seconds")
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
     def __enter__(self) -> bool:
-        self.outer = _thread.deadline
-        if self.outer is not None:
-            return False
-        if self.seconds:
-            _thread.seconds, _thread.deadline = self.seconds, time.thread_time() + self.seconds
-        return True
+        self.own = _thread.started is None
+        if self.own:
+            _thread.started = time.thread_time()
+            if self.seconds:
+                _thread.seconds, _thread.deadline = self.seconds, _thread.started + self.seconds
+        return self.own
 
     def __exit__(self, *_: object) -> None:
-        _thread.deadline = self.outer
+        if self.own:
+            _thread.deadline = _thread.started = None
 
 
 def left() -> float | None:
@@ -54,6 +59,14 @@ def check(doing: str, rest: Callable[[], Any] | None = None) -> None:
     """Raises CompileBudgetError if the time is over. `rest` does what is left to do, in another thread."""
     if left() == 0.0:
         raise over(doing, rest)
+
+
+def is_long() -> bool:
+    """Whether it is time to tell that it goes on: once, after some seconds."""
+    late = _thread.started is not None and time.thread_time() > _thread.started + _PATIENCE
+    if late:
+        _thread.started = float("inf")
+    return late
 
 
 def over(doing: str, rest: Callable[[], Any] | None = None) -> CompileBudgetError:

@@ -19,7 +19,12 @@ def debug(level: int, text: Any) -> None:
 def log(text: str) -> None:
     """A warning to the logger 'tracejit', if `config.log_compiles`. `logging` is imported with the first."""
     if config.log_compiles:
-        importlib.import_module("logging").getLogger("tracejit").warning("%s", text)
+        tell(text)
+
+
+def tell(text: str) -> None:
+    """A warning to the logger 'tracejit', which goes to stderr if nobody has set up logging."""
+    importlib.import_module("logging").getLogger("tracejit").warning("%s", text)
 
 
 def tell_compiled(jaxpr: Jaxpr, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.config import config
 from tracejit.errors import LeakedTracerError
-from tracejit.interpreters import budget
+from tracejit.interpreters import budget, messages
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import apply_type_rule, check_jaxpr, with_outputs
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var, effects_of
@@ -75,8 +76,18 @@ class StageTrace(Trace):
             outs.append(Var(self, with_outputs(t, outs), _result_bounds(op, atoms, params, t)))
         self.eqns.append(Eqn(op, atoms, tuple(outs), params, user_source(), effects_of(op, params)))
         if not len(self.eqns) % 256:
-            budget.check("tracing it")
+            self._look_at_time()
         return outs if op.multi else outs[0]
+
+    def _look_at_time(self) -> None:
+        budget.check("tracing it")
+        if not budget.is_long():
+            return
+        counts = Counter(e.source and e.source.full() for e in self.eqns)
+        place, most = counts.most_common(1)[0]
+        messages.tell(
+            f"tracing takes long: {len(self.eqns)} operations so far, {most} of them at {place or 'no known place'}"
+        )
 
     def _operand(self, x: Any) -> Var | Literal:
         """A constant as an operand. One number that was repeated while tracing is repeated by the program: then

@@ -22,12 +22,18 @@ from tracejit.api.common import (
     name_of,
     normalize_argnums,
     plain,
-    require_function,
 )
 from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
+from tracejit.api.tracebacks import door
 from tracejit.control.regions.staging import convert
-from tracejit.errors import CotangentMismatchError, NonScalarOutputError, TangentMismatchError, TracejitError
+from tracejit.errors import (
+    CotangentMismatchError,
+    FunctionNeededError,
+    NonScalarOutputError,
+    TangentMismatchError,
+    TracejitError,
+)
 from tracejit.interpreters import leaks
 from tracejit.interpreters.autodiff.jvp import JVPTrace, split_outputs
 from tracejit.interpreters.autodiff.linearize import LinearizeTrace
@@ -64,6 +70,7 @@ def _materialize(t: Any, held: Container[int] = ()) -> Any:
 # ---------------------------------------------------------------- forward mode
 
 
+@door
 def jvp(
     f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
 ) -> Any:
@@ -76,6 +83,7 @@ def jvp(
     Raises:
         TangentMismatchError: a tangent does not fit its primal.
     """
+    FunctionNeededError.check("jvp", f)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError("jvp takes tuples of primals and tangents: jvp(f, (x,), (t,))")
     ps, structure, weak = flatten_args(tuple(primals))
@@ -117,12 +125,14 @@ def _adopting(x: Any, want: Aval, what: str) -> Any:
     return raw
 
 
+@door
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """`(f(*primals), f_jvp)`: the value and the derivative at `primals` as a linear function.
 
     `f_jvp(*tangents)` may be called any number of times; the primal work is done once.
     With `has_aux`, aux comes third.
     """
+    FunctionNeededError.check("linearize", f)
     flat, trace, outs, tape, ins = linearize_user(f, primals, has_aux)
     tape = detached(tape)
 
@@ -195,6 +205,7 @@ def input_cotangents(ins: Inputs, tape: Tape, cts: list[Any]) -> list[Any]:
     ]
 
 
+@door
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Vector-Jacobian product: `(f(*primals), pullback)`, `pullback(ct) -> cotangents of primals`.
 
@@ -204,6 +215,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Raises:
         CotangentMismatchError: by the pullback, when `ct` does not fit.
     """
+    FunctionNeededError.check("vjp", f)
     flat, trace, outs, tape, ins = linearize_user(f, primals, has_aux)
     out_avals = [aval_of(o) for o in outs]
 
@@ -250,8 +262,9 @@ def value_and_grad(
     Raises:
         NonScalarOutputError, NonFloatInputError, NonFloatOutputError, ArgumentCountError.
     """
-    require_function("grad", f)
+    FunctionNeededError.check("grad", f)
 
+    @door
     @functools.wraps(f)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         nums = normalize_argnums("grad", f, argnums, len(args))

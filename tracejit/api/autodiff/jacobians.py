@@ -24,7 +24,8 @@ from tracejit.api.autodiff.derivatives import (
 from tracejit.api.common import argument_names, check_input, check_output, fresh, name_of, normalize_argnums
 from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
-from tracejit.errors import CotangentMismatchError, NotLinearError
+from tracejit.api.tracebacks import door
+from tracejit.errors import CotangentMismatchError, FunctionNeededError, NotLinearError
 from tracejit.interpreters.autodiff.transpose import backward_pass
 from tracejit.interpreters.stage import stage_fun
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
@@ -73,6 +74,9 @@ def _jacobian(
     compute: Callable[..., list[list[Any]]],
     allow_int: bool = False,
 ) -> Callable[..., Any]:
+    FunctionNeededError.check(kind, f)
+
+    @door
     @functools.wraps(f)
     def jacobian_f(*args: Any, **kwargs: Any) -> Any:
         nums = normalize_argnums(kind, f, argnums, len(args))
@@ -220,6 +224,7 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     `primals` and `tangents` are tuples as for `jvp`. Gives the structure of the primals: an array for
     one primal, a tuple for several.
     """
+    FunctionNeededError.check("hvp", f)
     nums: Argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     return jvp(grad(f, nums), primals, tangents)[1]
 
@@ -232,6 +237,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[..., Any]
     Raises:
         NotLinearError: `f` is not linear in its arguments.
     """
+    FunctionNeededError.check("linear_transpose", f)
     leaves, structure = tree.flatten(primals)
     avals = [Aval(tuple(x.shape), np.dtype(x.dtype)) if hasattr(x, "shape") else aval_of(x) for x in leaves]
     jaxpr, consts, out_tree, _ = stage_fun(lambda *args: run_user(f, args), structure, avals, name_of(f))

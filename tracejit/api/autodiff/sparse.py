@@ -24,7 +24,7 @@ from tracejit.api.autodiff.jacobians import cheaper_mode
 from tracejit.api.autodiff.sparsity import dependencies
 from tracejit.api.common import argument_names, check_input, fresh, name_of, normalize_argnums, plain
 from tracejit.api.introspect import trace_to_jaxpr
-from tracejit.errors import SparsityPatternError
+from tracejit.errors import FunctionNeededError, SparsityPatternError
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import aval_of
 from tracejit.ops.building import helpers
@@ -65,6 +65,7 @@ def jacobian(
         SparsityPatternError: the pattern does not fit `f`, or lacks entries (checked once, at a random
             direction), or 'detect' was asked for where the arguments are traced.
     """
+    FunctionNeededError.check("jacobian", f)
     if pattern is None:
         return cheaper_mode(f, argnums, has_aux, holomorphic)
     if not isinstance(argnums, int) or has_aux:

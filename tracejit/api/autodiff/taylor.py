@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit import dtypes, tree
 from tracejit.api.common import FlatFunction, flatten_args, fresh, name_of, plain
-from tracejit.errors import ArgumentTypeError, TangentMismatchError
+from tracejit.errors import ArgumentTypeError, FunctionNeededError, TangentMismatchError
 from tracejit.interpreters.autodiff.jet import jet_flat
 from tracejit.interpreters.autodiff.series import times
 from tracejit.ir.avals import aval_of
@@ -34,6 +34,7 @@ def jet(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence
         ArgumentTypeError: a series is no sequence.
         TangentMismatchError: an entry has not the shape and dtype of its primal.
     """
+    FunctionNeededError.check("jet", f)
     if len(primals) != len(series):
         raise ValueError(f"jet: {len(series)} series for {len(primals)} primals")
     for n, s in enumerate(series):

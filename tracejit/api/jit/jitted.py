@@ -25,8 +25,9 @@ from tracejit.api.pickles import Pickled, named
 from tracejit.api.regions import copies
 from tracejit.api.regions.regional import Regional
 from tracejit.api.running import jit_session, run_user
+from tracejit.api.tracebacks import hide
 from tracejit.config import config
-from tracejit.errors import CompileBudgetError
+from tracejit.errors import CompileBudgetError, FunctionNeededError
 from tracejit.interpreters import budget, messages
 from tracejit.interpreters import jit as native
 from tracejit.ir.values import Value
@@ -78,15 +79,19 @@ class Jitted(Attributed):
         return self._known(args, kwargs)
 
     def _known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if config.fast and not is_tracing():
-            near = self._near
-            for fast in near:
-                out = fast(args, kwargs)
-                if out is not MISS:
-                    if fast is near[0] and fast is not self._own:
-                        self._go_by(fast)
-                    return out
-        return self._call(args, kwargs)
+        try:
+            if config.fast and not is_tracing():
+                near = self._near
+                for fast in near:
+                    out = fast(args, kwargs)
+                    if out is not MISS:
+                        if fast is near[0] and fast is not self._own:
+                            self._go_by(fast)
+                        return out
+            return self._call(args, kwargs)
+        except BaseException as e:
+            hide(e)
+            raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit or jit_session() is not None:
@@ -125,7 +130,8 @@ class Jitted(Attributed):
     ) -> tuple[Call, Program, list[Any]] | Refusal:
         """The call's signature, its program and the program's constants; or a Refusal, if Python has to run it."""
         if is_tracing() or not self.python.allowed:
-            return self._prepare(args, kwargs)
+            with budget.within(0):
+                return self._prepare(args, kwargs)
         refused = self.python.refused
         if refused and (known := refused.get(key := self._signature(args, kwargs))) is not None:
             if known.later is None or not known.later.done:
@@ -369,19 +375,11 @@ def jit(
     """
     if fun is None:
         return functools.partial(
-            jit,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            donate_argnums=donate_argnums,
-            donate_argnames=donate_argnames,
-            inline=inline,
-            keep_unused=keep_unused,
-            fastmath=fastmath,
-            capture=capture,
-            fallback=fallback,
-        )
-    if not callable(fun):
-        raise TypeError(f"jit takes a function, not {type(fun).__name__}")
+            jit, static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames, inline=inline, keep_unused=keep_unused, fastmath=fastmath,
+            capture=capture, fallback=fallback,
+        )  # fmt: skip
+    FunctionNeededError.check("jit", fun)
     options = Options(
         fun,
         static_argnums,

@@ -24,7 +24,7 @@ from tracejit.control.regions.rules import (
     zero_tangents,
 )
 from tracejit.control.regions.staging import call_untraced, flatten, stage_user
-from tracejit.errors import ArgumentTypeError
+from tracejit.errors import ArgumentTypeError, FunctionNeededError
 from tracejit.interpreters import jit
 from tracejit.interpreters.autodiff.jvp import jvp_jaxpr
 from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
@@ -79,6 +79,7 @@ def checkpoint(
         return functools.partial(
             checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
         )
+    FunctionNeededError.check("checkpoint", fun)
     if policy is not None and not callable(policy):
         problem = f"a policy is a function such as those of checkpoint_policies, not {policy!r}"
         raise ArgumentTypeError(name="checkpoint", problem=problem)

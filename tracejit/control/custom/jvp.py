@@ -22,7 +22,7 @@ from tracejit.control.custom.rules import (
 from tracejit.control.custom.zeros import SymbolicZero, zero_from_primal, zero_or
 from tracejit.control.regions.rules import region_avals, union_effects, zero_tangents
 from tracejit.control.regions.staging import call_untraced
-from tracejit.errors import ClosureDerivativeError, CustomRuleError, MissingRuleError
+from tracejit.errors import ClosureDerivativeError, CustomRuleError, FunctionNeededError, MissingRuleError
 from tracejit.interpreters import jit
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
@@ -52,6 +52,7 @@ class custom_jvp:
         nondiff_argnums: int | Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
+        FunctionNeededError.check("custom_jvp", fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)

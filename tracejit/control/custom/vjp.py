@@ -21,7 +21,7 @@ from tracejit.control.custom.rules import (
 from tracejit.control.custom.vjp_ops import custom_vjp_op
 from tracejit.control.custom.zeros import CustomVJPPrimal, zero_or
 from tracejit.control.regions.staging import call_untraced, flatten
-from tracejit.errors import CustomRuleError, MissingRuleError
+from tracejit.errors import CustomRuleError, FunctionNeededError, MissingRuleError
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import Zero
 from tracejit.tracing import bind, call_user, is_tracing, to_raw, wrap
@@ -41,6 +41,7 @@ class custom_vjp:
         nondiff_argnums: int | Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
+        FunctionNeededError.check("custom_vjp", fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)

@@ -14,12 +14,12 @@ from tracejit import dtypes
 from tracejit.errors import (
     ArgumentTypeError,
     LostDerivativeError,
-    ShapeError,
     TracedTextError,
     TracerArrayError,
     TracerBoolError,
     TracerFloatError,
     TracerIntegerError,
+    TruthValueError,
     UnfollowedError,
     UnknownMemberError,
     UnknownSourceError,
@@ -106,10 +106,7 @@ def known_number(x: Box) -> Any:
 @member("__bool__")
 def _bool(x: Box) -> bool:
     if x.aval.is_static and x.aval.size > 1:
-        raise ShapeError(
-            op="bool", problem="the truth value of an array with more than one element is ambiguous; "
-            "use a.any() or a.all()"
-        )  # fmt: skip
+        raise TruthValueError()
     return bool(known_value(x, _branch_error))
 
 

@@ -530,6 +530,22 @@ ARGUMENTS = [
 ]
 
 
+def test_too_many_arrays_are_refused_soon():
+    def f(q, n):
+        out = []
+        for i in range(n):
+            new = q * 1.01 + i
+            if new.sum() % 2 < 1:
+                q = new
+            out.append(q)
+        return np.array(out)
+
+    x = np.ones(3)
+    np.testing.assert_allclose(tj.jit(f, static_argnums=1)(x, 30), f(x, 30))
+    with pytest.raises(ChosenArrayError):
+        tj.jit(lambda q: f(q, 5_000))(x)  # minutes, if each step looked at all arrays before it
+
+
 def outcome(seed: int) -> str:
     """'equal' or 'refused'; fails if the program means something else."""
     source = Programs(seed).source()

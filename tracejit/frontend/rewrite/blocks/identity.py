@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.errors import ChosenArrayError
 from tracejit.frontend.rewrite.blocks.state import Frame, Leaf
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
@@ -24,6 +25,8 @@ from tracejit.tracing import Box, Storage, View
 FALSE, TRUE = np.False_, np.True_
 #: The arrays that a name may be are followed up to so many; of more than that, it is a copy that is only looked at.
 MOST = 12
+#: More than these are refused, since each of them costs something at every branch.
+TOO_MANY = 128
 _BOOL, _I64 = np.dtype(bool), np.dtype(np.int64)
 
 
@@ -126,20 +129,24 @@ class Merger:
         return self._owners(reached, dtype)
 
     def _owners(self, reached: Sequence[Iterable[Reach]], dtype: np.dtype) -> Callable[[], list[Owner]]:
-        """Owners, from what is reached in the branches."""
-        found: list[_Target] = []
+        """Owners, from what is reached in the branches. Raises ChosenArrayError."""
+        by_storage: dict[int, list[_Target]] = {}
         for n, rs in enumerate(reached):
             for r in rs:
                 if id(r.storage) not in self.branches[n].inner or id(r.storage) in self.branches[n].values:
-                    self._note(found, r, n)
+                    self._note(by_storage.setdefault(id(r.storage), []), r, n)
+        if len(by_storage) > TOO_MANY:
+            raise ChosenArrayError()
+        found = [t for targets in by_storage.values() for t in targets]
         if len(found) > MOST:
-            found = list({id(t.storage): t._replace(chain=None) for t in found}.values())
+            found = [targets[-1]._replace(chain=None) for targets in by_storage.values()]
         makers = [self._owner(t, dtype) for t in found]
         return lambda: [make() for make in makers]
 
     def _note(self, found: list[_Target], r: Reach, n: int) -> None:
+        """Add what is reached to `found`, which has what is known of this storage."""
         for t in found:
-            if t.storage is r.storage and same_chain(t.chain, r.chain) and t.flags[n] is FALSE:
+            if same_chain(t.chain, r.chain) and t.flags[n] is FALSE:
                 t.flags[n] = flag_of(r)
                 return
         flags: list[Any] = [FALSE, FALSE]
