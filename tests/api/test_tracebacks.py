@@ -33,7 +33,7 @@ def frames(f: Any, *args: Any) -> list[tuple[str, bool]]:
     try:
         f(*args)
     except Exception as e:
-        found = [e]
+        found: list[Any] = [e]
         while found[-1].__cause__ or found[-1].__context__:
             found.append(found[-1].__cause__ or found[-1].__context__)
         places = [p for x in found for p in traceback.extract_tb(x.__traceback__)]
