@@ -39,7 +39,7 @@ def hide(error: BaseException) -> None:
     at: BaseException | None = error
     while at is not None and id(at) not in seen:
         seen.add(id(at))
-        if isinstance(at, TracejitError) or not is_ours(at):
+        if isinstance(at, TracejitError) or not isinstance(at, Exception) or not is_ours(at):
             _relink(at)
         at = at.__cause__ or at.__context__
 
