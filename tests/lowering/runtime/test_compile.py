@@ -289,3 +289,43 @@ def test_programs_without_optimisation() -> None:
         assert a.tobytes() == b.tobytes()
     np.testing.assert_allclose(outs[0][3], outs[1][3], rtol=1e-14)
     assert texts[0] != texts[1]
+
+
+def test_long_programs_without_loops_are_compiled_in_linear_time(monkeypatch: Any) -> None:
+    """Where nothing is done twice, registers are allocated quickly: 900 operations took seconds."""
+
+    def f(xs: Any) -> Any:
+        return [[(a - b) ** 2 for a in xs] for b in xs]
+
+    levels: list[Any] = []
+    real = machine._machine
+
+    def asked(*args: Any, **options: Any) -> Any:
+        levels.append(options.get("level", 3))
+        return real(*args, **options)
+
+    monkeypatch.setattr(machine, "_machine", asked)
+    xs = [float(n) for n in range(16)]
+    with config.override(optimize=True):
+        assert tj.jit(f)(xs) == f(xs)
+        assert levels[-1] == 0
+        tj.jit(lambda x: np.cos(x) / 3)(np.ones(5))
+        assert levels[-1] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("define i32 @f() {\nentry:\n  br label %a\na:\n  br label %a\n}\n", True),
+        (
+            "define i32 @f() {\nentry:\n  br i1 1, label %a, label %b\na:\n  br label %b\nb:\n  ret i32 0\n}\n",
+            False,
+        ),
+        (
+            "define i32 @f() {\na:\n  ret i32 0\n}\ndefine i32 @g() {\ne:\n  br label %a\na:\n  ret i32 0\n}\n",
+            False,
+        ),
+    ],
+)
+def test_loops_go_back_to_a_label(text: str, wanted: bool) -> None:
+    assert machine.has_loops(text) is wanted

@@ -40,6 +40,9 @@ UNIFORM_TESTS = "!uniform = !{}"
 UNOPTIMIZED = "!unoptimized = !{}\n"
 #: Functions and variables that a module shows to others.
 _EXPORTED = re.compile(r"^(?:define (?!internal|hidden)[^@\n]*)?@([\w.]+)(?:\(| = global )", re.MULTILINE)
+#: Bytes of a module from which it is asked whether it has loops at all.
+_LONG = 200_000
+_LABELS = re.compile(r"^([\w.]+):|label %([\w.]+)|^define ", re.MULTILINE)
 _COMMENTS = re.compile(r"^ *;.*\n", re.MULTILINE)
 
 
@@ -209,8 +212,23 @@ def object_of(text: str) -> bytes:
 
 
 def _generator(text: str) -> Any:
-    """What makes machine code of a module after the passes."""
-    return _machine(level=0 if UNOPTIMIZED in text else 3)
+    """What makes machine code of a module after the passes. Code that runs once is not worth the search for the best
+    registers, which takes more than linear time: a minute for some ten thousand operations without loops."""
+    quick = UNOPTIMIZED in text or (len(text) > _LONG and not has_loops(text))
+    return _machine(level=0 if quick else 3)
+
+
+def has_loops(text: str) -> bool:
+    """Whether a module goes back to a label anywhere."""
+    known: set[str] = set()
+    for m in _LABELS.finditer(text):
+        if m[1] is not None:
+            known.add(m[1])
+        elif m[2] is None:  # a function begins
+            known.clear()
+        elif m[2] in known:
+            return True
+    return False
 
 
 def _load(object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]) -> tuple[Any, list[Code]]:
