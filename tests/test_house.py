@@ -73,6 +73,7 @@ WHOLE = {
     "readme",
     "docs",
     "golden",
+    "ipython",
     "proofs",
     "rules",
     "programs",

@@ -99,7 +99,7 @@ def told(tmp_path_factory: Any) -> dict[str, Any]:
         [sys.executable, "-c", SESSION, str(folder)],
         capture_output=True, text=True, timeout=120, check=False,
         env={"PATH": "", "HOME": str(folder), "IPYTHONDIR": str(folder), "TRACEJIT_CACHE": "off",
-             "PYTHONPATH": str(Path(__file__).parents[2])},
+             "PYTHONPATH": str(Path(__file__).parents[1])},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.rpartition("===")[2])
