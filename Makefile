@@ -2,6 +2,8 @@
 # make test     lint, types and the test suite
 # make test-all the same with the exhaustive sweeps; PROGRAMS=2000: with fewer random programs than 100,000,
 #               which take an hour and a half on two cores, the rest one hour
+# make test-matrix  a sample of the tests under each Python from 3.11 to 3.14 that is there, with the oldest and the
+#               newest libraries that pyproject.toml allows, in environments in build/matrix
 # make bench    beside JAX, PyTorch, autograd, Dr.Jit, Numba and NumPy, in an environment of its own, twenty minutes;
 #               BENCH_ARGS=--quick: two minutes; BENCH_PEERS=: without PyTorch, which is some gigabytes, and Dr.Jit
 # make format   let ruff fix what it can
@@ -20,7 +22,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # The arrays of the tests are small: BLAS threads would only fight with the test processes.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test test-all bench lint types format clean
+.PHONY: demo test test-all test-matrix bench lint types format clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/digits.py
@@ -30,6 +32,9 @@ test: lint types
 
 test-all: lint types
 	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --thorough --programs=$(PROGRAMS)
+
+test-matrix: $(STAMP)
+	$(BIN)/python tools/matrix.py
 
 bench: .venv-bench/.installed
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)

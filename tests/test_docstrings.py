@@ -20,9 +20,9 @@ from tracejit import docstrings
 from tracejit.errors import NotDifferentiableError
 
 _NAMES = """
-ad_checkpoint custom_batching custom_derivatives debug extend lax lax.linalg nn numpy numpy.fft numpy.linalg optim
-random scipy.fft scipy.integrate scipy.interpolate scipy.linalg scipy.ndimage scipy.optimize scipy.signal
-scipy.spatial.distance scipy.special scipy.stats test_util tree tree_util
+ad_checkpoint custom_batching custom_derivatives debug extend flatten_util lax lax.linalg nn numpy numpy.fft
+numpy.linalg optim random scipy.fft scipy.integrate scipy.interpolate scipy.linalg scipy.ndimage scipy.optimize
+scipy.signal scipy.spatial.distance scipy.special scipy.stats test_util tree tree_util
 """
 MODULES = ["tracejit", *(f"tracejit.{name}" for name in _NAMES.split())]
 #: Names that have no complete docstring yet. The list only shrinks.
@@ -222,3 +222,10 @@ def test_every_public_name_has_every_section(module: str) -> None:
         f"{sorted(lack)}: each needs a record in {docstrings.path_of(module)} (see tracejit.docstrings)"
     )
     assert LACKING.get(module, set()) <= set(lacking(module)), "complete by now: strike it off the list"
+
+
+def test_the_settings_are_all_told() -> None:
+    settings = type(tj.config)
+    told = set(re.findall(r"\w+", " ".join(re.findall(r"(?m)^([\w, ]+) : ", inspect.getdoc(settings) or ""))))
+    assert set(inspect.signature(settings).parameters) == told
+    assert_runs("tracejit.config", "Config", settings)

@@ -83,6 +83,7 @@ WHOLE = {
     "nesting",
     "door",
     "demo",
+    "wheel",
 }
 MAX_LINES = 400
 MAX_FILES = 20

@@ -80,9 +80,48 @@ def _processors() -> int:
 
 @record()
 class Config:
-    """The settings of this process. Assigning checks names and values.
+    """The settings of this process: `tracejit.config` is the one object of this class.
 
-    Raises UnknownSettingError (an AttributeError) and SettingValueError (a ValueError and TypeError).
+    Assigning an attribute checks its name and value, and is seen by all threads at once.
+
+    Parameters
+    ----------
+    debug : int
+        0 to 4: what is written to stderr: cache events, programs, each pass, generated code.
+    disable_jit, check_types : bool
+        Whether everything runs operation by operation, and whether programs are typechecked after every pass.
+    cache_size, cache_mb : int
+        How many compiled functions are kept in memory, and how many megabytes of them on disk.
+    cache : str
+        "on", "off", "ro", a folder, or "ro:" and a folder: where machine code is kept for the next process.
+    num_threads : int
+        How many threads share a large loop.
+    debug_nans, debug_infs, check_tracer_leaks : bool
+        Whether the operation that gives a NaN or an infinity raises, or a traced value that outlives its trace.
+    log_compiles : bool
+        Whether each compilation is logged, and why a function is traced again.
+    fallback, regions : bool
+        Whether Python runs what cannot be compiled, and whether parts of such functions are compiled.
+    compile_budget : float
+        How many seconds a call waits for its program before Python runs it; 0: any number.
+    optimize : bool
+        Whether LLVM optimises programs.
+    unroll : int
+        Loops of a known number of steps up to this are unrolled.
+
+    Raises
+    ------
+    UnknownSettingError
+        There is no setting of that name. An AttributeError, too.
+    SettingValueError
+        The value has the wrong type or is out of range. A ValueError and a TypeError, too.
+
+    Examples
+    --------
+    >>> import tracejit as tj
+    >>> with tj.config.override(debug=0, fallback=False):
+    ...     tj.config.fallback
+    False
     """
 
     debug: int = 0

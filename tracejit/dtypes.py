@@ -62,18 +62,22 @@ def of_python_scalar(x: Any) -> np.dtype | None:
 
 
 def is_float(d: np.dtype) -> bool:
+    """Whether it is a dtype of real floating-point numbers, bfloat16 among them."""
     return d.kind == "f" or d == bfloat16
 
 
 def is_complex(d: np.dtype) -> bool:
+    """Whether it is a dtype of complex numbers."""
     return d.kind == "c"
 
 
 def is_inexact(d: np.dtype) -> bool:
+    """Whether it is a dtype of floating-point or complex numbers: what carries derivatives."""
     return d.kind in "fc" or d == bfloat16
 
 
 def is_integer(d: np.dtype) -> bool:
+    """Whether it is a dtype of integers, signed or not; booleans are none."""
     return d.kind in "iu"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit import numpy as tnp
 from tracejit import tree
+from tracejit.docstrings import complete as _complete
 from tracejit.errors import ShapeError
 
 __all__ = ["ravel_pytree"]
@@ -53,3 +54,6 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
         return tree.unflatten(treedef, parts)
 
     return tnp.concatenate([x.reshape(-1).astype(dtype) for x in arrays]), unravel
+
+
+_complete(__name__)
