@@ -11,6 +11,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+from tests.test_docstrings import LACKING, lacking
+from tests.test_docstrings import MODULES as DOCUMENTED
+from tracejit.docstrings import path_of
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
@@ -328,3 +334,11 @@ def _is_stub(f: ast.AST) -> bool:
         return False
     alone = len(f.body) == 1 or (len(f.body) == 2 and isinstance(f.body[0], ast.Expr))
     return alone and isinstance(f.body[-1], ast.Raise) and "NotImplementedError" in ast.unparse(f.body[-1])
+
+
+@pytest.mark.parametrize("module", DOCUMENTED)
+def test_public_docstrings_have_every_section(module: str) -> None:
+    lack = set(lacking(module))
+    told = f"each needs a record in {path_of(module)} (see tracejit.docstrings), completed by pytest --update-golden"
+    assert not lack - LACKING.get(module, set()), f"{sorted(lack)}: {told}"
+    assert LACKING.get(module, set()) <= lack, "complete by now: strike it off the list"
