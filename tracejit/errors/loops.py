@@ -153,7 +153,8 @@ class ChosenArrayError(TracejitError, ValueError):
     """A write into an array that may be another one, or a part of one that can't be followed.
 
     Which array a name is after a branch or loop is followed, and what is written into it goes into that one. This needs
-    one dtype, parts whose extents are known, and not more than a dozen arrays that it may be.
+    one dtype, parts whose extents are known, and not more than a dozen arrays that it may be. Of more it is a
+    copy, which may only be looked at; of more than 128 it is refused at once, since tracing would take minutes.
     """
 
     code = "TJ213"
