@@ -132,3 +132,39 @@ def queens() -> Any:
         return place(0, [])
 
     return f, [(4,), (5,), (3,)], None
+
+
+@program
+def a_break_in_the_else_of_a_loop_is_the_outer_ones() -> Any:
+    def f(x, n):
+        c, steps = 0.0, 0
+        for i in range(n):
+            for j in range(20):
+                c = c + j * x[0]
+            else:
+                if c > 300.0:
+                    break
+            steps += 1
+        return c, steps, i, j
+
+    return f, [(np.ones(2), 2), (np.ones(2), 5), (np.full(2, 3.0), 4)], None
+
+
+@program
+def a_continue_in_the_else_of_a_loop_is_the_outer_ones() -> Any:
+    def f(x, n):
+        c, steps = 0.0, 0
+        for i in range(n):
+            j = 0
+            while j < 5:
+                j += 1
+                if c > 40.0 + i:
+                    break
+                c = c + j * x[0]
+            else:
+                if i % 2:
+                    continue
+            steps += 1
+        return c, steps, j
+
+    return f, [(np.ones(2), 2), (np.ones(2), 7), (np.full(2, 3.0), 6)], None

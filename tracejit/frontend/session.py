@@ -76,7 +76,7 @@ class Session(Run):
                     self.untouched.restore()
                 else:
                     self.finish()  # effects before the exception have happened
-                plain_exception(e)
+                plain_exception(e, values=self.guarded)
                 caught = [
                     r for r in self.refusals if not isinstance(r, TracedTextError)
                 ]  # such text is in errors too

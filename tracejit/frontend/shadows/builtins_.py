@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit import control, ops
-from tracejit.errors import UnfollowedError
+from tracejit.errors import TracerIntegerError, UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
@@ -177,6 +177,8 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
     if mod is None:
         return pow(base, exp)
     parts = base, exp, mod
+    if any(map(is_unsure, parts)):  # whether there is such a power depends on the run
+        raise TracerIntegerError(aval=next(str(x.aval) for x in parts if is_unsure(x)))
     if any(type(x) is Box and not is_python(x) for x in parts):
         if all(isinstance(x, (Box, int, float, complex, np.generic, np.ndarray)) for x in parts):
             parts = tuple(kinds.example(x) for x in parts)  # NumPy has no such power, and says so

@@ -377,10 +377,13 @@ def described(x: Any, known: Callable[[Any], Any] | None = None) -> Any:
     return "".join(out)
 
 
-def plain_exception(error: BaseException) -> None:
-    """Let the arguments of an exception that leaves the traced function be strings."""
-    if any(type(a) is Text for a in error.args):
-        error.args = tuple(map(described, error.args))
+def plain_exception(error: BaseException, values: bool = False) -> None:
+    """Let the texts among the arguments of an exception that leaves the traced function be strings, and with `values`
+    traced ones too, which nobody may hold when the trace has ended."""
+    if any(type(a) is Text or (values and type(a) is Box) for a in error.args):
+        error.args = tuple(
+            f"Traced<{a.aval}>" if values and type(a) is Box else described(a) for a in error.args
+        )
 
 
 def has_text(x: Box) -> bool:

@@ -52,16 +52,17 @@ class Plan:
         self.generator = isinstance(node, ast.AsyncFunctionDef) or any(
             isinstance(n, _ELSEWHERE) for n in walk(node.body)
         )
-        self._visit(node.body, [])
+        self._visit(node.body, [], 0)
         while self._spread():
             pass
         returns = [path for e, path in self.paths if isinstance(e, ast.Return)]
         self.returns = any(self.becomes_function(s) for path in returns for s in path)
 
-    def _visit(self, stmts: list[ast.stmt], around: list[ast.stmt]) -> None:
+    def _visit(self, stmts: list[ast.stmt], around: list[ast.stmt], loop: int) -> None:
+        """`loop`: the place in `around` of the loop that `break` and `continue` are of."""
         for s in stmts:
-            if isinstance(s, Escape):
-                self.paths.append((s, _path(s, around)))
+            if isinstance(s, Escape):  # a jump leaves all inside of the loop and the loop; `continue` too
+                self.paths.append((s, around if isinstance(s, ast.Return) else around[loop:]))
             if not is_compound(s):
                 continue
             if any(isinstance(n, _ELSEWHERE) for n in walk([s])):
@@ -69,7 +70,8 @@ class Plan:
             elif isinstance(s, ast.If) and is_static(s.test):
                 self.plain[id(s)] = ""
             for block in blocks(s):
-                self._visit(block, [*around, s])
+                of_loop = isinstance(s, (ast.For, ast.AsyncFor, ast.While)) and block is s.body
+                self._visit(block, [*around, s], len(around) if of_loop else loop)
 
     def _spread(self) -> bool:
         """A jump out of a statement that stays Python's keeps everything that it jumps out of so."""
@@ -99,16 +101,6 @@ class Plan:
             return self.returns
         path = next(p for x, p in self.paths if x is e)
         return any(self.becomes_function(s) for s in path)
-
-
-def _path(e: Escape, around: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements that a jump leaves: for `continue`, all inside of the loop and the loop."""
-    if isinstance(e, ast.Return):
-        return around
-    last = max(
-        (n for n, s in enumerate(around) if isinstance(s, (ast.For, ast.AsyncFor, ast.While))), default=0
-    )
-    return around[last:]
 
 
 def _fixed(path: list[ast.stmt]) -> bool:
