@@ -98,6 +98,8 @@ class Config:
         How many threads share a large loop.
     debug_nans, debug_infs, check_tracer_leaks : bool
         Whether the operation that gives a NaN or an infinity raises, or a traced value that outlives its trace.
+    full_tracebacks : bool
+        Whether tracebacks show the frames of this package, too.
     log_compiles : bool
         Whether each compilation is logged, and why a function is traced again.
     fallback, regions : bool
