@@ -117,6 +117,8 @@ sources.METHODS.find = find
 
 def _double(x: Any) -> Any:
     """A parameter in double precision, as NumPy takes it."""
+    if tnp.iscomplexobj(x):
+        raise TypeError("a parameter is a real number")
     return tnp.asarray(x).astype(_F64) if isinstance(x, (Box, np.ndarray, list, tuple)) else np.float64(x)
 
 

@@ -34,6 +34,8 @@ from tracejit.frontend.rewrite.hooks.iterables import (
 from tracejit.frontend.rewrite.hooks.lazies import Lazy
 from tracejit.frontend.rewrite.hooks.steps import Part, Steps
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.numbers import is_python
+from tracejit.numpy.ufuncs import int_like
 from tracejit.tracing import Box, box
 
 _LONGEST_TABLE = 1 << 20  # positions of combinations that are listed
@@ -227,9 +229,15 @@ def _elements(x: Box) -> Iterator[Any]:
         yield place, x[place]
 
 
+def count(start: Any = 0, step: Any = 1) -> Any:
+    """`itertools.count`, which begins with an integer where it is given a truth value of Python's."""
+    return itertools.count(int_like(start) if is_python(start) else start, step)
+
+
 OF_ITERTOOLS = types.SimpleNamespace(
     product=product,
     combinations=combinations,
     combinations_with_replacement=combinations_with_replacement,
     pairwise=pairwise,
+    count=count,
 )
