@@ -82,8 +82,15 @@ def endless(x):
     for i in range(2_000_000_000):
         x = np.cos(x)
     return x
-threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-endless(1.0)
+stopped = threading.Event()
+def press():  # again and again: Python loses an exception that comes while an object is destroyed
+    while not stopped.wait(0.5):
+        os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press, daemon=True).start()
+try:
+    endless(1.0)
+finally:
+    stopped.set()
 """
 cell("interrupt", interrupted)
 cell("after", "f(1.0), k(1.0)")

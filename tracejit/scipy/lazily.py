@@ -55,4 +55,4 @@ class Part:
 
     def other(self, name: str) -> Any:
         """A name that is not ours. Raises AttributeError."""
-        return other(self.load(), name)
+        return other(self.load, name)

@@ -30,7 +30,7 @@ __all__ += list(_registry.NAMES)
 
 def __getattr__(name: str) -> Any:
     """SciPy's other names."""
-    return _other(_scipy_special(), name)
+    return _other(_scipy_special, name)
 
 
 def __dir__() -> list[str]:

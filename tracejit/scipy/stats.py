@@ -360,4 +360,4 @@ __all__ += list(_MORE)
 
 def __getattr__(name: str) -> Any:
     """SciPy's other names."""
-    return _other(_scipy_stats(), name)
+    return _other(_scipy_stats, name)

@@ -124,7 +124,7 @@ def promised(jitted: Any, arguments: Arguments) -> tuple[Promise, bool]:
                 raise
             try:
                 return Made(sized(traced, arguments), arguments, values).promise, True
-            except Exception:
+            except TracejitError:
                 raise e from None
         except TracejitError as e:
             error = error or e
@@ -140,7 +140,7 @@ def promised(jitted: Any, arguments: Arguments) -> tuple[Promise, bool]:
 def sized(jitted: Any, arguments: Arguments) -> Any:
     """The function, jitted for the values of its integers."""
     integers = {leaf.owner for leaf in arguments.leaves if leaf.is_integer and leaf.python}
-    return type(jitted)(jitted.fun, jitted.options.with_sizes(jitted.options.sizes | integers))
+    return type(jitted)(jitted.fun, jitted.options.with_more(frozenset(integers), frozenset()))
 
 
 def _first_line(error: Any) -> str:

@@ -80,10 +80,13 @@ def _stand_in(function: Any, name: str) -> Any:
     return call
 
 
-def other(module: Any, name: str) -> Any:
-    """A name of a module of SciPy that has no counterpart here: a function that programs call, or what it is there.
-    Raises AttributeError."""
-    if name.startswith("__") or not hasattr(module, name):
+def other(load: Callable[[], Any], name: str) -> Any:
+    """A name of the module of SciPy that `load` gives, which has no counterpart here: a function that programs call, or
+    what it is there. Raises AttributeError."""
+    if name.startswith("__"):  # `from x import y` asks for `__path__`: no reason to import SciPy
+        raise AttributeError(name)
+    module = load()
+    if not hasattr(module, name):
         raise AttributeError(f"neither {module.__name__} nor tracejit.{module.__name__} has {name!r}")
     theirs = getattr(module, name)
     return of(theirs) or theirs

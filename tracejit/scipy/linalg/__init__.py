@@ -110,4 +110,4 @@ _LIBRARIES["scipy.linalg"] = _entries
 
 def __getattr__(name: str) -> _Any:
     """SciPy's other names."""
-    return _other(_lazy.scipy_linalg(), name)
+    return _other(_lazy.scipy_linalg, name)

@@ -11,4 +11,4 @@ __all__ = ["distance"]
 
 def __getattr__(name: str) -> Any:
     """SciPy's other names."""
-    return _other(_scipy_module("spatial"), name)
+    return _other(lambda: _scipy_module("spatial"), name)
