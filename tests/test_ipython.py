@@ -16,10 +16,11 @@ import pytest
 pytest.importorskip("IPython")
 
 SESSION = r'''
-import contextlib, io, json, os, sys, warnings
+import contextlib, io, json, os, signal, sys, warnings
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.completer import provisionalcompleter
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background without it
 warnings.simplefilter("error")
 warnings.filterwarnings("ignore", module="IPython")
 shell = InteractiveShell.instance()
