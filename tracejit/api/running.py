@@ -51,18 +51,7 @@ _OF_SCIPY = (
 )
 #: Parts without traced forms.
 _HOSTED = ("cluster", "cluster.hierarchy", "cluster.vq")
-_WITH_ENTRIES = (
-    "fft",
-    "integrate",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "optimize",
-    "signal",
-    "spatial.distance",
-    "special",
-    "stats",
-)
+_WITH_ENTRIES = tuple(part for part in _OF_SCIPY if part != "spatial")
 modules.REBIND["numpy"] = numpy
 modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for part in ("fft", "linalg")})
 modules.REBIND["scipy"] = types.SimpleNamespace()

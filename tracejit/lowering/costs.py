@@ -136,8 +136,11 @@ class _Counter:
         return sum(min(n, self._size(self.buffers[key])) for key, n in cost.moved.items())
 
     def _size(self, buffer: Buffer) -> float:
-        size = buffer.size if type(buffer.size) is int else self.value(buffer.size)
-        return math.inf if size is None else size * buffer.dtype.itemsize
+        elements = self._elements(buffer)
+        return math.inf if elements is None else elements * buffer.dtype.itemsize
+
+    def _elements(self, buffer: Buffer) -> float | None:
+        return buffer.size if type(buffer.size) is int else self.value(buffer.size)
 
     # -- values
 
@@ -238,7 +241,7 @@ class _Counter:
         library, _, routine = name.partition(":")
         for arg in call.args:
             if isinstance(arg, Buffer):
-                self.touch(cost, arg, self._elements(arg))
+                self.touch(cost, arg, self._elements(arg) or 0)
         letter, kind = routine[:1], routine[1:]
         if library != "blas" or kind not in ("gemm", "gemv"):
             cost.opaque.append(name)
@@ -261,10 +264,6 @@ class _Counter:
         m, n, k = sizes if len(sizes) == 3 else (sizes[0], 1, sizes[1])
         for (buffer, _), count in zip(pointers, (m * k, k * n, m * n), strict=False):
             self.touch(cost, buffer, count)
-
-    def _elements(self, buffer: Buffer) -> float:
-        size = buffer.size if type(buffer.size) is int else self.value(buffer.size)
-        return size or 0
 
 
 def _weight(cost: Cost) -> tuple[float, float]:

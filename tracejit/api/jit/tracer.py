@@ -101,20 +101,9 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     session = frontend.Session(capture, call.options.capture)
     session.copies_views, session.over = copies_views, call.over
     args = make_args(trace, call.avals(), call.bounds)
-    boxes: list[Any] = []
     with new_trace(trace):
-        for n, (v, w, s) in enumerate(zip(args, call.weak, call.scalar, strict=True)):
-            boxes.append(box(v, w, origin=n))
-            boxes[n].scalar = s
-            boxes[n].storage.layout = strides_of(call.leaves[n])
-        for n, x in call.fixed.items():
-            if n not in call.kinds and (reason := frontend.unseen(x)) is not None:
-                session.refuse(f"argument {call.fixed_name(n)}", x, reason)
-        names = {n: call.fixed_name(n).replace("`", "") for n in call.fixed}
-        capture.followed = frozenset(n for n, leaf in enumerate(call.kinds) if leaf in call.followed)
-        given = [session.give(call.fixed[n], names[n]) for n in call.kinds]
-        others = {n: session.stand_in(x, names[n]) for n, x in call.fixed.items() if _is_shadowed(x)}
-        positional, kwargs = call.rebuild(boxes, given, others)
+        boxes = _boxes(call, args)
+        positional, kwargs = _arguments(call, session, capture, boxes)
         held, containers = arguments.held(session, positional, kwargs), handed.paths(positional, kwargs)
         session.arguments = {id(x): key for key, (_, _, found) in held.items() for x in found}
         try:
@@ -129,21 +118,9 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         except StaleView:
             raise
         except Exception as e:
-            if isinstance(e, TracejitError) and e.arguments:
-                arguments.follow(call, e)
-            places = _inputs_needed(e, trace, capture)
-            if places:
-                raise InputsNeeded(places, e) from None
-            if not isinstance(e, TracejitError):
-                raise
-            sizes = sizes_needed(e, call, trace.eqns, args)
-            if not sizes:
-                raise
-            raise arguments.MoreNeeded(e, sizes) from None
-        if session.over and session.asked_over and not all(can_be_done_over(e.effects) for e in trace.eqns):
-            raise NumberError(message="real eigenvalues are noticed when a callback has been called already")
-        if store is not None and store.writes and _needs_python(session, trace.eqns):
-            raise CapturedWriteError(what=store.changes[0].what, where=session.call_site)
+            _ask_for_more(e, call, trace, capture, args)
+            raise
+        _refuse_what_is_seen(session, trace, store)
         if session.given and any(map(_runs_later, trace.eqns)):
             session.serve_these()
         _enter_generators(trace, session.handles)
@@ -194,6 +171,51 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     program.needed = _needed(boxes, capture.held, consts)
     program.apart = apart
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
+
+
+def _boxes(call: Call, args: list[Any]) -> list[Any]:
+    """What the function gets for the arrays and numbers among its arguments."""
+    boxes: list[Any] = []
+    for n, (v, w, s) in enumerate(zip(args, call.weak, call.scalar, strict=True)):
+        boxes.append(box(v, w, origin=n))
+        boxes[n].scalar = s
+        boxes[n].storage.layout = strides_of(call.leaves[n])
+    return boxes
+
+
+def _arguments(
+    call: Call, session: frontend.Session, capture: JitCapture, boxes: list[Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with boxes for arrays and numbers, and stand-ins for objects."""
+    for n, x in call.fixed.items():
+        if n not in call.kinds and (reason := frontend.unseen(x)) is not None:
+            session.refuse(f"argument {call.fixed_name(n)}", x, reason)
+    names = {n: call.fixed_name(n).replace("`", "") for n in call.fixed}
+    capture.followed = frozenset(n for n, leaf in enumerate(call.kinds) if leaf in call.followed)
+    given = [session.give(call.fixed[n], names[n]) for n in call.kinds]
+    others = {n: session.stand_in(x, names[n]) for n, x in call.fixed.items() if _is_shadowed(x)}
+    return call.rebuild(boxes, given, others)
+
+
+def _ask_for_more(
+    error: Exception, call: Call, trace: StageTrace, capture: JitCapture, args: list[Any]
+) -> None:
+    """Raise what says with which inputs, sizes or followed arguments tracing may go on after `error`, if it may."""
+    if isinstance(error, TracejitError) and error.arguments:
+        arguments.follow(call, error)
+    places = _inputs_needed(error, trace, capture)
+    if places:
+        raise InputsNeeded(places, error) from None
+    if isinstance(error, TracejitError) and (sizes := sizes_needed(error, call, trace.eqns, args)):
+        raise arguments.MoreNeeded(error, sizes) from None
+
+
+def _refuse_what_is_seen(session: frontend.Session, trace: StageTrace, store: Store | None) -> None:
+    """Refuse a program that could be told from Python by what it has done when it is done over, or when it stores."""
+    if session.over and session.asked_over and not all(can_be_done_over(e.effects) for e in trace.eqns):
+        raise NumberError(message="real eigenvalues are noticed when a callback has been called already")
+    if store is not None and store.writes and _needs_python(session, trace.eqns):
+        raise CapturedWriteError(what=store.changes[0].what, where=session.call_site)
 
 
 def _enter_generators(trace: StageTrace, handles: list[Any]) -> None:

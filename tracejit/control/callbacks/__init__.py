@@ -2,8 +2,8 @@
 
 In comes a Python function with the types of its results, and out goes an equation whose native code calls back into
 Python. Read `ops` (the records and their effects), `host` (flat arrays in, checked flat arrays out), then
-`printing` and `breakpoints`, which are callbacks, and `journal`: what printing, logging and clocks of the user's own
-programs are.
+`printing` and `breakpoints`, which are callbacks, `journal`: what printing, logging and clocks of the user's own
+programs are, and `routines`: functions of libraries that have no traced form.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
         breakpoints,
         host,
         journal,
-        library,
         ops,
         printing,
+        routines,
     )
 
-__all__ = ["breakpoints", "host", "journal", "library", "ops", "printing"]
+__all__ = ["breakpoints", "host", "journal", "ops", "printing", "routines"]
 __getattr__, __dir__ = parts(__name__, __all__)

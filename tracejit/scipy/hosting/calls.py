@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.control.callbacks.library import library_call
+from tracejit.control.callbacks.routines import library_call
 from tracejit.errors import LibraryResultError, user_location
 from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.layouts import orders_of
