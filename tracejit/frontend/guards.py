@@ -12,12 +12,13 @@ Checks are recorded while tracing and compiled into one straight-line function:
         return (v1,)
 
 It returns the captured arrays as they are at this moment, or None to retrace. Objects among a
-call's arguments are its parameters: `arrays(o0, o1)`.
+call's arguments are its parameters: `arrays(o0, o1)`. Code that is written for one kind of calls has the same checks
+as its own lines instead (`GuardSet.inlined`), which saves the call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
@@ -58,21 +59,28 @@ _TEMPLATES = {
     "alias": "{v} is not {o}",
 }
 _LITERAL = ("len", "near", "absent", "missing")
+_HELPERS = {f.__name__: f for f in (same_value, same_scalars, same_set, is_empty)}
+#: So many checks are written into the code of a call at most: more of them are compiled once, as a function.
+MOST_INLINED = 24
 
 
 class _Writer:
-    """Writes the generated function; `names` holds the objects it refers to."""
+    """Writes the checks; `names` holds the objects they refer to. Constants are named with `prefix`, `given` are the
+    variables with the objects that paths begin at, and `fails` is the statement for what is not as it was."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: Sequence[str], prefix: str = "c", fails: str = "return None") -> None:
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {f.__name__: f for f in (same_value, same_scalars, same_set, is_empty)}
+        self.names: dict[str, Any] = dict(_HELPERS)
         self.vars: dict[int, str] = {}
         self.known: dict[int, str] = {}
+        self.given = given
+        self.prefix = prefix
+        self.fails = fails
 
     def const(self, obj: Any) -> str:
         """The name of a global that holds `obj`."""
         if id(obj) not in self.known:
-            self.known[id(obj)] = name = f"c{len(self.known)}"
+            self.known[id(obj)] = name = f"{self.prefix}{len(self.known)}"
             self.names[name] = obj
         return self.known[id(obj)]
 
@@ -85,7 +93,7 @@ class _Writer:
         if node.kind == CONST:
             return self.const(node.key)
         if node.kind == GIVEN:
-            return f"o{node.key}"
+            return self.given[int(node.key)]
         if id(node) not in self.vars:
             owner = self.var(node.parent)  # type: ignore[arg-type]
             self.vars[id(node)] = name = f"v{len(self.vars)}"
@@ -117,7 +125,7 @@ class _Writer:
             text += self._defaults(fields, e)
             itself = f"{fields['e0']} is not {fields['e0']} or "  # the jitted function
             text = text.removeprefix(itself)
-        self.lines.append(f"if {text}: return None")
+        self.lines.append(f"if {text}: {self.fails}")
 
     def _defaults(self, fields: dict[str, str], state: FunctionState) -> str:
         """The rest of a function's check: its defaults, where it has parameters that take some."""
@@ -132,27 +140,7 @@ class _Writer:
         """Let no two of the variables hold the same object."""
         if len(variables) > 1:
             ids = ", ".join(f"id({v})" for v in variables)
-            self.lines.append(f"if len({{{ids}}}) != {len(variables)}: return None")
-
-
-def generate(
-    checks: list[Check], arrays: list[Node], given: int = 0, objects: Sequence[Sequence[Node]] = ()
-) -> tuple[str, dict[str, Any]]:
-    """The source of the guard function of `given` arguments, and the names it uses. `objects` are groups of
-    paths that lead to different objects."""
-    w = _Writer()
-    for check in checks:
-        w.check(check)
-    out = [w.var(node) for node in arrays]
-    scalars = {id(check.node) for check in checks if check.kind == "type"}  # read anew, no arrays
-    w.distinct([v for v, node in zip(out, arrays, strict=True) if id(node) not in scalars])
-    for group in objects:
-        w.distinct([w.var(node) for node in group])
-    body = "\n".join(f"        {line}" for line in w.lines)
-    result = "(" + "".join(f"{v}, " for v in out) + ")"
-    parameters = ", ".join(f"o{n}" for n in range(given))
-    head, tail = f"def arrays({parameters}):\n    try:\n", "\n    except Exception: return None\n    return "
-    return f"{head}{body or '        pass'}{tail}{result}\n", w.names
+            self.lines.append(f"if len({{{ids}}}) != {len(variables)}: {self.fails}")
 
 
 class GuardSet:
@@ -181,11 +169,45 @@ class GuardSet:
         return self.arrays(*given)
 
     def _compile(self) -> Arrays:
-        source, names = generate(self.checks, self.nodes, self.given, self.objects)
-        filename = f"<tracejit guards {next(_serial)}>"
-        exec(compile(source, filename, "exec"), names)
-        self.source = source
-        return names["arrays"]
+        given = [f"o{n}" for n in range(self.given)]
+        w = _Writer(given)
+        out = self._write(w)
+        body = "\n        ".join(w.lines or ["pass"])
+        self.source = (
+            f"def arrays({', '.join(given)}):\n    try:\n        {body}\n    except Exception: return None\n"
+            f"    return ({''.join(f'{v}, ' for v in out)})\n"
+        )
+        exec(compile(self.source, f"<tracejit guards {next(_serial)}>", "exec"), w.names)
+        return w.names["arrays"]
+
+    def _write(self, w: _Writer, known: Collection[int] = ()) -> list[str]:
+        """Write the checks, without those of what arrays `known` are. Gives the variables of the arrays."""
+        typed = {id(self.nodes[n]) for n in known}
+        for check in self.checks:
+            if check.kind != "array" or id(check.node) not in typed:
+                w.check(check)
+        out = [w.var(node) for node in self.nodes]
+        scalars = {id(check.node) for check in self.checks if check.kind == "type"}  # read anew, no arrays
+        w.distinct([v for v, node in zip(out, self.nodes, strict=True) if id(node) not in scalars])
+        for group in self.objects:
+            w.distinct([w.var(node) for node in group])
+        return out
+
+    def inlined(
+        self, given: Sequence[str], known: Collection[int] = ()
+    ) -> tuple[list[str], list[str], dict[str, Any]] | None:
+        """The checks as lines of another function, in which the variables `given` have the objects. They set `held`,
+        and leave the exception behind that a check raised. The variables that have the arrays then, and the names that
+        the lines refer to, are given, too. None if the checks are too many. Constants are named g0, g1, ..., variables
+        v0, v1, .... What the arrays `known` are is checked by others."""
+        if len(self.checks) > MOST_INLINED:
+            return None
+        w = _Writer(given, "g", "break")
+        out = self._write(w, known)
+        if not w.lines:
+            return [], out, w.names
+        once = [f"        {line}" for line in (*w.lines, "held = True", "break")]
+        return ["held = False", "try:", "    while True:", *once, "except Exception: pass"], out, w.names
 
     def check(self, *given: Any) -> bool:
         """Whether everything read while tracing is as it was."""

@@ -414,3 +414,65 @@ def test_deep_trees(wrap) -> None:
     for _ in range(300):
         out = out["a"] if isinstance(out, dict) else out[0]
     assert np.array_equal(out, [0, 2])
+
+
+def test_captured_arrays_are_looked_at_in_every_call(general: list[int]) -> None:
+    """Their types, shapes and layouts too, also where only the native code looks at them."""
+    held: dict[str, Any] = {"w": X}
+    f = tj.jit(lambda x: x * held["w"])
+    for _ in range(3):
+        f(X)
+    del general[:]
+    held["w"] = X + 1
+    assert np.array_equal(f(X), X * (X + 1)) and not general
+    for w in (X[:1], X.astype(np.float32), np.asfortranarray(X), 2.5, X[0], X):
+        held["w"] = w
+        for _ in range(3):
+            out, expected = f(X), X * w
+            assert np.array_equal(out, expected) and out.dtype == expected.dtype
+
+
+def test_an_exception_in_a_guard_is_no_context() -> None:
+    """A guard that raises leaves nothing behind in the exceptions of the function itself."""
+    settings = types.SimpleNamespace(factor=2.0)
+
+    def scaled(x: Any) -> Any:
+        if not hasattr(settings, "factor"):
+            raise LookupError("no factor")
+        return x * settings.factor
+
+    f = tj.jit(scaled)
+    for _ in range(4):
+        assert np.array_equal(f(X), 2 * X)
+    del settings.factor
+    with pytest.raises(LookupError) as raised:
+        f(X)
+    assert raised.value.__context__ is None
+    settings.factor = 3.0
+    assert np.array_equal(f(X), 3 * X)
+
+
+@pytest.mark.parametrize("count", [3, 100])
+def test_few_guards_and_many(count: int) -> None:
+    """Few are written into the code of the call, many are a function."""
+    items = [float(n) for n in range(count)]
+    f = tj.jit(lambda x: x + sum(items))
+    for _ in range(4):
+        assert np.array_equal(f(X), X + sum(items))
+    items[-1] = 0.5
+    assert np.array_equal(f(X), X + sum(items))
+
+
+def test_sizes_of_other_types_are_no_sizes() -> None:
+    """What decides a shape is looked at before memory of that size is made."""
+    f = tj.jit(lambda n: np.zeros(n) + 1)
+    for n in range(3, 7):
+        assert f(n).shape == (n,)
+    for other in ("7", "a", None, 2.5, [2, 3]):
+        results = []
+        for run in (lambda n: np.zeros(n) + 1, f):
+            try:
+                results.append(run(other).shape)
+            except Exception as e:
+                results.append(type(e))
+        assert results[0] == results[1]

@@ -54,7 +54,7 @@ from tracejit.tracing import ROOTS, STATE, TRACING
 
 _serial = count()
 _ABSENT: Any = object()
-_OURS = re.compile(r"[acfp]\d+|self|more|others|out|given|structure|error|e")
+_OURS = re.compile(r"[acfgpv]\d+|array\d*|self|more|others|out|given|held|structure|error|e")
 _DEEPEST = 50  # results are written as nested displays: Python allows 200 parentheses
 
 
@@ -213,13 +213,22 @@ class _Writer:
             self.unless(f"{self.const(self.program.apart.are)}(({values}), ({given}))")
 
     def constants(self) -> None:
-        """The captured arrays as they are now."""
+        """The captured arrays as they are now. The shell looks at those that nothing else looks at before it."""
         guards, sources = self.program.guards, self.program.const_sources
-        if len(guards) or any(type(s) is int for s in sources):
+        known = {s for s in sources if type(s) is int} if self.program.simple else set()
+        inlined = guards.inlined(self.objects, known)
+        if inlined is not None:
+            lines, arrays, names = inlined
+            self.lines += lines
+            self.names |= names
+            if lines:
+                self.unless("held")
+        else:
             self.names["arrays"] = guards.arrays
             self.lines.append(f"given = arrays({', '.join(self.objects)})")
             self.unless("given is not None")
-        self.inputs = [f"given[{s}]" if type(s) is int else self.const(s.value) for s in sources]
+            arrays = [f"given[{n}]" for n in range(len(guards.nodes))]
+        self.inputs = [arrays[s] if type(s) is int else self.const(s.value) for s in sources]
 
     def overlaps(self, written: list[int], consts: list[Any], leaves: list[Any]) -> None:
         """What is written must share no memory with other inputs."""

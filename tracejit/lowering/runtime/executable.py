@@ -104,7 +104,7 @@ class Executable:
         native = shell.make(entry, inputs, outputs, extra, single and not dynamic, asks)
         if not on_stack:
             native = self._with_block(native)
-        return self._with_extents(native, dynamic, single) if dynamic else native
+        return self._with_extents(native, dynamic, single, inputs) if dynamic else native
 
     def entry(self) -> shell.Entry:
         """The native entry with what it takes besides the arrays."""
@@ -136,11 +136,19 @@ class Executable:
         return call
 
     def _with_extents(
-        self, native: Callable[..., Any], dynamic: list[int], single: bool
+        self, native: Callable[..., Any], dynamic: list[int], single: bool, inputs: Sequence[shell.Input]
     ) -> Callable[..., Any]:
-        """`native` with arrays for the outputs whose extents are known only at run time, which it cuts to size."""
+        """`native` with arrays for the outputs whose extents are known only at run time, which it cuts to size.
+        Inputs that are extents have their types looked at first, since nothing else can be asked for its size."""
+        sizes = {
+            d[1] for n in dynamic for d in self.lowered.out_dims[n] if type(d) is tuple and d[0] == "input"
+        }
+        types = [(n, kind) for n in sorted(sizes) if (kind := inputs[n].type) is not None]
 
         def call(*arrays: Any) -> Any:
+            for n, kind in types:
+                if type(arrays[n]) is not kind:
+                    return shell.MISS
             outs = native(*arrays, *(self._allocate(n, arrays) for n in dynamic))
             if outs is shell.MISS:
                 return outs
