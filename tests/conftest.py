@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import zlib
 from collections.abc import Iterator
@@ -38,6 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of leaks first: they look at all objects there are, which become more with every test."""
     items.sort(key=lambda item: "test_leaks.py" not in item.nodeid)
+
+
+def pytest_collection_finish() -> None:
+    """What there is now stays: the modules of the tests and 25,000 items. Each collection of garbage would go through
+    all of it, a third of a second; so would the searches for what holds a leak, which pass over frozen objects."""
+    gc.collect()
+    gc.freeze()
 
 
 #: Tests of what the machine code is: they get it as users do. Of the others every fourth does, since LLVM's

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,22 +15,30 @@ from tracejit.config import config
 from tracejit.errors import LeakedTracerError, TracerLeakError
 
 X = np.ones((2, 2))
-kept: list[Any] = []
 
 
 class Model:
     """Holds something."""
 
 
+kept: list[Any] = []
 model = Model()
 
 
 @pytest.fixture(autouse=True)
-def _on() -> Any:
+def _on() -> Iterator[None]:
     with tj.checking_leaks():
         yield
-    kept.clear()
-    vars(model).clear()
+
+
+@pytest.fixture
+def world() -> Any:
+    """The functions below over globals that are made now: the search passes over what there was before the tests
+    began, which conftest.py freezes."""
+    names = {**globals(), "kept": [], "model": Model()}
+    for f in (into_a_global, into_an_attribute):
+        names[f.__name__] = types.FunctionType(f.__code__, names)
+    return types.SimpleNamespace(**names)
 
 
 def into_a_global(x: Any) -> Any:
@@ -56,21 +66,21 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", list(WAYS))
-def test_the_holder_is_named(way: str) -> None:
+def test_the_holder_is_named(way: str, world: Any) -> None:
     with pytest.raises(TracerLeakError, match=r"held by a list in global `kept`") as caught:
-        WAYS[way](into_a_global)(X)
+        WAYS[way](world.into_a_global)(X)
     assert "traced values: a f64[" in str(caught.value)
-    kept.clear()
+    world.kept.clear()
     with pytest.raises(TracerLeakError, match=r"attribute `value` of a Model"):
-        WAYS[way](into_an_attribute)(X)
+        WAYS[way](world.into_an_attribute)(X)
 
 
-def test_the_line_is_named() -> None:
-    line = into_a_global.__code__.co_firstlineno + 1
+def test_the_line_is_named(world: Any) -> None:
+    line = world.into_a_global.__code__.co_firstlineno + 1
     for way in ("grad", "make_jaxpr", "checkpoint", "scan"):
         with pytest.raises(TracerLeakError, match=rf"made at .*test_leaks.py:{line}\)"):
-            WAYS[way](into_a_global)(X)
-        kept.clear()
+            WAYS[way](world.into_a_global)(X)
+        world.kept.clear()
 
 
 def test_closure_variables_and_locals_of_jit() -> None:
@@ -142,18 +152,18 @@ def test_an_outer_trace_may_hold_its_own() -> None:
     tj.vmap(f)(X)
 
 
-def test_off_means_off() -> None:
+def test_off_means_off(world: Any) -> None:
     with config.override(check_tracer_leaks=False):
-        tj.grad(into_a_global)(X)
+        tj.grad(world.into_a_global)(X)
     tj.grad(lambda x: np.sum(x))(X)  # an old leak is not this one's
 
 
-def test_using_a_leaked_value_names_its_line() -> None:
-    line = into_a_global.__code__.co_firstlineno + 1
+def test_using_a_leaked_value_names_its_line(world: Any) -> None:
+    line = world.into_a_global.__code__.co_firstlineno + 1
     with config.override(check_tracer_leaks=False):
         for way in ("grad", "make_jaxpr"):
-            WAYS[way](into_a_global)(X)
-            for use in (lambda: kept[0] + 1, lambda: tj.jit(lambda: np.sin(kept[0]))()):
+            WAYS[way](world.into_a_global)(X)
+            for use in (lambda: world.kept[0] + 1, lambda: tj.jit(lambda: np.sin(world.kept[0]))()):
                 with pytest.raises(LeakedTracerError, match=rf"made at .*test_leaks.py:{line}\) was used"):
                     use()
-            kept.clear()
+            world.kept.clear()
