@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -111,6 +110,19 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+@cache
+def _imports_of(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """All import statements of a file. None lies in an expression, where most nodes are."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    todo: list[ast.AST] = [_tree(path)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append(node)
+        todo.extend(n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr))
+    return found
+
+
 def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -120,18 +132,17 @@ def room_of(path: Path) -> str:
     return first.removesuffix(".py")
 
 
+@cache
 def imported_rooms(path: Path) -> set[str]:
     """The rooms of the package that a file imports."""
     rooms = set()
-    for node in ast.walk(_tree(path)):
+    for node in _imports_of(path):
         if isinstance(node, ast.Import):
             names = [a.name for a in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert not node.level, f"{_name(path)}:{node.lineno}: relative import"
             module = node.module or ""
             names = [f"tracejit.{a.name}" for a in node.names] if module == "tracejit" else [module]
-        else:
-            continue
         rooms |= {n.split(".")[1] for n in names if n.startswith("tracejit.")}
     return {r if r in LEVEL else "__init__" for r in rooms}
 
@@ -143,20 +154,22 @@ def _imports(module: str) -> dict[str, set[str]]:
     is_table = MODULES[module].name == "__init__.py" and any(
         isinstance(n, ast.ImportFrom) and n.module == "tracejit.lazily" for n in tree.body
     )
-    for node in tree.body:
-        if is_table and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+    tables = [
+        set(ast.walk(n))
+        for n in tree.body
+        if is_table and isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"
+    ]
+    for n in _imports_of(MODULES[module]):
+        if any(n in table for table in tables):
             continue
-        for n in ast.walk(node):
-            if isinstance(n, ast.Import):
-                names = [(a.name, a.name) for a in n.names]
-            elif isinstance(n, ast.ImportFrom):
-                whole = [(f"{n.module}.{a.name}", a.name) for a in n.names]
-                names = [(m if m in MODULES else n.module or "", name) for m, name in whole]
-            else:
-                continue
-            for m, name in names:
-                if m in MODULES:
-                    found.setdefault(m, set()).add(name)
+        if isinstance(n, ast.Import):
+            names = [(a.name, a.name) for a in n.names]
+        else:
+            whole = [(f"{n.module}.{a.name}", a.name) for a in n.names]
+            names = [(m if m in MODULES else n.module or "", name) for m, name in whole]
+        for m, name in names:
+            if m in MODULES:
+                found.setdefault(m, set()).add(name)
     return found
 
 
@@ -241,9 +254,9 @@ def test_no_function_local_imports():
     bad = {
         f"{_name(p)}:{n.lineno}"
         for p in FILES
+        for n in _imports_of(p)
         for f in _functions(p)
-        for n in ast.walk(f)
-        if isinstance(n, (ast.Import, ast.ImportFrom))
+        if f.lineno <= n.lineno <= (f.end_lineno or 0)
     }
     assert bad == set()
 
@@ -294,12 +307,13 @@ def test_import_is_light():
 
 def test_import_is_quick():
     """At most 0.13 s over NumPy on an idle machine; CPU time, and twice that, for a busy one."""
-    assert _import_seconds("tracejit") - _import_seconds("numpy") < 0.26
+    assert _import_seconds() < 0.26
 
 
-def _import_seconds(module: str) -> float:
-    """The least CPU time of a few new processes (the first may still write bytecode)."""
-    code = f"import {module}, resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime + u.ru_stime)"
+def _import_seconds() -> float:
+    """The least CPU time of a few new processes (the first may still write bytecode), once NumPy is imported."""
+    used = "sum(resource.getrusage(resource.RUSAGE_SELF)[:2])"
+    code = f"import numpy, resource; start = {used}; import tracejit; print({used} - start)"
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     run = [sys.executable, "-c", code]
     return min(float(subprocess.check_output(run, cwd=ROOT, env=env)) for _ in range(4))
@@ -321,8 +335,9 @@ def _mirrors(path: Path) -> bool:
     return any((folder / f"{c}.py").exists() or (folder / c).is_dir() for c in candidates)
 
 
-def _functions(path: Path) -> Iterator[ast.AST]:
-    return (n for n in ast.walk(_tree(path)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
+@cache
+def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [n for n in ast.walk(_tree(path)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
 
 def _methods(c: ast.ClassDef) -> dict[str, ast.FunctionDef]:
