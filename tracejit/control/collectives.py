@@ -17,12 +17,7 @@ from tracejit.errors import UnboundAxisError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import NoKernel
 from tracejit.ir.primitive import (
-    FROM_JVP,
     LINEAR,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
     Op,
@@ -50,25 +45,17 @@ def _collective(
     def batch(size: Any, args: Any, dims: Any, *, matched: bool, **params: Any) -> Any:
         if matched:
             return meaning(size, args, dims, **params)
-        moved = [
-            x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
-        ]
+        moved = helpers.batch_axes_first(args, dims)
         return bind(op, *moved, **(shift(params) if shift else params)), 0
 
-    op = Op(
+    op = helpers.plain(
         name=name,
         doc=doc,
-        multi=False,
         type=type,
         eval=_unbound(name),
-        inplace=NO_INPLACE,
         jvp=jvp,
-        linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         kernel=_KERNEL,
     )
     return op

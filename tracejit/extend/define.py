@@ -14,11 +14,7 @@ from tracejit.extend.formula import Formula
 from tracejit.extend.rules import Checked, batch_rule, jvp_rule, leading_axes, tangent_rule, transpose_rule
 from tracejit.ir.kernel import Composite, Kernel, Opaque, Pointwise
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
     NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     REGISTRY,
     Op,
     Rule,
@@ -105,16 +101,12 @@ def define(
         "effects": (lambda params: names) if names else NO_EFFECTS,
     }
     claim(name, replace)
-    op = Op(
+    op = helpers.plain(
         name=name,
         doc=doc,
         multi=multi,
         type=type,
         eval=eval,
-        inplace=NO_INPLACE,
-        linearize=FROM_JVP,
-        simplify=NO_IDENTITIES,
-        bounds=NO_BOUNDS,
         kernel=kernel,
         **slots,
     )

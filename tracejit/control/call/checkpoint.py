@@ -38,7 +38,7 @@ from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal, has_side_effects, used_vars
 from tracejit.ir.kernel import CallRegion
-from tracejit.ir.primitive import LINEAR, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
+from tracejit.ir.primitive import LINEAR, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops.building import helpers
 from tracejit.records import record
@@ -237,26 +237,23 @@ def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 
 
 def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[Any, Any]:
-    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    moved = helpers.batch_axes_first(args, dims)
     batched = tuple(d is not None for d in dims)
     new, out_b = batch_jaxpr(jaxpr, size, batched, False, processing_axis())
     outs = bind(checkpoint_op, *moved, jaxpr=new, **params)
     return outs, [0 if b else None for b in out_b]
 
 
-checkpoint_op = Op(
+checkpoint_op = helpers.plain(
     name="checkpoint",
     doc="a jaxpr applied to operands, computed again in reverse",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
     linearize=_linearize,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["jaxpr"]),
-    bounds=NO_BOUNDS,
     kernel=CallRegion(leading=()),
 )

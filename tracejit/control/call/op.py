@@ -24,7 +24,6 @@ from tracejit.interpreters.vmap import batch_flat, batch_jaxpr
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion
-from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind, use_trace
@@ -102,9 +101,7 @@ def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
 def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str) -> tuple[Any, Any]:
     if _has_rows(jaxpr):  # lanes are not put before rows, and may end at different times
         return batch_flat(lambda *raw: eval_jaxpr(jaxpr, raw), size, args, dims, processing_axis())
-    from_front = [
-        x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
-    ]
+    from_front = helpers.batch_axes_first(args, dims)
     batched = tuple(d is not None for d in dims)
     try:
         with attempt(DynamicExtentError), kept():
@@ -115,19 +112,16 @@ def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str) -> tuple
     return outs, [0 if b else None for b in out_b]
 
 
-call_op = Op(
+call_op = helpers.plain(
     name="call",
     doc="a jaxpr applied to operands",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
     linearize=_linearize,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["jaxpr"]),
-    bounds=NO_BOUNDS,
     kernel=CallRegion(leading=()),
 )

@@ -16,14 +16,8 @@ from tracejit.interpreters import nans
 from tracejit.ir.avals import Aval
 from tracejit.ir.kernel import UserCode
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
-    Op,
     not_differentiable,
 )
 from tracejit.ops.building import helpers
@@ -46,7 +40,7 @@ def _eval(*args: Any, callback: Callable[..., list[Any]], **params: Any) -> list
 
 def _per_lane(size: Any, args: Any, dims: Any, callback: Any, results: Any) -> tuple[list[Any], Any, Any]:
     """(operands, callback, results) of a call that runs `callback` lane by lane."""
-    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    moved = helpers.batch_axes_first(args, dims)
     lanes = PerLane(callback, tuple(d is not None for d in dims), results)
     return moved, lanes, _batched(size, results)
 
@@ -106,54 +100,41 @@ _REASON = (
     "or apply stop_gradient to its arguments"
 )
 
-pure_callback_op = Op(
+pure_callback_op = helpers.plain(
     name="pure_callback",
     doc="a Python function without side effects, called while the program runs",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=not_differentiable(_REASON),
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_pure_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=UserCode(),
 )
 
-io_callback_op = Op(
+io_callback_op = helpers.plain(
     name="io_callback",
     doc="a Python function with side effects, called exactly where the program says",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=not_differentiable(_REASON),
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_io_batch,
-    simplify=NO_IDENTITIES,
     effects=_effects,
-    bounds=NO_BOUNDS,
     kernel=UserCode(),
 )
 
-debug_callback_op = Op(
+debug_callback_op = helpers.plain(
     name="debug_callback",
     doc="a Python function that looks at values while the program runs, and gives nothing",
     multi=True,
     type=lambda *_, **__: [],
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=ZERO_TANGENT,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_debug_batch,
-    simplify=NO_IDENTITIES,
     effects=_effects,
-    bounds=NO_BOUNDS,
     kernel=UserCode(),
 )
 

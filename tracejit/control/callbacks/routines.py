@@ -15,7 +15,7 @@ from tracejit.control.callbacks.host import PerLane
 from tracejit.errors import DynamicExtentError, NotDifferentiableError
 from tracejit.ir.avals import Aval
 from tracejit.ir.kernel import Opaque
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, NONLINEAR, Op
+from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.values import Zero
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind
@@ -73,7 +73,7 @@ def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], l
     callback, results = params["callback"], params["results"]
     if type(size) is not int:
         raise DynamicExtentError(op=callback.name, problem="the number of lanes is computed")
-    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    moved = helpers.batch_axes_first(args, dims)
     inner = callback if params["check"] else Forgiving(callback, results)
     lanes = _Lanes(inner, tuple(d is not None for d in dims), results)
     stacked = tuple(a.with_shape((size, *a.shape)) for a in results)
@@ -81,20 +81,16 @@ def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], l
     return list(outs), [0] * len(results)
 
 
-library_call_op = Op(
+library_call_op = helpers.plain(
     name="library_call",
     doc="a library's function without a traced form, called while the program runs",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: frozenset({"error"} if params["check"] else ()),
-    bounds=NO_BOUNDS,
     kernel=Opaque(),
 )
 

@@ -88,9 +88,7 @@ def batch_select(size: Any, args: Any, dims: Any, branches: Branches) -> tuple[l
         "there is a callback in it, but its lanes talk by collectives, so that each runs all branches",
     )
     index = helpers.move_batch_axis(args[0], dims[0], 0)
-    moved = [
-        x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args[1:], dims[1:], strict=True)
-    ]
+    moved = helpers.batch_axes_first(args[1:], dims[1:])
     batched = tuple(d is not None for d in dims[1:])
     axis = processing_axis()
     rows = [eval_jaxpr(batch_jaxpr(without_checks(b), size, batched, True, axis)[0], moved) for b in branches]

@@ -31,7 +31,6 @@ from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CondRegion
-from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind
@@ -109,7 +108,7 @@ def _batch(size: Any, args: Any, dims: Any, *, branches: Branches) -> tuple[list
             new, out_b = batched_branches(branches, size, batched)
     except DynamicExtentError:  # extents that differ between the lanes
         return _each_lane(size, args, dims, branches)
-    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    moved = helpers.batch_axes_first(args, dims)
     return list(bind(cond_op, *moved, branches=new)), [0 if b else None for b in out_b]
 
 
@@ -129,19 +128,16 @@ def _each_lane(size: Any, args: Any, dims: Any, branches: Branches) -> tuple[lis
     return over_lanes(scan_op, fn, size, args, dims, "cond")  # type: ignore[return-value]
 
 
-cond_op = Op(
+cond_op = helpers.plain(
     name="cond",
     doc="one of several branches, chosen by an index or a predicate",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
     linearize=_linearize,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(*params["branches"]),
-    bounds=NO_BOUNDS,
     kernel=CondRegion(),
 )

@@ -29,7 +29,7 @@ from tracejit.interpreters.vmap import batch_flat, batch_to_front
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, NONLINEAR, Op
+from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.values import Zero
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind, call_user, is_tracing, to_raw, use_trace, wrap
@@ -217,19 +217,15 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[An
     return rule(primals[first:], tangents[first:])
 
 
-custom_jvp_op = Op(
+custom_jvp_op = helpers.plain(
     name="custom_jvp",
     doc="a function with a forward derivative of its own",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=batch_with(lambda: custom_jvp_op, BatchedRule),
-    simplify=NO_IDENTITIES,
     effects=lambda params: frozenset() if params["jaxpr"] is None else union_effects(params["jaxpr"]),
-    bounds=NO_BOUNDS,
     kernel=CallRegion(leading=("consts",)),
 )

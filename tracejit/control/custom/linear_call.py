@@ -21,7 +21,6 @@ from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops.building import helpers
 from tracejit.ops.elementwise import arithmetic
@@ -128,9 +127,7 @@ def _batch(
 ) -> tuple[Any, Any]:
     """The linear arguments are all batched, so that their cotangents are too."""
     n = residuals
-    known = [
-        x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args[:n], dims[:n], strict=True)
-    ]
+    known = helpers.batch_axes_first(args[:n], dims[:n])
     linear = [helpers.to_batch_axis(x, d, 0, size) for x, d in zip(args[n:], dims[n:], strict=True)]
     batched = tuple(d is not None for d in dims[:n])
     new, _ = batch_jaxpr(jaxpr, size, batched + (True,) * len(linear), True, processing_axis())
@@ -140,19 +137,15 @@ def _batch(
     return list(outs), [0] * len(outs)
 
 
-linear_call_op = Op(
+linear_call_op = helpers.plain(
     name="linear_call",
     doc="a linear function with a transpose of its own",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
-    linearize=FROM_JVP,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["jaxpr"]),
-    bounds=NO_BOUNDS,
     kernel=CallRegion(),
 )

@@ -22,7 +22,6 @@ from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops.building import helpers
 from tracejit.ops.elementwise import arithmetic
@@ -159,9 +158,7 @@ def _transpose(cts: Any, *args: Any, residuals: int, **params: Any) -> list[Any]
 def _batch(size: Any, args: Any, dims: Any, *, residuals: int, **params: Any) -> tuple[Any, Any]:
     """Right-hand sides are all batched, so that solutions and their cotangents are too."""
     n = residuals
-    known = [
-        x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args[:n], dims[:n], strict=True)
-    ]
+    known = helpers.batch_axes_first(args[:n], dims[:n])
     b = [helpers.to_batch_axis(x, d, 0, size) for x, d in zip(args[n:], dims[n:], strict=True)]
     flags = tuple(d is not None for d in dims[:n]) + (True,) * len(b)
     new = {
@@ -172,19 +169,15 @@ def _batch(size: Any, args: Any, dims: Any, *, residuals: int, **params: Any) ->
     return list(outs), [0] * len(outs)
 
 
-linear_solve_op = Op(
+linear_solve_op = helpers.plain(
     name="linear_solve",
     doc="the solution of linear equations by a function of the user's",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
-    linearize=FROM_JVP,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["jaxpr"]),
-    bounds=NO_BOUNDS,
     kernel=CallRegion(),
 )

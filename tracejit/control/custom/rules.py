@@ -177,9 +177,7 @@ def batch_with(get_op: Callable[[], Op], batched_rule: Callable[..., Any]) -> Ca
     """The batch rule of an op with a user's rule: its jaxpr batched, its rule wrapped in `batched_rule`."""
 
     def batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
-        moved = [
-            x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
-        ]
+        moved = helpers.batch_axes_first(args, dims)
         batched = tuple(d is not None for d in dims)
         new, _ = batch_jaxpr(params["jaxpr"], size, batched, True, processing_axis())
         front = [0 if b else None for b in batched[params["consts"] - params["rule"].extra :]]

@@ -18,13 +18,7 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion, NoKernel
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
-    Op,
     not_differentiable,
 )
 from tracejit.ir.values import Zero
@@ -133,20 +127,17 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     ]
 
 
-custom_vjp_op = Op(
+custom_vjp_op = helpers.plain(
     name="custom_vjp",
     doc="a function with a reverse derivative of its own",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=not_differentiable(_NO_FORWARD),
     linearize=_linearize,
     transpose=NONLINEAR,
     batch=batch_with(lambda: custom_vjp_op, BatchedRules),
-    simplify=NO_IDENTITIES,
     effects=lambda params: frozenset() if params["jaxpr"] is None else union_effects(params["jaxpr"]),
-    bounds=NO_BOUNDS,
     kernel=CallRegion(leading=("consts",)),
 )
 
@@ -174,7 +165,7 @@ def _linear_batch(
     size: Any, args: Any, dims: Any, *, rule: Any, info: Any, avals: Any, nonzero: Any, out_avals: Any
 ) -> tuple[list[Any], list[int]]:
     count = len(args) - sum(nonzero)
-    moved = [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    moved = helpers.batch_axes_first(args, dims)
     front = [None if d is None else 0 for d in dims]
     arg_dims = spread(front[count:], nonzero, [None] * len(nonzero))
     outs = bind(
@@ -191,19 +182,14 @@ def _linear_batch(
     return list(outs), [0] * len(outs)
 
 
-custom_vjp_linear_op = Op(
+custom_vjp_linear_op = helpers.plain(
     name="custom_vjp_linear",
     doc="the derivative of a custom_vjp function; only its transpose can run",
     multi=True,
     type=_linear_type,
     eval=_linear_eval,
-    inplace=NO_INPLACE,
     jvp=not_differentiable(_NO_FORWARD),
-    linearize=FROM_JVP,
     transpose=_linear_transpose,
     batch=_linear_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=NoKernel("it is transposed before anything is compiled"),
 )

@@ -25,7 +25,7 @@ from tracejit.interpreters.vmap import batch_flat
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import CallRegion
-from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, NONLINEAR, Op
+from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.values import Zero
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind, call_user, is_tracing, use_trace, wrap
@@ -186,27 +186,21 @@ def _batch(
 ) -> tuple[list[Any], list[Any]]:
     if any(d is not None for d in dims[:consts]):
         return batch_flat(lambda *xs: eval_jaxpr(jaxpr, xs), size, args, dims, processing_axis())
-    raw = [
-        x if d is None else helpers.move_batch_axis(x, d, 0)
-        for x, d in zip(args[consts:], dims[consts:], strict=True)
-    ]
+    raw = helpers.batch_axes_first(args[consts:], dims[consts:])
     outs, which = rule(size, [d is not None for d in dims[consts:]], raw)
     return outs, [0 if b else None for b in which]
 
 
-custom_vmap_op = Op(
+custom_vmap_op = helpers.plain(
     name="custom_vmap",
     doc="a function with a batching rule of its own",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
     linearize=_linearize,
     transpose=NONLINEAR,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["jaxpr"]),
-    bounds=NO_BOUNDS,
     kernel=CallRegion(),
 )

@@ -18,7 +18,6 @@ from tracejit.ir.jaxpr import DRAWN
 from tracejit.ir.kernel import Entering, Kernel, Opaque, Routine
 from tracejit.ir.primitive import (
     FROM_JVP,
-    NO_BOUNDS,
     NO_IDENTITIES,
     NO_INPLACE,
     NONLINEAR,
@@ -26,6 +25,7 @@ from tracejit.ir.primitive import (
     Op,
 )
 from tracejit.ir.values import Zero
+from tracejit.ops.building.helpers import plain
 from tracejit.tracing import bind
 
 HANDLE = Aval((2,), np.dtype(np.int64))
@@ -97,20 +97,16 @@ draw_op = Op(
 
 
 def _record(name: str, doc: str, type: Any, eval: Any, multi: bool, effects: Any, kernel: Kernel) -> Op:
-    return Op(
+    return plain(
         name=name,
         doc=doc,
         multi=multi,
         type=type,
         eval=eval,
-        inplace=NO_INPLACE,
         jvp=ZERO_TANGENT,
-        linearize=FROM_JVP,
         transpose=NONLINEAR,
         batch=_refuse_lanes,
-        simplify=NO_IDENTITIES,
         effects=effects,
-        bounds=NO_BOUNDS,
         kernel=kernel,
     )
 

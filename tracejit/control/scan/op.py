@@ -35,7 +35,7 @@ from tracejit.ir.avals import Aval, Dim, aval_of, capacity
 from tracejit.ir.check import OperandRef
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import ScanRegion
-from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, Op
+from tracejit.ops.building.helpers import plain
 from tracejit.tracing import bind
 
 _TRIPS = Dim(ArgRef(0), None)  # the extent of xs that are as long as the loop runs
@@ -166,19 +166,16 @@ def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], l
     return batch.batch_scan(scan_op, size, args, dims, params)
 
 
-scan_op = Op(
+scan_op = plain(
     name="scan",
     doc="a loop with a known trip count: carry, constants, sliced inputs, stacked outputs",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
     linearize=_linearize,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["jaxpr"]),
-    bounds=NO_BOUNDS,
     kernel=ScanRegion(),
 )

@@ -52,13 +52,10 @@ def batch_while(
         helpers.to_batch_axis(x, k, 0, size) if b else x
         for x, k, b in zip(p.carry, d.carry, carry_b, strict=True)
     ]
-    moved = WhileParts(_front(p.cond_consts, d.cond_consts), _front(p.body_consts, d.body_consts), carry)
+    cond_consts = helpers.batch_axes_first(p.cond_consts, d.cond_consts)
+    moved = WhileParts(cond_consts, helpers.batch_axes_first(p.body_consts, d.body_consts), carry)
     out_dims = [0 if b else None for b in carry_b] + [1 if b else None for b in rows_b]
     return bind_while(while_op, moved, new_cond, new_body), out_dims
-
-
-def _front(values: list[Any], dims: list[Any]) -> list[Any]:
-    return [x if d is None else helpers.move_batch_axis(x, d, 0) for x, d in zip(values, dims, strict=True)]
 
 
 def _batched(
@@ -100,7 +97,7 @@ def _step_by_step(
     """
     cond, n = params["cond"], len(p.cond_consts)
     carry = [helpers.to_batch_axis(x, k, 0, size) for x, k in zip(p.carry, d.carry, strict=True)]
-    consts = _front([*p.cond_consts, *p.body_consts], [*d.cond_consts, *d.body_consts])
+    consts = helpers.batch_axes_first([*p.cond_consts, *p.body_consts], [*d.cond_consts, *d.body_consts])
     const_dims = [None if k is None else 0 for k in (*d.cond_consts, *d.body_consts)]
     carry_dims = [0] * len(carry)
     branches = (

@@ -39,7 +39,8 @@ from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import OutputRef
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.kernel import WhileRegion
-from tracejit.ir.primitive import NO_BOUNDS, NO_IDENTITIES, NO_INPLACE, NONLINEAR, Op
+from tracejit.ir.primitive import NONLINEAR
+from tracejit.ops.building.helpers import plain
 from tracejit.tracing import bind
 
 
@@ -158,19 +159,16 @@ def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], l
     return batch.batch_while(while_op, size, args, dims, params)
 
 
-while_op = Op(
+while_op = plain(
     name="while",
     doc="a body repeated as long as a condition holds",
     multi=True,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
     linearize=_linearize,
     transpose=NONLINEAR,
     batch=_batch,
-    simplify=NO_IDENTITIES,
     effects=lambda params: union_effects(params["cond"], params["body"]),
-    bounds=NO_BOUNDS,
     kernel=WhileRegion(),
 )

@@ -47,6 +47,7 @@ from tracejit.tracing import bind
 
 __all__ = [
     "align_pointwise",
+    "batch_axes_first",
     "batch_pointwise",
     "broadcast_batch",
     "broadcast_like",
@@ -64,6 +65,7 @@ __all__ = [
     "move_batch_axis",
     "ndim_of",
     "op_function",
+    "plain",
     "pointwise",
     "shape_of",
     "shift_axes",
@@ -120,6 +122,11 @@ def move_batch_axis(x: Any, src: int, dst: int) -> Any:
     order = [n for n in range(ndim_of(x)) if n != src]
     order.insert(dst, src)
     return ops.shape.transpose(x, permutation=tuple(order))
+
+
+def batch_axes_first(args: Iterable[Any], dims: Iterable[int | None]) -> list[Any]:
+    """Operands with their batch axes at 0, those that have none as they are."""
+    return [x if d is None else move_batch_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
 
 
 def broadcast_batch(x: Any, dim: int, size: Any) -> Any:
@@ -294,6 +301,43 @@ def pointwise(
         kernel=kernel if isinstance(kernel, Kernel) else Pointwise(kernel, cost),
     )
     return op_function(op, count)
+
+
+# ---------------------------------------------------------------- others
+
+
+def plain(
+    name: str,
+    doc: str,
+    *,
+    type: Rule,
+    eval: Rule,
+    jvp: Rule | Sentinel,
+    transpose: Rule | Sentinel,
+    batch: Rule,
+    kernel: Kernel,
+    multi: bool = False,
+    linearize: Rule | Sentinel = FROM_JVP,
+    effects: Rule | Sentinel = NO_EFFECTS,
+) -> Op:
+    """Register an op that has these rules and no more: no identities, no range of results, no form that overwrites
+    an operand. Loops, calls and callbacks are such ops."""
+    return Op(
+        name=name,
+        doc=doc,
+        multi=multi,
+        type=type,
+        eval=eval,
+        inplace=NO_INPLACE,
+        jvp=jvp,
+        linearize=linearize,
+        transpose=transpose,
+        batch=batch,
+        simplify=NO_IDENTITIES,
+        effects=effects,
+        bounds=NO_BOUNDS,
+        kernel=kernel,
+    )
 
 
 # ---------------------------------------------------------------- views

@@ -14,10 +14,9 @@ from tracejit import ops
 from tracejit.errors import DynamicExtentError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Composite
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import Zero, is_linear, is_zero
 from tracejit.ops.building.dims import dims_of
-from tracejit.ops.building.helpers import instantiate
+from tracejit.ops.building.helpers import instantiate, plain
 from tracejit.ops.building.values import common_dtype, shape_of
 from tracejit.ops.convolution import conv_kernel
 from tracejit.ops.convolution.conv_shapes import Config, ConvDimensionNumbers, Specs, out_sizes
@@ -144,20 +143,14 @@ def _batch(size: int, args: Any, dims: Any, *, config: Config) -> tuple[Any, int
     return split(bind(conv_op, x, w, config=config), feature, size, 1), 0
 
 
-conv_op = Op(
+conv_op = plain(
     name="conv_general_dilated",
     doc="convolution with strides, padding, dilations and groups, in any layout",
-    multi=False,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
-    linearize=FROM_JVP,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Composite(conv_kernel.formula),
 )
 

@@ -18,12 +18,7 @@ from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.kernel import Composite
 from tracejit.ir.primitive import (
-    FROM_JVP,
     LINEAR,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
     Op,
@@ -31,6 +26,7 @@ from tracejit.ir.primitive import (
     Sentinel,
 )
 from tracejit.ir.values import Zero, is_zero
+from tracejit.ops.building.helpers import plain
 from tracejit.ops.building.values import check_kind, dtype_of, shape_of
 from tracejit.ops.convolution.conv_shapes import dilated
 from tracejit.ops.convolution.sliding import Windows, at_position, count, sliding_windows, strided_windows
@@ -151,15 +147,9 @@ def _is_empty(x: Any, pool: Pool) -> bool:
 
 
 def _record(name: str, doc: str, **slots: Any) -> Op:
-    return Op(
+    return plain(
         name=name,
         doc=doc,
-        multi=False,
-        inplace=NO_INPLACE,
-        linearize=FROM_JVP,
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         **slots,
     )
 

@@ -11,10 +11,10 @@ from tracejit import ops
 from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Composite
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, NO_INPLACE, Op, Rule
+from tracejit.ir.primitive import Op, Rule
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.building.dims import dims_of
-from tracejit.ops.building.helpers import to_batch_axis
+from tracejit.ops.building.helpers import plain, to_batch_axis
 from tracejit.ops.building.values import check_kind, dtype_of
 from tracejit.ops.convolution.conv_shapes import dilated
 from tracejit.ops.convolution.pooling import SHIFTS, Pool, array_windows, shifts, windowed
@@ -72,20 +72,14 @@ def _record(name: str, doc: str, *, type: Rule, eval: Rule, formula: Rule, other
         out = bind(op, first, x, **params)
         return out, Zero(aval_of(out).tangent()) if is_zero(t) else bind(op, t, x, **params)
 
-    op = Op(
+    op = plain(
         name=name,
         doc=doc,
-        multi=False,
         type=type,
         eval=eval,
-        inplace=NO_INPLACE,
         jvp=jvp,
-        linearize=FROM_JVP,
         transpose=lambda ct, first, x, **params: [bind(other(), ct, x, **params), None],
         batch=lambda size, args, dims, **params: _batch(size, args, dims, op, params),
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         kernel=Composite(formula),
     )
     return op

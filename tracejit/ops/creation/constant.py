@@ -15,15 +15,10 @@ import numpy as np
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Constant
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
-    Op,
 )
+from tracejit.ops.building.helpers import plain
 from tracejit.tracing import bind
 
 
@@ -49,20 +44,14 @@ def _batch(size: Any, args: Any, dims: Any, *, value: Held) -> tuple[Any, None]:
     return bind(constant_op, value=value), None
 
 
-constant_op = Op(
+constant_op = plain(
     name="constant",
     doc="an array that a user's rule made or captured",
-    multi=False,
     type=lambda *, value: Aval(value.array.shape, value.array.dtype),
     eval=lambda *, value: value.array if value.array.ndim else value.array[()],
-    inplace=NO_INPLACE,
     jvp=ZERO_TANGENT,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Constant(),
 )
 

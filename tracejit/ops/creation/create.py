@@ -17,7 +17,6 @@ from tracejit.ir.primitive import (
     LINEAR,
     NO_BOUNDS,
     NO_EFFECTS,
-    NO_IDENTITIES,
     NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
@@ -31,6 +30,7 @@ from tracejit.ops.building.helpers import (
     kind,
     lift,
     linear_in,
+    plain,
     pointwise,
     unbroadcast,
 )
@@ -61,20 +61,14 @@ def _iota_batch(size: Any, args: Any, dims: Any, **params: Any) -> Any:
     raise DynamicExtentError(op="iota", problem="the size differs between the examples of a vmap")
 
 
-_iota = Op(
+_iota = plain(
     name="iota",
     doc="0, 1, 2 … along one dimension",
-    multi=False,
     type=_iota_type,
     eval=_iota_eval,
-    inplace=NO_INPLACE,
     jvp=ZERO_TANGENT,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_iota_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Pull(lambda k, idx, operands, out, *, dtype, dimension, **_: k.cast(idx[dimension], dtype)),
 )
 

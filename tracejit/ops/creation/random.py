@@ -10,16 +10,10 @@ from tracejit.errors import TypeRuleError
 from tracejit.ir.avals import Aval
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
-    Op,
 )
-from tracejit.ops.building.helpers import batch_pointwise, common_shape, op_function
+from tracejit.ops.building.helpers import batch_pointwise, common_shape, op_function, plain
 
 _U32 = np.dtype(np.uint32)
 _U64 = np.dtype(np.uint64)
@@ -63,20 +57,14 @@ def _type(k0: Aval, k1: Aval, counter: Aval) -> Aval:
     return Aval(common_shape("threefry2x32", (k0, k1, counter)), _U64)
 
 
-_threefry2x32 = Op(
+_threefry2x32 = plain(
     name="threefry2x32",
     doc="64 random bits from a key of two words and a counter",
-    multi=False,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=ZERO_TANGENT,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=batch_pointwise(lambda: _threefry2x32),
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Pointwise(_kernel, 80),
 )
 

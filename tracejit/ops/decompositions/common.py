@@ -13,11 +13,7 @@ from tracejit.errors import DynamicExtentError, MatrixDtypeError, MatrixShapeErr
 from tracejit.ir.avals import Aval, Dim, Shape, aval_of
 from tracejit.ir.kernel import Composite, Opaque
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
     NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     Op,
     Rule,
@@ -25,7 +21,7 @@ from tracejit.ir.primitive import (
 )
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.building.dims import dims_of
-from tracejit.ops.building.helpers import to_batch_axis
+from tracejit.ops.building.helpers import plain, to_batch_axis
 from tracejit.tracing import bind
 
 I32, I64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -145,20 +141,16 @@ def factorization(
     def get_op() -> Op:
         return op
 
-    op = Op(
+    op = plain(
         name=name,
         doc=doc,
         multi=multi,
         type=type,
         eval=eval,
-        inplace=NO_INPLACE,
         jvp=jvp,
-        linearize=FROM_JVP,
         transpose=transpose,
         batch=batch or batch_leading(get_op),
-        simplify=NO_IDENTITIES,
         effects=effects,
-        bounds=NO_BOUNDS,
         kernel=Composite(formula, None, routine) if formula else Opaque(),
     )
     return op

@@ -15,17 +15,12 @@ from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval
 from tracejit.ir.kernel import Kernel, Pull
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
     Op,
     Rule,
 )
-from tracejit.ops.building.helpers import dtype_of, kind, move_batch_axis, shape_of
+from tracejit.ops.building.helpers import dtype_of, kind, move_batch_axis, plain, shape_of
 from tracejit.tracing import bind
 
 
@@ -41,20 +36,14 @@ def _record(name: str, doc: str, type_rule: Rule, evaluate: Rule, kernel: Kernel
     def batch(size: Any, args: Any, dims: Any, *, dtype: np.dtype) -> tuple[Any, int]:
         return bind(op, move_batch_axis(args[0], dims[0], 0), dtype=dtype), 0
 
-    op = Op(
+    op = plain(
         name=name,
         doc=doc,
-        multi=False,
         type=type_rule,
         eval=evaluate,
-        inplace=NO_INPLACE,
         jvp=ZERO_TANGENT,
-        linearize=FROM_JVP,
         transpose=NONLINEAR,
         batch=batch,
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         kernel=kernel,
     )
     return op

@@ -11,11 +11,6 @@ from tracejit.errors import TypeRuleError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.kernel import Pointwise
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
     Op,
@@ -29,6 +24,7 @@ from tracejit.ops.building.helpers import (
     common_dtype,
     common_shape,
     op_function,
+    plain,
     sum_jvp,
 )
 from tracejit.ops.elementwise.arithmetic import add
@@ -74,20 +70,15 @@ def several(
         outs = bind(op, *xs)
         return outs, [dim] * len(outs)
 
-    op = Op(
+    op = plain(
         name=name,
         doc=doc,
         multi=True,
         type=type_rule,
         eval=fn,
-        inplace=NO_INPLACE,
         jvp=jvp,
-        linearize=FROM_JVP,
         transpose=NONLINEAR,
         batch=batch,
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         kernel=Pointwise(kernel, cost),
     )
     return op_function(op, count)
@@ -129,20 +120,14 @@ def with_integers(
     def get_op() -> Op:
         return op
 
-    op = Op(
+    op = plain(
         name=name,
         doc=doc,
-        multi=False,
         type=type_rule,
         eval=fn,
-        inplace=NO_INPLACE,
         jvp=ZERO_TANGENT if derivative is None else sum_jvp(get_op, (derivative, None)),
-        linearize=FROM_JVP,
         transpose=transpose,
         batch=batch_pointwise(get_op),
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         kernel=Pointwise(kernel, cost),
     )
     return op_function(op, 2)

@@ -11,10 +11,9 @@ from tracejit import dtypes, ops
 from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Pull
-from tracejit.ir.primitive import FROM_JVP, NO_BOUNDS, NO_EFFECTS, NO_IDENTITIES, NO_INPLACE, Op
 from tracejit.ir.values import AddInto, Zero, is_zero
 from tracejit.ops.building.dims import dims_of, normalize_axis
-from tracejit.ops.building.helpers import move_batch_axis
+from tracejit.ops.building.helpers import move_batch_axis, plain
 from tracejit.ops.building.values import kind
 from tracejit.ops.indexing.windows import GatherDimensionNumbers, Plan, check_numbers, locate
 from tracejit.tracing import bind
@@ -201,20 +200,14 @@ def _pull(
     return value if valid is None else k.select(valid, value, k.const(fill_of(dtype, fill_value), dtype))
 
 
-gather_op = Op(
+gather_op = plain(
     name="gather",
     doc="windows of x at an array of positions",
-    multi=False,
     type=_type,
     eval=_eval,
-    inplace=NO_INPLACE,
     jvp=_jvp,
-    linearize=FROM_JVP,
     transpose=_transpose,
     batch=_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Pull(_pull),
 )
 

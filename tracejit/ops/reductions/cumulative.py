@@ -12,19 +12,13 @@ from tracejit.errors import DynamicExtentError
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.kernel import Cumulative
 from tracejit.ir.primitive import (
-    FROM_JVP,
     LINEAR,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
-    Op,
     Rule,
     Sentinel,
 )
 from tracejit.ir.values import Zero, is_zero
-from tracejit.ops.building.helpers import check_axis, check_kind, dtype_of, lift, shape_of, shift_axes
+from tracejit.ops.building.helpers import check_axis, check_kind, dtype_of, lift, plain, shape_of, shift_axes
 from tracejit.ops.elementwise.arithmetic import add, maximum, mul, neg, sub
 from tracejit.ops.elementwise.compare import and_, eq, gt, isfinite, lt, not_, select
 from tracejit.ops.kernels import scalar, scalar_order
@@ -58,20 +52,14 @@ def _cumulative(
         (d,) = dims
         return bind(op, args[0], axis=shift_axes((axis,), d)[0], reverse=reverse), d
 
-    op = Op(
+    op = plain(
         name=name,
         doc=doc,
-        multi=False,
         type=type_rule,
         eval=evaluate,
-        inplace=NO_INPLACE,
         jvp=jvp,
-        linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         kernel=Cumulative(lambda k, dtype: k.const(start(dtype), dtype), step),
     )
 

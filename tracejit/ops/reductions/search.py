@@ -11,17 +11,11 @@ from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.kernel import Opaque, Pull, Unsupported
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
-    Op,
 )
 from tracejit.ir.values import Zero, is_zero
-from tracejit.ops.building.helpers import check_kind, move_batch_axis, to_batch_axis
+from tracejit.ops.building.helpers import check_kind, move_batch_axis, plain, to_batch_axis
 from tracejit.ops.kernels import scalar_order
 from tracejit.tracing import bind
 
@@ -74,20 +68,15 @@ def _top_k_batch(size: int, args: Any, dims: Any, *, k: int) -> tuple[list[Any],
     return bind(top_k_op, move_batch_axis(args[0], dims[0], 0), k=k), [0, 0]
 
 
-top_k_op = Op(
+top_k_op = plain(
     name="top_k",
     doc="the k largest along the last axis, descending, and where they were; NaN counts as largest",
     multi=True,
     type=_top_k_type,
     eval=_top_k_eval,
-    inplace=NO_INPLACE,
     jvp=_top_k_jvp,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_top_k_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Opaque(),
 )
 
@@ -188,20 +177,14 @@ def _search_pull(k: Any, idx: Any, operands: Any, out: Any, *, side: str, batch_
     return place
 
 
-searchsorted_op = Op(
+searchsorted_op = plain(
     name="searchsorted",
     doc="where elements would be inserted into sorted vectors; NaN last",
-    multi=False,
     type=_search_type,
     eval=_search_eval,
-    inplace=NO_INPLACE,
     jvp=ZERO_TANGENT,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_search_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Pull(_search_pull),
 )
 

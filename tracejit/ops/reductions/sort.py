@@ -12,18 +12,12 @@ from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Composite, Routine
 from tracejit.ir.primitive import (
-    FROM_JVP,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     NONLINEAR,
     ZERO_TANGENT,
-    Op,
 )
 from tracejit.ir.values import Zero, is_zero
 from tracejit.ops.building.dims import check_axes, dims_of, normalize_axis
-from tracejit.ops.building.helpers import shift_axes, to_batch_axis
+from tracejit.ops.building.helpers import plain, shift_axes, to_batch_axis
 from tracejit.ops.building.values import dtype_of
 from tracejit.tracing import bind
 
@@ -159,20 +153,15 @@ def _sort_batch(size: int, args: Any, dims: Any, *, axis: int, **params: Any) ->
     return bind(sort_op, *xs, axis=axis, **params), [dim] * len(xs)
 
 
-sort_op = Op(
+sort_op = plain(
     name="sort",
     doc="operands put in the order of the first ones; NaN last",
     multi=True,
     type=_sort_type,
     eval=_sort_eval,
-    inplace=NO_INPLACE,
     jvp=_sort_jvp,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_sort_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Composite(_sort_few, _sort_into, _sort_routine),
 )
 
@@ -214,20 +203,14 @@ def _argsort_routine(k: Any, ins: Any, outs: Any, avals: Any, *, axis: int, stab
     return True
 
 
-argsort_op = Op(
+argsort_op = plain(
     name="argsort",
     doc="the positions that sort x along an axis; NaN last",
-    multi=False,
     type=_argsort_type,
     eval=lambda x, *, axis, stable: np.argsort(_key(x), axis, stable=stable),
-    inplace=NO_INPLACE,
     jvp=ZERO_TANGENT,
-    linearize=FROM_JVP,
     transpose=NONLINEAR,
     batch=_argsort_batch,
-    simplify=NO_IDENTITIES,
-    effects=NO_EFFECTS,
-    bounds=NO_BOUNDS,
     kernel=Routine(_argsort_routine),
 )
 

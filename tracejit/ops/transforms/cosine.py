@@ -13,17 +13,12 @@ from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Opaque
 from tracejit.ir.primitive import (
-    FROM_JVP,
     LINEAR,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     Op,
 )
 from tracejit.ops._lazy import scipy_fft
 from tracejit.ops.building.dims import check_axes
-from tracejit.ops.building.helpers import shift_axes
+from tracejit.ops.building.helpers import plain, shift_axes
 from tracejit.ops.building.values import check_kind, shape_of
 from tracejit.ops.transforms.fft import weigh
 from tracejit.tracing import bind
@@ -60,20 +55,14 @@ def _transform(name: str, doc: str, cosine: bool) -> Op:
     def batch(size: int, args: Any, dims: Any, *, type: int, axis: int) -> tuple[Any, int]:
         return bind(op, args[0], type=type, axis=shift_axes((axis,), dims[0])[0]), dims[0]
 
-    op = Op(
+    op = plain(
         name=name,
         doc=doc,
-        multi=False,
         type=type_rule,
         eval=evaluate,
-        inplace=NO_INPLACE,
         jvp=LINEAR,
-        linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         kernel=Opaque(),
     )
     return op

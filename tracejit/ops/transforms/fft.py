@@ -17,17 +17,12 @@ from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Opaque
 from tracejit.ir.primitive import (
-    FROM_JVP,
     LINEAR,
-    NO_BOUNDS,
-    NO_EFFECTS,
-    NO_IDENTITIES,
-    NO_INPLACE,
     Op,
     Rule,
 )
 from tracejit.ops.building.dims import check_axes
-from tracejit.ops.building.helpers import shift_axes
+from tracejit.ops.building.helpers import plain, shift_axes
 from tracejit.ops.building.values import check_kind, shape_of
 from tracejit.tracing import bind
 
@@ -57,20 +52,14 @@ def _converted(name: str, x: Aval, table: dict[str, Any], kinds: str) -> np.dtyp
 
 
 def _record(name: str, doc: str, *, type: Rule, eval: Rule, transpose: Rule, batch: Rule) -> Op:
-    return Op(
+    return plain(
         name=name,
         doc=doc,
-        multi=False,
         type=type,
         eval=eval,
-        inplace=NO_INPLACE,
         jvp=LINEAR,
-        linearize=FROM_JVP,
         transpose=transpose,
         batch=batch,
-        simplify=NO_IDENTITIES,
-        effects=NO_EFFECTS,
-        bounds=NO_BOUNDS,
         kernel=Opaque(),
     )
 
