@@ -27,7 +27,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
     """Lower a jaxpr after the passes.
 
     Args:
-        jaxpr: the program; calls in it are inlined.
+        jaxpr: the program, in which no calls are left.
         in_strides: per input its strides in elements, or None for C order.
         aliases: output -> the input in whose buffer it has to end; that input is overwritten.
     """

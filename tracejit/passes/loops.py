@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from tracejit.ir.kernel import CallRegion, CondRegion, ScanRegion, WhileRegion
+from tracejit.ir.kernel import CondRegion, ScanRegion, WhileRegion
 from tracejit.passes.rewrite import Env, Pass, map_bodies, with_params
 
 
@@ -138,10 +138,6 @@ def _carries_to_consts(j: Jaxpr, consts: int, fixed: list[bool], outs: tuple[Ato
     return Jaxpr(j.invars[:consts] + new + carry, j.eqns, outs, j.name)
 
 
-def _call(eqn: Eqn, env: Env) -> Eqn:
-    return eqn
-
-
-_RULES = {CondRegion: _cond, ScanRegion: _scan, WhileRegion: _while, CallRegion: _call}
+_RULES = {CondRegion: _cond, ScanRegion: _scan, WhileRegion: _while}
 
 loops = Pass("loops", lambda jaxpr: _loops(jaxpr, {}))

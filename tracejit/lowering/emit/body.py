@@ -10,7 +10,6 @@ from tracejit.ir.kernel import (
     Pointwise,
 )  # fmt: skip
 from tracejit.ir.pretty import Namer, headline
-from tracejit.lowering.emit.inline import inline_calls
 from tracejit.lowering.plan.access import (  # fmt: skip
     Index,
     Inline,
@@ -43,7 +42,6 @@ class Body(Scope):
         nested: bool = False,
     ) -> None:
         super().__init__(ctx.k, values)
-        jaxpr = inline_calls(jaxpr)
         self.ctx = ctx
         self.jaxpr = jaxpr
         self.targets = targets

@@ -15,7 +15,6 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Atom, Jaxpr, Literal, Var
-from tracejit.lowering.emit.inline import inline_calls
 from tracejit.lowering.emit.regions.spans import Span, of_carries
 from tracejit.lowering.loops.nodes import I64, Buffer, Rotate, SetPointer
 from tracejit.lowering.plan.access import Inline, Scalar, Stored, c_strides, is_contiguous
@@ -112,7 +111,7 @@ def _chains(large: list[int], source: dict[int, int]) -> list[Rotation]:
 
 def _copied(inner: Jaxpr, owned: dict[Var, Storage], used: list[int], ends: dict[int, Storage]) -> set[Var]:
     """The carries that a body would copy away if their new values went into their own blocks."""
-    needed = inline_calls(Jaxpr(inner.invars, inner.eqns, tuple(inner.outs[n] for n in used), inner.name))
+    needed = Jaxpr(inner.invars, inner.eqns, tuple(inner.outs[n] for n in used), inner.name)
     other = [Storage() if inner.outs[n].aval.shape else None for n in used]
     plan = Schedule(needed, owned, [ends.get(n, t) for n, t in zip(used, other, strict=True)], True).run()
     return {v for g in plan.groups for v in g.preserve}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
-from tracejit.ir.kernel import CallRegion, CondRegion, ScanRegion, WhileRegion
+from tracejit.ir.kernel import CondRegion, ScanRegion, WhileRegion
 from tracejit.ir.primitive import Sentinel
 from tracejit.lowering.loops.ranges import Range, hull
 
@@ -100,7 +100,6 @@ def _of_while(params: dict[str, Any], args: list[Span]) -> list[Span]:
 
 
 _REGIONS = {
-    CallRegion: lambda params, args: _outs(params["jaxpr"], args),
     CondRegion: _of_cond,
     ScanRegion: _of_scan,
     WhileRegion: _of_while,
