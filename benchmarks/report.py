@@ -28,14 +28,14 @@ def environment(peers: list[Peer], threads: int) -> dict[str, Any]:
     """What the figures depend on."""
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        "processor": f"{_processor()} ({llvm.get_host_cpu_name()}, BLAS kernels {blas.kernels() or 'unknown'})",
+        "processor": f"{processor()} ({llvm.get_host_cpu_name()}, BLAS kernels {blas.kernels() or 'unknown'})",
         "python": platform.python_version(),
         "threads": threads,
         "versions": {p.name: p.version() for p in peers},
     }
 
 
-def _processor() -> str:
+def processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():

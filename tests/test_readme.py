@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import readme
+from benchmarks.ablation import page, rows
+from benchmarks.ablation.mechanism import resolve
+from benchmarks.ablation.mechanisms import MECHANISMS
 from tests.sources import compiled
 from tracejit.config import config
 from tracejit.ir.primitive import REGISTRY
@@ -36,3 +39,13 @@ def test_there_are_blocks():
 def test_the_benchmarks_are_those_of_the_committed_results():
     text = README.read_text(encoding="utf-8")
     assert readme.updated(text, json.loads(readme.RESULTS.read_text())) == text
+
+
+def test_the_table_of_mechanisms_names_what_is_there():
+    """Places that are switched off, files whose lines are counted, and rows."""
+    for m in MECHANISMS:
+        assert m.promise and m.rows and page.lines_of(m.files) > 0
+        for place in m.off:
+            resolve(place)
+        for row in m.rows:
+            rows.find(row)
