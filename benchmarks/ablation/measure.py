@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import timing
 from benchmarks.ablation import rows
-from benchmarks.ablation.mechanisms import Mechanism
+from benchmarks.ablation.mechanism import Mechanism
 
 #: A gain below this is none, whatever its spread.
 LEAST_GAIN = 0.03
