@@ -73,3 +73,21 @@ def test_known_numbers_go_to_python():
     with pytest.raises(ValueError, match="domain"):
         tj.jit(lambda x: x + math.sqrt(-1.0))(1.0)
     assert tj.jit(lambda x: x + math.factorial(5))(1.0) == 121.0
+
+
+@pytest.mark.parametrize(
+    "name", ["sqrt", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "acosh", "atanh"]
+)
+def test_domains_are_those_of_python(name):
+    """At the ends of each domain, at its poles and at what is no number."""
+    function = getattr(math, name)
+    f = tj.jit(lambda x: function(x), fallback=False)
+    ends = [e for edge in (-1.0, 0.0, 1.0) for e in (math.nextafter(edge, -9), edge, math.nextafter(edge, 9))]
+    for x in (*ends, -0.0, -5.0, 5.0, 1e-320, 1e308, math.inf, -math.inf, math.nan):
+        try:
+            expected = function(x)
+        except ValueError as e:
+            with pytest.raises(ValueError, match=str(e)):
+                f(x)
+            continue
+        assert f(x) == pytest.approx(expected, rel=1e-14, nan_ok=True)

@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import NumberDivisionError, NumberDomainError, NumberRangeError, TracejitError
+from tracejit.errors import (
+    NumberDivisionError,
+    NumberDomainError,
+    NumberError,
+    NumberRangeError,
+    TracejitError,
+)
 
 INF, NAN, BIG = math.inf, math.nan, 2**62
 X = np.arange(6.0)
@@ -405,3 +411,63 @@ def test_inner_jits_give_numbers_of_python():
     outer = tj.jit(lambda a, x: (inner(a), x * inner(a)))
     number, array = outer(2.0, np.ones(2, np.float32))
     assert type(number) is float and array.dtype == np.float32
+
+
+@pytest.mark.parametrize("shift", [0, 1, 13, 62])
+def test_shifts_by_a_known_number_are_exact_at_the_end_of_64_bits(shift):
+    f = tj.jit(lambda n: (n ^ 1) << shift, fallback=False)
+    least, most = -(2**63) >> shift, (2**63 - 1) >> shift
+    for n in {least, least + 1, -1, 0, 1, most - 1, most}:
+        if -(2**63) <= (n ^ 1) << shift < 2**63:
+            assert f(n) == (n ^ 1) << shift
+    for n in (least - 2, most + 2) if shift else ():
+        with pytest.raises(NumberError):
+            f(n)
+
+
+def test_one_check_tells_why_a_float_is_no_integer():
+    f = tj.jit(lambda x: int(x * 2), fallback=False)
+    assert f(2.0**61) == 2**62 and f(-(2.0**61)) == -(2**62) and f(-0.7) == -1
+    with pytest.raises(NumberDomainError, match="cannot convert float NaN to integer"):
+        f(math.nan)
+    for x in (math.inf, -math.inf, 2.0**63):
+        with pytest.raises(NumberRangeError, match="cannot convert float infinity to integer"):
+            f(x)
+
+
+def collatz(n, count):
+    """The largest number of steps."""
+    most = 0
+    for k in range(count):
+        c, steps = n + k, 0
+        while c != 1 and steps < 1000:
+            if c % 2 == 0:
+                c = c // 2
+            else:
+                c = 3 * c + 1
+            steps += 1
+        most = max(most, steps)
+    return most
+
+
+def quotients(x, n):
+    s = 0.0
+    for k in range(n):
+        if x != k:
+            s += 1 / (x - k)
+        else:
+            s -= 1.0
+    return s
+
+
+def test_branches_of_numbers_are_computed_without_jumps():
+    """Both are; a check that fails in the branch that is not taken means nothing."""
+    text = tj.jit(collatz).lower(27, 5).compile().as_text("loops")
+    assert "failed" in text and text.count(" or fail(") == 1  # 3 * c + 1 has one check
+    f = tj.jit(collatz, fallback=True)
+    far = 2**62  # even: 3 * far does not fit, and is not needed
+    for n, count in ((27, 5), (27, 300), (far, 1), (far - 1, 2), (2**61 + 1, 3)):
+        assert f(n, count) == collatz(n, count)
+    g = tj.jit(quotients)
+    for x in (2.5, 3.0, -1.0):
+        assert g(x, 10) == quotients(x, 10)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import functools
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes, numpy
+from tracejit import dtypes, numpy, ops
 from tracejit.control.regions.staging import convert
-from tracejit.errors import NumberDivisionError
+from tracejit.errors import NumberDivisionError, NumberDomainError, NumberRangeError
+from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import numbers
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
@@ -24,6 +25,9 @@ from tracejit.numpy.operands import has_box
 from tracejit.numpy.ufuncs import int_like
 from tracejit.scipy import special
 from tracejit.tracing import Box, box, to_raw
+
+_co, _ar = ops.compare, ops.arithmetic
+_F64 = dtypes.float64
 
 _SAME = (
     *("sqrt", "exp", "exp2", "expm1", "log2", "log10", "log1p", "cbrt", "fabs", "copysign", "fmod"),
@@ -39,6 +43,54 @@ _RENAMED = {
     "acosh": "arccosh",
     "atanh": "arctanh",
 }
+
+
+#: Functions whose results are infinite because they are large; those of others have a pole there.
+_GROWING = frozenset(("exp", "exp2", "expm1", "cosh", "sinh", "pow", "ldexp", "gamma"))
+#: Which raise nothing.
+_QUIET = frozenset(("copysign", "degrees", "fabs", "nextafter", "ulp", "isnan", "isinf", "isfinite", "erf", "erfc",
+                    "hypot", "cbrt", "tanh", "atan", "atan2", "asinh", "radians"))  # fmt: skip
+
+
+def _above(limit: float, size: Callable[[Any], Any] = lambda x: x) -> Callable[[Any], Any]:
+    return lambda x: _co.gt(size(x), _F64.type(limit))
+
+
+def _at_most(limit: float) -> Callable[[Any], Any]:
+    return lambda x: _co.le(x, _F64.type(limit))
+
+
+#: The numbers for which a function of one argument raises a domain error, and nothing else does: one comparison costs
+#: less than looking at the result.
+_OUTSIDE: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("log", "log2", "log10"), _at_most(0)), "log1p": _at_most(-1),
+    **dict.fromkeys(("sin", "cos", "tan"), _co.isinf), **dict.fromkeys(("asin", "acos"), _above(1, _ar.abs)),
+    "sqrt": lambda x: _co.lt(x, _F64.type(0)), "acosh": lambda x: _co.lt(x, _F64.type(1)),
+    "atanh": lambda x: _co.ge(_ar.abs(x), _F64.type(1)),
+}  # fmt: skip
+
+
+def _checked(name: str, xs: Sequence[Any], result: Any) -> None:
+    """The checks of a function on raw floats: NaN of numbers is a domain error, infinity of finite ones a domain or a
+    range error."""
+    if name in _QUIET or aval_of(result).dtype.kind != "f":
+        return
+    if name in _OUTSIDE:
+        numbers.fail_if(_OUTSIDE[name](xs[0]), NumberDomainError, "math domain error")
+        return
+    given = [_co.not_(_co.isnan(x)) for x in xs]
+    lost = numbers.all_hold(_co.isnan(result), *given)
+    numbers.fail_if(lost, NumberDomainError, "math domain error")
+    if name in ("fmod", "remainder"):
+        return
+    infinite = numbers.all_hold(_co.isinf(result), *map(_co.isfinite, xs))
+    if name == "pow":
+        pole = numbers.all_hold(infinite, numbers.is_zero(xs[0]))
+        numbers.fail_if(pole, NumberDomainError, "math domain error")
+    if name in _GROWING:
+        numbers.fail_if(infinite, NumberRangeError, "math range error")
+    else:
+        numbers.fail_if(infinite, NumberDomainError, "math domain error")
 
 
 def _number(x: Any) -> Any:
@@ -63,7 +115,7 @@ def _traced(name: str, form: Callable[..., Any]) -> Any:
         given = [_number(x) for x in args]
         with np.errstate(all="ignore"):
             out = to_raw(form(*given))
-        numbers.math_result(name, [convert(to_raw(x), dtypes.float64) for x in given], out)
+        _checked(name, [convert(to_raw(x), dtypes.float64) for x in given], out)
         return box(out, weak=True)
 
     return function
@@ -74,7 +126,7 @@ def _log(x: Any, base: Any = None) -> Any:
         return numpy.log(x)
     base = base if type(base) is Box else float(base)
     lower = numpy.log(base)
-    numbers.math_result("log", [to_raw(base)], to_raw(lower))
+    _checked("log", [to_raw(base)], to_raw(lower))
     numbers.fail_if(to_raw(lower == 0), NumberDivisionError, "division by zero")
     return numpy.log(x) / lower
 
@@ -123,7 +175,7 @@ def _ldexp(x: Any, i: Any) -> Any:
     if not isinstance(i, int) and not (type(i) is Box and i.weak and i.aval.dtype.kind in "bi"):
         raise TypeError("Expected an int as second argument to ldexp.")
     out = numpy.ldexp(x, i)
-    numbers.math_result("ldexp", [to_raw(x)], to_raw(out))
+    _checked("ldexp", [to_raw(x)], to_raw(out))
     return out
 
 

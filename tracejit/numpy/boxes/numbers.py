@@ -25,6 +25,7 @@ from tracejit.errors import (
 )
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
+from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.records import record
 from tracejit.tracing import Box, caller, to_raw
@@ -49,6 +50,17 @@ _SAMPLES: dict[str, Any] = {"b": True, "i": 1, "f": 1.0, "c": 1j}
 def is_python(x: Any) -> bool:
     """Whether `x` is one of Python's numbers, or a box that stands for one."""
     return x.weak is True if type(x) is Box else type(x) in _PYTHON
+
+
+@record(frozen=True)
+class OneOfFailures:
+    """Makes the exception of a check of several things; its index is the number of what was wrong, from 1 on."""
+
+    failures: tuple[NumberFailure, ...]
+    lanes: bool = True
+
+    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
+        return self.failures[details[0] - 1](details, where)
 
 
 @record(frozen=True)
@@ -107,13 +119,13 @@ def _kind(x: Any) -> str:
     return aval_of(x).dtype.kind
 
 
-def _all(*tests: Any) -> Any:
+def all_hold(*tests: Any) -> Any:
     """Whether all hold; those that are known to hold cost nothing."""
     left = [t for t in tests if isinstance(t, Value) or not t]
     return functools.reduce(co.and_, left) if left else np.True_
 
 
-def _is_zero(x: Any) -> Any:
+def is_zero(x: Any) -> Any:
     if _kind(x) in "bi":
         low, high = limits(x)
         if low > 0 or high < 0:
@@ -180,14 +192,14 @@ def before(name: str, xs: Sequence[Any]) -> None:
 
 
 def _division(name: str, kinds: str, x: Any, y: Any) -> None:
-    fail_if(_is_zero(y), NumberDivisionError, _division_message(name, kinds))
+    fail_if(is_zero(y), NumberDivisionError, _division_message(name, kinds))
     if set(kinds) > {"f", "c"} or "f" in kinds or "c" in kinds:
         return
     if name == "divide":
         for n in (x, y):
             _exact_as_float(n, "a quotient of integers beyond 2**53")
     elif limits(x)[0] == _LEAST and limits(y)[0] < 0:
-        leave_if(_all(co.eq(x, _I64.type(_LEAST)), co.eq(y, _I64.type(-1))), "an integer beyond 64 bits")
+        leave_if(all_hold(co.eq(x, _I64.type(_LEAST)), co.eq(y, _I64.type(-1))), "an integer beyond 64 bits")
 
 
 def _exact_as_float(n: Any, what: str) -> None:
@@ -205,7 +217,7 @@ def _comparison(name: str, kinds: str, x: Any, y: Any) -> None:
 def _shift(name: str, kinds: str, x: Any, n: Any) -> None:
     fail_if(_is_negative(n), NumberDomainError, "negative shift count")
     if name == "left_shift" and limits(n)[1] > 62:
-        leave_if(_all(co.gt(n, _I64.type(62)), co.ne(x, _I64.type(0))), "an integer beyond 64 bits")
+        leave_if(all_hold(co.gt(n, _I64.type(62)), co.ne(x, _I64.type(0))), "an integer beyond 64 bits")
 
 
 def _power(name: str, kinds: str, x: Any, y: Any) -> None:
@@ -214,17 +226,17 @@ def _power(name: str, kinds: str, x: Any, y: Any) -> None:
         return
     real = "c" not in kinds
     if real and (_const(y) is None or _const(y) < 0):
-        zero = _all(_is_zero(x), _is_negative(y))
+        zero = all_hold(is_zero(x), _is_negative(y))
         fail_if(zero, NumberDivisionError, "0.0 cannot be raised to a negative power")
     elif not real and _const(y) is None:
-        leave_if(_is_zero(x), "a complex power of zero")
+        leave_if(is_zero(x), "a complex power of zero")
     elif not real and (np.real(_const(y)) < 0 or np.imag(_const(y)) != 0):
-        fail_if(_is_zero(x), NumberDivisionError, "0.0 to a negative or complex power")
+        fail_if(is_zero(x), NumberDivisionError, "0.0 to a negative or complex power")
     if real and (_const(y) is None or _const(y) != np.floor(_const(y))):
         y = _float(y)
         whole = co.or_(co.eq(y, ar.floor(y)), co.not_(co.isfinite(y)))
         finite = co.ge(_float(x), _F64.type(-np.finfo(float).max))
-        leave_if(_all(_is_negative(x), finite, co.not_(whole)), "a complex root")
+        leave_if(all_hold(_is_negative(x), finite, co.not_(whole)), "a complex root")
 
 
 def after(name: str, xs: Sequence[Any], result: Any) -> None:
@@ -260,6 +272,8 @@ def _product(x: Any, y: Any, result: Any) -> None:
         if most < 1 << 31:
             if most:
                 _leave_outside(n, -(_MOST // most), _MOST // most)
+                if isinstance(result, Var):  # known from here on: + 1 needs no check
+                    result.bounds = -(_MOST // most) * most, _MOST // most * most
             return
     _in_floats(ar.mul)(x, y, result)
 
@@ -290,12 +304,12 @@ def _power_result(x: Any, y: Any, result: Any) -> None:
         _in_floats(ar.pow)(x, y, result)
         return
     if _kind(result) == "c":
-        lost = _all(co.not_(co.isfinite(result)), co.isfinite(_complex(x)), co.isfinite(_complex(y)))
+        lost = all_hold(co.not_(co.isfinite(result)), co.isfinite(_complex(x)), co.isfinite(_complex(y)))
         leave_if(lost, "a complex power that is not finite")
         return
     n = _const(y)
     if n is None or abs(n) > 1:
-        lost = _all(
+        lost = all_hold(
             co.isinf(result), co.isfinite(_float(x)), np.True_ if n is not None else co.isfinite(_float(y))
         )
         fail_if(lost, NumberRangeError, "(34, 'Numerical result out of range')")
@@ -305,9 +319,17 @@ def _complex(x: Any) -> Any:
     return ops.create.convert(x, np.dtype(complex)) if isinstance(x, Value) else np.complex128(x)
 
 
+def _shifted(x: Any, n: Any, result: Any) -> None:
+    known = _const(n)
+    if known is None:
+        _in_floats(lambda x, n: ar.mul(x, ar.pow(_F64.type(2), n)))(x, n, result)
+    elif 0 <= known < 63 and _kind(result) == "i":
+        _leave_outside(x, _LEAST >> int(known), _MOST >> int(known))
+
+
 def _absolute_result(x: Any, result: Any) -> None:
     if _kind(x) == "c":
-        fail_if(_all(co.isinf(result), co.isfinite(x)), NumberRangeError, "absolute value too large")
+        fail_if(all_hold(co.isinf(result), co.isfinite(x)), NumberRangeError, "absolute value too large")
     else:
         _in_floats(lambda n: n)(x, result)
 
@@ -324,12 +346,18 @@ _AFTER: dict[str, Any] = {
     "multiply": _product,
     "negative": _in_floats(lambda n: n),
     "absolute": _absolute_result,
-    "left_shift": _in_floats(lambda x, n: ar.mul(x, ar.pow(_F64.type(2), n))),
+    "left_shift": _shifted,
     "power": _power_result,
 }
 
 
 # ---------------------------------------------------------------- conversions
+
+
+_NO_INTEGER = OneOfFailures((
+    NumberFailure(NumberDomainError, "cannot convert float NaN to integer"),
+    NumberFailure(NumberRangeError, "cannot convert float infinity to integer"),
+))  # fmt: skip
 
 
 def to_int(x: Any) -> Any:
@@ -341,9 +369,10 @@ def to_int(x: Any) -> Any:
         )
     elif _kind(x) not in "bi":
         wide = _float(x)
-        fail_if(co.isnan(wide), NumberDomainError, "cannot convert float NaN to integer")
-        far = co.ge(ar.abs(wide), _F64.type(2.0**63))
-        fail_if(far, NumberRangeError, "cannot convert float infinity to integer")
+        which = co.select(co.isnan(wide), _I64.type(1), _I64.type(2))
+        wrong = co.select(co.lt(ar.abs(wide), _F64.type(2.0**63)), _I64.type(0), which)
+        if isinstance(wrong, Value) or wrong:  # one test for both
+            ops.index_check.check_index(wrong, size=1, axis=0, failure=_NO_INTEGER)
     return ops.create.convert(x, _I64) if isinstance(x, Value) else np.asarray(x).astype(_I64)[()]
 
 
@@ -358,35 +387,8 @@ def rounded(x: Any, digits: int) -> Any:
     scaled = ar.mul(x, power) if digits > 0 else ar.div(x, power)
     whole = ar.rint(scaled)
     off = ar.abs(ar.sub(ar.abs(ar.sub(scaled, whole)), _F64.type(0.5)))
-    sure = _all(
+    sure = all_hold(
         co.gt(off, ar.mul(ar.abs(scaled), _F64.type(2.0**-50))), co.lt(ar.abs(scaled), _F64.type(2.0**50))
     )
     leave_if(co.not_(sure), "a decimal rounding that is close to a tie")
     return ar.div(whole, power) if digits > 0 else ar.mul(whole, power)
-
-
-# ---------------------------------------------------------------- functions of the module math
-
-#: Whose results are infinite because they are large; those of others have a pole there.
-_GROWING = frozenset(("exp", "exp2", "expm1", "cosh", "sinh", "pow", "ldexp", "gamma"))
-#: Which raise nothing.
-_QUIET = frozenset(("copysign", "degrees", "fabs", "nextafter", "ulp", "isnan", "isinf", "isfinite", "erf", "erfc",
-                    "hypot", "cbrt", "tanh", "atan", "atan2", "asinh", "radians"))  # fmt: skip
-
-
-def math_result(name: str, xs: Sequence[Any], result: Any) -> None:
-    """The checks of a function of `math` on raw floats: NaN of numbers is a domain error, infinity of finite ones
-    a domain or a range error."""
-    if name in _QUIET or _kind(result) != "f":
-        return
-    numbers = [co.not_(co.isnan(x)) for x in xs]
-    fail_if(_all(co.isnan(result), *numbers), NumberDomainError, "math domain error")
-    if name in ("sin", "cos", "tan", "acos", "asin", "sqrt", "fmod", "remainder"):
-        return
-    infinite = _all(co.isinf(result), *map(co.isfinite, xs))
-    if name == "pow":
-        fail_if(_all(infinite, _is_zero(xs[0])), NumberDomainError, "math domain error")
-    if name in _GROWING:
-        fail_if(infinite, NumberRangeError, "math range error")
-    else:
-        fail_if(infinite, NumberDomainError, "math domain error")

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit.ir.avals import Dim, Shape
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var
+from tracejit.ir.kernel import Pointwise
 from tracejit.lowering.emit.regions.carries import Carries, target_of, value_of
 from tracejit.lowering.emit.regions.rowblocks import place_rows
 from tracejit.lowering.emit.regions.tape import Tape
@@ -179,6 +180,9 @@ def emit_while(body: Body, eqn: Eqn) -> None:
 
 # ---------------------------------------------------------------- cond
 
+#: What the operations of two branches may cost together if both are computed (`Pointwise.cost`).
+_MOST_WORK = 20
+
 
 def emit_cond(body: Body, eqn: Eqn) -> None:
     """If statements; only the branch taken runs."""
@@ -192,13 +196,41 @@ def emit_cond(body: Body, eqn: Eqn) -> None:
             slots[n] = k.slot(k.const(0, v.aval.dtype), "out"), []
     places = {n: body.place(v) for n, v in enumerate(eqn.outvars) if v in body.plan.storage}
     index = body.read(eqn.invars[0], ())
-    _branches(body, eqn, index, 0, values, slots, places)
+    if k.noted is None and index.dtype == np.bool_ and _checked_numbers(eqn.params["branches"]):
+        _both(body, eqn, index, values, slots)
+    else:
+        _branches(body, eqn, index, 0, values, slots, places)
     for n, v in enumerate(eqn.outvars):
         if n in slots:
             slot, ranges = slots[n]
             body.values[v] = Scalar(k.within(k.get(slot), hull(ranges)))
         elif n in places:
             body.define(v)
+
+
+def _checked_numbers(branches: tuple[Jaxpr, ...]) -> bool:
+    """Whether branches are a few operations on numbers, some of them checks."""
+    eqns = [e for b in branches for e in b.eqns]
+    numbers = all(type(e.op.kernel) is Pointwise and all(not a.aval.shape for a in e.invars) for e in eqns)
+    return numbers and any(e.effects for e in eqns) and sum(e.op.kernel.cost for e in eqns) <= _MOST_WORK
+
+
+def _both(body: Body, eqn: Eqn, index: Any, values: Any, slots: Any) -> None:
+    """Both branches are computed, and one is chosen: a jump that cannot be predicted costs more. LLVM does that itself
+    for branches without checks. If a check fails in any of them, the right one is computed again, with its checks."""
+    k, found = body.k, []
+    failed = k.slot(k.const(0, I64), "failed")
+    with k.noting(failed):
+        for branch in eqn.params["branches"]:
+            args = dict(zip(branch.invars, values, strict=True))
+            found.append(_run(body, branch, args, {}, [None] * len(branch.outs), sorted(slots)))
+    with k.when(k.ne(k.get(failed), 0)) as node:
+        _branches(body, eqn, index, 0, values, slots, {})
+    with k.into(node.orelse):
+        for n, (slot, ranges) in slots.items():
+            no, yes = (scalars[n] for scalars in found)
+            k.set(slot, k.select(index, yes, no))
+            ranges += [k.range_of(no), k.range_of(yes)]
 
 
 def _branches(body: Body, eqn: Eqn, index: Any, n: int, values: Any, slots: Any, places: Any) -> None:
