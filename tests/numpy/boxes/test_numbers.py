@@ -435,7 +435,7 @@ def test_one_check_tells_why_a_float_is_no_integer():
             f(x)
 
 
-def collatz(n, count):
+def longest(n, count):
     """The largest number of steps."""
     most = 0
     for k in range(count):
@@ -462,12 +462,12 @@ def quotients(x, n):
 
 def test_branches_of_numbers_are_computed_without_jumps():
     """Both are; a check that fails in the branch that is not taken means nothing."""
-    text = tj.jit(collatz).lower(27, 5).compile().as_text("loops")
+    text = tj.jit(longest).lower(27, 5).compile().as_text("loops")
     assert "failed" in text and text.count(" or fail(") == 1  # 3 * c + 1 has one check
-    f = tj.jit(collatz, fallback=True)
+    f = tj.jit(longest, fallback=True)
     far = 2**62  # even: 3 * far does not fit, and is not needed
     for n, count in ((27, 5), (27, 300), (far, 1), (far - 1, 2), (2**61 + 1, 3)):
-        assert f(n, count) == collatz(n, count)
+        assert f(n, count) == longest(n, count)
     g = tj.jit(quotients)
     for x in (2.5, 3.0, -1.0):
         assert g(x, 10) == quotients(x, 10)

@@ -211,8 +211,9 @@ def emit_cond(body: Body, eqn: Eqn) -> None:
 def _checked_numbers(branches: tuple[Jaxpr, ...]) -> bool:
     """Whether branches are a few operations on numbers, some of them checks."""
     eqns = [e for b in branches for e in b.eqns]
-    numbers = all(type(e.op.kernel) is Pointwise and all(not a.aval.shape for a in e.invars) for e in eqns)
-    return numbers and any(e.effects for e in eqns) and sum(e.op.kernel.cost for e in eqns) <= _MOST_WORK
+    kernels = [e.op.kernel for e in eqns if all(not a.aval.shape for a in e.invars)]
+    costs = [kernel.cost for kernel in kernels if isinstance(kernel, Pointwise)]
+    return any(e.effects for e in eqns) and len(costs) == len(eqns) and sum(costs) <= _MOST_WORK
 
 
 def _both(body: Body, eqn: Eqn, index: Any, values: Any, slots: Any) -> None:
