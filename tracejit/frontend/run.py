@@ -48,6 +48,9 @@ class Run(Memory):
         self._scopes: dict[int, Any] = {}
         self._main: str | None = None
         self.watched: dict[int, Any] = {}
+        #: Methods that run as copies unless code that is not rewritten calls them: (class, attribute, function).
+        self.followed_methods: dict[str, list[tuple[type, Any, types.FunctionType]]] = {}
+        self.as_is: frozenset[str] = frozenset()  # the names that such code has
         self.generators = Drawn()
         #: Whether draws from generators are part of the program that is made; the handles of those of outside.
         self.draws = capture.guarded and getattr(capture, "draws", False)

@@ -216,6 +216,8 @@ class Session(Run):
             return containers.wrap_container(self, node, value)
         if isinstance(value, type):
             return self._class(node, value)
+        if cls in watch.CALLERS:
+            watch.release(self)
         if compiled.is_compiled(value):
             return compiled.wrap_compiled(self, node, value)
         if compiled.is_vectorized(value):
@@ -231,6 +233,7 @@ class Session(Run):
             self.decisions[f"{fn.__code__.co_filename}:{fn.__code__.co_firstlineno}", fn.__name__] = (
                 f"the function runs as it is: {reason}"
             )
+        watch.runs(self, fn.__code__, code)
         return code
 
     def wrap_dict(self, node: Node, value: dict[str, Any]) -> dict[str, Any]:
@@ -292,6 +295,8 @@ class Session(Run):
 
     def _class(self, node: Node, value: type) -> Any:
         self.check(node, "is", value)
+        if value in watch.CALLERS:
+            watch.release(self)
         ours = classes.traced_class(value)
         if ours is None:
             if not issubclass(value, BaseException):  # which `except` needs as they are
@@ -383,6 +388,7 @@ _HANDLERS: dict[type, Any] = {
     functools.partial: functions.wrap_partial,
     types.SimpleNamespace: containers.wrap_namespace,
     cached.LRU: cached.wrap_cached,
+    np.vectorize: compiled.wrap_numpys,
     types.ModuleType: Session._module,
     GuardedModule: Session._module,
     modules.RebindModule: Session._module,

@@ -1,14 +1,17 @@
-"""Guards for code that runs as it is: methods of objects that traced code makes or is given.
+"""Guards for code that runs as it is: special methods of objects that traced code makes or is given.
 
-Such objects must keep their class (pytrees know them by it), so their methods can't be
-copies. What the methods name is guarded instead, read or not; arrays and objects among it
-are guarded by identity, and told to the capture as unfollowed.
+Such objects must keep their class (pytrees know them by it), and Python calls the class's own special methods. What
+these name is guarded, read or not; arrays and objects among it are guarded by identity, and told to the capture as
+unfollowed. Other methods run as copies where rewritten code calls them (`shadows/members`). They are watched too
+once the run meets code that is not rewritten and names them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
+import operator
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+#: Methods that are called when objects are taken apart and made again.
+_OF_TREES = frozenset(("tree_flatten", "tree_unflatten"))
+#: What calls methods by name.
+CALLERS = (operator.attrgetter, operator.methodcaller, contextlib.closing)
+_CALLERS = frozenset(cls.__name__ for cls in CALLERS)
 #: Methods of metaclasses that are followed where they are asked (`shadows/kinds`).
 _ASKED = ("__instancecheck__", "__subclasscheck__")
 #: Class attributes that may change without being assigned.
@@ -110,9 +118,44 @@ def _watch_data(session: Run, cls: type, name: str, raw: Any) -> None:
 def _watch_method(session: Run, cls: type, name: str, raw: Any, fn: types.FunctionType) -> None:
     if is_generated(fn):
         return
+    if session.rewrites and name[:2] != "__" and name not in session.as_is | _OF_TREES:
+        session.followed_methods.setdefault(name, []).append((cls, raw, fn))
+        return
     node = root(vars(cls), "class attribute", cls.__name__).item(name, f"{cls.__name__}.{name}")
     session.check(node, "is", raw)
     watch_function(session, node, fn)
+
+
+def runs(session: Run, code: types.CodeType, as_is: types.CodeType) -> None:
+    """Watch the methods that the code `as_is`, a rewritten form of `code` or itself, calls past the hooks."""
+    named = {n for part in functions.codes_in(code) for n in part.co_names}
+    if _CALLERS & named:
+        release(session)
+    elif session.guarded:
+        _release(session, named & {n for part in functions.codes_in(as_is) for n in part.co_names})
+
+
+def release(session: Run) -> None:
+    """Watch all methods from now on: they may be called by names that nobody sees."""
+    session.as_is = _Everything()
+    _release(session, set(session.followed_methods))
+
+
+def _release(session: Run, names: set[str]) -> None:
+    session.as_is |= names
+    for name in names & session.followed_methods.keys():
+        for cls, raw, fn in session.followed_methods.pop(name):
+            _watch_method(session, cls, name, raw, fn)
+
+
+class _Everything(frozenset):  # type: ignore[type-arg]
+    """All names."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+    def __or__(self, _: Any) -> _Everything:
+        return self
 
 
 def watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
@@ -124,12 +167,12 @@ def watch_function(session: Run, node: Node, fn: types.FunctionType) -> None:
     session.check(node.named(fn).attr("__defaults__"), "is", fn.__defaults__)
     session.untouched.enter_object(fn.__name__, fn)
     scope = session.scope(fn.__globals__, fn.__module__)
-    names = tuple({n: None for code in functions.codes_in(fn.__code__) for n in code.co_names})
+    runs(session, fn.__code__, fn.__code__)
+    names = functions.globals_of(fn.__code__)
     session.untouched.enter_names(fn.__module__, fn.__globals__, names)
-    for code in functions.codes_in(fn.__code__):
-        for name in code.co_names:
-            if name in scope.real:
-                _watch_value(session, scope.node(name), scope.real[name])
+    for name in names:
+        if name in scope.real:
+            _watch_value(session, scope.node(name), scope.real[name])
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
         session.untouched.enter_cell(name, cell)
         if name != "__class__" and functions.contents(cell) is not functions.EMPTY:

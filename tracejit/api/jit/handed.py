@@ -196,7 +196,7 @@ def _chosen(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
     for key, x in every.items():
         if not (options[key] or key in meant) or is_old(x) or key in inner:
             continue
-        inner |= {id(y) for y in opened(x)}
+        inner |= {id(y) for y in opened(x, frozen=True)}
         found = [(o.container, known(o.flag, what)) for o in options[key] if is_old(o.container)]
         for n, part in enumerate(list(made.values())):
             flag = choices.same(x, part.made)

@@ -242,6 +242,7 @@ def _result(
     run has changed."""
     if not session.changes and (session.choices.found or not handed.has_twice(out)):
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
+        leaves = handed.shown(leaves)
         if not any(
             type(x) is not Box and frontend.kind_of(x) is type(x) for x in leaves
         ):  # no objects of the user's

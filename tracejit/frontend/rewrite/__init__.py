@@ -56,7 +56,8 @@ def _rewrite(
     """(the new code or None, why there is none)."""
     try:
         node, parents = found or function_tree(code)
-        return _with_hooks(compile_function(rewritten(node), parents, code)), None
+        owner = next((p.name for p in reversed(parents) if isinstance(p, ast.ClassDef)), "")
+        return _with_hooks(compile_function(rewritten(node, owner), parents, code)), None
     except Unchanged:
         return None, None
     except NoSource as e:

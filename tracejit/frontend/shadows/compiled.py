@@ -1,4 +1,5 @@
-"""Functions that Numba compiled: their Python functions are followed, and what they give is Python's.
+"""Functions that Numba compiled: their Python functions are followed, and what they give is Python's; and functions of
+`np.vectorize`.
 
 Numba is not imported for this. A number that a dispatcher gives to Python is a `float`, an `int`, a `bool` or a
 `complex`, also where the Python function would give one of NumPy's.
@@ -15,6 +16,7 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.paths import Node
+from tracejit.frontend.shadows import objects
 from tracejit.numpy.functions.arrays.mapping import vectorize
 from tracejit.numpy.operands import cast, has_box, raw
 from tracejit.tracing import Box, box
@@ -89,6 +91,24 @@ def wrap_vectorized(session: Run, node: Node, value: Any) -> Any:
         return known
     path = node.named(value).attr("_dispatcher").attr("py_func")
     return session.remember(value, Vectorized(value, session.wrap(path, value._dispatcher.py_func)))
+
+
+def wrap_numpys(session: Run, node: Node, value: Any) -> Any:
+    """`np.vectorize` of a function: the traced form, of the copy of the function."""
+    if value.pyfunc is np._NoValue:  # a decorator with options
+        return objects.wrap_object(session, node, value)
+    session.check(node, "is", value)
+    known = session.known(value)
+    if known is not None:
+        return known
+    here = node.named(value)
+    options = {n: getattr(value, n) for n in ("otypes", "cache", "signature")}
+    for name, held in options.items():
+        session.check(here.attr(name), "value", held)
+    session.check(here.attr("excluded"), "set", frozenset(value.excluded))
+    followed = session.wrap(here.attr("pyfunc"), value.pyfunc)
+    made = vectorize(followed, excluded=value.excluded, **options)
+    return session.remember(value, made, node)
 
 
 class Vectorized:

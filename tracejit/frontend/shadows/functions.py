@@ -226,10 +226,15 @@ def find_store(code: types.CodeType, ops: tuple[str, ...], name: str) -> str | N
 
 
 def stored(code: types.CodeType, ops: tuple[str, ...]) -> set[str]:
-    """The names that instructions in `code`, or in code nested in it, assign or delete."""
+    """The names that instructions in `code`, or in code nested in it, are about."""
     numbers = {dis.opmap[op] for op in ops}
     parts = [part for part in codes_in(code) if not numbers.isdisjoint(part.co_code[::2])]
     return {i.argval for part in parts for i in dis.get_instructions(part) if i.opname in ops}
+
+
+def globals_of(code: types.CodeType) -> tuple[str, ...]:
+    """The names that `code`, and code nested in it, looks up or assigns outside of functions."""
+    return tuple(sorted(stored(code, ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"))))
 
 
 def _line(instruction: dis.Instruction) -> int | None:

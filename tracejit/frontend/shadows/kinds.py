@@ -18,7 +18,7 @@ from tracejit.errors import TracedTextError, UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.shadows import acting, behind, classes, growing
+from tracejit.frontend.shadows import acting, behind, classes, growing, members
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text
@@ -161,12 +161,12 @@ _OPERATORS = frozenset(
 
 
 def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
-    """`getattr`, and special members that the source names. What a traced value has for Python's and NumPy's own use is
+    """`getattr`, and `x.name` in the source. What a traced value has for Python's and NumPy's own use is
     not what the value has: the user's code is told of the value's members, and may not have the special ones."""
     if type(name) is Text:
         raise TracedTextError(aval="value", use="the attribute of this name")
     if type(x) is not Box:
-        return builtins.getattr(x, name, *default)
+        return members.member(x, name, *default)
     special = type(name) is str and name[:2] == "__"
     if name in REFUSED and not has_numbers():  # lanes are arrays
         return builtins.getattr(x, name)
@@ -182,6 +182,8 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
         if default:
             return default[0]
         raise no_attribute(x, name)
+    elif name not in vars(Box) and class_of(x) is np.ndarray and builtins.hasattr(np.ndarray, name):
+        raise UnknownMemberError(name=name, aval=str(x.aval))
     return builtins.getattr(x, name, *default)
 
 

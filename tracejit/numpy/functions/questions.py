@@ -78,10 +78,13 @@ def isfortran(a: Any) -> bool:
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """The values in another dtype (complex to real: the real part)."""
     d = dtypes.canonical(dtype)
-    return x if not copy and dtype_of(raw(x)) == d else wrap(cast(raw(x), d))
+    if not copy and dtype_of(raw(x)) == d:
+        return x
+    scalar = isinstance(x, np.generic) or (type(x) is Box and x.scalar)
+    return wrap(cast(raw(x), d)) if scalar else members.indexed_copy(cast(raw(x), d))
 
 
-astype = implements(np.astype, "astype", arrays=True)(astype)
+astype = implements(np.astype, "astype")(astype)
 
 
 @implements(np.asarray_chkfinite, "asarray_chkfinite")

@@ -51,6 +51,41 @@ def test_as_numpy(name: str) -> None:
         np.testing.assert_allclose(g[1], w, rtol=1e-12)
 
 
+ELEMENTS = {
+    "formula": lambda v: v * v * 0.1 + 3,
+    "python's": lambda v: isinstance(v, (float, int)) and not isinstance(v, np.generic),
+    "sum": lambda v: v + v,
+    "function": lambda v: np.exp(v) / 3,
+    "tuple": lambda v: (v * 0.1, v),
+    "branch": lambda v: v * 2 if v > 1 else v * 3,
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.int64, bool])
+def test_elements_are_pythons_numbers_and_the_dtype_is_that_of_numpys(name: str, dtype: Any) -> None:
+    x = np.linspace(0, 3, 5).astype(dtype)
+    f = np.vectorize(ELEMENTS[name])
+    want, got = f(x), tj.jit(lambda x: f(x))(x)
+    for w, g in zip(tj.tree.leaves(want), tj.tree.leaves(got), strict=True):
+        assert g.dtype == w.dtype
+        np.testing.assert_allclose(
+            g, w, rtol=2e-3 if w.dtype == np.float16 else 1e-6 if w.itemsize == 4 else 1e-13
+        )
+
+
+def test_elements_of_another_dtype_than_the_results() -> None:
+    x = np.linspace(-1, 3, 7, dtype=np.float32)
+    f = np.vectorize(lambda v: v * 0.1, otypes=[float])
+    assert np.array_equal(tj.jit(f)(x), f(x))  # computed with 64 bits
+
+
+def test_a_result_that_does_not_fit() -> None:
+    x = np.array([3, 200], np.uint8)
+    with pytest.raises(OverflowError, match="Python integer 300 out of bounds for uint8"):
+        tj.jit(np.vectorize(lambda v: v + 100))(x)
+
+
 def test_formulas_run_at_once() -> None:
     calls = []
 

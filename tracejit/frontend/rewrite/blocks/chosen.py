@@ -63,8 +63,8 @@ class Choices:
     ) -> Iterator[tuple[Any, list[Option]]]:
         """The containers in `made`, which is one of `options`, all of the same structure: ([value], raw flag or None),
         and what they may be. Nothing else of ours may refer to the values."""
-        mine = opened(made, kept)
-        columns = [(opened(held[0], kept), flag) for held, flag in options]
+        mine = opened(made, kept, frozen=True)
+        columns = [(opened(held[0], kept, frozen=True), flag) for held, flag in options]
         for n, x in enumerate(mine):
             found: list[Option] = []
             for column, flag in columns:
@@ -79,7 +79,7 @@ class Choices:
 
     def add(self, x: Any, y: Any, flag: Any) -> None:
         """`x` may also be `y`, of the same structure, where the raw `flag` holds."""
-        for a, b in zip(opened(x), opened(y), strict=False):
+        for a, b in zip(opened(x, frozen=True), opened(y, frozen=True), strict=False):
             self.note(a, [*self.options(a), Option(b, flag)])
 
     def _reached(self, column: list[Any], n: int, flag: Any) -> Iterable[Option]:
@@ -126,7 +126,7 @@ class Choices:
 
 def is_seen(cell: Cell) -> bool:
     """Whether something else than the cell refers to the container in it, or to one in that."""
-    xs = [] if get(cell) is UNBOUND else opened(cell.cell_contents)
+    xs = [] if get(cell) is UNBOUND else opened(cell.cell_contents, frozen=True)
     return any(sys.getrefcount(x) > ONLY_LOCAL + 2 for x in xs)
 
 

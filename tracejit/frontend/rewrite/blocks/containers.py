@@ -24,9 +24,9 @@ def parts(value: Any, kept: Collection[int]) -> tuple[list[Any], tree.TreeDef]:
     return tree.flatten(value, is_leaf=(lambda x: id(x) in kept) if kept else None)
 
 
-def opened(value: Any, kept: Collection[int] = NONE) -> list[Any]:
+def opened(value: Any, kept: Collection[int] = NONE, frozen: bool = False) -> list[Any]:
     """The containers that a value is made of and that can be changed, itself among them, without those that are
-    kept and what is in these."""
+    kept and what is in these. `frozen`: also those that can't be changed."""
     found: list[Any] = []
 
     def see(x: Any) -> bool:
@@ -35,13 +35,18 @@ def opened(value: Any, kept: Collection[int] = NONE) -> list[Any]:
         return id(x) in kept
 
     leaves = {id(x) for x in tree.flatten(value, is_leaf=see)[0]}
-    return [x for x in found if id(x) not in leaves and not _is_frozen(x)]
+    return [x for x in found if id(x) not in leaves and not (_is_value(x) if frozen else _is_frozen(x))]
 
 
 def _is_frozen(x: Any) -> bool:
     """Whether what a container holds can't be changed."""
     params = getattr(type(x), "__dataclass_params__", None)
-    return x is None or isinstance(x, tuple) or type(x) is Text or (params is not None and params.frozen)
+    return _is_value(x) or isinstance(x, tuple) or (params is not None and params.frozen)
+
+
+def _is_value(x: Any) -> bool:
+    """Whether it is no container to Python."""
+    return x is None or type(x) is Text
 
 
 def replaced(a: Any, b: Any) -> Iterator[int]:

@@ -71,7 +71,7 @@ class Picked:
         """Note which containers the names are after a step. Whether there were more to note than was known."""
         before = list(self.cells)
         values = {n: get(cells[n]) for n in names}
-        values = {n: x for n, x in values.items() if x is not UNBOUND and opened(x)}
+        values = {n: x for n, x in values.items() if x is not UNBOUND and opened(x, frozen=True)}
         self.names = list(dict.fromkeys([*self.names, *values]))
         found = {self._pair(n, other, now): flag for n, other, now, flag in self._same(values)}
         for hidden in before:

@@ -101,6 +101,25 @@ def assigned(nodes: Iterable[ast.AST]) -> set[str]:
     return names
 
 
+def bound_names(node: ast.AST) -> set[str]:
+    """The names that are bound anywhere in a function: in functions and comprehensions in it too."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return names | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+
+
+def rebound(body: list[Any]) -> set[str]:
+    """Names assigned otherwise than by `+=` and the like."""
+    augmented = [n.target for n in walk(body) if isinstance(n, ast.AugAssign)]
+    names = {n.id for n in augmented if isinstance(n, ast.Name)}
+    targets = {id(n) for n in augmented}
+    others = {
+        n.id
+        for n in walk(body)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in targets
+    }
+    return others | (assigned(body) - names)
+
+
 def declared(nodes: Iterable[ast.AST], kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
     """The names of `global` or `nonlocal` statements."""
     return {name for node in walk(nodes) if isinstance(node, kind) for name in node.names}  # type: ignore[attr-defined]

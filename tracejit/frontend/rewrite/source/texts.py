@@ -43,6 +43,8 @@ class Texts(ast.NodeTransformer):
     """Rewrites what makes text; `changes` counts what was rewritten."""
 
     changes: int
+    local: set[str]  # names of the function, of those around it and in it, and of comprehensions
+    owner: str  # the class in which the function is defined
 
     def visit_JoinedStr(self, e: ast.JoinedStr) -> Any:
         self.changes += 1
@@ -73,10 +75,28 @@ class Texts(ast.NodeTransformer):
 
     def visit_Attribute(self, attribute: ast.Attribute) -> Any:
         e: Any = self.generic_visit(attribute)
-        if e.attr not in _HOOKED or not isinstance(e.ctx, ast.Load):
+        if not isinstance(e.ctx, ast.Load):
+            return e
+        if e.attr in _HOOKED:
+            self.changes += 1
+            return at(hook("method", e.value, ast.Constant(e.attr)), e)
+        if self._of_module(attribute):
             return e
         self.changes += 1
-        return at(hook("method", e.value, ast.Constant(e.attr)), e)
+        private = self.owner.strip("_") and e.attr[:2] == "__" != e.attr[-2:]
+        name = f"_{self.owner.lstrip('_')}{e.attr}" if private else e.attr
+        return at(hook("member", e.value, ast.Constant(name)), e)
+
+    def _of_module(self, e: ast.expr) -> bool:
+        """Whether it may be taken for a function of a module, such as `np.linalg.norm`: small letters only, from a
+        global name on. An object that is a global hands out copies of its methods itself."""
+        while isinstance(e, ast.Attribute) and e.attr.islower():
+            e = e.value
+        return isinstance(e, ast.Name) and e.id.islower() and e.id not in self.local
+
+    def visit_MatchValue(self, p: ast.MatchValue) -> Any:
+        """Names in patterns stay names."""
+        return p
 
 
 def _is_number(e: ast.expr) -> bool:

@@ -19,7 +19,16 @@ from tracejit.frontend.rewrite.source.bound import flagged
 from tracejit.frontend.rewrite.source.code import Function, argument_names
 from tracejit.frontend.rewrite.source.escapes import Lowering, Plan, at, is_static
 from tracejit.frontend.rewrite.source.matches import Matches, has_matches
-from tracejit.frontend.rewrite.source.names import Liveness, assigned, copied, declared, shared, walk
+from tracejit.frontend.rewrite.source.names import (
+    Liveness,
+    assigned,
+    bound_names,
+    copied,
+    declared,
+    rebound,
+    shared,
+    walk,
+)
 from tracejit.frontend.rewrite.source.targets import is_plain, taking
 from tracejit.frontend.rewrite.source.texts import Texts, hook
 
@@ -38,8 +47,8 @@ class Unchanged(Exception):
     """Nothing in the function is rewritten."""
 
 
-def rewritten(node: Function) -> Function:
-    """A rewritten copy of a function's definition, without decorators and defaults.
+def rewritten(node: Function, owner: str = "") -> Function:
+    """A rewritten copy of a function's definition, without decorators and defaults. `owner`: the class around it.
 
     Raises Unchanged.
     """
@@ -47,7 +56,7 @@ def rewritten(node: Function) -> Function:
     if any(isinstance(n, ast.Name) and n.id in _SEES_LOCALS for n in walk(_body(node))):
         raise Unchanged
     undecorated(node)
-    function = _Function(node, set())
+    function = _Function(node, set(), bound_names(node), owner)
     function.rewrite()
     if not function.changes:
         raise Unchanged
@@ -71,8 +80,9 @@ def undecorated(node: Function) -> None:
 class _Function(Texts):
     """Rewrites one function; functions defined in it get a `_Function` of their own."""
 
-    def __init__(self, node: Function, outer: set[str]) -> None:
+    def __init__(self, node: Function, outer: set[str], local: set[str], owner: str) -> None:
         self.node = node
+        self.local, self.owner = local, owner
         self.changes = 0
         if not isinstance(node, ast.Lambda) and has_matches(node.body):
             matches = Matches(hook)
@@ -197,7 +207,7 @@ class _Function(Texts):
         s.args.kw_defaults = [d if d is None else self.visit(d) for d in s.args.kw_defaults]
         if any(isinstance(n, ast.Name) and n.id in _SEES_LOCALS for n in walk(_body(s))):
             return s
-        function = _Function(s, self.hidden)
+        function = _Function(s, self.hidden, self.local, self.owner)
         function.rewrite()
         self.changes += function.changes
         return s
@@ -207,9 +217,11 @@ class _Function(Texts):
     visit_Lambda: Any = _inner
 
     def visit_ClassDef(self, s: ast.ClassDef) -> Any:
+        around, self.owner = self.owner, s.name
         for n in walk(s.body):
             if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 self._inner(n)
+        self.owner = around
         return s
 
     # -- expressions
@@ -263,7 +275,11 @@ class _Function(Texts):
         return at(hook("comprehension", g.iter, at(taking(g.target, e.elt), e), line), e)
 
     def visit_Call(self, call: ast.Call) -> Any:
-        e: Any = self.generic_visit(call)
+        before, e = call.func, self.generic_visit(call)
+        if e.func is not before or (isinstance(e.func, ast.Name) and e.func.id in self.local):
+            self.changes += 1
+            e.func = at(hook("callee", e.func), e.func)
+            return e
         if not isinstance(e.func, ast.Name) or e.func.id in self.hidden:
             return e
         if e.func.id in BUILTINS:
@@ -311,7 +327,7 @@ class _Function(Texts):
         the loop, names of globals assigned, names that a step may leave as they are, names that may be read
         unbound and have no flag)."""
         keep = (names - self.globals) & live | self.shared
-        anew = (_rebound(body) | self.shared) & keep
+        anew = (rebound(body) | self.shared) & keep
         stops = self.stops.get(id(s), ())
         order = (keep, anew, _written(body) - self.globals, stops, names & self.globals, keep & through)
         order = (*order, keep & self.unsure)
@@ -338,19 +354,6 @@ def _is_none(e: ast.expr) -> bool:
 def _must_stay(*operands: ast.expr) -> bool:
     """Whether an operand can't move into a function of its own."""
     return any(isinstance(n, _INLINE) for n in walk(operands))
-
-
-def _rebound(body: list[Any]) -> set[str]:
-    """Names assigned otherwise than by `+=` and the like."""
-    augmented = [n.target for n in walk(body) if isinstance(n, ast.AugAssign)]
-    names = {n.id for n in augmented if isinstance(n, ast.Name)}
-    targets = {id(n) for n in augmented}
-    others = {
-        n.id
-        for n in walk(body)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in targets
-    }
-    return others | (assigned(body) - names)
 
 
 def _written(body: list[Any]) -> set[str]:

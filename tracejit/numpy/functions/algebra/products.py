@@ -172,7 +172,7 @@ def kron(a: Any, b: Any) -> Any:
     return out if n else wrap(raw(out))
 
 
-@implements(np.cross, "cross")
+@implements(np.cross, "cross", arrays=True)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     """The cross product of 3-vectors (2-vectors have 0 as third component)."""
     if axis is not None:

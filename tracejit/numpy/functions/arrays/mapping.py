@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from tracejit import dtypes, ops, tree
-from tracejit.control.regions.staging import raw_leaves
+from tracejit.control.regions.staging import raw_leaves, stage_user
 from tracejit.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -20,31 +21,35 @@ from tracejit.errors import (
     TracerBoolError,
     TracerFloatError,
     TracerIntegerError,
+    UnfollowedError,
 )
 from tracejit.errors.refusals import attempt
 from tracejit.interpreters.vmap import batch_flat, batch_to_front
-from tracejit.ir.avals import aval_of
+from tracejit.ir.avals import Aval, aval_of
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements, plain, publish
+from tracejit.numpy.fitting import stored
 from tracejit.numpy.functions.arrays.joining import stack
 from tracejit.numpy.functions.arrays.shaping import box_of, expand_dims, moveaxis, reshape
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of
 from tracejit.numpy.operands import broadcast_shapes, cast, dtype_of, has_box, raw, shape_of
-from tracejit.tracing import box, call_user, new_array, to_raw, wrap
+from tracejit.tracing import Box, box, call_user, new_array, to_raw, wrap
 
 # What a function raises that looks at the values of its arguments.
 _NEEDS_VALUES = (ConcreteValueError, TracerArrayError, TracerBoolError, TracerFloatError, TracerIntegerError)
 
 
 def mapped(
-    fn: Callable[..., Any], count: int, rows: Sequence[Any], weak: Sequence[bool]
+    fn: Callable[..., Any], count: int, rows: Sequence[Any], weak: Sequence[bool], typed: bool = False
 ) -> tuple[Any, list[Any]]:
     """`fn` of each of `count` rows of raw arrays, as a tree of boxes with a leading axis; and for each array
     its rows as `fn` has left them (None where it wrote nothing).
 
     All rows at once where `fn` is a formula; one after the other where it looks at values
-    and they are known. The dtypes are the first row's, as far as these are known.
+    and they are known. The dtypes are the first row's, as far as these are known, unless `fn` has seen
+    to them (`typed`).
     """
     structure: list[Any] = []
     written: list[bool] = []
@@ -57,7 +62,7 @@ def mapped(
         left = [b.read() for b, w in zip(boxes, written, strict=True) if w]
         return [*raw_leaves(leaves, treedef, lambda n: "an output"), *left]
 
-    first = _first_dtypes(fn, rows, weak)
+    first = None if typed else _first_dtypes(fn, rows, weak)
     try:
         with attempt(*_NEEDS_VALUES):
             outs, dims = batch_flat(flat, count, rows, [0] * len(rows), numbers=True)
@@ -125,8 +130,14 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
 
 # ---------------------------------------------------------------- vectorize
 
-#: Dtypes whose elements are Python's numbers to a function that NumPy calls with objects.
-_PYTHONS = (dtypes.bool_, dtypes.int64, dtypes.float64, dtypes.complex128)
+#: Python's numbers, as which NumPy hands elements of arrays of these kinds to a function that it calls with objects.
+_PYTHONS = {
+    "b": dtypes.bool_,
+    "i": dtypes.int64,
+    "u": dtypes.int64,
+    "f": dtypes.float64,
+    "c": dtypes.complex128,
+}
 _CORE = re.compile(r"\(([^()]*)\)")
 
 
@@ -141,6 +152,54 @@ def _update(sizes: dict[str, Any], core: list[str], shape: Any) -> None:
         if sizes.setdefault(name, size) != size:
             problem = f"inconsistent size for core dimension {name!r}: {size} vs {sizes[name]}"
             raise ArgumentError(name="vectorize", problem=problem)
+
+
+def _array_of(x: Any) -> Any:
+    """A result as an array."""
+    if isinstance(x, list):
+        raise ArgumentError(name="vectorize", problem="setting an array element with a sequence")
+    return NP[np.asarray](x)
+
+
+def _is_alike(x: Any) -> bool:
+    """Whether elements give results of one dtype as NumPy's scalars and as Python's numbers."""
+    return x.aval.dtype in (dtypes.float64, dtypes.complex128)
+
+
+def _as_object(x: Any, row: Any) -> tuple[Any, bool]:
+    """The elements of an argument as NumPy's object arrays hold them, and whether they are Python's numbers.
+
+    Raises:
+        UnfollowedError: they may be too large for 64 bits.
+    """
+    python = None if x.scalar or x.weak else _PYTHONS.get(x.aval.dtype.kind)
+    if python is None:
+        return row, x.weak
+    if x.aval.dtype == np.uint64:
+        what = "an unsigned integer of 64 bits that np.vectorize hands to a function"
+        raise UnfollowedError(what=what, reason="it is one of Python's there, of any size")
+    return cast(row, python), True
+
+
+def _elements(fn: Any, wanted: list[np.dtype]) -> Any:
+    """`fn` with its results as elements of arrays: Python's numbers have to fit them."""
+
+    def one(x: Any, dtype: np.dtype) -> Any:
+        made = _array_of(x)
+        if made.aval.shape if type(made) is Box else np.shape(made):
+            return made
+        python = x.weak if type(x) is Box else isinstance(x, Number) and not isinstance(x, np.generic)
+        judged = python or dtypes.is_complex(dtype_of(raw(made)))  # NumPy makes floats of objects by `float`
+        return indexed_copy(stored(box(raw(made), judged), dtype))
+
+    def elements(*given: Any) -> Any:
+        out = fn(*given)
+        if not isinstance(out, tuple):
+            return one(out, wanted[0])
+        padded = [*wanted, *[dtypes.float64] * (len(out) - len(wanted))]
+        return tuple(map(one, out, padded))
+
+    return elements
 
 
 class vectorize:
@@ -201,8 +260,16 @@ class vectorize:
         for x, s, k in zip(xs, shapes, split, strict=True):
             wide = ops.shape.broadcast_to(raw(x), (*loop, *s[k:]))
             rows.append(ops.shape.reshape(wide, shape=(count, *s[k:])))
-        weak = [x.weak or (self.signature is None and not x.scalar and x.aval.dtype in _PYTHONS) for x in xs]
-        out, left = mapped(self._arrays(fn), count, rows, weak)
+        weak = [x.weak for x in xs]
+        objects = self.signature is None and count > 0
+        if objects and (self._options["otypes"] is not None or not all(map(_is_alike, xs))):
+            wanted = self._dtypes(fn, rows)
+            given = [_as_object(x, r) for x, r in zip(xs, rows, strict=True)]
+            rows, weak = [r for r, _ in given], [w for _, w in given]
+            out, left = mapped(_elements(fn, wanted), count, rows, weak, typed=True)
+        else:
+            weak = [x.weak or (objects and not x.scalar) for x in xs]
+            out, left = mapped(self._arrays(fn), count, rows, weak)
         if any(x is not None for x in left):  # what NumPy gives the function is read-only
             raise ReadOnlyViewError()
         many = isinstance(out, tuple)
@@ -211,17 +278,26 @@ class vectorize:
         leaves = [self._typed(reshape(o, (*loop, *o.shape[1:])), n) for n, o in enumerate(leaves)]
         return tuple(leaves) if many else leaves[0]
 
+    def _dtypes(self, fn: Any, rows: list[Any]) -> list[np.dtype]:
+        """The dtypes of the results: `otypes`, or what NumPy finds when it calls the function first, with the first
+        elements as its own scalars."""
+        otypes = self._options["otypes"]
+        if otypes is not None:
+            return [dtypes.canonical(t) for t in otypes]
+        arrays, weak = self._arrays(fn), [False] * len(rows)
+        found = _first_dtypes(arrays, rows, weak)
+        if found is None:
+            avals = [Aval((), dtype_of(r)) for r in rows]
+            staged = stage_user(arrays, [tree.structure(0)] * len(rows), avals, weak, "vectorize")
+            found = [a.dtype for a in staged.out_avals]
+        return found
+
     def _arrays(self, fn: Any) -> Any:
         """`fn` with its results, or those in its tuple, as arrays."""
 
-        def one(x: Any) -> Any:
-            if isinstance(x, list):
-                raise ArgumentError(name="vectorize", problem="setting an array element with a sequence")
-            return NP[np.asarray](x)
-
         def arrays(*elements: Any) -> Any:
             out = fn(*elements)
-            return tuple(map(one, out)) if isinstance(out, tuple) else one(out)
+            return tuple(map(_array_of, out)) if isinstance(out, tuple) else _array_of(out)
 
         return arrays
 

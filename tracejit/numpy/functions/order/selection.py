@@ -105,7 +105,7 @@ def clip(
     return wrap(raw(out)) if out is a else out
 
 
-@implements(np.round, "round")
+@implements(np.round, "round", arrays=False)
 def round_(a: Any, decimals: Any = 0) -> Any:
     """To the given number of decimals, halves to even."""
     x = box_of(a)
@@ -121,7 +121,7 @@ def round_(a: Any, decimals: Any = 0) -> Any:
     return TABLE["rint"](x * 10.0**n) / 10.0**n if n > 0 else TABLE["rint"](x / 10.0**-n) * 10.0**-n
 
 
-implements(np.around, "around")(round_.__wrapped__)
+implements(np.around, "around", arrays=False)(round_.__wrapped__)
 
 
 @implements(np.fix, "fix")
