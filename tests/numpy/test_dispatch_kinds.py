@@ -18,11 +18,12 @@ GROUPS = {
     "np.linalg.vector_norm(v)|np.linalg.matrix_norm(m)|np.trace(m)|max(list(v))|min(v[0], v[1])",
     "products": "v @ v|np.dot(v, v)|np.dot(z, z)|np.inner(z, z)|np.vdot(v, v)|np.vecdot(v, v)|np.tensordot(v, v, 1)|"
     "np.tensordot(m, m, 2)|np.tensordot(z, z, 0)|np.einsum('i,i', v, v)|np.einsum('ii', m)|np.einsum('i->', v)|"
-    "np.kron(z, z)|np.outer(z, z)|np.multiply.outer(z, z)|np.linalg.multi_dot([v, m, v])",
+    "np.kron(z, z)|np.outer(z, z)|np.multiply.outer(z, z)|np.linalg.multi_dot([v, m, v])|"
+    "np.cross(v[:2], v[1:])",
     "indexing": "v[0]|v[0, ...]|v[..., 0]|x[0, 0]|x[0, 0, ...]|z[()]|z[...]|s[...]|np.take(v, 0)|np.take(v, i[1])|"
     "np.choose(i[0], [s, s])|v.flat[0]|next(iter(v))|list(v)|np.array([[s]])[0, 0, ...]",
     "shapes": "v[:1].squeeze()|np.squeeze(v[:1])|v[:1].reshape(())|np.reshape(v[:1], ())|z.reshape(())|s.reshape(())|"
-    "s.squeeze()|np.squeeze(z)|np.broadcast_to(z, ())|np.broadcast_to(s, ())|np.broadcast_arrays(s, z)|np.roll(s, 1)|"
+    "s.squeeze()|np.squeeze(z)|np.broadcast_to(z, ())|np.expand_dims(z, ())|np.broadcast_to(s, ())|np.broadcast_arrays(s, z)|np.roll(s, 1)|"
     "np.tile(s, ())|np.resize(s, ())|np.block(s)|np.flip(z)|z.T|s.T|np.transpose(s)",
     "copies": "np.array(s)|np.array(z)|np.array(v[0])|np.asarray(v[0])|np.asarray(s)|np.asarray(z)|np.array(1.0)|"
     "np.copy(s)|z.copy()|s.copy()|z.astype(np.float32)|s.astype(np.float32)|np.astype(z, 'f4')|np.full((), s)|"
@@ -32,7 +33,9 @@ GROUPS = {
     "np.digitize(s, v)",
     "elementwise": "z + z|-z|abs(z)|z > 1|divmod(z, 2)|np.modf(z)|np.sin(z)|np.maximum(z, s)|np.isclose(z, z)|"
     "np.nan_to_num(z)|np.nan_to_num(s)|np.i0(z)|np.i0(s)|np.sinc(z)|np.real(z)|np.imag(z)|np.imag(s)|z.real|z.imag|"
-    "s.imag|c[0].real|np.conj(s)|np.angle(c[0])|np.real_if_close(s)|np.real_if_close(z)|np.round(z)|np.fix(z)",
+    "s.imag|c[0].real|np.conj(s)|np.angle(c[0])|np.real_if_close(s)|np.real_if_close(z)|np.round(z)|np.fix(z)|"
+    "np.round(np.asarray(i[1]))|np.around(np.asarray(i[1]), 1)|np.asarray(i[1]).round()|np.astype(s, 'f4')|"
+    "np.nan_to_num(z, copy=False)|np.nan_to_num(np.asarray(i[1]), copy=False)",
     "functions": "np.vectorize(lambda a: a + 1)(z)|np.vectorize(lambda a, b: (a, b))(z, s)|"
     "np.vectorize(lambda a: a.sum(), signature='(n)->()')(v)|np.apply_along_axis(np.sum, 0, v)|"
     "np.apply_along_axis(lambda r: r[0], 0, v)|np.cov(v)|np.polyval(v, s)|np.polyval(v, z)",

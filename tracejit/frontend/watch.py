@@ -2,7 +2,7 @@
 
 Such objects must keep their class (pytrees know them by it), and Python calls the class's own special methods. What
 these name is guarded, read or not; arrays and objects among it are guarded by identity, and told to the capture as
-unfollowed. Other methods run as copies where rewritten code calls them (`shadows/members`). They are watched too
+unfollowed. Other methods run as copies where rewritten code calls them (`shadows/kinds`). They are watched too
 once the run meets code that is not rewritten and names them.
 """
 

@@ -3,11 +3,17 @@ that traced ones stand for.
 
 Where a class answers for itself (`abc`, `typing.Protocol`, a metaclass), it is asked about an example of such a value,
 or about the user's object behind a stand-in; a metaclass of the user's is followed as any function is.
+
+Objects of pytree classes (dataclasses, named tuples, what users register) keep their class, since pytrees know them by
+it; so do members of enumerations and objects whose class derives from one of C. Their methods and properties run as
+copies where the source has `x.name` or `x(...)`, which are calls of hooks. What stands for other objects hands out
+copies of their methods itself (`objects`, `classes`).
 """
 
 from __future__ import annotations
 
 import builtins
+import enum
 import types
 import typing
 from typing import Any
@@ -17,8 +23,8 @@ import numpy as np
 from tracejit.errors import TracedTextError, UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
-from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.shadows import acting, behind, classes, growing, members
+from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
+from tracejit.frontend.shadows import acting, attributes, behind, classes, growing
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text
@@ -136,6 +142,65 @@ def traced_hasattr(x: Any, name: str, /) -> bool:
     return builtins.hasattr(example(x) if stands else held(x), name)
 
 
+#: What is looked at most, and has no members of the user's.
+_NO_MEMBERS = frozenset(
+    {Box, np.ndarray, int, float, bool, str, tuple, list, dict, types.ModuleType, types.FunctionType}
+)
+_CALLED = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
+
+
+def _member(x: Any, name: str, *default: Any) -> Any:
+    """`x.name`, or `getattr(x, name, *default)`."""
+    if type(x) in _NO_MEMBERS or (found := _copied(x, name)) is None:
+        return getattr(x, name, *default)
+    return found[0]
+
+
+def callee(f: Any) -> Any:
+    """What is called by `f(...)`: the copy of such an object's `__call__`."""
+    if type(f) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
+        return f
+    return found[0]
+
+
+def _copied(x: Any, name: str) -> tuple[Any] | None:
+    """The copy of a method, or what the copy of a property gives; None if Python's own look-up serves."""
+    session = active.session()
+    if session is None or not session.guarded:
+        return None
+    cls = x if isinstance(x, type) else type(x)
+    if is_library_class(cls) or behind.is_shadow(x) or "_tj_class" in vars(cls):
+        return None
+    owner, raw = behind.find(cls.__mro__, name)
+    if not (_is_users(owner, raw) and _is_found(x, cls, name, raw)):
+        return None
+    return (attributes.bind_member(session, owner, name, raw, None if cls is x else x, cls),)
+
+
+def _is_users(owner: Any, raw: Any) -> bool:
+    """Whether a member of a class is the user's code."""
+    fn = raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
+    fn = raw.fget if type(raw) is property else fn
+    return (
+        isinstance(fn, types.FunctionType)
+        and not is_library_class(owner)
+        and not is_generated(fn)
+        and not is_library_function(fn)
+    )
+
+
+def _is_found(x: Any, cls: type, name: str, raw: Any) -> bool:
+    """Whether Python finds it, and not an attribute of the object's own, of a metaclass, or by rules of the class."""
+    if cls is x:
+        return type(raw) is not property and type(cls) in (type, enum.EnumType)
+    if cls.__getattribute__ not in _PLAIN_LOOKUPS:
+        return False
+    return type(raw) is property or name not in behind.instance_dict(x)
+
+
+_PLAIN_LOOKUPS = (object.__getattribute__, tuple.__getattribute__)
+
+
 #: Special members that are the same for all values of a class.
 _OF_CLASS = frozenset({"__doc__", "__array_priority__", "__module__"})
 #: Operators of arrays by name: they do what the operators do.
@@ -162,11 +227,11 @@ _OPERATORS = frozenset(
 
 def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     """`getattr`, and `x.name` in the source. What a traced value has for Python's and NumPy's own use is
-    not what the value has: the user's code is told of the value's members, and may not have the special ones."""
+    not what the value has: the user's code is told of the value's and may not have the special ones."""
     if type(name) is Text:
         raise TracedTextError(aval="value", use="the attribute of this name")
     if type(x) is not Box:
-        return members.member(x, name, *default)
+        return _member(x, name, *default)
     special = type(name) is str and name[:2] == "__"
     if name in REFUSED and not has_numbers():  # lanes are arrays
         return builtins.getattr(x, name)

@@ -18,9 +18,9 @@ from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec,
 from tracejit.frontend.rewrite.hooks.tries import tried
 from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton, matched
+from tracejit.frontend.shadows.kinds import callee
 from tracejit.frontend.shadows.kinds import traced_getattr as member
 from tracejit.frontend.shadows.kinds import traced_isinstance as is_instance
-from tracejit.frontend.shadows.members import callee
 
 __all__ = [
     "and_",

@@ -9,7 +9,6 @@ from typing import Any
 
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.shadows import kinds
-from tracejit.frontend.shadows.members import member
 from tracejit.frontend.text import shown, templates
 from tracejit.frontend.text.deferred import Text, concatenated, join
 from tracejit.tracing import Box
@@ -54,7 +53,7 @@ def method(x: Any, name: str) -> Any:
     if x is object and capturing() is not None:
         return kinds.of_object(name)
     if (type(x) is not Text and type(x) is not str) or capturing() is None:
-        return member(x, name)
+        return kinds.traced_getattr(x, name)
     if name == "format":
         return functools.partial(templates.format_method, x)
     return functools.partial(join, x) if name == "join" else templates.method(x, name)

@@ -275,7 +275,8 @@ class _Function(Texts):
         return at(hook("comprehension", g.iter, at(taking(g.target, e.elt), e), line), e)
 
     def visit_Call(self, call: ast.Call) -> Any:
-        before, e = call.func, self.generic_visit(call)
+        before = call.func
+        e: Any = self.generic_visit(call)
         if e.func is not before or (isinstance(e.func, ast.Name) and e.func.id in self.local):
             self.changes += 1
             e.func = at(hook("callee", e.func), e.func)

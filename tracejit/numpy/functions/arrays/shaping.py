@@ -144,7 +144,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     x = box_of(a)
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = axes_of("expand_dims", tuple(given), x.ndim + len(given))
-    return x[tuple(None if n in axes else slice(None) for n in range(x.ndim + len(axes)))]
+    return x[(*(None if n in axes else slice(None) for n in range(x.ndim + len(axes))), ...)]
 
 
 def _at_least(n: int) -> Any:

@@ -134,6 +134,10 @@ def fix(x: Any) -> Any:
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and infinities replaced by numbers."""
     b = box_of(x)
+    if not copy:
+        if dtypes.is_inexact(b.dtype):
+            b[...] = nan_to_num(b, True, nan, posinf, neginf)
+        return b if b.aval.shape else b[()]
     if not dtypes.is_inexact(b.dtype):
         return b.copy()
     if b.dtype.kind == "c":
@@ -142,10 +146,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     info = np.finfo(b.dtype)
     out = where(TABLE["isnan"](b), nan, b)
     out = where(isposinf(b), info.max if posinf is None else posinf, out)
-    out = where(isneginf(b), info.min if neginf is None else neginf, out).astype(b.dtype)
-    if not copy:
-        b[...] = out
-    return b if not copy else out
+    return where(isneginf(b), info.min if neginf is None else neginf, out).astype(b.dtype)
 
 
 @implements(np.isposinf, "isposinf")
