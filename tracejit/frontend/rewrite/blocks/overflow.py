@@ -16,6 +16,8 @@ _GROWING = frozenset({"mul", "integer_pow", "pow", "shift_left"})
 _ADDING = frozenset({"add", "sub"})
 _EXACT = _GROWING | _ADDING
 _FAR = 1 << 62
+#: The least end of the ranges that checks of products leave (`numpy.boxes.numbers`).
+_CHECKED = (1 << 63) - (1 << 31)
 #: More steps than any loop makes: those take days.
 _ENDLESS = 1 << 48
 _ONCE = 1 << 20
@@ -40,7 +42,7 @@ def _beyond(eqns: Sequence[Eqn]) -> str | None:
     """An operation on known ranges whose result is known not to fit at their ends."""
     for eqn in eqns:
         v = eqn.outvars[0] if eqn.outvars else None
-        if eqn.op.name in _EXACT and v is not None and v.bounds is None and v.aval.dtype == np.int64:
+        if eqn.op.name in _EXACT and v is not None and _is_checked(v) and v.aval.dtype == np.int64:
             if not v.aval.shape and all(map(_is_known, eqn.invars)):
                 return eqn.op.name
         for inner in sub_jaxprs(eqn.params):
@@ -53,6 +55,11 @@ def _is_known(x: Any) -> bool:
     """Whether the range of an integer says more than that it has 64 bits."""
     found = bounds_of(x)
     return found is not None and found[0] > -_FAR and found[1] < _FAR
+
+
+def _is_checked(v: Var) -> bool:
+    """Whether an integer's range is not known, or only that which a check of its operands leaves."""
+    return v.bounds is None or v.bounds[1] >= _CHECKED
 
 
 def _python_integers(result: Result) -> dict[Any, str]:
@@ -79,7 +86,7 @@ def _grow(eqns: Sequence[Eqn], tainted: set[Any]) -> bool:
         for v in eqn.outvars:
             if v.aval.shape or v.aval.dtype.kind != "i":
                 continue
-            if v.bounds is None:
+            if _is_checked(v):
                 if eqn.op.name in _GROWING or (eqn.op.name in _ADDING and len(ours) == 2 and all(ours)):
                     return True
                 tainted.add(v)
