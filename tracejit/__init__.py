@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tracejit.api.autodiff.sparse import jacobian
     from tracejit.api.autodiff.taylor import jet
     from tracejit.api.explain import explain
+    from tracejit.api.exporting.public import export, load_exported
     from tracejit.control.call.checkpoint import checkpoint, checkpoint_policies, remat
     from tracejit.control.callbacks.ops import io_callback, pure_callback
     from tracejit.control.custom.public import closure_convert, custom_gradient, custom_jvp, custom_vjp
@@ -73,6 +74,7 @@ _MODULES = [
 ]
 _NAMES = {
     "tracejit.api.explain": ["explain"],
+    "tracejit.api.exporting.public": ["export", "load_exported"],
     "tracejit.api.autodiff.jacobians": ["hessian", "hvp", "jacfwd", "jacrev", "linear_transpose"],
     "tracejit.api.autodiff.residuals": ["print_saved_residuals"],
     "tracejit.api.autodiff.sparse": ["jacobian"],
@@ -107,6 +109,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "explain",
+    "export",
     "extend",
     "flatten_util",
     "grad",
@@ -122,6 +125,7 @@ __all__ = [
     "lax",
     "linear_transpose",
     "linearize",
+    "load_exported",
     "make_jaxpr",
     "nn",
     "numpy",

@@ -14,7 +14,7 @@ from tracejit.api.common import is_weak, name_of, plain
 from tracejit.api.running import run_user
 from tracejit.api.tracebacks import door
 from tracejit.config import config
-from tracejit.errors import FunctionNeededError
+from tracejit.errors import ExportedSizeError, FunctionNeededError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage_fun
@@ -29,12 +29,14 @@ _OF_TYPES = (*_LIKE, np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj
 class ShapeDtypeStruct:
     """The shape and dtype of an array that need not exist. Hashable; usable wherever only types matter.
 
-    Raises UnknownDtypeError for a dtype that is not numeric.
+    Raises UnknownDtypeError for a dtype that is not numeric, ExportedSizeError for a size that is a name.
     """
 
     __slots__ = ("dtype", "shape")
 
     def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        if any(isinstance(n, str) for n in shape):
+            raise ExportedSizeError(size=next(n for n in shape if isinstance(n, str)))
         self.shape = tuple(int(n) for n in shape)
         self.dtype = dtypes.canonical(dtype)
 

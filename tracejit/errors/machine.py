@@ -171,3 +171,87 @@ class NumbaArgumentError(TracejitError, TypeError):
 
         g(np.ones(3))
     """
+
+
+class ExportRefusedError(TracejitError, TypeError):
+    """A function whose program can't leave the process: it keeps state, prints, calls back into Python, draws from a
+    generator, or takes or gives objects that only this process has. A file has machine code, arrays and text alone."""
+
+    code = "TJ240"
+    cause = "{function} can't be exported: {problem}."
+    remedies = ("{remedy}",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.export(lambda x: print(x))(np.ones(3))
+    """
+
+
+class ExportedSizeError(TracejitError, TypeError):
+    """A size that is a name. The machine code of a program is made for the sizes of its arguments (large ones are its
+    parameters, but the decisions about loops, memory and BLAS are not), so there is no program for all sizes."""
+
+    code = "TJ241"
+    cause = "the size {size!r} of an argument is no integer: a program is exported for sizes that are known."
+    remedies = (
+        "export the function for each size that is needed: `tj.export(f)(tj.ShapeDtypeStruct((1000, 3), float))`",
+        "export it for the largest size, with the number of elements that count as another argument, and mask the rest",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.export(np.sum)(tj.ShapeDtypeStruct(("n", 3), np.float64))
+    """
+
+
+class ExportedFileError(TracejitError, ValueError):
+    """A file that `load_exported` does not load: somebody else's, cut off, changed after it was written, of another
+    version of the format, or for another kind of processor. Nothing of it is executed."""
+
+    code = "TJ242"
+    cause = "{path} is not loaded: {problem}."
+    remedies = (
+        "write it again: `tj.export(f)(*arguments).save(path)`",
+        "if it was copied, compare it with the original",
+    )
+    example = """
+        import pathlib, tempfile
+        import numpy as np, tracejit as tj
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "sine.tj")
+            tj.export(np.sin)(1.0).save(path)
+            path.write_bytes(path.read_bytes()[:-1])
+            tj.load_exported(path)
+    """
+
+
+class ExportedArgumentError(TracejitError, TypeError):
+    """A call of an exported program with what it is not made for: another shape, dtype, structure or kind of number.
+    There is no function that could be traced again."""
+
+    code = "TJ243"
+    cause = "{function} was exported for other arguments: {problem}."
+    remedies = (
+        "convert the argument: `np.asarray(x, dtype)`, `float(x)`, `np.ascontiguousarray(x)`",
+        "export the function for these arguments as well",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.export(np.sin)(np.ones(3))(np.ones(4))
+    """
+
+
+class LibraryBuildError(TracejitError, RuntimeError):
+    """A C library that can't be made: the program calls routines that only Python's libraries have, there is no
+    compiler that links, or it says that something is missing."""
+
+    code = "TJ244"
+    cause = "the library {path} can't be made: {problem}."
+    remedies = (
+        "an object file needs no compiler: `write_library('model.o')`",
+        "install a C compiler (cc, gcc or clang), or `pip install ziglang`; CC in the environment names another one",
+        "name what it is to be linked with: `libraries=['openblas']`",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        tj.export(np.sort)(np.ones(100)).write_library("sorted.o")
+    """

@@ -18,6 +18,17 @@ Failure = Callable[[tuple[int, ...]], Exception]
 
 
 @record(frozen=True)
+class Check:
+    """A failed check of the user's program as an exception: `make(details, source)`; `source` is the line."""
+
+    make: Callable[[tuple[int, ...], Any], Exception]
+    source: Any
+
+    def __call__(self, details: tuple[int, ...]) -> Exception:
+        return self.make(details, self.source)
+
+
+@record(frozen=True)
 class Callback:
     """A call out of native code: external 'callback:N' is number N of `Lowered.callbacks`.
 

@@ -162,9 +162,12 @@ class Writer:
     def _row(self, n: int) -> str:
         return self.new(f"load ptr, ptr {self.new(f'getelementptr ptr, ptr %rows, i64 {n}')}")
 
-    def declared(self, declaration: Declaration, results: Sequence[Result]) -> None:
+    def declared(
+        self, declaration: Declaration, results: Sequence[Result], means: Meaning | None = None
+    ) -> None:
+        """The function of a declaration; `means` says what its parameters are, if their names and order do not."""
         free = [n for n, x in enumerate(self.inputs) if x.fixed is None]
-        means = meaning(
+        means = means or meaning(
             declaration,
             [(self.inputs[n].dtype, self.inputs[n].shape) for n in free],
             [(r.dtype, r.shape) for r in results],

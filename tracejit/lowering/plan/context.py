@@ -12,7 +12,7 @@ from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.jaxpr import Eqn
 from tracejit.lowering.loops.hoist import Recorder
 from tracejit.lowering.loops.nodes import I64, Alloc, Block, Buffer, Copy, blocks_of
-from tracejit.lowering.lowered import Callback, Failure
+from tracejit.lowering.lowered import Callback, Check, Failure
 from tracejit.lowering.plan.access import ZERO, Index, Scope, Stored, c_strides, is_contiguous
 
 STACK = 64  # elements up to which a buffer is a stack buffer, which LLVM can keep in registers
@@ -94,8 +94,7 @@ class Context:
     def fail_code(self, eqn: Eqn) -> int:
         """A new status code for what the kernel function of `eqn` reports."""
         code = len(self.failures) + 1
-        make = eqn.params.get("failure") or _unexplained
-        self.failures[code] = lambda details: make(details, eqn.source)
+        self.failures[code] = Check(eqn.params.get("failure") or _unexplained, eqn.source)
         return code
 
 

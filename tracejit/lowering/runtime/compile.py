@@ -51,17 +51,22 @@ class Code:
 
     `symbols` are the addresses of what the module exports, `address` that of `@entry`, or 0; `object_bytes` the
     relocatable object; `text` the LLVM IR without comments. `imports` are addresses for the pointers of
-    `@imports`: code names none itself, so it serves every process.
+    `@imports`: code names none itself, so it serves every process. `linked`: other modules, with what is used of each;
+    found by the text, if they are not given.
     """
 
-    def __init__(self, text: str, object_bytes: bytes, imports: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self,
+        text: str,
+        object_bytes: bytes,
+        imports: tuple[int, ...] = (),
+        linked: dict[Code, list[str]] | None = None,
+    ) -> None:
         self.text = text
         self.object_bytes = object_bytes
-        needed = {_library(key): names for key, names in library.needed(text).items()}
         exports = _EXPORTED.findall(text)
-        if " half" in text and (called := [n for n in halves.called(object_bytes) if n not in exports]):
-            needed[_half_conversions()] = called
-        self._keep = _load(object_bytes, exports, needed)
+        self.linked = _needed(text, object_bytes, exports) if linked is None else linked
+        self._keep = _load(object_bytes, exports, self.linked)
         self.symbols: dict[str, int] = {name: self._keep[0][name] for name in exports}
         self.address = self.symbols.get("entry", 0)
         if imports:
@@ -211,6 +216,23 @@ def object_of(text: str) -> bytes:
         return _generator(text).emit_object(module)
 
 
+def linked_object(texts: list[str], shown: set[str]) -> bytes:
+    """The relocatable object of several modules, each of which is optimised by itself. Others see the functions and
+    variables in `shown` only."""
+    context = llvm.create_context()
+    modules = [llvm.parse_assembly(str(_optimized(text)), context) for text in texts]
+    whole = modules[0]
+    for module in modules[1:]:
+        whole.link_in(module)
+    for value in (*whole.functions, *whole.global_variables):
+        if value.name in halves.ROUTINES:
+            value.visibility = llvm.Visibility.hidden
+        elif not (value.is_declaration or value.name in shown or value.name.startswith("llvm.")):
+            value.linkage = llvm.Linkage.internal
+    with _without(_LOOP_STRENGTH_REDUCTION):
+        return _generator("".join(texts)).emit_object(_verified(whole))
+
+
 def _generator(text: str) -> Any:
     """What makes machine code of a module after the passes. Code that runs once is not worth the search for the best
     registers, which takes more than linear time: a minute for some ten thousand operations without loops."""
@@ -240,6 +262,14 @@ def _load(object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]
         for name in names:
             builder.import_symbol(name, other.symbols[name])
     return builder.link(_jit(), f"tj{next(_names)}"), list(needed)
+
+
+def _needed(text: str, object_bytes: bytes, exports: list[str]) -> dict[Code, list[str]]:
+    """The modules of ours that a module is linked with, and what it uses of each."""
+    needed = {_library(key): names for key, names in library.needed(text).items()}
+    if " half" in text and (called := [n for n in halves.called(object_bytes) if n not in exports]):
+        needed[_half_conversions()] = called
+    return needed
 
 
 @functools.cache
@@ -299,22 +329,52 @@ def compile_llvm(
         return code
 
 
-def _from_disk(text: str, imports: tuple[int, ...], make: Callable[[str], bytes]) -> Code:
-    """The code that the disk cache has for `text`; or compiled, and put there."""
+def restored(text: str, object_bytes: bytes | None, linked: dict[Code, list[str]]) -> Code:
+    """A module from a file, linked with the modules from there; without an object that this processor can run it is
+    compiled. Raises RuntimeError if the object can't be linked, InternalTypeError if the text is not valid."""
+    with LOCK:
+        return (
+            _from_disk(text, (), object_of, linked)
+            if object_bytes is None
+            else Code(text, object_bytes, (), linked)
+        )
+
+
+def offer(maker: str, objects: dict[bytes, bytes]) -> None:
+    """Objects by the digests of their keys, from a file: they need not be compiled if `made_by` made them."""
+    if maker == made_by():
+        _offered.update(objects)
+
+
+#: Objects that files have brought, by the digests of their keys.
+_offered: dict[bytes, bytes] = {}
+
+
+def _from_disk(
+    text: str,
+    imports: tuple[int, ...],
+    make: Callable[[str], bytes],
+    linked: dict[Code, list[str]] | None = None,
+) -> Code:
+    """The code that was offered, or that the disk cache has, for `text`; or compiled, and put there."""
     store = cache.current()
-    if store is None:
-        return Code(text, make(text), imports)
+    if store is None and not _offered:
+        return Code(text, make(text), imports, linked)
     key = cache.key_of(made_by(), text)
+    if key.digest in _offered:
+        return Code(text, _offered[key.digest], imports, linked)
+    if store is None:
+        return Code(text, make(text), imports, linked)
     kept = store.load(key)
     if kept is not None:
         try:
-            code = Code(text, kept, imports)
+            code = Code(text, kept, imports, linked)
         except RuntimeError as e:
             store.distrust(key, f"it can't be linked: {e}")
         else:
             _tell(f"loaded {key.file_name} from the disk cache")
             return code
-    code = Code(text, make(text), imports)
+    code = Code(text, make(text), imports, linked)
     store.save(key, code.object_bytes)
     return code
 

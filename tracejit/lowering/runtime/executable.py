@@ -47,8 +47,9 @@ class Executable:
         self._thunks = [_thunk(c, self._keep_exception) for c in lowered.callbacks]
         program = lowered.program
         self._params = (ctypes.c_int64 * max(len(program.params), 1))(*program.params)
-        addresses = [self._address(e) for e in program.externals]
-        self._table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        #: Of the functions that it calls.
+        self.addresses = [self._address(e) for e in program.externals]
+        self._table = (ctypes.c_void_p * max(len(self.addresses), 1))(*self.addresses)
         self.call = self.caller([shell.Input()] * len(lowered.in_avals))
 
     def __call__(self, *arrays: np.ndarray) -> tuple[Any, ...]:

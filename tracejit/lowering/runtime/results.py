@@ -72,16 +72,21 @@ class _Handler(ctypes.Structure):
 
 
 @functools.cache
+def code() -> Any:
+    """The module of the handler's functions."""
+    return compile_llvm(_TEXT, (pool.close(),))
+
+
+@functools.cache
 def handler() -> Any:
     """The capsule, made once. It lives as long as the process, as does the code that it names: arrays may be the
     last that Python takes apart."""
-    code = compile_llvm(_TEXT, (pool.close(),))
-    functions = (code.symbols[name] for name in ("allocate", "zeros", "resize", "release"))
+    functions = (code().symbols[name] for name in ("allocate", "zeros", "resize", "release"))
     struct = _Handler(b"tracejit", 1, None, *functions)
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     name = b"mem_handler"
     capsule = new(ctypes.addressof(struct), name, None)
-    for kept in (pool.code(), code, struct, name, capsule):
+    for kept in (pool.code(), code(), struct, name, capsule):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return capsule

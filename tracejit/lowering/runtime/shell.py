@@ -325,8 +325,14 @@ define i32 @entry() nounwind {{
 """
 
 
+def code() -> Any:
+    """The generic shell's module."""
+    return _native()[2]
+
+
 @functools.cache
-def _signal_code() -> Any:
+def signal_code() -> Any:
+    """The module of `signal_check`."""
     names = ("PyGILState_Ensure", "PyErr_CheckSignals", "PyGILState_Release")
     return compile_llvm(_CHECK.format(interrupted=INTERRUPTED), tuple(map(_symbol, names)))
 
@@ -334,7 +340,7 @@ def _signal_code() -> Any:
 def signal_check() -> int:
     """The address of an `i32()` that lets Python handle its signals, with or without the GIL held: 0, or
     INTERRUPTED with an exception set."""
-    return _signal_code().address
+    return signal_code().address
 
 
 _KNOWN = layout_is_known()

@@ -151,6 +151,12 @@ def address(name: str) -> int:
     return _functions()[name]
 
 
+def code() -> Any:
+    """The module of the pool."""
+    _functions()
+    return _kept[0]
+
+
 def started() -> int:
     """How many threads the pool has, besides those that call it."""
     return ctypes.CFUNCTYPE(ctypes.c_int64)(_functions()["hired"])()

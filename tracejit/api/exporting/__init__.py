@@ -1,0 +1,7 @@
+"""Programs that leave the process: `export`, and what loads its files.
+
+A user's function and types come in. An `Exported` goes out, which is called, saved, loaded where the function is not,
+and written as a library of C. Everything that is exported is a description (JSON and blocks of bytes) from the
+beginning: what was just exported runs as what was loaded does. Read `public` first, then `making` (from the function
+to the description), `exported` (from there to calls), and what both use: `structures`, `values`, `checks`, `parts`.
+"""

@@ -1,0 +1,91 @@
+"""The door of the jit interpreter to programs that are stored: in files, which other processes load, and as libraries
+of C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.interpreters.jit import Compiled, c_strides, element_strides, operand
+from tracejit.lowering.foreign.writer import Input, Result
+from tracejit.lowering.lowered import Check, Failure
+from tracejit.lowering.runtime import shell
+from tracejit.lowering.runtime.executable import Executable
+from tracejit.lowering.stored.building import build, compiler
+from tracejit.lowering.stored.container import Malformed, pack, unpack
+from tracejit.lowering.stored.library import Member, compiled, processor, undefined
+from tracejit.lowering.stored.programs import DTYPES, Read, Written
+
+__all__ = [
+    "DTYPES",
+    "Check",
+    "Executable",
+    "Failure",
+    "Malformed",
+    "Member",
+    "Read",
+    "Result",
+    "Stored",
+    "Written",
+    "build",
+    "compiled",
+    "compiler",
+    "describe",
+    "pack",
+    "processor",
+    "undefined",
+    "unpack",
+]
+
+
+def describe(
+    written: Written, compiled: Compiled, captured: Sequence[Any], check: Callable[[Failure], Any]
+) -> dict[str, Any]:
+    """The description of a compiled program with the arrays that it has captured, which are its first inputs. `check`
+    describes what a failed check raises."""
+    fixed = [operand(x) for x in (*compiled.constants, *captured)]
+    program = written.program(compiled.run, check)
+    return {**program, "fixed": list(map(written.array, fixed)), "lifted": len(compiled.constants)}
+
+
+class Stored:
+    """A program of a file, ready to run: `executable`, whose first inputs are `fixed`; the last of these are the
+    `captured` arrays."""
+
+    def __init__(self, read: Read, d: dict[str, Any], check: Callable[[Any], Failure]) -> None:
+        self.executable = read.program(d, check)
+        self.fixed = list(map(read.array, d["fixed"]))
+        self.captured = self.fixed[d["lifted"] :]
+        self.lowered = self.executable.lowered
+        types = [(a.dtype, a.shape) for a in self.lowered.in_avals]
+        if [(a.dtype, a.shape) for a in self.fixed] != types[: len(self.fixed)]:
+            raise Malformed("its arrays are not those of its program")
+
+    @property
+    def in_avals(self) -> list[Any]:
+        """The types of the arguments."""
+        return self.lowered.in_avals[len(self.fixed) :]
+
+    def caller(self, inputs: Sequence[shell.Input], python: Sequence[int]) -> Callable[..., Any]:
+        """A function of arguments like `inputs`, which it checks: the outputs, or MISS. Those in `python` are Python's
+        numbers."""
+        any_array = [shell.Input()] * len(self.fixed)
+        native = self.executable.caller([*any_array, *inputs], python=frozenset(python))
+        fixed = self.fixed
+        return (lambda *arrays: native(*fixed, *arrays)) if fixed else native
+
+    def inputs(self) -> list[Input]:
+        """The inputs of the program to a function of C: the arrays that it always takes are part of it."""
+        written = set(self.lowered.aliases.values())
+        fixed = [Input(a.dtype, a.shape, element_strides(a), np.array(a, order="K")) for a in self.fixed]
+        count = len(fixed)
+        return fixed + [
+            Input(a.dtype, a.shape, c_strides(a.shape), None, n + count in written)
+            for n, a in enumerate(self.in_avals)
+        ]
+
+    def run(self, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
+        """The outputs of the program for arrays in C order, of its types."""
+        return self.executable.call(*self.fixed, *arrays)
