@@ -25,7 +25,6 @@ import string
 from typing import Any
 
 from tracejit.config import config
-from tracejit.lowering._lazy import resources
 from tracejit.lowering.llvm.memory import STATUS_WORDS
 from tracejit.lowering.loops.parallel import UNIT
 from tracejit.lowering.runtime import shell
@@ -104,7 +103,8 @@ def _text() -> str:
     pause, declaration = _pause()
     # Signals go to the user's threads, but for those that are about the thread itself.
     own = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
-    text = resources.files("tracejit.lowering.runtime").joinpath("threads.ll").read_text(encoding="utf-8")
+    path = os.path.join(os.path.dirname(__file__), "threads.ll")
+    text = __loader__.get_data(path).decode()  # type: ignore[name-defined]  # also from an archive
     return string.Template(text).substitute(
         pause=pause, pause_declaration=declaration, setmask=int(signal.SIG_SETMASK),
         blocked=~sum(1 << n - 1 for n in own), ones=", ".join(["i64 -1"] * 15),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tracejit.errors import LibraryBuildError
+from tracejit.lazily import LazyModule
+
+shlex, shutil, subprocess, tempfile = map(LazyModule, ("shlex", "shutil", "subprocess", "tempfile"))
 
 _SHARED = (".so", ".dylib")
 
@@ -36,7 +35,7 @@ def build(path: str, made: bytes, libraries: Sequence[str] = ()) -> None:
         raise LibraryBuildError(path=path, problem="its name does not end with .o, .a or .so")
 
 
-def _run(path: str, made: bytes, command) -> None:  # type: ignore[no-untyped-def]
+def _run(path: str, made: bytes, command: Callable[[str, str], list[str]]) -> None:
     """Run the command that makes the library of an object, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="tracejit") as folder:
         object_file, out = os.path.join(folder, "object.o"), os.path.join(folder, "library")
