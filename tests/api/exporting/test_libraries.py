@@ -36,7 +36,7 @@ def library(path: Path, e: Any, **options: Any) -> Any:
 def test_functions_and_gradients(tmp_path: Path) -> None:
     """The same bits as in Python."""
     e = tj.export(loss, vjp=True)(W, X, 3)
-    square = tj.export(lambda x: x @ x)(np.float32([1, 2]))
+    square = tj.export(lambda x: x @ x)(np.array([1, 2], np.float32))
     found = library(tmp_path / "loss.so", e, header=tmp_path / "loss.h", more={"square": square})
     value, first = np.zeros(1), np.zeros(3)
     assert found.loss(pointer(W), pointer(X), ctypes.c_int64(3), pointer(value), pointer(first)) == 1
@@ -49,7 +49,7 @@ def test_functions_and_gradients(tmp_path: Path) -> None:
     back = e.vjp()(W, X, 3, (np.float64(1.0), nothing))
     assert dw.tolist() == back[0].tolist() and dx.tolist() == back[1].tolist()
     out = np.zeros(1, np.float32)
-    assert found.square(pointer(np.float32([3, 4])), pointer(out)) == 1 and out[0] == 25
+    assert found.square(pointer(np.array([3, 4], np.float32)), pointer(out)) == 1 and out[0] == 25
     header = (tmp_path / "loss.h").read_text()
     assert (
         "int loss(const double *w, const double *x, int64_t power, double *result0, double *result1);"

@@ -219,7 +219,7 @@ def test_refusals(f: Any, args: Any, why: str) -> None:
 
 def test_sizes_are_numbers() -> None:
     with pytest.raises(ExportedSizeError, match="'n'"):
-        tj.ShapeDtypeStruct(("n", 3), float)
+        tj.ShapeDtypeStruct(("n", 3), float)  # type: ignore[arg-type]
 
 
 _LOAD = """

@@ -101,6 +101,8 @@ def _pieces(text: Text) -> Iterator[Any]:
 
 def _shown(part: Any) -> list[Any]:
     known = {f: name for name, f in _FORMATS.items()}
+    first: Any
+    rest: list[Any]
     first, *rest = part.parts if isinstance(part, Made) and not part.names else (part,)
     if not isinstance(part, Made) or part.fn not in known or type(first) is not Slot:
         raise Unstorable("a message that is computed")

@@ -13,6 +13,7 @@ from tracejit.api.exporting import checks, parts, structures
 from tracejit.api.exporting.libraries import write
 from tracejit.api.exporting.values import Unstorable, decode
 from tracejit.api.jit import handed
+from tracejit.dtypes import bfloat16
 from tracejit.errors import (
     ExportedArgumentError,
     ExportedFileError,
@@ -52,23 +53,26 @@ class Argument:
         self.wide: bool = d["wide"]
         self.ordered: bool = d["ordered"]
         self.written = written
-        self.type: Any = {"array": np.ndarray, "scalar": self.dtype.type, "python": _PYTHON.get(d["dtype"])}[
-            self.kind
-        ]
+        types: Any = {
+            "array": np.ndarray,
+            "scalar": self.dtype.type,
+            "python": _PYTHON.get(d["dtype"]),
+        }
+        self.class_: Any = types[self.kind]
 
     @property
     def aval(self) -> Aval:
         return Aval(self.shape, self.dtype)
 
-    def input(self) -> native.Input:
+    def input(self) -> Any:
         """What the native function checks. Numbers that it can't read itself are looked at by `array`."""
         if self.kind == "array":
             return native.Input(np.ndarray, self.dtype, self.shape, None, self.written)
-        return native.Input(self.type, wide=self.wide)
+        return native.Input(type(None) if self.dtype == bfloat16 else self.class_, wide=self.wide)
 
     def __str__(self) -> str:
         if self.kind == "python":
-            return self.type.__name__
+            return self.class_.__name__
         shape = f"[{','.join(map(str, self.shape))}]" if self.kind == "array" else ""
         return f"{self.dtype.name}{shape}"
 
@@ -78,11 +82,11 @@ class Argument:
             raise RefusedFunctionError(
                 name="an exported program", reason="it is machine code", remedy="trace the function itself"
             )
-        known = type(x) in _ARRAYS if self.kind == "array" else type(x) is self.type
+        known = type(x) in _ARRAYS if self.kind == "array" else type(x) is self.class_
         if not known:
             raise structures.Differs(f"{self.name} is a {type(x).__name__}, where it was {_article(self)}")
         if self.kind == "python":
-            if self.type is int and not (-(2**63) <= x < 2**63 if self.wide else abs(x) <= native.NEAR):
+            if self.class_ is int and not (-(2**63) <= x < 2**63 if self.wide else abs(x) <= native.NEAR):
                 raise structures.Differs(f"{self.name} is {x}, where it was a smaller number")
             return np.array(x, self.dtype)
         if x.dtype.newbyteorder("=") != self.dtype or x.shape != self.shape:
@@ -190,14 +194,14 @@ class Exported:
     def _assemble(
         self, outs: Sequence[Any], leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        given = {"out": outs, "arg": leaves, "const": self._stored.captured}
+        given: dict[Any, Any] = {"out": outs, "arg": leaves, "const": self._stored.captured}
         if self._arrays:
             given["out"] = outs = [np.asarray(x) if n in self._arrays else x for n, x in enumerate(outs)]
         given["part"] = [parts.make(p, given) for p in self._parts]
         picked = [
             self._given[n] if n in self._given
             else _found(x, args, kwargs) if k == "given"
-            else given[_SAME.get(str(k), k)][x]
+            else given[_SAME.get(k, k)][x]
             for n, (k, x) in enumerate(self._results)
         ]  # fmt: skip
         return structures.build(self._result, picked)
@@ -296,7 +300,7 @@ class Exported:
         Raises LibraryBuildError where C can't have the program, or there is no compiler to link with. OSError."""
         write(
             os.fspath(path),
-            header and os.fspath(header),
+            None if header is None else os.fspath(header),
             {name or self.c_name: self, **(more or {})},
             libraries,
         )
@@ -314,7 +318,7 @@ class Exported:
 
 #: Results that are the same in every call, and kinds of results that are outputs.
 _FIXED = ("value", "const")
-_SAME = {"array": "out"}
+_SAME: dict[Any, str] = {"array": "out"}
 
 
 def _found(place: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -28,9 +28,9 @@ class Unstorable(Exception):
     """What has no place in a file, in words."""
 
 
-def encode(x: Any) -> Any:
+def encode(value: Any) -> Any:
     """A value as JSON. Raises Unstorable."""
-    kind = type(x)
+    kind, x = type(value), value
     if x is None or kind in (bool, int, str):
         return x
     if kind is float:
@@ -41,14 +41,14 @@ def encode(x: Any) -> Any:
         return ["bytes", x.hex()]
     if kind is tuple:
         return ["tuple", *map(encode, x)]
-    if isinstance(x, np.dtype) and x.name in DTYPES:
+    if isinstance(value, np.dtype) and x.name in DTYPES:
         return ["dtype", x.name]
     if kind in _NAMES:
         return ["scalar", _NAMES[kind], x.tobytes().hex()]
     if kind is np.ndarray and x.dtype == dtypes.float0:
         return ["float0", *x.shape]
-    if isinstance(x, type):
-        return _class(x)
+    if isinstance(value, type):
+        return _class(value)
     raise Unstorable(f"a {kind.__qualname__}")
 
 
