@@ -19,16 +19,21 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
-# The arrays of the tests are small: BLAS threads would only fight with the test processes.
-TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+TYPES  := $(BIN)/pyright --pythonpath $(BIN)/python
+# The arrays of the tests are small: BLAS threads would only fight with the test processes. Bytecode is kept, even where
+# the environment says otherwise: the tests start some hundred processes, which would compile the package again.
+TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
 .PHONY: demo test test-all test-matrix bench lint types format clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/digits.py
 
-test: lint types
-	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) -m "not exhaustive"
+# The type checker runs beside the tests: alone it would leave the other processors idle for a minute.
+test: lint
+	@$(TYPES) > $(VENV)/types.log 2>&1 & types=$$!; \
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) -m "not exhaustive"; tests=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/types.log; exit $$((tests || types))
 
 test-all: lint types
 	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --thorough --programs=$(PROGRAMS)
@@ -52,7 +57,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 
 types: $(STAMP)
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(TYPES)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
