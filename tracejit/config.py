@@ -33,6 +33,7 @@ override the same setting, the one that ends last restores what it found; set it
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import field, fields
@@ -208,11 +209,15 @@ _RANGES = {
 }
 
 
+@functools.cache
+def _settings() -> list[str]:
+    return sorted(f.name for f in fields(Config) if f.init)
+
+
 def _checked(name: str, value: Any) -> Any:
     """`value` as the setting takes it."""
-    known = sorted(f.name for f in fields(Config) if f.init)
-    if name not in known:
-        raise UnknownSettingError(name=name, known=", ".join(known))
+    if name not in _settings():
+        raise UnknownSettingError(name=name, known=", ".join(_settings()))
     if name not in _WANTED:
         if type(value) in (bool, int) and value in (0, 1):
             return bool(value)
