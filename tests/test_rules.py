@@ -117,8 +117,10 @@ def test_derivatives_under_jit(case: Case, thorough: bool) -> None:
 
     want = tj.grad(loss, nums)(*xs)
     close(tj.jit(tj.grad(loss, nums))(*xs), want, case.precision)
+    if not thorough:  # test_vmap_of_grad_of_jit has the gradient of the compiled function
+        return
     close(tj.grad(tj.jit(loss), nums)(*xs), want, case.precision)
-    if case.orders < 2 or not thorough:
+    if case.orders < 2:
         return
     one = tuple(np.ones_like(x) for x in xs)
     hv = tj.jvp(tj.grad(loss, nums), xs, one)[1]

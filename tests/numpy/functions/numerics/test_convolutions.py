@@ -24,19 +24,21 @@ def vector(n: int, dtype: str, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("f", [np.convolve, np.correlate])
 @pytest.mark.parametrize("mode", MODES)
 def test_values(f: Any, mode: str) -> None:
-    for m, n in itertools.product((1, 2, 3, 4, 7), repeat=2):
-        for one, other in (
-            ("f8", "f8"),
-            ("i8", "i8"),
-            ("c16", "c16"),
-            ("?", "?"),
-            ("f4", "c8"),
-            ("i4", "f4"),
-        ):
-            x, y = vector(m, one, 0), vector(n, other, 1)
-            got, want = tj.jit(lambda x, y: f(x, y, mode))(x, y), f(x, y, mode)
-            assert got.dtype == want.dtype
-            np.testing.assert_array_equal(got, want)
+    for one, other in (
+        ("f8", "f8"),
+        ("i8", "i8"),
+        ("c16", "c16"),
+        ("?", "?"),
+        ("f4", "c8"),
+        ("i4", "f4"),
+    ):
+        lengths = itertools.product((1, 2, 3, 4, 7), repeat=2)
+        pairs = [(vector(m, one, 0), vector(n, other, 1)) for m, n in lengths]
+        got = tj.jit(lambda pairs: [f(x, y, mode) for x, y in pairs])(pairs)
+        for g, (x, y) in zip(got, pairs, strict=True):
+            want = f(x, y, mode)
+            assert g.dtype == want.dtype
+            np.testing.assert_array_equal(g, want)
 
 
 def test_long_vectors() -> None:
