@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import frontend, numpy
+from tracejit import frontend, numpy, scipy
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.shadows import builtins_, modules
 from tracejit.lazily import LazyModule
@@ -36,29 +36,13 @@ def _hosted(function: Any) -> Any:
 
 # What `np`, `scipy.special` and `from numpy import sin` mean to traced code. Counterparts of modules that a program
 # may not use are imported when it does.
-_OF_SCIPY = (
-    "fft",
-    "integrate",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "optimize",
-    "signal",
-    "spatial",
-    "spatial.distance",
-    "special",
-    "stats",
-)
-#: Parts without traced forms.
-_HOSTED = ("cluster", "cluster.hierarchy", "cluster.vq")
-_WITH_ENTRIES = tuple(part for part in _OF_SCIPY if part != "spatial")
 modules.REBIND["numpy"] = numpy
 modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for part in ("fft", "linalg")})
 modules.REBIND["scipy"] = types.SimpleNamespace()
-modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in _OF_SCIPY})
+modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in scipy.TRACED})
 modules.REBIND["math"] = LazyModule("tracejit.frontend.shadows.math_", "namespace")
-LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in _WITH_ENTRIES})
-modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in _HOSTED})
+LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in scipy.TRACED if part != "spatial"})
+modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in ("cluster", *scipy.CALLED)})
 OTHERS["scipy"] = _hosted
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]

@@ -1,18 +1,22 @@
-"""SciPy's functions for traced arrays, with their names."""
+"""SciPy's functions for traced arrays, with their names. Each part is imported when it is first used."""
 
-from tracejit.docstrings import complete as _complete
-from tracejit.scipy import (
-    fft,
-    integrate,
-    interpolate,
-    linalg,
-    ndimage,
-    optimize,
-    signal,
-    spatial,
-    special,
-    stats,
-)
+from typing import TYPE_CHECKING
+
+from tracejit.lazily import parts as _parts
+
+if TYPE_CHECKING:
+    from tracejit.scipy import (
+        fft,
+        integrate,
+        interpolate,
+        linalg,
+        ndimage,
+        optimize,
+        signal,
+        spatial,
+        special,
+        stats,
+    )
 
 __all__ = [
     "fft",
@@ -27,5 +31,8 @@ __all__ = [
     "stats",
 ]
 
-for _part in (*__all__, "spatial.distance"):
-    _complete(f"{__name__}.{_part}")
+#: SciPy's modules with counterparts here; and those whose functions programs only call.
+TRACED = (*__all__, "spatial.distance")
+CALLED = ("cluster.hierarchy", "cluster.vq")
+
+__getattr__, __dir__ = _parts(__name__, __all__)

@@ -10,24 +10,11 @@ from typing import Any
 import numpy as np
 
 from tracejit.records import record
+from tracejit.scipy import CALLED, TRACED
 from tracejit.scipy.hosting import calls
 
 #: The modules of SciPy that compute from arrays.
-MODULES = (
-    "cluster.hierarchy",
-    "cluster.vq",
-    "fft",
-    "integrate",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "optimize",
-    "signal",
-    "spatial",
-    "spatial.distance",
-    "special",
-    "stats",
-)
+MODULES = sorted((*CALLED, *TRACED))
 #: Parameters that take a function of the user's, which a call of SciPy's as it is can't be given.
 _FUNCTIONS = frozenset(
     (

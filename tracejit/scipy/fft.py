@@ -216,10 +216,4 @@ __all__ = [
     "rfftn",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    return _part.other(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *dir(_scipy_fft())})
+__getattr__, __dir__ = _part.others(__all__)

@@ -3,8 +3,6 @@ SciPy's."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy.interpolating import grids as _grids
 from tracejit.scipy.interpolating import splines as _splines
@@ -53,10 +51,4 @@ __all__ = [
     "make_interp_spline",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    return _part.other(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *dir(_scipy_module("interpolate"))})
+__getattr__, __dir__ = _part.others(__all__)

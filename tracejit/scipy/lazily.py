@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.numpy.operands import has_box
-from tracejit.scipy.hosting.calls import other
+from tracejit.scipy.hosting.calls import others
 from tracejit.tracing import is_tracing
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +53,6 @@ class Part:
         self.names[name] = call
         return call  # type: ignore[return-value]
 
-    def other(self, name: str) -> Any:
-        """A name that is not ours. Raises AttributeError."""
-        return other(self.load, name)
+    def others(self, ours: list[str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+        """`__getattr__` and `__dir__` of our module, which has the names `ours` itself."""
+        return others(f"tracejit.{self.module}", self.load, ours)

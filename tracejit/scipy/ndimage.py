@@ -338,10 +338,4 @@ __all__ = [
     "uniform_filter1d",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    return _part.other(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *dir(_scipy_module("ndimage"))})
+__getattr__, __dir__ = _part.others(__all__)

@@ -391,10 +391,4 @@ __all__ += [
     "toms748",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    return _part.other(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *dir(_scipy_module("optimize"))})
+__getattr__, __dir__ = _part.others(__all__)

@@ -6,14 +6,12 @@ User code that is traced may import them from SciPy itself. Names that are not h
 
 from __future__ import annotations
 
-from typing import Any
-
 from tracejit import numpy as _tnp
 from tracejit.ops._lazy import scipy_special as _scipy_special
 from tracejit.scipy import formulas as _formulas
 from tracejit.scipy import functions as _functions  # noqa: F401  (it registers its functions)
 from tracejit.scipy import registry as _registry
-from tracejit.scipy.hosting.calls import other as _other
+from tracejit.scipy.hosting.calls import others as _others
 
 for _name, (_fn, _nin) in _formulas.TABLE.items():
     _registry.ufunc(_name, _fn, _nin)
@@ -27,11 +25,4 @@ globals().update(_registry.NAMES)
 __all__ = ["sinc"]
 __all__ += list(_registry.NAMES)
 
-
-def __getattr__(name: str) -> Any:
-    """SciPy's other names."""
-    return _other(_scipy_special, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *dir(_scipy_special())})
+__getattr__, __dir__ = _others(__name__, _scipy_special, __all__)

@@ -21,7 +21,7 @@ from tracejit.scipy.continuous import normal as _normal
 from tracejit.scipy.continuous import plain as _plain
 from tracejit.scipy.continuous import powers as _powers
 from tracejit.scipy.distributions import Distribution
-from tracejit.scipy.hosting.calls import other as _other
+from tracejit.scipy.hosting.calls import others as _others
 from tracejit.scipy.multivariate import dirichlet, multivariate_normal
 from tracejit.scipy.samples import entropy, gmean, hmean, kurtosis, sem, skew, zscore
 
@@ -357,7 +357,4 @@ _MORE = {n: x for m in (_normal, _plain, _powers) for n, x in vars(m).items() if
 globals().update(_MORE)
 __all__ += list(_MORE)
 
-
-def __getattr__(name: str) -> Any:
-    """SciPy's other names."""
-    return _other(_scipy_stats, name)
+__getattr__, __dir__ = _others(__name__, _scipy_stats, __all__)

@@ -22,30 +22,20 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.control.callbacks.routines import library_call
+from tracejit.docstrings import complete
 from tracejit.errors import LibraryResultError, user_location
 from tracejit.ir.avals import Aval
 from tracejit.numpy.boxes.layouts import orders_of
 from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.numpy.dispatch import plain
+from tracejit.scipy import __all__ as PARTS
 from tracejit.scipy.hosting.nearest import nearest
 from tracejit.scipy.hosting.results import Template, Untellable, avals, described, rebuilt
 from tracejit.scipy.hosting.samples import FAMILIES, laid, sample
 from tracejit.tracing import Box, CapturedArray, caller, to_raw, untraced
 
 #: The parts of SciPy that compute.
-_PARTS = frozenset(
-    (
-        "cluster",
-        "differentiate",
-        "fft",
-        "fftpack",
-        "integrate",
-        "interpolate",
-        "linalg",
-        "ndimage",
-        "optimize",
-    )
-) | {"signal", "spatial", "special", "stats"}
+_PARTS = {*PARTS, "cluster", "differentiate", "fftpack"}
 _NUMBERS = (bool, int, float, complex)
 #: Values among the arguments that are constants of the call.
 _CONSTANTS = (*_NUMBERS, str, bytes, type(None), type(...), slice, np.dtype)
@@ -80,16 +70,24 @@ def _stand_in(function: Any, name: str) -> Any:
     return call
 
 
-def other(load: Callable[[], Any], name: str) -> Any:
-    """A name of the module of SciPy that `load` gives, which has no counterpart here: a function that programs call, or
-    what it is there. Raises AttributeError."""
-    if name.startswith("__"):  # `from x import y` asks for `__path__`: no reason to import SciPy
-        raise AttributeError(name)
-    module = load()
-    if not hasattr(module, name):
-        raise AttributeError(f"neither {module.__name__} nor tracejit.{module.__name__} has {name!r}")
-    theirs = getattr(module, name)
-    return of(theirs) or theirs
+def others(
+    name: str, load: Callable[[], Any], ours: list[str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of module `name`, the counterpart of the module of SciPy that `load` gives: the end of
+    its file. It has the names `ours` itself, whose docstrings are completed here; others are functions that programs
+    call, or what SciPy has there."""
+    complete(name)
+
+    def get(name: str) -> Any:
+        if name.startswith("__"):  # `from x import y` asks for `__path__`: no reason to import SciPy
+            raise AttributeError(name)
+        module = load()
+        if not hasattr(module, name):
+            raise AttributeError(f"neither {module.__name__} nor tracejit.{module.__name__} has {name!r}")
+        theirs = getattr(module, name)
+        return of(theirs) or theirs
+
+    return get, lambda: sorted({*ours, *dir(load())})
 
 
 def _name(function: Any) -> str | None:

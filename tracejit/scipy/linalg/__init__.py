@@ -10,7 +10,7 @@ import numpy as _np
 
 from tracejit.numpy.dispatch import LIBRARIES as _LIBRARIES
 from tracejit.ops import _lazy
-from tracejit.scipy.hosting.calls import other as _other
+from tracejit.scipy.hosting.calls import others as _others
 from tracejit.scipy.linalg.factors import (
     cho_factor,
     cholesky,
@@ -107,7 +107,4 @@ def _entries(module: _Any) -> dict[_Any, _Any]:
 
 _LIBRARIES["scipy.linalg"] = _entries
 
-
-def __getattr__(name: str) -> _Any:
-    """SciPy's other names."""
-    return _other(_lazy.scipy_linalg, name)
+__getattr__, __dir__ = _others(__name__, _lazy.scipy_linalg, __all__)

@@ -133,10 +133,4 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
 
 __all__ = ["cdist", "pdist", "squareform"]
 
-
-def __getattr__(name: str) -> Any:
-    return _part.other(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *dir(_scipy_module("spatial.distance"))})
+__getattr__, __dir__ = _part.others(__all__)
