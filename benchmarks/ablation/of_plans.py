@@ -75,12 +75,6 @@ PASSES = (
         "chain of products, fastmath",
     ),
     _pass(
-        "batchnorm",
-        "factors of features go into the matrix of a product, with fastmath",
-        "batch normalisation, fastmath",
-        "batch normalisation, fastmath @large f4",
-    ),
-    _pass(
         "layout",
         "products are written in the order in which they are read",
         "3x3 matrix carry grad",

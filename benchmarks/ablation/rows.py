@@ -15,7 +15,6 @@ from benchmarks.registry import Case, Workload
 VECTOR = {"middle": {"n": 100_000}, "large": {"n": 2_000_000}}
 MATRIX = {"middle": {"m": 512, "n": 256}, "large": {"m": 4096, "n": 512}}
 SQUARE = {"middle": {"n": 256}}
-BATCH = {"middle": {"m": 4096, "n": 64}, "large": {"m": 50_000, "n": 32}}
 SMALL = {"middle": {"n": 16}}
 FEW = {"middle": {"m": 64, "n": 64}}
 NARROW = {"middle": {"m": 50_000, "n": 3}, "large": {"m": 1_000_000, "n": 3}}
@@ -58,15 +57,6 @@ def _chain(lib: Any, a: Any, b: Any, v: Any) -> Any:
 
 def _chained(rng: Any, dtype: Any, n: int) -> tuple[Any, ...]:
     return tuple(rng.standard_normal(shape).astype(dtype) for shape in ((n, n), (n, n), n))
-
-
-def _normalised(lib: Any, x: Any, w: Any, mean: Any, variance: Any, scale: Any, offset: Any) -> Any:
-    return (x @ w - mean) / lib.np.sqrt(variance + 1e-5) * scale + offset
-
-
-def _batch(rng: Any, dtype: Any, m: int, n: int) -> tuple[Any, ...]:
-    shapes = ((m, n), (n, n), n, n, n, n)
-    return tuple(rng.random(shape).astype(dtype) for shape in shapes)
 
 
 def _invariant(lib: Any, a: Any, x: Any) -> Any:
@@ -128,9 +118,6 @@ OWN = {
         Workload("argmax", "own", lambda lib, x: lib.np.argmax(x), _vector, VECTOR),
         Workload("several large results", "own", _steps_of_three, _vector, VECTOR),
         Workload("chain of products, fastmath", "own", _chain, _chained, SQUARE, by_hand=_fast(_chain)),
-        Workload(
-            "batch normalisation, fastmath", "own", _normalised, _batch, BATCH, by_hand=_fast(_normalised)
-        ),
         Workload("invariant work in a loop", "own", _invariant, _with_vector, FEW),
         Workload("the same twice", "own", _twice, _matrix, MATRIX),
         Workload(

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from tracejit.config import config
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
-from tracejit.passes.batchnorm import batchnorm
 from tracejit.passes.chains import chains
 from tracejit.passes.cse import cse
 from tracejit.passes.dce import dce
@@ -35,14 +34,13 @@ PASSES: tuple[Pass, ...] = (
     fold,
     cse,
     chains,
-    batchnorm,
     layout,
     products,
     hoist,
     dce,
 )
 #: Those that add and multiply in another order than was written.
-REORDERING = (chains, batchnorm)
+REORDERING = (chains,)
 
 
 def run(jaxpr: Jaxpr, watch: Watch | None = None, fastmath: bool = False) -> Jaxpr:
