@@ -13,20 +13,21 @@ from tracejit.ad_checkpoint import checkpoint_name, print_saved_residuals, saved
 from tracejit.api.autodiff.derivatives import linearize_user
 
 RNG = np.random.default_rng(0)
-X, Y = RNG.normal(size=1000), RNG.normal(size=1000)
-A, B = RNG.normal(size=(50, 20)), RNG.normal(size=(20, 30))
-FLOATS = 8 * 1000
-PRODUCT = 8 * 50 * 30
+N = 10_000  # elements: of less than 64 KB, eager derivatives make nothing again
+X, Y = RNG.normal(size=N), RNG.normal(size=N)
+A, B = RNG.normal(size=(400, 25)), RNG.normal(size=(25, 30))
+FLOATS = 8 * N
+PRODUCT = 8 * 400 * 30
 
 # function, arguments, bytes kept besides arguments and results
 CASES: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "sum": (lambda x: x.sum(), (X,), 0),
     "mean": (lambda x: x.mean(), (X,), 0),
     "linear": (lambda x: 3 * x[::-1] + 1, (X,), 0),
-    "relu": (lambda x: np.maximum(x, 0), (X,), 2 * 1000),  # which are larger, which are equal
-    "where": (lambda x: np.where(x > 0, x, 0), (X,), 1000),
-    "max of two": (np.maximum, (X, Y), 2 * 1000),
-    "clip": (lambda x: np.clip(x, -1, 1), (X,), 4 * 1000),
+    "relu": (lambda x: np.maximum(x, 0), (X,), 2 * N),  # which are larger, which are equal
+    "where": (lambda x: np.where(x > 0, x, 0), (X,), N),
+    "max of two": (np.maximum, (X, Y), 2 * N),
+    "clip": (lambda x: np.clip(x, -1, 1), (X,), 4 * N),
     "square": (lambda x: x**2, (X,), 0),
     "cube": (lambda x: x**3, (X,), 0),
     "product": (lambda x, y: x * y, (X, Y), 0),
@@ -42,11 +43,11 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "silu": (nn.silu, (X,), FLOATS),  # its sigmoid
     "gelu": (nn.gelu, (X,), FLOATS),  # its sigmoid
     "variance": (lambda x: ((x - x.mean()) ** 2).mean(), (X,), 0),
-    "max": (lambda x: x.max(), (X,), 1000),
-    "row max": (lambda a: a.max(axis=1).sum(), (A,), 50 * 20 + 8 * 50),
+    "max": (lambda x: x.max(), (X,), N),
+    "row max": (lambda a: a.max(axis=1).sum(), (A,), 400 * 25 + 8 * 400),
     "softmax": (lambda x: (lambda e: e / e.sum())(np.exp(x)), (X,), FLOATS),  # the exponentials
     "matmul": (lambda a, b: a @ b, (A, B), 0),
-    "relu of matmul": (lambda a, b: np.maximum(a @ b, 0).sum(), (A, B), 2 * 50 * 30),
+    "relu of matmul": (lambda a, b: np.maximum(a @ b, 0).sum(), (A, B), 2 * 400 * 30),
     "tanh of matmul": (lambda a, b: np.tanh(a @ b).sum(), (A, B), PRODUCT),
     "two layers": (lambda a, b: (np.tanh(a @ b) @ b.T).sum(), (A, B), PRODUCT),
     "dropout": (lambda x, m: np.where(m, x / 0.9, 0), (X, X > 0), 0),
@@ -70,7 +71,7 @@ def test_bytes(name: str) -> None:
     f, args, want = CASES[name]
     assert kept(f, args) == want
     rows = saved_residuals(f, *args)
-    assert sum(r.nbytes for r in rows if not r.free and r.aval.size > 1) <= max(want, 8 * 1000)
+    assert sum(r.nbytes for r in rows if not r.free and r.aval.size > 1) <= max(want, FLOATS)
     out, pull = tj.vjp(f, *args)
     ct = np.cos(np.arange(np.size(out))).reshape(np.shape(out))[()]
     compiled = tj.jit(lambda *xs: tj.vjp(f, *xs)[1](ct))(*args)
@@ -96,12 +97,12 @@ def test_nothing_is_made_again_from_what_was_overwritten() -> None:
     _, pull = tj.vjp(f, X)
     want = 2 * (X + 0.5) + 3 * (X + 0.5) ** 2
     want[0] = 2 * (X[0] + 0.5)
-    np.testing.assert_allclose(pull((1.0, np.zeros(1000)))[0], want, rtol=1e-12)
+    np.testing.assert_allclose(pull((1.0, np.zeros(N)))[0], want, rtol=1e-12)
 
 
 def test_what_is_made_again_is_right_under_other_transformations() -> None:
     f = lambda x: np.tanh(x) ** 2 / (1 + x * x)
-    ts = RNG.normal(size=(3, 1000))
+    ts = RNG.normal(size=(3, N))
     _, lin = tj.linearize(f, X)
     want = np.stack([tj.jvp(f, (X,), (t,))[1] for t in ts])
     np.testing.assert_allclose(np.stack([lin(t) for t in ts]), want, rtol=1e-12)
@@ -127,12 +128,12 @@ def test_the_report(capsys: Any) -> None:
     def layer(params: Any, x: Any, *, scale: Any) -> Any:
         return np.sin(x @ params["w"]) * scale
 
-    w = np.ones((20, 30))
+    w = np.ones((25, 30))
     print_saved_residuals(layer, {"w": w}, A, scale=2.0)
     text = capsys.readouterr().out
     assert "the argument `params`['w']" in text and "the argument `x`" in text
     assert "the result of sin, at test_residuals.py:" in text and "the result of cos, at" in text
-    assert "f64[50,30]    12.0 kB" in text
+    assert "f64[400,30]    96.0 kB" in text
     assert text.splitlines()[-1].endswith("besides arguments and results")
     rows = saved_residuals(
         layer,
@@ -154,6 +155,7 @@ def mlp(a: Any, b: Any) -> Any:
     return (np.sin(h) @ b.T).sum()
 
 
+C, D = RNG.normal(size=(50, 20)), RNG.normal(size=(20, 30))
 P = tj.checkpoint_policies
 TANH, SIN, DOT = "the result of tanh", "the result of cos", "the result of dot_general"
 
@@ -177,13 +179,13 @@ TANH, SIN, DOT = "the result of tanh", "the result of cos", "the result of dot_g
 def test_policies(policy: Any, origins: list[str]) -> None:
     for inner in (mlp, tj.jit(mlp)):
         f = tj.checkpoint(inner, policy=policy)
-        rows = [r for r in saved_residuals(f, A, B) if not r.free]
+        rows = [r for r in saved_residuals(f, C, D) if not r.free]
         assert sorted(r.origin.split(" in ")[0] for r in rows if r.aval.size > 1) == sorted(origins)
         for run in (lambda g: g, tj.jit):
-            for got, want in zip(run(tj.grad(f, (0, 1)))(A, B), tj.grad(mlp, (0, 1))(A, B), strict=True):
+            for got, want in zip(run(tj.grad(f, (0, 1)))(C, D), tj.grad(mlp, (0, 1))(C, D), strict=True):
                 np.testing.assert_allclose(got, want, rtol=1e-12)
     np.testing.assert_allclose(
-        tj.hvp(lambda a: f(a, B), (A,), (A,)), tj.hvp(lambda a: mlp(a, B), (A,), (A,)), rtol=1e-10
+        tj.hvp(lambda a: f(a, D), (C,), (C,)), tj.hvp(lambda a: mlp(a, D), (C,), (C,)), rtol=1e-10
     )
 
 

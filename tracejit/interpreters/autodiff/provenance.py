@@ -26,6 +26,9 @@ from tracejit.ir.values import Value
 
 #: Values smaller than this many bytes are kept: making them again would cost more than it saves.
 SMALL = 512
+#: The same for arrays, where nothing is compiled: noting what one was made of, and a call of NumPy to make it again,
+#: take longer than some arithmetic on 64 KB. Eager gradients of 16 x 16 matrices take less than half the time.
+SMALL_ARRAY = 1 << 16
 #: A pointwise operation of more flops than this is not done again.
 CHEAP = 5
 #: Operations it may take to make one residual again.
@@ -98,7 +101,7 @@ class Made:
         if not cheap:
             return
         if type(out) is np.ndarray:
-            if out.nbytes < SMALL or any(isinstance(a, Value) for a in args):
+            if out.nbytes < SMALL_ARRAY or any(isinstance(a, Value) for a in args):
                 return
             held: Any = weakref.ref(out)
         elif type(out) is Var and out.aval.is_static and footprint(out) >= SMALL:
@@ -174,7 +177,8 @@ class Chooser:
 
 
 def _is_small(x: Any) -> bool:
-    return not isinstance(x, (np.ndarray, Value)) or footprint(x) < SMALL
+    least = SMALL_ARRAY if isinstance(x, np.ndarray) else SMALL
+    return not isinstance(x, (np.ndarray, Value)) or footprint(x) < least
 
 
 class Remaker:

@@ -245,7 +245,11 @@ class _Writer:
             else:
                 more = f", **{params}" if e.params else ""
                 self.lines.append(f"{name} = {self.bind('f', e.op.eval)}({args}{more})")
-            if note and v.aval.size * v.aval.dtype.itemsize >= provenance.SMALL and provenance.is_cheap(e.op):
+            if (
+                note
+                and v.aval.size * v.aval.dtype.itemsize >= provenance.SMALL_ARRAY
+                and provenance.is_cheap(e.op)
+            ):
                 made = f"trace.tape.made.note({self.bind('o', e.op)}, ({args},), {params}, {name})"
                 self.lines.append(made)
 

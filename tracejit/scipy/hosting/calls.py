@@ -73,9 +73,9 @@ def _stand_in(function: Any, name: str) -> Any:
 def others(
     name: str, load: Callable[[], Any], ours: list[str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of module `name`, the counterpart of the module of SciPy that `load` gives: the end of
-    its file. It has the names `ours` itself, whose docstrings are completed here; others are functions that programs
-    call, or what SciPy has there."""
+    """`__getattr__` and `__dir__` of module `name`, the counterpart of the module of SciPy that `load` gives, for the
+    end of its file. It has the names `ours` itself, whose docstrings are completed here; others are functions that
+    programs call, or what SciPy has there."""
     complete(name)
 
     def get(name: str) -> Any:
