@@ -18,7 +18,8 @@ GROUPS = {
     "np.linalg.vector_norm(v)|np.linalg.matrix_norm(m)|np.trace(m)|max(list(v))|min(v[0], v[1])",
     "products": "v @ v|np.dot(v, v)|np.dot(z, z)|np.inner(z, z)|np.vdot(v, v)|np.vecdot(v, v)|np.tensordot(v, v, 1)|"
     "np.tensordot(m, m, 2)|np.tensordot(z, z, 0)|np.einsum('i,i', v, v)|np.einsum('ii', m)|np.einsum('i->', v)|"
-    "np.kron(z, z)|np.outer(z, z)|np.multiply.outer(z, z)|np.linalg.multi_dot([v, m, v])",
+    "np.kron(z, z)|np.outer(z, z)|np.multiply.outer(z, z)|np.linalg.multi_dot([v, m, v])|"
+    "np.linalg.tensorsolve(v[:1], v[:1])|np.fft.fftn(z)|np.fft.ifftn(i[1])",
     "indexing": "v[0]|v[0, ...]|v[..., 0]|x[0, 0]|x[0, 0, ...]|z[()]|z[...]|s[...]|np.take(v, 0)|np.take(v, i[1])|"
     "np.choose(i[0], [s, s])|v.flat[0]|next(iter(v))|list(v)|np.array([[s]])[0, 0, ...]",
     "shapes": "v[:1].squeeze()|np.squeeze(v[:1])|v[:1].reshape(())|np.reshape(v[:1], ())|z.reshape(())|s.reshape(())|"
@@ -80,6 +81,10 @@ def test_an_array_without_dimensions_alone() -> None:
 def test_the_cross_product_of_two_numbers_each() -> None:
     f = lambda v: np.cross(v, v[::-1])
     assert kind(tj.jit(f)(np.arange(2.0))) == kind(f(np.arange(2.0)))
+
+
+def test_the_rank_of_a_vector_is_one_of_pythons_integers() -> None:
+    assert type(tj.jit(np.linalg.matrix_rank)(np.ones(3))) is type(np.linalg.matrix_rank(np.ones(3))) is int
 
 
 def test_scalars_cannot_be_written_into() -> None:

@@ -102,3 +102,92 @@ def clamped() -> Any:
         return [min(max(x, lo), hi) for x in v], min(v[0], hi)
 
     return f, [(P, 0.0, 1.0), (N, 0.0, 1.0), (P, -5.0, 9.0)], None
+
+
+def _carried(f: Any) -> Any:
+    xs = np.linspace(0.0, 3.0, 20)
+    return f, [(x, r) for x in (xs / 4, xs, xs[::-1].copy(), xs + 2) for r in (1.0, np.float64(1.0), 1)], None
+
+
+@program
+def running_maximum_that_stays_pythons() -> Any:
+    def f(x, r):
+        for i in range(len(x)):
+            r = max(r, x[i])
+        return r, r * 2
+
+    return _carried(f)
+
+
+@program
+def number_of_a_loop_that_is_pythons_by_its_values() -> Any:
+    def f(x, r):
+        for i in range(len(x)):
+            r = 0.5 * r + max(1.5, x[i])
+        return r, str(r)
+
+    return _carried(f)
+
+
+@program
+def the_same_in_loops_in_loops() -> Any:
+    def f(x, r):
+        s = 1.0
+        for i in range(len(x)):
+            for _ in range(30):
+                r, s = s, 0.5 * r + max(1.5, x[i])
+        return r, s
+
+    return _carried(f)
+
+
+@program
+def the_same_that_is_asked_in_the_loop() -> Any:
+    def f(x, r):
+        n, told = 0, []
+        for i in range(len(x)):
+            r = 0.5 * r + max(1.5, x[i])
+            if isinstance(r, np.floating):
+                n += 1
+            told.append(r)
+        return r, n, told
+
+    return _carried(f)
+
+
+@program
+def the_same_in_a_while() -> Any:
+    def f(x, r):
+        n = 0
+        while r < 2.5:
+            r = r + max(0.25, x[n % 20])
+            n += 1
+        return r, n
+
+    return _carried(f)
+
+
+@program
+def attribute_of_a_loop_that_is_pythons_by_its_values() -> Any:
+    class Thing:
+        v = 1.0
+
+        def bump(self, q):
+            self.v = self.v * 0.5 + q
+
+    def f(t, v):
+        for _ in range(12):
+            t.bump(max(1.5, np.tanh(v)))
+        return t.v
+
+    return f, [(Thing(), 0.5), (Thing(), 2.0), (Thing(), -1.0)], None
+
+
+@program
+def power_of_an_integer_that_is_pythons_by_a_branch() -> Any:
+    def f(x, n):
+        if x[n % 4] > 2.0:
+            n = np.argmin(x)
+        return pow(abs(n), 3, 11)
+
+    return f, [(np.array([1.0, 0.5, -2.0, 0.5]), n) for n in (-2, 6, 3)], None

@@ -198,7 +198,7 @@ def _complex_fftn(np_function: Callable[..., Any], transform: Callable[..., Any]
         return wrap(_over_axes(name, x, transform, lengths, axes, _norm(name, norm)))
 
     call.__name__ = name
-    return implements(np_function)(call)
+    return implements(np_function, arrays=True)(call)
 
 
 fftn = _complex_fftn(np.fft.fftn, ops.fft.fft, None)

@@ -119,6 +119,8 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             raise
         except Exception as e:
             _ask_for_more(e, call, trace, capture, args)
+            if trace.settled and not isinstance(e, TracejitError):
+                raise NumberError(message=f"NumPy's, and not Python's, raises {type(e).__name__}") from e
             raise
         _refuse_what_is_seen(session, trace, store)
         if session.given and any(map(_runs_later, trace.eqns)):

@@ -13,7 +13,7 @@ number is taken as it is (`taken`), and nothing is checked.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import is_python, leave_if
 from tracejit.numpy.operands import dtype_of
-from tracejit.tracing import Box, box, current_trace
+from tracejit.tracing import Box, Trace, box, current_trace
 
 _weak: Any = Box.__dict__["weak"]
 #: Operators that give a Python number of what they give of NumPy's, with the same value.
@@ -40,6 +40,16 @@ def is_unsure(x: Any) -> bool:
     except AttributeError:
         return True
     return False
+
+
+def was_unsure(x: Any) -> bool:
+    """Whether `x` is a number of either kind, or was one until it was asked for."""
+    if type(x) is not Box:
+        return False
+    try:
+        return x.python is not None
+    except AttributeError:
+        return False
 
 
 def unsure(raw: Any, python: Any) -> Box:
@@ -69,15 +79,23 @@ def taken(x: Any) -> Any:
 def settle(x: Box) -> bool:
     """`x.weak` of an unsure number: it is NumPy's, as one of Python's leaves the program here. In a vmap, whose
     results are arrays, it may stay."""
-    trace = current_trace()
-    while trace is not None:
-        if isinstance(trace, BatchTrace):
-            return False
-        trace = trace.parent
+    traces = list(_traces())
+    if any(isinstance(trace, BatchTrace) for trace in traces):
+        return False
+    for trace in traces:
+        trace.settled = True
     leave_if(x.python, "a number that is Python's or NumPy's", lanes=False)
     if current_trace() is x.storage.trace:  # elsewhere the check may be in a branch that is not taken
         x.weak = False
     return False
+
+
+def _traces() -> Iterator[Trace]:
+    """The traces that are at work, without the one that evaluates."""
+    trace = current_trace()
+    while trace.parent is not None:
+        yield trace
+        trace = trace.parent
 
 
 def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | None:

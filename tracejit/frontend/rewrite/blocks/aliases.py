@@ -112,3 +112,22 @@ class Aliases:
         for (name, _), x in self.after.items():
             if any(id(r.storage) in lists for r in [*reached(x.storage, x.chain)][1:]):
                 raise NotNative(f"`{name}` may be what it appends to a list", name=name)
+
+
+def name_of(x: Any, objects: dict[str, Any]) -> str | None:
+    """The name of `x`."""
+    return next((m for m, y in objects.items() if y is x), None)
+
+
+def order_of_swaps(to: dict[str, str | None], mixed: list[str]) -> tuple[int, list[str]]:
+    """(after how many steps the names of `mixed` have their own arrays again, or 0; all that swap)."""
+    now: dict[str, Any] = {n: n for n in mixed}
+    seen = set(mixed)
+    for fold in range(1, 7):
+        now = {n: to.get(m) for n, m in now.items()}
+        if None in now.values():
+            return 0, []
+        seen |= set(now.values())
+        if all(n == m for n, m in now.items()):
+            return fold, sorted(seen)
+    return 0, []

@@ -16,6 +16,7 @@ from tracejit.frontend.rewrite.blocks.cells import Cell, put
 from tracejit.frontend.rewrite.blocks.grown import Column, Filled
 from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.frontend.rewrite.blocks.picked import Picked
+from tracejit.frontend.rewrite.blocks.pythons import Pythons
 from tracejit.frontend.rewrite.blocks.slots import Slots
 from tracejit.frontend.rewrite.blocks.state import Form
 from tracejit.interpreters import leaks
@@ -71,7 +72,7 @@ class Result:
     turned: list[int]  # parts of the carry that a step gives another type than they start with
     mixed: bool  # it may be that no step does
     unbound: Collection[str]  # names that are unbound after no step, and nobody looks whether there was one
-    picked: Picked
+    hidden: tuple[Picked, Pythons]
     unsure: dict[int, Any] = field(
         default_factory=dict
     )  # parts of the carry -> where they are still Python's
@@ -165,7 +166,8 @@ class Result:
                 put(self.cells[name], tree.unflatten(form.tree, leaves))
                 for n, x in enumerate(leaves):
                     self._watch((name, n), x, count)
-        self.picked.left(self.cells)
+        for names in self.hidden:
+            names.left(self.cells)
         for column in (c for filled in self.lists for c in filled.columns):
             column.watch()
         for storage in self.views.keys() & self.arrays.keys():

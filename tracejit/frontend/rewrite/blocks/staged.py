@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from tracejit.control.regions.staging import convert
-from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_written
+from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_written, name_of, order_of_swaps
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
 from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
 from tracejit.frontend.rewrite.blocks.picked import Picked
+from tracejit.frontend.rewrite.blocks.pythons import Pythons
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
@@ -62,10 +63,16 @@ class Stager:
         self.slots = Slots()
         self.mixed = False  # a branch in it gave a number one of two types
         self.picked = Picked(self.keep, self.cells, choices)
-        self.cells |= self.picked.cells
-        self.keep += self.picked.cells
+        self.pythons = Pythons(self.keep, self.cells)
+        self._hide()
         self.alone = {n for n in self.keep if is_alone(self.cells[n])}
         self.storages = self._suspects()
+
+    def _hide(self) -> None:
+        """Carry the hidden names, too."""
+        hidden = self.picked.cells | self.pythons.cells
+        self.cells |= hidden
+        self.keep += [n for n in hidden if n not in self.keep]
 
     def _suspects(self) -> list[Storage]:
         """Storages that are probably written."""
@@ -128,11 +135,14 @@ class Stager:
                 objects, boxes = self._enter(frame, entries, args)
                 self.slots.enter(boxes, flags)
                 self.picked.enter(objects)
+                self.pythons.enter(objects, self.cells)
                 given = args[1 + len(inits) : 1 + count]
                 inputs = {id(s): (v, x) for s, v, x in zip(self.storages, given, held, strict=True)}
                 self.step(args[0])
                 extra = self.finish(args[0])
-                more = self.picked.leave(entries.keys() - self.picked.cells.keys(), self.cells)
+                hidden = self.picked.cells.keys() | self.pythons.cells.keys()
+                own = {n: e.value for n, e in entries.items() if n not in hidden}
+                more = self.picked.leave(own, self.cells) | self.pythons.leave(own, self.cells)
                 after = {n: among(get(self.cells[n]), self.texts.get(n)) for n in self.keep}
                 outs = [(s, s.value) for s in frame.changed_storages({k: v for k, (v, _) in inputs.items()})]
                 found, complete = self._compare(frame, entries, objects, after), False
@@ -150,8 +160,7 @@ class Stager:
                 self.keep += frame.places
                 return None
             if more:
-                self.cells |= self.picked.cells
-                self.keep += self.picked.cells.keys() - set(self.keep)
+                self._hide()
                 return None
             late = [s for s, _ in outs if id(s) not in inputs]
             if late:
@@ -177,7 +186,7 @@ class Stager:
         return held
 
     def _entry(self, name: str) -> Entry:
-        value = among(get(self.cells[name]), self.texts.get(name))
+        value = among(self.pythons.start(name, get(self.cells[name])), self.texts.get(name))
         first = self.first.get(name)
         if first is None and (value is UNBOUND or (is_array(value) and name not in self.anew)):
             return Entry(value, None)
@@ -312,8 +321,8 @@ class Stager:
         ]
         if not mixed or self.permuted:
             return
-        to = {n: _name_of(after[n], objects) for n in entries if is_boxed(objects[n])}
-        fold, cycle = _order(to, mixed)
+        to = {n: name_of(after[n], objects) for n in entries if is_boxed(objects[n])}
+        fold, cycle = order_of_swaps(to, mixed)
         if fold:
             raise Permuted(fold, cycle)
 
@@ -347,7 +356,8 @@ class Stager:
             for n, (start, leaf) in enumerate(zip(starts, form.dynamic, strict=True)):
                 if e.form is not None and e.inits:
                     first = e.form.dynamic[n]
-                    if aval_of(first.raw).dtype != aval_of(start).dtype or first.weak != weak[n]:
+                    other = aval_of(first.raw).dtype != aval_of(start).dtype or first.weak != weak[n]
+                    if other and name not in self.pythons.of:
                         turned.append(len(carried))
                 carried.append(Carried(variables[n] if variables else None, start, leaf.raw))
         new = {id(s): x for s, x in outs}
@@ -363,26 +373,8 @@ class Stager:
             carried += [Carried(var, slot.start, out) for slot, var, out in flags]
         lists = filled, collector.arrays, collector.views, collector.aliases, self.lists.tails
         unbound = [n for n in self.spec.unsure if n in found and entries[n].value is UNBOUND]
-        lists = *lists, turned, self.mixed, unbound, self.picked
+        lists = *lists, turned, self.mixed, unbound, (self.picked, self.pythons)
         return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
-
-
-def _name_of(x: Any, objects: dict[str, Any]) -> str | None:
-    return next((m for m, y in objects.items() if y is x), None)
-
-
-def _order(to: dict[str, str | None], mixed: list[str]) -> tuple[int, list[str]]:
-    """(after how many steps the names of `mixed` have their own arrays again, or 0; all that swap)."""
-    now: dict[str, Any] = {n: n for n in mixed}
-    seen = set(mixed)
-    for fold in range(1, 7):
-        now = {n: to.get(m) for n, m in now.items()}
-        if None in now.values():
-            return 0, []
-        seen |= set(now.values())
-        if all(n == m for n, m in now.items()):
-            return fold, sorted(seen)
-    return 0, []
 
 
 def _same_shape(a: Any, b: Any) -> bool:

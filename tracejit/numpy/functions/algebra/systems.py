@@ -18,7 +18,7 @@ from tracejit.numpy.functions.algebra.products import dot
 from tracejit.numpy.functions.arrays.shaping import box_of, reshape, transpose
 from tracejit.numpy.operands import broadcast_shapes, cast, dtype_of, elements, raw, shape_of
 from tracejit.ops.decompositions.common import real_of
-from tracejit.tracing import wrap
+from tracejit.tracing import box, wrap
 
 _d = ops.decompositions
 tnp = NUMPY_TO_TRACEJIT
@@ -140,7 +140,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         raise ArgumentError(name="matrix_rank", problem="`tol` and `rtol` can't be both set.")
     x = box_of(A)
     if x.ndim < 2:
-        return tnp[np.any](x != 0).astype(np.int64)
+        return box(cast(raw(tnp[np.any](x != 0)), np.dtype(np.int64)), weak=True)  # one of Python's
     s = svd(x, compute_uv=False, hermitian=hermitian)
     if tol is None:
         rtol = max(x.shape[-2:]) * small(s.dtype) if rtol is None else _column(rtol)
@@ -190,7 +190,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if axes is not None:
         order = [n for n in range(x.ndim) if n not in axes] + list(axes)
         x = transpose(x, order)
-    rest = x.shape[-(x.ndim - y.ndim) :] if x.ndim != y.ndim else ()
+    rest = x.shape[-(x.ndim - y.ndim) :]
     size = math.prod(rest)
     if elements("tensorsolve", x.aval.shape) != size**2:
         raise MatrixShapeError(
