@@ -32,9 +32,6 @@ class Trace:
     _made: dict[Any, tuple[Any, Any]] | None = None
     #: While a block of a user's function is staged: takes over a storage of an outer trace that it writes to.
     claim: Callable[[Storage], bool] | None = None
-    #: Whether a number that is Python's or NumPy's was taken for NumPy's, as the program is left where it is Python's:
-    #: what is raised while tracing may then be raised by NumPy's number only.
-    settled = False
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent

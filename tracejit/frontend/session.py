@@ -216,7 +216,7 @@ class Session(Run):
             return containers.wrap_container(self, node, value)
         if isinstance(value, type):
             return self._class(node, value)
-        if cls in watch.CALLERS:
+        if watch.calls_by_name(cls):
             watch.release(self)
         if compiled.is_compiled(value):
             return compiled.wrap_compiled(self, node, value)
@@ -295,7 +295,7 @@ class Session(Run):
 
     def _class(self, node: Node, value: type) -> Any:
         self.check(node, "is", value)
-        if value in watch.CALLERS:
+        if watch.calls_by_name(value):
             watch.release(self)
         ours = classes.traced_class(value)
         if ours is None:

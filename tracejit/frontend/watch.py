@@ -135,6 +135,11 @@ def runs(session: Run, code: types.CodeType, as_is: types.CodeType) -> None:
         _release(session, named & {n for part in functions.codes_in(as_is) for n in part.co_names})
 
 
+def calls_by_name(cls: type) -> bool:
+    """Whether objects of a class call methods whose names they were given."""
+    return any(cls is known for known in CALLERS)
+
+
 def release(session: Run) -> None:
     """Watch all methods from now on: they may be called by names that nobody sees."""
     session.as_is = _Everything()

@@ -45,6 +45,9 @@ class StageTrace(Trace):
         self.arrays = (
             False  # numbers are arrays to the user's code, as in JAX: in the functions given to `lax`
         )
+        self.settled = (
+            False  # a number that may be Python's was taken for NumPy's, which raises other exceptions
+        )
         self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
         self._const_of: dict[int, Var] = {}
         self._value_of: dict[int, Any] = {}  # of each constant's variable

@@ -231,6 +231,9 @@ class Config:
     def scaled(self, x):
         return x * self.lr * RATE, seen()
 
+    def __add__(self, x):
+        return x * self.lr * RATE, seen()
+
 
 @dataclasses.dataclass(frozen=True)
 class Frozen:
@@ -269,8 +272,15 @@ def test_objects_made_while_tracing_keep_their_class_and_are_watched(monkeypatch
 
 
 def test_argument_classes_are_watched(monkeypatch):
-    _, guards, capture = traced(lambda c: c.scaled(2.0), Config(2.0))
+    _, guards, capture = traced(lambda c: c + 2.0, Config(2.0))
     assert [s for s in capture.things if "W" in s.path]
+    monkeypatch.setitem(globals(), "RATE", 0.25)
+    assert guards.why() == "global `RATE` changed from 0.5 to 0.25"
+
+
+def test_methods_of_argument_classes_are_followed(monkeypatch):
+    _, guards, capture = traced(lambda c: c.scaled(2.0), Config(2.0))
+    assert [path for path in capture.paths if "W" in path]
     monkeypatch.setitem(globals(), "RATE", 0.25)
     assert guards.why() == "global `RATE` changed from 0.5 to 0.25"
 

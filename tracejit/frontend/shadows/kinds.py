@@ -143,22 +143,22 @@ def traced_hasattr(x: Any, name: str, /) -> bool:
 
 
 #: What is looked at most, and has no members of the user's.
-_NO_MEMBERS = frozenset(
-    {Box, np.ndarray, int, float, bool, str, tuple, list, dict, types.ModuleType, types.FunctionType}
+_NO_MEMBERS = frozenset(  # by identity: a metaclass may not let its classes be hashed
+    map(id, (Box, np.ndarray, int, float, bool, str, tuple, list, dict, types.ModuleType, types.FunctionType))
 )
-_CALLED = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
+_CALLED = frozenset(map(id, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)))
 
 
 def _member(x: Any, name: str, *default: Any) -> Any:
     """`x.name`, or `getattr(x, name, *default)`."""
-    if type(x) in _NO_MEMBERS or (found := _copied(x, name)) is None:
+    if id(type(x)) in _NO_MEMBERS or (found := _copied(x, name)) is None:
         return getattr(x, name, *default)
     return found[0]
 
 
 def callee(f: Any) -> Any:
     """What is called by `f(...)`: the copy of such an object's `__call__`."""
-    if type(f) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
+    if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
         return f
     return found[0]
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
+from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import is_python, leave_if
@@ -83,7 +84,8 @@ def settle(x: Box) -> bool:
     if any(isinstance(trace, BatchTrace) for trace in traces):
         return False
     for trace in traces:
-        trace.settled = True
+        if isinstance(trace, StageTrace):
+            trace.settled = True
     leave_if(x.python, "a number that is Python's or NumPy's", lanes=False)
     if current_trace() is x.storage.trace:  # elsewhere the check may be in a branch that is not taken
         x.weak = False
