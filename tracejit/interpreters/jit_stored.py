@@ -10,13 +10,13 @@ import numpy as np
 
 from tracejit.interpreters.jit import Compiled, c_strides, element_strides, operand
 from tracejit.lowering.foreign.writer import Input, Result
-from tracejit.lowering.lowered import Check, Failure
+from tracejit.lowering.lowered import Callback, Check, Failure
 from tracejit.lowering.runtime import shell
 from tracejit.lowering.runtime.executable import Executable
 from tracejit.lowering.stored.building import build, compiler
 from tracejit.lowering.stored.container import Malformed, pack, unpack
 from tracejit.lowering.stored.library import Member, compiled, processor, undefined
-from tracejit.lowering.stored.programs import DTYPES, Read, Written
+from tracejit.lowering.stored.programs import DTYPES, PRIMITIVES, Read, Written
 
 __all__ = [
     "DTYPES",
@@ -35,18 +35,33 @@ __all__ = [
     "describe",
     "pack",
     "processor",
+    "python_calls",
     "undefined",
     "unpack",
 ]
 
 
+def python_calls(compiled: Compiled) -> list[str]:
+    """The functions that a compiled program calls in Python, besides primitives that have no native code."""
+    calls = [c for c in compiled.lowered.callbacks if not _is_primitive(c)]
+    return sorted({c.name or "a function" for c in calls})
+
+
+def _is_primitive(c: Callback) -> bool:
+    return not c.users and c.op is not None and c.op.eval.__module__.startswith(PRIMITIVES)
+
+
 def describe(
-    written: Written, compiled: Compiled, captured: Sequence[Any], check: Callable[[Failure], Any]
+    written: Written,
+    compiled: Compiled,
+    captured: Sequence[Any],
+    check: Callable[[Failure], Any],
+    encode: Callable[[Any], Any],
 ) -> dict[str, Any]:
     """The description of a compiled program with the arrays that it has captured, which are its first inputs. `check`
-    describes what a failed check raises."""
+    describes what a failed check raises, `encode` a plain value."""
     fixed = [operand(x) for x in (*compiled.constants, *captured)]
-    program = written.program(compiled.run, check)
+    program = written.program(compiled.run, check, encode)
     return {**program, "fixed": list(map(written.array, fixed)), "lifted": len(compiled.constants)}
 
 
@@ -54,8 +69,10 @@ class Stored:
     """A program of a file, ready to run: `executable`, whose first inputs are `fixed`; the last of these are the
     `captured` arrays."""
 
-    def __init__(self, read: Read, d: dict[str, Any], check: Callable[[Any], Failure]) -> None:
-        self.executable = read.program(d, check)
+    def __init__(
+        self, read: Read, d: dict[str, Any], check: Callable[[Any], Failure], decode: Callable[[Any], Any]
+    ) -> None:
+        self.executable = read.program(d, check, decode)
         self.fixed = list(map(read.array, d["fixed"]))
         self.captured = self.fixed[d["lifted"] :]
         self.lowered = self.executable.lowered

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.avals import Aval
+from tracejit.ir.primitive import Op
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import Buffer, For, Program
 from tracejit.records import record
@@ -36,7 +37,7 @@ class Callback:
     int64 the extents that are dynamic, in order. `fn(operands, results)` fills the arrays of the results.
     A spec is (buffer, shape, dtype); a shape's entry is None where the extent is dynamic: the array
     is then the leading part of a block whose strides are those of `bounds` (see `in_bounds`). What it raises is a
-    failed check, unless it is `users`: a function of the user's.
+    failed check, unless it is `users`: a function of the user's. Otherwise `op` with `params` is what it evaluates.
     """
 
     fn: Callable[[list[Any], list[Any]], None]
@@ -46,6 +47,8 @@ class Callback:
     out_bounds: list[tuple[int, ...]] = field(default_factory=list)
     name: str = ""  # of the op
     users: bool = False
+    op: Op | None = None
+    params: dict[str, Any] = field(default_factory=dict)
 
 
 @record()

@@ -155,6 +155,7 @@ def test_what_c_can_not_have(tmp_path: Path) -> None:
     x = np.ones(100)
     for f, args, why in [
         (np.sort, (x,), "of NumPy"),
+        (lambda x: np.abs(np.fft.fft(x)), (x,), "for fft"),
         (lambda x: x[x > 0], (x,), "is computed"),
         (lambda x: x[::2], (x,), "is a view"),
         (lambda x: x * 1j, (x,), "complex128"),

@@ -26,6 +26,8 @@ from tracejit.errors import (
 )
 
 Point = collections.namedtuple("Point", "x y")
+#: Of other processes.
+ENVIRONMENT = {**os.environ, "TRACEJIT_CACHE": "off", "PYTHONPATH": str(Path(tj.__file__).parents[1])}
 W, X = np.linspace(-1, 1, 3), np.random.default_rng(0).normal(size=(20, 3))
 
 
@@ -157,6 +159,21 @@ def test_checks_raise() -> None:
         divide(1, 0)
 
 
+def test_primitives_without_native_code() -> None:
+    def f(a: Any) -> Any:
+        return np.fft.rfft(a[0]), np.linalg.cholesky(a), np.linalg.svd(a, compute_uv=False)
+
+    a = X.T @ X
+    a = np.kron(a, np.eye(4)) + np.eye(12)
+    e = again(tj.export(f, vjp=True)(a))
+    same(e(a), f(a))
+    with pytest.raises(np.linalg.LinAlgError):
+        e(-a)
+    nothing = np.zeros(7, complex), np.zeros((12, 12)), np.ones(12)
+    wanted = tj.grad(lambda a: np.linalg.svd(a, compute_uv=False).sum())(a)
+    same(e.vjp()(a, nothing), (wanted,))
+
+
 @pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "F", "D", tj.dtypes.bfloat16], ids=str)
 def test_dtypes(dtype: Any) -> None:
     f = lambda x: x + x[:1]
@@ -222,6 +239,36 @@ def test_sizes_are_numbers() -> None:
         tj.ShapeDtypeStruct(("n", 3), float)  # type: ignore[arg-type]
 
 
+_ALL = """
+import pickle, sys
+import numpy as np
+import tracejit as tj
+
+for name, args in pickle.load(open("arguments", "rb")).items():
+    with open(name + ".result", "wb") as file:
+        pickle.dump((tj.load_exported(name)(*args), args), file)
+"""
+
+
+@pytest.mark.exhaustive
+def test_all_programs_in_a_process_without_them(tmp_path: Path) -> None:
+    given, wanted = {}, {}
+    for name, p in PROGRAMS.items():
+        if name == "pattern_positions":
+            continue
+        args = p.make(np.random.default_rng(0), p.size)
+        tj.export(tj.jit(p.f, static_argnums=p.static))(*args).save(tmp_path / name)
+        given[name] = copy.deepcopy(args)
+        with np.errstate(all="ignore"):
+            wanted[name] = p.f(*args), args
+    (tmp_path / "arguments").write_bytes(pickle.dumps(given))
+    subprocess.run([sys.executable, "-c", _ALL], cwd=tmp_path, check=True, env=ENVIRONMENT)
+    for name, both in wanted.items():
+        got = pickle.loads((tmp_path / f"{name}.result").read_bytes())
+        for g, w in zip(tree.leaves(got), tree.leaves(both), strict=True):
+            np.testing.assert_allclose(g, w, rtol=PROGRAMS[name].tolerance, atol=PROGRAMS[name].tolerance)
+
+
 _LOAD = """
 import sys
 import numpy as np
@@ -244,9 +291,7 @@ def test_another_process(tmp_path: Path) -> None:
     tj.export(loss, vjp=True)(W, X).save(tmp_path / "loss.tj")
     np.save(tmp_path / "x.npy", X)
     run = [sys.executable, "-c", _LOAD, str(tmp_path / "loss.tj"), str(tmp_path / "x.npy")]
-    out = subprocess.run(
-        run, capture_output=True, text=True, check=True, env={**os.environ, "TRACEJIT_CACHE": "off"}
-    )
+    out = subprocess.run(run, capture_output=True, text=True, check=True, env=ENVIRONMENT)
     values, modules = out.stdout.splitlines()
     value, gradient, native = eval(values)
     assert native and value == pytest.approx(loss(W, X), rel=1e-13) and modules == "[]"

@@ -21,50 +21,84 @@ from tracejit.frontend.text.deferred import Text
 from tracejit.frontend.text.recipes import PYTHON, Known, Made, Slot, joined
 from tracejit.interpreters.jit_stored import Check, Failure
 
-#: The records that make exceptions of failed checks, and where they are.
-_MAKERS = {
-    "IndexFailure": "tracejit.ops.indexing.index_check",
-    "Raising": "tracejit.ops.indexing.index_check",
-    "NumberFailure": "tracejit.numpy.boxes.numbers",
-    "CountFailure": "tracejit.numpy.boxes.masking.masked",
-    "EmptyFailure": "tracejit.numpy.boxes.masking.calls",
-    "Unfit": "tracejit.numpy.fitting",
-    "PositionFailure": "tracejit.numpy.functions.arrays.positions",
-    "RangeFailure": "tracejit.numpy.functions.statistics.histograms",
-}
+#: Where the records are that make exceptions.
+_OURS = "tracejit."
 #: Functions that make text of a number.
 _FORMATS: dict[str, Any] = {"format": format, "str": str, "repr": repr}
 
 
 def describe(failure: Failure) -> Any:
-    """A check as JSON: (the name of its record, its fields, the line). Raises Unstorable."""
+    """A check as JSON: (what makes the exception, the line). Raises Unstorable."""
     assert isinstance(failure, Check)
-    make: Any = failure.make
     line = None if failure.source is None else str(failure.source)
-    if type(make) is Raise:
-        return ["Raise", _raised(make), line]
-    name = type(make).__name__
-    if _MAKERS.get(name) != type(make).__module__:
-        raise Unstorable("a check whose exception is made in Python")
-    return [name, [encode(getattr(make, f.name)) for f in dataclasses.fields(make)], line]
+    return [_described(failure.make), line]
 
 
 def read(d: Any) -> Failure:
     """The check of a description."""
-    name, fields, line = d
-    if name == "Raise":
-        error, args, kind, shown = fields
-        numbers = (decode(kind), decode(shown))
+    made, line = d
+    kind, *rest = made
+    if kind == "raise":
+        error, args, bits, shown = rest
+        numbers = decode(bits), decode(shown)
         return functools.partial(
             _users, decode(error), [a if a[0] else [0, decode(a[1])] for a in args], numbers
         )
-    return functools.partial(_made, _MAKERS[name], name, tuple(map(decode, fields)), line)
+    if kind != "record":
+        raise ValueError(kind)
+    _looked_at(made)
+    return lambda details: _read(made)(details, line)
 
 
-def _made(
-    module: str, name: str, fields: tuple[Any, ...], line: str | None, details: tuple[int, ...]
-) -> Exception:
-    return getattr(importlib.import_module(module), name)(*fields)(details, line)
+def _described(x: Any) -> Any:
+    """What makes an exception, or a part of it."""
+    if type(x) is Raise:
+        return ["raise", *_raised(x)]
+    if type(x) is tuple:
+        return ["tuple", *map(_described, x)]
+    module = type(x).__module__
+    if dataclasses.is_dataclass(x) and module.startswith(_OURS):
+        return [
+            "record",
+            module,
+            type(x).__name__,
+            *(_described(getattr(x, f.name)) for f in dataclasses.fields(x)),
+        ]
+    try:
+        return ["value", encode(x)]
+    except Unstorable:
+        raise Unstorable("a check whose exception is made in Python") from None
+
+
+def _looked_at(d: Any) -> None:
+    """Raises ValueError for a description of anything but records of ours, tuples and values."""
+    kind, *rest = d
+    if kind == "tuple":
+        for x in rest:
+            _looked_at(x)
+    elif kind == "record":
+        module, name, *fields = rest
+        if not module.startswith(_OURS) or not name.isidentifier():
+            raise ValueError(name)
+        for x in fields:
+            _looked_at(x)
+    elif kind == "value":
+        decode(*rest)
+    else:
+        raise ValueError(kind)
+
+
+def _read(d: Any) -> Any:
+    kind, *rest = d
+    if kind == "value":
+        return decode(*rest)
+    if kind == "tuple":
+        return tuple(map(_read, rest))
+    module, name, *fields = rest
+    made: Any = getattr(importlib.import_module(module), name)
+    if "__dataclass_fields__" not in vars(made):
+        raise ValueError(name)
+    return made(*map(_read, fields))
 
 
 # ---------------------------------------------------------------- exceptions of the user's code

@@ -120,7 +120,7 @@ class Exported:
         self._arguments, self._result, self._results = d["arguments"], d["result"], d["results"]
         self._parts = d["parts"]
         self._leaves = [Argument(leaf, n in d["written"]) for n, leaf in enumerate(d["leaves"])]
-        self._stored = jit_stored.Stored(file.read, d["program"], checks.read)
+        self._stored = jit_stored.Stored(file.read, d["program"], checks.read, decode)
         if [a.aval for a in self._leaves] != self._stored.in_avals:
             raise jit_stored.Malformed("its arguments are not those of its program")
         self._written = list(d["written"])

@@ -94,6 +94,11 @@ def _functions(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _member(path: str, name: str, e: Any) -> Member:
     stored = e._stored
     inputs = stored.inputs()
+    if stored.lowered.callbacks:
+        names = ", ".join(sorted({c.name for c in stored.lowered.callbacks}))
+        raise LibraryBuildError(
+            path=path, problem=f"{name} needs NumPy or SciPy for {names}, which C does not have"
+        )
     if not all(a.is_static for a in stored.lowered.out_avals):
         raise LibraryBuildError(path=path, problem=f"the shape of the result of {name} is computed")
     results = [_result(path, name, stored, inputs, e, kind, x) for kind, x in e._results]

@@ -115,7 +115,9 @@ class _Maker:
             "parts": shown,
             "python": sorted(program.python),
             "written": [n - first for n in program.written],
-            "program": jit_stored.describe(self.written, self.compiled, self.captured, checks.describe),
+            "program": jit_stored.describe(
+                self.written, self.compiled, self.captured, checks.describe, encode
+            ),
         }
 
     def _leaf(self, n: int) -> dict[str, Any]:
@@ -167,7 +169,7 @@ def _unfit(program: Program, call: Call, consts: int) -> Iterator[tuple[str, str
 
 def _unfit_code(compiled: native.Compiled) -> Iterator[tuple[str, str]]:
     """What of a compiled program has no place in a file, with a remedy."""
-    names = sorted({c.name or "a function" for c in compiled.lowered.callbacks})
+    names = jit_stored.python_calls(compiled)
     if names:
         yield f"it calls Python for {', '.join(names)}", "leave that out, or do it outside"
 

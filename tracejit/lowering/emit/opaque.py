@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Var
 from tracejit.ir.kernel import Composite, Filling, Routine, UserCode
+from tracejit.ir.primitive import Op
 from tracejit.lowering.lowered import Callback, Spec
 from tracejit.lowering.plan.access import Scalar, Stored
 
@@ -38,13 +39,15 @@ def _by_callback(body: Body, eqn: Eqn, ins: list[Stored], outs: list[Stored]) ->
     ctx, k = body.ctx, body.k
     avals = [a.aval for a in eqn.invars], [v.aval for v in eqn.outvars]
     callback = Callback(
-        _runner(eqn),
+        runner(eqn.op, eqn.params, bool(eqn.outvars)),
         [_spec(s, a) for s, a in zip(ins, avals[0], strict=True)],
         [_spec(s, a) for s, a in zip(outs, avals[1], strict=True)],
         _bounds(avals[0]),
         _bounds(avals[1]),
         getattr(eqn.params.get("callback"), "told", eqn.op.name),
         isinstance(eqn.op.kernel, UserCode),
+        eqn.op,
+        eqn.params,
     )
     dims = [body.extent(d) for a in (*avals[0], *avals[1]) for d in a.shape if isinstance(d, Dim)]
     kinds = ["ptr"] * (len(ins) + len(outs)) + ["i64"] * len(dims)
@@ -89,10 +92,10 @@ def _bounds(avals: list[Aval]) -> list[tuple[int, ...]]:
     return [tuple(d if type(d) is int else d.bound for d in a.shape) for a in avals]
 
 
-def _runner(eqn: Eqn) -> Callable[[list[Any], list[Any]], None]:
-    op, params = eqn.op, eqn.params
+def runner(op: Op, params: dict[str, Any], gives: bool) -> Callable[[list[Any], list[Any]], None]:
+    """The function of a callback that evaluates `op`, which `gives` results or none."""
     direct = getattr(params.get("callback"), "direct", None)
-    if direct is not None and not eqn.outvars:
+    if direct is not None and not gives:
         return lambda ins, _: direct(*[a if a.ndim else a[()] for a in ins])
     into = op.kernel.into if isinstance(op.kernel, (Composite, Filling)) else None
 

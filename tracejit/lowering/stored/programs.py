@@ -6,6 +6,7 @@ says what the program does.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,17 +14,23 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.errors import InternalTypeError
+from tracejit.errors import ExportedFileError, InternalTypeError
 from tracejit.errors.refusals import attempt
 from tracejit.ir.avals import Aval, Dim
-from tracejit.lowering.loops.nodes import Block, External, Program
-from tracejit.lowering.lowered import Failure, Lowered
+from tracejit.ir.primitive import REGISTRY
+from tracejit.lowering.emit.opaque import runner
+from tracejit.lowering.loops.nodes import Block, Buffer, External, Program
+from tracejit.lowering.lowered import Callback, Failure, Lowered
 from tracejit.lowering.plan.access import c_strides
 from tracejit.lowering.runtime.compile import Code
 from tracejit.lowering.runtime.executable import Executable
 from tracejit.lowering.stored import modules
 from tracejit.lowering.stored.container import Malformed
 
+#: Where primitives are.
+PRIMITIVES = "tracejit.ops."
+#: The buffer of an operand, which only the lowering knows.
+_NOWHERE = Buffer("", np.dtype(np.bool_), 0, "arg")
 #: Dtypes that arrays in files have, by their names.
 DTYPES = {np.dtype(c).name: np.dtype(np.dtype(c).name) for c in "?bhilBHILefdFD"} | {
     "bfloat16": dtypes.bfloat16
@@ -37,8 +44,10 @@ class Written:
         self.blocks = modules.Blocks()
         self.modules = modules.Modules(self.blocks)
 
-    def program(self, executable: Executable, describe: Callable[[Failure], Any]) -> dict[str, Any]:
-        """The description of a program; `describe` gives that of a check."""
+    def program(
+        self, executable: Executable, describe: Callable[[Failure], Any], encode: Callable[[Any], Any]
+    ) -> dict[str, Any]:
+        """The description of a program; `describe` gives that of a check, `encode` that of a plain value."""
         low = executable.lowered
         return {
             "name": low.program.name,
@@ -49,6 +58,7 @@ class Written:
             "aliases": list(low.aliases.items()),
             "given": [[n, None if s is None else list(s)] for n, s in low.given.items()],
             "failures": [[code, describe(f)] for code, f in low.failures.items()],
+            "callbacks": [_callback(c, encode) for c in low.callbacks],
             "small": low.small,
             "params": list(low.program.params),
             "externals": [[e.name, e.signature] for e in low.program.externals],
@@ -84,9 +94,11 @@ class Read:
         self._made: dict[int, Any] = {}
         modules.offer(description["helpers"], blocks)
 
-    def program(self, d: dict[str, Any], check: Callable[[Any], Failure]) -> Executable:
-        """The program of a description; `check` makes what `describe` has described. Raises Malformed, and what the
-        types of a malformed description raise."""
+    def program(
+        self, d: dict[str, Any], check: Callable[[Any], Failure], decode: Callable[[Any], Any]
+    ) -> Executable:
+        """The program of a description; `check` makes what `describe` has described, `decode` what `encode` has
+        encoded. Raises Malformed, and what the types of a malformed description raise."""
         code = modules.read(self.modules, self.blocks, d["module"], self._made, self.is_native)
         lowered = Lowered(
             program=_program(d),
@@ -97,6 +109,7 @@ class Read:
             aliases=dict(d["aliases"]),
             given={n: None if s is None else tuple(s) for n, s in d["given"]},
             failures={n: check(described) for n, described in d["failures"]},
+            callbacks=[_read_callback(c, decode) for c in d["callbacks"]],
             small=d["small"],
         )
         if "entry" not in code.symbols:
@@ -133,6 +146,51 @@ def _executable(lowered: Lowered, code: Code) -> Executable:
     if missing:
         raise Malformed(f"it calls {', '.join(missing)}, which is not here")
     return executable
+
+
+def _callback(c: Callback, encode: Callable[[Any], Any]) -> dict[str, Any]:
+    """The description of a call of a primitive that has no native code."""
+    assert c.op is not None
+    return {
+        "op": c.op.name,
+        "module": c.op.eval.__module__,
+        "params": {name: encode(value) for name, value in c.params.items()},
+        "in": [[list(shape), dtype.name] for _, shape, dtype in c.in_specs],
+        "out": [[list(shape), dtype.name] for _, shape, dtype in c.out_specs],
+        "bounds": [[list(b) for b in bounds] for bounds in (c.in_bounds, c.out_bounds)],
+    }
+
+
+def _read_callback(d: dict[str, Any], decode: Callable[[Any], Any]) -> Callback:
+    params = {name: decode(value) for name, value in d["params"].items()}
+    name, module = str(d["op"]), str(d["module"])
+    if not module.startswith(PRIMITIVES):
+        raise Malformed(f"{module} has no primitives")
+    specs = [
+        [(_NOWHERE, tuple(shape), DTYPES[dtype]) for shape, dtype in d[which]] for which in ("in", "out")
+    ]
+    bounds = [[tuple(b) for b in some] for some in d["bounds"]]
+    return Callback(_Evaluated(name, module, params), *specs, *bounds, name)
+
+
+class _Evaluated:
+    """Evaluates a primitive, whose module is imported at the first call."""
+
+    def __init__(self, name: str, module: str, params: dict[str, Any]) -> None:
+        self.name = name
+        self.module = module
+        self.params = params
+        self.run: Callable[[list[Any], list[Any]], None] | None = None
+
+    def __call__(self, ins: list[Any], outs: list[Any]) -> None:
+        if self.run is None:
+            try:
+                importlib.import_module(self.module)
+                self.run = runner(REGISTRY[self.name], self.params, bool(outs))
+            except (ImportError, KeyError):
+                problem = f"it needs the primitive {self.name!r}, which this version does not have"
+                raise ExportedFileError(path="an exported program", problem=problem) from None
+        self.run(ins, outs)
 
 
 def _program(d: dict[str, Any]) -> Program:
