@@ -282,6 +282,10 @@ compile.object_of = fails
 e = tj.load_exported(sys.argv[1])
 w, x = np.linspace(-1, 1, 3), np.load(sys.argv[2])
 print(repr([float(e(w, x)), e.vjp()(w, x, np.float64(1.0))[0].tolist(), e.is_native]))
+try:
+    tj.load_exported(sys.argv[3])(w, 3)
+except IndexError as error:
+    print("index 3 is out of bounds" in str(error))
 print([m for m in sys.modules if "test_public" in m or m.startswith(("scipy.linalg", "numba"))])
 """
 
@@ -290,9 +294,11 @@ def test_another_process(tmp_path: Path) -> None:
     """It has neither the function nor a disk cache, and compiles nothing."""
     tj.export(loss, vjp=True)(W, X).save(tmp_path / "loss.tj")
     np.save(tmp_path / "x.npy", X)
-    run = [sys.executable, "-c", _LOAD, str(tmp_path / "loss.tj"), str(tmp_path / "x.npy")]
+    tj.export(lambda x, n: x[n])(W, 2).save(tmp_path / "item.tj")
+    run = [sys.executable, "-c", _LOAD, *(str(tmp_path / name) for name in ("loss.tj", "x.npy", "item.tj"))]
     out = subprocess.run(run, capture_output=True, text=True, check=True, env=ENVIRONMENT)
-    values, modules = out.stdout.splitlines()
+    values, raised, modules = out.stdout.splitlines()
+    assert raised == "True"
     value, gradient, native = eval(values)
     assert native and value == pytest.approx(loss(W, X), rel=1e-13) and modules == "[]"
     np.testing.assert_allclose(gradient, tj.grad(loss)(W, X), rtol=1e-12)

@@ -166,11 +166,9 @@ def _read_callback(d: dict[str, Any], decode: Callable[[Any], Any]) -> Callback:
     name, module = str(d["op"]), str(d["module"])
     if not module.startswith(PRIMITIVES):
         raise Malformed(f"{module} has no primitives")
-    specs = [
-        [(_NOWHERE, tuple(shape), DTYPES[dtype]) for shape, dtype in d[which]] for which in ("in", "out")
-    ]
-    bounds = [[tuple(b) for b in some] for some in d["bounds"]]
-    return Callback(_Evaluated(name, module, params), *specs, *bounds, name)
+    ins, outs = ([(_NOWHERE, tuple(shape), DTYPES[t]) for shape, t in d[which]] for which in ("in", "out"))
+    in_bounds, out_bounds = ([tuple(b) for b in some] for some in d["bounds"])
+    return Callback(_Evaluated(name, module, params), ins, outs, in_bounds, out_bounds, name)
 
 
 class _Evaluated:
