@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tracejit.api.autodiff.taylor import jet
     from tracejit.api.explain import explain
     from tracejit.api.exporting.public import export, load_exported
+    from tracejit.api.foreign.printing import export_numba
     from tracejit.control.call.checkpoint import checkpoint, checkpoint_policies, remat
     from tracejit.control.callbacks.ops import io_callback, pure_callback
     from tracejit.control.custom.public import closure_convert, custom_gradient, custom_jvp, custom_vjp
@@ -75,6 +76,7 @@ _MODULES = [
 _NAMES = {
     "tracejit.api.explain": ["explain"],
     "tracejit.api.exporting.public": ["export", "load_exported"],
+    "tracejit.api.foreign.printing": ["export_numba"],
     "tracejit.api.autodiff.jacobians": ["hessian", "hvp", "jacfwd", "jacrev", "linear_transpose"],
     "tracejit.api.autodiff.residuals": ["print_saved_residuals"],
     "tracejit.api.autodiff.sparse": ["jacobian"],
@@ -110,6 +112,7 @@ __all__ = [
     "eval_shape",
     "explain",
     "export",
+    "export_numba",
     "extend",
     "flatten_util",
     "grad",

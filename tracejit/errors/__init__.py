@@ -75,6 +75,7 @@ from tracejit.errors.loops import (
     VariableTypeError,
 )
 from tracejit.errors.machine import (
+    BackendError,
     CacheEntryWarning,
     CacheFolderWarning,
     CacheWarning,
@@ -87,6 +88,7 @@ from tracejit.errors.machine import (
     ForeignArgumentError,
     ForeignFunctionError,
     LibraryBuildError,
+    NotPrintableError,
     NumbaArgumentError,
     NumbaResultError,
 )

@@ -255,3 +255,32 @@ class LibraryBuildError(TracejitError, RuntimeError):
         import numpy as np, tracejit as tj
         tj.export(np.sort)(np.ones(100)).write_library("sorted.o")
     """
+
+
+class NotPrintableError(TracejitError, ValueError):
+    """A program has no form as a file for Numba, since it calls what only a process of tracejit's has: functions of
+    the user's that Python runs, random generators, or operations without native code."""
+
+    code = "TJ238"
+    cause = "{function} can't be printed for Numba: it has {problem}."
+    remedies = (
+        'use the default backend, `tj.jit(f)`, or print another stage, such as `as_text("loops")`',
+        "leave what can't be printed to the caller: print functions of what comes before and after it",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        f = tj.jit(lambda x: tj.pure_callback(np.sort, x, x))
+        f.lower(np.ones(3)).compile().as_text("numba")
+    """
+
+
+class BackendError(TracejitError, ValueError):
+    """A backend is what makes machine code of a traced program: tracejit by LLVM, or Numba from a printed file."""
+
+    code = "TJ239"
+    cause = "there is no backend {backend!r}: there are {choices}."
+    remedies = ('leave `backend` out for the default, "llvm"',)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.jit(np.sin, backend="cuda")
+    """

@@ -17,7 +17,7 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import DRAWN, Jaxpr, Var
 from tracejit.ir.kernel import Entering, Unsupported
-from tracejit.lowering import costs, fuse
+from tracejit.lowering import costs, fuse, source
 from tracejit.lowering.foreign import declarations, functions
 from tracejit.lowering.foreign.functions import CFunction, Result
 from tracejit.lowering.foreign.functions import Input as ForeignInput
@@ -171,9 +171,10 @@ class Compiled:
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or
-        'ptx' (the same loop IR as a CUDA kernel for sm_90, which needs no GPU).
+        'ptx' (the same loop IR as a CUDA kernel for sm_90, which needs no GPU), or 'numba' (a Python file).
 
-        Raises ValueError for another stage, or for 'ptx' of a program that is not one parallel loop.
+        Raises ValueError for another stage, or for 'ptx' of a program that is not one parallel loop, and
+        NotPrintableError for 'numba' of one that calls Python.
         """
         texts = {
             "jaxpr": lambda: str(self.jaxpr),
@@ -182,10 +183,23 @@ class Compiled:
             "llvm": self.code.optimized_llvm,
             "asm": self.code.asm,
             "ptx": self._ptx,
+            "numba": lambda: self.printed(self.jaxpr.name or "program"),
         }
         if stage not in texts:
             raise ValueError(f"no stage {stage!r}: choose one of {', '.join(texts)}")
         return texts[stage]()
+
+    def printed(
+        self, name: str, inputs: Sequence[str] = (), fixed: Sequence[Any] = (), about: str = ""
+    ) -> str:
+        """The program as a Python file for Numba, with a function `name` of the inputs called `inputs`, the first of
+        which are `fixed`; `about` says where it comes from. Raises NotPrintableError."""
+        values = [operand(x) for x in (*self.constants, *fixed)]
+        names = [*(f"constant_{n}" for n in range(len(self.constants))), *inputs]
+        low = self.lowered
+        if any(s != c_strides(a.shape) for s, a in zip(low.in_strides, low.in_avals, strict=True)):
+            low = fuse.lower(self.jaxpr, [None] * len(low.in_avals), self._aliases)
+        return source.module.file_of(low, name, names, values, about).text
 
     def _ptx(self) -> str:
         try:

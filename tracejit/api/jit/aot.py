@@ -12,9 +12,10 @@ from tracejit.api.foreign.frozen import Frozen
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
+from tracejit.errors import NotPrintableError
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.eval import ROOT
-from tracejit.tracing import use_trace
+from tracejit.tracing import to_raw, use_trace
 
 
 class Lowering:
@@ -118,8 +119,24 @@ class CompiledFunction:
             return self._froze().c_function(declaration)
 
     def as_text(self, stage: str = "llvm") -> str:
-        """The compiled program at a stage: 'jaxpr', 'loops', 'source', 'llvm' or 'asm'."""
-        return self._compiled.as_text(stage)
+        """The compiled program at a stage: 'jaxpr', 'loops', 'source', 'llvm', 'asm', 'ptx', or 'numba': a Python file
+        that needs NumPy and Numba only (see `export_numba`)."""
+        return self.printed() if stage == "numba" else self._compiled.as_text(stage)
+
+    def printed(self) -> str:
+        """The Python file for Numba. Its function takes the arrays and numbers among the arguments, one after
+        another. Raises NotPrintableError."""
+        lowering, program = self._lowering, self._lowering.program
+        function = name_of(lowering.jitted.fun)
+        if program.store is not None:
+            raise NotPrintableError(function=function, problem="state of Python's that it changes")
+        args = [n.strip("`") for n in program.arg_names]
+        captured = [f"captured_{n}" for n in range(len(lowering._consts))]
+        about = f"{function}({', '.join(map(str, lowering._call.avals()))})"
+        with use_trace(ROOT):
+            return self._compiled.printed(
+                _plain_name(function), [*captured, *args], [to_raw(c) for c in lowering._consts], about
+            )
 
     @property
     def jaxpr(self) -> Any:
@@ -189,6 +206,12 @@ class CompiledFunction:
             "arena_bytes": lowered.program.arena_bytes,
             "peak_bytes": arguments + outputs - shared + temporary,
         }
+
+
+def _plain_name(function: str) -> str:
+    """The last part of a function's name, '' of what has none (lambdas)."""
+    name = function.rpartition(".")[2]
+    return name if name.isidentifier() else "program"
 
 
 def _type(x: Any) -> Any:

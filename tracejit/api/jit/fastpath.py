@@ -71,7 +71,7 @@ def fast_call(
     method for them (or None); `missed(self, args, kwargs)` takes over the calls that it does not
     know, `again(error, args, kwargs)` those in which compiled code has raised, if Python is `allowed()` to."""
     consts = program.constants(call.objects)
-    if consts is None or program.warns or program.stores:
+    if consts is None or program.warns or program.stores or program.backend != "llvm":
         return None
     written = set(program.written) | set(program.donated)
     inputs: Any = [Input.of(x, n in written) for n, x in enumerate((*consts, *call.leaves))]

@@ -341,6 +341,7 @@ def jit(
     fastmath: bool = False,
     capture: bool = True,
     fallback: bool | None = None,
+    backend: str = "llvm",
 ) -> Any:
     """Compile `fun`, a function of arrays (or trees of them) written against NumPy or tracejit.numpy.
 
@@ -366,10 +367,14 @@ def jit(
     What can't be compiled is run by Python on NumPy, with one FallbackWarning a function. `fallback=False` makes
     it an error, `fallback=None` leaves that to `config.fallback`. Inside another transformation it is an error.
 
+    `backend`: "llvm", or "numba": Numba compiles the program from the Python file that `export_numba` writes, for one
+    thread. It computes the same; it takes longer to compile and to call, and refuses what calls Python
+    (docs/numba.md). The outermost jit decides.
+
     Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 
     Raises:
-        UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError.
+        UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError, BackendError.
         TracedLoopError, LoopTypeError, VariableTypeError, BranchLeavesError: a loop or branch over traced
         values can't be native.
     """
@@ -377,7 +382,7 @@ def jit(
         return functools.partial(
             jit, static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums,
             donate_argnames=donate_argnames, inline=inline, keep_unused=keep_unused, fastmath=fastmath,
-            capture=capture, fallback=fallback,
+            capture=capture, fallback=fallback, backend=backend,
         )  # fmt: skip
     FunctionNeededError.check("jit", fun)
     options = Options(
@@ -391,5 +396,6 @@ def jit(
         fastmath,
         capture,
         fallback,
+        backend,
     )
     return Jitted(fun, options)

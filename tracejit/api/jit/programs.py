@@ -26,7 +26,10 @@ from tracejit.errors import (
 from tracejit.frontend.text import observed, warned
 from tracejit.interpreters import jit as native
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
+from tracejit.lazily import LazyModule
 from tracejit.tracing import LOCK, Box, to_raw
+
+_printed: Any = LazyModule("tracejit.interpreters.printed")
 
 
 class Program:
@@ -74,7 +77,7 @@ class Program:
         self.parts = parts
         self.store = store
         self.num_outs = len(jaxpr.outs) - len(written)
-        self.fastmath = False
+        self.fastmath, self.backend = False, "llvm"
         self.kept = True  # for later calls
         self.over: bool | None = None  # whether it is for calls that Python may do over; None: for all calls
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
@@ -194,7 +197,8 @@ class Program:
     def _compile(self, strides: Any) -> native.Compiled:
         """Raises CompileBudgetError, whose `program_rest` puts the machine code into its place."""
         try:
-            return native.Compiled(self.jaxpr, strides, self._aliases(), self.fastmath)
+            made = native.Compiled if self.backend == "llvm" else _printed.CompiledByNumba
+            return made(self.jaxpr, strides, self._aliases(), self.fastmath)
         except CompileBudgetError as e:
             if (rest := e.rest) is not None:
                 e.program_rest = lambda: self.machine_code.setdefault(strides, rest())

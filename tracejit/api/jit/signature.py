@@ -16,7 +16,7 @@ from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
 from tracejit.api.jit.followed import Followed, can_be_followed
 from tracejit.config import config
-from tracejit.errors import ArraySubclassError, StaticArgumentError, UnhashableStaticError
+from tracejit.errors import ArraySubclassError, BackendError, StaticArgumentError, UnhashableStaticError
 from tracejit.frontend.shadows import behind
 from tracejit.interpreters.jit import NEAR
 from tracejit.interpreters.stage import bounds_of
@@ -24,6 +24,8 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.tracing import Box, CapturedArray, is_tracing, to_raw
+
+BACKENDS = ("llvm", "numba")
 
 
 class Options:
@@ -41,7 +43,10 @@ class Options:
         fastmath: bool,
         capture: bool,
         fallback: bool | None = None,
+        backend: str = "llvm",
     ) -> None:
+        if backend not in BACKENDS:
+            raise BackendError(backend=backend, choices=" and ".join(map(repr, BACKENDS)))
         self.static_nums, self.static_names = _resolve(fun, static_argnums, static_argnames, "static_argnums")
         self.donate_nums, self.donate_names = _resolve(fun, donate_argnums, donate_argnames, "donate_argnums")
         self.inline = inline
@@ -49,6 +54,7 @@ class Options:
         self.fastmath = fastmath
         self.capture = capture
         self.fallback = fallback
+        self.backend = backend
         #: Arguments that are part of the signature where they are Python integers, found while tracing.
         self.sizes: frozenset[int | str] = frozenset()
         #: Arguments whose containers are followed as objects of outside are, since the function changes them.

@@ -166,7 +166,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         parts,
         store,
     )
-    program.fastmath = call.options.fastmath
+    program.fastmath, program.backend = call.options.fastmath, call.options.backend
     program.kept = not session.unkept
     program.over = call.over if session.asked_over else None
     program.cached = tuple(session.cached_calls)

@@ -76,7 +76,7 @@ class Body(Scope):
 
     def comment(self, eqn: Eqn) -> None:
         """The equation as a line of the listing."""
-        self.k.comment(headline(eqn, self.namer, True))
+        self.k.comment(headline(eqn, self.namer, True), eqn.source)
 
     # -- storage
 

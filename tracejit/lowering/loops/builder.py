@@ -171,8 +171,8 @@ class Builder(Calls):
             params.append(value)
         return self._inst("param", I64, (), params.index(value))
 
-    def comment(self, text: str) -> None:
-        self.emit(Comment(text))
+    def comment(self, text: str, source: Any = None) -> None:
+        self.emit(Comment(text, source))
 
     # -- scalars
 

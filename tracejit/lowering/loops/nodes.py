@@ -331,9 +331,10 @@ class Copy:
 
 @record(eq=False)
 class Comment:
-    """A line for the reader: the jaxpr equation and the user's source line."""
+    """A line for the reader: the jaxpr equation, and the place in the user's source (an `ir.source.Source`)."""
 
     text: str
+    source: Any = None
 
 
 @record(eq=False)

@@ -66,7 +66,8 @@ class Executable:
         if kind in ("blas", "lapack", "numpy", "random"):
             return routines.address(external.name)
         if kind == "special":
-            return special_pointer(cython_special.__pyx_capi__, name)
+            table = cython_special.__pyx_capi__
+            return capsule_pointer(table, special_name(table, name))
         if kind == "c":
             return ctypes.cast(getattr(_libc, name), ctypes.c_void_p).value or 0
         if kind == "python":
@@ -224,14 +225,14 @@ def _extent(d: Any, arrays: Any, outs: Any) -> int:
     return int((arrays if kind == "input" else outs)[n])
 
 
-def special_pointer(table: dict[str, Any], name: str) -> int:
-    """The function `name` of scipy.special.cython_special that takes and gives doubles, and then an int that
-    says not to look for overriding methods. Functions of several types have a capsule for each."""
+def special_name(table: dict[str, Any], name: str) -> str:
+    """The capsule of the function `name` of scipy.special.cython_special that takes and gives doubles, and then an int
+    that says not to look for overriding methods. Functions of several types have a capsule for each."""
     for n in (name, *(f"__pyx_fuse_{i}{name}" for i in range(4))):
         if n in table:
             result, _, rest = capsule_name(table[n]).decode().partition(" (")
             if {result, *rest.split(", ")[:-1]} == {"double"}:
-                return capsule_pointer(table, n)
+                return n
     raise InternalTypeError(problem=f"scipy.special.cython_special has no function {name!r} of doubles")
 
 

@@ -74,6 +74,11 @@ def steps(name: str, size: int) -> list[Any]:
     return _steps(name, size)[0]
 
 
+def recorded(name: str, size: int) -> tuple[list[Any], tuple[Any, ...], Any]:
+    """(instructions, arguments, result) of a function of floats of `size` bytes. Raises Unsupported."""
+    return _steps(name, size)
+
+
 def _written(name: str, size: int, bits: int, call: Callable[[Function, Inst], str]) -> Function:
     """The scalar instructions of a function; those that are not scalar code are written by `call`."""
     stmts, args, out = _steps(name, size)

@@ -1,0 +1,155 @@
+"""Printed files run without tracejit, and compute what the LLVM target computes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from examples.programs import PROGRAMS
+from tests.cases import CASES
+from tests.fuzz.grammar import program
+from tests.fuzz.spellings import Traced
+from tests.lowering.printing import check, check_function
+from tests.lowering.running import trace_closed
+from tracejit.errors import NotPrintableError
+from tracejit.interpreters.eval import ROOT
+from tracejit.interpreters.expand import expand
+from tracejit.tracing import use_trace
+
+QUICK = ["binary_search", "cholesky", "collatz"]
+QUICK_GRADS = ["upwind"]
+#: Rule cases of several kinds of kernels.
+SAMPLE = ["imag", "sort", "gather"]
+
+
+def _sum_of_floats(f: Any) -> Any:
+    def g(*args: Any) -> Any:
+        return sum(np.sum(x) for x in tj.tree.leaves(f(*args)) if np.asarray(x).dtype.kind == "f")
+
+    return g
+
+
+def _check_program(name: str, differentiated: bool) -> None:
+    p = PROGRAMS[name]
+    f = tj.grad(_sum_of_floats(p.f), argnums=p.wrt) if differentiated else p.f
+    check_function(f, *p.make(np.random.default_rng(1), p.size), static_argnums=p.static or None)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_programs(name: str) -> None:
+    _check_program(name, False)
+
+
+@pytest.mark.parametrize("name", QUICK_GRADS)
+def test_gradients_of_programs(name: str) -> None:
+    _check_program(name, True)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_programs(name: str) -> None:
+    _check_program(name, False)
+    if PROGRAMS[name].wrt:
+        _check_program(name, True)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_rule_cases(name: str) -> None:
+    _check_cases(name, 1)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_all_rule_cases(name: str) -> None:
+    _check_cases(name, len(CASES[name]))
+
+
+def _check_cases(name: str, count: int) -> None:
+    for case in CASES[name][:count]:
+        args = [np.asarray(a) for a in case.args()]
+        jaxpr, consts = trace_closed(case.fn, *args)
+        with use_trace(ROOT):
+            jaxpr = expand(jaxpr)
+        try:
+            check(jaxpr, *consts, *args)
+        except NotPrintableError:
+            continue
+
+
+def _check_random(seed: int) -> None:
+    inputs, f = program(seed).load(Traced())
+    try:
+        check_function(f, *inputs())
+    except NotPrintableError:
+        return
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("chunk", range(100))
+def test_many_random_programs(chunk: int) -> None:
+    for seed in range(20 * chunk, 20 * chunk + 20):
+        _check_random(seed)
+
+
+def test_files_run_without_tracejit(tmp_path: Path) -> None:
+    """Loops, a branch, a check that fails, a captured array and a written argument, in a process of its own."""
+    weights = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    def model(x: Any, counts: Any, at: int) -> Any:
+        counts[at] += 1
+        total = 0.0
+        for v in x:
+            if v < 0:
+                break
+            total += np.tanh(v) * counts[at]
+        return np.exp(-x) @ weights, total
+
+    x, counts = np.array([0.5, 1.5, -2.0]), np.array([3, 4])
+    tj.export_numba(model, x, counts, 1, path=tmp_path / "printed.py")
+    text = (tmp_path / "printed.py").read_text(encoding="utf-8")
+    assert (
+        text.startswith('"""') and "model(f64[3], i64[2]" in text.splitlines()[0] and tj.__version__ in text
+    )
+    assert "# counts[at] += 1  (test_module.py:" in text and "import tracejit" not in text
+    script = """
+import sys, numpy as np
+from printed import model
+x, counts = np.array([0.5, 1.5, -2.0]), np.array([3, 4])
+out = model(x, counts, 1)
+assert "tracejit" not in sys.modules
+try:
+    model(x, counts, 2)
+except IndexError as e:
+    print(e)
+print(repr([x.tolist() for x in out[:2]]), counts.tolist())
+"""
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    message, results = done.stdout.splitlines()
+    assert message == "index 2 is out of bounds for axis 0 with size 2."
+    want = model(x, counts, 1)
+    got = eval(results.rpartition(" [")[0])
+    assert np.allclose(got[0], want[0], rtol=1e-14) and np.isclose(got[1], want[1], rtol=1e-14)
+    assert results.endswith(" [3, 5]")
+
+
+def test_what_calls_python_is_refused() -> None:
+    compiled = tj.jit(lambda x: tj.pure_callback(np.sort, x, x)).lower(np.ones(3)).compile()
+    with pytest.raises(NotPrintableError, match="a Python function"):
+        compiled.as_text("numba")
+
+
+def test_loops_that_threads_share_are_said_to_be_parallel() -> None:
+    compiled = tj.jit(lambda x: np.exp(x) * np.sin(x)).lower(np.ones(400_000)).compile()
+    text = compiled.as_text("numba")
+    assert "numba.prange(400000)" in text and "parallel=True" in text
