@@ -44,6 +44,8 @@ def by_numba(lowered: Lowered, *arrays: np.ndarray) -> tuple[Any, ...]:
 def same_bits(got: Sequence[Any], want: Sequence[Any]) -> None:
     """NaN is NaN, whatever its sign and payload are."""
     assert len(got) == len(want)
+    g: Any
+    w: Any
     for g, w in zip(map(np.asarray, got), map(np.asarray, want), strict=True):
         assert (g.dtype, g.shape) == (w.dtype, w.shape)
         parts = [(g.real, w.real), (g.imag, w.imag)] if w.dtype.kind == "c" else [(g, w)]

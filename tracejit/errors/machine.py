@@ -278,9 +278,15 @@ class BackendError(TracejitError, ValueError):
     """A backend is what makes machine code of a traced program: tracejit by LLVM, or Numba from a printed file."""
 
     code = "TJ239"
-    cause = "there is no backend {backend!r}: there are {choices}."
+    cause = "there is no backend {backend!r}: there are 'llvm' and 'numba'."
     remedies = ('leave `backend` out for the default, "llvm"',)
     example = """
         import numpy as np, tracejit as tj
         tj.jit(np.sin, backend="cuda")
     """
+
+    @classmethod
+    def check(cls, backend: str) -> None:
+        """Raise it unless there is such a backend."""
+        if backend not in ("llvm", "numba"):
+            raise cls(backend=backend)

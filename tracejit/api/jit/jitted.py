@@ -367,9 +367,8 @@ def jit(
     What can't be compiled is run by Python on NumPy, with one FallbackWarning a function. `fallback=False` makes
     it an error, `fallback=None` leaves that to `config.fallback`. Inside another transformation it is an error.
 
-    `backend`: "llvm", or "numba": Numba compiles the program from the Python file that `export_numba` writes, for one
-    thread. It computes the same; it takes longer to compile and to call, and refuses what calls Python
-    (docs/numba.md). The outermost jit decides.
+    `backend`: "llvm", or "numba": Numba compiles the program as `export_numba` writes it, for one thread. It takes
+    longer, and refuses what calls Python (docs/numba.md). The outermost jit decides.
 
     Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 

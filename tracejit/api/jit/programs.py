@@ -29,7 +29,7 @@ from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
 from tracejit.lazily import LazyModule
 from tracejit.tracing import LOCK, Box, to_raw
 
-_printed: Any = LazyModule("tracejit.interpreters.printed")
+_printed: Any = LazyModule("tracejit.interpreters.jit_printed")
 
 
 class Program:

@@ -25,8 +25,6 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.tracing import Box, CapturedArray, is_tracing, to_raw
 
-BACKENDS = ("llvm", "numba")
-
 
 class Options:
     """jit's options, positions resolved against the function's signature."""
@@ -45,8 +43,7 @@ class Options:
         fallback: bool | None = None,
         backend: str = "llvm",
     ) -> None:
-        if backend not in BACKENDS:
-            raise BackendError(backend=backend, choices=" and ".join(map(repr, BACKENDS)))
+        BackendError.check(backend)
         self.static_nums, self.static_names = _resolve(fun, static_argnums, static_argnames, "static_argnums")
         self.donate_nums, self.donate_names = _resolve(fun, donate_argnums, donate_argnames, "donate_argnums")
         self.inline = inline

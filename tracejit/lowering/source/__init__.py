@@ -2,8 +2,8 @@
 
 In comes a `Lowered`, out goes the text of a file that needs `numpy` and `numba` only (and SciPy where it calls BLAS,
 LAPACK or special functions): `module.file_of` is the whole file, `body.Writer` the statements of the program,
-`scalars` their expressions, `functions` the vector functions, `prelude` the few LLVM instructions for which
-Python has no spelling. The file computes what the LLVM target computes, operation by operation; read `scalars`
+`straight` and `scalars` their expressions, `functions` the vector functions, `prelude` the few LLVM instructions for
+which Python has no spelling. The file computes what the LLVM target computes, operation by operation; read `scalars`
 first. `runtime.printed` loads a file and calls it.
 """
 

@@ -13,10 +13,11 @@ from tracejit.lowering.llvm import vecmath
 from tracejit.lowering.loops.nodes import Block
 from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.source import functions, prelude
-from tracejit.lowering.source.body import Straight, Writer
+from tracejit.lowering.source.body import Writer
 from tracejit.lowering.source.driver import Driver
 from tracejit.lowering.source.names import Names
 from tracejit.lowering.source.scalars import Expr
+from tracejit.lowering.source.straight import Straight
 from tracejit.records import record
 from tracejit.version import __version__
 
