@@ -49,6 +49,12 @@ def test_what_has_no_printed_form_is_left_to_python() -> None:
         assert tj.jit(f, backend="numba")(np.array([2.0, 1.0])).tolist() == [2, 3]
 
 
+def test_functions_of_c_are_those_of_the_default_backend() -> None:
+    compiled = tj.jit(lambda x: x + 1, backend="numba").lower(0.0).compile()
+    assert compiled.cfunc("double f(double x)")(2.0) == 3
+    assert "@numba.njit" in compiled.as_text("numba") and "fadd" in compiled.as_text("llvm")
+
+
 def test_unknown_backends() -> None:
     with pytest.raises(BackendError, match="'llvm' and 'numba'"):
         tj.jit(np.sin, backend="ptx")

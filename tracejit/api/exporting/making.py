@@ -90,7 +90,7 @@ class _Maker:
         self.captured = [np.array(native.operand(c), order="K", copy=True) for c in consts]
         layouts = [native.c_strides(a.shape) for a in call.avals()]
         strides = (*(native.element_strides(a) for a in self.captured), *layouts)
-        self.compiled = program.compiled(strides)
+        self.compiled = program.machine(strides)
         self._refuse(_unfit_code(self.compiled))
         self.in_order: set[int] = (
             set()

@@ -194,6 +194,12 @@ class Program:
                 found = self.machine_code[strides]
         return found
 
+    def machine(self, strides: Any) -> native.Compiled:
+        """The program by the default backend, whatever its own is: what C calls, and what files keep."""
+        if self.backend == "llvm":
+            return self.compiled(strides)
+        return native.Compiled(self.jaxpr, strides, self._aliases(), self.fastmath)
+
     def _compile(self, strides: Any) -> native.Compiled:
         """Raises CompileBudgetError, whose `program_rest` puts the machine code into its place."""
         try:
