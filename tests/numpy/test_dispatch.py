@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 
@@ -35,3 +36,14 @@ def test_functions_of_libraries_enter_the_table_once_they_are_loaded(monkeypatch
     assert not dispatch.LIBRARIES
     with pytest.raises(KeyError):
         table[np.cos]
+
+
+def test_creation_takes_a_device_as_numpys() -> None:
+    for name in dispatch.DEVICES:
+        assert "device" in inspect.signature(getattr(tj.numpy, name)).parameters
+    x = np.ones(3)
+    f = lambda x, d: np.zeros(3, device=d) + np.linspace(0, x[0], 3, device=d) + np.asarray(x, device=d)
+    for run in (f, tj.jit(f, fallback=False)):
+        assert run(x, "cpu").tolist() == run(x, None).tolist() == [1, 1.5, 2]
+        with pytest.raises(ValueError, match='Only "cpu" is allowed, but received: gpu'):
+            run(x, "gpu")

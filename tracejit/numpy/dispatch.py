@@ -73,6 +73,11 @@ NUMPY_TO_TRACEJIT: Functions = Functions()
 WAYS: dict[Any, Callable[..., Any]] = {}
 #: Keyword arguments that only our functions take: the length of a result that depends on values, as in JAX.
 EXTENSIONS = frozenset({"size", "fill_value", "length", "strip_zeros", "total_repeat_length"})
+#: Functions that make arrays, and take `device` as NumPy's do.
+DEVICES = frozenset(
+    ("arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace")
+    + ("ones", "ones_like", "zeros", "zeros_like")
+)
 #: Public name -> function, for `tracejit.numpy`'s namespace.
 NAMES: dict[str, Any] = {}
 
@@ -88,6 +93,7 @@ def implements(
 
     def register(fn: F) -> F:
         fn.__qualname__ = fn.__name__  # Python's "unexpected keyword argument" names it
+        placed = fn.__name__ in DEVICES
 
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -101,6 +107,8 @@ def implements(
                     kwargs |= zip(parameters[place:], args[place:], strict=False)
                     args = args[:place]
             out = kwargs.pop("out", None)
+            if placed:
+                judge_device(kwargs.pop("device", None))
             way = WAYS.get(np_function)
             result = None if way is None else way(fn, args, kwargs)
             if result is None:
@@ -147,7 +155,7 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
             if not is_tracing() and not has_box(args):
                 return np_function(*args, **kwargs)
             kwargs.pop("like", None)
-            kwargs.pop("device", None)
+            judge_device(kwargs.pop("device", None))
             ordered = np_function is np.asfortranarray or _asks_order(args, kwargs)
             return as_numpys(np_function, args, kwargs, fn(*args, **kwargs), ordered)
 
@@ -156,12 +164,29 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
     return register
 
 
+def judge_device(device: Any) -> None:
+    """Raises what NumPy raises for a device: "cpu" is the only one that it has."""
+    if device is not None:
+        np.empty(0, device=device)
+
+
+def _with_device(fn: Any) -> inspect.Signature:
+    """A function's signature with `device`, which it is called without."""
+    signature = inspect.signature(fn)
+    own = list(signature.parameters.values())
+    more = [p for p in own if p.kind is p.VAR_KEYWORD]
+    device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
+    return signature.replace(parameters=[*(p for p in own if p not in more), device, *more])
+
+
 def publish(np_function: Any, fn: Any, *names: str) -> Any:
     """Enter `fn` into the tables."""
     if np_function is not None and not fn.__doc__:
         fn.__doc__ = f"`numpy.{np_function.__name__}`, for traced values too."
     if np_function is not None:
         NUMPY_TO_TRACEJIT[np_function] = fn
+    if DEVICES.intersection(names):
+        fn.__signature__ = _with_device(fn)
     for name in names:
         known = getattr(np, name, np_function)
         if known is not np_function and (name in NAMES or isinstance(known, types.ModuleType)):

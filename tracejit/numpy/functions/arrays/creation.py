@@ -204,13 +204,12 @@ def _numeric(object: Any, dtype: Any) -> bool:
     return np.asarray(object, dtype).dtype.kind in "biufcV"
 
 
-def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+def _asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Any:
     order_of(order)
     if type(a) is Box:
-        kwargs = {"copy": None, "order": order} | kwargs
-        return array(a, dtype) if kwargs["copy"] else _uncopied(a, dtype, kwargs)
+        return array(a, dtype) if copy else _uncopied(a, dtype, {"copy": copy, "order": order})
     if isinstance(a, np.ndarray) or not is_tracing():
-        return np.asarray(a, dtype, order)
+        return np.asarray(a, dtype, order, copy=copy)
     return _array(a, dtype)
 
 
