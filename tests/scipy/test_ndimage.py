@@ -15,6 +15,7 @@ from tracejit.test_util import check_grads
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(6, 7))
 W = RNG.normal(size=(2, 3))
+MANY = RNG.normal(size=(5, 6))
 AT = RNG.uniform(-1, 7, (2, 20))
 MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-wrap", "grid-constant"]
 CASES: dict[str, Callable[[Any], Any]] = {
@@ -25,6 +26,9 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "correlate": lambda x: ndimage.correlate(x, W, origin=(0, 1)),
     "convolve": lambda x: ndimage.convolve(x, W),
     "convolve origin": lambda x: ndimage.convolve(x, W[:, :2], mode="constant", cval=2.0, origin=(-1, 0)),
+    "correlate many": lambda x: ndimage.correlate(x, MANY, mode="wrap", origin=(0, -1)),
+    "convolve many": lambda x: ndimage.convolve(x, MANY, mode="constant", cval=1.5),
+    "convolve1d many": lambda x: ndimage.convolve1d(x, MANY[0].repeat(4), 0),
     "gaussian_filter1d": lambda x: ndimage.gaussian_filter1d(x, 1.5),
     "gaussian slope": lambda x: ndimage.gaussian_filter1d(x, 0.7, 0, order=1, radius=3),
     "gaussian third": lambda x: ndimage.gaussian_filter1d(x, 0.9, order=3),
@@ -98,3 +102,23 @@ def test_weights_and_coordinates_may_be_traced() -> None:
 def test_bad_arguments(f: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         tj.jit(f)(X)
+
+
+def test_many_weights_are_one_operation() -> None:
+    """The size of a program does not depend on the number of weights; images of integers have SciPy's values."""
+    w = RNG.normal(size=(15, 15))
+    few, many = (
+        len(tj.make_jaxpr(tj.grad(lambda x, w=w: ndimage.convolve(x, w).sum()))(X).jaxpr.eqns)
+        for w in (w[:5, :5], w)
+    )
+    assert few == many < 200
+    image, mean = np.arange(100, dtype=np.uint8).reshape(10, 10), np.full((5, 5), 1 / 25)
+    assert np.array_equal(tj.jit(lambda x: ndimage.convolve(x, mean))(image), ndimage.convolve(image, mean))
+
+
+@pytest.mark.parametrize("f", [ndimage.correlate, ndimage.convolve])
+def test_weights_of_axes_in_another_order_are_scipys(f: Any) -> None:
+    x = RNG.normal(size=(4, 5, 6))
+    g = tj.jit(lambda x: f(x, W, axes=(2, 0)), fallback=True)
+    with pytest.warns(tj.errors.FallbackWarning, match="increasing order"):
+        assert np.array_equal(g(x), f(x, W, axes=(2, 0)))

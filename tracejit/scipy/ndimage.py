@@ -16,9 +16,11 @@ import numpy as _np
 
 from tracejit import dtypes as _dtypes
 from tracejit import numpy as _tnp
+from tracejit import ops as _ops
 from tracejit.errors import ArgumentError as _ArgumentError
 from tracejit.numpy.operands import dtype_of as _dtype_of
 from tracejit.numpy.operands import raw as _raw
+from tracejit.numpy.operands import result_type as _result_type
 from tracejit.numpy.operands import store as _store
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
@@ -31,6 +33,10 @@ _MODES = {
     "reflect": "symmetric", "grid-mirror": "symmetric", "constant": "constant", "grid-constant": "constant",
     "nearest": "edge", "mirror": "reflect", "wrap": "wrap", "grid-wrap": "wrap",
 }  # fmt: skip
+
+#: Weights up to this number are written out as a sum, which fuses with what is around it. So are more of them where
+#: the result has integers: it is cut off, and has to have SciPy's bits before that.
+_MOST_TERMS = 16
 
 
 def _input(x: Any) -> Any:
@@ -87,15 +93,31 @@ def _reach(size: int, origin: int) -> tuple[int, int]:
     return size // 2 + origin, size - 1 - size // 2 - origin
 
 
-def _correlate1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
+def _correlate1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int, kind: Any) -> Any:
     weights = _wrap(_raw(weights))
     if weights.ndim != 1 or not weights.shape[0]:
         raise _ArgumentError(name="correlate1d", problem="no filter weights given")
     before, after = _reach(weights.shape[0], origin)
-    padded = _tnp.moveaxis(_pad(x, axis, before, after, mode, cval), axis, 0)
+    padded = _pad(x, axis, before, after, mode, cval)
+    if weights.shape[0] > _MOST_TERMS and _dtypes.is_inexact(kind):
+        return _by_convolution(padded, weights, (axis,))
+    padded = _tnp.moveaxis(padded, axis, 0)
     n = x.shape[axis]
     terms = (padded[k : k + n] * weights[k] for k in range(weights.shape[0]))
     return _tnp.moveaxis(_functools.reduce(_operator.add, terms), 0, axis)
+
+
+def _by_convolution(padded: Any, weights: Any, axes: tuple[int, ...]) -> Any:
+    """The correlation along `axes` as one operation, whose size in the program is that of one."""
+    dtype = _result_type(padded, weights)
+    x, last = padded.astype(dtype), tuple(range(-len(axes), 0))
+    x = _tnp.moveaxis(x, axes, last)
+    rest, extents = x.shape[: -len(axes)], x.shape[-len(axes) :]
+    out = _ops.conv.plain_correlation(
+        _raw(x.reshape((-1, 1, *extents))), _raw(weights.astype(dtype)[None, None])
+    )
+    sizes = tuple(n - k + 1 for n, k in zip(extents, weights.shape, strict=True))
+    return _tnp.moveaxis(_wrap(out).reshape((*rest, *sizes)), last, axes)
 
 
 @_part.function
@@ -106,7 +128,8 @@ def correlate1d(
     """The correlation with a vector along one axis."""
     x = _input(input)
     axis = _normalize_axis("correlate1d", axis, x.ndim)
-    return _done("correlate1d", _correlate1d(x, weights, axis, mode, cval, origin), input, output)
+    out = _correlate1d(x, weights, axis, mode, cval, origin, _kind(input, output))
+    return _done("correlate1d", out, input, output)
 
 
 @_part.function
@@ -120,12 +143,22 @@ def convolve1d(
     return correlate1d(_wrap(_raw(input)), w, axis, output, mode, cval, origin)
 
 
-def _neighbours(x: Any, sizes: tuple[int, ...], axes: Any, mode: Any, cval: Any, origin: Any) -> Any:
-    """For every element its window: x's shape, and the window's sizes in new axes at the end."""
-    padded = x
+def _padded(x: Any, sizes: tuple[int, ...], axes: Any, mode: Any, cval: Any, origin: Any) -> Any:
+    """x with what windows of these sizes read beyond its edges. For SciPy windows lie along the sorted axes, but some
+    of its functions take their sizes in the order of `axes`."""
+    if list(axes) != sorted(axes):
+        raise _ArgumentError(
+            name="ndimage", problem="axes that are not in increasing order have no traced form"
+        )
     places = zip(axes, sizes, _each(origin, len(axes)), _each(mode, len(axes)), strict=True)
     for axis, size, shift, how in places:
-        padded = _pad(padded, axis, *_reach(size, shift), how, cval)
+        x = _pad(x, axis, *_reach(size, shift), how, cval)
+    return x
+
+
+def _neighbours(x: Any, sizes: tuple[int, ...], axes: Any, mode: Any, cval: Any, origin: Any) -> Any:
+    """For every element its window: x's shape, and the window's sizes in new axes at the end."""
+    padded = _padded(x, sizes, axes, mode, cval, origin)
     return _tnp.sliding_window_view(padded, sizes, axis=axes)
 
 
@@ -139,6 +172,11 @@ def correlate(
     axes = _axes(x, axes)
     if w.ndim != len(axes):
         raise _ArgumentError(name="correlate", problem="weights have one axis for each filtered axis")
+    if not isinstance(mode, str):
+        raise _ArgumentError(name="correlate", problem="a sequence of modes is not supported")
+    if _math.prod(w.shape) > _MOST_TERMS and _dtypes.is_inexact(_kind(input, output)):
+        padded = _padded(x, w.shape, axes, mode, cval, origin)
+        return _done("correlate", _by_convolution(padded, w, axes), input, output)
     windows = _neighbours(x, w.shape, axes, mode, cval, origin)
     terms = (windows[(..., *at)] * w[at] for at in _itertools.product(*map(range, w.shape)))
     return _done("correlate", _functools.reduce(_operator.add, terms), input, output)

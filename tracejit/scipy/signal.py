@@ -25,8 +25,6 @@ from tracejit.numpy.operands import result_type as _result_type
 from tracejit.numpy.operands import shape_of as _shape_of
 from tracejit.ops._lazy import scipy_signal as _scipy_signal
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
-from tracejit.ops.convolution.conv import Config as _Config
-from tracejit.ops.convolution.conv import ConvDimensionNumbers as _ConvDimensionNumbers
 from tracejit.scipy import filters as _filters
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import wrap as _wrap
@@ -65,16 +63,12 @@ def _conj(x: Any) -> Any:
 
 def _direct(x: Any, w: Any, mode: str) -> Any:
     """The convolution of raw operands by sums of products."""
-    rank = len(_shape_of(x))
     # The middle of the full result, 'same', begins (n - 1) // 2 elements in.
     after = {"full": lambda n: n - 1, "valid": lambda n: 0, "same": lambda n: (n - 1) // 2}[mode]
     before = {"full": lambda n: n - 1, "valid": lambda n: 0, "same": lambda n: n // 2}[mode]
     pads = [(before(n), after(n)) for n in _shape_of(w)]
-    axes = tuple(range(rank + 2))
-    ones = (1,) * rank
-    config = _Config(ones, tuple(pads), ones, ones, _ConvDimensionNumbers(axes, axes, axes))
     x, w = (_ops.shape.expand_dims(a, (0, 1)) for a in (x, _reversed(w)))
-    out = _ops.conv.conv_general_dilated(x, w, config)
+    out = _ops.conv.plain_correlation(x, w, pads)
     return _ops.shape.squeeze(out, dimensions=(0, 1))
 
 

@@ -7,6 +7,7 @@ Both derivatives are convolutions again: the strides of one are the dilations of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from tracejit.ops.convolution import conv_kernel
 from tracejit.ops.convolution.conv_shapes import Config, ConvDimensionNumbers, Specs, out_sizes
 from tracejit.tracing import bind
 
-__all__ = ["Config", "ConvDimensionNumbers", "conv_general_dilated", "conv_op"]
+__all__ = ["Config", "ConvDimensionNumbers", "conv_general_dilated", "conv_op", "plain_correlation"]
 
 
 def _type(x: Aval, w: Aval, *, config: Config) -> Aval:
@@ -158,3 +159,12 @@ conv_op = plain(
 def conv_general_dilated(x: Any, w: Any, config: Config) -> Any:
     """The convolution of `x` with the kernel `w` (of one dtype), as `config` says."""
     return bind(conv_op, x, w, config=config)
+
+
+def plain_correlation(x: Any, w: Any, padding: Sequence[tuple[int, int]] | None = None) -> Any:
+    """The correlation of (batch, features, ...) with (results, features, ...), without strides or dilations: with zeros
+    for what `padding` adds to each axis before and after it."""
+    rank = len(shape_of(x))
+    axes, ones = tuple(range(rank)), (1,) * (rank - 2)
+    pads = ((0, 0),) * (rank - 2) if padding is None else tuple(padding)
+    return conv_general_dilated(x, w, Config(ones, pads, ones, ones, ConvDimensionNumbers(axes, axes, axes)))
