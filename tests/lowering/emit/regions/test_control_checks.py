@@ -73,3 +73,23 @@ def test_of_two_writes_the_first_is_left_out():
 
     program = str(tj.jit(f).lower(np.zeros(9), 3).compile().jaxpr)
     assert program.count("dynamic_update_slice") == 1
+
+
+def test_branches_of_numbers_that_hand_arrays_on():
+    """A branch that checks numbers, beside an array that one of them updates."""
+
+    def f(x, n):
+        for i in range(5):
+            if n % 2 == 0:
+                n = 3 * n + 1
+                y = x
+            else:
+                n = n // 2
+                y = x + 1
+            x = y
+        return x, n
+
+    x = np.arange(3.0)
+    for n in (3, 10, 27, 2**30):
+        got, wanted = tj.jit(f)(x, n), f(x, n)
+        assert np.array_equal(got[0], wanted[0]) and got[1] == wanted[1]

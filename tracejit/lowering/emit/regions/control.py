@@ -196,7 +196,8 @@ def emit_cond(body: Body, eqn: Eqn) -> None:
             slots[n] = k.slot(k.const(0, v.aval.dtype), "out"), []
     places = {n: body.place(v) for n, v in enumerate(eqn.outvars) if v in body.plan.storage}
     index = body.read(eqn.invars[0], ())
-    if k.noted is None and index.dtype == np.bool_ and _checked_numbers(eqn.params["branches"]):
+    numbers = k.noted is None and index.dtype == np.bool_ and not places and not starts
+    if numbers and _checked_numbers(eqn.params["branches"]):
         _both(body, eqn, index, values, slots)
     else:
         _branches(body, eqn, index, 0, values, slots, places)
