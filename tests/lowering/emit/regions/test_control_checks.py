@@ -79,7 +79,7 @@ def test_branches_of_numbers_that_hand_arrays_on():
     """A branch that checks numbers, beside an array that one of them updates."""
 
     def f(x, n):
-        for i in range(5):
+        for _ in range(5):
             if n % 2 == 0:
                 n = 3 * n + 1
                 y = x
