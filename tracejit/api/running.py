@@ -19,11 +19,11 @@ from tracejit.numpy.dispatch import LIBRARIES, OTHERS
 from tracejit.tracing import caller
 
 
-def _entries(name: str) -> Callable[[Any], dict[Any, Any]]:
-    """What enters the table of functions when SciPy's module `name` is there: ours is imported then, and knows."""
+def _entries(name: str, ours: str = "") -> Callable[[Any], dict[Any, Any]]:
+    """What enters the table of functions when SciPy's module `name` is there: `ours` is imported then, and knows."""
 
     def entries(module: Any) -> dict[Any, Any]:
-        importlib.import_module(f"tracejit.{name}")
+        importlib.import_module(f"tracejit.{ours or name}")
         return LIBRARIES[name](module)
 
     return entries
@@ -43,6 +43,10 @@ modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for
 modules.REBIND["math"] = LazyModule("tracejit.frontend.shadows.math_", "namespace")
 LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in scipy.TRACED if part != "spatial"})
 modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in ("cluster", *scipy.CALLED)})
+modules.REBIND["scipy.sparse._sparsetools"] = types.SimpleNamespace()
+LIBRARIES.update(
+    {f"scipy.sparse.{n}": _entries(f"scipy.sparse.{n}", "scipy.sparse") for n in ("_sparsetools", "linalg")}
+)
 OTHERS["scipy"] = _hosted
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]

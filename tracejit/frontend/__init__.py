@@ -21,12 +21,14 @@ from tracejit.frontend.prepare import Prepared, call, followed, prepare
 from tracejit.frontend.session import Session
 from tracejit.frontend.shadows.containers import is_container
 from tracejit.frontend.shadows.host import users_own
+from tracejit.frontend.structures import handed_back
 
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Unfollowed"]
 __all__ += [
     "call",
     "current_session",
     "followed",
+    "handed_back",
     "is_container",
     "kind_of",
     "prepare",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +14,8 @@ import numpy as np
 from tracejit.frontend.paths import ATTR, Node
 from tracejit.tracing import Box
 
+#: So many are copied faster than they are found by `ctypes`.
+_FEW_BYTES = 16384
 IMMUTABLE = (int, float, complex, bool, str, bytes)
 
 
@@ -73,6 +78,27 @@ def same_set(new: Any, old: frozenset[Any]) -> bool:
     return new == old and (set(map(_typed, new)) == set(map(_typed, old)))
 
 
+def same_content(new: Any, old: np.ndarray) -> bool:
+    """Whether the array `new` has the type, the shape and the elements of `old`, which are integers in C order."""
+    if type(new) is not np.ndarray or new.shape != old.shape or new.dtype != old.dtype:
+        return False
+    if new.nbytes <= _FEW_BYTES:
+        return new.tobytes() == old.tobytes()
+    if new.flags.c_contiguous:
+        return not _compare()(new.ctypes.data, old.ctypes.data, old.nbytes)
+    return bool((new == old).all())
+
+
+@functools.cache
+def _compare() -> Callable[[int, int, int], int]:
+    """C's `memcmp`, which makes no array of truth values as NumPy's comparisons do."""
+    library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)  # type: ignore[attr-defined]
+    function = library.memcmp
+    function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    function.restype = ctypes.c_int
+    return function
+
+
 def same_type_of_array(new: Any, old: tuple[Any, ...]) -> bool:
     return array_type(new) == old
 
@@ -112,6 +138,8 @@ def explain(check: Check, given: Sequence[Any] = ()) -> str | None:
         return f"{node} now has an attribute {old!r}"
     if kind == "empty":
         return f"{node} was assigned"
+    if kind == "content":
+        return f"{node} has other elements"
     if kind == "bare":
         return f"{node.parent} was given the attribute {next(iter(new))!r}"
     if kind == "near":
@@ -153,6 +181,7 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "code": lambda v, e: v.__code__ is e[0] and v.__globals__ is e[1],
     "array": same_type_of_array,
     "box": same_type_of_array,
+    "content": same_content,
     "alias": lambda v, e: v is e,
 }
 

@@ -27,6 +27,7 @@ from tracejit.frontend.checks import (
     FunctionState,
     explain,
     is_empty,
+    same_content,
     same_scalars,
     same_set,
     same_value,
@@ -57,9 +58,10 @@ _TEMPLATES = {
     "array": "type({v}) is not {e0} or {v}.shape != {e1} or {v}.dtype is not {e2} and {v}.dtype != {e2}",
     "box": "type({v}) is not {e0} or {v}.aval != {e1}",
     "alias": "{v} is not {o}",
+    "content": "not same_content({v}, {e})",
 }
 _LITERAL = ("len", "near", "absent", "missing")
-_HELPERS = {f.__name__: f for f in (same_value, same_scalars, same_set, is_empty)}
+_HELPERS = {f.__name__: f for f in (same_value, same_scalars, same_set, same_content, is_empty)}
 #: So many checks are written into the code of a call at most: more of them are compiled once, as a function.
 MOST_INLINED = 24
 

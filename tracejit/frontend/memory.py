@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from tracejit.frontend.checks import Check
-from tracejit.frontend.origins import why_not
+from tracejit.frontend.origins import is_part_of_library, why_not
 from tracejit.frontend.paths import CONST, Node
 
 
@@ -72,8 +72,9 @@ class Memory:
             self.pairs.append(nodes)
 
     def check(self, node: Node, kind: str, expected: Any) -> None:
-        """Record a guard. A root is held: there is no doubt which object it is."""
-        if self.guarded and (node.kind != CONST or kind not in ("is", "type", "value")):
+        """Record a guard. A root is held: there is no doubt which object it is. Code of libraries is not guarded."""
+        certain = node.kind == CONST and kind in ("is", "type", "value")
+        if self.guarded and not certain and not is_part_of_library(node.root().key):
             self.checks.append(Check(node, kind, expected))
 
     def hold(self, node: Node, value: Any) -> Node:

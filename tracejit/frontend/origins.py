@@ -21,6 +21,16 @@ from tracejit.errors import is_internal
 #: Installed packages whose functions are followed like the user's own.
 FOLLOW: set[str] = set()
 
+#: Modules of libraries that compute with arrays in Python, and are followed as well: SciPy's sparse arrays.
+_FOLLOWED = "scipy.sparse"
+_SOLVERS = frozenset(
+    {
+        "scipy.sparse.linalg",
+        "scipy.sparse.linalg._interface",
+        *(f"scipy.sparse.linalg._isolve.{name}" for name in ("iterative", "utils", "minres", "lsqr", "lsmr")),
+    }
+)
+_NOT_FOLLOWED = ("scipy.sparse._sparsetools", "scipy.sparse._csparsetools")  # written in C
 _BOUND = (types.BuiltinMethodType, types.MethodType, types.MethodWrapperType)
 _PATHS = tuple(
     os.path.abspath(path) + os.sep
@@ -146,10 +156,36 @@ def _top(module: str | None) -> str:
     return (module or "").partition(".")[0]
 
 
+def is_followed(module: str | None) -> bool:
+    """Whether what a module of a library defines is followed like the user's own."""
+    return _top(module) in FOLLOW or is_part_followed(module)
+
+
+def is_part_followed(module: Any) -> bool:
+    """Whether a module is one of those in `_FOLLOWED`. They are taken as they are, as other code of libraries is: what
+    is in them is not guarded."""
+    if type(module) is not str or not module.startswith(_FOLLOWED):
+        return False
+    if module == _FOLLOWED or module in _SOLVERS:
+        return True
+    return module.startswith(f"{_FOLLOWED}._") and module not in _NOT_FOLLOWED
+
+
+def is_part_of_library(root: Any) -> bool:
+    """Whether a path begins at code of such a module: its names, a class's members, a function or a property."""
+    cls = type(root)
+    if cls is dict:
+        return is_part_followed(root.get("__name__"))
+    if cls is types.MappingProxyType:
+        return is_part_followed(root.get("__module__"))
+    root = root.fget if cls is property else root
+    return type(root) is types.FunctionType and is_part_followed(root.__module__)
+
+
 def is_library_module(module: types.ModuleType) -> bool:
     """Whether `module` belongs to a library (or is written in C)."""
     name = getattr(module, "__name__", "") or ""
-    if _top(name) in FOLLOW or name == "__main__":
+    if is_followed(name) or name == "__main__":
         return False
     filename = getattr(module, "__file__", None)
     if filename is None:
@@ -162,7 +198,7 @@ def is_library_module(module: types.ModuleType) -> bool:
 
 def is_library_function(fn: types.FunctionType) -> bool:
     """Whether the Python function `fn` was written in a library."""
-    if _top(fn.__module__) in FOLLOW:
+    if is_followed(fn.__module__):
         return False
     filename = fn.__code__.co_filename
     if filename.startswith("<") and filename[:7] not in ("<frozen", "<tracej"):
@@ -191,7 +227,7 @@ def _is_library_class(cls: type) -> bool:
     if not cls.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE: not made by a class statement
         return True
     top = _top(cls.__module__)
-    if top in FOLLOW or top == "__main__":
+    if is_followed(cls.__module__) or top == "__main__":
         return False
     if top.startswith("_cython_"):  # the classes of Cython's functions and methods
         return True

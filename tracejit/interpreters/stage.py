@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.config import config
-from tracejit.errors import LeakedTracerError
+from tracejit.errors import LeakedTracerError, TracejitError, refusals
 from tracejit.interpreters import budget, messages
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.check import apply_type_rule, check_jaxpr, with_outputs
@@ -42,6 +42,8 @@ class StageTrace(Trace):
         self.eqns: list[Eqn] = []
         self.const_vars: list[Var] = []
         self.consts: list[Any] = []
+        #: Whether whatever is computed of known integers is known, however large: where elements of sparse arrays are.
+        self.structures = isinstance(parent, StageTrace) and parent.structures
         self.arrays = (
             False  # numbers are arrays to the user's code, as in JAX: in the functions given to `lax`
         )
@@ -59,14 +61,20 @@ class StageTrace(Trace):
         return Var(self, aval, bounds)
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if self.eager_constants and op is not constant_op and _is_small_constant(op, args, params):
-            out = op.eval(*args, **params)
+        if self.eager_constants and op is not constant_op and self._is_computed(op, args, params):
+            out = op.eval(*args, **params) if op.effects is NO_EFFECTS else _checked(op, args, params)
+            if out is None:
+                return self.record(op, args, params)
             alike = np.size(out) == 1 or (_keeps_alike(op) and all(map(self._is_repeated, args)))
             if alike and type(out) is np.ndarray:
                 self._computed.add(id(out))
                 self._repeated.append(out)
             return out
         return self.record(op, args, params)
+
+    def _is_computed(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+        """Whether a result is computed while tracing."""
+        return _is_small_constant(op, args, params) or (self.structures and _is_of_integers(op, args, params))
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Append an equation; gives its variables. A constant of another program is one of this."""
@@ -195,6 +203,25 @@ def _is_small_constant(op: Op, args: tuple[Any, ...], params: dict[str, Any]) ->
         return False
     out = op.type(*(aval_of(a) for a in args), **params)
     return out.is_static and out.size <= SMALL_CONSTANT
+
+
+def _is_of_integers(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    """Whether an operation makes integers or truth values of known ones."""
+    if not args or "axis_name" in params or not effects_of(op, params) <= {"error"}:
+        return False
+    if any(isinstance(a, Value) or aval_of(a).dtype.kind not in "iub" for a in args):
+        return False
+    outs = op.type(*(aval_of(a) for a in args), **params)
+    return all(out.is_static and out.dtype.kind in "iub" for out in (outs if op.multi else (outs,)))
+
+
+def _checked(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """What a check gives; None where it fails, which is when the program runs."""
+    try:
+        with refusals.attempt(TracejitError):
+            return op.eval(*args, **params)
+    except TracejitError:
+        return None
 
 
 def _keeps_alike(op: Op) -> bool:

@@ -3,7 +3,7 @@
 In come raw values and static params, and out goes one value, as an equation of the current trace. A record's rules,
 one for each interpreter, are written with other ops. Read `building` (how records are made) and `kernels` (their
 scalar code), then one family from its record down: `elementwise`, `creation`, `shapes`, `reductions`, `indexing`,
-`convolution`, `transforms`, `decompositions`, `special`.
+`sparse`, `convolution`, `transforms`, `decompositions`, `special`.
 """
 
 from __future__ import annotations
@@ -77,6 +77,9 @@ if TYPE_CHECKING:
         shape,
         slices,
     )
+    from tracejit.ops.sparse import (
+        products,
+    )
     from tracejit.ops.transforms import (
         cosine,
         fft,
@@ -104,6 +107,7 @@ _FOLDERS = {
     "tracejit.ops.kernels": ["scalar", "scalar_bits", "scalar_complex", "scalar_order"],
     "tracejit.ops.reductions": ["cumulative", "linalg", "reduce", "search", "sort"],
     "tracejit.ops.shapes": ["broadcast", "concat", "moves", "shape", "slices"],
+    "tracejit.ops.sparse": ["products"],
     "tracejit.ops.transforms": ["cosine", "fft"],
 }
 
@@ -136,6 +140,7 @@ __all__ = [
     "moves",
     "pooling",
     "powers",
+    "products",
     "random",
     "reduce",
     "scalar",

@@ -110,6 +110,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             out = session.run(fun, positional, kwargs)
             arguments.look_at(call, held, arguments.held(session, positional, kwargs))
             leaves, out_tree, store = _result(session, out, containers)
+            leaves = frontend.handed_back(session, leaves)
             visible = _visible(call, boxes, capture.held)
             results, outs, python, parts = _sort_results(
                 leaves, out_tree, boxes, capture.held, name_of(fun), visible

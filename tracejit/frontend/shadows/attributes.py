@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
+from tracejit.frontend import structures
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.shadows.behind import (
@@ -95,7 +96,10 @@ def _names(self: Any, state: State) -> dict[str, Any]:
 
 
 def _value(state: State, name: str, value: Any) -> Any:
-    result = state.session.wrap(state.node.attr(name), value)
+    node = state.node.attr(name)
+    result = structures.part(state.session, type(state.original), node, value)
+    if result is None:
+        result = state.session.wrap(node, value)
     if state.session.guarded:
         state.cache[name] = result
     return result

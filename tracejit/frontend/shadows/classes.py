@@ -21,7 +21,7 @@ from tracejit.frontend import active
 from tracejit.frontend.origins import why_not
 from tracejit.frontend.shadows import attributes, behind, objects
 
-_SKIP = objects.OWN - {"__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
+_SKIP = objects.OWN - {"__new__", "__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
 _MADE = (types.FunctionType, staticmethod, classmethod, functools.cached_property)
 
 

@@ -12,7 +12,13 @@ import numpy as np
 from tracejit.errors import CapturedWriteError, RandomStateError, UnsupportedFunctionError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
-from tracejit.frontend.origins import impure_origin, is_library_class, is_library_function
+from tracejit.frontend.origins import (
+    impure_origin,
+    is_followed,
+    is_library_class,
+    is_library_function,
+    is_library_module,
+)
 from tracejit.frontend.shadows import acting
 from tracejit.numpy.operands import has_box
 from tracejit.tracing import Box, CapturedArray
@@ -143,7 +149,7 @@ def stand_in_for(value: Any) -> Any:
     if not callable(value):
         return _part(value)
     if type(value) is types.FunctionType and not is_library_function(value):
-        return None
+        return CALLABLES.get(value) if is_followed(value.__module__) else None
     if type(value) is types.MethodType:
         owner = _part(value.__self__)
         return None if owner is None else getattr(owner, value.__name__, None)
@@ -213,7 +219,10 @@ class RebindModule(types.ModuleType):
 
 
 def _library_module(owner: RebindModule, name: str, module: types.ModuleType) -> Any:
-    """A part of NumPy without a counterpart, such as `np.random`, used as it is."""
+    """A part of NumPy without a counterpart, such as `np.random`, used as it is, or one whose code is followed."""
+    session = active.session()
+    if session is not None and not is_library_module(module):
+        return session.stand_in(module, f"{owner.__name__}.{name}")
     return _library_value(owner, name, module)
 
 

@@ -141,9 +141,16 @@ def _partition(x: Box, kth: Any, axis: int = -1, kind: Any = None, order: Any = 
     x[...] = NUMPY_TO_TRACEJIT[np.partition](x, kth, axis, kind, order)
 
 
+def _is_array_class(x: Any) -> bool:
+    """NumPy's class of arrays, one that derives from it, or what stands for it in traced code."""
+    if not isinstance(x, __builtins_type) or x is object:
+        return False
+    return issubclass(x, np.ndarray) or issubclass(np.ndarray, x)
+
+
 def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
     """The same memory, as elements of another dtype; another size of dtype changes the last axis."""
-    if dtype is None or (isinstance(dtype, __builtins_type) and issubclass(dtype, np.ndarray)):
+    if dtype is None or _is_array_class(dtype):
         return x if x.scalar else x[...]
     d = dtypes.canonical(dtype)
     if d == x.aval.dtype:

@@ -46,6 +46,8 @@ def _foreign(x: Box, y: Any) -> Any:
     cls = type(y)
     if class_of(x) in _NUMBERS or getattr(cls, "__array_ufunc__", y) is None or cls.__module__ in _OURS:
         return NotImplemented
+    if not hasattr(cls, "__array_ufunc__") and getattr(cls, "__array_priority__", 0) > 0:
+        return NotImplemented  # as NumPy does for classes that were written before `__array_ufunc__`
     reason = "NumPy would make an array of objects of it"
     raise UnfollowedError(
         what=f"an operator of an array and an object of class {cls.__name__}", reason=reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import opcode
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -103,7 +104,7 @@ def _is_doubtful(error: BaseException) -> bool:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    if at is None:
+    if at is None or (isinstance(error, TypeError) and _OF_PLAIN.match(str(error))):
         return False
     code = at.tb_frame.f_code
     if is_internal(code.co_filename):
@@ -114,6 +115,10 @@ def _is_doubtful(error: BaseException) -> bool:
     return isinstance(error, (TypeError, AttributeError, BufferError)) and not plain
 
 
+#: What built-in functions say of a value of Python's own or NumPy's classes, and ours of traced values that are such.
+_OF_PLAIN = re.compile(
+    r"'(int|float|complex|bool|str|bytes|NoneType|list|tuple|dict|set|numpy\.\w+)' object is not "
+)
 #: Instructions whose exceptions do not depend on what a traced value is.
 _AS_PYTHON = {
     opcode.opmap[n]
@@ -139,5 +144,12 @@ def _failures(eqns: Iterable[Eqn]) -> Iterator[tuple[Eqn, type[BaseException]]]:
         yield from inner
         yield from ((e, kind) for kind in may_raise(e.params.get("callback")))
         if not inner and "error" in e.effects:
-            failure = e.params.get("failure")
-            yield e, np.linalg.LinAlgError if failure is None else type(failure((0, 0, 0), None))
+            yield e, _raised(e.params.get("failure"))
+
+
+def _raised(failure: Any) -> type[BaseException]:
+    """What a check raises whose param is `failure`. To make a refusal would end the trace."""
+    if failure is None:
+        return np.linalg.LinAlgError
+    known = getattr(failure, "error", None)
+    return known if known is not None else type(failure((0, 0, 0), None))

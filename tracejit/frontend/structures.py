@@ -1,0 +1,90 @@
+"""SciPy's sparse arrays: which of their elements are stored is known while tracing, and guarded by what it is.
+
+SciPy's own code makes decisions by it at every turn, and the sizes of results follow from it. The stored elements
+themselves are inputs of the program, as all arrays are.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracejit.errors import UnfollowedError
+from tracejit.frontend.paths import Node
+from tracejit.interpreters.stage import StageTrace
+from tracejit.tracing import Box, CapturedArray, current_trace, new_array
+
+if TYPE_CHECKING:
+    from tracejit.frontend.run import Run
+
+_NAMES = frozenset({"indices", "indptr", "offsets"})
+
+
+@functools.cache
+def is_sparse(cls: type) -> bool:
+    """Whether `cls` is one of SciPy's classes of sparse arrays, or derives from one."""
+    return any((c.__module__, c.__name__) == ("scipy.sparse._base", "_spbase") for c in cls.__mro__)
+
+
+def part(session: Run, cls: type, node: Node, value: Any) -> Any:
+    """The stand-in of an attribute of a sparse array of class `cls` that says where its elements are; None for
+    others."""
+    if not session.guarded or not is_sparse(cls):
+        return None
+    if node.key == "coords" and type(value) is tuple and all(map(_is_known, value)):
+        session.check(node, "type", tuple)
+        session.check(node, "len", len(value))
+        return tuple([_known(session, node.item(n), x) for n, x in enumerate(value)])
+    return _known(session, node, value) if node.key in _NAMES and _is_known(value) else None
+
+
+def _is_known(value: Any) -> bool:
+    return type(value) in (np.ndarray, CapturedArray) and value.dtype.kind == "i"
+
+
+def _known(session: Run, node: Node, value: Any) -> Box:
+    known = session.known(value)
+    if known is not None:
+        session.alias(node, value)
+        return known
+    plain = np.array(value.plain if type(value) is CapturedArray else value)
+    session.check(node, "content", plain)
+    _know_integers()
+    out = new_array(plain)
+    session.structures.append((node, out, out.storage.version))
+    return session.remember(value, out, node)
+
+
+def _know_integers() -> None:
+    """What is computed of the structure is known as well."""
+    trace = current_trace()
+    while trace is not None:
+        if isinstance(trace, StageTrace):
+            trace.structures = True
+        trace = trace.parent
+
+
+def handed_back(session: Run, leaves: list[Any]) -> list[Any]:
+    """The leaves of a run's result with the arrays of outside themselves, or views of them, where these say where the
+    elements of sparse arrays are.
+
+    Raises UnfollowedError where one was written into."""
+    known = {id(box.storage): (node, box) for node, box, _ in session.structures}
+    for node, box, version in session.structures:
+        if box.storage.version != version:
+            what = f"a write into {node}, which says where the elements of a sparse array are"
+            raise UnfollowedError(what=what, reason="what was traced depends on them")
+    captured: dict[int, Any] = {}
+    out = []
+    for x in leaves:
+        if type(x) is Box and id(x.storage) in known:
+            node, box = known[id(x.storage)]
+            if id(box) not in captured:
+                session.array_nodes.append(node)
+                captured[id(box)] = session.capture.array(node, session.original_of(box))
+            whole = captured[id(box)]
+            x = Box(whole.storage, x.chain, x.aval) if x.chain else whole
+        out.append(x)
+    return out

@@ -1,0 +1,34 @@
+"""SciPy's sparse arrays with traced elements.
+
+In comes SciPy's own Python code, which runs as the user's does (`frontend/origins.py`), on arrays whose structure is
+known (`frontend/structures.py`). Where it calls one of its compiled functions with elements that are traced, the forms
+here compute. What a function does to elements is asked of the function itself: given positions in their place, it shows
+where each goes. Read `forms`, then `products`, `operations`, `moves`, and `solvers` of linear equations.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tracejit.numpy.dispatch import LIBRARIES
+from tracejit.ops._lazy import scipy_module
+from tracejit.scipy.sparse import moves, operations, products, solvers
+from tracejit.scipy.sparse.forms import Form, form_of
+
+__all__ = ["moves", "operations", "products", "solvers"]
+
+
+def _entries(module: Any) -> dict[Any, Form]:
+    names = [n for n in dir(module) if callable(getattr(module, n)) and not n.startswith("__")]
+    entries = {getattr(module, n): form_of(n, getattr(module, n)) for n in names}
+    entries[scipy_module("_lib._util")._prune_array] = lambda array: array  # it gives back memory
+    sputils, index = scipy_module("sparse._sputils"), scipy_module("sparse._index")
+    # They keep what they have found, or catch what is no error of a traced value.
+    whole = [sputils.upcast, sputils.upcast_char, sputils.upcast_scalar, sputils.is_pydata_spmatrix]
+    whole.append(index._compatible_boolean_index)
+    return entries | {f: functools.partial(f) for f in whole}
+
+
+LIBRARIES["scipy.sparse._sparsetools"] = _entries
+LIBRARIES["scipy.sparse.linalg"] = lambda module: {getattr(module, n): f for n, f in solvers.SOLVERS.items()}
