@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     )
     from tracejit.ops.sparse import (
         products,
+        rules,
     )
     from tracejit.ops.transforms import (
         cosine,
@@ -107,7 +108,7 @@ _FOLDERS = {
     "tracejit.ops.kernels": ["scalar", "scalar_bits", "scalar_complex", "scalar_order"],
     "tracejit.ops.reductions": ["cumulative", "linalg", "reduce", "search", "sort"],
     "tracejit.ops.shapes": ["broadcast", "concat", "moves", "shape", "slices"],
-    "tracejit.ops.sparse": ["products"],
+    "tracejit.ops.sparse": ["products", "rules"],
     "tracejit.ops.transforms": ["cosine", "fft"],
 }
 
@@ -143,6 +144,7 @@ __all__ = [
     "products",
     "random",
     "reduce",
+    "rules",
     "scalar",
     "scalar_bits",
     "scalar_complex",
