@@ -152,4 +152,4 @@ def _raised(failure: Any) -> type[BaseException]:
     if failure is None:
         return np.linalg.LinAlgError
     known = getattr(failure, "error", None)
-    return known if known is not None else type(failure((0, 0, 0), None))
+    return known if isinstance(known, type) else type(failure((0, 0, 0), None))
