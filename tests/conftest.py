@@ -48,24 +48,27 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-#: Tests of what the machine code is: they get it as users do. Of whole programs every second one does, of the other
-#: tests every eighth: LLVM's optimisation takes 30 ms a program, and all the rest of LLVM 5 ms.
+#: Tests of what the machine code is: they get it as users do. Of whole programs and of loops every second one does, of
+#: the other tests every eighth: LLVM's optimisation takes 30 ms a program, and all the rest of LLVM 5 ms.
 _OPTIMIZED = (
-    "tests/lowering/",
+    "tests/lowering/llvm/",
+    "tests/lowering/runtime/",
+    "tests/lowering/foreign/",
+    "tests/lowering/loops/",
     "tests/test_programs.py",
     "tests/test_programs_found.py",
     "tests/test_programs_random.py::test_programs_that_failed_once",
     "tests/test_threads",
     "tests/test_config",
 )
-_PROGRAMS = ("tests/test_programs_random", "tests/programs/")
+_EVERY_SECOND = ("tests/test_programs_random", "tests/programs/", "tests/lowering/")
 
 
 def _optimizes(request: pytest.FixtureRequest) -> bool:
     name = request.node.nodeid
     if request.config.getoption("--thorough") or name.startswith(_OPTIMIZED):
         return True
-    return zlib.crc32(name.encode()) % (2 if name.startswith(_PROGRAMS) else 8) == 0
+    return zlib.crc32(name.encode()) % (2 if name.startswith(_EVERY_SECOND) else 8) == 0
 
 
 @pytest.fixture
