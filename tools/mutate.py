@@ -1,233 +1,326 @@
 """How much the tests notice: change one place of the package at a time, and see whether they fail.
 
-    python tools/mutate.py --count 20 --seed 1
-    python tools/mutate.py --count 5 --rooms ops passes
-    python tools/mutate.py --show 30                     # print mutants only
+    python tools/mutate.py --record build/tests.json --every 8   # which tests run which functions; once
+    python tools/mutate.py --map build/tests.json --count 60 --seed 1
+    python tools/mutate.py --map build/tests.json --count 20 --rooms ops passes
+    python tools/mutate.py --show 30                             # print mutants only
 
 A mutant is the package with one change: a comparison or an operator that became another, operands swapped, a term
-dropped, a sign flipped, a number one off, a condition negated or skipped. The tests run on a copy of the tree, the
-likeliest first: those of the changed file, those of its folder, then the whole of `make test`, each until the first
-failure. A mutant that no test kills is printed with its place: it either does the same as the original, which a person
-has to judge, or a test is missing. The last lines say how many were killed, and by which stage.
+dropped, a sign flipped, a number one off, a condition negated or skipped. First one run of the suite, or of every n-th
+test of it, writes down which functions of the package each test enters. Then the tests of `make test` are collected
+once, and for each mutant the process forks: the child gives the changed function its new code and runs tests that enter
+it, until one fails or their time is over. Those of the file come first, then the others, then other parameters of both,
+then tests that enter the file; quick ones first, and one of each test function before a second one. A mutant of what
+runs while a module is imported has a new process, in a copy of the tree. A test that fails on the unchanged package too
+kills nothing.
+
+A mutant that survives is printed with its place: it either does the same as the original, which a person has to judge,
+or a test is missing, or the tests that would fail were not among those chosen: more `--seconds` give more tests.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
+import contextlib
+import gc
+import itertools
+import json
 import os
 import random
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+import time
+import types
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).parents[1]
+import pytest
+from mutants import ROOT, Mutant, mutants, replaced
+
+PACKAGE = ROOT / "tracejit"
 ROOMS = ("ops", "passes", "lowering", "frontend", "control", "interpreters", "api", "numpy", "scipy", "lax")
-_OTHER_COMPARISON = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
-_OTHER_OPERATOR = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
-}  # fmt: skip
-#: What is not behaviour that a test of results could see.
-_SKIPPED_FUNCTIONS = ("__repr__", "__str__", "__dir__", "__hash__")
-#: Seconds after which a stage has failed: the mutant hangs.
-_LIMITS = (300, 600, 1800)
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change: `new` in place of the text from `start` to `end` (offsets of characters) of a file."""
-
-    path: Path
-    line: int
-    start: int
-    end: int
-    old: str
-    new: str
-    kind: str
-
-    def source(self) -> str:
-        text = self.path.read_text(encoding="utf-8")
-        return text[: self.start] + self.new + text[self.end :]
-
-    def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT)}:{self.line} [{self.kind}] {self.old!r} -> {self.new!r}"
-
-
-def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST, ast.AST]]:
-    """(kind, what is replaced, by what) for one node."""
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        new = copy.copy(node)
-        new.ops = [_OTHER_COMPARISON[type(node.ops[0])]()]
-        yield "comparison", node, new
-    elif isinstance(node, ast.BinOp) and not _is_text(node):
-        if type(node.op) in _OTHER_OPERATOR:
-            new = copy.copy(node)
-            new.op = _OTHER_OPERATOR[type(node.op)]()
-            yield "operator", node, new
-        if isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)):
-            new = copy.copy(node)
-            new.left, new.right = node.right, node.left
-            yield "operands swapped", node, new
-        if isinstance(node.op, (ast.Add, ast.Sub)):
-            yield "term dropped", node, node.left
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-        yield "sign" if isinstance(node.op, ast.USub) else "negation", node, node.operand
-    elif isinstance(node, ast.BoolOp):
-        new = copy.copy(node)
-        new.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield "connective", node, new
-    elif isinstance(node, ast.Constant) and type(node.value) is int:
-        yield "off by one", node, ast.Constant(node.value + 1)
-    elif isinstance(node, (ast.If, ast.IfExp)):
-        yield "condition skipped", node.test, ast.Constant(False)
-
-
-def _is_text(node: ast.BinOp) -> bool:
-    parts = (node.left, node.right)
-    return any(
-        isinstance(p, ast.JoinedStr) or (isinstance(p, ast.Constant) and type(p.value) is str) for p in parts
-    )
-
-
-def _skipped(tree: ast.Module) -> set[int]:
-    """The ids of nodes that are left alone: annotations, messages of exceptions, text for people."""
-    left: set[int] = set()
-    for node in ast.walk(tree):
-        alone: list[ast.AST | None] = []
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            a = node.args
-            alone = [node.returns, *(x.annotation for x in (*a.args, *a.kwonlyargs, *a.posonlyargs))]
-            alone += [node] if node.name in _SKIPPED_FUNCTIONS else []
-        elif isinstance(node, ast.AnnAssign):
-            alone = [node.annotation]
-        elif isinstance(node, (ast.Raise, ast.JoinedStr)) or (
-            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        ):
-            alone = [node]
-        for part in alone:
-            left.update(id(x) for x in ast.walk(part)) if part is not None else None
-    return left
-
-
-def _is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-
-
-def mutants(path: Path) -> list[Mutant]:
-    """All mutants of one file."""
-    text = path.read_text(encoding="utf-8")
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-
-    def offset(line: int, column: int) -> int:  # columns count bytes
-        start = starts[line - 1]
-        return start + len(text[start:].encode()[:column].decode())
-
-    tree = ast.parse(text)
-    left = _skipped(tree)
-    found = []
-    for node in ast.walk(tree):
-        if id(node) in left:
-            continue
-        for kind, old, new in changes(node):
-            start = offset(old.lineno, old.col_offset)  # type: ignore[attr-defined]
-            end = offset(old.end_lineno, old.end_col_offset)  # type: ignore[attr-defined]
-            by = f"({ast.unparse(new)})" if not isinstance(new, ast.Constant) else ast.unparse(new)
-            found.append(Mutant(path, old.lineno, start, end, text[start:end], by, kind))  # type: ignore[attr-defined]
-    return found
+#: How many times the seconds of its tests a child may wait for, on a busy machine; three times it may compute.
+_PATIENCE = 60
+_SUITE = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not exhaustive"]
 
 
 def chosen(rooms: list[str], count: int, seed: int) -> list[Mutant]:
     """Random mutants: each file as likely as it has places to change."""
-    files = [p for room in rooms for p in sorted((ROOT / "tracejit" / room).rglob("*.py"))]
+    files = [p for room in rooms for p in sorted((PACKAGE / room).rglob("*.py"))]
     every = [m for p in files for m in mutants(p)]
     return random.Random(seed).sample(every, min(count, len(every)))
 
 
-def stages(mutant: Mutant) -> list[tuple[str, list[str]]]:
-    """What runs, one after the other, until something fails."""
-    inside = mutant.path.relative_to(ROOT / "tracejit")
-    folder = Path("tests") / inside.parent
-    mirror = folder / f"test_{inside.name}"
-    found: list[tuple[str, list[str]]] = []
-    if (ROOT / mirror).exists():
-        found.append(("its own tests", [str(mirror)]))
-    if (ROOT / folder).is_dir():
-        found.append(("its folder's tests", [str(folder)]))
-    return [*found, ("make test", [])]
+# ---------------------------------------------------------------- which tests run which functions
 
 
-def killed_by(mutant: Mutant, tree: Path, jobs: str) -> str | None:
-    """The stage in which tests fail; None if none do."""
-    target = tree / mutant.path.relative_to(ROOT)
-    before = target.read_text(encoding="utf-8")
-    target.write_text(mutant.source(), encoding="utf-8")
-    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(tree)}
-    try:
-        for (name, targets), limit in zip(stages(mutant), _LIMITS[-len(stages(mutant)) :], strict=True):
-            command = [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-x",
-                "-q",
-                "-n",
-                jobs,
-                "-m",
-                "not exhaustive",
-                *targets,
-            ]
-            try:
-                done = subprocess.run(
-                    command, cwd=tree, env=env, capture_output=True, timeout=limit, check=False
-                )
-            except subprocess.TimeoutExpired:
-                return name
-            if done.returncode not in (0, 5):  # 5: no test was chosen
-                return name
-        return None
-    finally:
-        target.write_text(before, encoding="utf-8")
+def key_of(code: types.CodeType) -> str:
+    """The name of a function of the package, "" of any other: file, line and name."""
+    file = code.co_filename
+    inside = file.startswith(f"{PACKAGE}{os.sep}")
+    return f"{Path(file).relative_to(ROOT)}:{code.co_firstlineno}:{code.co_name}" if inside else ""
+
+
+class Recorder:
+    """A plugin of pytest that notes the functions of the package which each test enters, and its processor time."""
+
+    def __init__(self, every: int) -> None:
+        self.every, self.entered = every, set[int]()
+        self.codes: dict[int, types.CodeType] = {}  # held, so that no other object gets the same id
+        self.tests: dict[str, tuple[float, list[str]]] = {}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = items[:: self.every]
+
+    def _enter(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if id(code) not in self.entered:
+            self.entered.add(id(code))
+            self.codes[id(code)] = code
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.entered.clear()
+        start = time.process_time()
+        sys.settrace(self._enter)
+        yield
+        sys.settrace(None)
+        keys = sorted(filter(None, (key_of(self.codes[i]) for i in self.entered)))
+        self.tests[item.nodeid] = (round(time.process_time() - start, 3), keys)
+
+
+def record(path: Path, every: int) -> None:
+    """Run the suite once, and write the map of tests to functions."""
+    recorder = Recorder(every)
+    pytest.main([*_SUITE, str(ROOT / "tests")], plugins=[recorder])
+    names = sorted({k for _, keys in recorder.tests.values() for k in keys})
+    number = {k: n for n, k in enumerate(names)}
+    tests = {t: (s, [number[k] for k in keys]) for t, (s, keys) in recorder.tests.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"functions": names, "tests": tests}), encoding="utf-8")
+
+
+class Map:
+    """Which tests of a recorded run enter a function or a file."""
+
+    def __init__(self, path: Path) -> None:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        self.seconds: dict[str, float] = {t: s for t, (s, _) in kept["tests"].items()}
+        self.by_function, self.by_file = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+        for test, (_, numbers) in kept["tests"].items():
+            for key in (kept["functions"][n] for n in numbers):
+                self.by_function[key].add(test)
+                self.by_file[key.split(":")[0]].add(test)
+
+
+def family(test: str) -> str:
+    """A test without its parameters."""
+    return test.split("[")[0]
+
+
+def mirror(path: Path) -> str:
+    """How the names of a file's own tests begin."""
+    inside = path.relative_to(PACKAGE).with_suffix("")
+    return f"tests/{inside.parent.as_posix()}/test_{inside.name}".replace("/./", "/")
+
+
+def in_turn(tests: list[str]) -> Iterator[str]:
+    """One of each family, then a second one of each, and so on."""
+    families: dict[str, list[str]] = defaultdict(list)
+    for t in tests:
+        families[family(t)].append(t)
+    for row in itertools.zip_longest(*families.values()):
+        yield from filter(None, row)
+
+
+def tests_for(mutant: Mutant, key: str, known: Map, every: list[str], seconds: float) -> list[str]:
+    """The tests to run, in order: as many as took `seconds` when they were recorded. What was not recorded is taken
+    for one that takes a tenth of a second."""
+    near = known.by_file[str(mutant.path.relative_to(ROOT))]
+    enter = known.by_function[key] if key else near
+    seconds_of = known.seconds.__getitem__
+    families = {family(t) for t in enter}
+    own = [t for t in every if t.startswith(mirror(mutant.path))]
+    siblings = [t for t in every if family(t) in families]
+    turns = (
+        [t for t in own if t in enter],
+        sorted(enter, key=seconds_of),
+        own,
+        siblings,
+        sorted(near, key=seconds_of),
+    )
+    order = dict.fromkeys(t for tests in turns for t in in_turn(tests))
+    found, left = [], seconds
+    for t in filter(set(every).__contains__, order):
+        left -= known.seconds.get(t, 0.1)
+        if left < 0:
+            break
+        found.append(t)
+    return found
+
+
+# ---------------------------------------------------------------- running them
+
+
+class Server:
+    """A plugin of pytest that, instead of running the tests, runs some of them in a child for each mutant."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options, self.known = options, Map(options.map)
+        self.outcomes: Counter[str] = Counter()
+        self.unreliable: set[str] = set()
+        self.failed = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        gc.unfreeze()
+        functions = [f for f in gc.get_objects() if type(f) is types.FunctionType]  # not isinstance: proxies
+        gc.freeze()
+        self.functions = defaultdict[str, list[types.FunctionType]](list)
+        for f in functions:
+            self.functions[f.__code__.co_filename].append(f)
+        self.items = {item.nodeid: item for item in session.items}
+        o = self.options
+        for n, mutant in enumerate(chosen(o.rooms, o.count, o.seed), 1):
+            if n <= o.skip:
+                continue
+            start = time.monotonic()
+            how, told = self.outcome(mutant)
+            self.outcomes[how] += 1
+            print(f"{n:4d} {how} ({told}, {time.monotonic() - start:.0f} s): {mutant}", flush=True)
+        return True
+
+    def outcome(self, mutant: Mutant) -> tuple[str, str]:
+        """("killed", "survived" or "timed out", by or after which tests)."""
+        pairs = replaced(mutant)
+        if pairs == []:
+            return "survived", "the same bytecode"
+        changed = [
+            (f, new)
+            for old, new in pairs or ()
+            for f in self.functions[str(mutant.path)]
+            if f.__code__ == old
+        ]
+        key = key_of(pairs[0][0]) if pairs else ""
+        tests = tests_for(mutant, key, self.known, list(self.items), self.options.seconds)
+        while True:
+            tests = [t for t in tests if t not in self.unreliable]
+            if changed:
+                how, test = self._fork(changed, tests)
+            else:
+                how, test = in_a_copy(mutant, tests, self.options.seconds)
+            if how == "killed" and test and self._fork([], [test])[0] != "survived":
+                self.unreliable.add(test)  # it fails as things are
+                continue
+            return how, f"by {test}" if test else f"{len(tests)} tests{'' if changed else ' in a copy'}"
+
+    def _fork(
+        self, changed: list[tuple[types.FunctionType, types.CodeType]], tests: list[str]
+    ) -> tuple[str, str]:
+        with tempfile.NamedTemporaryFile("r") as told:
+            pid = os.fork()
+            if not pid:
+                self._child(changed, tests, told.name)
+            end = time.monotonic() + _PATIENCE * self.options.seconds
+            while (found := os.waitpid(pid, os.WNOHANG)) == (0, 0):
+                if time.monotonic() > end:
+                    os.kill(pid, signal.SIGXCPU)
+                time.sleep(0.05)
+            status = found[1]
+            last = told.read().splitlines()[-1:]
+        if last == ["survived"]:
+            return "survived", ""
+        hangs = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
+        return ("timed out" if hangs else "killed"), "".join(last)
+
+    def _child(
+        self, changed: list[tuple[types.FunctionType, types.CodeType]], tests: list[str], tell: str
+    ) -> None:
+        """Ends the process. What it writes down last is the test that failed, or was running when it died."""
+        with open(tell, "w", buffering=1) as told, open(os.devnull, "w") as nothing:
+            os.dup2(nothing.fileno(), 1)
+            allowed = 10 + int(3 * self.options.seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 1))
+            with contextlib.suppress(BaseException):
+                for f, code in changed:
+                    f.__code__ = code
+                for test in tests:
+                    told.write(f"{test}\n")
+                    item = self.items[test]
+                    item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+                    if self.failed:
+                        break
+                else:
+                    told.write("survived\n")
+        os._exit(0)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed = self.failed or report.failed
+
+
+def in_a_copy(mutant: Mutant, tests: list[str], seconds: float) -> tuple[str, str]:
+    """The same in a process of its own, in a copy of the tree."""
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
+        (tree / mutant.path.relative_to(ROOT)).write_text(mutant.source(), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-x", *_SUITE, *tests[:200]]
+        env["PYTHONPATH"] = str(tree)
+        try:
+            done = subprocess.run(
+                command,
+                cwd=tree,
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=30 + 10 * seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return "timed out", ""
+    failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
+    return ("survived", "") if done.returncode in (0, 5) else ("killed", "".join(failed[:1]))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument(
+        "--record", type=Path, help="run the suite, and write which tests enter which functions"
+    )
+    parser.add_argument("--every", type=int, default=1, help="record every n-th test only (1)")
+    parser.add_argument("--map", type=Path, help="what --record has written")
     parser.add_argument("--count", type=int, default=20, help="how many mutants (20)")
+    parser.add_argument("--skip", type=int, default=0, help="without the first ones (0)")
     parser.add_argument("--seed", type=int, default=0, help="which (0)")
     parser.add_argument(
         "--rooms", nargs="+", default=list(ROOMS), help=f"folders of the package ({' '.join(ROOMS)})"
     )
-    parser.add_argument("--jobs", default="auto", help="processes of pytest (auto)")
+    parser.add_argument(
+        "--seconds", type=float, default=30, help="of tests for each mutant, as recorded (30)"
+    )
     parser.add_argument("--show", type=int, help="only print so many mutants")
     options = parser.parse_args()
     if options.show:
         print(*chosen(options.rooms, options.show, options.seed), sep="\n")
         return 0
-    stage: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
-        for n, mutant in enumerate(chosen(options.rooms, options.count, options.seed), 1):
-            by = killed_by(mutant, tree, options.jobs)
-            stage[by or "nothing"] += 1
-            print(f"{n:4d} {'SURVIVED' if by is None else f'killed by {by}'}: {mutant}", flush=True)
-    killed = sum(stage.values()) - stage["nothing"]
-    print(f"\nkilled: {killed} of {sum(stage.values())}")
-    for name, count in stage.most_common():
-        print(f"{count:5d} by {name}")
+    os.chdir(ROOT)
+    if options.record:
+        record(options.record, options.every)
+        return 0
+    if options.map is None:
+        parser.error("--map: first --record which tests enter which functions")
+    server = Server(options)
+    pytest.main([*_SUITE, "-s", str(ROOT / "tests")], plugins=[server])
+    print(*(f"{count:5d} {how}" for how, count in server.outcomes.most_common()), sep="\n")
     return 0
 
 
