@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import frontend, numpy, scipy
+from tracejit.frontend.lists import heaps
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.shadows import builtins_, modules
 from tracejit.lazily import LazyModule
@@ -51,11 +52,13 @@ OTHERS["scipy"] = _hosted
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
+modules.CALLABLES |= heaps.FORMS
 modules.CALLABLES |= {np.ndindex: nests.ndindex, np.ndenumerate: nests.ndenumerate}
 modules.CALLABLES |= {
     **dict.fromkeys((operator.concat, operator.iconcat), builtins_.concat),
     weakref.ref: builtins_.weak_reference,
 }
+modules.REBIND["heapq"] = types.SimpleNamespace(**{f.__name__: f for f in heaps.FORMS.values()})
 modules.REBIND["weakref"] = types.SimpleNamespace(ref=builtins_.weak_reference)
 modules.REBIND["operator"] = types.SimpleNamespace(concat=builtins_.concat, iconcat=builtins_.concat)
 caller.run = frontend.call

@@ -66,8 +66,10 @@ from tracejit.errors.fallback import CompileBudgetError, FallbackWarning
 from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError, TruthValueError
 from tracejit.errors.loops import (
     BranchLeavesError,
+    BufferedListError,
     CaughtCheckError,
     ChosenArrayError,
+    ListRoomError,
     LoopTypeError,
     TracedIterationError,
     TracedLoopError,
@@ -188,6 +190,8 @@ __all__ = [
     "LeakedTracerError",
     "LibraryResultError",
     "LoopLengthError",
+    "BufferedListError",
+    "ListRoomError",
     "LoopTypeError",
     "MatrixDtypeError",
     "MatrixShapeError",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tracejit.errors.arrays import TracerBoolError
 from tracejit.errors.base import TracejitError
 
@@ -26,7 +28,7 @@ class TracedLoopError(TracejitError, TypeError):
         def f(n):
             out = []
             for i in range(n):
-                out.append(i)
+                out.append([i])
             return out
         f(np.int64(3))
     """
@@ -203,3 +205,52 @@ class UnknownSourceError(TracerBoolError):
         exec(compile(text, "made_by_example.py", "exec"), space)
         tj.jit(space["f"])(1.0)
     """
+
+
+class BufferedListError(TracejitError, TypeError):
+    """A list whose length only the program knows is used in a way that needs to know its items.
+
+    Such a list holds numbers of one type, or tuples of them, and does what most programs do with lists.
+    """
+
+    code = "TJ214"
+    limit = True
+    cause = "the program cannot use {what} of a list whose length is known only when it runs."
+    remedies = (
+        "append numbers of one type, or tuples of them",
+        "use a NumPy array of a known size, and a number that says how much of it is filled",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        @tj.jit
+        def f(x):
+            out = []
+            for i in range(len(x)):
+                if x[i] > 0:
+                    out.append(x[i])
+            return str(out)
+        f(np.ones(100))
+    """
+
+
+class ListRoomError(TracejitError, MemoryError):
+    """A list has more items than the program has room for.
+
+    A jitted function is then traced again with more room. Inside of another transformation it can't be.
+    """
+
+    code = "TJ215"
+    cause = "a list of the program has more than {room} items, for which it has no room."
+    remedies = ("call the jitted function once outside of the transformation: it makes room for later calls",)
+    example = """
+        import numpy as np, tracejit as tj
+        @tj.jit
+        def f(x):
+            out = []
+            while x < 1e5:
+                out.append(x)
+                x = x + 1
+            return len(out)
+        tj.vmap(f)(np.zeros(2))
+    """
+    redo: ClassVar[bool] = True

@@ -29,6 +29,10 @@ _STATELESS = (
 )
 
 
+#: For so many items more a list has room at first that the program lets grow.
+ROOM = 1 << 10
+
+
 class Run(Memory):
     """One run of a user's function: the memory and the records of its session."""
 
@@ -69,6 +73,10 @@ class Run(Memory):
         self.changes: list[Change] = []
         #: Lists, by identity, that a loop which is being staged fills.
         self.growing: set[int] = set()
+        #: The blocks that are being staged, the outermost first; for how many items more a list has room that the
+        #: program lets grow.
+        self.frames: list[Any] = []
+        self.room, self.has_buffers = ROOM, False
         #: Lists, dicts and objects that a traced condition has chosen.
         self.choices: Any = None  # `rewrite.blocks.chosen.Choices`
         #: Whether lists that native loops fill may have copies of views: not if one was written later.
@@ -112,6 +120,10 @@ class Run(Memory):
 
     def builtin(self, scope: Any, name: str, value: Any) -> Any:
         """What a name found in builtins gives."""
+        raise NotImplementedError
+
+    def turn(self, x: Any, items: Any) -> None:
+        """Let the list `x` be a buffer of `items`, which it is from an earlier place on."""
         raise NotImplementedError
 
     def scopes(self) -> list[Any]:

@@ -26,6 +26,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.origins import impure_origin, is_library_module
 from tracejit.frontend.paths import Node, argument, root
+from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import (
@@ -55,6 +56,9 @@ class Session(Run):
     def __init__(self, capture: Capture, rewrites: bool = True) -> None:
         super().__init__(capture, rewrites)
         self.choices = Choices()
+
+    def turn(self, x: Any, items: Any) -> None:
+        turned.request(x, items)
 
     # ---- running -------------------------------------------------------------------------------
 

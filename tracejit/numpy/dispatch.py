@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracejit.numpy.boxes.layouts import as_numpys
-from tracejit.numpy.operands import has_box, store
+from tracejit.numpy.operands import arrays_of, has_box, store
 from tracejit.tracing import Box, is_tracing, new_array
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -101,6 +101,7 @@ def implements(
                 if np_function is None or not EXTENSIONS.isdisjoint(kwargs):
                     return fn(*args, **kwargs)
                 return plain(np_function, args, kwargs)
+            args = arrays_of(args)
             if len(args) > 1:
                 place, parameters = _out_place(np_function)
                 if len(args) > place:  # `out` by position, and what follows it

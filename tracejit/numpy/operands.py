@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,22 @@ from tracejit.numpy.boxes import rows
 from tracejit.numpy.boxes.extents import here
 from tracejit.tracing import Box, box, to_raw, wrap
 
+#: Classes of what stands for lists of traced numbers -> what gives the array of one.
+SEQUENCES: dict[type, Callable[[Any], Box]] = {}
+
 
 def has_box(xs: Iterable[Any]) -> bool:
     """Whether a box is among the values, or in lists and tuples among them."""
     for x in xs:
         t = type(x)
-        if t is Box or ((t is list or t is tuple) and has_box(x)):
+        if t is Box or t in SEQUENCES or ((t is list or t is tuple) and has_box(x)):
             return True
     return False
+
+
+def arrays_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with arrays for what stands for lists."""
+    return tuple([SEQUENCES[type(x)](x) if type(x) in SEQUENCES else x for x in args])
 
 
 def raw(x: Any) -> Any:

@@ -18,6 +18,7 @@ from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, plain, publish
 from tracejit.numpy.eager import by_recipe
 from tracejit.numpy.operands import (
+    arrays_of,
     broadcast_operands,
     cast,
     convert,
@@ -89,6 +90,7 @@ class Ufunc:
                     return result
         if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
             return plain(self.np, args, kwargs)
+        args = arrays_of(args)
         if not kwargs and len(args) == self.nin:
             kept = selected.elementwise(self, args)
             if kept is not None:

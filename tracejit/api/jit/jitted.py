@@ -27,8 +27,8 @@ from tracejit.api.regions.regional import Regional
 from tracejit.api.running import jit_session, run_user
 from tracejit.api.tracebacks import hide
 from tracejit.config import config
-from tracejit.errors import CompileBudgetError, FunctionNeededError
-from tracejit.interpreters import budget, messages
+from tracejit.errors import CompileBudgetError, FunctionNeededError, ListRoomError
+from tracejit.interpreters import budget, generators, messages
 from tracejit.interpreters import jit as native
 from tracejit.ir.values import Value
 from tracejit.tracing import LOCK, Box, is_tracing
@@ -85,7 +85,7 @@ class Jitted(Attributed):
                 for fast in near:
                     out = fast(args, kwargs)
                     if out is not MISS:
-                        if fast is near[0] and fast is not self._own:
+                        if fast is near[0] and fast is not self._own and near is self._near:
                             self._go_by(fast)
                         return out
             return self._call(args, kwargs)
@@ -115,15 +115,23 @@ class Jitted(Attributed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.python.plain(args, kwargs)
         if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
             return program.bind(consts, call, self.options.inline)
-        if self.python.allowed and program.repeats:
+        if program.repeats and (program.room or self.python.allowed):
             out, error = program.run_or_fail(consts, call.leaves, call)
             if error is not None:
-                return self.python.again(error, args, kwargs)
+                return self._again(program, error, args, kwargs)
         else:
             out = program.run(consts, call.leaves, call)
         if key is not None and program.kept:
             self._remember(key, self._fast_of(program, call, args, kwargs))
         return out
+
+    def _again(self, program: Program, error: Exception, args: Any, kwargs: Any) -> Any:
+        """The call done over, as compiled code has raised `error`: with more room for lists, or by Python."""
+        if not isinstance(error, ListRoomError) or not self._varying.make_room(program.room):
+            return self.python.again(error, args, kwargs)
+        generators.take_back(error)
+        self.clear_cache()
+        return self._call(args, kwargs)
 
     def prepare(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -162,16 +170,16 @@ class Jitted(Attributed):
         self, program: Program, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> FastCall | None:
         """The function for calls like this one; calls with other objects share that of their program."""
-        again = self.python.again if program.repeats else None
+        again = functools.partial(self._again, program) if program.repeats else None
+        others = Jitted._known, again, lambda: self.python.allowed
+        made = functools.partial(fast_call, program, call, args, kwargs, *others)
         if not call.objects:
-            return fast_call(program, call, args, kwargs, Jitted._known, again, lambda: self.python.allowed)
+            return made()
         key = fast_key(self.options.in_key, args, kwargs, type)
         if key not in program.fast:
             if len(program.fast) >= MAX_FAST:
                 program.fast.clear()
-            program.fast[key] = fast_call(
-                program, call, args, kwargs, Jitted._known, again, lambda: self.python.allowed
-            )
+            program.fast[key] = made()
         return program.fast[key]
 
     def _remember(self, key: Any, fast: FastCall | None) -> None:
@@ -385,16 +393,7 @@ def jit(
         )  # fmt: skip
     FunctionNeededError.check("jit", fun)
     options = Options(
-        fun,
-        static_argnums,
-        static_argnames,
-        donate_argnums,
-        donate_argnames,
-        inline,
-        keep_unused,
-        fastmath,
-        capture,
-        fallback,
-        backend,
-    )
+        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, keep_unused, fastmath, capture,
+        fallback, backend,
+    )  # fmt: skip
     return Jitted(fun, options)

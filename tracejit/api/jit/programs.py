@@ -79,6 +79,7 @@ class Program:
         self.num_outs = len(jaxpr.outs) - len(written)
         self.fastmath, self.backend = False, "llvm"
         self.kept = True  # for later calls
+        self.room = 0  # of lists that it lets grow; 0: there are none
         self.over: bool | None = None  # whether it is for calls that Python may do over; None: for all calls
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
         self.needed: dict[int, Needed] = {}  # how inputs have to lie in memory
@@ -175,7 +176,7 @@ class Program:
         repeats = self.repeats
 
         def call(*arrays: Any) -> Any:
-            with journal.collected(repeats and may_repeat()):
+            with journal.collected(repeats and (self.room > 0 or may_repeat())):
                 return native(*arrays)
 
         return call

@@ -32,6 +32,7 @@ from tracejit.api.jit.listed import Listed, in_pieces, is_long, items
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
+from tracejit.frontend.lists.buffers import Buffer, parts
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
 from tracejit.frontend.shadows import classes, containers, growing
@@ -210,6 +211,9 @@ class _Writer:
             return self.const(classes.users_class(x))
         if cls is Listed:
             return self.pieces(x, what)
+        if cls is Buffer:
+            made, pieces = parts(x)
+            return self.new(f"{self.const(made)}({self.listed(pieces, what)})")
         if id(x) in self.open:
             raise UnfollowedError(what=what, reason=f"a new {cls.__name__} in it holds itself")
         self.open.add(id(x))

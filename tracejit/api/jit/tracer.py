@@ -29,6 +29,7 @@ from tracejit.errors import (
     NumberError,
     TracejitError,
 )
+from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.origins import impure_origin, is_library_class
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
@@ -100,6 +101,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     capture = JitCapture(trace, varying)
     session = frontend.Session(capture, call.options.capture)
     session.copies_views, session.over = copies_views, call.over
+    session.room = varying.room
     args = make_args(trace, call.avals(), call.bounds)
     with new_trace(trace):
         boxes = _boxes(call, args)
@@ -169,6 +171,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     )
     program.fastmath, program.backend = call.options.fastmath, call.options.backend
     program.kept = not session.unkept
+    program.room = session.room if session.has_buffers else 0
     program.over = call.over if session.asked_over else None
     program.cached = tuple(session.cached_calls)
     program.needed = _needed(boxes, capture.held, consts)
@@ -246,13 +249,16 @@ def _result(
     if not session.changes and (session.choices.found or not handed.has_twice(out)):
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
         leaves = handed.shown(leaves)
-        if not any(
-            type(x) is not Box and frontend.kind_of(x) is type(x) for x in leaves
-        ):  # no objects of the user's
+        if not any(map(_is_stored, leaves)):
             return leaves, structure, None
     store = Store(session, given)
     store.write(out)
     return store.leaves, tree.structure([0] * len(store.leaves)), store
+
+
+def _is_stored(x: Any) -> bool:
+    """Whether a leaf of a result is an object of the user's, or a list of which the program knows the length."""
+    return type(x) is Buffer or (type(x) is not Box and frontend.kind_of(x) is type(x))
 
 
 def _inputs_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> list[Any]:

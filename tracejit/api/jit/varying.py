@@ -20,6 +20,7 @@ from tracejit.api.jit.placing import strides_of
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.capture import NotFollowed
 from tracejit.frontend.checks import Check
+from tracejit.frontend.run import ROOM
 from tracejit.frontend.shadows.growing import Short
 from tracejit.interpreters.jit import NEAR
 from tracejit.ir.avals import aval_of
@@ -33,6 +34,8 @@ OFTEN = 3
 MOST_FAILURES = 3
 #: How often a function may be traced again because of what it has written itself.
 MOST_AGAIN = 8
+#: How many times larger the room of lists is made, and up to where.
+MORE_ROOM, MOST_ROOM = 8, 1 << 24
 #: Places of a function that are remembered.
 _MOST_PLACES = 4096
 #: What is always guarded by identity.
@@ -56,6 +59,7 @@ class Varying:
         self.changed: Counter[Place] = Counter()
         self.failed: Counter[Place] = Counter()
         self.again = 0
+        self.room = ROOM  # of lists that the program lets grow
 
     def is_input(self, place: Place) -> bool:
         """Whether what is at a place, or in the list or tuple there, is an input, or is part of a list that grows."""
@@ -77,7 +81,7 @@ class Varying:
     def learn(self, checks: Iterable[Check], written: set[Place], grown: set[Place]) -> set[Place]:
         """Places that a program writes, and is guarded by, and lists to which it only appends: inputs from now on.
         Gives those that were none."""
-        self._room()
+        self._limit()
         self.written |= written
         grown = grown - self.whole - self.growing
         self.growing |= grown
@@ -128,12 +132,19 @@ class Varying:
             if self.again > MOST_AGAIN:
                 raise CapturedWriteError(what=f"{check.node}, on which the traced operations depend,")
         if check.kind == "value" and is_number(check.expected):
-            self._room()
+            self._limit()
             self.changed[place] += 1
             if self.changed[place] >= OFTEN and self.failed[place] < MOST_FAILURES:
                 self.inputs.add(place)
 
-    def _room(self) -> None:
+    def make_room(self, room: int) -> bool:
+        """Lists that the program lets grow have more room than `room` from now on; False if they have enough."""
+        if room >= MOST_ROOM:
+            return False
+        self.room = max(self.room, room * MORE_ROOM)
+        return True
+
+    def _limit(self) -> None:
         for known in (
             self.inputs,
             self.written,

@@ -23,6 +23,7 @@ import numpy as np
 from tracejit.errors import TracedTextError, UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
+from tracejit.frontend.lists import buffers
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
 from tracejit.frontend.shadows import acting, attributes, behind, classes, growing
 from tracejit.frontend.shadows.modules import ndarray
@@ -48,11 +49,16 @@ def example(x: Any) -> Any:
             what="the class of a stream or logger", reason="it may be another at the next call"
         )
     if type(x) is not Box:
-        return real_class(growing.example(behind.original(held(x))))
+        return real_class(_list_of(behind.original(held(x))))
     cls, dtype = class_of(x), x.aval.dtype
     if cls is not np.ndarray:
         return cls() if cls.__module__ == "builtins" else np.zeros((), dtype)[()]
     return np.broadcast_to(np.zeros((), dtype), [d if type(d) is int else 1 for d in x.aval.shape])
+
+
+def _list_of(x: Any) -> Any:
+    """For what stands for a list another list, anything else as it is."""
+    return buffers.example(growing.example(x))
 
 
 def real_class(cls: Any) -> Any:
@@ -72,7 +78,7 @@ def _type_of(x: Any) -> Any:
     if type(x) is Refusing:  # its class has a stand-in like it, which is another object
         raise refusal(object.__getattribute__(x, "_tj_thing"))
     x = example(x) if type(x) is Text or isinstance(x, StandIn) else held(x)
-    cls = x.__class__ if sources.is_drawing(x) else type(growing.example(behind.original(x)))
+    cls = x.__class__ if sources.is_drawing(x) else type(_list_of(behind.original(x)))
     if cls is type or classes.users_class(x) is not x:
         return TracedType
     session = active.session()
@@ -138,7 +144,7 @@ def _followed(cls: Any, name: str) -> Any:
 
 def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
-    stands = type(x) in (Box, Text, growing.Growing) or isinstance(x, StandIn)
+    stands = type(x) in (Box, Text, growing.Growing, buffers.Buffer) or isinstance(x, StandIn)
     return builtins.hasattr(example(x) if stands else held(x), name)
 
 

@@ -56,6 +56,17 @@ class Lists:
                 self.tails[f"{label}[-{n}]"] = Place(items, read, write)
         self.mark()
 
+    def forget(self, key: int) -> list[str]:
+        """A list, by identity, is not one of them any more; gives the labels of its tails."""
+        gone = [label for label, items in self.lists.items() if id(items) == key]
+        self.owners.discard(key)
+        tails = [t for t in self.tails for label in gone if t.startswith(f"{label}[-")]
+        for label in gone:
+            del self.lists[label], self.lengths[label]
+        for t in tails:
+            del self.tails[t]
+        return tails
+
     def mark(self) -> None:
         """What is appended from now on is new."""
         self.lengths = {label: len(items) for label, items in self.lists.items()}

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from tracejit.frontend.lists.buffers import CLASSES, Buffer
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
 from tracejit.frontend.shadows import randoms
@@ -27,7 +28,8 @@ _ITERATORS = 4
 
 class Containers:
     """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
-    held. `iterators`: names of iterators among it, and of what holds them; these can't be put back."""
+    held. `iterators`: names of iterators among it, and of what holds them; these can't be put back. `turns`: lists that
+    had another length when they were put back, what they held before, and then."""
 
     def __init__(
         self, names: dict[str, Any], known: Iterable[Cell] = (), more: Iterable[tuple[str, Any]] = ()
@@ -35,6 +37,7 @@ class Containers:
         self.seen: dict[int, tuple[str, Any, Held]] = {}
         self.known = {id(cell) for cell in known}
         self.iterators: list[str] = []
+        self.turns: list[tuple[Any, list[Any], list[Any]]] = []
         for name, value in names.items():
             self._look(name, value, DEPTH)
         for name, value in more:
@@ -87,6 +90,8 @@ class Containers:
             if id(x) in growing:
                 continue
             changed = held.changes(name, x, now)
+            if changed is None and type(x) in CLASSES and getattr(x, "maxlen", None) is None:
+                self.turns.append((x, held.items, now.items))
             lost = name if changed is None else lost
             places |= changed or {}
         return lost, places
@@ -114,7 +119,9 @@ class Held:
             self.state = randoms.state_of(x)
         elif isinstance(x, _BYTES):
             self.state = bytes(x)
-        if not isinstance(x, (types.ModuleType, type)) and not _is_library(type(x)):
+        if type(x) is Buffer:
+            self.slots = {d: d.__get__(x) for d in (getattr(Buffer, n) for n in Buffer.tj_followed)}
+        elif not isinstance(x, (types.ModuleType, type)) and not _is_library(type(x)):
             self.names = _names(x)
             self.slots = {d: _slot(d, x) for d in _descriptors(type(x))}
 
@@ -206,6 +213,12 @@ class Held:
                 d.__set__(x, value)
             elif _slot(d, x) is not UNBOUND:
                 d.__delete__(x)
+
+
+def buffer_places(name: str, x: Buffer) -> dict[str, Cell]:
+    """The places of a buffer that is called `name`: its length, and of a deque where it begins."""
+    slots = [getattr(Buffer, n) for n in Buffer.tj_followed if n != "tj_first" or x.tj_ring]
+    return {f"{name}.{d.__name__}": Place(x, partial(d.__get__, x), partial(d.__set__, x)) for d in slots}
 
 
 def _place(owner: Any, x: Any, key: Any, read: Any, write: Any) -> Place:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.control.regions.staging import convert
+from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_written, name_of, order_of_swaps
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices
@@ -67,6 +68,8 @@ class Stager:
         self._hide()
         self.alone = {n for n in self.keep if is_alone(self.cells[n])}
         self.storages = self._suspects()
+        self.turns = turned.Turns()
+        self.exact = False
 
     def _hide(self) -> None:
         """Carry the hidden names, too."""
@@ -86,17 +89,24 @@ class Stager:
     def run(self, position: Any, exact: bool = False) -> Result:
         """The staged step; `position` has the aval and bounds of `k`. With `exact` Python's integers may not
         outgrow 64 bits. Raises NotNative."""
-        result = self._settled(position)
-        what = outgrows(result) if exact else None
-        if what is not None:
-            raise NotNative(f"Python's integers may outgrow 64 bits in it: {what}")
+        self.exact = exact
+        try:
+            result = self._settled(position)
+            what = outgrows(result) if exact else None
+            if what is not None:
+                raise NotNative(f"Python's integers may outgrow 64 bits in it: {what}")
+        except BaseException:
+            self.turns.undo()
+            raise
         return result
 
     def _settled(self, position: Any) -> Result:
         """The step, staged again until its types settle."""
         for _ in range(MAX_STAGINGS):
             with self.picked.choices.block():
-                result = self._once(position)
+                result, list_ = turned.tried(lambda: self._once(position))
+            if list_ is not None:
+                self.keep += self.turns.turn(list_, self.cells, self.keep, self.lists)
             if result is not None:
                 return result
         raise NotNative("the types of its variables do not settle")
@@ -153,6 +163,7 @@ class Stager:
                     aliases.check({*collector.arrays, *collector.later, *collector.views})
                     complete = self.slots.leave(self._forms(entries, found, after), frame)
             self.mixed |= trace.mixed
+            turned.ask(frame, (*trace.consts, *inits, *held) if self.exact else None)
             if frame.changed is not None and not frame.late:
                 raise NotNative(f"it changes the Python container or object `{frame.changed}`")
             if frame.places:  # they are carried as names are
@@ -292,13 +303,13 @@ class Stager:
         """Whether the types that `name` starts with had to be changed."""
         assert e.form is not None
         if not e.form.same(form):
-            raise _other_type(name, e.form, form)
+            raise TypeChange(name, e.form.describe(), form.describe())
         types: list[tuple[np.dtype, bool]] = []
         for x, w, leaf in zip(e.inits, e.weak, form.dynamic, strict=True):
             before, now = aval_of(x), aval_of(leaf.raw)
             common = promoted(before.dtype, w, now.dtype, leaf.weak) if _same_shape(before, now) else None
             if common is None:
-                raise _other_type(name, e.form, form)
+                raise TypeChange(name, e.form.describe(), form.describe())
             types.append(common)
         old = [(aval_of(x).dtype, w) for x, w in zip(e.inits, e.weak, strict=True)]
         self.types[name] = types
@@ -379,10 +390,6 @@ class Stager:
 
 def _same_shape(a: Any, b: Any) -> bool:
     return a.shape == b.shape if a.is_static or b.is_static else len(a.shape) == len(b.shape)
-
-
-def _other_type(name: str, before: Form, after: Form) -> NotNative:
-    return TypeChange(name, before.describe(), after.describe())
 
 
 def static(name: str, leaf: Leaf) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.errors import NotAnArrayError, UnknownDtypeError
+from tracejit.frontend import active
 from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.held import Containers
@@ -139,8 +140,8 @@ class Frame:
     """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
     afterwards. `changed`: the name of a container or object that holds more or less than before. `places`: those
     of other values in containers and objects. `claimed`: storages that were written, by identity. `growing`: lists,
-    by identity, which may hold more. `late`: it has changed things of outside that it met first, and is to be staged
-    again."""
+    by identity, which may hold more. `turns`: lists of another length than before, as `Containers` has them.
+    `late`: it has changed things of outside that it met first, and is to be staged again."""
 
     def __init__(self, trace: StageTrace, cells: dict[str, Cell], growing: Collection[int] = ()) -> None:
         self.trace = trace
@@ -148,6 +149,7 @@ class Frame:
         self.growing = growing
         self.changed: str | None = None
         self.late = False
+        self.turns: list[Any] = []
         self.places: dict[str, Cell] = {}
         self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
 
@@ -156,6 +158,7 @@ class Frame:
         self.outside = Outside()
         self.containers = Containers(self.before, self.cells.values(), self.outside.known)
         self.outer_claim, self.trace.claim = self.trace.claim, self.claim
+        active.session().frames.append(self)
         return self
 
     def claim(self, storage: Storage) -> bool:
@@ -175,14 +178,24 @@ class Frame:
         chosen = (s for s, _ in self.claimed.values() if isinstance(s, Either) and not s.version)
         return [*self.written(), *(s for s in chosen if id(s) in inputs and s.value is not inputs[id(s)])]
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: Any, *_: object) -> None:
         self.trace.claim = self.outer_claim
+        active.session().frames.pop()
         for storage, state in self.claimed.values():
             storage.restore(state)
         for name, cell in self.cells.items():
             put(cell, self.before[name])
         self.changed, self.places = self.containers.restore(self.growing)
+        self.turns, self.containers.turns = self.containers.turns, []
         self.late = self.outside.forget()
+        if kind is not None:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Refer to nothing that the block has found: its references are counted (`turned`)."""
+        self.before.clear()
+        self.containers.seen.clear()
+        self.turns = []
 
 
 def zeros_like(raw: Any) -> Any:

@@ -11,13 +11,14 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.control.regions.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
+from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Option, inverse
 from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
 from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, in_loop, promoted, zeros_like
-from tracejit.frontend.rewrite.blocks.terms import Spec
+from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.text.choices import Choice, can_choose
@@ -121,7 +122,13 @@ class _Choice:
 
     def _run(self) -> Any:
         for _ in range(MAX_STAGINGS):
-            then, other = (self._stage(b) for b in self.blocks)
+            then = other = None
+            both, list_ = turned.tried(lambda: [self._stage(block) for block in self.blocks])
+            if list_ is not None:
+                self._turn(*list_)
+                continue
+            then, other = both
+            del both
             places = {**then.places, **other.places}
             pairs = ((n, then.names[n], other.names[n]) for n in self.keep if n not in self.kept)
             kept = {n: frozenset(shared(a, b)) for n, a, b in pairs if a is not b}
@@ -137,6 +144,13 @@ class _Choice:
                 self._fail(branch.raised, ops.compare.not_(self.pred) if pred is None else pred)
                 return None if block is None else block()
         return self._merge(then, other)
+
+    def _turn(self, key: int, items: Any) -> None:
+        """Let a list be a buffer before the branches."""
+        try:
+            turned.turn(self.cells, key, items)
+        except NotNative as e:
+            raise BranchLeavesError(problem=e.reason, where=self.where) from None
 
     def _fail(self, error: Exception, pred: Any) -> None:
         """Raise a user's exception when the program runs, if `pred` holds then."""
@@ -164,9 +178,17 @@ class _Choice:
                 arrays = Arrays(frame, [leaf for form in forms.values() for leaf in form.dynamic])
                 storages = {id(s): (s, s.value) for s in frame.written()}
             if raised is None and not frame.late:
+                self._ask_for_buffers(frame)
                 self._refuse_changes(frame)
         places = frame.places if raised is None else {}
         return _Branch(trace, names, storages, forms, arrays, value, raised, places, frame.late)
+
+    def _ask_for_buffers(self, frame: Frame) -> None:
+        """Raise Turned for a list of which the branch changes the length."""
+        try:
+            turned.ask(frame)
+        except NotNative as e:
+            raise BranchLeavesError(problem=e.reason, where=self.where) from None
 
     def _refuse_changes(self, frame: Frame) -> None:
         iterators = frame.containers.iterators

@@ -10,6 +10,8 @@ import numpy as np
 
 from tracejit import control, dtypes, ops
 from tracejit.control.regions.staging import convert
+from tracejit.frontend.lists import wholes
+from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
 from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth, truth
@@ -89,7 +91,14 @@ def len_(x: Any) -> Any:
         return length(x)
     if type(x) is Box and x.aval.shape and type(x.aval.shape[0]) is not int:
         return x.shape[0]
-    return x.tj_count() if type(x) is Growing else len(x)
+    return x.tj_count() if type(x) in (Growing, Buffer) else len(x)
+
+
+def list_(*args: Any) -> Any:
+    """`list`."""
+    return (
+        args[0].tj_part(0, args[0].tj_number()) if len(args) == 1 and type(args[0]) is Buffer else list(*args)
+    )
 
 
 def round_(x: Any, ndigits: Any = None) -> Any:
@@ -106,6 +115,8 @@ def is_long(x: Any) -> bool:
 
 def sum_(xs: Any, /, start: Any = 0) -> Any:
     """`sum`: one after the other, in the order of the items."""
+    if type(xs) is Buffer:
+        return wholes.total(xs, start)
     if (whole := run(xs)) is not None:
         return over_rows(lambda c, v: c + v, xs[0] + start, whole)
     if type(xs) is Box and xs.aval.ndim == 1 and not xs.aval.is_static:
@@ -124,6 +135,7 @@ def over_rows(step: Callable[[Any, Any], Any], first: Any, whole: Box) -> Any:
 
 def any_(xs: Any) -> Any:
     """`any`."""
+    xs = xs.tj_array() if type(xs) is Buffer else xs
     if type(xs) is Box and xs.aval.ndim == 1:
         return box(NUMPY_TO_TRACEJIT[np.any](xs).read(), weak=True)
     return _fold(xs, True, any)
@@ -131,6 +143,7 @@ def any_(xs: Any) -> Any:
 
 def all_(xs: Any) -> Any:
     """`all`."""
+    xs = xs.tj_array() if type(xs) is Buffer else xs
     if type(xs) is Box and xs.aval.ndim == 1:
         return box(NUMPY_TO_TRACEJIT[np.all](xs).read(), weak=True)
     return _fold(xs, False, all)
@@ -156,6 +169,8 @@ def _fold(xs: Any, stop: bool, plain: Any) -> Any:
 def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`, of numbers of one kind: which kind an item of the result has would depend on values otherwise. The
     order that Python gives NaN has no rule."""
+    if type(xs) is Buffer:
+        return xs.tj_ordered(key, reverse)
     items = list(xs)
     of_python = {numbers.is_python(x) for x in items}
     arrays = any(map(is_array_of_none, items))  # whose order is one of the objects themselves
@@ -184,6 +199,8 @@ def contains(item: Any, held: Any) -> Any:
     container: Any = held
     if type(held) is Box and not hasattr(class_of(held), "__contains__"):
         raise TypeError(f"argument of type {class_name(held)!r} is not iterable")
+    if type(held) is Buffer:
+        return any_(held.tj_equal(item))
     if type(held) is Text and is_text(item):
         return contained(item, held)
     if (type(container) is Box and is_unknown(container)) or (is_unknown(item) and _is_array(container)):
@@ -217,6 +234,7 @@ _FORMS: dict[Any, Any] = {
     builtins.complex: complex_,
     builtins.bool: bool_,
     builtins.len: len_,
+    builtins.list: list_,
     builtins.round: round_,
     builtins.sum: sum_,
     builtins.any: any_,

@@ -12,6 +12,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.config import config
+from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.hooks.lazies import Lazy
 from tracejit.frontend.rewrite.hooks.messages import Raise
 from tracejit.frontend.rewrite.hooks.steps import Steps
@@ -222,6 +223,17 @@ class BackwardSteps(Steps):
         return self.of.item(extents.sub(extents.add(self.count, -1), k))
 
 
+class ItemSteps(Steps):
+    """The items of a list of traced length."""
+
+    def __init__(self, x: Buffer) -> None:
+        super().__init__(x.tj_number())
+        self.x = x
+
+    def item(self, k: Number) -> Any:
+        return self.x.tj_item(k)
+
+
 def steps_of(x: Any) -> Steps | None:
     """What is known of an iterable; None if only Python can iterate over it."""
     if type(x) is builtins.range:
@@ -234,6 +246,8 @@ def steps_of(x: Any) -> Steps | None:
         return RowSteps(x, whole)
     if isinstance(x, (list, tuple)) and type(x) in (list, tuple) and len(x) > _LONGEST_WRITTEN_OUT:
         return TableSteps.of(x)
+    if type(x) is Buffer:
+        return ItemSteps(x)
     if type(x) is Flat:
         x = x.vector()
     return ArraySteps(x) if type(x) is Box and x.aval.shape else None
@@ -294,10 +308,11 @@ def reversed_(sequence: Any) -> Any:
     """`reversed`, whose structure a loop can see."""
     if type(sequence) is builtins.range:
         return _backward(sequence)
-    steps = steps_of(sequence) if type(sequence) in (Box, Lazy) else None
+    steps = steps_of(sequence) if type(sequence) in (Box, Lazy, Buffer) else None
     if steps is None or (type(sequence) is Lazy and type(steps) is not RangeSteps):
         return _reversed(sequence)
-    return Lazy(BackwardSteps(steps), "reversed(...)")
+    lists = [sequence] if type(sequence) is Buffer else []
+    return Lazy(BackwardSteps(steps), "reversed(...)", parts=lists)
 
 
 def _backward(r: range) -> Lazy:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tracejit.errors import TracedIterationError
+from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.hooks.steps import Steps
 
 
@@ -25,7 +26,11 @@ class Lazy:
         self.what = what
         self.plain = plain
         self.again = again
+        parts = list(parts)
         self.parts = [p for p in parts if type(p) is Lazy]
+        self.lists = [
+            (p, p.tj_length) for p in parts if type(p) is Buffer
+        ]  # and the lengths that they have now
         self.iterator: Iterator[Any] | None = None
         self.taken = False  # by a native loop, which knows nothing of Python's position
 
@@ -64,6 +69,31 @@ class Lazy:
             self.iterator, self.taken = iter(()), not wholly
         for p in self.parts:
             p.spend(False)  # the longer one of two has something left
+
+
+@contextlib.contextmanager
+def walked(iterable: Any) -> Iterator[None]:
+    """While a loop runs over `iterable`: lists of traced length in it may not change theirs."""
+    buffers = [iterable] if type(iterable) is Buffer else []
+    for x, length in _lists_of(iterable):
+        if x.tj_length is not length:
+            raise x.tj_refusal("an iterator over it after a change")
+        buffers.append(x)
+    for x in buffers:
+        x.tj_walked += 1
+    try:
+        yield
+    finally:
+        for x in buffers:
+            x.tj_walked -= 1
+
+
+def _lists_of(x: Any) -> Iterator[tuple[Buffer, Any]]:
+    """The lists of traced length that an iterable runs over, and their lengths when it was made."""
+    if type(x) is Lazy:
+        yield from x.lists
+        for part in x.parts:
+            yield from _lists_of(part)
 
 
 @contextlib.contextmanager

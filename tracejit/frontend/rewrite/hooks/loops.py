@@ -11,7 +11,7 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.config import config
 from tracejit.control.regions.rules import Typed
-from tracejit.errors import LoopTypeError, TracedIterationError, TracedLoopError, TracejitError
+from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError
 from tracejit.errors.refusals import attempt
 from tracejit.frontend.rewrite.blocks.cells import cells_of, get
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place, reason_of
@@ -21,7 +21,7 @@ from tracejit.frontend.rewrite.blocks.staged import Stager
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Permuted, Spec, TypeChange
 from tracejit.frontend.rewrite.hooks import branches, conditions
 from tracejit.frontend.rewrite.hooks.iterables import steps_of
-from tracejit.frontend.rewrite.hooks.lazies import Lazy, taken
+from tracejit.frontend.rewrite.hooks.lazies import Lazy, taken, walked
 from tracejit.frontend.rewrite.hooks.nests import Nest
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.steps import Steps
@@ -58,8 +58,11 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
         what = f"the rest of {iterable.what}" if type(iterable) is Lazy else f"a {type(iterable).__name__}"
         decide(session, body, s, f"unrolled: it runs over {what}")
         _python_for(iter(iterable), body, s)
-    elif _for(session, iterable, steps, body, s) and type(iterable) is Lazy:
-        iterable.spend(wholly=not s.stops)
+    else:
+        with walked(iterable):
+            native = _for(session, iterable, steps, body, s)
+        if native and type(iterable) is Lazy:
+            iterable.spend(wholly=not s.stops)
 
 
 def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> bool:
@@ -120,7 +123,7 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     for peeled in range(MAX_PEELED):
         try:
             with attempt(Exception), taken(iterable):
-                _native_for(steps.after(peeled), body, s, pure=True, lists=lists)
+                _native_for(steps.after(peeled), body, s, pure=True, lists=lists, mixes=peeled > 0)
             rest = f", {peeled} of them before it" if peeled else ""
             decide(session, body, s, f"native loop of {count} steps{rest}")
             return True
@@ -173,7 +176,9 @@ def _stopped(body: Block, s: Spec) -> Any:
     return conditions.or_(False, *(lambda n=n: get(cells[n]) for n in s.stops))
 
 
-def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False, lists: Lists | None = None) -> None:
+def _native_for(
+    steps: Steps, body: Block, s: Spec, pure: bool = False, lists: Lists | None = None, mixes: bool = True
+) -> None:
     """The loop as a scan, or as a while loop if a flag can stop it. Raises NotNative."""
     count = steps.count
     most = extents.greatest(count)
@@ -190,6 +195,7 @@ def _native_for(steps: Steps, body: Block, s: Spec, pure: bool = False, lists: L
         return [ops.compare.and_(more, raw_truth(conditions.not_(_stopped(body, s))))]
 
     stager = Stager(s, (body,), step, finish, _choices(), lists)
+    stager.turns.mixes = mixes
     position = Typed(Aval((), _I64), None if most is None else (0, max(most - 1, 0)))
     with _growing(lists):
         try:
@@ -265,25 +271,6 @@ def _bind_while(body: Jaxpr, consts: list[Any], carry: list[Any]) -> list[Any]:
     return list(bind(control.while_loop.op.while_op, *consts, *carry, cond=cond, body=body, **counts))
 
 
-def comprehension(iterable: Any, element: Callable[[Any], Any], line: int) -> list[Any]:
-    """`[element(item) for item in iterable]`."""
-    steps = steps_of(iterable) if capturing() is not None else None
-    if steps is not None and type(steps.count) is not int:
-        error = TracedIterationError(what="a comprehension")
-        error.traced, error.fills_lists = (steps.count,), True
-        raise error
-    if steps is None or steps.count <= config.unroll:
-        return [element(item) for item in iterable]
-    items: list[Any] = []
-
-    def body(item: Any) -> None:
-        items.append(element(item))
-
-    body.of = element  # type: ignore[attr-defined]
-    loop(iterable, body, ("comprehension", line, *((),) * 7, (("items", None, 0),)))
-    return items
-
-
 # ---------------------------------------------------------------- while
 
 
@@ -302,10 +289,13 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         known = truth(go_on)
         if known is False:
             break
+        go_on = (
+            go_on if known is None else known
+        )  # and not a list that has items, which may have to be another
         if known is None or tries:
             try:
                 with _perhaps_never(body, s) if known is None else attempt(Exception):
-                    _native_while(go_on, test, body, s, must=known is None)
+                    _native_while(go_on, test, body, s, known is None, mixes=done > 0)
                 decide(
                     session, body, s, "native loop" + (f", after {_times(done)} in Python" if done else "")
                 )
@@ -330,7 +320,7 @@ def _question(stopped: Any, test: Callable[[], Any]) -> Any:
     return conditions.and_(conditions.not_(stopped), lambda: asked(test()))
 
 
-def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, must: bool) -> None:
+def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, must: bool, mixes: bool) -> None:
     """The rest of the loop as a while loop, after its condition gave `go_on`. Raises NotNative."""
 
     def finish(_: Any) -> list[Any]:
@@ -339,6 +329,7 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
 
     stager = Stager(s, (test, body), lambda _: body(), finish, _choices())
     stager.permuted = True
+    stager.turns.mixes = mixes or must
     result = stager.run(Typed(Aval((), _I64)), exact=not must)
     if not isinstance(result.extra[0], Var):
         raise NotNative("its condition does not depend on traced values")

@@ -2,6 +2,7 @@
 
 from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
 from tracejit.frontend.rewrite.hooks.calls import builtin
+from tracejit.frontend.rewrite.hooks.comprehensions import comprehension
 from tracejit.frontend.rewrite.hooks.conditions import (
     and_,
     assert_,
@@ -13,7 +14,7 @@ from tracejit.frontend.rewrite.hooks.conditions import (
     raised,
     thrown,
 )
-from tracejit.frontend.rewrite.hooks.loops import comprehension, loop, while_
+from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import tried
 from tracejit.frontend.rewrite.source.bound import bound

@@ -36,7 +36,7 @@ from tracejit.frontend.rewrite.source.texts import Texts, hook
 BUILTINS = frozenset(
     {"int", "float", "bool", "complex", "abs", "len", "round", "sum", "any", "all", "divmod", "pow", "sorted"}
     | {"range", "enumerate", "zip", "reversed", "map", "str", "repr", "format"}
-    | {"hex", "oct", "bin"}
+    | {"hex", "oct", "bin", "list"}
 )
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _INLINE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
@@ -265,14 +265,17 @@ class _Function(Texts):
         return at(hook("chain", ops, self.visit(e.left), self.visit(e.comparators[0]), *rest), e)
 
     def visit_ListComp(self, comp: ast.ListComp) -> Any:
-        """`[element for target in iterable]` of one loop without conditions."""
+        """`[element for target in iterable if condition]` of one loop, with one condition or none."""
         g = comp.generators[0]
         e: Any = self.generic_visit(comp)
-        if len(e.generators) > 1 or g.ifs or g.is_async or not is_plain(g.target) or _must_stay(e.elt):
+        if len(e.generators) > 1 or len(g.ifs) > 1 or g.is_async or not is_plain(g.target):
+            return e
+        if any(map(_must_stay, (e.elt, *g.ifs))):
             return e
         self.changes += 1
         line = at(_constant(e.lineno), e)
-        return at(hook("comprehension", g.iter, at(taking(g.target, e.elt), e), line), e)
+        tests = [at(taking(g.target, test), e) for test in g.ifs]
+        return at(hook("comprehension", g.iter, at(taking(g.target, e.elt), e), line, *tests), e)
 
     def visit_Call(self, call: ast.Call) -> Any:
         before = call.func

@@ -13,7 +13,18 @@ from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.dispatch import creates, implements
-from tracejit.numpy.operands import cast, convert, dtype_of, filled, has_box, kind_of, nested, raw, shape_of
+from tracejit.numpy.operands import (
+    arrays_of,
+    cast,
+    convert,
+    dtype_of,
+    filled,
+    has_box,
+    kind_of,
+    nested,
+    raw,
+    shape_of,
+)
 from tracejit.numpy.options import judge_order_of_new, order_of
 from tracejit.tracing import Box, is_tracing, new_array, wrap
 
@@ -182,6 +193,7 @@ def _array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     kwargs.pop("like", None)
     if not is_tracing() or (not has_box((object,)) and not _numeric(object, dtype)):
         return np.array(object, dtype, **kwargs)
+    (object,) = arrays_of((object,))
     if type(object) is Box and not kwargs.get("copy", True):
         x = _uncopied(object, dtype, kwargs)
         missing = kwargs.get("ndmin", 0) - x.ndim

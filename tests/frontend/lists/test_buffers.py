@@ -1,0 +1,77 @@
+"""Lists whose length only the program knows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.programs import corpus_buffers as _  # noqa: F401 - enters its programs
+from tests.programs.corpus_queues import NATIVE
+from tests.programs.observe import Maker, verdict
+
+
+@pytest.mark.parametrize("maker", NATIVE, ids=lambda m: m.__name__)
+def test_what_should_be_native_is(maker: Maker) -> None:
+    assert verdict(maker) == ("native", "")
+
+
+def test_room_is_made_where_there_is_too_little() -> None:
+    @tj.jit
+    def halved(x):
+        steps = []
+        while x > 1:
+            steps.append(x)
+            x = x * 0.999
+        return steps
+
+    def plain(x):
+        steps = []
+        while x > 1:
+            steps.append(x)
+            x = x * 0.999
+        return steps
+
+    assert halved(2.0) == plain(2.0) and halved.trace_count == 1
+    assert halved(1e3) == plain(1e3) and halved.trace_count == 2  # there are 6905 of them
+    assert halved(5.0) == plain(5.0) and halved.trace_count == 2
+
+
+def test_one_trace_serves_all_lengths() -> None:
+    @tj.jit
+    def found(x, limit):
+        out = []
+        for i in range(len(x)):
+            if x[i] > limit:
+                out.append(i)
+        return out
+
+    x = np.arange(40.0)
+    assert [len(found(x, k)) for k in (0.5, 20.5, 39.5)] == [39, 19, 0]
+    assert found.trace_count == 1 and tj.explain(found)(x, 0.5).fallback is None
+
+
+def test_an_index_out_of_range_is_pythons_error() -> None:
+    def f(x, i):
+        out = []
+        for k in range(len(x)):
+            if x[k] > 0:
+                out.append(x[k])
+        return out[i]
+
+    x = np.arange(30.0)
+    assert tj.jit(f, fallback=False)(x, 3) == 4.0
+    with pytest.raises(IndexError, match="list index out of range"):
+        tj.jit(f, fallback=False)(x, 29)
+
+
+def test_what_needs_the_items_is_refused() -> None:
+    def f(x):
+        out = []
+        for k in range(len(x)):
+            if x[k] > 0:
+                out.append(x[k])
+        return repr(out)
+
+    with pytest.raises(tj.errors.BufferedListError):
+        tj.jit(f, fallback=False)(np.ones(30))

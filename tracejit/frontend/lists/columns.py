@@ -1,0 +1,234 @@
+"""The arrays that a list of traced length consists of, and its items by their positions.
+
+Items are numbers, or tuples of numbers: rows of columns, which are arrays with room for more. The length is a number of
+the program, so that loops and branches carry it as they carry attributes of objects, and the columns as they carry
+arrays that are written. Where there is no more room a check fails; the function is traced again with more
+(`api.jit.jitted`).
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops, tree
+from tracejit.errors import BufferedListError, ListRoomError
+from tracejit.frontend import active
+from tracejit.frontend.lists.items import Items, items_of
+from tracejit.ir.jaxpr import Var
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.indexing import refill
+from tracejit.numpy.boxes.unsure import python_of, taken, unsure
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.operands import nested
+from tracejit.ops.indexing.index_check import Raising, check_index
+from tracejit.tracing import Box, box, current_trace, new_array
+
+Number = extents.Number
+_I64 = np.dtype(np.int64)
+
+
+class _Full:
+    """The failure of an append for which there is no room."""
+
+    lanes = True
+
+    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
+        return ListRoomError(room=details[1], where=where)
+
+
+_FULL = _Full()
+
+
+class Columns:
+    """The rows of a list, or of a deque if `ring`. `columns`: an array for each number of an item; `python`: for
+    each of them whether it is one of Python's numbers, or an array of truth values that say so of each item."""
+
+    __slots__ = ("tj_columns", "tj_first", "tj_items", "tj_length", "tj_python", "tj_ring", "tj_walked")
+    #: What loops and branches carry, as attributes of an object.
+    tj_followed = ("tj_first", "tj_length")
+
+    def __init__(self, cls: type, items: Items, columns: list[Box], python: list[Any], length: Any) -> None:
+        self.tj_items, self.tj_columns, self.tj_python = items, columns, python
+        self.tj_ring = cls is collections.deque
+        self.tj_walked = 0  # loops that run over it
+        self.tj_first: Any = 0
+        self.tj_length: Any = length
+
+    @classmethod
+    def of(cls, xs: Any, items: Items, room: int) -> Any:
+        """A buffer of what the list or deque `xs` holds now, with room for so many more."""
+        size = 1 << (len(xs) + room - 1).bit_length()
+        leaves = [tree.leaves(x) for x in xs]
+        columns = [
+            _column([row[n] for row in leaves], kind.dtype, size) for n, kind in enumerate(items.kinds)
+        ]
+        python = [
+            kind.python
+            if kind.python is not None
+            else _column([_python(row[n]) for row in leaves], np.dtype(bool), size)
+            for n, kind in enumerate(items.kinds)
+        ]
+        return cls(type(xs), items, columns, python, len(xs))
+
+    def tj_widen(self, items: Items) -> None:
+        """Let items be Python's or NumPy's numbers where `items` says so, and all were of one kind until now."""
+        for n, (old, new) in enumerate(zip(self.tj_items.kinds, items.kinds, strict=True)):
+            if old != new:
+                self.tj_python[n] = NUMPY_TO_TRACEJIT[np.full](self.tj_room, bool(old.python))
+        self.tj_items = items
+
+    @property
+    def tj_class(self) -> type:
+        """The class of what it stands for."""
+        return collections.deque if self.tj_ring else list
+
+    @property
+    def tj_room(self) -> int:
+        """How many items it can have."""
+        return self.tj_columns[0].aval.shape[0]  # type: ignore[return-value]
+
+    def tj_number(self) -> Number:
+        """How many items it has."""
+        return extents.number(self.tj_length)
+
+    def tj_let_be(self, n: Number) -> None:
+        """Let it have so many items."""
+        self.tj_length = user(n)
+
+    def tj_refusal(self, what: str) -> BufferedListError:
+        """That a list of traced length is used in a way that needs to know its items."""
+        error = BufferedListError(what=what)
+        error.traced = tuple(x for x in (self.tj_number(),) if isinstance(x, Value))
+        return error
+
+    # -- items by position, all of which are known to be inside
+
+    def _place(self, k: Number) -> Any:
+        """The row of item `k`."""
+        first = extents.number(self.tj_first) if self.tj_ring else 0
+        return user(k if type(first) is int and not first else self._turned(extents.add(first, k)))
+
+    def _turned(self, k: Number) -> Number:
+        """A row, for a number of rows that may be beyond the end of the columns, which go on at their start."""
+        last = self.tj_room - 1
+        return k & last if type(k) is int else inside(ops.compare.and_(k, np.int64(last)), last)
+
+    def tj_item(self, k: Number) -> Any:
+        """Item `k`."""
+        i = self._place(k)
+        found = [
+            _number(c[i], p if isinstance(p, bool) else p[i])
+            for c, p in zip(self.tj_columns, self.tj_python, strict=True)
+        ]
+        return tree.unflatten(self.tj_items.tree, found)
+
+    def tj_put(self, k: Number, x: Any) -> None:
+        """Let item `k` be `x`."""
+        leaves = self.tj_leaves(x)
+        i = self._place(k)
+        for c, p, leaf in zip(self.tj_columns, self.tj_python, leaves, strict=True):
+            c[i] = taken(leaf)
+            if not isinstance(p, bool):
+                p[i] = _python(leaf)
+
+    def tj_leaves(self, x: Any) -> list[Any]:
+        """The numbers of an item. Raises BufferedListError for one of another kind."""
+        items = items_of(x)
+        both = None if items is None else self.tj_items.joined(items)
+        if both is None:
+            raise self.tj_refusal("an item of another type")
+        if both != self.tj_items:
+            active.session().turn(self, both)
+        return tree.leaves(x)
+
+    def tj_raws(self) -> list[Any]:
+        """The columns, and what says which of the numbers are Python's."""
+        return [x.read() for x in self.tj_arrays()]
+
+    def tj_refill(self, raws: list[Any]) -> None:
+        """The same with other values."""
+        refill([(x.storage, raw) for x, raw in zip(self.tj_arrays(), raws, strict=True)])
+
+    def tj_arrays(self) -> list[Box]:
+        return [*self.tj_columns, *(p for p in self.tj_python if not isinstance(p, bool))]
+
+    def tj_check_free(self) -> None:
+        """Raises BufferedListError while a loop runs over it."""
+        if self.tj_walked:
+            raise self.tj_refusal("a change in a loop over it")
+
+    def tj_next(self) -> Number:
+        """How many items it has, if there is room for one more."""
+        self.tj_check_free()
+        k = self.tj_number()
+        if type(k) is int and k < self.tj_room:
+            return k
+        return check_index(raw_of(k), size=self.tj_room, axis=0, failure=_FULL)
+
+    def tj_last(self, message: str) -> Number:
+        """The position of the last item; IndexError if there is none."""
+        n = self.tj_number()
+        if type(n) is int:
+            if not n:
+                raise IndexError(message)
+            return n - 1
+        return check_index(extents.sub(n, 1), size=n, axis=0, failure=Raising(IndexError, message))
+
+    def tj_rows(self) -> Any:
+        return ops.create.iota(dtype=_I64, shape=(self.tj_room,), dimension=0)
+
+    def tj_all(self, k: Number) -> Any:
+        """A number for each row."""
+        return ops.shape.broadcast_to(raw_of(k), (self.tj_room,))
+
+    def tj_rearrange(self, rows: Any) -> None:
+        """Let each row be what the one is now whose number `rows` has; numbers beyond the ends are of no use."""
+        first = extents.number(self.tj_first)
+        rows = rows if type(first) is int and not first else ops.arithmetic.add(rows, self.tj_all(first))
+        rows = ops.compare.and_(rows, np.full(self.tj_room, self.tj_room - 1))
+        self.tj_refill([ops.gather.take(c, rows, 0, mode="promise_in_bounds") for c in self.tj_raws()])
+        self.tj_first = 0
+
+
+def inside(raw: Any, last: int) -> Any:
+    """A traced number that is known to be in [0, last]."""
+    if type(raw) is Var and raw.trace is current_trace() and raw.bounds is None:
+        raw.bounds = (0, last)
+    return raw
+
+
+def raw_of(k: Number) -> Any:
+    return np.int64(k) if type(k) is int else k
+
+
+def user(k: Number) -> Any:
+    """A number as Python's."""
+    return k if type(k) is int else box(k, weak=True)
+
+
+def _python(x: Any) -> Any:
+    """Whether `x` is one of Python's numbers, as a number or a box of one."""
+    found = python_of(x)
+    return box(found, weak=True) if isinstance(found, Value) else bool(found)
+
+
+def _number(x: Any, python: Any) -> Any:
+    """The number that the box `x` has, as one of Python's where `python` says so."""
+    return box(x.read(), weak=python) if isinstance(python, bool) else unsure(x.read(), python.read())
+
+
+def _column(xs: list[Any], dtype: np.dtype, size: int) -> Box:
+    """An array of the numbers `xs`, with room for `size` in all."""
+    zeros = NUMPY_TO_TRACEJIT[np.zeros]
+    if not xs:
+        return zeros(size, dtype)
+    if any(type(x) is Box for x in xs):
+        first = nested([taken(x) for x in xs], dtype)
+    else:
+        first = np.array(xs, dtype)
+    rest = zeros(size - len(xs), dtype).read()
+    return new_array(ops.concat.concatenate(first, rest, dimension=0))

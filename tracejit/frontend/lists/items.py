@@ -1,0 +1,82 @@
+"""What the items of a list are, if all are alike: numbers, or tuples of as many numbers each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit import tree
+from tracejit.numpy.boxes.numbers import is_python
+from tracejit.numpy.boxes.unsure import is_unsure
+from tracejit.tracing import Box
+
+_PYTHON: dict[type, np.dtype] = {k: np.dtype(k) for k in (bool, int, float, complex)}
+_PYTHON[int] = np.dtype(np.int64)
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+class Kind(NamedTuple):
+    """A number of a dtype: one of Python's, one of NumPy's, or (None) one of either."""
+
+    dtype: np.dtype
+    python: bool | None
+
+
+class Items(NamedTuple):
+    """The structure of every item, and the kinds of its numbers."""
+
+    tree: tree.TreeDef
+    kinds: tuple[Kind, ...]
+
+    def joined(self, other: Items) -> Items | None:
+        """What items of both are; None if they are not alike."""
+        if self.tree != other.tree or any(
+            a.dtype != b.dtype for a, b in zip(self.kinds, other.kinds, strict=True)
+        ):
+            return None
+        both = zip(self.kinds, other.kinds, strict=True)
+        return Items(self.tree, tuple([a if a == b else a._replace(python=None) for a, b in both]))
+
+
+def items_of(x: Any) -> Items | None:
+    """What the item `x` is; None if it is something else than numbers."""
+    if not _is_plain(x):
+        return None
+    leaves, structure = tree.flatten(x)
+    kinds = [_kind(leaf) for leaf in leaves]
+    return None if not kinds or None in kinds else Items(structure, tuple(kinds))  # type: ignore[arg-type]
+
+
+def common(xs: Iterable[Any]) -> Items | None:
+    """What all of `xs` are; None if there are none, or they are not alike."""
+    found: Items | None = None
+    for x in xs:
+        mine = items_of(x)
+        found = mine if found is None or mine is None else found.joined(mine)
+        if found is None:
+            return None
+    return found
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether `x` is a number, or a tuple of such."""
+    return (
+        all(map(_is_plain, x))
+        if type(x) is tuple
+        else type(x) is Box or isinstance(x, (np.generic, *_PYTHON))
+    )
+
+
+def _kind(x: Any) -> Kind | None:
+    if is_unsure(x):
+        return Kind(x.aval.dtype, None)
+    if type(x) is Box:
+        is_number = not x.aval.shape and (x.scalar or x.weak is True)
+        return Kind(x.aval.dtype, is_python(x)) if is_number and x.aval.dtype.kind in "biufc" else None
+    if isinstance(x, np.generic):
+        return Kind(x.dtype, False) if x.dtype.kind in "biufc" else None
+    if type(x) is int and not _LEAST <= x <= _MOST:
+        return None
+    return Kind(_PYTHON[type(x)], True) if type(x) in _PYTHON else None

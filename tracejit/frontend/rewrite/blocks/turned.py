@@ -1,0 +1,191 @@
+"""Lists that a block lets grow or shrink, by what only the program knows: they become buffers before the block.
+
+    out = []
+    for x in xs:                the block is staged once, a list of another length is found after it, and
+        if x > 0:               the list is replaced by a buffer wherever something refers to it;
+            out.append(x)       then the block is staged again
+
+Whether all that refers to a list is found is seen by its reference count. The block that does so is the outermost one
+that finds the list when it begins.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit.frontend import active
+from tracejit.frontend.lists.buffers import CLASSES, Buffer
+from tracejit.frontend.lists.items import Items, common
+from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
+from tracejit.frontend.rewrite.blocks.grown import Lists
+from tracejit.frontend.rewrite.blocks.held import Containers, buffer_places
+from tracejit.frontend.rewrite.blocks.state import Frame
+from tracejit.frontend.rewrite.blocks.terms import NotNative
+from tracejit.ir.values import Value
+from tracejit.tracing import ONLY_LOCAL, current_trace
+
+#: A list, by identity, that was replaced: the list, its buffer, and where that is.
+Replaced = tuple[Any, Buffer, list[tuple[str, Any, Any]]]
+
+
+class Turned(BaseException):
+    """The list `key` (by identity), whose items are `items`, has to be a buffer before the block that is staged under
+    a trace whose parent is `level`. Not an `Exception`, which users' functions catch."""
+
+    def __init__(self, key: int, items: Items, level: Any) -> None:
+        super().__init__()
+        self.key, self.items, self.level = key, items, level
+
+
+def ask(frame: Frame, values: Iterable[Any] | None = None) -> None:
+    """Raise Turned for a list that has another length after the block of `frame`, if its items allow that; not if the
+    block depends on `values` of which nothing is traced, so that Python can compute it.
+
+    Raises:
+        NotNative: they do so after another step, perhaps.
+    """
+    if values is not None and not any(isinstance(v, (Value, np.ndarray)) for v in values):
+        return
+    for x, before, now in frame.turns:
+        grown = len(now) > len(before) and all(a is b for a, b in zip(before, now, strict=False))
+        items = common(now[len(before) :] if grown else now or before)
+        if items is not None:
+            frame.let_go()
+            raise Turned(id(x), items, level_of(id(x)) or frame.trace.parent)
+
+
+def level_of(key: int) -> Any:
+    """The trace around the outermost block that is being staged and has found the list or buffer; None if none has."""
+    frames = active.session().frames
+    return next((f.trace.parent for f in frames if key in f.containers.seen), None)
+
+
+def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> Replaced | None:
+    """Replace a list by a buffer of `items` wherever it is; None if it is a buffer, which takes such items from now on.
+
+    Raises:
+        NotNative: something may refer to the list that is not found, or it holds other items; Python's numbers
+            instead of NumPy's count as others, unless it `mixes` them.
+    """
+    found = list(_places(cells, key))
+    if not found:
+        return None
+    x = _read(found[0])
+    if type(x) is Buffer:
+        x.tj_widen(items)
+        return None
+    if sys.getrefcount(x) != ONLY_LOCAL + len(found):
+        gc.collect()  # what an earlier attempt has left may refer to it
+    if sys.getrefcount(x) != ONLY_LOCAL + len(found) or type(x) not in CLASSES:
+        raise NotNative("a list that it changes is held by more than its names")
+    held = common(x) if x else items
+    both = None if held is None else held.joined(items)
+    if both is None or (held != items and not mixes):
+        raise NotNative("a list has items of other types after a step", peel=True)
+    session = active.session()
+    session.has_buffers = True
+    buffer = Buffer.of(x, both, session.room)
+    for place in found:
+        _write(place, buffer)
+    return x, buffer, found
+
+
+def tried(stage: Callable[[], Any]) -> tuple[Any, tuple[int, Items] | None]:
+    """What staging a block gives; or the list that has to be a buffer before the block, and its items."""
+    level = current_trace()
+    try:
+        return stage(), None
+    except Turned as e:
+        if e.level is not level:
+            raise
+        wanted = e.key, e.items
+    return None, wanted  # here, where the exception keeps nothing alive
+
+
+class Turns:
+    """The lists that a loop has replaced. `mixes`: they may hold Python's numbers beside NumPy's."""
+
+    def __init__(self) -> None:
+        self.done: list[Replaced] = []
+        self.mixes = True
+
+    def turn(
+        self, list_: tuple[int, Items], cells: dict[str, Cell], keep: list[str], lists: Lists
+    ) -> dict[str, Cell]:
+        """Let a list be a buffer, whose length is carried from now on. Raises NotNative."""
+        for label in lists.forget(list_[0]):
+            del cells[label]
+            keep.remove(label)
+        replaced = turn(cells, *list_, self.mixes)
+        if replaced is None:
+            return {}
+        self.done.append(replaced)
+        lengths = buffer_places(
+            next((n for n, c in cells.items() if get(c) is replaced[1]), "a list"), replaced[1]
+        )
+        cells |= lengths
+        return lengths
+
+    def undo(self) -> None:
+        """Put the lists back, into which nothing was written."""
+        while self.done:
+            x, buffer, found = self.done.pop()
+            for place in found:
+                if _read(place) is buffer:
+                    _write(place, x)
+
+
+def _places(cells: dict[str, Cell], key: int) -> Iterator[tuple[str, Any, Any]]:
+    """Where the list is, as far as it is reached from the names: (part, owner, key in it)."""
+    for cell in cells.values():
+        if type(cell) is types.CellType and id(get(cell)) == key:
+            yield "cell", cell, None
+    names = {name: get(cell) for name, cell in cells.items()}
+    for _, owner, held in Containers(names, cells.values()).seen.values():
+        parts: dict[str, Any] = {"names": held.names, "slots": held.slots}
+        items = held.items if isinstance(held.items, dict) else dict(enumerate(held.items or ()))
+        if not isinstance(owner, set):
+            parts["items"] = items
+        if held.cell and id(held.cell[0]) == key:
+            yield "cell", owner, None
+        for part, values in parts.items():
+            for k, y in (values or {}).items():
+                if id(y) == key:
+                    yield part, owner, k
+
+
+def _read(place: tuple[str, Any, Any]) -> Any:
+    part, owner, k = place
+    if part == "cell":
+        return get(owner)
+    if part == "slots":
+        return k.__get__(owner)
+    return owner[k] if part == "items" else object.__getattribute__(owner, "__dict__")[k]
+
+
+def _write(place: tuple[str, Any, Any], x: Any) -> None:
+    part, owner, k = place
+    if part == "cell":
+        put(owner, x)
+    elif part == "slots":
+        k.__set__(owner, x)
+    elif part == "items":
+        owner[k] = x
+    else:
+        object.__getattribute__(owner, "__dict__")[k] = x
+
+
+def request(x: Any, items: Items) -> None:
+    """Let the list or buffer `x` be a buffer of `items` before the outermost block that has found it: raises Turned. If
+    none has, a buffer is widened at once, and a list stays what it is."""
+    key, level = id(x), level_of(id(x))
+    if level is not None:
+        raise Turned(key, items, level)
+    if type(x) is Buffer:
+        x.tj_widen(items)
