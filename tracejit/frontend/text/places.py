@@ -77,7 +77,9 @@ def _is_block(frame: FrameType) -> bool:
 def _is_item(frame: FrameType) -> bool:
     """Whether it computes an item of a list comprehension, which is a function in Python before 3.12."""
     return (
-        _is_of_hooks(frame) and frame.f_code.co_argcount == 1 and _file_of_caller(frame).endswith("loops.py")
+        _is_of_hooks(frame)
+        and frame.f_code.co_argcount == 1
+        and _file_of_caller(frame).endswith("comprehensions.py")
     )
 
 
