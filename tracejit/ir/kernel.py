@@ -11,6 +11,7 @@ Index arguments are int64 builder values; `idx` has one per output dimension.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any
 
 from tracejit.records import record
@@ -139,8 +140,12 @@ class Contract(Kernel):
 class Opaque(Kernel):
     """Runs the record's `eval` from native code, holding the GIL, on views of the buffers.
 
-    Works anywhere (loops too); costs microseconds a call.
+    Works anywhere (loops too); costs microseconds a call. `spelled(**params)`: the same as an expression of NumPy's for
+    files that need no tracejit, with `{0}`, `{1}` for operands; None, as where there is no such function, for params
+    with which it would be another thing.
     """
+
+    spelled: Callable[..., str | None] | None = field(default=None, kw_only=True)
 
 
 @record(frozen=True)

@@ -29,7 +29,7 @@ EDGES = [
     1e-20,
     0.97,
 ]
-FEW = [("sin", 8), ("exp", 8), ("erf", 4)]
+FEW = [("sin", 8), ("erf", 4)]
 REST = [(n, s) for n in sorted(vecmath.FUNCTIONS) for s in (8, 4) if (n, s) not in FEW]
 
 

@@ -24,7 +24,6 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     Grow,
     If,
     Inst,
-    Program,
     Rotate,
     SetPointer,
     SetSlot,
@@ -33,6 +32,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     While,
 )
 from tracejit.lowering.loops.uses import is_check
+from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.source import calls
 from tracejit.lowering.source.comments import Comments
 from tracejit.lowering.source.names import Names
@@ -51,11 +51,12 @@ class Writer(Straight):
     """Writes a program's statements; `run` gives the lines of the function that has them."""
 
     def __init__(
-        self, program: Program, file: Needs, names: Names, buffers: dict[Buffer, str], shares: bool
+        self, lowered: Lowered, file: Needs, names: Names, buffers: dict[Buffer, str], shares: bool
     ) -> None:
         super().__init__(file, names)
-        self.define = file.define
-        self.program = program
+        self.define, self.named = file.define, file.named
+        self.program = program = lowered.program
+        self.callbacks = lowered.callbacks
         self.buffers = buffers
         self.comments = Comments()
         self.notes: list[Comment] = []

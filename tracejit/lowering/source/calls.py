@@ -1,5 +1,5 @@
 """Calls of other libraries in printed programs: BLAS, LAPACK and SciPy's special functions by Numba's way to them,
-NumPy's sorting by NumPy itself.
+NumPy's functions by NumPy itself, which Python runs.
 
 What else a program calls has no printed form, and is refused: Python functions, random generators.
 """
@@ -11,11 +11,14 @@ from typing import Any, Protocol
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering._lazy import cython_special
 from tracejit.lowering.loops.nodes import I64, Buffer, Call, Const, External, Slot
+from tracejit.lowering.lowered import Callback
 from tracejit.lowering.runtime.executable import special_name
 from tracejit.lowering.source.scalars import PRODUCT, Expr, constant
 
 _TYPES = {"ptr": "ctypes.c_int64", "i64": "ctypes.c_int64", "i32": "ctypes.c_int32", "f64": "ctypes.c_double",
           "f32": "ctypes.c_float"}  # fmt: skip
+#: How functions are compiled that call Python, for which they take the GIL: they are not said to need none.
+_WITH_PYTHON = '@numba.njit(error_model="numpy")'
 _SPECIAL = "scipy.special.cython_special"
 _MODULES = {"blas": "scipy.linalg.cython_blas", "lapack": "scipy.linalg.cython_lapack"}
 
@@ -27,6 +30,9 @@ class Writing(Protocol):
     def slot(self, s: Slot, /) -> str: ...
     def take(self, x: Any, /) -> Expr: ...
     def define(self, name: str, text: str, /) -> str: ...
+    def named(self, how: str, stem: str, rest: str, /) -> str: ...
+
+    callbacks: list[Callback]
 
 
 def argument(w: Writing, a: Any) -> str:
@@ -48,6 +54,8 @@ def text(w: Writing, s: Call) -> str:
     kind, _, name = s.target.name.partition(":")
     if kind == "numpy":
         return _sorting(w, s, name)
+    if kind == "callback":
+        return _by_numpy(w, s, w.callbacks[int(name)])
     if kind in _MODULES:
         found = f'_function("{_MODULES[kind]}", "{name}"'
     elif kind == "special":
@@ -61,8 +69,7 @@ def text(w: Writing, s: Call) -> str:
 
 
 def _told(target: External) -> str:
-    kind = target.name.partition(":")[0]
-    return {"callback": "a Python function", "random": "a random generator"}.get(kind, target.name)
+    return "a random generator" if target.name.startswith("random:") else target.name
 
 
 def _signature(target: External) -> str:
@@ -92,7 +99,29 @@ def _sorting(w: Writing, s: Call, name: str) -> str:
         body = (f"part = x{view}[start : start + size]\n"
                 f"        order[at : at + size] = part.argsort({kind[2:]})")  # fmt: skip
         head = f"{defined}(x, start, order, at, size)"
-    w.define(defined, f'@native\ndef {head}:\n    """NumPy\'s {what} of a part of an array."""\n'
+    w.define(defined, f'{_WITH_PYTHON}\ndef {head}:\n    """NumPy\'s {what} of a part of an array."""\n'
                       f"    with numba.objmode():\n        {body}\n    return i4(0)")  # fmt: skip
     given = [x for place in places for x in place]
     return f"{defined}({', '.join([*given, size])})"
+
+
+def _by_numpy(w: Writing, s: Call, c: Callback) -> str:
+    """An operation that NumPy has a function for."""
+    spelled = getattr(c.op.kernel, "spelled", None) if c.op is not None else None
+    expression = spelled(**c.params) if spelled is not None else None
+    specs = [*c.in_specs, *c.out_specs]
+    if expression is None or any(None in shape for _, shape, _ in specs):
+        raise Unsupported(f"a call of Python's, {c.name!r}")
+    views = [f'x{n}.view("{d}").reshape({shape})' for n, (_, shape, d) in enumerate(specs)]
+    count = len(c.in_specs)
+    lines = ['numpy = __import__("numpy")  # Numba finds no names of the file here']
+    for n, (view, (_, shape, _)) in enumerate(zip(views, c.in_specs, strict=False)):
+        lines.append(f"a{n} = {view if shape else f'{view}[()]'}")
+    lines.append(f"{', '.join(f'r{n}' for n in range(count, len(views)))} = "
+                 f"{expression.format(*(f'a{n}' for n in range(count)))}")  # fmt: skip
+    lines += [f"{view}[...] = r{n}" for n, view in enumerate(views) if n >= count]
+    body = "\n".join(f"        {line}" for line in lines)
+    args = ", ".join(f"x{n}" for n in range(len(views)))
+    head = f'({args}):\n    """{c.name}, which Python runs."""\n    with numba.objmode():'
+    name = w.named(_WITH_PYTHON, f"{c.name}_by_numpy", f"{head}\n{body}\n    return i4(0)")
+    return f"{name}({', '.join(w.buffer(a) for a in s.args)})"

@@ -81,6 +81,14 @@ class File:
         self.texts.setdefault(name, text)
         return self.need(name)
 
+    def named(self, how: str, stem: str, rest: str) -> str:
+        """The name of a function with the decorator `how`: it begins with `stem`, and has a number. `rest` is what
+        comes after the name."""
+        n = 0
+        while f"{stem}{n}" in self.texts and not self.texts[f"{stem}{n}"].endswith(rest):
+            n += 1
+        return self.define(f"{stem}{n}", f"{how}\ndef {stem}{n}{rest}")
+
     def function(self, name: str, size: int) -> str:
         """The name of a vector function, which is printed if it was not."""
         called = functions.name_of(name, size)
@@ -142,7 +150,7 @@ def file_of(
     buffers = {b: names.fresh(inputs[n] if n < len(inputs) else b.name) for n, b in enumerate(program.args)}
     file = File()
     try:
-        w = Writer(program, file, names, buffers, parallel)
+        w = Writer(lowered, file, names, buffers, parallel)
         lines = w.run()
         text = "\n".join(lines)
         used = [b for b in program.args if re.search(rf"\b{buffers[b]}\b", text)]

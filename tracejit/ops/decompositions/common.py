@@ -135,8 +135,10 @@ def factorization(
     effects: Rule | Sentinel = NO_EFFECTS,
     formula: Rule | None = None,
     routine: Rule | None = None,
+    spelled: Rule | None = None,
 ) -> Op:
-    """Register an op on stacks of matrices that runs a library routine; `formula` and `routine` as in `Composite`."""
+    """Register an op on stacks of matrices that runs a library routine; `formula` and `routine` as in `Composite`,
+    `spelled` as in `Opaque`."""
 
     def get_op() -> Op:
         return op
@@ -151,7 +153,7 @@ def factorization(
         transpose=transpose,
         batch=batch or batch_leading(get_op),
         effects=effects,
-        kernel=Composite(formula, None, routine) if formula else Opaque(),
+        kernel=Composite(formula, None, routine, spelled=spelled) if formula else Opaque(spelled=spelled),
     )
     return op
 
@@ -183,6 +185,22 @@ def finite(x: Any) -> Any:
     if not np.isfinite(x).all():
         raise np.linalg.LinAlgError("SVD did not converge")
     return x
+
+
+def spelled(function: str, *more: str, of: str = "{0}") -> Callable[..., str | None]:
+    """`Opaque.spelled` of a function of `numpy.linalg` that raises for what it fails at, as the op does only where it
+    `check`s. Its operand is `of`, its other arguments are `more`, in which {name} is a param."""
+
+    def text(*, check: bool = True, **params: Any) -> str | None:
+        if not check:
+            return None
+        return f"numpy.linalg.{function}({', '.join([of, *(m.format(**params) for m in more)])})"
+
+    return text
+
+
+#: The first operand as `finite` has it: what NumPy raises for, too.
+FINITE = "({0} if numpy.isfinite({0}).all() else {0} * numpy.nan)"
 
 
 def nan_where_failing(fn: Callable[[Any], Any], x: Any, error: Any) -> Any:

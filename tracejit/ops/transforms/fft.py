@@ -51,7 +51,9 @@ def _converted(name: str, x: Aval, table: dict[str, Any], kinds: str) -> np.dtyp
     return np.dtype(table[key])
 
 
-def _record(name: str, doc: str, *, type: Rule, eval: Rule, transpose: Rule, batch: Rule) -> Op:
+def _record(
+    name: str, doc: str, *, type: Rule, eval: Rule, transpose: Rule, batch: Rule, spelled: Rule
+) -> Op:
     return plain(
         name=name,
         doc=doc,
@@ -60,7 +62,7 @@ def _record(name: str, doc: str, *, type: Rule, eval: Rule, transpose: Rule, bat
         jvp=LINEAR,
         transpose=transpose,
         batch=batch,
-        kernel=Opaque(),
+        kernel=Opaque(spelled=spelled),
     )
 
 
@@ -88,11 +90,18 @@ def _complex_transform(name: str, doc: str, np_function: Callable[..., Any]) -> 
             x = np_function(x, axis=a, norm=norm)
         return x
 
+    def spelled(*, axes: tuple[int, ...], norm: str) -> str:
+        text = "{0}"
+        for a in reversed(axes):
+            text = f"numpy.fft.{name}({text}, axis={a}, norm={norm!r})"
+        return text
+
     op = _record(
         name,
         doc,
         type=type_rule,
         eval=eval_rule,
+        spelled=spelled,
         transpose=transpose,
         batch=batch,
     )
@@ -159,6 +168,7 @@ rfft_op = _record(
     "the first half of the Fourier transform of real numbers along an axis",
     type=_rfft_type,
     eval=lambda x, *, axis, norm: np.fft.rfft(x, axis=axis, norm=norm),
+    spelled=lambda *, axis, norm: f"numpy.fft.rfft({{0}}, axis={axis}, norm={norm!r})",
     transpose=_rfft_transpose,
     batch=_rfft_batch,
 )
@@ -192,6 +202,7 @@ irfft_op = _record(
     "the inverse of rfft: real numbers from half of a spectrum",
     type=_irfft_type,
     eval=lambda x, *, n, axis, norm: np.fft.irfft(x, n, axis=axis, norm=norm),
+    spelled=lambda *, n, axis, norm: f"numpy.fft.irfft({{0}}, {n}, axis={axis}, norm={norm!r})",
     transpose=_irfft_transpose,
     batch=_irfft_batch,
 )

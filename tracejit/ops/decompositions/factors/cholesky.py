@@ -59,6 +59,7 @@ cholesky_op = c.factorization(
     "the lower triangle L with a = L Lᴴ; reads the lower triangle of a",
     type=_type,
     eval=_eval,
+    spelled=c.spelled("cholesky"),
     jvp=_jvp,
     multi=False,
     effects=c.check_effects,

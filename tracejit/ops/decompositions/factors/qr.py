@@ -27,6 +27,10 @@ def _eval(a: Any, *, full_matrices: bool) -> list[Any]:
     return list(np.linalg.qr(a, "complete" if full_matrices else "reduced"))
 
 
+def _spelled(*, full_matrices: bool) -> str:
+    return f"numpy.linalg.qr({{0}}, {'complete' if full_matrices else 'reduced'!r})"
+
+
 def _jvp(primals: Any, tangents: Any, *, full_matrices: bool) -> tuple[Any, Any]:
     """S. Walter, L. Lehmann, Algorithmic differentiation of linear algebra functions, 2010 (tall matrices);
     of a wide one, the first columns are factorized and the others are projected."""
@@ -71,7 +75,12 @@ def _tall(q: Any, r: Any, t: Any) -> list[Any]:
 
 
 qr_op = c.factorization(
-    "qr", "a = Q R: orthonormal columns and an upper triangle", type=_type, eval=_eval, jvp=_jvp
+    "qr",
+    "a = Q R: orthonormal columns and an upper triangle",
+    type=_type,
+    eval=_eval,
+    jvp=_jvp,
+    spelled=_spelled,
 )
 
 

@@ -101,6 +101,7 @@ svd_op = c.factorization(
     "a = u diag(s) vh, with s descending",
     type=_type,
     eval=_eval,
+    spelled=c.spelled("svd", "{full_matrices}", of=c.FINITE),
     jvp=_jvp,
     effects=c.check_effects,
 )
@@ -146,6 +147,7 @@ svdvals_op = c.factorization(
     "singular values, descending",
     type=_values_type,
     eval=_values_eval,
+    spelled=c.spelled("svd", "compute_uv=False", of=c.FINITE),
     jvp=_values_jvp,
     multi=False,
     effects=c.check_effects,

@@ -134,6 +134,7 @@ eigvals_op = c.factorization(
     "eigenvalues of square matrices, complex",
     type=_values_type,
     eval=_values_eval,
+    spelled=c.spelled("eigvals"),
     jvp=_values_jvp,
     multi=False,
     effects=c.check_effects,

@@ -50,6 +50,7 @@ eigh_op = c.factorization(
     "eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices",
     type=_type,
     eval=_eval,
+    spelled=lambda *, lower, check: c.spelled("eigh", repr("L" if lower else "U"))(check=check),
     jvp=_jvp,
     effects=c.check_effects,
 )
@@ -101,6 +102,7 @@ eigvalsh_op = c.factorization(
     "eigenvalues of Hermitian matrices, ascending",
     type=_values_type,
     eval=_values_eval,
+    spelled=lambda *, lower, check: c.spelled("eigvalsh", repr("L" if lower else "U"))(check=check),
     jvp=_values_jvp,
     multi=False,
     effects=c.check_effects,

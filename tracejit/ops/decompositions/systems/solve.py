@@ -218,6 +218,7 @@ inv_op = c.factorization(
     "the inverse of square matrices",
     type=_inv_type,
     eval=_inv_eval,
+    spelled=c.spelled("inv"),
     jvp=_inv_jvp,
     multi=False,
     effects=c.check_effects,
