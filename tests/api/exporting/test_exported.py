@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.errors import ExportedFileError
-from tracejit.interpreters.jit_stored import pack, unpack
+from tracejit.interpreters.jit_stored import VERSION, pack, unpack
 
 X = np.linspace(-1, 2, 7)
 
@@ -128,6 +128,30 @@ def test_other_processors(data: bytes, tmp_path: Path) -> None:
         path.write_bytes(_changed(data, ["host"], {**known, **host}))
         assert not tj.load_exported(path).is_native
         _loads(path.read_bytes(), path)
+
+
+def _kept(x: Any, n: Any) -> Any:
+    """It calls BLAS, NumPy's sorting and the runtime, has a check, and a result of unknown length."""
+    y = np.sort(x @ x.T, axis=1)
+    while np.sum(y) < 100:
+        y = y * 1.5 + 1
+    return {"y": y[n], "cut": x[x > 0], "T": x.T}
+
+
+def test_a_file_of_this_format_from_before(request: pytest.FixtureRequest) -> None:
+    """A file in the repository is loaded, and does what it did: if this fails, the format of files or the way in which
+    programs are called has changed. Then `container.VERSION` has to, and `--update-golden` writes the file of that."""
+    path = Path(__file__).with_name(f"format_{VERSION}.tj")
+    x = np.linspace(-1, 1, 400).reshape(20, 20)
+    if request.config.getoption("--update-golden"):
+        with tj.config.override(optimize=True):
+            tj.export(_kept)(x, 2).save(path)
+    e = tj.load_exported(path)
+    got, wanted = e(x, 19), _kept(x, 19)
+    np.testing.assert_allclose(got["y"], wanted["y"])
+    assert got["cut"].tolist() == wanted["cut"].tolist() and got["T"].base is x.T.base
+    with pytest.raises(IndexError, match="index 20 is out of bounds for axis 0 with size 20"):
+        e(x, 20)
 
 
 def test_what_it_tells(data: bytes, tmp_path: Path) -> None:

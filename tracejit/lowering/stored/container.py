@@ -16,7 +16,8 @@ import struct
 from typing import Any
 
 MAGIC = b"tracejit program"
-#: Of the format, and of how programs are called: it changes when either does.
+#: Of the format, and of how programs are called (`Executable`, the entry, the table): it changes when either does. A
+#: file among the tests notices that.
 VERSION = 1
 _HEADER = struct.Struct("<16sIQQ")
 _DIGEST = 32
