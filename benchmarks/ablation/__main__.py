@@ -1,4 +1,4 @@
-"""python -m benchmarks.ablation [NAME ...]: measure mechanisms; all of them are written to docs/ablation.md."""
+"""python -m benchmarks.ablation [NAME ...]: measure mechanisms, and write docs/ablation.md."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ def main() -> int:
             if row.problem:
                 print(f"    {row.label}: {row.problem}", file=sys.stderr)
     print(f"{time.perf_counter() - start:.0f} seconds", file=sys.stderr)
-    if not args.names:
-        page.write(results, effort, " ".join(["python -m benchmarks.ablation", *sys.argv[1:]]), args.busy)
+    page.write(results, effort, " ".join(["python -m benchmarks.ablation", *sys.argv[1:]]), args.busy)
     return int(any(row.problem for r in results for row in r.rows))
 
 

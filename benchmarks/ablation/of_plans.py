@@ -218,7 +218,7 @@ PLANNING = (
         "several operands that a nest strides through are walked through once, in order, and their result moved",
         ("lowering/plan/schedule.py:Schedule._crosses",),
         {"tracejit.lowering.plan.schedule:Schedule._crosses": gives(False)},
-        ("bundle adjustment, 2x14 blocks",),
+        ("transposed expression", "transposed expression @large f8", "bundle adjustment, 2x14 blocks"),
     ),
     Mechanism(
         "no repeated costly reads",

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.ablation.measure import Effort, Result, Row
+from benchmarks.ablation.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "ablation.md"
 
 _HEAD = """# What each mechanism is worth
 
-`{command}` writes this page. It was measured on {date}, on {machine}{busy}.
+`{command}` wrote this page on {date}, on {machine}{busy}. With names of
+mechanisms the command measures these only, and the others keep the lines that they have.
 
 Each mechanism of the compiler is switched off, one at a time and from outside of the package, in a process of its own.
 A process with it and a process without it take turns at the rows of the benchmark that it serves, after their results
@@ -37,18 +39,26 @@ are those of middle size and float64; rows whose names are not in the benchmark'
 
 
 def write(results: list[Result], effort: Effort, command: str, busy: bool) -> None:
-    """The page of these results."""
+    """The page with these results. Mechanisms that were not measured keep the line that they have."""
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     note = ", while other processes ran on it" if busy else ""
+    lines = _lines_of_page() | {r.mechanism.name: line(r) for r in results}
     text = _HEAD.format(command=command, date=date, machine=report.processor(), busy=note, pairs=effort.pairs)
-    text += "".join(f"{line(r)}\n" for r in results)
+    for m in MECHANISMS:
+        text += f"{lines.get(m.name, f'| {m.name} | {lines_of(m.files)} | not measured | | |')}\n"
     text += "\n## What they promise\n\n"
-    for r in results:
-        m = r.mechanism
+    for m in MECHANISMS:
         files = ", ".join(f"`{f}`" for f in m.files)
         reason = f" Stays for: {m.serves}." if m.serves else ""
         text += f"- **{m.name}**: {m.promise}.{reason} ({files})\n"
     PAGE.write_text(text, encoding="utf-8")
+
+
+def _lines_of_page() -> dict[str, str]:
+    """The lines of the page's table, by mechanism."""
+    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    rows = (row for row in text.splitlines() if row.startswith("| "))
+    return {row.split(" | ")[0].removeprefix("| "): row for row in rows}
 
 
 def line(r: Result) -> str:

@@ -51,6 +51,10 @@ def _with_turned(rng: Any, dtype: Any, m: int, n: int) -> tuple[Any, ...]:
     return rng.standard_normal((m, n)).astype(dtype), rng.standard_normal((n, m)).astype(dtype)
 
 
+def _turned(lib: Any, a: Any, b: Any) -> Any:
+    return (lib.np.tanh(a + 1) * a).T / (1 + b * b)
+
+
 def _chain(lib: Any, a: Any, b: Any, v: Any) -> Any:
     return a @ b @ v
 
@@ -113,6 +117,7 @@ OWN = {
     w.name: w
     for w in (
         Workload("transposed sum", "own", lambda lib, a, b: a.T + 2 * b, _with_turned, MATRIX),
+        Workload("transposed expression", "own", _turned, _with_turned, MATRIX),
         Workload("sum of narrow rows", "own", lambda lib, a: (a * a).sum(0), _matrix, NARROW),
         Workload("argmax of rows", "own", lambda lib, a: lib.np.argmax(a, 1), _matrix, MATRIX),
         Workload("argmax", "own", lambda lib, x: lib.np.argmax(x), _vector, VECTOR),
