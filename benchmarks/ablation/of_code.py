@@ -145,7 +145,13 @@ CODE = (
         "LLVM is told which buffers cannot overlap",
         ("lowering/llvm/alias.py:Scopes",),
         {"tracejit.lowering.llvm.alias:Scopes.enter": gives(None)},
-        ("programs: jacobi 2d", "programs: lattice boltzmann", "Thomas solve grad", "programs: adi"),
+        (
+            "n-body grad",
+            "programs: upwind grad",
+            "3-D Laplacian",
+            "bundle adjustment, 2x14 blocks",
+            "programs: adi",
+        ),
     ),
     Mechanism(
         "streams",
@@ -167,7 +173,7 @@ CODE = (
         "several vectors at once where an iteration is a long chain",
         ("lowering/llvm/interleave.py",),
         {"tracejit.lowering.llvm.body:vectors_at_once": gives(0)},
-        ("Black-Scholes price", "power", "arccosh", "max over axis 1", "erf"),
+        ("Black-Scholes price", "logaddexp", "max over axis 1", "power", "arcsinh"),
     ),
     Mechanism(
         "functions out of line",

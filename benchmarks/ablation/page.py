@@ -18,8 +18,9 @@ PAGE = ROOT / "docs" / "ablation.md"
 
 _HEAD = """# What each mechanism is worth
 
-`{command}` wrote this page on {date}, on {machine}{busy}. With names of
-mechanisms the command measures these only, and the others keep the lines that they have.
+`{command}` wrote this page on {date},
+on {machine}{busy}. With names of mechanisms the command measures these only, and the others keep the lines
+that they have. `--busy` is for machines that do other work, and needs to be run by root.
 
 Each mechanism of the compiler is switched off, one at a time and from outside of the package, in a process of its own.
 A process with it and a process without it take turns at the rows of the benchmark that it serves, after their results
