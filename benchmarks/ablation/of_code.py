@@ -261,9 +261,9 @@ RUNTIME = (
         ("lowering/runtime/arena.py",),
         {"tracejit.lowering.runtime.arena:Arena.give": gives(None)},
         (
-            "4-layer perceptron value and grad @large f4",
-            "two convolutions value and grad",
-            "Thomas solve grad",
+            "Thomas solve grad @large f8",
+            "k-means cost grad @large f8",
+            "Gaussian mixture value and grad @large f8",
         ),
     ),
 )

@@ -46,14 +46,6 @@ PASSES = (
         "programs: nussinov",
     ),
     _pass(
-        "fold",
-        "equations of constants are evaluated when a program is made",
-        "adaptive Runge-Kutta grad",
-        "programs: kalman grad",
-        "programs: leapfrog grad",
-        "300 operations grad",
-    ),
-    _pass(
         "simplify",
         "identities such as x * 1 = x",
         "Black-Scholes Greeks grad",

@@ -1,8 +1,8 @@
 import numpy as np
 
 from tests.passes.toy import B, add, agree, cond, f64, i64, lt, mul, names, neg, scan, sin, while_
-from tracejit.passes.fold import fold
 from tracejit.passes.loops import loops
+from tracejit.passes.simplify import simplify
 
 
 def test_literals_and_repetitions_enter_a_scan():
@@ -40,7 +40,7 @@ def test_a_length_known_now():
     n = b(add, np.int64(1), np.int64(2))
     outs = b(scan, n, 1.0, jaxpr=body, length=None, bound=8, consts=0, carry=1, reverse=False)
     j = b.done(outs[0], b(neg, outs[1]))
-    out = loops(fold(j))
+    out = loops(simplify(j))
     assert out.eqns[0].params["length"] == 3
     assert out.out_avals[1].shape == (3,)
     agree(j, out)

@@ -1,4 +1,4 @@
-"""fold: pure equations of constants are evaluated now."""
+"""Pure equations of constants, evaluated when a program is made: a part of `simplify`."""
 
 from __future__ import annotations
 
@@ -6,24 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
+from tracejit.ir.jaxpr import Eqn, Literal
 from tracejit.ir.kernel import Cumulative, Pointwise, Pull, Reduce, Update
-from tracejit.passes.rewrite import Env, Pass, alias, everywhere
 
 # Contractions, regions and library calls are not small, and opaque ones may not be repeatable.
 _SMALL = (Pointwise, Pull, Reduce, Cumulative, Update)
-
-
-def _fold(jaxpr: Jaxpr) -> Jaxpr:
-    env, eqns = Env(), list[Eqn]()
-    for old in jaxpr.eqns:
-        eqn = env.eqn(old)
-        values = evaluate(eqn)
-        if values is None:
-            eqns.append(eqn)
-        else:
-            alias(env, old.outvars, values)
-    return env.jaxpr(jaxpr, eqns)
 
 
 def evaluate(eqn: Eqn) -> tuple[Literal, ...] | None:
@@ -47,6 +34,3 @@ def _literals(eqn: Eqn) -> tuple[Literal, ...] | None:
     scalars: list[Any] = [np.asarray(x)[()] for x in (out if eqn.op.multi else (out,))]
     same = all(s.dtype == v.aval.dtype for s, v in zip(scalars, eqn.outvars, strict=True))
     return tuple(Literal(s) for s in scalars) if same else None
-
-
-fold = Pass("fold", everywhere(_fold))

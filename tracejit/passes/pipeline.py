@@ -11,7 +11,6 @@ from tracejit.ir.jaxpr import Jaxpr
 from tracejit.passes.chains import chains
 from tracejit.passes.cse import cse
 from tracejit.passes.dce import dce
-from tracejit.passes.fold import fold
 from tracejit.passes.hoist import hoist
 from tracejit.passes.inline import inline
 from tracejit.passes.layout import layout
@@ -23,15 +22,13 @@ from tracejit.passes.simplify import simplify
 Watch = Callable[[str, Jaxpr], None]
 
 #: Calls first, so that every later pass sees one flat program; dead code early, since
-#: derivatives leave much of it; loops before folding, since it hands constants to bodies;
+#: derivatives leave much of it; loops before simplify, since it hands constants to bodies;
 #: products and hoist after cse, so that each equation leaves once; dce sweeps up behind them.
 PASSES: tuple[Pass, ...] = (
     inline,
     dce,
     loops,
-    fold,
     simplify,
-    fold,
     cse,
     chains,
     layout,

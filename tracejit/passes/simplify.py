@@ -1,4 +1,4 @@
-"""simplify: each op's own identities (`x * 1` is `x`), to a fixpoint.
+"""simplify: each op's own identities (`x * 1` is `x`), to a fixpoint; what is left of constants is computed now.
 
 An op's `simplify` slot holds rules `rule(view) -> replacement or None`. The
 view shows the equation and the equations that made its operands; the
@@ -81,11 +81,12 @@ def _simplify(jaxpr: Jaxpr) -> Jaxpr:
             continue
         eqn = _repeated_result(eqn, eqns, makers)
         done = _rewrite(_with_scalars(eqn, makers), makers)
-        if isinstance(done, Eqn):
+        known = evaluate(done) if isinstance(done, Eqn) else done
+        if known is not None:
+            alias(env, old.outvars, known)
+        elif isinstance(done, Eqn):
             eqns.append(done)
             makers.add(done)
-        else:
-            alias(env, old.outvars, done)
     return env.jaxpr(jaxpr, eqns)
 
 
