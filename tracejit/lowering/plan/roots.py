@@ -233,8 +233,10 @@ def _read_back(p: Planner, eqn: Eqn, group: Group, segment: Segment) -> None:
         return
     later = [(g, s) for g, sites in p.demands[u].items() if g is not group for s in sites]
     own = p.k.identity(u.aval.shape)
-    places = zip(own, group.writes, strict=True)  # type: ignore[arg-type]
-    whole = all(affine(p.k, x) == affine(p.k, i) for i, x in places)
+    places = tuple(group.writes)  # type: ignore[arg-type]
+    whole = len(places) == len(own) and all(
+        affine(p.k, x) == affine(p.k, i) for i, x in zip(own, places, strict=True)
+    )
     if not later or not whole or any(type(s) is not tuple for _, s in later):
         return
     moved = [(g, probe_place(p.k, segment.place, eqn, s)[1]) for g, s in later]  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.errors import NotAnArrayError, UnknownDtypeError
 from tracejit.frontend import active
+from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.held import Containers
@@ -107,7 +108,9 @@ class Form:
 
     def describe(self) -> str:
         """The value's type, for messages."""
-        texts = [str(self.fixed[n]) if n in self.fixed else _type_of(x) for n, x in enumerate(self.leaves)]
+        texts = [
+            _text_of(self.fixed[n]) if n in self.fixed else _type_of(x) for n, x in enumerate(self.leaves)
+        ]
         return (
             texts[0] if self.tree.is_leaf() else "None" if not texts else f"{self.tree} of {', '.join(texts)}"
         )
@@ -117,6 +120,10 @@ def lay(arrays: Iterable[Box], orders: Iterable[Any]) -> None:
     """Let new arrays lie in these orders in memory, if there are any."""
     for x, order in zip(arrays, orders, strict=False):
         lies_in(x, order)
+
+
+def _text_of(x: Any) -> str:
+    return f"a {x.tj_class.__name__} of a traced length" if type(x) is Buffer else str(x)
 
 
 def _type_of(leaf: Leaf) -> str:
