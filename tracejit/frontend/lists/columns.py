@@ -25,16 +25,18 @@ from tracejit.numpy.boxes.unsure import python_of, taken, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import nested
 from tracejit.ops.indexing.index_check import Raising, check_index
+from tracejit.records import record
 from tracejit.tracing import Box, box, current_trace, new_array
 
 Number = extents.Number
 _I64 = np.dtype(np.int64)
 
 
+@record(frozen=True)
 class _Full:
     """The failure of an append for which there is no room."""
 
-    lanes = True
+    lanes: bool = True
 
     def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
         return ListRoomError(room=details[1], where=where)
