@@ -157,9 +157,15 @@ _CALLED = frozenset(map(id, (types.FunctionType, types.MethodType, types.Builtin
 
 def _member(x: Any, name: str, *default: Any) -> Any:
     """`x.name`, or `getattr(x, name, *default)`."""
-    if id(type(x)) in _NO_MEMBERS or (found := _copied(x, name)) is None:
+    if id(type(x)) not in _NO_MEMBERS and (found := _copied(x, name)) is not None:
+        return found[0]
+    try:
         return getattr(x, name, *default)
-    return found[0]
+    except AttributeError as e:
+        at = e.__traceback__
+        if at is not None and at.tb_next is None:
+            raise e.with_traceback(None)  # Python says it, and it is no error of ours
+        raise
 
 
 def callee(f: Any) -> Any:
