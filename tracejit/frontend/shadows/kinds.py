@@ -164,7 +164,7 @@ def _member(x: Any, name: str, *default: Any) -> Any:
     except AttributeError as e:
         at = e.__traceback__
         if at is not None and at.tb_next is None:
-            raise e.with_traceback(None)  # Python says it, and it is no error of ours
+            raise e.with_traceback(None) from e.__cause__  # Python says it, and it is no error of ours
         raise
 
 
