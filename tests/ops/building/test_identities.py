@@ -11,7 +11,7 @@ from tests.ops.samples import edges, pairs, same
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import Aval
-from tracejit.ops.building.identities import power_bounds
+from tracejit.ops.building.identities import floor_divide_bounds, power_bounds
 from tracejit.ops.creation import create as cr
 from tracejit.ops.elementwise import arithmetic as ar
 from tracejit.ops.elementwise import compare as co
@@ -129,3 +129,15 @@ def test_ranges_of_powers_hold_every_power():
             found = [x**y for x in range(a, b + 1) for y in range(m, n + 1)]
             fits = -(2**63) <= low and high < 2**63  # else nothing is known
             assert not fits or (low <= min(found) and max(found) <= high)
+
+
+def test_ranges_of_quotients_hold_every_quotient():
+    ends = (-7, -2, -1, 0, 1, 2, 7)
+    spans = [(a, b) for a in ends for b in ends if a <= b]
+    for (a, b), (m, n) in ((x, y) for x in spans for y in spans):
+        known = floor_divide_bounds(((a, b), (m, n)))
+        if m <= 0:
+            assert known is None  # a quotient by zero has no range
+        else:
+            found = [x // y for x in range(a, b + 1) for y in range(m, n + 1)]
+            assert known == (min(found), max(found))

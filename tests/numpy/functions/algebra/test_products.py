@@ -39,3 +39,12 @@ def test_products_of_bfloat16_are_float32_as_numpys() -> None:
     for got, expected in zip(tj.jit(f)(b), f(b), strict=True):
         assert got.dtype == expected.dtype
         np.testing.assert_array_equal(np.asarray(got, float), np.asarray(expected, float))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 4, 3)])
+def test_cross_products_of_vectors_and_stacks(shape: tuple[int, ...]) -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, *shape))
+    np.testing.assert_allclose(tj.jit(np.cross)(x, y), np.cross(x, y), rtol=1e-14)
+    first, second = np.moveaxis(x, -1, 0), np.moveaxis(y, -1, 0)
+    got = tj.jit(lambda x, y: np.cross(x, y, axisa=0, axisb=0, axisc=0))(first, second)
+    np.testing.assert_allclose(got, np.cross(first, second, axisa=0, axisb=0, axisc=0), rtol=1e-14)
