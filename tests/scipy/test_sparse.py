@@ -115,6 +115,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
     "cg of zeros": (lambda b: sl.cg(SQUARE + SQUARE.T, b), (np.zeros(6),)),
     "bicgstab": (lambda b: sl.bicgstab(SQUARE, b, rtol=1e-12)[0], (Z,)),
     "bicgstab in steps": (lambda b: sl.bicgstab(SQUARE, b, maxiter=2, rtol=1e-12), (Z,)),
+    **{
+        name: (lambda b, solver=getattr(sl, name): solver(SQUARE, b, rtol=1e-12), (Z,))
+        for name in ("bicg", "cgs", "gmres", "lgmres", "qmr", "tfqmr")
+    },
     "minres": (lambda b: sl.minres(SQUARE + SQUARE.T, b)[0], (Z,)),
     "spsolve": (lambda b: sl.spsolve(SQUARE.tocsc(), b), (Z,)),
     "spsolve of columns": (lambda b: sl.spsolve(SQUARE.tocsc(), b), (_RNG.standard_normal((6, 2)),)),
@@ -243,6 +247,7 @@ DERIVATIVES = {
     "splu": (_of_data(lambda a, b: sl.splu(a.tocsc()).solve(b, "T"), SQUARE), (SQUARE.data, Z)),
     "cg": (_of_data(lambda a, b: sl.cg(a + a.T, b, rtol=1e-14)[0], SQUARE), (SQUARE.data, Z)),
     "bicgstab": (_of_data(lambda a, b: sl.bicgstab(a, b, rtol=1e-14)[0], SQUARE), (SQUARE.data, Z)),
+    "gmres": (_of_data(lambda a, b: sl.gmres(a, b, rtol=1e-14)[0], SQUARE), (SQUARE.data, Z)),
 }
 
 

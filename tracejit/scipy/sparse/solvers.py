@@ -108,11 +108,14 @@ def _solved(matrix: Any, b: Any, direct: _Direct, transposed: bool = False) -> A
     def solve(turned: bool) -> Callable[[Any, Any], Any]:
         def by_host(_: Any, y: Any) -> Any:
             raw = to_raw(y)
-            return wrap(library_call(direct.giving(aval_of(raw), turned), data, raw)[0])
+            x, *info = map(wrap, library_call(direct.giving(aval_of(raw), turned), data, raw))
+            return (x, *info) if info else x
 
         return by_host
 
-    return custom_linear_solve(lambda v: product @ v, b, solve(transposed), solve(not transposed))
+    aux = isinstance(direct, _Iterative)
+    solvers = solve(transposed), solve(not transposed)
+    return custom_linear_solve(lambda v: product @ v, b, *solvers, has_aux=aux)
 
 
 def _columns(a: Any) -> Any:
@@ -349,3 +352,60 @@ def _refuse_callback(name: str, callback: Any) -> None:
     if callback is not None:
         name = f"scipy.sparse.linalg.{name}"
         raise SolverOptionError(function=name, problem="`callback`", remedy="leave it away")
+
+
+# ---------------------------------------------------------------- SciPy's own
+
+
+class _Iterative(_Direct):
+    """SciPy's own Krylov method, named `method`, which gives (x, info)."""
+
+    def __init__(self, matrix: Any, method: str, options: dict[str, Any]) -> None:
+        super().__init__(matrix, False, options, [])
+        self.method = method
+        self.name = f"scipy.sparse.linalg.{method}"
+        self.told = f"host call of {self.name}"
+
+    def giving(self, result: Aval, transposed: bool) -> _Direct:
+        """The same with an x of this type."""
+        out = object.__new__(_Iterative)
+        out.__dict__.update(
+            self.__dict__, results=(result, Aval((), np.dtype(np.int64))), transposed=transposed
+        )
+        return out
+
+    def _key(self) -> Any:
+        return self.method, super()._key()
+
+    def __call__(self, data: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+        a = self._matrix(data)
+        solver = getattr(scipy_module("sparse.linalg"), self.method)
+        x, info = solver(a.T if self.transposed else a, b, **self.options)
+        return [np.ascontiguousarray(x, self.results[0].dtype), np.asarray(info, np.int64)]
+
+
+def _by_scipy(name: str) -> None:
+    def call(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
+        held = {"x0": x0, **{k: options.pop(k, None) for k in ("M", "callback")}}
+        for keyword, given in held.items():
+            if given is not None:
+                raise SolverOptionError(
+                    function=f"scipy.sparse.linalg.{name}", problem=f"`{keyword}`", remedy="leave it away"
+                )
+        if not _is_sparse(A):
+            problem = "what is no sparse array"
+            raise SolverOptionError(
+                function=f"scipy.sparse.linalg.{name}", problem=problem, remedy="use cg or bicgstab"
+            )
+        matrix = _columns(A)
+        b = tnp.asarray(b)
+        x, info = _solved(matrix, b.reshape(-1), _Iterative(matrix, name, options))
+        return x, _as_int(info)
+
+    call.__name__ = name
+    call.__doc__ = f"(x, info) of A x = b for a sparse A (n, n), by SciPy's own `{name}`, with derivatives."
+    _solver(call)
+
+
+for _name in ("bicg", "cgs", "gcrotmk", "gmres", "lgmres", "qmr", "tfqmr"):
+    _by_scipy(_name)
