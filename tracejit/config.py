@@ -110,7 +110,8 @@ class Config:
     optimize : bool
         Whether LLVM optimises programs.
     unroll : int
-        Loops of a known number of steps up to this are unrolled.
+        Loops of a known number of steps up to this are unrolled, but for those that hold more than two loops in each
+        other.
 
     Raises
     ------

@@ -493,3 +493,27 @@ def test_steps_of_ranges_may_be_traced():
 
     for n, step in ((7, 2), (7, -2), (-7, -2), (0, 1)):
         assert tj.jit(unknown)(n, step) == unknown(n, step)
+
+
+def test_short_loops_in_each_other_are_not_all_unrolled():
+    """Only the innermost are: otherwise a program would grow exponentially with their number."""
+
+    def f(x):
+        out = np.zeros(3)
+        for i in range(2):
+            for j in range(3):
+                for k in range(2):
+                    for m in range(3):
+                        for n in range(2):
+                            if i >= k:
+                                out[m] += x[i, j] * x[k, n]
+        return out
+
+    x = np.arange(6.0).reshape(2, 3)
+    assert [d.rpartition(": for: ")[2] for d in decisions(f, x)][:2] == [
+        "native loop of 2 steps",
+        "native loop of 3 steps",
+    ]
+    assert np.array_equal(tj.jit(f)(x), f(x))
+    few = tj.jit(f).lower(x).compile().as_text("loops")
+    assert few.count("in0[") < 40  # 144 unrolled

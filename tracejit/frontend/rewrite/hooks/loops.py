@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,6 +35,9 @@ from tracejit.tracing import bind
 _I64 = np.dtype(np.int64)
 #: Steps that run in Python before a loop, until the types of its variables are those of later steps.
 MAX_PEELED = 3
+#: Short loops in whose bodies more loops than this lie in each other are not unrolled: with those inside, which may be
+#: short too, they would make a program that grows exponentially.
+MOST_UNROLLED = 2
 Block = Callable[..., None]
 
 
@@ -80,13 +85,20 @@ def _for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> boo
             error.fills_lists = fills_lists
             raise error from e
         decide(session, body, s, "native loop of a traced number of steps")
-    elif steps.count <= config.unroll:
+    elif steps.count <= config.unroll and loops_inside(body.__code__) <= MOST_UNROLLED:
         decide(session, body, s, f"unrolled: {_times(steps.count)}, which is short")
         _python_for(iter(iterable), body, s)
         return False
     else:
         return _long_for(session, iterable, steps, body, s)
     return True
+
+
+@functools.lru_cache(1024)
+def loops_inside(code: types.CodeType) -> int:
+    """How many loops lie in each other in the body of a loop."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return max((c.co_name.startswith("_tj_body_") + loops_inside(c) for c in inner), default=0)
 
 
 class _Around:
