@@ -50,6 +50,8 @@ class StageTrace(Trace):
         self.settled = (
             False  # a number that may be Python's was taken for NumPy's, which raises other exceptions
         )
+        #: Whether arguments could be known while tracing that decide these values: of the trace of a jitted function.
+        self.decides: Callable[[Sequence[Any]], bool] | None = None
         self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
         self._const_of: dict[int, Var] = {}
         self._value_of: dict[int, Any] = {}  # of each constant's variable

@@ -14,7 +14,7 @@ from tracejit.errors import DynamicExtentError, OutputCastError, ShapeError, Tra
 from tracejit.ir.avals import Shape, aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
-from tracejit.numpy import fitting
+from tracejit.numpy import fitting, lengths
 from tracejit.numpy.boxes import rows
 from tracejit.numpy.boxes.extents import here
 from tracejit.tracing import Box, box, to_raw, wrap
@@ -210,6 +210,9 @@ def broadcast_operands(name: str, raws: list[Any], full: bool = False) -> list[A
     first = shapes[0]
     if first == shapes[-1] and len(shapes) <= 2:
         return raws
+    if any(type(d) is not int for s in shapes for d in s):
+        raws = lengths.alike(name, raws)
+        shapes = [aval_of(r).shape for r in raws]
     shape = broadcast_shapes(name, shapes)
     return [
         r if s == shape or (not s and not full) else ops.shape.broadcast_to(r, shape)

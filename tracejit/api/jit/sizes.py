@@ -45,12 +45,24 @@ def sizes_needed(
     if not shapes and not isinstance(error, (*_NEEDED, *_UNROLLED)):
         return frozenset()
     owners = [key for key, _ in call.owners()]
-    given = [n for n, key in enumerate(owners) if as_size(call.argument(key)) is not None]
+    given = _given(call)
     if isinstance(error, _UNROLLED) and not error.fills_lists:
         given = [n for n in given if abs(int(call.leaves[n])) <= _MOST_STEPS]
     found = sources(error.traced or _extents(eqns), eqns, args)
     chosen = [n for n in given if n in found] or given
     return frozenset(owners[n] for n in chosen)
+
+
+def _given(call: Call) -> list[int]:
+    """The leaves that are Python integers or lie in arguments that are made of these only."""
+    owners = [key for key, _ in call.owners()]
+    return [n for n, key in enumerate(owners) if as_size(call.argument(key)) is not None]
+
+
+def decided_by_sizes(values: Iterable[Any], call: Call, eqns: Sequence[Eqn], args: Sequence[Any]) -> bool:
+    """Whether arguments that could be part of the signature decide these values."""
+    given = _given(call)
+    return bool(given) and not sources(values, eqns, args).isdisjoint(given)
 
 
 def _extents(eqns: Iterable[Eqn]) -> list[Var]:

@@ -18,7 +18,7 @@ from tracejit.api.jit.parts import Shared, placed
 from tracejit.api.jit.placing import Needed, strides_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
-from tracejit.api.jit.sizes import sizes_needed, sources
+from tracejit.api.jit.sizes import decided_by_sizes, sizes_needed, sources
 from tracejit.api.jit.stored import Store
 from tracejit.api.jit.varying import JitCapture, Varying
 from tracejit.control.regions.staging import raw_leaf
@@ -103,6 +103,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     session.copies_views, session.over = copies_views, call.over
     session.room = varying.room
     args = make_args(trace, call.avals(), call.bounds)
+    trace.decides = lambda values: decided_by_sizes(values, call, trace.eqns, args)
     with new_trace(trace):
         boxes = _boxes(call, args)
         positional, kwargs = _arguments(call, session, capture, boxes)
@@ -117,7 +118,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             results, outs, python, parts = _sort_results(
                 leaves, out_tree, boxes, capture.held, name_of(fun), visible
             )
-            outs += _extents(name_of(fun), outs, args)
+            outs += _extents(trace, outs, args)
         except StaleView:
             raise
         except Exception as e:
@@ -296,15 +297,15 @@ def _runs_later(eqn: Eqn) -> bool:
     return inside or any("rule" in name or isinstance(p, _FUNCTIONS) for name, p in eqn.params.items())
 
 
-def _extents(name: str, outs: list[Any], args: list[Any]) -> list[Any]:
+def _extents(trace: StageTrace, outs: list[Any], args: list[Any]) -> list[Any]:
     """Traced sizes of the results, which their shapes are read from: outputs that nobody sees.
 
-    Raises DynamicExtentError for a size without a bound, for which no memory can be allocated."""
+    Raises DynamicExtentError for a size without a bound that arguments decide: it is better to know it."""
     given = {id(v) for v in (*outs, *args)}
     dims = [d for x in outs for d in aval_of(x).shape if isinstance(d, Dim) and id(d.var) not in given]
     unknown = [d.var for d in dims if d.bound is None]
-    if unknown:
-        error = DynamicExtentError(op=name, problem="the size of the result is computed and has no bound")
+    if unknown and trace.decides is not None and trace.decides(unknown):
+        error = DynamicExtentError(op=trace.name, problem="the size of the result is computed and has no bound")
         error.traced = tuple(unknown)
         raise error
     return list({id(d.var): d.var for d in dims}.values())

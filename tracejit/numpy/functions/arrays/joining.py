@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
+from tracejit.numpy import lengths
 from tracejit.numpy.boxes import extents, rows
 from tracejit.numpy.boxes.masking.selected import selection
 from tracejit.numpy.boxes.members import indexed_copy
@@ -48,6 +49,8 @@ def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str =
     if not shape_of(raws[0]):
         raise ShapeError(op="concatenate", problem="zero-dimensional arrays cannot be concatenated")
     n = single_axis("concatenate", 0 if axis is None else axis, len(shape_of(raws[0])))
+    if len(raws) > 1 and any(type(d) is not int for r in raws for d in shape_of(r)):
+        return wrap(lengths.joined(raws, n))
     return wrap(ops.concat.concatenate(*raws, dimension=n))
 
 

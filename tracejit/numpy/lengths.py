@@ -1,0 +1,179 @@
+"""Arrays whose lengths only the program knows: joined, and taken to be equally long where that is checked.
+
+A traced length is a dimension with a bound (`Dim`), whose number the program computes. Where NumPy asks for equal
+lengths, they are equal if they are one number of the program; otherwise the program compares them when it runs.
+Python's integers among the arguments of a jitted function come first: a function whose lengths they decide is
+traced for their values instead, after the refusal that `decided_outside` allows for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops
+from tracejit.errors import DynamicExtentError, ShapeError
+from tracejit.interpreters.stage import StageTrace
+from tracejit.ir.avals import Dim, DimSize, Shape, aval_of
+from tracejit.numpy.boxes import extents, linear
+from tracejit.records import record
+from tracejit.tracing import current_trace
+
+
+def decided_outside(dims: Iterable[DimSize]) -> bool:
+    """Whether Python's integers among the arguments of the function that is traced decide these lengths."""
+    trace = current_trace()
+    while trace is not None:
+        if isinstance(trace, StageTrace) and trace.decides is not None:
+            return trace.decides([linear.outermost(d.var) for d in dims if isinstance(d, Dim)])
+        trace = trace.parent
+    return False
+
+
+def judge(name: str, problem: str, dims: Sequence[DimSize]) -> None:
+    """Raise DynamicExtentError where arguments decide these lengths, so that the function is traced for them."""
+    if decided_outside(dims):
+        error = DynamicExtentError(op=name, problem=problem)
+        error.traced = tuple(linear.outermost(d.var) for d in dims if isinstance(d, Dim))
+        raise error
+
+
+# ---------------------------------------------------------------- equal lengths
+
+
+@record(frozen=True)
+class LengthFailure:
+    """Makes the exception of two lengths that are not equal, from the check of the one against the other plus one."""
+
+    name: str
+
+    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
+        text = f"operands could not be broadcast together: {details[0]} and {details[1] - 1} elements along an axis"
+        return ShapeError(op=self.name, problem=text, where=where)
+
+
+def _same(name: str, a: Any, b: Any) -> Any:
+    """The lesser of two lengths, which the program checks to be equal."""
+    a, b = (np.int64(n) if type(n) is int else n for n in (a, b))
+    for x, y in ((a, b), (b, a)):
+        above = ops.arithmetic.add(y, np.int64(1))
+        ops.index_check.check_index(x, size=above, axis=0, failure=LengthFailure(name))
+    return ops.arithmetic.minimum(a, b)
+
+
+def common(name: str, dims: Sequence[DimSize]) -> DimSize | None:
+    """The length of axes that have to be equally long, checked when the program runs; None where they can't be.
+
+    It is the least of them, so that reading so many elements of each is right even before the check."""
+    found = list(dict.fromkeys(dims))
+    if len(found) == 1:
+        return found[0]
+    known = [d for d in found if type(d) is int]
+    least = min((b for b in map(extents.capacity, found) if b is not None), default=None)
+    if len(known) > 1 or (known and least is not None and least < known[0]) or decided_outside(found):
+        return None
+    size, *others = map(extents.of_dim, found)
+    for n in others:
+        size = extents.memo("same", lambda a, b: _same(name, a, b), _raw(size), _raw(n))
+    return extents.to_dim(size, least)
+
+
+def _raw(n: Any) -> Any:
+    return np.int64(n) if type(n) is int else n
+
+
+def alike(name: str, raws: list[Any]) -> list[Any]:
+    """Operands with the axes cut to common lengths that broadcasting needs to be equal, and that are traced."""
+    shapes = [aval_of(r).shape for r in raws]
+    new = [list(s) for s in shapes]
+    for back in range(1, max(map(len, shapes)) + 1):
+        own = [n for n, s in enumerate(shapes) if len(s) >= back and s[-back] != 1]
+        dims = [shapes[n][-back] for n in own]
+        if len(set(dims)) < 2:
+            continue
+        size = common(name, dims)
+        if size is not None:
+            for n in own:
+                new[n][-back] = size
+    return [cut(r, tuple(s)) for r, s in zip(raws, new, strict=True)]
+
+
+def cut(x: Any, shape: Shape) -> Any:
+    """The first elements of a raw array along each axis, which has at least so many."""
+    if aval_of(x).shape == shape:
+        return x
+    dyn, sizes, bounds = ops.dims.split_dynamic(shape)
+    return ops.index.dynamic_slice(x, *_origin(shape), *dyn, sizes=sizes, bounds=bounds)
+
+
+def fitted(name: str, x: Any, shape: Shape) -> Any:
+    """A raw array of which each axis is checked to be as long as in `shape`, as an array of that shape.
+
+    None where that cannot be."""
+    have = aval_of(x).shape
+    sizes = [a if a == b or a == 1 else common(name, [a, b]) for a, b in zip(have, shape, strict=True)]
+    if None in sizes:
+        return None
+    target = tuple(a if a == 1 else b for a, b in zip(have, shape, strict=True))
+    return padded(cut(x, tuple(sizes)), target)
+
+
+def padded(x: Any, shape: Shape) -> Any:
+    """A raw array in the corner of one of `shape`, into which it fits; zeros elsewhere."""
+    if aval_of(x).shape == shape:
+        return x
+    return ops.index.dynamic_update_slice(_zeros(shape, aval_of(x).dtype), x, *_origin(shape))
+
+
+def _origin(shape: Shape) -> tuple[Any, ...]:
+    return (np.int64(0),) * len(shape)
+
+
+def _zeros(shape: Shape, dtype: np.dtype) -> Any:
+    return ops.shape.broadcast_to(dtype.type(0), shape)
+
+
+# ---------------------------------------------------------------- joined
+
+
+def joined(xs: Sequence[Any], axis: int) -> Any:
+    """Raw arrays of one dtype side by side along an axis along which some of them have traced lengths.
+
+    They are written one after the other into an array of the sum of their bounds, of which the first part is taken."""
+    dims = [aval_of(x).shape[axis] for x in xs]
+    judge("concatenate", f"the size along axis {axis} is a traced integer", dims)
+    xs = _beside(xs, axis)
+    total: Any = 0
+    starts = []
+    for d in dims:
+        starts.append(total)
+        total = extents.add(total, extents.of_dim(d))
+    bounds = [extents.capacity(d) for d in dims]
+    most = None if None in bounds else sum(b for b in bounds if b is not None)
+    size = extents.to_dim(total, most)
+    shape = list(aval_of(xs[0]).shape)
+    shape[axis] = size if most is None else most
+    out = _zeros(tuple(shape), aval_of(xs[0]).dtype)
+    for x, start in zip(xs, starts, strict=True):
+        at = list(_origin(tuple(shape)))
+        at[axis] = _raw(start)
+        out = ops.index.dynamic_update_slice(out, x, *at)
+    shape[axis] = size
+    return cut(out, tuple(shape))
+
+
+def _beside(xs: Sequence[Any], axis: int) -> list[Any]:
+    """The arrays with common lengths along all other axes. Raises ShapeError."""
+    shapes = [list(aval_of(x).shape) for x in xs]
+    for n in range(len(shapes[0])):
+        if n != axis and all(len(s) == len(shapes[0]) for s in shapes):
+            size = common("concatenate", [s[n] for s in shapes])
+            for s in shapes:
+                s[n] = s[n] if size is None else size
+    rest = {(*s[:axis], *s[axis + 1 :]) for s in shapes}
+    if len(rest) > 1:
+        text = ", ".join(str(aval_of(x)) for x in xs)
+        raise ShapeError(op="concatenate", problem=f"{text} differ in other axes than {axis}")
+    return [cut(x, tuple(s)) for x, s in zip(xs, shapes, strict=True)]
