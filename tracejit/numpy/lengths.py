@@ -18,6 +18,7 @@ from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Dim, DimSize, Shape, aval_of
 from tracejit.numpy.boxes import extents, linear
+from tracejit.numpy.boxes.extents import operand
 from tracejit.records import record
 from tracejit.tracing import current_trace
 
@@ -56,7 +57,6 @@ class LengthFailure:
 
 def _same(name: str, a: Any, b: Any) -> Any:
     """The lesser of two lengths, which the program checks to be equal."""
-    a, b = (np.int64(n) if type(n) is int else n for n in (a, b))
     for x, y in ((a, b), (b, a)):
         above = ops.arithmetic.add(y, np.int64(1))
         ops.index_check.check_index(x, size=above, axis=0, failure=LengthFailure(name))
@@ -76,12 +76,8 @@ def common(name: str, dims: Sequence[DimSize]) -> DimSize | None:
         return None
     size, *others = map(extents.of_dim, found)
     for n in others:
-        size = extents.memo("same", lambda a, b: _same(name, a, b), _raw(size), _raw(n))
+        size = extents.memo("same", lambda a, b: _same(name, a, b), operand(size), operand(n))
     return extents.to_dim(size, least)
-
-
-def _raw(n: Any) -> Any:
-    return np.int64(n) if type(n) is int else n
 
 
 def alike(name: str, raws: list[Any]) -> list[Any]:
@@ -158,7 +154,7 @@ def joined(xs: Sequence[Any], axis: int) -> Any:
     out = _zeros(tuple(shape), aval_of(xs[0]).dtype)
     for x, start in zip(xs, starts, strict=True):
         at = list(_origin(tuple(shape)))
-        at[axis] = _raw(start)
+        at[axis] = operand(start)
         out = ops.index.dynamic_update_slice(out, x, *at)
     shape[axis] = size
     return cut(out, tuple(shape))

@@ -179,7 +179,7 @@ class Executable:
             return out
         shape = tuple(_extent(d, arrays, outs) for d in self.lowered.out_dims[n])
         if n not in self.lowered.given:
-            return out[tuple(map(slice, shape))]
+            return _first(out, shape)
         aval, strides = self.lowered.out_avals[n], self.lowered.given[n]
         if 0 in shape:
             return np.empty(shape, aval.dtype)
@@ -210,6 +210,14 @@ class Executable:
         if code == shell.WRONG_COUNT:
             raise InternalTypeError(problem=f"an executable takes {len(self.lowered.in_avals)} arrays")
         raise InternalTypeError(problem=f"a compiled function ended with the unknown status {code}")
+
+
+def _first(out: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The first elements of a new array along each axis: an array in C order that owns its memory, as NumPy's do."""
+    if shape[1:] != out.shape[1:]:
+        return out[tuple(map(slice, shape))].copy()
+    out.resize(shape, refcheck=False)  # the other elements lie behind these, and nobody else has the array
+    return out
 
 
 def _needs_gil(external: External) -> bool:

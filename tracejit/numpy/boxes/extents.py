@@ -80,7 +80,8 @@ def memo(name: str, fn: Callable[..., Any], *args: Any, **params: Any) -> Any:
     return found
 
 
-def _raw(a: Number) -> Any:
+def operand(a: Number) -> Any:
+    """A number as a raw value."""
     return np.int64(a) if type(a) is int else a
 
 
@@ -93,7 +94,9 @@ def add(a: Number, b: Number) -> Number:
     if type(b) is int and b == 0:
         return a
     known = linear.known_sum(a, b, 1)
-    return linear.canonical(memo("add", ops.arithmetic.add, _raw(a), _raw(b))) if known is None else known
+    return (
+        linear.canonical(memo("add", ops.arithmetic.add, operand(a), operand(b))) if known is None else known
+    )
 
 
 def sub(a: Number, b: Number) -> Number:
@@ -105,7 +108,9 @@ def sub(a: Number, b: Number) -> Number:
     if type(b) is int:
         return add(a, -b)
     known = linear.known_sum(a, b, -1)
-    return linear.canonical(memo("sub", ops.arithmetic.sub, _raw(a), _raw(b))) if known is None else known
+    return (
+        linear.canonical(memo("sub", ops.arithmetic.sub, operand(a), operand(b))) if known is None else known
+    )
 
 
 def mul(a: Number, k: int) -> Number:
@@ -127,7 +132,7 @@ def maximum(a: Number, b: Number) -> Number:
         return max(a, b)
     if at_least(a, b):
         return a
-    return b if at_least(b, a) else memo("maximum", ops.arithmetic.maximum, _raw(a), _raw(b))
+    return b if at_least(b, a) else memo("maximum", ops.arithmetic.maximum, operand(a), operand(b))
 
 
 def minimum(a: Number, b: Number) -> Number:
@@ -135,7 +140,7 @@ def minimum(a: Number, b: Number) -> Number:
         return min(a, b)
     if at_least(b, a):
         return a
-    return b if at_least(a, b) else memo("minimum", ops.arithmetic.minimum, _raw(a), _raw(b))
+    return b if at_least(a, b) else memo("minimum", ops.arithmetic.minimum, operand(a), operand(b))
 
 
 def at_least(a: Number, b: Number) -> bool:
@@ -197,7 +202,7 @@ def position(x: Any, size: DimSize, axis: int) -> Number:
         return i + n if i < 0 else i
     if type(n) is int and at_least(i, 0) and at_least(n - 1, i):
         return i
-    return memo("check_index", ops.index_check.check_index, _raw(i), size=n, axis=axis)
+    return memo("check_index", ops.index_check.check_index, operand(i), size=n, axis=axis)
 
 
 def _dynamic(i: Number, n: Number) -> Number:

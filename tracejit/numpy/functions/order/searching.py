@@ -212,11 +212,19 @@ def isin(
     d = result_type(element, test_elements)
     x = convert(element, d)
     tests = flat("isin", convert(test_elements, d))
-    n = shape_of(tests)[0]
-    if n == 0:
+    n = extents.of_dim(shape_of(tests)[0])
+    if type(n) is int and n == 0:
         return wrap(filled(invert, dtypes.bool_, shape_of(x)))
     tests = ops.sort.sort(tests, axis=0, num_keys=1, stable=False)[0]
+    return wrap(_is_among(x, tests, n, invert))
+
+
+def _is_among(x: Any, tests: Any, n: Any, invert: bool) -> Any:
+    """Whether the elements of a raw array are among those of a sorted vector of `n`, which may be traced, or 0."""
+    last = extents.maximum(extents.sub(n, 1), 0)
     at = ops.search.searchsorted(tests, x, side="left")
-    at = ops.arithmetic.minimum(at, np.int64(n - 1))
+    at = ops.arithmetic.minimum(at, extents.operand(last))
     found = ops.compare.eq(ops.gather.take(tests, at, 0), x)
-    return wrap(ops.compare.not_(found) if invert else found)
+    if not extents.at_least(n, 1):
+        found = ops.compare.and_(found, ops.compare.gt(n, np.int64(0)))
+    return ops.compare.not_(found) if invert else found

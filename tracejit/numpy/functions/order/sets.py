@@ -1,4 +1,4 @@
-"""Sets: arrays of distinct sorted elements. Their lengths depend on values: known ones, or `size=`."""
+"""Sets: arrays of distinct sorted elements. Their lengths are known, those of traced values traced, or `size=`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.extents import operand
+from tracejit.numpy.boxes.masking.masks import iota
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
+from tracejit.numpy.elementwise import truth
 from tracejit.numpy.functions.arrays.joining import concatenate
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
+from tracejit.numpy.functions.order import distinct
 from tracejit.numpy.functions.order.searching import flat, give_size, true_places, values_of
+from tracejit.numpy.functions.statistics.reductions import axes_of
 from tracejit.numpy.operands import cast, convert, dtype_of, raw, result_type, shape_of
 from tracejit.tracing import box, wrap
 
@@ -29,16 +35,19 @@ def unique(
 ) -> Any:  # fmt: skip
     """The distinct elements in order, with their first places, the inverse, and counts.
 
-    Derivatives flow to the first of equal elements. The number of them must be known, or given as `size`:
-    then the first `size` of them, followed by `fill_value` (the least one; counts 0).
+    Derivatives flow to the first of equal elements. Of traced values their number is traced too; or it is given
+    as `size`: then the first `size` of them, followed by `fill_value` (the least one; counts 0).
 
-    Raises DataDependentShapeError for traced values without `size`.
+    Raises DataDependentShapeError for traced rows (`axis`), complex numbers, and for `sorted=False`, whose order
+    is that of a table of NumPy's, without `size`.
     """
     x = box(raw(ar))
     if size is not None:
         if axis is not None:
             raise ArgumentError(name="unique", problem="size= takes no axis: flatten the array first")
         found = _padded(x, int(size), fill_value, equal_nan)
+    elif sorted and _is_traced(x) and (axis is None or x.ndim == 1):
+        found = distinct.unique(x, return_index, return_inverse, return_counts, equal_nan)
     else:
         known = values_of("unique", x, give_size("unique"))
         _, first, inverse, counts = np.unique(known, True, True, True, axis, equal_nan=equal_nan)
@@ -48,6 +57,12 @@ def unique(
     wanted = (True, return_index, return_inverse, return_counts)
     out = [v for v, w in zip(found, wanted, strict=True) if w]
     return tuple(out) if len(out) > 1 else out[0]
+
+
+def _is_traced(*xs: Any) -> bool:
+    """Whether some of the arrays are traced, and all of dtypes that native code sorts as NumPy does."""
+    raws = [raw(x) for x in xs]
+    return any(extents.known(r) is None for r in raws) and all(dtype_of(r).kind in "biuf" for r in raws)
 
 
 def _padded(x: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, ...]:
@@ -112,7 +127,7 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
 @implements(np.unique_values, "unique_values")
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """`unique`, NaN all different; in order, which NumPy does not promise."""
-    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+    return unique(x, equal_nan=False, sorted=False, size=size, fill_value=fill_value)
 
 
 @implements(np.union1d, "union1d")
@@ -128,7 +143,9 @@ def _known_pair(name: str, ar1: Any, ar2: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @implements(np.intersect1d, "intersect1d")
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The distinct elements that are in both, of known arrays; they are the first array's."""
+    """The distinct elements that are in both; they are the first array's."""
+    if _is_traced(ar1, ar2):
+        return distinct.intersection(ravel(ar1), ravel(ar2), assume_unique, return_indices)
     a, b = _known_pair("intersect1d", ar1, ar2)
     _, i, j = np.intersect1d(a, b, assume_unique, return_indices=True)
     out = ravel(box_of(ar1))[i].astype(result_type(ar1, ar2))
@@ -137,7 +154,9 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 @implements(np.setdiff1d, "setdiff1d")
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The distinct elements of the first that are not in the second, of known arrays."""
+    """The distinct elements of the first that are not in the second."""
+    if _is_traced(ar1, ar2):
+        return distinct.difference(ravel(ar1), ravel(ar2), assume_unique)
     a, b = _known_pair("setdiff1d", ar1, ar2)
     first = np.arange(a.size) if assume_unique else np.unique(a, return_index=True)[1]
     return ravel(box_of(ar1))[first[~np.isin(a[first], b)]]
@@ -145,7 +164,9 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 @implements(np.setxor1d, "setxor1d")
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The distinct elements that are in one of both only, of known arrays."""
+    """The distinct elements that are in one of both only."""
+    if _is_traced(ar1, ar2):
+        return distinct.symmetric_difference(ravel(ar1), ravel(ar2), assume_unique)
     _known_pair("setxor1d", ar1, ar2)
     rest = [setdiff1d(ar1, ar2, assume_unique), setdiff1d(ar2, ar1, assume_unique)]
     return NP[np.sort](concatenate(rest))
@@ -153,19 +174,35 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 @implements(np.trim_zeros, "trim_zeros")
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Without the zeros at the front and the back; the values must be known."""
-    known = values_of("trim_zeros", filt, "cut the array with static slices")
-    x = box_of(filt)
-    if trim.lower() not in ("f", "b", "fb", "bf"):
+    """Without the zeros at the front and the back: a view, of traced length if the values are."""
+    x, sides = box_of(filt), trim.lower()
+    if sides not in ("f", "b", "fb", "bf"):
         raise ArgumentError(name="trim_zeros", problem=f"unexpected character(s) in trim {trim!r}")
-    axes = range(x.ndim) if axis is None else (axis if isinstance(axis, (tuple, list)) else (axis,))
+    if extents.known(raw(x)) is None and type(filt) in (list, tuple):  # a part of it is one, too
+        values_of("trim_zeros", filt, "make an array of it")
     cuts = [slice(None)] * x.ndim
-    for n in axes:
-        n %= x.ndim
-        line = np.moveaxis(known != 0, n, 0).reshape(known.shape[n], -1).any(1)
-        places = np.nonzero(line)[0]
-        lo, hi = (places[0], places[-1] + 1) if places.size else (len(line), len(line))
-        low = int(lo) if "f" in trim.lower() else 0
-        high = int(hi) if "b" in trim.lower() else len(line)
-        cuts[n] = slice(0, 0) if not places.size else slice(low, high)
-    return x[tuple(cuts)]
+    for n in range(x.ndim) if axis is None else axes_of("trim_zeros", axis, x.ndim):
+        cuts[n] = slice(*_without_zeros(x, n, sides))
+    return x[tuple(cuts)] if x.ndim else x
+
+
+def _without_zeros(x: Any, axis: int, sides: str) -> tuple[Any, Any]:
+    """Where the elements of an axis begin and end that are not all zeros."""
+    line = truth(raw(x))
+    others = tuple(n for n in range(x.ndim) if n != axis)
+    line = ops.reduce.reduce_or(line, axes=others) if others else line
+    known = extents.known(line)
+    if known is not None:
+        places = np.nonzero(known)[0]
+        first, last = (int(places[0]), int(places[-1]) + 1) if places.size else (0, 0)
+        return (first if "f" in sides else 0), (last if "b" in sides or not places.size else len(known))
+    at, (length,) = iota(shape_of(line), 0), shape_of(line)
+    end, zero = operand(extents.of_dim(length)), np.int64(0)
+    first = ops.reduce.reduce_min(ops.compare.select(line, at, end), axes=(0,))
+    last = ops.reduce.reduce_max(ops.compare.select(line, at, np.int64(-1)), axes=(0,))
+    some = ops.reduce.reduce_or(line, axes=(0,))
+    stop = ops.arithmetic.add(last, np.int64(1)) if "b" in sides else end
+    return (
+        wrap(ops.compare.select(some, first, zero)) if "f" in sides else 0,
+        wrap(ops.compare.select(some, stop, zero)),
+    )
