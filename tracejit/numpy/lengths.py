@@ -3,41 +3,30 @@
 A traced length is a dimension with a bound (`Dim`), whose number the program computes. Where NumPy asks for equal
 lengths, they are equal if they are one number of the program; otherwise the program compares them when it runs.
 Python's integers among the arguments of a jitted function come first: a function whose lengths they decide is
-traced for their values instead, after the refusal that `decided_outside` allows for.
+traced for their values instead, after the refusal that `extents.decided_outside` allows for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit import ops
 from tracejit.errors import DynamicExtentError, ShapeError
-from tracejit.interpreters.stage import StageTrace
-from tracejit.ir.avals import Dim, DimSize, Shape, aval_of
+from tracejit.ir.avals import DimSize, Shape, aval_of
 from tracejit.numpy.boxes import extents, linear
 from tracejit.numpy.boxes.extents import operand
 from tracejit.records import record
-from tracejit.tracing import current_trace
-
-
-def decided_outside(dims: Iterable[DimSize]) -> bool:
-    """Whether Python's integers among the arguments of the function that is traced decide these lengths."""
-    trace = current_trace()
-    while trace is not None:
-        if isinstance(trace, StageTrace) and trace.decides is not None:
-            return trace.decides([linear.outermost(d.var) for d in dims if isinstance(d, Dim)])
-        trace = trace.parent
-    return False
 
 
 def judge(name: str, problem: str, dims: Sequence[DimSize]) -> None:
     """Raise DynamicExtentError where arguments decide these lengths, so that the function is traced for them."""
-    if decided_outside(dims):
+    values = tuple(map(extents.of_dim, dims))
+    if extents.decided_outside(values):
         error = DynamicExtentError(op=name, problem=problem)
-        error.traced = tuple(linear.outermost(d.var) for d in dims if isinstance(d, Dim))
+        error.traced = tuple(linear.outermost(v) for v in values if type(v) is not int)
         raise error
 
 
@@ -72,9 +61,11 @@ def common(name: str, dims: Sequence[DimSize]) -> DimSize | None:
         return found[0]
     known = [d for d in found if type(d) is int]
     least = min((b for b in map(extents.capacity, found) if b is not None), default=None)
-    if len(known) > 1 or (known and least is not None and least < known[0]) or decided_outside(found):
+    sizes = [extents.of_dim(d) for d in found]
+    too_short = bool(known) and least is not None and least < known[0]
+    if len(known) > 1 or too_short or extents.decided_outside(sizes):
         return None
-    size, *others = map(extents.of_dim, found)
+    size, *others = sizes
     for n in others:
         size = extents.memo("same", lambda a, b: _same(name, a, b), operand(size), operand(n))
     return extents.to_dim(size, least)

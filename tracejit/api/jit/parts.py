@@ -27,6 +27,7 @@ from tracejit.numpy.boxes.views import (
     RealPart,
     Region,
     Reshaped,
+    Strided,
     joined,
 )
 from tracejit.tracing import Box, Storage, View, unbox
@@ -180,6 +181,8 @@ class Shared:
     def _step(self, view: View) -> Step | None:
         if type(view) is Region:
             return self._region(view)
+        if type(view) is Strided:
+            return self._strided(view)
         if type(view) is Reshaped:
             shape = view.shape
             return lambda array, _: array.reshape(shape)
@@ -217,6 +220,18 @@ class Shared:
                 part = Region(r.base, tuple(map(unbox, low)), tuple(map(unbox, size)), r.steps, r.axes)
                 return view_of(array, joined(array.chain, (part,)))
             return _turned(array[index_of(low, size)], order, new)
+
+        return step
+
+    def _strided(self, s: Strided) -> Step:
+        numbers, head = self._numbers(s.numbers), (slice(None),) * s.axis
+
+        def step(array: Any, outs: Sequence[Any]) -> Any:
+            start, size, by = (n if static else outs[n] for static, n in numbers)
+            if type(array) is Box:
+                part = Strided(s.base, s.axis, *map(unbox, (start, size, by)))
+                return view_of(array, (*array.chain, part))
+            return array[(*head, _slice(int(start), int(size), int(by)))]
 
         return step
 

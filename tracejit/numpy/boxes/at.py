@@ -10,14 +10,14 @@ import numpy as np
 
 from tracejit import control, dtypes, ops
 from tracejit.control.regions.concrete import ConcreteArray
-from tracejit.errors import ArgumentError, IndexingError
+from tracejit.errors import ArgumentError, DynamicExtentError, IndexingError
 from tracejit.ir.avals import Shape
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.indexing import Layout, fit
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, entry_of, fill_entries, parse, slice_item
-from tracejit.numpy.boxes.views import Region
+from tracejit.numpy.boxes.views import Region, is_strided
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.operands import cast, convert, dtype_of, elements, filled, raw, result_type, shape_of
 from tracejit.records import record
@@ -158,9 +158,7 @@ class AtIndex:
         x = raw(self._x)
         strict = o.mode == "raise"
         sel = parse(shape_of(x), self._index) if strict else parse_lenient(shape_of(x), self._index, o.wraps)
-        region = Region.whole(shape_of(x)).indexed(sel.items)
-        assert region is not None
-        return x, (x if sel.trivial else region.read(x)), sel
+        return x, (x if sel.trivial else _basic(x, sel).read(x)), sel
 
     def _wrap(self, value: Any) -> Any:
         if type(self._x) is ConcreteArray and isinstance(value, np.ndarray):
@@ -191,8 +189,17 @@ class AtIndex:
         return self._wrap(self._written(x, sel, new))
 
     def _written(self, x: Any, sel: Selection, new: Any) -> Any:
-        region = Region.whole(shape_of(x)).indexed(sel.items)
-        return new if sel.trivial else region.write([x], new)  # type: ignore[union-attr]
+        return new if sel.trivial else _basic(x, sel).write([x], new)
+
+
+def _basic(x: Any, sel: Selection) -> Region:
+    """The basic part of an index. Raises DynamicExtentError for traced steps."""
+    if any(map(is_strided, sel.items)):
+        problem = "x.at takes no slice with a traced step, or with a step and a traced extent"
+        raise DynamicExtentError(op="slice", problem=problem)
+    region = Region.whole(shape_of(x)).indexed(sel.items)
+    assert region is not None
+    return region
 
 
 def _replace(old: Any, new: Any) -> Any:

@@ -8,7 +8,7 @@ and `B[j + 1:]` have equal extents.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -190,6 +190,17 @@ def user_size(d: DimSize) -> Any:
     return d if type(d) is int else wrap(d.var, weak=True)  # type: ignore[union-attr]
 
 
+def decided_outside(values: Iterable[Number]) -> bool:
+    """Whether Python's integers among the arguments of the function that is traced decide these numbers: then it is
+    traced again for what they are, if it is refused now."""
+    trace = current_trace()
+    while trace is not None:
+        if isinstance(trace, StageTrace) and trace.decides is not None:
+            return trace.decides([linear.outermost(v) for v in values if isinstance(v, Value)])
+        trace = trace.parent
+    return False
+
+
 def position(x: Any, size: DimSize, axis: int) -> Number:
     """The integer index `x` into an axis of `size` made non-negative.
 
@@ -215,13 +226,15 @@ def _dynamic(i: Number, n: Number) -> Number:
     return memo("select", ops.compare.select, memo("lt", ops.compare.lt, i, np.int64(0)), wrapped, i)
 
 
-def slice_bounds(s: slice, size: DimSize, axis: int) -> tuple[Number, Number, int]:
-    """(start, extent, step) of a slice over an axis of `size`, clamped as Python does. Steps are static."""
+def slice_bounds(s: slice, size: DimSize, axis: int) -> tuple[Number, Number, Number]:
+    """(start, extent, step) of a slice over an axis of `size`, clamped as Python does."""
     step: Number = 1 if s.step is None else number(s.step)
     if type(step) is not int:
-        unknown = ConcreteValueError(aval=str(step.aval))
-        unknown.traced = (step,)
-        raise unknown
+        if decided_outside((step,)):
+            unknown = ConcreteValueError(aval=str(step.aval))
+            unknown.traced = (step,)
+            raise unknown
+        return _traced_step(s, of_dim(size), step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
     n = of_dim(size)
@@ -242,6 +255,28 @@ def slice_bounds(s: slice, size: DimSize, axis: int) -> tuple[Number, Number, in
     span = floordiv(add(sub(last, first), step - 1), step)
     ordered = first is low or (type(first) is int and first == 0) or last is high
     return first, span if ordered else maximum(span, 0), step
+
+
+_NO_STEP = ops.index_check.Raising(ValueError, "slice step cannot be zero")
+
+
+def _traced_step(s: slice, n: Number, step: Any) -> tuple[Number, Number, Number]:
+    """`slice_bounds` of a step whose sign is not known, by the formulas of CPython's PySlice_AdjustIndices."""
+    zero, one = np.int64(0), np.int64(1)
+    size = operand(n)
+    if not (at_least(step, 1) or at_least(-1, step)):
+        memo("no step", lambda x: ops.index_check.fail_where(ops.compare.eq(x, zero), _NO_STEP) or x, step)
+    back = memo("lt", ops.compare.lt, step, zero)
+    low = memo("select", ops.compare.select, back, np.int64(-1), zero)
+    high = memo("select", ops.compare.select, back, operand(sub(n, 1)), size)
+    start = memo("select", ops.compare.select, back, high, low)
+    stop = memo("select", ops.compare.select, back, low, high)
+    start = start if s.start is None else operand(_clamp(number(s.start), n, low, high))
+    stop = stop if s.stop is None else operand(_clamp(number(s.stop), n, low, high))
+    span = memo("select", ops.compare.select, back, operand(sub(start, stop)), operand(sub(stop, start)))
+    by = memo("maximum", ops.arithmetic.maximum, memo("abs", ops.arithmetic.abs, step), one)
+    steps = memo("floor_divide", ops.arithmetic.floor_divide, operand(sub(span, 1)), by)
+    return start, maximum(add(steps, 1), 0), step
 
 
 def _clamp(v: Number, n: Number, low: Number, high: Number) -> Number:

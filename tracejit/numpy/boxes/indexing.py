@@ -26,23 +26,12 @@ from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.unsure import is_unsure, taken
-from tracejit.numpy.boxes.views import Item, Region
+from tracejit.numpy.boxes.views import Region, views_of
 from tracejit.numpy.fitting import converted
 from tracejit.numpy.operands import broadcast_shapes, cast, convert, element, nested, raw, shape_of
 from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check_live, current_trace, wrap
 
 # ---------------------------------------------------------------- reading
-
-
-def extend(chain: tuple[View, ...], shape: Shape, items: list[Item]) -> tuple[View, ...]:
-    """The chain of the view `x[items]` of a view with `chain` and `shape`."""
-    if chain and type(chain[-1]) is Region:
-        region = chain[-1].indexed(items)
-        if region is not None and not region.skips_some:
-            return (*chain[:-1], region)
-    region = Region.whole(shape).indexed(items)
-    assert region is not None
-    return (*chain, region)
 
 
 def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
@@ -64,12 +53,12 @@ def getitem(x: Box, index: Any) -> Any:
             return found
     sel = parse(shape, index)
     if not sel.arrays and sel.mask is None:
-        chain = extend(x.chain, shape, sel.items)
-        last: Region = chain[-1]  # type: ignore[assignment]
-        if not last.axes and not _has_ellipsis(index):
+        chain = views_of(x.chain, shape, sel.items)
+        last: Any = chain[-1]
+        if type(last) is Region and not last.axes and not _has_ellipsis(index):
             return wrap(_read_once(x.storage, chain))
         return view_of(x, chain, last.shape)
-    part = x.read() if sel.trivial else x.storage.read(extend(x.chain, shape, sel.items))
+    part = x.read() if sel.trivial else x.storage.read(views_of(x.chain, shape, sel.items))
     if sel.mask is not None:
         return selected.select(part, *sel.mask)
     return as_numpys(np.ndarray.__getitem__, (x, index), {}, box(gather(part, sel)), True)
@@ -85,7 +74,7 @@ def _selected_again(x: Box, index: Any) -> Box | None:
         return None
     s, index = found
     sel = parse(x.aval.shape, index)
-    part = x.read() if sel.trivial else x.storage.read(extend(x.chain, x.aval.shape, sel.items))
+    part = x.read() if sel.trivial else x.storage.read(views_of(x.chain, x.aval.shape, sel.items))
     first = next((n for n in range(len(shape_of(part)) + 1) if n not in Layout(part, sel).offset), 0)
     return selected.boxed(gather(part, sel), first, s.mask)
 
@@ -201,7 +190,7 @@ def setitem(x: Box, index: Any, value: Any) -> None:
     if masked.write_in_place(x, index, value, check_depth):
         return
     sel = parse(shape, index)
-    chain = x.chain if sel.trivial else extend(x.chain, shape, sel.items)
+    chain = x.chain if sel.trivial else views_of(x.chain, shape, sel.items)
     if (
         type(value) is Box
         and value.storage is x.storage

@@ -284,10 +284,10 @@ def _insert_ones(x: Box, target: tuple[Any, ...]) -> Box:
         error.traced = tuple(d for d in target if isinstance(d, Value))
         raise error
     items: list[Any] = [("at", 0) if d == 1 and type(d) is int else ("all",) for d in old]
-    chain = indexing.extend(x.chain, old, items)
+    chain = indexing.views_of(x.chain, old, items)
     kept = indexing.view_of(x, chain)
     items = [("new",) if type(d) is int and d == 1 else ("all",) for d in target]
-    return indexing.view_of(kept, indexing.extend(chain, kept.aval.shape, items))
+    return indexing.view_of(kept, indexing.views_of(chain, kept.aval.shape, items))
 
 
 def reshape_target(old: Any, new: Any) -> tuple[Any, ...]:

@@ -247,6 +247,82 @@ def _operand(n: Number) -> Any:
     return np.int64(n) if type(n) is int else n
 
 
+class Strided(View):
+    """Elements of one axis of the parent at `start + k * step`, `k < size`, where no `Region` has them: the step is
+    traced, or it is not 1 and the size is."""
+
+    __slots__ = ("axis", "base", "size", "start", "step")
+
+    def __init__(self, base: Shape, axis: int, start: Number, size: Number, step: Number) -> None:
+        self.base, self.axis, self.start, self.size, self.step = base, axis, start, size, step
+
+    @property
+    def numbers(self) -> tuple[Number, Number, Number]:
+        """What the program may compute of it."""
+        return self.start, self.size, self.step
+
+    @property
+    def shape(self) -> Shape:
+        """The view's shape, as that of a Region."""
+        size = extents.to_dim(self.size, extents.capacity(self.base[self.axis]))
+        return (*self.base[: self.axis], size, *self.base[self.axis + 1 :])
+
+    def same(self, other: View) -> bool:
+        return (
+            isinstance(other, Strided)
+            and other.axis == self.axis
+            and all(
+                a is b or (type(a) is int and a == b)
+                for a, b in zip(self.numbers, other.numbers, strict=True)
+            )
+        )
+
+    def _places(self) -> Any:
+        size = self.shape[self.axis]
+        dyn, sizes, bounds = ops.dims.split_dynamic((size,))
+        k = ops.create.iota(*dyn, shape=sizes, dtype=np.int64, dimension=0, bounds=bounds)
+        return ops.arithmetic.add(
+            ops.arithmetic.mul(k, extents.operand(self.step)), extents.operand(self.start)
+        )
+
+    def read(self, raw: Any) -> Any:
+        return ops.gather.take(raw, self._places(), self.axis, mode="promise_in_bounds")
+
+    def write(self, holder: list[Any], new: Any) -> Any:
+        others = tuple(n for n in range(len(self.base)) if n != self.axis)
+        numbers = ops.scatter.ScatterDimensionNumbers(others, (self.axis,), (self.axis,))
+        return bind_update(
+            ops.scatter.scatter_op, holder, ops.shape.expand_dims(self._places(), (1,)), new,
+            dimension_numbers=numbers, mode="promise_in_bounds", unique_indices=True,
+        )  # fmt: skip
+
+
+def is_strided(item: Item) -> bool:
+    """Whether a dimension of a basic index is a `Strided` view."""
+    return item[0] == "slice" and (
+        type(item[3]) is not int or (type(item[2]) is not int and abs(item[3]) != 1)
+    )
+
+
+def views_of(chain: tuple[View, ...], shape: Shape, items: list[Item]) -> tuple[View, ...]:
+    """The chain of the view `x[items]` of a view with `chain` and `shape`."""
+    plain = [("all",) if is_strided(item) else item for item in items]
+    region = chain[-1].indexed(plain) if chain and type(chain[-1]) is Region else None
+    if region is not None and not region.skips_some:
+        chain = (*chain[:-1], region)
+    else:
+        region = Region.whole(shape).indexed(plain)
+        assert region is not None
+        chain = (*chain, region)
+    shape, axis = region.shape, 0
+    for item in items:
+        if is_strided(item):
+            chain = (*chain, Strided(shape, axis, *item[1:]))
+            shape = chain[-1].shape  # type: ignore[attr-defined]
+        axis += item[0] != "at"
+    return chain
+
+
 def joined(chain: tuple[View, ...], more: tuple[View, ...]) -> tuple[View, ...]:
     """The chain of the view `more` of what `chain` shows; regions of regions are regions, as far as they can be."""
     if not chain or not more or type(chain[-1]) is not Region or type(more[0]) is not Region:

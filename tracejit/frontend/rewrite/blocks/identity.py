@@ -19,7 +19,7 @@ from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Chain, Either, Owner, owner_of
-from tracejit.numpy.boxes.views import Region, joined
+from tracejit.numpy.boxes.views import Region, Strided, joined
 from tracejit.tracing import Box, Storage, View
 
 FALSE, TRUE = np.False_, np.True_
@@ -61,7 +61,9 @@ def flag_of(r: Reach) -> Any:
 
 def _can_move(view: View) -> bool:
     """Whether a view may start at numbers that a program chooses."""
-    fixed = not isinstance(view, Region) or (view.is_static and all(type(d) is int for d in view.base))
+    fixed = not isinstance(view, (Region, Strided)) or (
+        isinstance(view, Region) and view.is_static and all(type(d) is int for d in view.base)
+    )
     return view.writable and fixed
 
 

@@ -19,7 +19,7 @@ from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf
 from tracejit.frontend.rewrite.blocks.terms import NotNative
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Chain, Either, Owner, owner_of
-from tracejit.numpy.boxes.views import Region, joined
+from tracejit.numpy.boxes.views import Region, Strided, joined
 from tracejit.tracing import ONLY_LOCAL, Box, Storage, View
 
 Key = tuple[str, int]  # a name, and which of its arrays
@@ -200,9 +200,9 @@ class _Step:
 
     def _is_inner(self, view: View) -> bool:
         """Whether a view starts at a number of the step, or may do so."""
-        if not isinstance(view, Region):
+        if not isinstance(view, (Region, Strided)):
             return not view.writable
-        numbers = (*view.starts, *view.sizes)
+        numbers = view.numbers if isinstance(view, Strided) else (*view.starts, *view.sizes)
         return any(isinstance(x, Value) and x.trace is self.frame.trace for x in numbers)
 
 
