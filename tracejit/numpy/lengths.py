@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import DynamicExtentError, ShapeError
-from tracejit.ir.avals import DimSize, Shape, aval_of
+from tracejit.errors import ArgumentError, ArgumentTypeError, DynamicExtentError, ShapeError
+from tracejit.ir.avals import Dim, DimSize, Shape, aval_of
 from tracejit.numpy.boxes import extents, linear
 from tracejit.numpy.boxes.extents import operand
 from tracejit.records import record
+from tracejit.tracing import wrap
 
 
 def judge(name: str, problem: str, dims: Sequence[DimSize]) -> None:
@@ -164,3 +165,55 @@ def _beside(xs: Sequence[Any], axis: int) -> list[Any]:
         text = ", ".join(str(aval_of(x)) for x in xs)
         raise ShapeError(op="concatenate", problem=f"{text} differ in other axes than {axis}")
     return [cut(x, tuple(s)) for x, s in zip(xs, shapes, strict=True)]
+
+
+# ---------------------------------------------------------------- repeated
+
+_NEGATIVE = ops.index_check.Raising(ValueError, "repeats may not contain negative values.")
+
+
+def repeated(counts: Any, size: DimSize) -> Any:
+    """The index that takes each of `size` elements as often as the traced `counts` say: one, or one for each.
+
+    Raises ValueError when the program runs where a count is negative, and ArgumentTypeError for no integers."""
+    dtype = aval_of(counts).dtype
+    if dtype.kind not in "biu" or dtype == np.uint64:
+        problem = f"Cannot cast array data from {dtype!r} to dtype('int64') according to the rule 'safe'"
+        raise ArgumentTypeError(name="repeat", problem=problem)
+    counts = ops.create.convert(counts, np.dtype(np.int64))
+    ops.index_check.fail_where(ops.compare.lt(counts, np.int64(0)), _NEGATIVE)
+    shape = aval_of(counts).shape
+    if shape in ((), (1,)):
+        return _repeated_alike(ops.shape.reshape(counts, shape=()), extents.of_dim(size))
+    if len(shape) > 1:
+        raise ArgumentError(name="repeat", problem="object too deep for desired array")
+    if shape[0] != size:
+        found = fitted("repeat", counts, (size,))
+        if found is None:
+            raise ShapeError(
+                op="repeat", problem=f"operands could not be broadcast together with shapes ({size},) {shape}"
+            )
+        counts = found
+    ends = ops.cumulative.cumsum(counts, axis=0, reverse=False)
+    total = ops.reduce.reduce_sum(counts, axes=(0,))
+    judge("repeat", "the counts are traced", [Dim(total, None)])
+    # Where an element's repetitions end, the next one's begin: ones are added there, and summed up.
+    numbers = ops.scatter.ScatterDimensionNumbers((), (0,), (0,))
+    steps = ops.scatter.scatter_add(
+        _zeros((Dim(total, None),), np.dtype(np.int64)),
+        ops.shape.expand_dims(ends, (1,)),
+        ops.shape.broadcast_to(np.int64(1), aval_of(ends).shape),
+        dimension_numbers=numbers,
+        mode="fill",
+    )
+    return wrap(ops.cumulative.cumsum(steps, axis=0, reverse=False))
+
+
+def _repeated_alike(count: Any, size: Any) -> Any:
+    total = ops.arithmetic.mul(count, operand(size))
+    judge("repeat", "the count is traced", [Dim(total, None)])
+    most = extents.greatest(count), extents.greatest(size)
+    bound = None if None in most else extents.room(np.int64(most[0] * most[1]))  # type: ignore[operator]
+    dyn, sizes, bounds = ops.dims.split_dynamic((Dim(total, bound),))
+    places = ops.create.iota(*dyn, shape=sizes, dtype=np.int64, bounds=bounds)
+    return wrap(ops.arithmetic.floor_divide(places, ops.arithmetic.maximum(count, np.int64(1))))

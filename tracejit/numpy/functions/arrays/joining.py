@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
+from tracejit.ir.avals import aval_of
 from tracejit.numpy import lengths
 from tracejit.numpy.boxes import extents, rows
 from tracejit.numpy.boxes.masking.selected import selection
@@ -32,7 +33,18 @@ from tracejit.numpy.functions.arrays.shaping import (
     swapaxes,
 )
 from tracejit.numpy.functions.statistics.reductions import axis_of, single_axis
-from tracejit.numpy.operands import convert, elements, filled, has_box, nested, raw, result_type, shape_of
+from tracejit.numpy.operands import (
+    cast,
+    convert,
+    dtype_of,
+    elements,
+    filled,
+    has_box,
+    nested,
+    raw,
+    result_type,
+    shape_of,
+)
 from tracejit.tracing import Box, wrap
 
 # ---------------------------------------------------------------- joining and splitting
@@ -206,6 +218,8 @@ def tile(A: Any, reps: Any) -> Any:
     reps = tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)
     n = max(len(reps), x.ndim)
     reps = (1,) * (n - len(reps)) + tuple(int(r) for r in reps)
+    if not x.aval.is_static:
+        return _tiled(grown(x, n), reps)
     shape = (1,) * (n - x.ndim) + x.shape
     wide = [d for pair in zip(reps, shape, strict=True) for d in pair]
     r = ops.shape.reshape(raw(x), shape=tuple(d for s in shape for d in (1, s)))
@@ -213,12 +227,22 @@ def tile(A: Any, reps: Any) -> Any:
     return wrap(ops.shape.reshape(r, shape=tuple(a * b for a, b in zip(reps, shape, strict=True))))
 
 
+def _tiled(x: Any, reps: tuple[int, ...]) -> Any:
+    """An array of traced lengths `reps` times along its axes."""
+    for n, r in enumerate(reps):
+        index = NP[np.arange](x.shape[n] * max(r, 0)) % NP[np.maximum](x.shape[n], 1)
+        x = x[(slice(None),) * n + (index,)] if r != 1 else x
+    return x.copy()
+
+
 @implements(np.repeat, "repeat")
 def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None) -> Any:
-    """Each element repeated; the counts must be known."""
+    """Each element repeated; of traced counts the length is traced, too."""
     x = ravel(a) if axis is None else box_of(a)
     n = single_axis("repeat", 0 if axis is None else axis, x.ndim)
-    counts = np.asarray(repeats)
+    if has_box((repeats,)) and extents.known(raw(repeats)) is None:
+        return x[(slice(None),) * n + (lengths.repeated(raw(repeats), x.aval.shape[n]),)]
+    counts = np.asarray(extents.known(raw(repeats)))
     if counts.ndim == 0 or counts.size == 1:
         k = int(counts.reshape(()))
         s = x.aval.shape
@@ -285,39 +309,64 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 @implements(np.insert, "insert")
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """Values inserted before known positions: an integer, a slice, or a sequence of integers or booleans."""
+    """Values inserted before positions: an integer, a slice, or a sequence of integers or booleans."""
     x = ravel(arr) if axis is None else box_of(arr)
     n = axis_of("insert", -1 if axis is None else axis, x.ndim)
     size, rest = x.shape[n], x.aval.shape[:n] + x.aval.shape[n + 1 :]
     v = wrap(nested(values, x.dtype) if isinstance(values, (list, tuple)) else convert(values, x.dtype))
-    places = _insertion_places(obj, size)
+    places = _insertion_places(obj, size, n)
     if places.size == 1:
         v = v[(None,) * (x.ndim - v.ndim) + (Ellipsis,)]
         v = moveaxis(v, 0, n) if places.ndim == 0 else v
-        places = np.repeat(places, v.shape[n])
+        places = NP[np.repeat](places.reshape(1), v.shape[n])
     wide = ops.shape.broadcast_to(raw(v), (*rest[:n], places.size, *rest[n:]))
-    order = np.argsort(places, kind="stable")
-    at = places.copy()
-    at[order] += np.arange(places.size)
-    source = np.full(size + places.size, -1)
-    source[at] = size + np.arange(places.size)
-    source[source < 0] = np.arange(size)
+    source = _insertion_source(places, size)
     return concatenate([x, wrap(wide)], n)[(slice(None),) * n + (source,)]
 
 
-def _insertion_places(obj: Any, size: int) -> np.ndarray:
-    """Positions in [0, size]; 0-d for one integer."""
+def _insertion_source(places: Any, size: Any) -> Any:
+    """Where each element of the result is among the old ones and the new ones behind them."""
+    at = places + 0
+    order = NP[np.argsort](places, kind="stable")
+    at[order] += np.arange(places.size)
+    new = NP[np.zeros](size + places.size, bool) if type(at) is Box else np.zeros(size + places.size, bool)
+    new[at] = True
+    source = NP[np.cumsum](~new) - 1
+    source[at] = size + np.arange(places.size)
+    return source
+
+
+def _insertion_places(obj: Any, size: Any, axis: int) -> Any:
+    """Positions in [0, size]; 0-d for one integer. They are traced if they are not known, or the size is not."""
     if isinstance(obj, slice):
         return np.arange(*obj.indices(size))
     known = extents.known(raw(obj))
-    if known is None:
-        raise ConcreteValueError(aval=str(raw(obj).aval))
+    if known is None or type(size) is not int:
+        return _traced_places(obj, size, axis)
     places = np.asarray(known)
     places = np.flatnonzero(places) if places.dtype == bool else places.astype(np.int64)
     outside = (places < -size) | (places > size)
     if outside.any():
         raise IndexOutOfRangeError(index=int(places[outside].flat[0]), axis=0, size=size)
     return np.where(places < 0, places + size, places)
+
+
+def _traced_places(obj: Any, size: Any, axis: int) -> Any:
+    r = raw(obj)
+    if (
+        dtype_of(r).kind not in "iu"
+        or len(shape_of(r)) > 1
+        or not aval_of(r).is_static
+        or shape_of(r) == (0,)
+    ):
+        raise ConcreteValueError(aval=str(aval_of(r)))
+    at, last = cast(r, dtypes.int64), extents.operand(extents.number(size))
+    outside = ops.compare.or_(ops.compare.lt(at, ops.arithmetic.neg(last)), ops.compare.gt(at, last))
+    failure = ops.index_check.Raising(
+        IndexError, f"index {{}} is out of bounds for axis {axis}", dtypes.int64
+    )
+    ops.index_check.fail_where(outside, failure, at)
+    return wrap(ops.compare.select(ops.compare.lt(at, np.int64(0)), ops.arithmetic.add(at, last), at))
 
 
 @implements(np.meshgrid, "meshgrid")

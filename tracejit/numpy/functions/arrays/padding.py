@@ -68,7 +68,20 @@ def _widths(ndim: int, given: Any) -> Widths:
     return [(int(a), int(b)) for a, b in pairs]
 
 
+def _around(x: Box, widths: Widths, values: Any) -> Any:
+    """An array of traced lengths between others of one number each."""
+    for n, (lo, hi) in enumerate(widths):
+        sizes = [x.aval.shape[:n] + (w,) + x.aval.shape[n + 1 :] for w in (lo, hi)]
+        ends = [
+            wrap(ops.shape.broadcast_to(cast(raw(values[n, k]), x.dtype), s)) for k, s in enumerate(sizes)
+        ]
+        x = concatenate([ends[0], x, ends[1]], n)
+    return x
+
+
 def _constant(x: Box, widths: Widths, values: Any) -> Any:
+    if not x.aval.is_static:
+        return _around(x, widths, NP[np.broadcast_to](box_of(values), (x.ndim, 2)))
     if not shape_of(raw(values)):
         config = tuple((lo, hi, 0) for lo, hi in widths)
         return wrap(ops.concat.pad(raw(x), cast(raw(values), x.dtype), padding_config=config))

@@ -13,8 +13,11 @@ from tracejit.errors import UnsupportedFunctionError
 from tracejit.interpreters.stage import SMALL_CONSTANT
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import creates, implements
 from tracejit.numpy.functions.arrays.creation import iota
+from tracejit.numpy.functions.arrays.shaping import moveaxis
+from tracejit.numpy.functions.order.selection import where
 from tracejit.numpy.operands import cast, convert, dtype_of, raw, result_type, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, new_array, wrap
@@ -123,23 +126,67 @@ def linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """`num` evenly spaced numbers from start to stop."""
-    n = operator.index(num)
-    if n < 0:
-        raise ValueError(f"Number of samples, {n}, must be non-negative.")
-    div = n - 1 if endpoint else n
-    d = result_type(start, stop, float(n))
-    lo, hi = (convert(v, d) for v in (start, stop))
-    lo, hi = (wrap(v) for v in (lo, hi))
+    """`num` evenly spaced numbers from start to stop; their number may be traced."""
+    n = extents.number(num)
+    if type(n) is not int and extents.decided_outside((n,)):
+        n = operator.index(num)  # which refuses it: better to know it
+    if not extents.at_least(n, 0):
+        _refuse_negative(n)
+    d = result_type(start, stop, 1.0)
+    lo, hi = (wrap(convert(v, d)) for v in (start, stop))
     delta = hi - lo
-    t = wrap(np.arange(n, dtype=dtypes.real_part_dtype(d))).reshape((-1,) + (1,) * delta.ndim)
-    step = delta / div if div > 0 else delta * np.nan
-    y = t * step + lo if div > 0 else t * delta + lo
-    if endpoint and n > 1:
-        y[-1] = hi
-    y = y if axis == 0 else y.swapaxes(0, axis)
-    out = y.astype(dtype) if dtype is not None else y
-    return (out, step) if retstep else out
+    y, step = _spaced(n, lo, delta, endpoint, dtypes.real_part_dtype(d))
+    if endpoint and not (type(n) is int and n < 2):
+        y = _ending_in(y, hi, n)
+    y = y if axis == 0 else moveaxis(y, 0, axis)
+    if dtype is not None:
+        whole = dtypes.canonical(dtype).kind in "iu"
+        y = (TABLE["floor"](y) if whole and d.kind == "f" else y).astype(dtype)
+    if retstep and type(n) is not int:
+        leave_if(ops.compare.le(n, np.int64(bool(endpoint))), "Python's nan as a step")
+    return (y, step) if retstep else y
+
+
+def _refuse_negative(n: Any) -> None:
+    message = "Number of samples, {}, must be non-negative."
+    if type(n) is int:
+        raise ValueError(message.format(n))
+    failure = ops.index_check.Raising(ValueError, message, dtypes.int64)
+    ops.index_check.fail_where(ops.compare.lt(n, np.int64(0)), failure, n)
+
+
+def _spaced(n: Any, lo: Any, delta: Any, endpoint: bool, dtype: np.dtype) -> tuple[Any, Any]:
+    """`n` steps from `lo` on, and the step: NaN where there is none."""
+    column = (-1,) + (1,) * delta.ndim
+    if type(n) is int:
+        div = n - 1 if endpoint else n
+        t = wrap(np.arange(n, dtype=dtype)).reshape(column)
+        if div <= 0:
+            return t * delta + lo, np.nan
+        step = delta / div
+        return _steps(t, step, delta, div) + lo, step
+    div = extents.sub(n, 1) if endpoint else n
+    t = wrap(ops.shape.expand_dims(iota(extents.to_dim(n, None), dtype), tuple(range(1, len(column)))))
+    parts = wrap(cast(extents.operand(extents.maximum(div, 1)), dtype))
+    step = delta / parts
+    return _steps(t, step, delta, parts) + lo, step
+
+
+def _steps(t: Any, step: Any, delta: Any, parts: Any) -> Any:
+    """Multiples of the step; as NumPy computes them of several steps of which one is zero."""
+    if not np.ndim(step):
+        return t * step
+    return where((step == 0).any(), t / parts * delta, t * step)
+
+
+def _ending_in(y: Any, last: Any, n: Any) -> Any:
+    """`y` with the last of its rows replaced, if there are at least two."""
+    if type(n) is int:
+        y[-1] = last
+        return y
+    rows = iota(y.aval.shape[0], dtypes.int64)
+    here = ops.compare.eq(rows, extents.operand(extents.maximum(extents.sub(n, 1), 1)))
+    return where(wrap(ops.shape.expand_dims(here, tuple(range(1, y.ndim)))), last, y)
 
 
 @implements(np.logspace, "logspace")

@@ -14,6 +14,7 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.extents import operand
 from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.boxes.masking.masks import iota, mask_of
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.functions.arrays.joining import concatenate
 from tracejit.numpy.functions.arrays.shaping import ravel
 from tracejit.numpy.functions.order.searching import isin
@@ -62,29 +63,36 @@ def unique(x: Any, index: bool, inverse: bool, counts: bool, equal_nan: bool) ->
     """`np.unique`'s values, first places, inverse and counts (None where they are not wanted) of a traced array."""
     v = ravel(x)
     order = argsort(v, kind="mergesort" if index else "quicksort") if index or inverse else None
+    if not index:
+        _leave_two_zeros(raw(v))
     s = raw(sort(v) if order is None else v[order])
     new = differs(s, -1, equal_nan)
     mask = mask_of(new)
-    values = s if order is not None or counts else _with_first_zero(raw(v), s)
     return (
-        selected.select(values, 0, new),
+        selected.select(s, 0, new),
         selected.select(raw(order), 0, new) if index else None,
         _inverse(raw(order), new, x) if inverse else None,
         _counts(mask, _length(s)) if counts else None,
     )
 
 
-def _with_first_zero(v: Any, s: Any) -> Any:
-    """The sorted vector with the first of the zeros of `v` in the place of all zeros: the sign that NumPy keeps."""
-    if dtype_of(v).kind != "f" or dtype_of(v).itemsize < 4:
-        return s
+def _leave_two_zeros(v: Any) -> None:
+    """Leave arrays to Python in which zeros of both signs occur: which one NumPy keeps its own tables decide."""
+    if dtype_of(v).kind != "f" or shape_of(v) == (0,):
+        return
     zero = ops.compare.eq(v, dtype_of(v).type(0))
-    after = np.int64(np.iinfo(np.int64).max)
-    place = ops.reduce.reduce_min(ops.compare.select(zero, iota(shape_of(v), 0), after), axes=(0,))
-    first = ops.gather.take(v, place, 0, mode="fill", fill_value=0.0)
-    return ops.compare.select(
-        ops.compare.eq(s, dtype_of(s).type(0)), ops.shape.broadcast_to(first, shape_of(s)), s
-    )
+    negative = ops.compare.signbit(v)
+    some = [
+        ops.reduce.reduce_or(ops.compare.and_(zero, sign), axes=(0,))
+        for sign in (negative, ops.compare.not_(negative))
+    ]
+    leave_if(ops.compare.and_(*some), "the sign of the zero that numpy.unique keeps of several")
+
+
+def _sorted(v: Any) -> Any:
+    """A box of a vector as a sorted raw value, of which equal elements are the same."""
+    _leave_two_zeros(raw(v))
+    return raw(sort(v))
 
 
 def _inverse(order: Any, new: Any, x: Box) -> Any:
@@ -111,7 +119,7 @@ def intersection(a: Any, b: Any, assume_unique: bool, return_indices: bool) -> A
         places = [i, j]
     both = concatenate([a, b])
     if not return_indices:
-        s = raw(sort(both))
+        s = _sorted(both)
         return selected.select(s, 0, _has_equal(s))
     order = argsort(both, kind="mergesort")
     s = raw(both[order])
@@ -119,7 +127,10 @@ def intersection(a: Any, b: Any, assume_unique: bool, return_indices: bool) -> A
     first, second = (selected.select(r, 0, common) for r in (raw(order), _beside(raw(order), 1)))
     second = second - a.size
     if places:
-        first, second = places[0][first], places[1][second]
+        first, second = (
+            wrap(ops.gather.take(raw(own), raw(at), 0, mode="promise_in_bounds"))
+            for own, at in zip(places, (first, second), strict=True)
+        )
     return selected.select(s, 0, common), first, second
 
 
@@ -139,5 +150,5 @@ def symmetric_difference(a: Any, b: Any, assume_unique: bool) -> Any:
     """`np.setxor1d` of vectors: what differs from both neighbours, sorted together."""
     if not assume_unique:
         a, b = (unique(v, False, False, False, True)[0] for v in (a, b))
-    s = raw(sort(concatenate([a, b])))
+    s = _sorted(concatenate([a, b]))
     return selected.select(s, 0, ops.compare.and_(differs(s, -1), differs(s, 1)))

@@ -191,7 +191,7 @@ def _without_zeros(x: Any, axis: int, sides: str) -> tuple[Any, Any]:
     line = truth(raw(x))
     others = tuple(n for n in range(x.ndim) if n != axis)
     line = ops.reduce.reduce_or(line, axes=others) if others else line
-    known = extents.known(line)
+    known = np.zeros(0) if shape_of(line) == (0,) else extents.known(line)
     if known is not None:
         places = np.nonzero(known)[0]
         first, last = (int(places[0]), int(places[-1]) + 1) if places.size else (0, 0)

@@ -10,9 +10,10 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError
-from tracejit.ir.avals import aval_of
+from tracejit.ir.avals import DimSize, aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import worst
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.joining import stack
@@ -33,6 +34,7 @@ def _fails(message: str) -> ops.index_check.Raising:
 
 
 _NEGATIVE = _fails("'list' argument must have no negative elements")
+_SHORT = _fails("'minlength' must not be negative")
 _UNSORTED = _fails("`bins` must increase monotonically, when an array")
 _REVERSED = _fails("max must be larger than min in range parameter.")
 
@@ -41,43 +43,51 @@ _REVERSED = _fails("max must be larger than min in range parameter.")
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """How often each integer occurs, or the sum of its weights.
 
-    The result has `length` elements if given (values outside are dropped); else as many as known values
-    need, and at least `minlength`. Traced values that are not known must be below `minlength`, which is checked.
-
-    Raises DataDependentShapeError for traced values without a length.
+    The result has `length` elements if given (values outside are dropped); else as many as the values need, and at
+    least `minlength`.
     """
     r = raw(x)
     if len(shape_of(r)) != 1:
         raise ArgumentError(name="bincount", problem="object too deep for desired array: x is no vector")
     if dtype_of(r).kind not in "biu":
         raise ArgumentTypeError(name="bincount", problem=f"cannot cast x from {dtype_of(r)} to int64 safely")
-    size = _length(r, operator.index(minlength), length)
+    size = _length(r, extents.number(minlength), length)
     index: Any = box(cast(r, dtypes.int64))
     if length is None and dtype_of(r).kind == "i":
         ops.index_check.fail_where(ops.compare.lt(raw(index), np.int64(0)), _NEGATIVE)
-    if length is None and extents.known(r) is None:
-        text = f"numpy.bincount: {{}} is beyond minlength={size}, and compiled results have as many elements only"
-        failure = ops.index_check.Raising(ValueError, text, dtypes.int64)
-        ops.index_check.fail_where(ops.compare.ge(raw(index), np.int64(size)), failure, raw(index))
     w = wrap(filled(1, dtypes.int64, shape_of(r))) if weights is None else box_of(weights).astype(float)
     if shape_of(raw(w)) != shape_of(r):
         raise ArgumentError(name="bincount", problem="the weights and list don't have the same length")
-    index = where(index < 0, size, index)  # x.at would count from the end; beyond it nothing is added
+    if weights is not None and not extents.at_least(extents.of_dim(shape_of(r)[0]), 1):
+        if shape_of(r) == (0,):  # NumPy counts then
+            return box(filled(0, dtypes.int64, (size,)))
+        leave_if(
+            ops.compare.eq(extents.of_dim(shape_of(r)[0]), np.int64(0)),
+            "the integers that NumPy gives for nothing",
+        )
+    beyond = wrap(extents.operand(extents.of_dim(size)))
+    index = where(index < 0, beyond, index)  # x.at would count from the end; beyond it nothing is added
     return box(filled(0, dtype_of(raw(w)), (size,))).at[index].add(w)
 
 
-def _length(r: Any, least: int, given: int | None) -> int:
-    known = extents.known(r)
-    if least < 0:
+def _length(r: Any, least: Any, given: int | None) -> DimSize:
+    """How many bins there are: a number of the program where the values are traced, or `least` is."""
+    if type(least) is int and least < 0:
         raise ValueError("'minlength' must not be negative")
+    if not extents.at_least(least, 0):
+        ops.index_check.fail_where(ops.compare.lt(least, np.int64(0)), _SHORT)
     if given is not None:
         return operator.index(given)
+    known = extents.known(r)
     if known is not None:
-        return max(int(known.max()) + 1 if known.size else 0, least)
-    if not least:
-        remedy = "give its length: numpy.bincount(x, length=n), or minlength=n if all values are below n"
-        raise DataDependentShapeError(name="numpy.bincount", aval=str(aval_of(r)), remedy=remedy)
-    return least
+        needed: Any = int(known.max()) + 1 if known.size else 0
+    elif shape_of(r) == (0,):
+        needed = 0
+    else:
+        largest = cast(ops.reduce.reduce_max(r, axes=(0,)), dtypes.int64)
+        some = ops.compare.gt(extents.operand(extents.of_dim(shape_of(r)[0])), np.int64(0))
+        needed = ops.compare.select(some, ops.arithmetic.add(largest, np.int64(1)), np.int64(0))
+    return extents.to_dim(extents.maximum(needed, least), None)
 
 
 # ---------------------------------------------------------------- edges
