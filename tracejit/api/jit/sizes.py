@@ -60,9 +60,10 @@ def _given(call: Call) -> list[int]:
 
 
 def decided_by_sizes(values: Iterable[Any], call: Call, eqns: Sequence[Eqn], args: Sequence[Any]) -> bool:
-    """Whether arguments that could be part of the signature decide these values."""
+    """Whether arguments that could be part of the signature decide these values, and no others do."""
     given = _given(call)
-    return bool(given) and not sources(values, eqns, args).isdisjoint(given)
+    found = sources(values, eqns, args) if given else set()
+    return bool(found) and found.issubset(given)
 
 
 def _extents(eqns: Iterable[Eqn]) -> list[Var]:

@@ -321,15 +321,9 @@ def test_masks_beside_integers() -> None:
     assert lanes.tolist() == [M[X[:4] > 2, 1].sum(), M[X[:4] > 3, 1].sum()]
 
 
-def test_other_masks_and_joined_parts_are_refused() -> None:
-    with pytest.raises(errors.ShapeError, match="broadcast"):
-        tj.jit(lambda x: x[x > 1] + x[x > 2])(X)
-    with pytest.raises(errors.DynamicExtentError, match="concatenate"):
-        tj.jit(lambda x: np.concatenate([x[x > 1], x[x < 1]]))(X)
+def test_lists_of_what_a_mask_selects_are_refused() -> None:
     with pytest.raises(errors.TracedIterationError, match="`for` statement"):
         tj.jit(lambda x: [v * 2 for v in x[x > 1]])(X)
-    with pytest.raises(errors.DataDependentShapeError):
-        tj.jit(lambda x: np.unique(x[x > 1]))(X)
 
 
 def test_leaks_are_found_without_moving_anything() -> None:

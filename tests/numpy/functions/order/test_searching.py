@@ -58,10 +58,9 @@ def test_compress_and_extract(size: int) -> None:
 
 
 def test_what_has_no_length_says_so() -> None:
-    for way in (tj.jit, tj.vmap):
-        with pytest.raises(DataDependentShapeError, match=r"size=n") as e:
-            way(lambda x: np.unique(x))(A)
-        assert "numpy.unique" in str(e.value)
+    with pytest.raises(DataDependentShapeError, match=r"size=n") as e:
+        tj.vmap(lambda x: np.unique(x))(A)
+    assert "numpy.unique" in str(e.value)
     with pytest.raises(ArgumentError):
         tj.jit(lambda x: np.nonzero(x[0, 0]))(A)
     with pytest.raises(ArgumentError):

@@ -63,6 +63,14 @@ def test_refusals() -> None:
         lambda x: np.setxor1d(x, x), lambda x: np.trim_zeros(x), lambda x: np.unique_all(x),
     ):  # fmt: skip
         with pytest.raises(DataDependentShapeError):
+            tj.vmap(f)(N.reshape(1, 5))
+    for f in (
+        lambda x: np.unique(x.reshape(1, 5), axis=0),
+        lambda x: np.unique(x * 1j),
+        lambda x: np.unique(x, sorted=False),  # in the order of a table of NumPy's
+        lambda x: np.unique_values(x),
+    ):
+        with pytest.raises(DataDependentShapeError):
             tj.jit(f)(N)
     for f in (
         lambda x: np.unique(x, axis=0, size=2),

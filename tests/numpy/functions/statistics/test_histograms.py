@@ -25,7 +25,8 @@ def test_bincount_of_a_given_length() -> None:
     np.testing.assert_array_equal(tnp.bincount(np.array([-1, 2, -2]), length=3), [0, 0, 1])
     check_grads(lambda w: np.bincount(K, w, 7), (X[:50],), order=2)
     with pytest.raises(DataDependentShapeError, match="length=n"):
-        tj.jit(lambda k: np.bincount(k))(K)
+        tj.vmap(lambda k: np.bincount(k))(K.reshape(5, 10))
+    np.testing.assert_array_equal(tj.jit(lambda k: np.bincount(k))(K), np.bincount(K))
 
 
 @pytest.mark.parametrize("bins", [1, 7, [-1.0, 0.0, 0.5, 3.0], [0.0, 0.0, 1.0]])
@@ -62,8 +63,9 @@ def test_refusals() -> None:
 def test_bincount_checks_that_minlength_suffices() -> None:
     f = tj.jit(lambda x: np.bincount(x, minlength=4))
     assert f(np.array([3, 1, 3])).tolist() == [0, 1, 0, 2]
-    with pytest.raises(ValueError, match="7 is beyond minlength=4"):
-        f(np.array([1, 7, 3]))
+    for g, x in ((f, [1, 7, 3]), (tj.vmap(f), [[1, 7, 3]])):
+        with pytest.raises(ValueError, match="7 is beyond minlength=4"):
+            g(np.array(x))
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError
+from tracejit.interpreters.vmap import BatchTracer
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.extents import operand
 from tracejit.numpy.boxes.masking.masks import iota
@@ -60,8 +61,11 @@ def unique(
 
 
 def _is_traced(*xs: Any) -> bool:
-    """Whether some of the arrays are traced, and all of dtypes that native code sorts as NumPy does."""
+    """Whether some of the arrays are traced, and all of dtypes that native code sorts as NumPy does. Of arrays that
+    differ between the examples of a `vmap` the lengths would differ too."""
     raws = [raw(x) for x in xs]
+    if any(isinstance(r, BatchTracer) for r in raws):
+        return False
     return any(extents.known(r) is None for r in raws) and all(dtype_of(r).kind in "biuf" for r in raws)
 
 
@@ -178,8 +182,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     x, sides = box_of(filt), trim.lower()
     if sides not in ("f", "b", "fb", "bf"):
         raise ArgumentError(name="trim_zeros", problem=f"unexpected character(s) in trim {trim!r}")
-    if extents.known(raw(x)) is None and type(filt) in (list, tuple):  # a part of it is one, too
-        values_of("trim_zeros", filt, "make an array of it")
+    if type(filt) in (list, tuple) or isinstance(raw(x), BatchTracer):  # a part of a list is one, too
+        values_of("trim_zeros", filt, "cut the array with static slices, and make one of a list")
     cuts = [slice(None)] * x.ndim
     for n in range(x.ndim) if axis is None else axes_of("trim_zeros", axis, x.ndim):
         cuts[n] = slice(*_without_zeros(x, n, sides))

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError, DataDependentShapeError
+from tracejit.interpreters.vmap import BatchTracer
 from tracejit.ir.avals import DimSize, aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import worst
@@ -44,7 +45,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """How often each integer occurs, or the sum of its weights.
 
     The result has `length` elements if given (values outside are dropped); else as many as the values need, and at
-    least `minlength`.
+    least `minlength`. Traced values must be below a `minlength` that is given, which is checked: so the result has as
+    many elements in each example of a `vmap`.
+
+    Raises DataDependentShapeError for values that differ between the examples of a `vmap`, without a length.
     """
     r = raw(x)
     if len(shape_of(r)) != 1:
@@ -58,6 +62,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     w = wrap(filled(1, dtypes.int64, shape_of(r))) if weights is None else box_of(weights).astype(float)
     if shape_of(raw(w)) != shape_of(r):
         raise ArgumentError(name="bincount", problem="the weights and list don't have the same length")
+    if length is None and type(size) is int and extents.known(r) is None:
+        text = f"numpy.bincount: {{}} is beyond minlength={size}, and compiled results have as many elements only"
+        failure = ops.index_check.Raising(ValueError, text, dtypes.int64)
+        ops.index_check.fail_where(ops.compare.ge(raw(index), np.int64(size)), failure, raw(index))
     if weights is not None and not extents.at_least(extents.of_dim(shape_of(r)[0]), 1):
         if shape_of(r) == (0,):  # NumPy counts then
             return box(filled(0, dtypes.int64, (size,)))
@@ -83,6 +91,11 @@ def _length(r: Any, least: Any, given: int | None) -> DimSize:
         needed: Any = int(known.max()) + 1 if known.size else 0
     elif shape_of(r) == (0,):
         needed = 0
+    elif type(least) is int and least:
+        return least
+    elif isinstance(r, BatchTracer):
+        remedy = "give its length: numpy.bincount(x, length=n), or minlength=n if all values are below n"
+        raise DataDependentShapeError(name="numpy.bincount", aval=str(aval_of(r)), remedy=remedy)
     else:
         largest = cast(ops.reduce.reduce_max(r, axes=(0,)), dtypes.int64)
         some = ops.compare.gt(extents.operand(extents.of_dim(shape_of(r)[0])), np.int64(0))
