@@ -94,7 +94,7 @@ class DynamicExtentError(TracejitError, TypeError):
         import numpy as np, tracejit as tj
 
         def step(i, total, x):
-            return total + np.sum(np.pad(x[:i], 1))
+            return total + np.sum(np.abs(np.fft.fft(x[:i])))
 
         tj.jit(lambda x: tj.lax.fori_loop(0, 3, lambda i, t: step(i, t, x), 0.0))(np.ones(4))
     """
@@ -120,7 +120,7 @@ class ConcreteValueError(TracejitError, TypeError):
     remedies = ("use tracejit.lax.cond, where or while_loop", "mark the argument static with static_argnums")
     example = """
         import numpy as np, tracejit as tj
-        tj.jit(lambda x, k: x[::k])(np.ones(6), np.int64(2))
+        tj.jit(lambda x: np.insert(x, x > 2, 0.0))(np.arange(6.0))
     """
 
 

@@ -7,7 +7,7 @@ from tracejit.errors.base import TracejitError
 
 
 class DataDependentShapeError(ConcreteValueError):
-    """A function whose result's length depends on values that are not known while tracing.
+    """A function whose result's length depends on values that are not known while tracing, where that can't be traced.
 
     Eagerly (in grad, jvp …) the values are known, and the function works. Under jit and vmap they are not.
     """
@@ -21,7 +21,7 @@ class DataDependentShapeError(ConcreteValueError):
     )
     example = """
         import numpy as np, tracejit as tj
-        tj.jit(lambda x: np.unique(x))(np.ones(3))
+        tj.jit(lambda x: np.unique(x, axis=0))(np.ones((3, 2)))
     """
 
 

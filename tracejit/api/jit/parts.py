@@ -19,6 +19,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import order_of, order_of_strides
+from tracejit.numpy.boxes.masking.selected import Selected
 from tracejit.numpy.boxes.memory import is_contiguous
 from tracejit.numpy.boxes.placed import Bits, Placed
 from tracejit.numpy.boxes.views import (
@@ -97,7 +98,7 @@ class Shared:
             made = self._chosen(x, storage)
             if made is None and storage.layout is not None:
                 made = self._view(x)
-        elif type(storage) is Storage:
+        elif type(storage) in (Storage, Selected):
             made = self._view(x)
         if made is None:
             return None
@@ -129,11 +130,13 @@ class Shared:
         shape = aval_of(x.storage.value).shape
         if x.storage.layout is not None:
             return True
-        if not x.chain or not all(type(d) is int for d in (*shape, *x.aval.shape)):
+        if not x.chain:
             return False
-        if not all(view.writable for view in x.chain):
+        if not all(view.writable for view in x.chain) or self.users[id(x.storage)] > 1:
             return True
-        return self.users[id(x.storage)] > 1 or not is_contiguous(shape, None, x.chain, "C")
+        if not all(type(d) is int for d in (*shape, *x.aval.shape)):
+            return any(map(_has_gaps, x.chain))
+        return not is_contiguous(shape, None, x.chain, "C")
 
     def _base(self, storage: Storage) -> Place:
         """The output that has all of a storage, with its axes in their order in memory."""
@@ -238,6 +241,11 @@ class Shared:
     def _numbers(self, numbers: Sequence[Any]) -> list[tuple[bool, int]]:
         """Whether each is known, and itself or the output that has it."""
         return [(False, self._output(n)) if isinstance(n, Value) else (True, int(n)) for n in numbers]
+
+
+def _has_gaps(view: View) -> bool:
+    """Whether a view of traced extents does not go on from one element to the next."""
+    return type(view) is Strided or (type(view) is Region and any(s != 1 for s in view.steps))
 
 
 def _array_of(x: Any, _: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ArgumentError
+from tracejit.errors import ArgumentError, DynamicExtentError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.operands import convert, dtype_of, result_type, shape_of
@@ -26,6 +26,8 @@ def _vectors(name: str, a: Any, v: Any) -> tuple[Any, Any]:
         if len(shape_of(r)) != 1:
             deep = "deep" if len(shape_of(r)) > 1 else "small depth"
             raise ArgumentError(name=name, problem=f"object of too {deep} for desired array")
+        if type(shape_of(r)[0]) is not int:
+            raise DynamicExtentError(op=name, problem="the length of a vector is a traced integer")
         if shape_of(r)[0] == 0:
             raise ArgumentError(name=name, problem=f"{text} cannot be empty")
     return x, y
