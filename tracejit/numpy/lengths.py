@@ -187,7 +187,7 @@ def repeated(counts: Any, size: DimSize) -> Any:
         return _repeated_alike(ops.shape.reshape(counts, shape=()), extents.of_dim(size))
     if len(shape) > 1:
         raise ArgumentError(name="repeat", problem="object too deep for desired array")
-    if shape[0] != size:
+    if shape != (size,):
         found = fitted("repeat", counts, (size,))
         if found is None:
             raise ShapeError(

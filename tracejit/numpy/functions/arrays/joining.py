@@ -329,7 +329,9 @@ def _insertion_source(places: Any, size: Any) -> Any:
     at = places + 0
     order = NP[np.argsort](places, kind="stable")
     at[order] += np.arange(places.size)
-    new = NP[np.zeros](size + places.size, bool) if type(at) is Box else np.zeros(size + places.size, bool)
+    new: Any = (
+        NP[np.zeros](size + places.size, bool) if type(at) is Box else np.zeros(size + places.size, bool)
+    )
     new[at] = True
     source = NP[np.cumsum](~new) - 1
     source[at] = size + np.arange(places.size)
