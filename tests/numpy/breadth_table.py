@@ -48,7 +48,7 @@ def call(fn: Callable[..., Any], *args: Any, **options: Any) -> Call:
 
 
 def selected(fn: Callable[..., Any], *args: Any, **options: Any) -> Call:
-    """A call whose result has as many elements as a mask selects: the same for all lanes of a vmap it is not."""
+    """A call whose result has a traced length: the same for all lanes of a vmap it is not."""
     return Call(fn, args, known=True, compiled=True, **options)
 
 
@@ -497,28 +497,28 @@ CALLS: dict[str, list[Call]] = {
     "flatnonzero": [selected(lambda x: np.flatnonzero(x > 0), A)],
     "argwhere": [selected(lambda x: np.argwhere(x > 0), A)],
     "unique": [
-        known(lambda i: np.unique(i, return_index=True, return_inverse=True, return_counts=True), I),
-        known(lambda x: np.unique(x), A),
+        selected(lambda i: np.unique(i, return_index=True, return_inverse=True, return_counts=True), I),
+        selected(lambda x: np.unique(x), A),
         known(lambda x: np.unique(x, axis=0), J),
     ],
-    "unique_all": [known(lambda i: tuple(np.unique_all(i)), I)],
-    "unique_counts": [known(lambda i: tuple(np.unique_counts(i)), I)],
-    "unique_inverse": [known(lambda i: tuple(np.unique_inverse(i)), I)],
+    "unique_all": [selected(lambda i: tuple(np.unique_all(i)), I)],
+    "unique_counts": [selected(lambda i: tuple(np.unique_counts(i)), I)],
+    "unique_inverse": [selected(lambda i: tuple(np.unique_inverse(i)), I)],
     "unique_values": [known(lambda i: np.sort(np.unique_values(i)), I)],
     "intersect1d": [
-        known(lambda x: np.intersect1d(x, [3, 5, 9]), I),
-        known(lambda x: np.intersect1d(x, x[::2], return_indices=True), V),
+        selected(lambda x: np.intersect1d(x, [3, 5, 9]), I),
+        selected(lambda x: np.intersect1d(x, x[::2], return_indices=True), V),
     ],
-    "setdiff1d": [known(lambda x: np.setdiff1d(x, x[:2]), V)],
-    "setxor1d": [known(lambda x: np.setxor1d(x, [3, 9]), I)],
-    "union1d": [known(lambda x, y: np.union1d(x, y), V, W)],
+    "setdiff1d": [selected(lambda x: np.setdiff1d(x, x[:2]), V)],
+    "setxor1d": [selected(lambda x: np.setxor1d(x, [3, 9]), I)],
+    "union1d": [selected(lambda x, y: np.union1d(x, y), V, W)],
     "trim_zeros": [
-        known(lambda x: np.trim_zeros(np.where(x > 0, x, 0)), A[0]),
-        known(lambda i: np.trim_zeros(i - 3, "f"), I),
+        selected(lambda x: np.trim_zeros(np.where(x > 0, x, 0)), A[0]),
+        selected(lambda i: np.trim_zeros(i - 3, "f"), I),
     ],
     # counting
     "bincount": [
-        known(lambda i: np.bincount(i), I),
+        selected(lambda i: np.bincount(i), I),
         call(lambda i: np.bincount(i, minlength=8), I),
         call(lambda i, w: np.bincount(i, w, 6), I[:5], V),
     ],

@@ -173,6 +173,7 @@ class StageTrace(Trace):
     def let_go(self) -> None:
         """Hold constants weakly, in the end: variables of the program hold their trace."""
         self.consts.clear()
+        self.decides = None  # it knows the arguments
         self._const_of.clear()
         self._value_of = {
             k: weakref.ref(x) if type(x) is np.ndarray else x for k, x in self._value_of.items()

@@ -305,9 +305,7 @@ def _extents(trace: StageTrace, outs: list[Any], args: list[Any]) -> list[Any]:
     dims = [d for x in outs for d in aval_of(x).shape if isinstance(d, Dim) and id(d.var) not in given]
     unknown = [d.var for d in dims if d.bound is None]
     if unknown and trace.decides is not None and trace.decides(unknown):
-        error = DynamicExtentError(
-            op=trace.name, problem="the size of the result is computed and has no bound"
-        )
+        error = DynamicExtentError(op=trace.name, problem="the result's size is computed and has no bound")
         error.traced = tuple(unknown)
         raise error
     return list({id(d.var): d.var for d in dims}.values())
