@@ -176,6 +176,25 @@ def test_a_changed_array_is_noticed():
     _same(f(X), a @ X)
 
 
+def test_a_structure_of_captured_integers_is_known():
+    i = np.arange(5)
+    rows, columns = np.concatenate([i, i, i + 1, i + 1]), np.concatenate([i, i + 1, i, i + 1])
+
+    def energy(k, u):
+        stiffness = sp.coo_array((np.concatenate([k, -k, -k, k]), (rows, columns)), shape=(6, 6)).tocsr()
+        return u @ (stiffness @ u)
+
+    k, u = np.arange(1.0, 6), np.arange(6.0) ** 2
+    f, gradient = tj.jit(energy, fallback=False), tj.jit(tj.grad(energy), fallback=False)
+    for _ in range(2):
+        assert f(k, u) == pytest.approx(energy(k, u))
+        assert f(2 * k, u) == pytest.approx(energy(2 * k, u))
+        assert f.trace_count == 1 + _
+        bump = np.array([energy(k + 1e-6 * e, u) - energy(k - 1e-6 * e, u) for e in np.eye(5)]) / 2e-6
+        np.testing.assert_allclose(gradient(k, u), bump, rtol=1e-6)
+        columns[:5] = i[::-1]
+
+
 def test_large_arrays_are_compared_whole():
     n = 5000
     a = sp.csr_array((np.ones(n), (np.arange(n), np.arange(n))), shape=(n, n))
@@ -225,6 +244,38 @@ def test_results_that_are_zero_are_not_stored():
     g = tj.jit(lambda d: sp.diags_array([d, d[1:]], offsets=[0, 1], format="csr"), fallback=True)
     for d in (np.ones(4), np.array([1.0, 0, 2, 3])):
         _same(g(d), sp.diags_array([d, d[1:]], offsets=[0, 1], format="csr"))
+
+
+def test_matrices_of_numpy_are_python_s():
+    m = sp.csr_matrix(A)
+    for f in (lambda m: m.sum(axis=1), lambda m: m.todense(), lambda m: (m * X).view(type=np.matrix)):
+        with pytest.warns(FallbackWarning):
+            _same(tj.jit(f, fallback=True)(m), f(m))
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.errors.FallbackWarning")
+def test_several_elements_in_one_place():
+    rows, columns = np.array([0, 2, 0, 0, 2, 4]), np.array([1, 1, 1, 0, 1, 3])
+    d = np.arange(1.0, 7)
+
+    def made(d):
+        a = sp.coo_array((d, (rows, columns)), shape=(7, 5))
+        indptr = np.searchsorted(np.sort(rows), np.arange(8)).astype(np.int32)
+        b = sp.csr_array(
+            (d[np.argsort(rows)], columns[np.argsort(rows)].astype(np.int32), indptr), shape=(7, 5)
+        )
+        return a, b
+
+    for f in (
+        lambda d: [x @ X for x in made(d)],
+        lambda d: [x.toarray() for x in made(d)],
+        lambda d: [x.sum(axis=0) for x in made(d)],
+        lambda d: made(d)[1] + made(d)[1],
+        lambda d: made(d)[1].diagonal(),
+    ):
+        ours, theirs = tj.jit(f, fallback=True)(d), f(d)
+        for x, y in zip(*[(x if isinstance(x, list) else [x]) for x in (ours, theirs)], strict=True):
+            _same(x, y)
 
 
 def test_bad_products_say_what_scipy_says():

@@ -58,6 +58,8 @@ class TracejitError(Exception):
     traced: tuple[Any, ...] = ()
     #: The places of outside that it was asked for, if another trace may follow those as wholes.
     places: tuple[Any, ...] = ()
+    #: The traced integers that the structure of a sparse array depends on.
+    structure: tuple[Any, ...] = ()
     #: The arguments, by position or keyword, whose containers another trace may follow.
     arguments: frozenset[Any] = frozenset()
     #: Whether the user's function, run in Python, gives what a native run that fails with this should have given.

@@ -77,6 +77,10 @@ class Capture(Protocol):
         """Whether the list at the path, of so many items, is known only as far as the run appends to it."""
         ...
 
+    def knows(self, path: Node) -> bool:
+        """Whether the elements of the integer array at the path are known while tracing, and guarded."""
+        ...
+
     def unfollowed(self, thing: Unfollowed) -> None:
         """Called for what can't be followed, before it is used; may raise NotFollowed."""
         ...
@@ -103,6 +107,9 @@ class EagerCapture:
         return False
 
     def grows(self, path: Node, length: int) -> bool:
+        return False
+
+    def knows(self, path: Node) -> bool:
         return False
 
     @property

@@ -18,7 +18,7 @@ from tracejit.errors import (
     TracejitError,
     user_location,
 )
-from tracejit.frontend import active, ending, rewrite, watch
+from tracejit.frontend import active, ending, rewrite, structures, watch
 from tracejit.frontend.capture import Capture, NotFollowed
 from tracejit.frontend.checks import array_type
 from tracejit.frontend.drawing import methods as _  # noqa: F401 - what generators' stand-ins can do
@@ -270,6 +270,8 @@ class Session(Run):
             self.same(node, value)
             self.note(str(node), value, "an array that does not hold numbers")
             return value
+        if self.capture.knows(node):
+            return structures.known(self, node, value)
         self.check(node, "box" if type(value) is Box else "array", array_type(value))
         self.array_nodes.append(node)
         array = value.plain if type(value) is CapturedArray else value  # an enclosing eager run's

@@ -36,19 +36,20 @@ def part(session: Run, cls: type, node: Node, value: Any) -> Any:
     if node.key == "coords" and type(value) is tuple and all(map(_is_known, value)):
         session.check(node, "type", tuple)
         session.check(node, "len", len(value))
-        return tuple([_known(session, node.item(n), x) for n, x in enumerate(value)])
-    return _known(session, node, value) if node.key in _NAMES and _is_known(value) else None
+        return tuple([known(session, node.item(n), x) for n, x in enumerate(value)])
+    return known(session, node, value) if node.key in _NAMES and _is_known(value) else None
 
 
 def _is_known(value: Any) -> bool:
     return type(value) in (np.ndarray, CapturedArray) and value.dtype.kind == "i"
 
 
-def _known(session: Run, node: Node, value: Any) -> Box:
-    known = session.known(value)
-    if known is not None:
+def known(session: Run, node: Node, value: Any) -> Box:
+    """The stand-in of an integer array whose elements are known, and guarded."""
+    met = session.known(value)
+    if met is not None:
         session.alias(node, value)
-        return known
+        return met
     plain = np.array(value.plain if type(value) is CapturedArray else value)
     session.check(node, "content", plain)
     _know_integers()
@@ -71,7 +72,7 @@ def handed_back(session: Run, leaves: list[Any]) -> list[Any]:
     elements of sparse arrays are.
 
     Raises UnfollowedError where one was written into."""
-    known = {id(box.storage): (node, box) for node, box, _ in session.structures}
+    met = {id(box.storage): (node, box) for node, box, _ in session.structures}
     for node, box, version in session.structures:
         if box.storage.version != version:
             what = f"a write into {node}, which says where the elements of a sparse array are"
@@ -79,8 +80,8 @@ def handed_back(session: Run, leaves: list[Any]) -> list[Any]:
     captured: dict[int, Any] = {}
     out = []
     for x in leaves:
-        if type(x) is Box and id(x.storage) in known:
-            node, box = known[id(x.storage)]
+        if type(x) is Box and id(x.storage) in met:
+            node, box = met[id(x.storage)]
             if id(box) not in captured:
                 session.array_nodes.append(node)
                 captured[id(box)] = session.capture.array(node, session.original_of(box))

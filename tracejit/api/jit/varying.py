@@ -12,7 +12,7 @@ import functools
 import types
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,12 @@ _FIXED += (types.BuiltinFunctionType, functools.partial, np.ufunc)
 _KINDS = frozenset({"value", "scalars", "is"})
 
 
+class Structure(NamedTuple):
+    """The place of an integer array whose elements must be known while tracing."""
+
+    place: Place
+
+
 class Varying:
     """What one jitted function has learned of its state. `inputs`: places that are inputs, `written`: those that its
     programs change, `growing`: lists of which a program knows only what it appends and its last items, at most
@@ -58,6 +64,7 @@ class Varying:
         self.whole: set[Place] = set()
         self.changed: Counter[Place] = Counter()
         self.failed: Counter[Place] = Counter()
+        self.structures: set[Place] = set()  # of integer arrays of which the elements are known while tracing
         self.again = 0
         self.room = ROOM  # of lists that the program lets grow
 
@@ -108,6 +115,11 @@ class Varying:
         if short:
             self.depths |= {p.place: max(p.depth, self.depths.get(p.place, 0)) for p in short}
             return True
+        known = {p.place for p in places if type(p) is Structure}
+        if known:
+            new = known - self.structures
+            self.structures |= known
+            return bool(new)
         gone = {p for p in places if self.is_input(p)}
         for place in gone:
             grown = self._grown(place)
@@ -151,6 +163,7 @@ class Varying:
             self.growing,
             self.depths,
             self.whole,
+            self.structures,
             self.changed,
             self.failed,
         ):
@@ -188,6 +201,7 @@ class JitCapture:
         self.varying = varying
         self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
         self.inputs: list[tuple[Value, Any]] = []
+        self.integers: list[tuple[Value, Place]] = []  # arrays that could be known
         self.grown: list[Any] = []
         self.followed: frozenset[int] = (
             frozenset()
@@ -199,7 +213,13 @@ class JitCapture:
         b = Box(Storage(held, self.trace, path), (), aval_of(held))
         b.storage.layout = strides_of(raw)
         self.held.append((raw, b))
+        if isinstance(raw, np.ndarray) and raw.dtype.kind == "i":
+            self.integers.append((held, path.place()))
         return b
+
+    def knows(self, path: Any) -> bool:
+        known = self.varying.structures
+        return bool(known) and path.place() in known
 
     def owns(self, box: Box) -> bool:
         raw = box.storage.value

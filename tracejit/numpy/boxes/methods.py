@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, ops
-from tracejit.errors import ArgumentError, ArgumentTypeError, RefusedFunctionError
+from tracejit.errors import ArgumentError, ArgumentTypeError, RefusedFunctionError, UnfollowedError
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import selected
@@ -142,14 +142,21 @@ def _partition(x: Box, kth: Any, axis: int = -1, kind: Any = None, order: Any = 
 
 
 def _is_array_class(x: Any) -> bool:
-    """NumPy's class of arrays, one that derives from it, or what stands for it in traced code."""
+    """NumPy's class of arrays, or what stands for it in traced code. Raises UnfollowedError for one that derives from
+    it."""
     if not isinstance(x, __builtins_type) or x is object:
         return False
-    return issubclass(x, np.ndarray) or issubclass(np.ndarray, x)
+    if x is not np.ndarray and issubclass(x, np.ndarray):
+        raise UnfollowedError(
+            what=f"an array as a {x.__name__}", reason="the class has operations of its own"
+        )
+    return issubclass(np.ndarray, x)
 
 
 def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
     """The same memory, as elements of another dtype; another size of dtype changes the last axis."""
+    if type is not None:
+        _is_array_class(type)
     if dtype is None or _is_array_class(dtype):
         return x if x.scalar else x[...]
     d = dtypes.canonical(dtype)

@@ -3,7 +3,8 @@
 In comes SciPy's own Python code, which runs as the user's does (`frontend/origins.py`), on arrays whose structure is
 known (`frontend/structures.py`). Where it calls one of its compiled functions with elements that are traced, the forms
 here compute. What a function does to elements is asked of the function itself: given positions in their place, it shows
-where each goes. Read `forms`, then `products`, `operations`, `moves`, and `solvers` of linear equations.
+where each goes. Read `forms`, then `products`, `operations`, `moves`, and for linear equations
+`solving`, `hosted` and `krylov`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from typing import Any
 
 from tracejit.numpy.dispatch import LIBRARIES
 from tracejit.ops._lazy import scipy_module
-from tracejit.scipy.sparse import moves, operations, products, solvers
+from tracejit.scipy.sparse import hosted, krylov, moves, operations, products
 from tracejit.scipy.sparse.forms import Form, form_of
+from tracejit.scipy.sparse.solving import SOLVERS
 
-__all__ = ["moves", "operations", "products", "solvers"]
+__all__ = ["hosted", "krylov", "moves", "operations", "products"]
 
 
 def _entries(module: Any) -> dict[Any, Form]:
@@ -31,4 +33,4 @@ def _entries(module: Any) -> dict[Any, Form]:
 
 
 LIBRARIES["scipy.sparse._sparsetools"] = _entries
-LIBRARIES["scipy.sparse.linalg"] = lambda module: {getattr(module, n): f for n, f in solvers.SOLVERS.items()}
+LIBRARIES["scipy.sparse.linalg"] = lambda module: {getattr(module, n): f for n, f in SOLVERS.items()}

@@ -39,9 +39,11 @@ def known(x: Any, what: str = "the structure of a sparse array") -> Any:
         return x
     raw = to_raw(x)
     if isinstance(raw, Value):
-        raise UnfollowedError(
+        error = UnfollowedError(
             what=f"{what} that depends on traced values", reason="its elements decide sizes"
         )
+        error.structure = (raw,)
+        raise error
     return raw.item() if x.weak else raw
 
 

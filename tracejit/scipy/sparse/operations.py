@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import numpy as tnp
+from tracejit.errors import UnfollowedError
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy.sparse.forms import FORMS, Form, forms, known, rows_of
@@ -37,8 +38,11 @@ def _binary(compute: Callable[[Any, Any], Any], both: bool = False) -> Form:
         right = np.arange(1, bx.size + 1) * 1j
         pointers, columns = np.array(known(cp)), np.array(known(cj))
         shown = np.zeros(cx.size, complex)
-        plus = scipy_module("sparse._sparsetools").csr_plus_csr
-        plus(
+        tools = scipy_module("sparse._sparsetools")
+        if not all(tools.csr_has_canonical_format(m, *structure[k : k + 2]) for k in (0, 2)):
+            what = "an operation of sparse arrays with several elements in one place, or in another order"
+            raise UnfollowedError(what=what, reason="they are traced")
+        tools.csr_plus_csr(
             m,
             n,
             structure[0],
