@@ -44,6 +44,9 @@ class FakeCapture:
     def grows(self, path: Any, length: int) -> bool:
         return False
 
+    def knows(self, path: Any) -> bool:
+        return False
+
     def unfollowed(self, thing: Any) -> None:
         self.things.append(thing)
 

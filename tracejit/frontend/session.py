@@ -12,12 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
-from tracejit.errors import (
-    CapturedWriteError,
-    TracedTextError,
-    TracejitError,
-    user_location,
-)
+from tracejit.errors import CapturedWriteError, TracedTextError, TracejitError, user_location
 from tracejit.frontend import active, ending, rewrite, structures, watch
 from tracejit.frontend.capture import Capture, NotFollowed
 from tracejit.frontend.checks import array_type

@@ -5,10 +5,12 @@ their values, and once for each other value.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tracejit.api.jit.signature import Call, as_size
+from tracejit.api.jit.varying import JitCapture, Structure
 from tracejit.errors import (
     ConcreteValueError,
     DynamicExtentError,
@@ -21,6 +23,8 @@ from tracejit.errors import (
     TracerIntegerError,
     VariableTypeError,
 )
+from tracejit.frontend.paths import ATTR
+from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.ir.values import Value
@@ -30,6 +34,8 @@ _NEEDED = (ConcreteValueError, TracerIntegerError, TracerBoolError, DynamicExten
 #: The same where a loop must be unrolled: only for small numbers, or if it is one that fills lists.
 _UNROLLED = (TracedIterationError, TracedLoopError, LoopTypeError, VariableTypeError)
 _MOST_STEPS = 256
+#: What the names of the files have that SciPy's sparse arrays are in.
+_SPARSE = os.path.join("scipy", "sparse", "")
 
 
 def sizes_needed(
@@ -88,3 +94,25 @@ def sources(values: Iterable[Any], eqns: Iterable[Eqn], args: Sequence[Any]) -> 
         elif id(v) in makers:
             left += [x for x in makers[id(v)].invars if isinstance(x, Value)]
     return found
+
+
+def structures_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> list[Any]:
+    """The captured integer arrays that the structure of a sparse array comes from, where it must be known."""
+    structure = getattr(error, "structure", ())
+    if structure:
+        found = sources(structure, trace.eqns, [var for var, _ in capture.integers])
+        return [Structure(capture.integers[n][1]) for n in found]
+    inside = _SPARSE in (getattr(error, "where", None) or "")  # where SciPy's code looks at them
+    return [Structure(place) for _, place in capture.integers if inside and place[-1] != (ATTR, "data")]
+
+
+def inputs_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> list[Any]:
+    """The places of outside that must be guarded for tracing to go on after `error`: those that the value comes from
+    which was needed, or all that are inputs."""
+    needed = list(getattr(error, "places", ()))
+    if needed or not capture.inputs:
+        return needed or capture.grown
+    found = sources(getattr(error, "traced", ()), trace.eqns, [var for var, _ in capture.inputs])
+    return [place for n, (_, place) in enumerate(capture.inputs) if n in found or not found] + (
+        [] if found else capture.grown
+    )

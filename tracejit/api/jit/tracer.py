@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import types
 from typing import Any
 
@@ -19,9 +18,9 @@ from tracejit.api.jit.parts import Shared, placed
 from tracejit.api.jit.placing import Needed, strides_of
 from tracejit.api.jit.programs import Program, const_sources
 from tracejit.api.jit.signature import Call
-from tracejit.api.jit.sizes import decided_by_sizes, sizes_needed, sources
+from tracejit.api.jit.sizes import decided_by_sizes, inputs_needed, sizes_needed, structures_needed
 from tracejit.api.jit.stored import Store
-from tracejit.api.jit.varying import JitCapture, Structure, Varying
+from tracejit.api.jit.varying import JitCapture, Varying
 from tracejit.control.regions.staging import raw_leaf
 from tracejit.errors import (
     CapturedWriteError,
@@ -32,7 +31,6 @@ from tracejit.errors import (
 )
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.origins import impure_origin, is_library_class
-from tracejit.frontend.paths import ATTR
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -46,8 +44,6 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 #: The dtypes of Python's numbers.
 _PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))
-#: What the names of the files have that SciPy's sparse arrays are in.
-_SPARSE = os.path.join("scipy", "sparse", "")
 #: How often a function is traced again because another thread changed a name that it reads meanwhile.
 _ATTEMPTS = 100
 
@@ -214,7 +210,7 @@ def _ask_for_more(
     """Raise what says with which inputs, sizes or followed arguments tracing may go on after `error`, if it may."""
     if isinstance(error, TracejitError) and error.arguments:
         arguments.follow(call, error)
-    places = _known_needed(error, trace, capture) or _inputs_needed(error, trace, capture)
+    places = structures_needed(error, trace, capture) or inputs_needed(error, trace, capture)
     if places:
         raise InputsNeeded(places, error) from None
     if isinstance(error, TracejitError) and (sizes := sizes_needed(error, call, trace.eqns, args)):
@@ -264,28 +260,6 @@ def _result(
 def _is_stored(x: Any) -> bool:
     """Whether a leaf of a result is an object of the user's, or a list of which the program knows the length."""
     return type(x) is Buffer or (type(x) is not Box and frontend.kind_of(x) is type(x))
-
-
-def _known_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> list[Any]:
-    """The captured integer arrays that the structure of a sparse array comes from, where it must be known."""
-    structure = getattr(error, "structure", ())
-    if structure:
-        found = sources(structure, trace.eqns, [var for var, _ in capture.integers])
-        return [Structure(capture.integers[n][1]) for n in found]
-    inside = _SPARSE in (getattr(error, "where", None) or "")  # where SciPy's code looks at them
-    return [Structure(place) for _, place in capture.integers if inside and place[-1] != (ATTR, "data")]
-
-
-def _inputs_needed(error: Exception, trace: StageTrace, capture: JitCapture) -> list[Any]:
-    """The places of outside that must be guarded for tracing to go on after `error`: those that the value comes from
-    which was needed, or all that are inputs."""
-    needed = list(getattr(error, "places", ()))
-    if needed or not capture.inputs:
-        return needed or capture.grown
-    found = sources(getattr(error, "traced", ()), trace.eqns, [var for var, _ in capture.inputs])
-    return [place for n, (_, place) in enumerate(capture.inputs) if n in found or not found] + (
-        [] if found else capture.grown
-    )
 
 
 def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:
