@@ -25,8 +25,6 @@ from tracejit.numpy.boxes.unsure import python_of, taken
 from tracejit.tracing import Box, box, to_raw
 
 _I64 = dtypes.int64
-_loops = control.structured.loops
-_ONE_ROW = ops.scatter.ScatterDimensionNumbers((), (0,), (0,))
 
 
 def heappush(heap: Any, item: Any, /) -> None:
@@ -131,14 +129,18 @@ class _Rows:
     def _put(self, columns: Sequence[Any], to: Any, row: Sequence[Any]) -> list[Any]:
         """The columns with `row` as row `to`, which is inside."""
         index = ops.shape.expand_dims(to, (0,))
-        how = {"dimension_numbers": _ONE_ROW, "mode": "promise_in_bounds", "unique_indices": True}
+        how = {
+            "dimension_numbers": ops.scatter.ScatterDimensionNumbers((), (0,), (0,)),
+            "mode": "promise_in_bounds",
+            "unique_indices": True,
+        }
         return [ops.scatter.scatter(c, index, x, **how) for c, x in zip(columns, row, strict=True)]
 
     def _while(self, test: Callable[..., Any], step: Callable[..., Any], start: Sequence[Any]) -> list[Any]:
         def raws(xs: Any) -> list[Any]:
             return [x.read() if type(x) is Box else x for x in xs]
 
-        out = _loops.while_loop(
+        out = control.structured.loops.while_loop(
             lambda xs: box(test(*raws(xs))),
             lambda xs: tuple([box(x) for x in step(*raws(xs))]),
             tuple([box(x) for x in start]),
