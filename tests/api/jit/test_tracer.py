@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.api.jit import tracer
-from tracejit.errors import ArgumentContainerError, DynamicExtentError
+from tracejit.errors import ArgumentContainerError
 
 
 def increment(x: Any) -> Any:
@@ -76,9 +76,11 @@ def test_results_of_traced_size() -> None:
     np.testing.assert_array_equal(tj.jit(lambda x, n: f(x, n)[0] + 1)(x, 2), [1, 3])
 
 
-def test_results_of_a_size_without_bound_are_refused() -> None:
-    with pytest.raises(DynamicExtentError):
-        tj.jit(lambda n: np.arange(n + 1))(np.int64(3))
+def test_results_of_a_size_without_bound() -> None:
+    f = tj.jit(lambda n: np.arange(n + 1))
+    for n in (3, 0, 100_000):
+        np.testing.assert_array_equal(f(np.int64(n)), np.arange(n + 1))
+    assert f.trace_count == 1
 
 
 weights = np.ones(3)

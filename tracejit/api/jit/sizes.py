@@ -12,6 +12,7 @@ from typing import Any
 from tracejit.api.jit.signature import Call, as_size
 from tracejit.api.jit.varying import JitCapture, Structure
 from tracejit.errors import (
+    BufferedListError,
     ConcreteValueError,
     DynamicExtentError,
     LoopTypeError,
@@ -30,7 +31,7 @@ from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.ir.values import Value
 
 #: What tracing raises where the value of a traced integer is needed.
-_NEEDED = (ConcreteValueError, TracerIntegerError, TracerBoolError, DynamicExtentError)
+_NEEDED = (ConcreteValueError, TracerIntegerError, TracerBoolError, DynamicExtentError, BufferedListError)
 #: The same where a loop must be unrolled: only for small numbers, or if it is one that fills lists.
 _UNROLLED = (TracedIterationError, TracedLoopError, LoopTypeError, VariableTypeError)
 _MOST_STEPS = 256

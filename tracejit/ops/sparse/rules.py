@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
-from tracejit.errors import ShapeError
+from tracejit import dtypes, ops
+from tracejit.errors import ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.primitive import Op, with_linear
 from tracejit.ir.values import Zero, is_linear, is_zero
@@ -28,6 +28,9 @@ def lanes_of(name: str, *operands: Aval) -> Any:
 def check(name: str, indptr: Aval, indices: Aval, data: Aval | None, dense: tuple[Aval, ...]) -> bool:
     """Whether the operands have lanes."""
     check_kind(name, "iu", indptr, indices)
+    for a in (*dense, *([] if data is None else [data])):
+        if a.dtype.kind not in "iufc" or (dtypes.is_float(a.dtype) and a.dtype.itemsize < 4):
+            raise TypeRuleError(op=name, problem=f"takes no {dtypes.short_name(a.dtype)}, as SciPy does not")
     ranks = {a.ndim for a in dense}
     lanes = ranks == {3}
     fits = len(ranks) == 1 and 1 <= min(ranks) <= max(ranks) <= 3
