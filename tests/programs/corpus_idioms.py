@@ -11,6 +11,31 @@ from tests.programs.observe import program
 
 
 @program
+def scalar_types_in_variables() -> Any:
+    kinds = {"single": np.float32, "double": np.float64}
+
+    class Filter:
+        dtype = np.float32
+
+        def step(self, x):
+            return self.dtype(x.sum()), x.dtype.type(x[0])
+
+    def f(x, n):
+        number = np.float64
+        total = number(0)
+        for i in range(len(x)):
+            total += kinds["single"](x[i])
+        whole, first = Filter().step(x)
+        return total, number(x), np.int64(n), np.bool_(x[1]), whole, first, isinstance(number(n), number)
+
+    return (
+        f,
+        [(np.arange(5.0), 3), (np.arange(3, dtype=np.float32) / 3, 4), (np.array([1e300, -0.0]), True)],
+        None,
+    )
+
+
+@program
 def quaternions() -> Any:
     def multiply(a, b):
         w1, x1, y1, z1 = a

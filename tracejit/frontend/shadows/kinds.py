@@ -33,6 +33,7 @@ from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
 from tracejit.numpy.boxes.pythons import has_numbers, lacks
+from tracejit.numpy.scalars import converter
 from tracejit.tracing import Box
 
 _UNIONS = (types.UnionType, type(typing.Union[int, str]))
@@ -169,7 +170,9 @@ def _member(x: Any, name: str, *default: Any) -> Any:
 
 
 def callee(f: Any) -> Any:
-    """What is called by `f(...)`: the copy of such an object's `__call__`."""
+    """What is called by `f(...)`: the copy of such an object's `__call__`, a conversion for a NumPy scalar type."""
+    if isinstance(f, type) and issubclass(f, np.generic):
+        return converter(f)
     if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
         return f
     return found[0]

@@ -12,7 +12,10 @@ Every line keeps its number. The hooks (`hooks`) find the names in the cells of 
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import Any
+
+import numpy as np
 
 from tracejit.frontend.rewrite.source.appends import appended
 from tracejit.frontend.rewrite.source.bound import flagged
@@ -284,6 +287,10 @@ class _Function(Texts):
             self.changes += 1
             e.func = at(hook("callee", e.func), e.func)
             return e
+        if _may_convert(e):
+            self.changes += 1
+            e.func = at(hook("callee", e.func), e.func)
+            return e
         if not isinstance(e.func, ast.Name) or e.func.id in self.hidden:
             return e
         if e.func.id in BUILTINS:
@@ -373,9 +380,26 @@ def _written(body: list[Any]) -> set[str]:
     return found
 
 
+def _may_convert(call: ast.Call) -> bool:
+    """Whether what is called may be one of NumPy's scalar types: `np.float32(x)`, `DTYPE(x)`."""
+    f = call.func
+    if len(call.args) != 1 or call.keywords or isinstance(call.args[0], ast.Starred):
+        return False
+    if isinstance(f, ast.Attribute):
+        return f.attr in _TYPES
+    return isinstance(f, ast.Subscript) or (isinstance(f, ast.Name) and not hasattr(builtins, f.id))
+
+
+#: Names of NumPy's scalar types, and of attributes that have one.
+_TYPES = frozenset(n for n, x in vars(np).items() if isinstance(x, type) and issubclass(x, np.generic))
+_TYPES |= {"type", "dtype", "scalar_type"}
+
+
 def _given(call: ast.Call) -> set[str]:
     """What a call may update: `out=`, arguments of users' functions, the owner of a method."""
     f = call.func
+    if isinstance(f, ast.Call) and isinstance(f.func, ast.Attribute) and f.func.attr == "callee":
+        f = f.args[0]  # of a hook
     outs = [k.value for k in call.keywords if k.arg in ("out", None)]
     if isinstance(f, ast.Name):
         outs += [] if f.id in BUILTINS else [*call.args, *(k.value for k in call.keywords)]

@@ -1,0 +1,39 @@
+"""NumPy's scalar types as functions: `np.float64(x)`, `dtype.type(x)` of traced values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes
+from tracejit.numpy.boxes.unsure import is_unsure
+from tracejit.numpy.operands import cast
+from tracejit.tracing import Box, box
+
+
+@functools.cache
+def converter(cls: type[np.generic]) -> Callable[..., Any]:
+    """What traced code calls for `cls(...)`: a scalar of a number or a 0-d array, an array of another array."""
+    dtype = np.dtype(cls)
+
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or type(args[0]) is not Box or not _is_taken(args[0], dtype):
+            return cls(*args, **kwargs)
+        x = args[0]
+        return x.astype(dtype, copy=False) if x.aval.shape else box(cast(x.read(), dtype))
+
+    return convert
+
+
+def _is_taken(x: Box, target: np.dtype) -> bool:
+    """Whether the conversion is `astype`'s. Integers of Python's that don't fit raise, and so do their NaN; complex
+    numbers that become real warn."""
+    kind, to = x.aval.dtype.kind, target.kind
+    if to not in "biufc" or target.char in "gG":  # the long ones are refused
+        return False
+    if to in "iu" and x.weak:
+        return not is_unsure(x) and (kind == "b" or (kind == "i" and target == dtypes.int64))
+    return kind != "c" or to in "bc"
