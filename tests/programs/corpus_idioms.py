@@ -36,6 +36,16 @@ def scalar_types_in_variables() -> Any:
 
 
 @program
+def rolls_by_a_fraction() -> Any:
+    """NumPy cuts the fraction off."""
+
+    def f(x, by):
+        return np.roll(x, by % 3), np.roll(x, 1.7), np.roll(x.reshape(2, 2), (by, -1.2), axis=(0, 1))
+
+    return f, [(np.arange(4.0), 2.9), (np.arange(4), -1.5), (np.ones(4), 7), (np.arange(4.0), np.nan)], None
+
+
+@program
 def quaternions() -> Any:
     def multiply(a, b):
         w1, x1, y1, z1 = a

@@ -12,7 +12,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ConcreteValueError, IndexOutOfRangeError, ShapeError
 from tracejit.ir.avals import aval_of
 from tracejit.numpy import lengths
-from tracejit.numpy.boxes import extents, rows
+from tracejit.numpy.boxes import extents, numbers, rows
 from tracejit.numpy.boxes.masking.selected import selection
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
@@ -45,7 +45,7 @@ from tracejit.numpy.operands import (
     result_type,
     shape_of,
 )
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import Box, box, wrap
 
 # ---------------------------------------------------------------- joining and splitting
 
@@ -268,11 +268,20 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return x.copy() if x is a else x
 
 
+def _whole(shift: Any) -> Any:
+    """A number of places: NumPy cuts fractions off."""
+    if isinstance(shift, (float, np.floating)):
+        return int(shift)
+    if type(shift) is Box and shift.aval.dtype.kind == "f" and shift.aval.shape in ((), (1,)):
+        return box(numbers.to_int(shift.reshape(()).read()), weak=True)
+    return shift
+
+
 def _roll(x: Box, shift: Any, n: int) -> Any:
     size = x.shape[n]
     if type(size) is int and size == 0:
         return x
-    by = extents.number(shift)
+    by = extents.number(_whole(shift))
     head = (slice(None),) * n
     if type(by) is int and type(size) is int:
         by %= size
