@@ -16,7 +16,7 @@ from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy import fitting, lengths
 from tracejit.numpy.boxes import rows
-from tracejit.numpy.boxes.extents import here
+from tracejit.numpy.boxes.extents import here, shape_here
 from tracejit.tracing import Box, box, to_raw, wrap
 
 #: Classes of what stands for lists of traced numbers -> what gives the array of one.
@@ -230,11 +230,12 @@ def store(out: Any, result: Any, name: str, casting: str = "same_kind", where: A
     if type(out) is not Box:
         raise TracerArrayError(aval=str(aval_of(raw(result))))
     check_output(name, dtype_of(result), out.aval.dtype, casting)
-    if shape_of(result) != out.aval.shape:
-        if broadcast_shapes(name, [shape_of(result), out.aval.shape]) != out.aval.shape:
+    shape = shape_here(out.aval.shape)
+    if shape_of(result) != shape:
+        if broadcast_shapes(name, [shape_of(result), shape]) != shape:
             raise ShapeError(
                 op=name,
-                problem=f"non-broadcastable output operand with shape {out.aval.shape} doesn't match the "
+                problem=f"non-broadcastable output operand with shape {shape} doesn't match the "
                 f"broadcast shape {shape_of(result)}",
             )
     out[...] = result if where is None else select_where(where, raw(result), out.read())

@@ -17,7 +17,7 @@ from tracejit import ops
 from tracejit.errors import ConcreteValueError, IndexOutOfRangeError
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import ROOM, StageTrace, bounds_of
-from tracejit.ir.avals import Dim, DimSize
+from tracejit.ir.avals import Dim, DimSize, Shape
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import linear
 from tracejit.tracing import Box, current_trace, wrap
@@ -65,6 +65,13 @@ def here(raw: Any) -> Any:
     while trace is not None and (not isinstance(trace, StageTrace) or isinstance(trace, TangentTrace)):
         trace = trace.parent  # one of tangents records nothing else
     return raw if trace is None or raw.trace is None or raw.trace.level >= trace.level else trace.lift(raw)
+
+
+def shape_here(shape: Shape) -> Shape:
+    """A shape of a box with the values of outer traces as the constants that they are in this one."""
+    if all(type(d) is int for d in shape):
+        return shape
+    return tuple(d if type(d) is int else Dim(here(d.var), d.bound) for d in shape)  # type: ignore[union-attr]
 
 
 def memo(name: str, fn: Callable[..., Any], *args: Any, **params: Any) -> Any:

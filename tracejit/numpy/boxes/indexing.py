@@ -21,6 +21,8 @@ from tracejit.errors import (
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, Shape, aval_of, capacity
 from tracejit.ir.values import Value
+from tracejit.numpy import lengths
+from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.either import Either
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
@@ -43,7 +45,7 @@ def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
 
 def getitem(x: Box, index: Any) -> Any:
     """`x[index]`: a view for basic indices, a NumPy-like scalar for integers only, else a new array."""
-    shape = x.aval.shape
+    shape = extents.shape_here(x.aval.shape)
     if type(index) is tuple:
         index = masked.places_of_masks(index)
     if masked.selected_by(index):
@@ -171,7 +173,7 @@ _PYTHON_VALUES = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 def setitem(x: Box, index: Any, value: Any) -> None:
     """`x[index] = value`, with NumPy's casting and broadcasting, seen by every view of the same storage."""
-    shape = x.aval.shape
+    shape = extents.shape_here(x.aval.shape)
     if x.scalar:
         name = f"numpy.{x.aval.dtype}"
         raise ArgumentTypeError(name=name, problem=f"{name!r} object does not support item assignment")
@@ -244,14 +246,14 @@ def fit(value: Any, shape: Shape) -> Any:
     if extra > 0 and all(d == 1 for d in have[:extra]):  # NumPy drops leading ones here
         value = ops.shape.squeeze(value, dimensions=tuple(range(extra)))
         have = have[extra:]
-    ok = len(have) <= len(shape) and all(
-        a == 1 or a == b for a, b in zip(have, shape[len(shape) - len(have) :], strict=True)
+    found = (
+        lengths.fitted("setitem", value, shape[len(shape) - len(have) :]) if len(have) <= len(shape) else None
     )
-    if not ok:
+    if found is None:
         raise ShapeError(
             op="setitem", problem=f"could not broadcast input array from shape {have} into shape {shape}"
         )
-    return ops.shape.broadcast_to(value, shape)
+    return ops.shape.broadcast_to(found, shape)
 
 
 def assign(storage: Storage, chain: tuple[View, ...], new: Any) -> None:

@@ -123,14 +123,19 @@ class Merger:
             return None
         return Box(s, x.chain, aval_of(s.read(x.chain)))
 
-    def owners(self, leaves: tuple[Leaf | None, Leaf | None], dtype: np.dtype) -> Callable[[], list[Owner]]:
-        """The owners of what a name is afterwards, once the program has chosen."""
+    def owners(
+        self, leaves: tuple[Leaf | None, Leaf | None], dtype: np.dtype, parts: bool = True
+    ) -> Callable[[], list[Owner]]:
+        """The owners of what a name is afterwards, once the program has chosen. Not `parts`: it is some unknown part of
+        them."""
         reached = [
             () if leaf is None else self.branches[n].reached[id(leaf)] for n, leaf in enumerate(leaves)
         ]
-        return self._owners(reached, dtype)
+        return self._owners(reached, dtype, parts)
 
-    def _owners(self, reached: Sequence[Iterable[Reach]], dtype: np.dtype) -> Callable[[], list[Owner]]:
+    def _owners(
+        self, reached: Sequence[Iterable[Reach]], dtype: np.dtype, parts: bool = True
+    ) -> Callable[[], list[Owner]]:
         """Owners, from what is reached in the branches. Raises ChosenArrayError."""
         by_storage: dict[int, list[_Target]] = {}
         for n, rs in enumerate(reached):
@@ -140,7 +145,7 @@ class Merger:
         if len(by_storage) > TOO_MANY:
             raise ChosenArrayError()
         found = [t for targets in by_storage.values() for t in targets]
-        if len(found) > MOST:
+        if len(found) > MOST or not parts:
             found = [targets[-1]._replace(chain=None) for targets in by_storage.values()]
         makers = [self._owner(t, dtype) for t in found]
         return lambda: [make() for make in makers]

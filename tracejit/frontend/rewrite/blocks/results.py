@@ -15,6 +15,7 @@ from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, put
 from tracejit.frontend.rewrite.blocks.grown import Column, Filled
 from tracejit.frontend.rewrite.blocks.identity import TRUE
+from tracejit.frontend.rewrite.blocks.lengths import Lengths
 from tracejit.frontend.rewrite.blocks.picked import Picked
 from tracejit.frontend.rewrite.blocks.pythons import Pythons
 from tracejit.frontend.rewrite.blocks.slots import Slots
@@ -73,6 +74,7 @@ class Result:
     mixed: bool  # it may be that no step does
     unbound: Collection[str]  # names that are unbound after no step, and nobody looks whether there was one
     hidden: tuple[Picked, Pythons]
+    lengths: Lengths  # of arrays in the carry
     unsure: dict[int, Any] = field(
         default_factory=dict
     )  # parts of the carry -> where they are still Python's
@@ -148,10 +150,11 @@ class Result:
             return
         place = itertools.count()
         values, stacks = iter(outs[: len(self.carried)]), iter(outs[len(self.carried) :])
+        sizes = outs[len(self.carried) - len(self.lengths.groups) : len(self.carried)]
         for filled in self.lists:
             filled.extend(stacks, count or 0)
         boxes = {
-            (name, n): self._rebuilt(next(place), leaf, next(values), w)
+            (name, n): self._rebuilt(next(place), leaf, self.lengths.array((name, n), next(values), sizes), w)
             for name, (form, weak) in self.names.items()
             for n, (leaf, w) in enumerate(zip(form.dynamic, weak, strict=True))
         }

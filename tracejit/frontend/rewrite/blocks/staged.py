@@ -13,6 +13,7 @@ from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_writt
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
+from tracejit.frontend.rewrite.blocks.lengths import Lengths
 from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
 from tracejit.frontend.rewrite.blocks.picked import Picked
 from tracejit.frontend.rewrite.blocks.pythons import Pythons
@@ -58,6 +59,7 @@ class Stager:
         self.permuted = False  # what to do with names that swap their arrays has been decided
         self.types: dict[str, list[tuple[np.dtype, bool]]] = {}
         self.orders: dict[str, list[Any]] = {}  # in which the arrays of names lie in memory after a step
+        self.lengths = Lengths()
         self.replaced = Replaced()
         self.texts: dict[str, tuple[str, ...]] = {}  # the known strings of which names are one
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
@@ -127,21 +129,24 @@ class Stager:
         starts = self.slots.starts(
             {n: e.form for n, e in entries.items() if e.form is not None}, {*self.first, *self.alone}
         )
+        sizes = self.lengths.starts()
         trace = StageTrace(current_trace(), self.spec.kind, eager_constants=True)
         count = len(inits) + len(held)
         steps = None if position.bounds is None else position.bounds[1] + 1
         ranges = {
             (n, k): self._range((n, k), e, steps) for n, e in entries.items() for k in range(len(e.inits))
         }
-        avals = arg_avals([position, *inits, *held, *starts])
-        args = make_args(trace, avals, [position.bounds, *ranges.values(), *(None for _ in (*held, *starts))])
-        flags = args[1 + count :]
+        avals = arg_avals([position, *inits, *held, *starts, *sizes])
+        unknown = (None for _ in (*held, *starts))
+        args = make_args(trace, avals, [position.bounds, *ranges.values(), *unknown, *self.lengths.bounds()])
+        flags = args[1 + count : 1 + count + len(starts)]
         frame = Frame(trace, self.cells, self.lists.owners)
         self.lists.mark()
         with new_trace(trace):
             with frame:
                 if frame.containers.iterators:
                     raise NotNative(f"it may take items from the iterator `{frame.containers.iterators[0]}`")
+                self.lengths.enter(args[1 + count + len(starts) :])
                 objects, boxes = self._enter(frame, entries, args)
                 self.slots.enter(boxes, flags)
                 self.picked.enter(objects)
@@ -162,6 +167,7 @@ class Stager:
                     filled = collector.filled(self.lists)
                     aliases.check({*collector.arrays, *collector.later, *collector.views})
                     complete = self.slots.leave(self._forms(entries, found, after), frame)
+                    complete = self.lengths.leave(entries, found) and complete
             self.mixed |= trace.mixed
             turned.ask(frame, (*trace.consts, *inits, *held) if self.exact else None)
             if frame.changed is not None and not frame.late:
@@ -208,7 +214,8 @@ class Stager:
         inits, weak = [], []
         for n, leaf in enumerate(form.dynamic):
             dtype, w = known[n] if known else (aval_of(leaf.raw).dtype, leaf.weak)
-            inits.append(convert(leaf.raw if first is None else zeros_like(static(name, leaf)), dtype))
+            start = leaf.raw if first is None else zeros_like(static(name, leaf))
+            inits.append(self.lengths.start((name, n), convert(start, dtype)))
             weak.append(w)
         return Entry(value, form, inits, weak)
 
@@ -223,7 +230,8 @@ class Stager:
             if e.form is None:
                 objects[name] = e.value
                 continue
-            leaves = [f.rebuilt(next(given), w) for f, w in zip(e.form.dynamic, e.weak, strict=True)]
+            raws = [self.lengths.array((name, n), next(given)) for n in range(len(e.weak))]
+            leaves = [f.rebuilt(x, w) for f, x, w in zip(e.form.dynamic, raws, e.weak, strict=True)]
             lay(leaves, self.orders.get(name, ()))
             boxes |= {(name, n): x for n, x in enumerate(leaves)}
             objects[name] = e.form.rebuilt(leaves)
@@ -305,9 +313,11 @@ class Stager:
         if not e.form.same(form):
             raise TypeChange(name, e.form.describe(), form.describe())
         types: list[tuple[np.dtype, bool]] = []
-        for x, w, leaf in zip(e.inits, e.weak, form.dynamic, strict=True):
-            before, now = aval_of(x), aval_of(leaf.raw)
-            common = promoted(before.dtype, w, now.dtype, leaf.weak) if _same_shape(before, now) else None
+        changing = self.lengths.count
+        for n, (x, w, leaf) in enumerate(zip(e.inits, e.weak, form.dynamic, strict=True)):
+            now, first = aval_of(leaf.raw), aval_of(e.form.dynamic[n].raw)
+            allowed = self.lengths.allow((name, n), first, now)
+            common = promoted(aval_of(x).dtype, w, now.dtype, leaf.weak) if allowed else None
             if common is None:
                 raise TypeChange(name, e.form.describe(), form.describe())
             types.append(common)
@@ -316,7 +326,7 @@ class Stager:
         weak[:] = [w for _, w in types]
         orders = self.orders.get(name, e.form.orders)
         self.orders[name] = form.orders
-        return types != old or orders != form.orders
+        return types != old or orders != form.orders or self.lengths.count > changing
 
     def _has_changed(self, name: str) -> bool:
         """Whether a name's array is another one's, into which the step has written."""
@@ -370,7 +380,8 @@ class Stager:
                     other = aval_of(first.raw).dtype != aval_of(start).dtype or first.weak != weak[n]
                     if other and name not in self.pythons.of:
                         turned.append(len(carried))
-                carried.append(Carried(variables[n] if variables else None, start, leaf.raw))
+                out = self.lengths.outs.get((name, n), leaf.raw)
+                carried.append(Carried(variables[n] if variables else None, start, out))
         new = {id(s): x for s, x in outs}
         for s in self.storages:
             var, value = inputs[id(s)]
@@ -382,14 +393,11 @@ class Stager:
         for key, slots in self.slots.of.items():
             flags = zip(slots, self.slots.before[key], self.slots.after[key], strict=True)
             carried += [Carried(var, slot.start, out) for slot, var, out in flags]
+        carried += map(Carried, self.lengths.vars, self.lengths.starts(), self.lengths.ends)
         lists = filled, collector.arrays, collector.views, collector.aliases, self.lists.tails
         unbound = [n for n in self.spec.unsure if n in found and entries[n].value is UNBOUND]
-        lists = *lists, turned, self.mixed, unbound, (self.picked, self.pythons)
+        lists = *lists, turned, self.mixed, unbound, (self.picked, self.pythons), self.lengths
         return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
-
-
-def _same_shape(a: Any, b: Any) -> bool:
-    return a.shape == b.shape if a.is_static or b.is_static else len(a.shape) == len(b.shape)
 
 
 def static(name: str, leaf: Leaf) -> Any:

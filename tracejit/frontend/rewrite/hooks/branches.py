@@ -17,6 +17,7 @@ from tracejit.frontend.rewrite.blocks.chosen import Option, inverse
 from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
+from tracejit.frontend.rewrite.blocks.lengths import Chosen
 from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, in_loop, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
@@ -27,6 +28,7 @@ from tracejit.interpreters import leaks
 from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
+from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import unsure
@@ -108,6 +110,7 @@ class _Choice:
         self.keep = [n for n in keep if n in cells]
         self.kind = kind
         self.where = where
+        self.lengths = Chosen()
         self.kept: dict[str, frozenset[int]] = {}  # containers that names have in both branches
         self.chosen: list[tuple[Any, list[Option]]] = []  # containers, and what they may be
 
@@ -305,7 +308,8 @@ class _Merged:
     def _leaf(self, x: Leaf, y: Leaf, no_a: bool, no_b: bool) -> None:
         p, q = aval_of(x.raw), aval_of(y.raw)
         common = (p.dtype, x.weak and y.weak) if p.dtype == q.dtype else self._mixed(x, y)
-        if common is None or p.shape != q.shape or ((no_a or no_b) and not p.is_static):
+        given = None if no_a or no_b else self._of_one_shape(x, y)
+        if common is None or (given is None and (p.shape != q.shape or not p.is_static)):
             raise self._refusal()
         dtype, weak = common
         same = None if no_a or no_b else self.merger.same(x, y)
@@ -323,14 +327,26 @@ class _Merged:
             if loop is not None:
                 loop.mixed = True
         a, b = zeros_like(x.raw) if no_a else x.raw, zeros_like(y.raw) if no_b else y.raw
+        a, b, cut = given or (a, b, None)
         value = self.merger.rows.add(a, b, dtype)
-        owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype)
+        owners = self.merger.owners((None if no_a else x, None if no_b else y), dtype, cut is None)
         if python is not None:
             self.leaves.append(lambda: unsure(value(), python()))
             return
         if not no_b and x.order != y.order:
             x.order = self._order(x, y)
-        self.leaves.append(lambda: x.rebuilt(value(), weak, owners()))
+        self.leaves.append(lambda: x.rebuilt(cut(value()) if cut else value(), weak, owners()))
+
+    def _of_one_shape(self, x: Leaf, y: Leaf) -> tuple[Any, Any, Callable[[Any], Any] | None] | None:
+        """The raw values of two leaves, those of other lengths in memory for the longer one, and what cuts the one that
+        is chosen to its length; None if they have no shape in common, or arguments decide which it is."""
+        if aval_of(x.raw).shape == aval_of(y.raw).shape:
+            return x.raw, y.raw, None
+        if x.scalar or y.scalar or extents.decided_outside((self.choice.pred,)):
+            return None
+        return self.choice.lengths.of(
+            (x.raw, y.raw), [b.trace for b in self.merger.branches], self.merger.rows
+        )
 
     def _order(self, x: Leaf, y: Leaf) -> Any:
         """The order in memory of what one of two arrays is, if a branch has made it, and the other is the caller's.

@@ -208,6 +208,7 @@ def _native_for(
 
     stager = Stager(s, (body,), step, finish, _choices(), lists)
     stager.turns.mixes = mixes
+    stager.lengths.known_too = type(count) is not int
     position = Typed(Aval((), _I64), None if most is None else (0, max(most - 1, 0)))
     with _growing(lists):
         try:
@@ -340,7 +341,7 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
         return [raw_truth(_question(stopped, test))]
 
     stager = Stager(s, (test, body), lambda _: body(), finish, _choices())
-    stager.permuted = True
+    stager.permuted, stager.lengths.known_too = True, must
     stager.turns.mixes = mixes or must
     result = stager.run(Typed(Aval((), _I64)), exact=not must)
     if not isinstance(result.extra[0], Var):
