@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit.frontend.rewrite.blocks.identity import Rows
 from tracejit.frontend.rewrite.blocks.slots import Key
-from tracejit.frontend.rewrite.blocks.state import Form
+from tracejit.frontend.rewrite.blocks.state import Form, Leaf
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
 from tracejit.interpreters.stage import ROOM, StageTrace
 from tracejit.ir.avals import Aval, Dim, DimSize, aval_of
@@ -189,3 +189,10 @@ class Lengths:
 
 def _equal(a: Any, b: Any) -> bool:
     return type(a) is int and type(b) is int and a == b
+
+
+def known_size(name: str, leaf: Leaf) -> Any:
+    """The raw value of a leaf whose shape is known. Raises NotNative."""
+    if not aval_of(leaf.raw).is_static:
+        raise NotNative(f"`{name}` has a size that is computed in it", name=name)
+    return leaf.raw

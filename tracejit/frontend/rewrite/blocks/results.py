@@ -14,10 +14,9 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, put
 from tracejit.frontend.rewrite.blocks.grown import Column, Filled
+from tracejit.frontend.rewrite.blocks.hidden import Picked, Pythons
 from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.frontend.rewrite.blocks.lengths import Lengths
-from tracejit.frontend.rewrite.blocks.picked import Picked
-from tracejit.frontend.rewrite.blocks.pythons import Pythons
 from tracejit.frontend.rewrite.blocks.slots import Slots
 from tracejit.frontend.rewrite.blocks.state import Form
 from tracejit.interpreters import leaks

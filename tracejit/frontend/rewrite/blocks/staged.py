@@ -13,14 +13,13 @@ from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_writt
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
-from tracejit.frontend.rewrite.blocks.lengths import Lengths
+from tracejit.frontend.rewrite.blocks.hidden import Picked, Pythons
+from tracejit.frontend.rewrite.blocks.lengths import Lengths, known_size
 from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
-from tracejit.frontend.rewrite.blocks.picked import Picked
-from tracejit.frontend.rewrite.blocks.pythons import Pythons
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
 from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
-from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf, is_array, lay, promoted, zeros_like
+from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, Permuted, Spec, TypeChange
 from tracejit.frontend.text.choices import among, common
 from tracejit.interpreters.stage import StageTrace, arg_avals, make_args
@@ -214,7 +213,7 @@ class Stager:
         inits, weak = [], []
         for n, leaf in enumerate(form.dynamic):
             dtype, w = known[n] if known else (aval_of(leaf.raw).dtype, leaf.weak)
-            start = leaf.raw if first is None else zeros_like(static(name, leaf))
+            start = leaf.raw if first is None else zeros_like(known_size(name, leaf))
             inits.append(self.lengths.start((name, n), convert(start, dtype)))
             weak.append(w)
         return Entry(value, form, inits, weak)
@@ -373,7 +372,7 @@ class Stager:
                 continue
             form, weak = found[name]
             names[name] = form, weak
-            starts = e.inits or [zeros_like(static(name, leaf)) for leaf in form.dynamic]
+            starts = e.inits or [zeros_like(known_size(name, leaf)) for leaf in form.dynamic]
             for n, (start, leaf) in enumerate(zip(starts, form.dynamic, strict=True)):
                 if e.form is not None and e.inits:
                     first = e.form.dynamic[n]
@@ -398,10 +397,3 @@ class Stager:
         unbound = [n for n in self.spec.unsure if n in found and entries[n].value is UNBOUND]
         lists = *lists, turned, self.mixed, unbound, (self.picked, self.pythons), self.lengths
         return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)
-
-
-def static(name: str, leaf: Leaf) -> Any:
-    """The raw value of a leaf whose shape is known. Raises NotNative."""
-    if not aval_of(leaf.raw).is_static:
-        raise NotNative(f"`{name}` has a size that is computed in it", name=name)
-    return leaf.raw
