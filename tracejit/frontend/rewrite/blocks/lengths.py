@@ -65,7 +65,8 @@ class Chosen:
         numbers = [extents.of_dim(d) for d in pair]
         key = tuple([n if type(n) is int else id(n) for n in numbers])
         if key not in self.sizes:
-            self.sizes[key] = rows.add(*map(extents.operand, numbers), np.dtype(np.int64)), numbers
+            first, second = map(extents.operand, numbers)
+            self.sizes[key] = rows.add(first, second, np.dtype(np.int64)), numbers
         return self.sizes[key][0]
 
 
