@@ -12,13 +12,11 @@ Every line keeps its number. The hooks (`hooks`) find the names in the cells of 
 from __future__ import annotations
 
 import ast
-import builtins
 from typing import Any
-
-import numpy as np
 
 from tracejit.frontend.rewrite.source.appends import appended
 from tracejit.frontend.rewrite.source.bound import flagged
+from tracejit.frontend.rewrite.source.calls import BUILTINS, may_convert, written
 from tracejit.frontend.rewrite.source.code import Function, argument_names
 from tracejit.frontend.rewrite.source.escapes import Lowering, Plan, at, is_static
 from tracejit.frontend.rewrite.source.matches import Matches, has_matches
@@ -35,12 +33,6 @@ from tracejit.frontend.rewrite.source.names import (
 from tracejit.frontend.rewrite.source.targets import is_plain, taking
 from tracejit.frontend.rewrite.source.texts import Texts, hook
 
-#: Builtins that calls of traced values need a form of.
-BUILTINS = frozenset(
-    {"int", "float", "bool", "complex", "abs", "len", "round", "sum", "any", "all", "divmod", "pow", "sorted"}
-    | {"range", "enumerate", "zip", "reversed", "map", "str", "repr", "format"}
-    | {"hex", "oct", "bin", "list"}
-)
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _INLINE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 _ORDER = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
@@ -287,7 +279,7 @@ class _Function(Texts):
             self.changes += 1
             e.func = at(hook("callee", e.func), e.func)
             return e
-        if _may_convert(e):
+        if may_convert(e):
             self.changes += 1
             e.func = at(hook("callee", e.func), e.func)
             return e
@@ -340,7 +332,7 @@ class _Function(Texts):
         keep = (names - self.globals) & live | self.shared
         anew = (rebound(body) | self.shared) & keep
         stops = self.stops.get(id(s), ())
-        order = (keep, anew, _written(body) - self.globals, stops, names & self.globals, keep & through)
+        order = (keep, anew, written(body) - self.globals, stops, names & self.globals, keep & through)
         order = (*order, keep & self.unsure)
         return (kind, s.lineno, *(tuple(sorted(x)) for x in order))
 
@@ -365,59 +357,3 @@ def _is_none(e: ast.expr) -> bool:
 def _must_stay(*operands: ast.expr) -> bool:
     """Whether an operand can't move into a function of its own."""
     return any(isinstance(n, _INLINE) for n in walk(operands))
-
-
-def _written(body: list[Any]) -> set[str]:
-    """Names of what may be updated in place: by assignment to a part, `+=`, a method, as an argument."""
-    found: set[str] = set()
-    for n in walk(body):
-        if isinstance(n, (ast.Subscript, ast.Attribute)) and not isinstance(n.ctx, ast.Load):
-            found |= _roots(n)
-        elif isinstance(n, ast.AugAssign):
-            found |= _roots(n.target)
-        elif isinstance(n, ast.Call):
-            found |= _given(n)
-    return found
-
-
-def _may_convert(call: ast.Call) -> bool:
-    """Whether what is called may be one of NumPy's scalar types: `np.float32(x)`, `DTYPE(x)`."""
-    f = call.func
-    if len(call.args) != 1 or call.keywords or isinstance(call.args[0], ast.Starred):
-        return False
-    if isinstance(f, ast.Attribute):
-        return f.attr in _TYPES
-    return isinstance(f, ast.Subscript) or (isinstance(f, ast.Name) and not hasattr(builtins, f.id))
-
-
-#: Names of NumPy's scalar types, and of attributes that have one.
-_TYPES = frozenset(n for n, x in vars(np).items() if isinstance(x, type) and issubclass(x, np.generic))
-_TYPES |= {"type", "dtype", "scalar_type"}
-
-
-def _given(call: ast.Call) -> set[str]:
-    """What a call may update: `out=`, arguments of users' functions, the owner of a method."""
-    f = call.func
-    if isinstance(f, ast.Call) and isinstance(f.func, ast.Attribute) and f.func.attr == "callee":
-        f = f.args[0]  # of a hook
-    outs = [k.value for k in call.keywords if k.arg in ("out", None)]
-    if isinstance(f, ast.Name):
-        outs += [] if f.id in BUILTINS else [*call.args, *(k.value for k in call.keywords)]
-    elif isinstance(f, ast.Attribute) and f.attr in _UPDATING:
-        outs += [f.value, *call.args[:1]]
-    return {name for e in outs for name in _roots(e)}
-
-
-_UPDATING = frozenset(
-    {"fill", "sort", "put", "partition", "resize", "itemset"}
-    | {"at", "copyto", "put_along_axis", "fill_diagonal", "place", "putmask"}
-)
-
-
-def _roots(e: ast.expr) -> set[str]:
-    """The name that `a[i].b[j]` begins with, and so on for what a tuple holds."""
-    while isinstance(e, (ast.Subscript, ast.Attribute, ast.Starred)):
-        e = e.value
-    if isinstance(e, (ast.Tuple, ast.List)):
-        return {name for x in e.elts for name in _roots(x)}
-    return {e.id} if isinstance(e, ast.Name) else set()
