@@ -15,7 +15,7 @@ import numpy as np
 from tracejit.frontend.rewrite.blocks.identity import Rows
 from tracejit.frontend.rewrite.blocks.slots import Key
 from tracejit.frontend.rewrite.blocks.state import Form, Leaf
-from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
+from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, TypeChange
 from tracejit.interpreters.stage import ROOM, StageTrace
 from tracejit.ir.avals import Aval, Dim, DimSize, aval_of
 from tracejit.numpy import lengths
@@ -157,7 +157,7 @@ class Lengths:
     def leave(self, entries: Mapping[str, Entry], found: Mapping[str, tuple[Form, Any]]) -> bool:
         """Find what is carried on after a step; False if it must be staged again, since lengths differ that were
         thought to be equal. Raises NotNative."""
-        after = {(key, n): self._after(key, n, found) for key, n in self.first}
+        after = {(key, n): self._after(key, n, entries, found) for key, n in self.first}
         groups: list[list[Axis]] = []
         for g in self.groups:
             parts: list[list[Axis]] = []
@@ -177,14 +177,18 @@ class Lengths:
                 self.outs[name, n] = lengths.padded(raw, self._memory((name, n), aval_of(raw).shape))
         return True
 
-    def _after(self, key: Key, n: int, found: Mapping[str, tuple[Form, Any]]) -> Any:
+    def _after(
+        self, key: Key, n: int, entries: Mapping[str, Entry], found: Mapping[str, tuple[Form, Any]]
+    ) -> Any:
         name, place = key
         if name not in found:
             return next(v for g, v in zip(self.groups, self.vars, strict=True) if (key, n) in g)
         d = aval_of(found[name][0].dynamic[place].raw).shape[n]
         most, bound = extents.capacity(d), extents.capacity(self.first[key, n])
         if most is None or bound is None or most > bound:
-            raise NotNative(f"`{name}` may get longer in it", name=name)
+            before = entries[name].form
+            assert before is not None
+            raise TypeChange(name, before.describe(), found[name][0].describe())
         return extents.of_dim(d)
 
 
