@@ -14,8 +14,8 @@ from tracejit.lowering.lowered import Callback, Check, Failure
 from tracejit.lowering.runtime import shell
 from tracejit.lowering.runtime.executable import Executable
 from tracejit.lowering.stored.building import build, compiler
+from tracejit.lowering.stored.c_library import Member, compiled, processor, undefined
 from tracejit.lowering.stored.container import VERSION, Malformed, pack, unpack
-from tracejit.lowering.stored.library import Member, compiled, processor, undefined
 from tracejit.lowering.stored.programs import DTYPES, PRIMITIVES, Read, Written
 
 __all__ = [

@@ -123,8 +123,6 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
             raise
         except Exception as e:
             _ask_for_more(e, call, trace, capture, args)
-            if trace.settled and not isinstance(e, TracejitError):
-                raise NumberError(message=f"NumPy's, and not Python's, raises {type(e).__name__}") from e
             raise
         _refuse_what_is_seen(session, trace, store)
         if session.given and any(map(_runs_later, trace.eqns)):
@@ -170,14 +168,18 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         parts,
         store,
     )
+    _note(program, call, session)
+    program.needed, program.apart = _needed(boxes, capture.held, consts), apart
+    return program, [arrays[s] if type(s) is int else s.value for s in sources]
+
+
+def _note(program: Program, call: Call, session: frontend.Session) -> None:
+    """What the options and the run say of how the program is compiled, kept and run."""
     program.fastmath, program.backend = call.options.fastmath, call.options.backend
     program.kept = not session.unkept
     program.room = session.room if session.has_buffers else 0
     program.over = call.over if session.asked_over else None
     program.cached = tuple(session.cached_calls)
-    program.needed = _needed(boxes, capture.held, consts)
-    program.apart = apart
-    return program, [arrays[s] if type(s) is int else s.value for s in sources]
 
 
 def _boxes(call: Call, args: list[Any]) -> list[Any]:
@@ -207,7 +209,8 @@ def _arguments(
 def _ask_for_more(
     error: Exception, call: Call, trace: StageTrace, capture: JitCapture, args: list[Any]
 ) -> None:
-    """Raise what says with which inputs, sizes or followed arguments tracing may go on after `error`, if it may."""
+    """Raise what says with which inputs, sizes or followed arguments tracing may go on after `error`, if it may; or
+    that Python has no such exception, where a number was taken for NumPy's."""
     if isinstance(error, TracejitError) and error.arguments:
         arguments.follow(call, error)
     places = structures_needed(error, trace, capture) or inputs_needed(error, trace, capture)
@@ -215,6 +218,8 @@ def _ask_for_more(
         raise InputsNeeded(places, error) from None
     if isinstance(error, TracejitError) and (sizes := sizes_needed(error, call, trace.eqns, args)):
         raise arguments.MoreNeeded(error, sizes) from None
+    if trace.settled and not isinstance(error, TracejitError):
+        raise NumberError(message=f"NumPy's, and not Python's, raises {type(error).__name__}") from error
 
 
 def _refuse_what_is_seen(session: frontend.Session, trace: StageTrace, store: Store | None) -> None:

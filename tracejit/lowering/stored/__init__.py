@@ -2,6 +2,6 @@
 
 A compiled program comes in, with a function that describes its checks. Bytes go out, from which another process makes
 an `Executable` without tracing and, where its processor has the features, without LLVM's optimiser. Read `container`
-first (the file), then `modules` (machine code), `programs` (what it takes to call it), and `library` and `building`
+first (the file), then `modules` (machine code), `programs` (what it takes to call it), and `c_library` and `building`
 (the same as a library of C, without Python).
 """

@@ -1,7 +1,7 @@
 """Modules of machine code in a file: their LLVM text and object, and which others each is linked with.
 
 An object runs wherever the system is the same and the processor has all features for which it was made. Elsewhere the
-text is compiled. Functions that programs share (`vecmath.library`) are in the file as well, so that results do not
+text is compiled. The vector functions that programs share are in the file as well, so that results do not
 change with the version of tracejit that loads it.
 """
 

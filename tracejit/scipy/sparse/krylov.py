@@ -65,7 +65,7 @@ class _System:
 
         def solve(a: Any, m: Any) -> Callable[[Any, Any], Any]:
             def by_method(_: Any, b: Any) -> Any:
-                size = tnp.sqrt(tnp.sum(tnp.abs(b) ** 2))
+                size = _norm(b)
                 tolerance = tnp.maximum(self.atol, self.rtol * size)
                 x, steps, done = method(a, m, b, self.x0, tolerance, self.maxiter)
                 return tnp.where(size == 0, b, x), tnp.where(done | (size == 0), 0, steps)

@@ -15,7 +15,7 @@ from tracejit.ops.building.values import dtype_of
 from tracejit.ops.creation.create import full
 from tracejit.ops.shapes.broadcast import broadcast_in_dim_op
 from tracejit.ops.sparse import products
-from tracejit.scipy.sparse.forms import forms, known
+from tracejit.scipy.sparse.forms import forms, known, rows_of
 from tracejit.tracing import to_raw, wrap
 
 #: How many equations back it is looked for what made an array.
@@ -153,9 +153,8 @@ def _bsr_matvecs(
 ) -> None:
     indptr, indices = _compressed(indptr, indices, n)
     used = int(indptr[-1])
-    rows = np.repeat(np.arange(m), np.diff(indptr))
     blocks = tnp.reshape(data, (-1, r, c))[:used]
     terms = tnp.matmul(blocks, tnp.reshape(x, (n, c, k))[indices[:used]])
     total = tnp.zeros((m, r, k), out.dtype)
-    _scattered(total, rows, terms)
+    _scattered(total, rows_of(indptr), terms)
     _add(out, total)
