@@ -18,6 +18,7 @@ from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.source.matches import is_singleton
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
+from tracejit.numpy.boxes.either import Either, memories
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.tracing import Box, box
 
@@ -100,7 +101,12 @@ def _truth_of(raw: Any) -> Any:
 
 
 def _refuse_given(x: Any, y: Any) -> bool:
-    """False, unless both are arrays or containers of outside: at another call they may be one."""
+    """False, unless both are arrays or containers of outside: at another call they may be one. So may arrays that a
+    branch or loop has chosen."""
+    if type(x) is Box and type(y) is Box and _may_be_one(x, y):
+        raise UnfollowedError(
+            what="whether two arrays are one", reason="a branch or loop decides which they are"
+        )
     given = (
         type(x) is Box and type(y) is Box and x.storage.origin is not None and y.storage.origin is not None
     )
@@ -121,6 +127,14 @@ def _refuse_given(x: Any, y: Any) -> bool:
     if type(x) is not Box:
         session.told_apart(x, y)
     return False
+
+
+def _may_be_one(x: Box, y: Box) -> bool:
+    """Whether one of two arrays is chosen by the program, possibly to be the other."""
+    if not isinstance(x.storage, Either) and not isinstance(y.storage, Either):
+        return False
+    storages = {id(s) for s, _ in memories(x)}
+    return not (x.scalar or y.scalar) and any(id(s) in storages for s, _ in memories(y))
 
 
 def _number(x: Any) -> Any:

@@ -74,8 +74,10 @@ class _Analysis:
             last = self.block(s.finalbody, state)
             return None if end is None or last is None else end | last
         if isinstance(s, (ast.With, ast.AsyncWith)):
-            self.reads(s.items, state)
-            return self.block(s.body, state | assigned(s.items))
+            for item in s.items:
+                self.reads([item], state)
+                state |= assigned([item])
+            return self.block(s.body, state)
         if isinstance(s, ast.Match):
             self.reads([s.subject], state)
             end: State = state

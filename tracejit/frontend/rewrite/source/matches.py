@@ -132,7 +132,7 @@ class Matches(ast.NodeTransformer):
         if c.guard is not None:
             if any(isinstance(n, _SCOPES) for n in ast.walk(c.guard)):
                 raise Unsuitable
-            tests.append(_Parts(names).visit(c.guard))
+            tests.append(_Parts(names).visit(_copy(c.guard)))  # this `match` may stay Python's yet
         bound = [at(ast.Assign([ast.Name(n, ast.Store())], v), c.pattern) for n, v in names.items()]
         test = None if not tests else tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
         return test and at(test, c.pattern), bound

@@ -13,6 +13,42 @@ def is_plain(target: ast.expr) -> bool:
     return isinstance(target, ast.Name)
 
 
+#: Functions that have called what they are given, or taken all of it, when they return.
+_TAKE_ALL = frozenset(
+    {
+        "all",
+        "any",
+        "dict",
+        "frozenset",
+        "list",
+        "max",
+        "min",
+        "set",
+        "sorted",
+        "sum",
+        "tuple",
+        "join",
+        "fsum",
+        "prod",
+    }
+)
+
+
+def sees_later(comp: ast.ListComp) -> bool:
+    """Whether a function or iterator that is made in a comprehension, and may be used after the step, reads its
+    targets: it would find what they are then, not the items of its step."""
+    targets = {n.id for g in comp.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    nodes = [n for part in (comp.elt, *comp.generators[0].ifs) for n in ast.walk(part)]
+    at_once = {id(a) for n in nodes if isinstance(n, ast.Call) and _name(n.func) in _TAKE_ALL for a in n.args}
+    later = [n for n in nodes if isinstance(n, (ast.Lambda, ast.GeneratorExp)) and id(n) not in at_once]
+    return any(isinstance(x, ast.Name) and x.id in targets for n in later for x in ast.walk(n))
+
+
+def _name(function: ast.expr) -> str:
+    """The last part of the name by which a function is called."""
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
 def taking(target: Any, body: ast.expr) -> ast.Lambda:
     """`lambda target: body`, where the target may be a tuple."""
     return _taking(target, body, set())

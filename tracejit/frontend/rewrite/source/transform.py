@@ -30,7 +30,7 @@ from tracejit.frontend.rewrite.source.names import (
     shared,
     walk,
 )
-from tracejit.frontend.rewrite.source.targets import is_plain, taking
+from tracejit.frontend.rewrite.source.targets import is_plain, sees_later, taking
 from tracejit.frontend.rewrite.source.texts import Texts, hook
 
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
@@ -260,10 +260,12 @@ class _Function(Texts):
         return at(hook("chain", ops, self.visit(e.left), self.visit(e.comparators[0]), *rest), e)
 
     def visit_ListComp(self, comp: ast.ListComp) -> Any:
-        """`[element for target in iterable if condition]` of one loop, with one condition or none."""
+        """`[element for target in iterable if condition]` of one loop, with one condition or none. What is called
+        later sees the last items of the targets, which functions of one item each would not have."""
         g = comp.generators[0]
+        sees_target = sees_later(comp)
         e: Any = self.generic_visit(comp)
-        if len(e.generators) > 1 or len(g.ifs) > 1 or g.is_async or not is_plain(g.target):
+        if sees_target or len(e.generators) > 1 or len(g.ifs) > 1 or g.is_async or not is_plain(g.target):
             return e
         if any(map(_must_stay, (e.elt, *g.ifs))):
             return e

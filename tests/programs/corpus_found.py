@@ -1,0 +1,124 @@
+"""Programs that were told apart once: functions made in comprehensions, and which array a name is."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from tests.programs.observe import program
+
+
+def _vectors() -> list[tuple[Any, ...]]:
+    return [(1.0,), (np.array([1.0, -2.0]),), (3,)]
+
+
+@program
+def functions_made_in_a_comprehension() -> Any:
+    def f(x):
+        i = 10
+        made = [(lambda k: k * i + x) for i in range(3)]
+        return i, [g(2) for g in made]
+
+    return f, _vectors(), None
+
+
+@program
+def functions_made_in_a_comprehension_in_another() -> Any:
+    def f(x):
+        made = [[lambda: (i, j) for j in range(2)] for i in range(2)]
+        return [g() for row in made for g in row], x
+
+    return f, _vectors(), None
+
+
+@program
+def functions_made_in_a_comprehension_over_items() -> Any:
+    def f(xs):
+        made = [lambda: q for q in xs]
+        ordered = [sorted([q, 0.0, 1.0], key=lambda v: -v) for q in (2.0, 3.0)]
+        return [g() for g in made], ordered
+
+    return f, [([1.0, 2.0],), (np.arange(3.0),), ((1, 2),)], None
+
+
+@program
+def iterators_made_in_a_comprehension() -> Any:
+    def f(xs):
+        made = [(q * k for k in (1, 2)) for q in xs]
+        return [sum(g) for g in made], [sum(q * k for k in (1, 2)) for q in xs]
+
+    return f, [([1.0, 2.0],), (np.arange(3.0),), ((1, 2),)], None
+
+
+def _pair() -> tuple[Any, Any]:
+    return np.arange(3.0), np.arange(3.0, 6.0)
+
+
+@program
+def asks_which_array_a_branch_chose() -> Any:
+    def f(x, y, c):
+        z = x if c > 0 else y
+        z += 1
+        return z is x, z is y, z
+
+    return f, [(*_pair(), 1.0), (*_pair(), -1.0), (*_pair(), 0)], None
+
+
+@program
+def asks_which_array_a_loop_left() -> Any:
+    def f(x, n):
+        y = x
+        for _ in range(n):
+            y = y + 1
+        return y is x, y
+
+    return f, [(np.ones(2), 40), (np.ones(2), 0), (np.ones(2), 1)], None
+
+
+@program
+def asks_which_array_a_step_chose() -> Any:
+    def f(x, y, n):
+        for i in range(n):
+            z = x if i % 2 else y
+            z[i % 3] += i
+        return x.sum() - y.sum(), z is x
+
+    return f, [(*_pair(), 40), (*_pair(), 41), (*_pair(), 3)], None
+
+
+@program
+def a_context_that_another_takes() -> Any:
+    held = {"k": 1.0}
+
+    @contextlib.contextmanager
+    def setting(q):
+        old, held["k"] = held["k"], q
+        try:
+            yield q * 2
+        finally:
+            held["k"] = old
+
+    def f(x):
+        with setting(x) as y, setting(y) as z:
+            r = held["k"]
+        return r, z, held["k"]
+
+    return f, [(1.0,), (2.5,), (3,)], lambda: held
+
+
+@program
+def guards_of_a_match_that_stays_pythons() -> Any:
+    def f(p):
+        match p:
+            case []:
+                return 0
+            case [x, y] if x > y:
+                return x - y
+            case {"a": q, **rest}:
+                return q, rest
+            case _:
+                return None
+
+    return f, [([1.0, 2.0],), ([3.0, 2.0],), ([],), ({"a": 1.0, "b": 2},), (3,)], None
