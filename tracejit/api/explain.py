@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.api.common import name_of
+from tracejit.api.explaining.findings import Finding, findings_of, lines_of
+from tracejit.api.explaining.pages import page
 from tracejit.api.fallback import Refusal
 from tracejit.api.jit.aot import Lowering
 from tracejit.api.jit.jitted import Jitted, jit
@@ -24,7 +27,8 @@ class Report:
     that the
     function's source has, and why. `fallback`: why Python runs the function; then there is no program, and the
     other fields are empty but for `regions`: the parts of it (and of functions that it calls) that are run natively,
-    or may be, with what was measured of them so far.
+    or may be, with what was measured of them so far. `findings`: what the compiler decided about loops, memory,
+    products, threads and calls, each with the line, the reason, and what can be done about it.
     """
 
     name: str
@@ -40,31 +44,51 @@ class Report:
     loops_and_branches: list[str]
     fallback: str | None = None
     regions: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
         """The text, which notebooks and prompts show."""
         return str(self)
 
     def __str__(self) -> str:
+        lines = [self._headline()]
         if self.fallback is not None:
-            head = [f"{self.name}: run by Python, not compiled", f"  {self.fallback}"]
-            parts = ["  parts of it, as measured:", *(f"    {r}" for r in self.regions)]
-            return "\n".join([*head, *parts] if self.regions else head)
-        lines = [
+            lines.append(f"  {self.fallback}")
+        for title, items in self._lists():
+            if items:
+                lines += [f"  {title}:", *(f"    {item}" for item in items)]
+        return "\n".join([*lines, *lines_of(self.findings)])
+
+    def _headline(self) -> str:
+        if self.fallback is not None:
+            return f"{self.name}: run by Python, not compiled"
+        return (
             f"{self.name}: {self.equations} equations, {self.equations_after_passes} after the passes, "
             f"{self.loops} native loops, compiled in {self.compile_seconds * 1e3:.1f} ms"
-        ]
-        for title, items in (
+        )
+
+    def _lists(self) -> tuple[tuple[str, Sequence[str]], ...]:
+        if self.fallback is not None:
+            return (("parts of it, as measured", self.regions),)
+        return (
             ("loops and branches", self.loops_and_branches),
             ("runs in Python", self.callbacks),
             ("updates in place", self.written),
             ("reads at every call", self.captured),
             ("traces again when these change", self.guards),
             ("was traced again because", self.retraces),
-        ):
-            if items:
-                lines += [f"  {title}:", *(f"    {item}" for item in items)]
-        return "\n".join(lines)
+        )
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the same as a table, with all findings."""
+        reason = [("Python runs it because", [self.fallback])] if self.fallback is not None else []
+        return page(self._headline(), [*reason, *self._lists()], self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON can have it: the fields by their names, findings as dicts."""
+        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        found["regions"] = list(self.regions)
+        return {**found, "findings": [f.as_dict() for f in self.findings]}
 
 
 def explain(f: Callable[..., Any]) -> Callable[..., Report]:
@@ -98,6 +122,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
             loops_and_branches=[
                 f"{place}: {what}: {done}" for (place, what), done in _sorted(program.decisions)
             ],
+            findings=findings_of(compiled.notes()),
         )
 
     return report

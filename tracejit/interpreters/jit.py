@@ -23,6 +23,7 @@ from tracejit.lowering.foreign.functions import CFunction, Result
 from tracejit.lowering.foreign.functions import Input as ForeignInput
 from tracejit.lowering.llvm import cpu, cuda
 from tracejit.lowering.loops import printer
+from tracejit.lowering.notes import Note, Notes
 from tracejit.lowering.runtime import apart, blas, cache, executable, floating, pool, shell
 from tracejit.lowering.runtime import compile as machine
 from tracejit.lowering.runtime.arena import ARENA
@@ -168,6 +169,13 @@ class Compiled:
     def costs(self) -> list[costs.Nest]:
         """What each nest of loops and call of the program does."""
         return costs.nests(self.lowered.program)
+
+    def notes(self) -> list[Note]:
+        """What the lowering decided about loops, memory, threads and libraries, and why. It is lowered again."""
+        notes = Notes()
+        with use_trace(ROOT):
+            fuse.lower(self.jaxpr, self._strides, self._aliases, notes)
+        return notes.found
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or

@@ -16,6 +16,7 @@ from tracejit.lowering.loops.memory import plan_memory
 from tracejit.lowering.loops.nodes import I64, Give
 from tracejit.lowering.loops.parallel import parallelise
 from tracejit.lowering.lowered import Lowered
+from tracejit.lowering.notes import Notes
 from tracejit.lowering.plan.access import Stored, c_strides, is_contiguous
 from tracejit.lowering.plan.context import Context, work_of
 from tracejit.lowering.plan.groups import Storage
@@ -23,15 +24,21 @@ from tracejit.lowering.plan.groups import Storage
 _SMALL = 20_000  # instructions below which a call does not release the GIL
 
 
-def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: Mapping[int, int]) -> Lowered:
+def lower(
+    jaxpr: Jaxpr,
+    in_strides: Sequence[tuple[int, ...] | None],
+    aliases: Mapping[int, int],
+    notes: Notes | None = None,
+) -> Lowered:
     """Lower a jaxpr after the passes.
 
     Args:
         jaxpr: the program, in which no calls are left.
         in_strides: per input its strides in elements, or None for C order.
         aliases: output -> the input in whose buffer it has to end; that input is overwritten.
+        notes: where decisions are told with their reasons, if anybody wants to know.
     """
-    ctx = Context(jaxpr.name or "main")
+    ctx = Context(jaxpr.name or "main", notes)
     values, strides = {}, []
     places: list[Stored] = []
     for n, v in enumerate(jaxpr.invars):
@@ -59,7 +66,7 @@ def lower(jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None], aliases: M
         ctx.k.emit(Give(tuple((s.buffer, program.args[at + n]) for n, s in given.items() if s is not None)))
     if not aliases:
         join_loops(program, ctx.homes)
-    parallelise(program, ctx.homes)
+    parallelise(program, ctx.homes, notes)
     choose_streams(program, {t.stored.buffer for n, t in enumerate(targets) if t.stored and n not in aliases})
     plan_memory(program, ctx.homes)
     may_be_long = make_interruptible(program.body)

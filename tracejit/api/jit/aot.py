@@ -147,6 +147,10 @@ class CompiledFunction:
         """The operations that the native program runs in Python."""
         return [c.name for c in self._compiled.lowered.callbacks]
 
+    def notes(self) -> list[native.Note]:
+        """What the lowering decided, and why, as `explain` puts it into words."""
+        return self._compiled.notes()
+
     def cost_analysis(self) -> dict[str, Any]:
         """What a call costs, counted on the loops that were compiled.
 

@@ -10,6 +10,7 @@ from tracejit.ir.kernel import (
     Pointwise,
 )  # fmt: skip
 from tracejit.ir.pretty import Namer, headline
+from tracejit.lowering.notes import named, room
 from tracejit.lowering.plan.access import (  # fmt: skip
     Index,
     Inline,
@@ -45,7 +46,7 @@ class Body(Scope):
         self.ctx = ctx
         self.jaxpr = jaxpr
         self.targets = targets
-        self.plan: Plan = Schedule(jaxpr, owned, targets, nested).run()
+        self.plan: Plan = Schedule(jaxpr, owned, targets, nested, ctx.notes).run()
         self.order = {e: n for n, e in enumerate(jaxpr.eqns)}
         self.namer = Namer()
         #: What an update has written -> values that are found there, and from which index on.
@@ -118,10 +119,23 @@ class Body(Scope):
         """A value as a whole C-ordered block that starts at its buffer's first element."""
         value = self.buffered(atom)
         fits = not atom.aval.shape or value.strides == c_strides(atom.aval.shape)
-        return value if fits and type(value.offset) is int and value.offset == 0 else self.materialise(atom)
+        return (
+            value
+            if fits and type(value.offset) is int and value.offset == 0
+            else self.materialise(atom, "layout")
+        )
 
-    def materialise(self, atom: Atom) -> Stored:
-        """A copy of a value in a block of its own."""
+    def note_copy(self, rule: str, atom: Atom) -> None:
+        """Note that a value is copied."""
+        if self.ctx.notes is not None and atom.aval.shape:
+            made = next((e for e in self.order if atom in e.outvars), None)
+            what = named(made) if made else f"{'argument' if type(atom) is Var else 'constant'} {atom.aval}"
+            self.ctx.notes.add(f"copy: {rule}", what, made.source if made else None, bytes=room(atom.aval))
+
+    def materialise(self, atom: Atom, rule: str = "whole") -> Stored:
+        """A copy of a value in a block of its own, by this rule (see `lowering.notes`)."""
+        if rule and self.ctx.notes is not None:
+            self.note_copy(rule, atom)
         target = self.ctx.allocate(self, atom.aval.shape, atom.aval.dtype, "t")
         self.fill(target, atom)
         return target
@@ -141,7 +155,7 @@ class Body(Scope):
 
     def preserve(self, var: Var) -> None:
         """Copy a value away whose storage is about to be overwritten."""
-        old, new = self.values[var], self.materialise(var)
+        old, new = self.values[var], self.materialise(var, "")
         moved = [v for v, value in self.values.items() if value is old]
         self.values.update(dict.fromkeys(moved, new))
         for v in moved:

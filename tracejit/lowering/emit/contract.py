@@ -15,6 +15,7 @@ import numpy as np
 
 from tracejit.ir.avals import Shape
 from tracejit.ir.jaxpr import Atom, Eqn, Var
+from tracejit.lowering.emit.products import LETTERS, TINY, Product, against_blas
 from tracejit.lowering.loops.nodes import I64
 from tracejit.lowering.plan.access import ZERO, Index, Scalar, Stored
 from tracejit.lowering.plan.context import loops
@@ -22,8 +23,6 @@ from tracejit.lowering.plan.context import loops
 if TYPE_CHECKING:
     from tracejit.lowering.emit.body import Body
 
-_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-_TINY = 512  # multiplications up to which loops beat a call
 _CACHED = (
     1 << 18
 )  # elements of a matrix up to which loops multiply a vector by it as fast as BLAS, without a call
@@ -35,30 +34,18 @@ _COPIED, _PART = 1 << 17, 256
 _I32 = np.dtype(np.int32)
 
 
-class _Product:
-    """out[b, m, n] = sum over k of x[b, m, k] * y[b, k, n], each a list of axes."""
-
-    def __init__(self, eqn: Eqn) -> None:
-        self.x, self.y = eqn.invars
-        self.out = eqn.outvars[0]
-        (self.xk, self.yk), (self.xb, self.yb) = eqn.params["dimension_numbers"]
-        self.xm = [n for n in range(self.x.aval.ndim) if n not in (*self.xk, *self.xb)]
-        self.yn = [n for n in range(self.y.aval.ndim) if n not in (*self.yk, *self.yb)]
-        self.batch = [self.x.aval.shape[n] for n in self.xb]
-        self.m = [self.x.aval.shape[n] for n in self.xm]
-        self.n = [self.y.aval.shape[n] for n in self.yn]
-        self.k = [self.x.aval.shape[n] for n in self.xk]
-
-    @property
-    def work(self) -> int:
-        return math.prod(d if type(d) is int else d.bound or 64 for d in (*self.m, *self.n, *self.k))
-
-
 def emit_contract(body: Body, eqn: Eqn) -> None:
     """Choose loops or BLAS."""
-    p = _Product(eqn)
-    is_float = p.x.aval.dtype.name in _LETTERS and p.y.aval.dtype == p.x.aval.dtype == p.out.aval.dtype
-    if is_float and (p.m or p.n) and p.work > _TINY and (call := _Gemm.of(body, p)) is not None:
+    p = Product(eqn)
+    call, why = None, against_blas(p)
+    if why is None and (call := _Gemm.of(body, p)) is None:
+        why = "dynamic"
+    if body.ctx.notes is not None:
+        rule = f"products: {why or ('loops' if call and call.is_loops else 'blas')}"
+        body.ctx.notes.about(
+            rule, eqn, work=p.work, least=TINY, cached=_CACHED, routine=call.routine if call else ""
+        )
+    if call is not None:
         call.emit()
     else:
         _by_loops(body, p)
@@ -67,7 +54,7 @@ def emit_contract(body: Body, eqn: Eqn) -> None:
 # ---------------------------------------------------------------- loops
 
 
-def _by_loops(body: Body, p: _Product) -> None:
+def _by_loops(body: Body, p: Product) -> None:
     """The accumulator in a register, the contracted axes inside (any order of additions for floats)."""
     k = body.k
     before: dict[Any, Any] = {a: body.values[a] for a in (p.x, p.y) if a.aval.shape and type(a) is Var}
@@ -118,7 +105,7 @@ class _Gemm:
     """A product as calls of gemm or gemv on strided matrices."""
 
     def __init__(
-        self, body: Body, p: _Product, x: Stored | _Packed, y: Stored | _Packed, parts: list[int]
+        self, body: Body, p: Product, x: Stored | _Packed, y: Stored | _Packed, parts: list[int]
     ) -> None:
         """`parts` are the sizes of the contracted axes that are taken one after another."""
         self.parts = parts
@@ -126,10 +113,13 @@ class _Gemm:
         self.p = p
         self.x = x
         self.y = y
-        self.letter = _LETTERS[p.x.aval.dtype.name]
+        self.letter = LETTERS[p.x.aval.dtype.name]
+        #: A matrix times a vector that stays in the cache is multiplied by loops.
+        self.is_loops = not (p.m and p.n) and p.work <= _CACHED and self.letter in "sd"
+        self.routine = f"{self.letter}{'gemm' if p.m and p.n else 'gemv'}"
 
     @staticmethod
-    def of(body: Body, p: _Product) -> _Gemm | None:
+    def of(body: Body, p: Product) -> _Gemm | None:
         """The call, or None where several axes would have to be merged that are dynamic."""
         if any(type(d) is not int for dims in (p.m, p.n, p.k) if len(dims) > 1 for d in dims):
             return None
@@ -220,7 +210,7 @@ class _Gemm:
     def _gemv(self, a: Stored, z: Stored, step: Any, v: Stored, m: Any, inner: Any) -> None:
         """z[m] = sum over inner of a[m, inner] * v[inner]."""
         k = self.body.k
-        if self.p.work <= _CACHED and self.letter in "sd":
+        if self.is_loops:
             _gemv_by_loops(k, a, z, step, v, m, inner)
             return
         transposed, lda = _layout(k, a, m, inner)
@@ -285,7 +275,7 @@ def _at(k: Any, s: Stored, b: Index) -> Stored:
     return replace(s, strides=s.strides[len(b) :], offset=offset)
 
 
-def _pays_in_parts(body: Body, p: _Product) -> bool:
+def _pays_in_parts(body: Body, p: Product) -> bool:
     """Whether a sum over several axes is taken along the first one part by part: a matrix that has to be copied is
     large, and its parts are not too small."""
     if not (p.m and p.n and len(p.k) > 1 and p.k[0] > 1 and math.prod(p.k[1:]) >= _PART):
@@ -326,10 +316,12 @@ def _matrix(body: Body, atom: Atom, batch: Any, rows: Any, columns: Any) -> Stor
     """An operand as (batch..., row, column) strides that BLAS can read, copied if it has to be."""
     value = body.buffered(atom)
     got = _merge(value, atom.aval.shape, batch, rows, columns)
+    if got is None and body.ctx.notes is not None:
+        body.note_copy("layout of a product", atom)
     if got is None and batch and atom.aval.is_static:
         return _Packed(body, value, atom.aval.shape, batch, rows, columns)
     if got is None:
-        value = body.materialise(atom)
+        value = body.materialise(atom, "")
         got = _merge(value, atom.aval.shape, batch, rows, columns)
     return got if got is not None else _permuted(body, atom, batch, rows, columns)
 

@@ -20,8 +20,14 @@ def emit_call(body: Body, eqn: Eqn) -> None:
     """Store the operands, call out, take the results from where the call left them."""
     ins = [_operand(body, a) for a in eqn.invars]
     outs = [_result(body, v) for v in eqn.outvars]
-    if not _by_routine(body, eqn, ins, outs):
+    by_routine = _by_routine(body, eqn, ins, outs)
+    if not by_routine:
         _by_callback(body, eqn, ins, outs)
+    if body.ctx.notes is not None:
+        name = getattr(eqn.params.get("callback"), "told", eqn.op.name)
+        users = isinstance(eqn.op.kernel, UserCode)
+        rule = "calls: library" if by_routine else "calls: user" if users else "calls: python"
+        body.ctx.notes.about(rule, eqn, name=name.partition(" (at ")[0])
     for v, s in zip(eqn.outvars, outs, strict=True):
         _bind(body, v, s)
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit.lowering.llvm.alias import pointees, walk
+from tracejit.lowering.loops.comments import commented
 from tracejit.lowering.loops.extents import LEAST
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     Alloc,
@@ -38,6 +39,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     blocks_of,
 )
 from tracejit.lowering.loops.uses import is_written_out, places
+from tracejit.lowering.notes import Notes
 
 UNIT = 256  # larger grains are multiples of it, and so are the places where a range is cut
 
@@ -50,12 +52,15 @@ _TURNS = 30  # iterations of a while loop
 _MATH = 10  # instructions of a transcendental function
 
 
-def parallelise(program: Program, homes: dict[Buffer, Block]) -> None:
+def parallelise(program: Program, homes: dict[Buffer, Block], notes: Notes | None = None) -> None:
     """Mark the loops that threads share. `homes`: the loop bodies in which a buffer's contents do not outlive an
-    iteration; arena buffers of such an iteration become 'private' ones of its loop."""
+    iteration; arena buffers of such an iteration become 'private' ones of its loop. `notes`: where it is told."""
     marker = _Marker(program, homes)
     if marker.block_work(program.body) >= _WORTH:
         marker.block(program.body, False)
+    if notes is not None:
+        for what, source, loop in commented(program.body, For):
+            notes.add(f"threads: {marker.verdict(loop)}", what, source, work=marker.work(loop), least=_WORTH)
 
 
 class _Marker:
@@ -69,6 +74,14 @@ class _Marker:
             if isinstance(s, Inst) and s.op == "param"
         }
         self.works: dict[Block, int] = {}
+        #: Loops that were looked at -> why they are shared or not.
+        self.verdicts: dict[For, str] = {}
+
+    def verdict(self, node: For) -> str:
+        """Why a loop is shared among threads, or is not."""
+        found = self.verdicts.get(node, "small")
+        inside = any(self.verdicts.get(s) == "shared" for s in walk(node.body.stmts) if isinstance(s, For))
+        return "inside" if inside and found != "shared" else found
 
     def block(self, block: Block, inside: bool) -> bool:
         """Mark loops in a block, `inside` of a loop or not; whether there are any."""
@@ -89,12 +102,15 @@ class _Marker:
         trips = self.trips(node) or _UNKNOWN
         if suits and trips < _FEW and self.block(node.body, True):
             return True
-        if suits and trips > 1 and self.share(node):
+        against = "order" if not suits else "one step" if trips <= 1 else self.share(node)
+        if against is None:
             each = max(self.block_work(node.body), 1)
             # A loop that is worth it at another size only is the same code, and never cut at this one.
             wanted = min(max(_SHARE // each, 1), max(trips // 2, 1)) if is_worth_it else 2 * trips
             node.grain = max(1 << wanted.bit_length() - 1, _least_grain(node))
+            self.verdicts[node] = "shared" if is_worth_it else "small"
             return True
+        self.verdicts[node] = against if is_worth_it else "small"
         return self.block(node.body, True)
 
     # -- work
@@ -130,23 +146,25 @@ class _Marker:
 
     # -- what an iteration needs of its own
 
-    def share(self, node: For) -> bool:
-        """Whether threads can share a loop; if so, its private buffers are its own from now on."""
+    def share(self, node: For) -> str | None:
+        """Why threads cannot share a loop; None if they can: its private buffers are its own from now on."""
         stmts = walk([node])
         inner = Counter(x for s in stmts for x in places(s))
         whole = {x for x, n in inner.items() if n == self.uses[x]}
-        if node.down or any(_needs_caller(s) for s in stmts):
-            return False
+        if node.down:
+            return "order"
+        if any(_needs_caller(s) for s in stmts):
+            return "caller"
         bodies = {b for s in stmts for b in blocks_of(s)}
         private = {b for b in whole if isinstance(b, Buffer) and self.is_private(b, bodies, whole, stmts)}
         if not all(self.is_harmless(s, whole, private) for s in stmts):
-            return False
+            return "order"
         if not _Taint(node, stmts, private).reaches_all_stores():
-            return False
+            return "one place"
         node.private = [b for b in inner if isinstance(b, Buffer) and b in private]
         for b in node.private:
             b.kind = "private" if b.kind == "arena" else b.kind
-        return True
+        return None
 
     def is_private(self, b: Buffer, bodies: set[Block], whole: set[Any], stmts: list[Any]) -> bool:
         """Whether each iteration fills a buffer anew, all of whose uses are in the loop."""

@@ -13,6 +13,7 @@ from tracejit.ir.jaxpr import Eqn
 from tracejit.lowering.loops.hoist import Recorder
 from tracejit.lowering.loops.nodes import I64, Alloc, Block, Buffer, Copy, blocks_of
 from tracejit.lowering.lowered import Callback, Check, Failure
+from tracejit.lowering.notes import Notes
 from tracejit.lowering.plan.access import ZERO, Index, Scope, Stored, c_strides, is_contiguous
 
 STACK = 64  # elements up to which a buffer is a stack buffer, which LLVM can keep in registers
@@ -21,8 +22,10 @@ STACK = 64  # elements up to which a buffer is a stack buffer, which LLVM can ke
 class Context:
     """The program under construction."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, notes: Notes | None = None) -> None:
         self.k = Recorder(name)
+        #: Where decisions are told, if anybody wants to know.
+        self.notes = notes
         self.callbacks: list[Callback] = []
         self.failures: dict[int, Failure] = {}
         #: The loop bodies in which a buffer's contents do not outlive an iteration.

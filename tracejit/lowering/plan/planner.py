@@ -6,6 +6,7 @@ from typing import Any
 
 from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var, can_be_done_over
+from tracejit.lowering.notes import Notes, named, place, room
 from tracejit.lowering.plan.groups import WHOLE, Group, Plan, Site, Storage
 from tracejit.lowering.plan.probe import shift
 from tracejit.lowering.plan.reads import Reads
@@ -17,12 +18,24 @@ class Planner(Reads):
     """What the plan of one jaxpr without calls knows so far. `owned`: arguments whose storage may be overwritten;
     `targets`: for every output the storage it must end in, None for 0-d ones; `nested`: it is a region's.
     Storage that the caller sees is written after the last check: a program that fails has written nothing, and
-    regions need not care."""
+    regions need not care. `notes`: where decisions are told, if anybody wants to know."""
 
     def __init__(
-        self, jaxpr: Jaxpr, owned: dict[Var, Storage], targets: list[Storage | None], nested: bool
+        self,
+        jaxpr: Jaxpr,
+        owned: dict[Var, Storage],
+        targets: list[Storage | None],
+        nested: bool,
+        notes: Notes | None = None,
     ) -> None:
         super().__init__(jaxpr)
+        self.notes = notes
+        self.nested = nested
+        #: The rule by which the last thing that was refused was refused.
+        self.why = ""
+        #: (equation, its nest, a nest that it could not be part of, why not).
+        self.apart: list[tuple[Eqn, Group, Group, str]] = []
+        self.refused: list[tuple[Group, str]] = []
         self.owned = owned
         self.targets = targets
         self.demands: dict[Var, dict[Group, list[Site]]] = {}
@@ -34,6 +47,35 @@ class Planner(Reads):
         self.visible = set(owned.values()) if "error" in jaxpr.effects and not nested else set()
         self.unsettled = _before_checks(jaxpr) if self.visible else set()
         self.plan = Plan(self.groups, self.opaque, self.cost, self.constant)
+
+    # -- reasons
+
+    def because(self, rule: str) -> bool:
+        """False, and remember why."""
+        self.why = rule
+        return False
+
+    def fits(self, group: Group, why: str | None) -> bool:
+        """Whether nothing, `why`, speaks against a nest; what does is remembered for the equation at hand."""
+        if why is not None and self.notes is not None:
+            self.refused.append((group, why))
+        return why is None
+
+    def settle(self, eqn: Eqn, group: Group) -> None:
+        """`eqn` is computed in `group`: if that is a nest of its own, remember which nests it could not be part of."""
+        if group.members == [eqn]:
+            others = {g: why for g, why in reversed(self.refused) if g is not group and g is not self.end}
+            self.apart += [(eqn, group, g, why) for g, why in others.items()]
+        self.refused.clear()
+
+    def tell_apart(self, notes: Notes) -> None:
+        """Note which nests did not become one; the plan is finished."""
+        for eqn, group, other, why in self.apart:
+            if "scalars" in (other.kind, group.kind) or eqn not in group.members or not other.members:
+                continue
+            rule = "operand" if other.kind == "single" and not other.domain else why
+            sizes = {"elements": _shape(group), "others": _shape(other)}
+            notes.about(f"apart: {rule}", eqn, other=place(other.members[-1]), **sizes)
 
     # -- demands
 
@@ -86,7 +128,14 @@ class Planner(Reads):
 
     def keep(self, var: Var) -> None:
         """Copy `var` away before its storage is overwritten; then nothing limits its readers."""
-        self.limits.pop(var).preserve.append(var)
+        group = self.limits.pop(var)
+        group.preserve.append(var)
+        if self.notes is not None:
+            made, by = self.producers.get(var), group.members[0] if group.members else None
+            what = named(made) if made else f"argument {var.aval}"
+            maker = made or by
+            where = maker.source if maker else None
+            self.notes.add("copy: overwritten", what, where, by=place(by), bytes=room(var.aval))
 
     def claim(self, var: Var, group: Group) -> None:
         """`group` writes `var` into its storage, whatever was there before."""
@@ -98,22 +147,34 @@ class Planner(Reads):
             self.retire(owner, group)
 
     def inherit(self, atom: Any, storage: Storage, group: Group) -> bool:
-        """Let `atom`'s value be in `storage`, which `group` then overwrites. False: it has to be copied."""
+        """Let `atom`'s value be in `storage`, which `group` then overwrites. False: it has to be copied (`why`)."""
         if type(atom) is Var and self.owned.get(atom) is storage and storage.owner is atom:
             storage.owner = None
             self.retire(atom, group)
             return True
         local = type(atom) is Var and atom in self.producers and atom not in self.plan.storage
+        self.why = "read later" if local else "not ours" if self.is_given(atom) else "in another place"
         if local and self.comes_too_early(atom, storage):
-            local = False
+            local = self.because("before a check")
         if local and all(g.position > group.position for g in self.demands.get(atom, {})):
             self.demand(atom, group, WHOLE)
             self.plan.storage[atom] = storage
-            self.forced.add(atom)
+            self.force(atom, "updated", group.members[0] if group.members else None)
             self.limits[atom] = group
             return True
         self.demand(atom, group, WHOLE)
         return False
+
+    def is_given(self, atom: Any) -> bool:
+        """Whether a value comes from outside: an argument or a constant."""
+        return type(atom) is not Var or atom not in self.producers
+
+    def note_copy(self, eqn: Eqn, atom: Any) -> None:
+        """Note that `eqn` starts with a copy of `atom`, by the rule `why`."""
+        if self.notes is not None:
+            made = self.producers.get(atom) if type(atom) is Var else None
+            what = named(made) if made else f"{'argument' if type(atom) is Var else 'constant'} {atom.aval}"
+            self.notes.add(f"copy: {self.why}", what, eqn.source, by=place(eqn), bytes=room(atom.aval))
 
     def claim_over(self, eqn: Eqn, group: Group, base: Any) -> None:
         """Claim storage for an update: its base's, if that is free."""
@@ -127,6 +188,7 @@ class Planner(Reads):
             self.claim(out, group)
         elif not self.inherit(eqn.invars[base], self.plan.storage.setdefault(out, Storage()), group):
             group.writes = None  # so is this one
+            self.note_copy(eqn, eqn.invars[base])
             self.plan.copies[eqn] = {base: 0}
             self.claim(out, group)
 
@@ -153,6 +215,10 @@ class Planner(Reads):
 
     def sites_in(self, eqn: Eqn, group: Group) -> set[Site]:
         return {s for v in eqn.outvars for s in self.demands.get(v, {}).get(group, ())}
+
+
+def _shape(group: Group) -> str:
+    return " x ".join(str(d) if type(d) is int else "n" for d in group.domain) or "1"
 
 
 def _before_checks(jaxpr: Jaxpr) -> set[Eqn]:

@@ -35,7 +35,8 @@ class Reads:
         #: How often a value is read, as a result of the program too.
         self.readers = Counter(a for atoms in (*(e.invars for e in jaxpr.eqns), jaxpr.outs) for a in atoms)
         self.opaque = {e for e in jaxpr.eqns if _runs_opaquely(e)}
-        self.forced: set[Var] = set()
+        #: What is stored in any case -> (why, for which equation).
+        self.forced: dict[Var, tuple[str, Eqn | None]] = {}
         self.cost: dict[Eqn, float] = {}
         self.constant: set[Eqn] = set()
         self.accesses: dict[Eqn, Access] = {}
@@ -52,8 +53,13 @@ class Reads:
             cost[eqn] = self._own_cost(eqn) + sum(cost.get(e, 0.0) for e in inner if e is not None)
             levels[eqn] = 1 + max((levels.get(e, 0) for e in inner), default=0)
             if cost[eqn] > _MAX_WORK or levels[eqn] > _MAX_LEVELS:
-                self.forced.update(eqn.outvars)
+                for v in eqn.outvars:
+                    self.force(v, "much work")
                 stored.update(eqn.outvars)
+
+    def force(self, var: Var, why: str, reader: Eqn | None = None) -> None:
+        """Store `var`, whatever it costs. `why` is the name of a rule, see `lowering.notes`."""
+        self.forced.setdefault(var, (why, reader))
 
     def _own_cost(self, eqn: Eqn) -> float:
         form = eqn.op.kernel
@@ -98,7 +104,7 @@ class Reads:
     def _view_reads(self, eqn: Eqn) -> list[tuple[Var, Site]] | None:
         (a, *_) = eqn.invars or (None,)
         if self.divides(eqn) and type(a) is Var and a.aval.shape:
-            self.forced.add(a)
+            self.force(a, "reshaped", eqn)
             return [(a, WHOLE)]
         if not self.is_view(eqn):
             return None

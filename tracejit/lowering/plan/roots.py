@@ -49,7 +49,7 @@ def _demand_all(p: Planner, atoms: Any, group: Group, site: Site) -> None:
     for a in atoms:
         p.demand(a, group, site if a.aval.shape else ())
         if site == WHOLE and type(a) is Var and a.aval.shape:
-            p.forced.add(a)
+            p.force(a, "operand", group.members[0])
 
 
 def _claim_all(p: Planner, eqn: Eqn, group: Group) -> None:
@@ -141,20 +141,26 @@ def _row_nest(p: Planner, eqn: Eqn, domain: Shape, rows: int, at: Index) -> Grou
     bound, g = p.bound(eqn), p.latest.get(domain)
     row = p.k.identity(domain[:rows])
     in_rows = rows > 0 and p.sites_in(eqn, bound) == {row} and not _is_short(domain[rows:])
-    if g is not None and g.position >= bound.position and g.kind in ("map", "rows"):
-        fits = g.kind == "map" or g.rows == rows
-        fits = fits and not any(e.effects for e in g.members)
-        if fits and (g is not bound or in_rows) and not g.overwritten and not _is_late(p, eqn, g, at):
-            return g
+    if g is not None and p.fits(g, _against(p, eqn, g, bound, rows, in_rows, at)):
+        return g
     is_epilogue = bound.kind == "map" and bound.domain == domain[:rows] and not bound.overwritten
-    if (
-        in_rows
-        and is_epilogue
-        and not any(e.effects for e in bound.members)
-        and not _is_late(p, eqn, bound, at)
-    ):
+    wide = in_rows and is_epilogue and not any(e.effects for e in bound.members)
+    if wide and not _is_late(p, eqn, bound, at):
         return _widen(p, bound, domain)
     return None
+
+
+def _against(p: Planner, eqn: Eqn, g: Group, bound: Group, rows: int, in_rows: bool, at: Index) -> str | None:
+    """Why a nest over the elements that a reduction reads cannot take it in; None if it can."""
+    if g.position < bound.position:
+        return "too late"
+    if g.kind not in ("map", "rows") or (g.kind == "rows" and g.rows != rows):
+        return "other sums"
+    if any(e.effects for e in g.members):
+        return "checked"
+    if g is bound and not in_rows:
+        return "needs all"
+    return "overwritten" if g.overwritten or _is_late(p, eqn, g, at) else None
 
 
 def _is_short(columns: Shape) -> bool:
@@ -176,8 +182,10 @@ def _widen(p: Planner, group: Group, domain: Shape) -> Group:
 
 def _column_nest(p: Planner, eqn: Eqn, domain: Shape, axes: tuple[int, ...], at: Index) -> Group | None:
     g, bound = p.latest.get(("columns", domain, axes)), p.bound(eqn)
-    fits = g is not None and g.position > bound.position and not _is_late(p, eqn, g, at)
-    return g if fits else None
+    if g is None:
+        return None
+    why = "too late" if g.position <= bound.position else "overwritten" if _is_late(p, eqn, g, at) else None
+    return g if p.fits(g, why) else None
 
 
 def _cumulative(p: Planner, eqn: Eqn) -> Group:
@@ -261,6 +269,7 @@ def _demand_carries(p: Planner, eqn: Eqn, group: Group, pairs: dict[int, int]) -
             continue
         storage = p.plan.storage.setdefault(v, Storage())
         if not p.inherit(a, storage, group):
+            p.note_copy(eqn, a)
             copies[operand] = output
             p.claim(v, group)
 

@@ -17,6 +17,7 @@ from typing import Any
 from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.ir.kernel import Pull
+from tracejit.lowering.notes import named, place, room
 from tracejit.lowering.plan import roots
 from tracejit.lowering.plan.access import Index
 from tracejit.lowering.plan.groups import FLAT, MAX_MEMBERS, WHOLE, Group, Plan, Site
@@ -39,6 +40,8 @@ class Schedule(Planner):
         self.groups.reverse()
         for g in self.groups:
             g.members.reverse()
+        if self.notes is not None:
+            self.tell_apart(self.notes)
         return self.plan
 
     def _outputs(self) -> None:
@@ -50,11 +53,12 @@ class Schedule(Planner):
             local = a if type(a) is Var and a in self.producers else None
             if local and local not in storage and not self.comes_too_early(local, target):
                 storage[local] = target
-                self.forced.add(local)
+                self.force(local, "result")
             elif type(a) is not Var or self.owned.get(a) is not target:
                 self.plan.moves.append(n)
                 if local:
-                    self.forced.add(local)
+                    self.force(local, "result")
+                self._note_move(a, local)
 
     # -- backward: one equation after the other
 
@@ -64,28 +68,62 @@ class Schedule(Planner):
         elif self._inline(eqn) or self._relabel(eqn):
             return
         else:
+            why = self.why
             group = self._store(eqn)
+            self._note_stored(eqn, why)
+        self.settle(eqn, group)
         if self.is_ordered(eqn):
             self.last_effect = group
+
+    def _note_stored(self, eqn: Eqn, why: str) -> None:
+        """Note that `eqn` is not computed where it is read."""
+        stored = [v for v in eqn.outvars if v in self.plan.storage]
+        if self.notes is None or not stored or not eqn.outvars[0].aval.shape:
+            return
+        forced, reader = self.forced.get(stored[0], ("", None))
+        reader = reader or next(reversed(self.bound(eqn).members), None)
+        forced = "handed on" if forced == "result" and self.nested else forced
+        sites = sum(map(len, self.demands.get(stored[0], {}).values()))
+        facts = {"cost": self.cost.get(eqn, 0.0), "reads": sites, "bytes": sum(room(v.aval) for v in stored)}
+        self.notes.about(f"stored: {forced or why}", eqn, by=place(reader), **facts)
+
+    def _note_move(self, atom: Any, local: Var | None) -> None:
+        """Note that a result is copied to its place at the end."""
+        if self.notes is not None and atom.aval.shape:
+            self.why = (
+                "is given"
+                if local is None
+                else "result twice"
+                if local in self.plan.storage
+                else "before a check"
+            )
+            made = self.producers.get(atom) if type(atom) is Var else None
+            what = named(made) if made else f"{'argument' if type(atom) is Var else 'constant'} {atom.aval}"
+            self.notes.add(f"copy: {self.why}", what, made.source if made else None, bytes=room(atom.aval))
 
     def _inline(self, eqn: Eqn) -> bool:
         """Decide whether `eqn` is computed by its readers; if so, pass their demands on."""
         out = eqn.outvars[0]
         if eqn.effects or not out.aval.shape or any(v in self.forced for v in eqn.outvars):
-            return False
+            return self.because("checked")
         pairs = ((g, s) for v in eqn.outvars for g, ss in self.demands.get(v, {}).items() for s in ss)
         sites = dict.fromkeys(pairs)
         reads: list[tuple[Group, Var, Site]] = []
         for g, s in sites:
             got = self.reads(eqn, s)
             if got is None:
-                return False
+                return self.because("whole")
             reads += [(g, a, at) for a, at in got]
         worth = self._worth_repeating(eqn, sites) or self._store_source(eqn)
         if not worth or self._comes_too_late(eqn, reads):
             return False
         for g, a, at in reads:
             self.demand(a, g, at)
+        if self.notes is not None and len(sites) > 1 and self.cost.get(eqn, 0) > 0 and out.aval.size > 1:
+            groups = len({g for g, _ in sites})
+            self.notes.about(
+                "again", eqn, cost=self.cost[eqn], reads=len(sites), nests=groups, bytes=room(out.aval)
+            )
         self._prefer_stored(eqn, sites)
         return True
 
@@ -95,7 +133,7 @@ class Schedule(Planner):
         if isinstance(eqn.op.kernel, Pull) and self.divides(eqn) and type(a) is Var:
             flat = self.k.identity(eqn.outvars[0].aval.shape)
             if any(s not in (flat, FLAT) or g.kind != "map" for g, s in sites):
-                self.forced.add(a)
+                self.force(a, "reshaped", eqn)
 
     def _store_source(self, eqn: Eqn) -> bool:
         """Whether `eqn` is a view that costs nothing where what it shows is stored, which takes no more room than
@@ -106,16 +144,18 @@ class Schedule(Planner):
         (a,) = arrays
         if type(a) is not Var or a not in self.producers or a.aval.size > eqn.outvars[0].aval.size:
             return False
-        self.forced.add(a)
+        self.force(a, "viewed", eqn)
         return True
 
     def _worth_repeating(self, eqn: Eqn, sites: Any) -> bool:
         cost = self._own_cost(eqn) + sum(map(self._cost_of, dict.fromkeys(self._read_atoms(eqn))))
         if cost * (len(sites) - 1) > _CHEAP:
-            return False
+            return self.because("read often")
         if cost > _CHEAP and any(self._crosses(g, s) for g, s in sites):
-            return False
-        return cost <= _CHEAP / 2 or not any(self._revisits(g, s) for g, s in sites)
+            return self.because("across")
+        if cost > _CHEAP / 2 and any(self._revisits(g, s) for g, s in sites):
+            return self.because("read again")
+        return True
 
     def _cost_of(self, var: Var) -> float:
         """What an operand costs wherever it is read: what is costly and read elsewhere too will be stored."""
@@ -144,6 +184,7 @@ class Schedule(Planner):
         late = dict.fromkeys(a for g, a, at in reads if self.is_late(a, g, at))
         size = eqn.outvars[0].aval.size
         if any(2 * size <= a.aval.size for a in late):
+            self.because("before it is overwritten")
             return True
         for a in late:
             self.keep(a)
@@ -169,7 +210,7 @@ class Schedule(Planner):
             return False
         self.plan.storage[a] = storage
         self.plan.relabelled[a] = out
-        self.forced.add(a)
+        self.force(a, "reshaped", eqn)
         for g in self.demands[out]:
             self.demand(a, g, WHOLE)
         if out in self.limits:
@@ -200,16 +241,23 @@ class Schedule(Planner):
     def _nest_for(self, eqn: Eqn, shape: Any, own: Index, reads: Any) -> Group | None:
         """An existing nest that can compute `eqn`."""
         bound = self.bound(eqn)
-        if eqn.effects and shape:
-            return None
         for g in (self.latest.get(shape), bound):
-            if g is None or g.position < bound.position or (len(g.members) >= MAX_MEMBERS and shape):
-                continue
-            level = (
-                g.domain if g is self.latest.get(shape) else g.domain[: g.rows] if g.kind == "rows" else None
-            )
-            if level != shape or (g is bound and self.sites_in(eqn, g) - {own}):
-                continue
-            if not any(self.is_late(a, g, at) for a, at in reads):
+            if g is not None and self.fits(g, self._against(eqn, g, bound, own, reads)):
                 return g
         return None
+
+    def _against(self, eqn: Eqn, g: Group, bound: Group, own: Index, reads: Any) -> str | None:
+        """Why a nest cannot compute `eqn`, which `bound` is the first to read; None if it can."""
+        shape = eqn.outvars[0].aval.shape
+        if eqn.effects and shape:
+            return "checked"
+        if g.position < bound.position:
+            return "too late"
+        if len(g.members) >= MAX_MEMBERS and shape:
+            return "full"
+        level = g.domain if g is self.latest.get(shape) else g.domain[: g.rows] if g.kind == "rows" else None
+        if level != shape:
+            return "another order" if g.domain == shape else "other elements"
+        if g is bound and self.sites_in(eqn, g) - {own}:
+            return "elsewhere"
+        return "overwritten" if any(self.is_late(a, g, at) for a, at in reads) else None

@@ -15,6 +15,7 @@ from tracejit.lowering.emit.regions.rowblocks import place_rows
 from tracejit.lowering.emit.regions.tape import Tape
 from tracejit.lowering.loops.nodes import I64, Block, While
 from tracejit.lowering.loops.ranges import hull
+from tracejit.lowering.notes import Notes, room
 from tracejit.lowering.plan.access import Scalar, Slice, Stored
 from tracejit.lowering.plan.context import loops
 from tracejit.lowering.plan.groups import Storage
@@ -37,6 +38,8 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
     params, k = eqn.params, body.k
     first = int(params["length"] is None)
     n_consts, n_carry, inner = params["consts"], params["carry"], params["jaxpr"]
+    if body.ctx.notes is not None:
+        _note_rows(body, eqn, body.ctx.notes)
     consts = eqn.invars[first : first + n_consts]
     inits = eqn.invars[first + n_consts : first + n_consts + n_carry]
     xs = eqn.invars[first + n_consts + n_carry :]
@@ -61,6 +64,18 @@ def emit_scan(body: Body, eqn: Eqn) -> None:
     for v, y in zip(eqn.outvars[n_carry:], ys, strict=True):
         if y is not None:
             body.define(v)
+
+
+def _note_rows(body: Body, eqn: Eqn, notes: Notes) -> None:
+    """Note what each step of a loop keeps for others, which is no result of the program."""
+    rows = [
+        v for v in eqn.outvars[eqn.params["carry"] :] if v in body.plan.storage and v not in body.jaxpr.outs
+    ]
+    if rows:
+        sizes = {"bytes": sum(room(v.aval) for v in rows), "arrays": ", ".join(str(v.aval) for v in rows)}
+        notes.add(
+            "rows", f"loop of {eqn.params['length'] or 'n'} steps", eqn.source, count=len(rows), **sizes
+        )
 
 
 def _carry_copies(body: Body, eqn: Eqn) -> dict[int, int]:

@@ -1,0 +1,1 @@
+"""Tests of what `explain` says of loops, memory, threads and calls."""
