@@ -20,7 +20,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 FLOORS = [
-    {"errors", "config", "tree", "dtypes", "records", "lazily", "version", "startup", "docstrings"},
+    {
+        "errors",
+        "config",
+        "tree",
+        "dtypes",
+        "records",
+        "lazily",
+        "version",
+        "startup",
+        "docstrings",
+        "timeline",
+    },
     {"ir"},
     {"tracing"},
     {"ops", "passes", "lowering"},
@@ -32,6 +43,7 @@ FLOORS = [
         "api",
         "extend",
         "optim",
+        "profiling",
         "ad_checkpoint",
         "custom_derivatives",
         "custom_batching",
@@ -68,6 +80,7 @@ NEIGHBOURS = {
     ("test_util", "api"),
     ("extend", "api"),
     ("optim", "api"),
+    ("profiling", "api"),
     ("ad_checkpoint", "api"),
     ("__init__", "*"),
     ("__main__", "*"),

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from tracejit.control.call.checkpoint import checkpoint, checkpoint_policies, remat
     from tracejit.control.callbacks.ops import io_callback, pure_callback
     from tracejit.control.custom.public import closure_convert, custom_gradient, custom_jvp, custom_vjp
+    from tracejit.profiling.profile import profile
 
 # What most programs don't need is imported when it is first asked for.
 _MODULES = [
@@ -84,6 +85,7 @@ _NAMES = {
     "tracejit.control.callbacks.ops": ["io_callback", "pure_callback"],
     "tracejit.control.call.checkpoint": ["checkpoint", "checkpoint_policies", "remat"],
     "tracejit.control.custom.public": ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"],
+    "tracejit.profiling.profile": ["profile"],
 }
 __getattr__, __dir__ = parts(__name__, _MODULES, _NAMES)
 REGISTRY.rest = lambda: load(ops, control)
@@ -134,6 +136,7 @@ __all__ = [
     "numpy",
     "ops",
     "optim",
+    "profile",
     "pure_callback",
     "print_saved_residuals",
     "random",

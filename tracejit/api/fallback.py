@@ -28,6 +28,7 @@ from tracejit.errors import (
 from tracejit.interpreters import generators, messages
 from tracejit.ir.jaxpr import Jaxpr, can_be_done_over
 from tracejit.records import record
+from tracejit.timeline import span
 
 #: Mistakes in the use of jit itself: Python's run would hide them.
 _MISUSED = (UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ArgumentCountError)
@@ -110,7 +111,8 @@ class Python:
         which then raises them again: if it did not, it is told afterwards."""
         if refusal.limit:
             self.tell(refusal)
-        out = self.partly(refusal)(*args, **kwargs)
+        with span("python", name_of(self.fun)):
+            out = self.partly(refusal)(*args, **kwargs)
         self.tell(refusal)
         self.remember(key, refusal)
         return out
@@ -125,7 +127,8 @@ class Python:
 
     def plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call by Python where a program can't do what is to be seen."""
-        return self.fun(*args, **kwargs)
+        with span("python", name_of(self.fun)):
+            return self.fun(*args, **kwargs)
 
     def admit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Look at arguments of a kind that was not met before they are traced; an exception refuses them."""
@@ -154,7 +157,8 @@ class Python:
         if not failed_check(error) or not self.allowed:
             raise error
         generators.take_back(error)
-        return self.fun(*args, **kwargs)
+        with span("python", name_of(self.fun)):
+            return self.fun(*args, **kwargs)
 
 
 def _callers_level() -> int:

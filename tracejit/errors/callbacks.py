@@ -159,3 +159,29 @@ class ForkedCallError(TracejitError, RuntimeError):
         "let the handler set a flag, and fork after the call",
         "tj.config.num_threads = 1 in programs whose handlers fork",
     )
+
+
+class ProfileUseError(TracejitError, RuntimeError):
+    """A profile records one block: it is begun by `with`, once, and has nothing to show before."""
+
+    code = "TJ262"
+    cause = "this profile can't do that: {problem}."
+    remedies = ("`with tj.profile() as p:` makes a profile and records the block",)
+    example = """
+        import tracejit as tj
+        tj.profile().table()
+    """
+
+
+class ProfileSuffixError(TracejitError, ValueError):
+    """The name of a file says what a profile, or a picture of one, is written as."""
+
+    code = "TJ263"
+    cause = "there is no form of a {what} for a file called {path!r}: there are {forms}."
+    remedies = ("give the file one of these endings",)
+    example = """
+        import tracejit as tj
+        with tj.profile() as p:
+            pass
+        p.save("profile.pdf")
+    """

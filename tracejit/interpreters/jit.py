@@ -17,12 +17,14 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
 from tracejit.ir.jaxpr import DRAWN, Jaxpr, Var
 from tracejit.ir.kernel import Entering, Unsupported
+from tracejit.lazily import LazyModule
 from tracejit.lowering import costs, fuse, source
 from tracejit.lowering.foreign import declarations, functions
 from tracejit.lowering.foreign.functions import CFunction, Result
 from tracejit.lowering.foreign.functions import Input as ForeignInput
 from tracejit.lowering.llvm import cpu, cuda
 from tracejit.lowering.loops import printer
+from tracejit.lowering.loops.nodes import Program
 from tracejit.lowering.notes import Note, Notes
 from tracejit.lowering.runtime import apart, blas, cache, executable, floating, pool, shell
 from tracejit.lowering.runtime import compile as machine
@@ -30,10 +32,14 @@ from tracejit.lowering.runtime.arena import ARENA
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
 from tracejit.passes.early import early
+from tracejit.timeline import SWITCH, span
 from tracejit.tracing import LOCK, use_trace
 
 #: Layouts of one eagerly executed jaxpr that are compiled before others are copied to C order.
 MAX_LAYOUTS = 8
+
+#: Programs that measure themselves.
+_profiled: Any = LazyModule("tracejit.interpreters.jit_profiled")
 
 Strides = tuple[tuple[int, ...], ...]
 #: What takes too long, in the words of CompileBudgetError.
@@ -62,7 +68,7 @@ class Compiled:
     ) -> None:
         self._start = time.perf_counter()
         self.source_jaxpr, self.fastmath = jaxpr, fastmath
-        with use_trace(ROOT):
+        with use_trace(ROOT), span("passes", jaxpr.name):
             simple = pipeline.run(expand(jaxpr), fastmath=fastmath)
             self.jaxpr, self.constants = lift(early(simple) if aliases else simple)
         messages.debug(2, self.jaxpr)
@@ -76,16 +82,22 @@ class Compiled:
         self._load(self._waited)
 
     def _lower(self) -> None:
-        with use_trace(ROOT):
+        with use_trace(ROOT), span("lowering", self.source_jaxpr.name):
             self.lowered = fuse.lower(self.jaxpr, self._strides, self._aliases)
             self.lowered.program.fastmath = self.fastmath
-            self.llvm = cpu.emit(self.lowered.program) + ("" if config.optimize else machine.UNOPTIMIZED)
+            self.llvm = self._emit(self.lowered.program) + ("" if config.optimize else machine.UNOPTIMIZED)
         messages.debug(4, self.llvm)
+
+    def _emit(self, program: Program) -> str:
+        return cpu.emit(program)
+
+    def _executable(self) -> executable.Executable:
+        return executable.Executable(self.lowered, self.code)
 
     def _load(self, make: Callable[[str], bytes]) -> None:
         with LOCK:
             self.code = machine.compile_llvm(self.llvm, make=make)
-            self.run = executable.Executable(self.lowered, self.code)
+            self.run = self._executable()
             self.direct: Callable[..., Any] = self._holding(self.run)
             Compiled.count += 1
         self.compile_seconds = time.perf_counter() - self._start
@@ -242,7 +254,17 @@ def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(out)
 
 
-_layouts: weakref.WeakKeyDictionary[Jaxpr, dict[Strides, Compiled]] = weakref.WeakKeyDictionary()
+def measured(key: Any) -> Any:
+    """The key of a program among those of a function: while a profile is on, that of its twin, which measures."""
+    return ("measured", key) if SWITCH.on else key
+
+
+def maker(key: Any) -> type[Compiled]:
+    """What makes the program of such a key."""
+    return _profiled.Profiled if key and key[0] == "measured" else Compiled
+
+
+_layouts: weakref.WeakKeyDictionary[Jaxpr, dict[Any, Compiled]] = weakref.WeakKeyDictionary()
 
 
 def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
@@ -256,7 +278,7 @@ def execute(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     arrays = [operand(x) for x in args]
     strides = tuple([element_strides(a) for a in arrays])
     table = _layouts.get(jaxpr)
-    compiled = table.get(strides) if table is not None else None
+    compiled = table.get(measured(strides)) if table is not None else None
     if compiled is None:
         compiled, arrays = _compile_layout(jaxpr, strides, arrays)
     outs = compiled(*arrays)
@@ -284,12 +306,13 @@ def _compile_layout(
 ) -> tuple[Compiled, list[np.ndarray]]:
     with LOCK:
         table = _layouts.setdefault(jaxpr, {})
-        if strides not in table and len(table) >= MAX_LAYOUTS:
+        if measured(strides) not in table and len(table) >= MAX_LAYOUTS:
             arrays = [np.ascontiguousarray(a).reshape(a.shape) for a in arrays]
             strides = tuple([element_strides(a) for a in arrays])
-        if strides not in table:
-            table[strides] = Compiled(jaxpr, strides)
-        return table[strides], arrays
+        key = measured(strides)
+        if key not in table:
+            table[key] = maker(key)(jaxpr, strides)
+        return table[key], arrays
 
 
 def scalar(a: np.ndarray) -> Any:

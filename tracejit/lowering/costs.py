@@ -98,7 +98,7 @@ class Nest:
 
 def nests(program: Program) -> list[Nest]:
     """The cost of each nest of loops and call, in order; straight-line code between them counts with what follows."""
-    counter = _Counter()
+    counter = Counter()
     found: list[Nest] = []
     what, waiting = "", Cost()
     for stmt in program.body.stmts:
@@ -115,12 +115,24 @@ def nests(program: Program) -> list[Nest]:
     return found
 
 
-class _Counter:
-    """Walks statements. `known`: the values of integer registers and slots where they can be told."""
+#: Statements whose costs are kept.
+_NOTED = frozenset((For, While, If, Call, Copy))
+
+
+class Counter:
+    """Walks statements. `known`: the values of integer registers and slots where they can be told; `noted`: what each
+    statement with an address of its own costs, the last time that it was looked at."""
 
     def __init__(self) -> None:
         self.known: dict[int, float | None] = {}
         self.buffers: dict[int, Buffer] = {}
+        self.noted: dict[Any, Cost] = {}
+
+    def over(self, program: Program) -> Counter:
+        """This counter, which has walked a program."""
+        for stmt in program.body.stmts:
+            self.cost_of(stmt)
+        return self
 
     # -- bytes
 
@@ -190,6 +202,8 @@ class _Counter:
             self.touch(cost, stmt.source, count or 0)
             self.touch(cost, stmt.target, count or 0)
             cost.unknown += count is None
+        if kind in _NOTED:
+            self.noted[stmt] = cost
         return cost
 
     def block(self, block: Block) -> Cost:

@@ -18,6 +18,7 @@ from tracejit.passes.loops import loops
 from tracejit.passes.products import products
 from tracejit.passes.rewrite import Pass
 from tracejit.passes.simplify import simplify
+from tracejit.timeline import span
 
 Watch = Callable[[str, Jaxpr], None]
 
@@ -46,7 +47,8 @@ def run(jaxpr: Jaxpr, watch: Watch | None = None, fastmath: bool = False) -> Jax
     for p in PASSES:
         if p in REORDERING and not fastmath:
             continue
-        new = p(jaxpr)
+        with span("pass", p.name):
+            new = p(jaxpr)
         if new is jaxpr:
             continue
         jaxpr = new

@@ -33,11 +33,16 @@ class Bounded:
 
     def clear(self) -> None:
         """Evict everything."""
+        owners = self.owners()
         with self._lock:
-            owners = {owner for ref in self._order.values() if (owner := ref()) is not None}
             self._order.clear()
         for jitted in owners:
             jitted.clear_cache()
+
+    def owners(self) -> set[Any]:
+        """The jitted functions that have programs."""
+        with self._lock:
+            return {owner for ref in self._order.values() if (owner := ref()) is not None}
 
 
 BOUNDED = Bounded()

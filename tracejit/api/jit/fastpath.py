@@ -43,6 +43,7 @@ import numpy as np
 import optree
 
 from tracejit import frontend, tree
+from tracejit.api import timed
 from tracejit.api.jit.handed import Path
 from tracejit.api.jit.parts import Part
 from tracejit.api.jit.programs import Program, as_array
@@ -50,6 +51,7 @@ from tracejit.api.jit.signature import BY_VALUE, SCALARS, Call, is_array_like, r
 from tracejit.config import config
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.jit import MISS, Input
+from tracejit.timeline import SWITCH
 from tracejit.tracing import ROOTS, STATE, TRACING
 
 _serial = count()
@@ -90,12 +92,12 @@ def fast_call(
     w.overlaps(sorted(written), consts, call.leaves)
     single = len(program.jaxpr.outs) == 1
     asks = call.options.fallback is not False
-    native_call = program.compiled(strides).caller(inputs, single, program.python, asks)
+    native_call = program.running(strides).caller(inputs, single, program.python, asks)
     w.names["native"] = program.acting(native_call, allowed)
     w.results(single)
     made = w.compiled("call(args, kwargs)", w.lines)
     made.direct = functools.cache(functools.partial(w.direct, call.fun, missed))
-    return made
+    return timed.Fast(made, call.fun) if SWITCH.on else made
 
 
 class _Writer:

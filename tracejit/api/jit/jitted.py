@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tracejit.api import timed
 from tracejit.api.common import Attributed, name_of
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.jit import later
@@ -16,10 +17,9 @@ from tracejit.api.jit.aot import Lowering
 from tracejit.api.jit.arguments import MoreNeeded
 from tracejit.api.jit.bounded import BOUNDED
 from tracejit.api.jit.fastpath import MISS, fast_call
-from tracejit.api.jit.programs import Program
+from tracejit.api.jit.programs import Program, raw_const
 from tracejit.api.jit.retraces import why_traced
 from tracejit.api.jit.signature import Call, Options, fast_key, is_dead
-from tracejit.api.jit.tracer import trace_program
 from tracejit.api.jit.varying import Varying
 from tracejit.api.pickles import Pickled, named
 from tracejit.api.regions import copies
@@ -31,7 +31,8 @@ from tracejit.errors import CompileBudgetError, FunctionNeededError, ListRoomErr
 from tracejit.interpreters import budget, generators, messages
 from tracejit.interpreters import jit as native
 from tracejit.ir.values import Value
-from tracejit.tracing import LOCK, Box, is_tracing
+from tracejit.timeline import SWITCH
+from tracejit.tracing import LOCK, is_tracing
 
 #: Signatures of a function with a fast path, and those of them that are tried first.
 MAX_FAST, NEAR = 256, 4
@@ -93,6 +94,7 @@ class Jitted(Attributed):
             hide(e)
             raise
 
+    @timed.calls
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
@@ -113,7 +115,7 @@ class Jitted(Attributed):
             return self.python.plain(args, kwargs)
         if program.written and program.is_pythons([*consts, *call.leaves], self.python.allowed):
             return run_user(self.fun, args, kwargs) if is_tracing() else self.python.plain(args, kwargs)
-        if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
+        if is_tracing() or any(isinstance(x, Value) for x in (*call.raw, *map(raw_const, consts))):
             return program.bind(consts, call, self.options.inline)
         if program.repeats and (program.room or self.python.allowed):
             out, error = program.run_or_fail(consts, call.leaves, call)
@@ -149,7 +151,7 @@ class Jitted(Attributed):
         try:
             with budget.within(config.compile_budget) as own:
                 prepared = call, program, consts = self._prepare(args, kwargs, True)
-                if not any(isinstance(x, Value) for x in (*call.raw, *map(_raw_const, consts))):
+                if not any(isinstance(x, Value) for x in (*call.raw, *map(raw_const, consts))):
                     program.prepare(consts, call.leaves)
             return prepared
         except BaseException as e:
@@ -175,7 +177,7 @@ class Jitted(Attributed):
         made = functools.partial(fast_call, program, call, args, kwargs, *others)
         if not call.objects:
             return made()
-        key = fast_key(self.options.in_key, args, kwargs, type)
+        key = SWITCH.epoch, fast_key(self.options.in_key, args, kwargs, type)
         if key not in program.fast:
             if len(program.fast) >= MAX_FAST:
                 program.fast.clear()
@@ -228,7 +230,7 @@ class Jitted(Attributed):
         with LOCK:
             new = options.sizes - self.options.sizes
             self.options = self.options.with_more(options.sizes, options.followed)
-            self._forget_fast()
+            self.forget_fast()
         if new:
             names = ", ".join(f"{call.argument_name(key)}={call.argument(key)!r}" for key in new)
             text = (
@@ -260,14 +262,14 @@ class Jitted(Attributed):
         if variants:
             self._varying.retraced(variants[0].guards.failing(*call.objects))
         self.python.admit(call.dynamic, call.kwargs)
-        program, consts = trace_program(call, self._varying)
+        program, consts = timed.trace(call, self._varying)
         self.python.accept(program)
         self.trace_count += 1
         messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
-        if program.kept and not any(isinstance(c, Value) for c in map(_raw_const, consts)):
+        if program.kept and not any(isinstance(c, Value) for c in map(raw_const, consts)):
             self._programs[key] = [program, *variants][: MAX_OF_OBJECTS if call.objects else MAX_VARIANTS]
             BOUNDED.add(self, key)
-        self._forget_fast()
+        self.forget_fast()
         return program, consts
 
     def _let_go(self) -> None:
@@ -291,15 +293,16 @@ class Jitted(Attributed):
     def forget(self, key: Any) -> None:
         """Drop the programs of one signature."""
         self._programs.pop(key, None)
-        self._forget_fast()
+        self.forget_fast()
 
     def clear_cache(self) -> None:
         """Drop everything that was traced and compiled."""
         self._programs.clear()
         self.python.refused.clear()
-        self._forget_fast()
+        self.forget_fast()
 
-    def _forget_fast(self) -> None:
+    def forget_fast(self) -> None:
+        """Let the next calls take the general way."""
         self._fast.clear()
         self._near = ()
         self._own = None
@@ -331,10 +334,6 @@ def clear_caches() -> None:
     BOUNDED.clear()
     copies.forget()
     native.forget()
-
-
-def _raw_const(c: Any) -> Any:
-    return c.read() if type(c) is Box else c
 
 
 def jit(

@@ -130,7 +130,7 @@ class Program:
     def _run(self, consts: list[Any], leaves: Sequence[Any], call: Call) -> Any:
         inputs = [*consts, *leaves]
         arrays = [native.operand(x) for x in inputs]
-        compiled = self.compiled(tuple([native.element_strides(a) for a in arrays]))
+        compiled = self.running(tuple([native.element_strides(a) for a in arrays]))
         if not self.simple:
             self._check_written(inputs)
             self._check_donated(inputs)
@@ -157,7 +157,7 @@ class Program:
 
     def prepare(self, consts: list[Any], leaves: Sequence[Any]) -> None:
         """Compile for these values, if that was not done."""
-        self.compiled(tuple([native.element_strides(native.operand(x)) for x in (*consts, *leaves)]))
+        self.running(tuple([native.element_strides(native.operand(x)) for x in (*consts, *leaves)]))
 
     def run_or_fail(
         self, consts: list[Any], leaves: Sequence[Any], call: Call
@@ -187,12 +187,19 @@ class Program:
         return (self.warns and warned.are_errors()) or (self.stores and observed.by_users_code())
 
     def compiled(self, strides: Any) -> native.Compiled:
-        found = self.machine_code.get(strides)
+        return self._machine_code(strides, strides)
+
+    def running(self, strides: Any) -> native.Compiled:
+        """The program as calls run it: while a profile is on, its twin, which measures itself."""
+        return self._machine_code(strides, native.measured(strides))
+
+    def _machine_code(self, strides: Any, key: Any) -> native.Compiled:
+        found = self.machine_code.get(key)
         if found is None:
             with LOCK:
-                if strides not in self.machine_code:
-                    self.machine_code[strides] = self._compile(strides)
-                found = self.machine_code[strides]
+                if key not in self.machine_code:
+                    self.machine_code[key] = self._compile(strides, key)
+                found = self.machine_code[key]
         return found
 
     def machine(self, strides: Any) -> native.Compiled:
@@ -201,14 +208,14 @@ class Program:
             return self.compiled(strides)
         return native.Compiled(self.jaxpr, strides, self._aliases(), self.fastmath)
 
-    def _compile(self, strides: Any) -> native.Compiled:
+    def _compile(self, strides: Any, key: Any) -> native.Compiled:
         """Raises CompileBudgetError, whose `program_rest` puts the machine code into its place."""
         try:
-            made = native.Compiled if self.backend == "llvm" else _printed.CompiledByNumba
+            made = native.maker(key) if self.backend == "llvm" else _printed.CompiledByNumba
             return made(self.jaxpr, strides, self._aliases(), self.fastmath)
         except CompileBudgetError as e:
             if (rest := e.rest) is not None:
-                e.program_rest = lambda: self.machine_code.setdefault(strides, rest())
+                e.program_rest = lambda: self.machine_code.setdefault(key, rest())
             raise
 
     def _aliases(self) -> dict[int, int]:
@@ -305,6 +312,11 @@ class Program:
             self.call_cached()
         results = [plain(o, n in self.python) for n, o in enumerate(outs[: self.num_outs])]
         return self._assemble(results, boxes, consts, call)
+
+
+def raw_const(c: Any) -> Any:
+    """The value of a constant."""
+    return c.read() if type(c) is Box else c
 
 
 def as_array(x: Any) -> Any:

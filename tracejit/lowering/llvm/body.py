@@ -12,6 +12,8 @@ from tracejit.lowering.llvm.alias import blocks_of, walk
 from tracejit.lowering.llvm.interleave import vectors_at_once
 from tracejit.lowering.llvm.memory import Memory
 from tracejit.lowering.llvm.scalar import emit_scalar, value
+from tracejit.lowering.llvm.target import Target
+from tracejit.lowering.llvm.text import Function
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     Alloc,
     Block,
@@ -46,6 +48,13 @@ class Translator(Memory):
     """Writes a program's statements into `f`; `finish` ends it with the common exit block."""
 
     # -- structure
+
+    def part(self, f: Function, target: Target) -> Translator:
+        """The translator of a function that is a part of this one's."""
+        return type(self)(f, self.program, target, self)
+
+    def open(self, node: For | None = None) -> None:
+        """What a function begins with, that of a part of `node` or of the whole program: nothing."""
 
     def run(self) -> None:
         """Translate the whole program; every outermost loop nest is an alias region of its own."""

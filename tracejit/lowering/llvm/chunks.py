@@ -138,6 +138,7 @@ def _capture_register(frame: Frame, body: Translator, chunk: Translator, r: Reg)
 def _function(chunk: Translator, node: For, name: str, attributes: str) -> str:
     """The text of the chunk's function."""
     f = chunk.f
+    chunk.open(node)
     block = _scratch(chunk, node)
     if node.streams:
         first = f.let(f"icmp eq i64 {f.let(f'and i64 %first, {UNIT - 1}')}, 0")

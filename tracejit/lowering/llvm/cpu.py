@@ -5,6 +5,8 @@ The entry is `i32 @entry(ptr args, ptr params, ptr table, ptr arena, ptr status)
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tracejit.lowering.llvm import ahead, vecmath
 from tracejit.lowering.llvm.body import Translator
 from tracejit.lowering.llvm.chunks import Frame, launch
@@ -58,7 +60,7 @@ class Host(Target):
     def launch(self, body: Translator, node: For) -> bool:
         inside = Function(body.f.module.part())
         frame = Frame(inside)
-        chunk = Translator(inside, self.program, Chunk(self.program, body, frame), body)
+        chunk = body.part(inside, Chunk(self.program, body, frame))
         launch(body, chunk, frame, node, _ATTRIBUTES)
         return True
 
@@ -98,8 +100,8 @@ class Chunk(Host):
         return self._look(body, body.register("threads:look", "i32(i64)"), "i64 %who")
 
 
-def emit(program: Program) -> str:
-    """The module of a program as LLVM IR text.
+def emit(program: Program, translator: Callable[..., Translator] = Translator) -> str:
+    """The module of a program as LLVM IR text, which `translator` writes.
 
     `pool:blocks` is appended to `program.externals` where heap buffers need them, and what follows from
     sizes to `program.params`, so both tables must be built after this. Raises Unsupported for dtypes without
@@ -110,7 +112,8 @@ def emit(program: Program) -> str:
     if program.fixed_params >= 0:
         del program.params[program.fixed_params :]
     f = Function(module, contract=program.fastmath)
-    body = Translator(f, program, Host(program))
+    body = translator(f, program, Host(program))
+    body.open()
     body.run()
     body.finish()
     f.add(f"ret i32 {f.let('load i32, ptr %status.code')}")

@@ -26,6 +26,7 @@ from tracejit.lowering._lazy import llvm, llvmlite
 from tracejit.lowering.llvm import ahead, halves, streams, vecmath
 from tracejit.lowering.llvm.vecmath import library
 from tracejit.lowering.runtime import cache
+from tracejit.timeline import span
 from tracejit.tracing import LOCK
 from tracejit.version import __version__
 
@@ -65,8 +66,9 @@ class Code:
         self.text = text
         self.object_bytes = object_bytes
         exports = _EXPORTED.findall(text)
-        self.linked = _needed(text, object_bytes, exports) if linked is None else linked
-        self._keep = _load(object_bytes, exports, self.linked)
+        with span("link"):
+            self.linked = _needed(text, object_bytes, exports) if linked is None else linked
+            self._keep = _load(object_bytes, exports, self.linked)
         self.symbols: dict[str, int] = {name: self._keep[0][name] for name in exports}
         self.address = self.symbols.get("entry", 0)
         if imports:
@@ -357,7 +359,7 @@ def _from_disk(
     linked: dict[Code, list[str]] | None = None,
 ) -> Code:
     """The code that was offered, or that the disk cache has, for `text`; or compiled, and put there."""
-    store = cache.current()
+    store, make = cache.current(), functools.partial(_making, make)
     if store is None and not _offered:
         return Code(text, make(text), imports, linked)
     key = cache.key_of(made_by(), text)
@@ -365,7 +367,8 @@ def _from_disk(
         return Code(text, _offered[key.digest], imports, linked)
     if store is None:
         return Code(text, make(text), imports, linked)
-    kept = store.load(key)
+    with span("disk cache", "load"):
+        kept = store.load(key)
     if kept is not None:
         try:
             code = Code(text, kept, imports, linked)
@@ -375,8 +378,14 @@ def _from_disk(
             _tell(f"loaded {key.file_name} from the disk cache")
             return code
     code = Code(text, make(text), imports, linked)
-    store.save(key, code.object_bytes)
+    with span("disk cache", "save"):
+        store.save(key, code.object_bytes)
     return code
+
+
+def _making(make: Callable[[str], bytes], text: str) -> bytes:
+    with span("llvm"):
+        return make(text)
 
 
 def _tell(event: str) -> None:
