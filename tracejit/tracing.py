@@ -43,8 +43,7 @@ class Trace:
         raise NotImplementedError
 
     def update(self, op: Op, holder: list[Any], rest: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """`op(holder.pop(), *rest)` where `op` has an in-place form and the popped value may
-        be overwritten if nothing else refers to it. The default copies."""
+        """`op(holder.pop(), *rest)`; the value may be overwritten if nothing else refers to it. The default copies."""
         return self.process(op, (holder.pop(), *rest), params)
 
     def once(self, key: Any, x: Any, make: Callable[[], Any]) -> Any:
@@ -163,8 +162,9 @@ class _Caller:
         self.run: Callable[..., Any] = lambda f, args, kwargs: f(*args, **kwargs)
         self.original: Callable[[Any], Any] = lambda f: f
         self.outside: Callable[[], Any] = contextlib.nullcontext
-        #: A context that gives a list of checks: is what users' functions read in it still as it was?
+        #: `followed` is a context that gives checks of what users' functions read, `one_of` the text at an index.
         self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])
+        self.one_of: Callable[[Any, Any], Any] = lambda index, texts: texts[int(index)]
         self.does_over: Callable[[], bool] = lambda: False  #: Does Python redo calls whose checks fail?
 
 

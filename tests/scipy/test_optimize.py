@@ -205,7 +205,6 @@ def test_least_squares_with_bounds() -> None:
         lambda a: so.minimize(energy, START, args=(a,), constraints={"type": "eq", "fun": lambda x: x[0]}).x,
         lambda a: so.root(system, [1.0, 1.0], args=(a[0],), jac=True).x,
         lambda a: so.fsolve(system, [1.0, 1.0], args=(a[0],), full_output=True)[0],
-        lambda a: so.brentq(lambda x: x - a[0], 0, 1, full_output=True)[0],
         lambda a: so.least_squares(lambda p: p - a, START, verbose=1).x,
         lambda a: so.least_squares(lambda p: p - a, START, loss=lambda z: z).x,
     ],

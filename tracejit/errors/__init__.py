@@ -108,6 +108,7 @@ from tracejit.errors.random import RandomArgumentError, RandomKeyError, RandomLa
 from tracejit.errors.solvers import (
     LibraryResultError,
     OptimizerArgumentError,
+    RootBracketError,
     SolverFailedError,
     SolverOptionError,
 )
@@ -144,6 +145,7 @@ from tracejit.errors.transforms import (
 from tracejit.errors.windows import ConvolutionLayoutError, WindowComputationError
 
 __all__ = [
+    "RootBracketError",
     "SolverFailedError",
     "SolverOptionError",
     "OptimizerArgumentError",

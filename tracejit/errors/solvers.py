@@ -41,6 +41,24 @@ class SolverFailedError(TracejitError, RuntimeError):
     redo: ClassVar[bool] = True
 
 
+class RootBracketError(TracejitError, ValueError):
+    """A root is looked for in an interval at whose ends the function has values of the same sign.
+
+    A jitted function runs in Python then, and SciPy raises its own ValueError. Inside of another transformation and
+    with `fallback=False` this error is raised.
+    """
+
+    code = "TJ184"
+    limit = True
+    cause = "{message}."
+    remedies = ("give an interval at whose ends the signs differ",)
+    example = """
+        import scipy.optimize, tracejit as tj
+        tj.grad(lambda c: scipy.optimize.brentq(lambda x: x * x + c, 0.0, 5.0))(2.0)
+    """
+    redo: ClassVar[bool] = True
+
+
 class SolverOptionError(TracejitError, ValueError):
     """An option of a solver that has no traced form."""
 

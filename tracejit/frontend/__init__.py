@@ -22,6 +22,7 @@ from tracejit.frontend.session import Session
 from tracejit.frontend.shadows.containers import is_container
 from tracejit.frontend.shadows.host import users_own
 from tracejit.frontend.structures import handed_back
+from tracejit.frontend.text.choices import of_index as one_of_texts
 
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Unfollowed"]
 __all__ += [
@@ -31,6 +32,7 @@ __all__ += [
     "handed_back",
     "is_container",
     "kind_of",
+    "one_of_texts",
     "prepare",
     "unseen",
     "use",

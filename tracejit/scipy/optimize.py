@@ -323,7 +323,7 @@ _LOSSES: dict[Any, Any] = {
 
 
 def _bracketing(name: str) -> _Callable[..., Any]:
-    """A root finder of numbers in an interval, with SciPy's code for `name`."""
+    """A root finder of numbers in an interval, by the native form of SciPy's `name`."""
 
     def find(
         f: _Callable[..., Any],
@@ -336,31 +336,18 @@ def _bracketing(name: str) -> _Callable[..., Any]:
         full_output: bool = False,
         disp: bool = True,
     ) -> Any:
-        _refuse_given(name, full_output=full_output or None)
         inner = _solving.with_args(f, args)
-
-        def value(x: Any) -> Any:
-            return _solving.scalar(inner(x))
-
-        low, high = (_tnp.asarray(x).astype(float) for x in (a, b))
-        settings = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-
-        def solve(x: Any) -> tuple[Any, Any]:
-            def host(fs: Any, low: Any, high: Any) -> Any:
-                find = getattr(_part.load(), name)
-                return [find(lambda x: float(fs[0](x)), float(low), float(high), **settings)]
-
-            compiled = [_solving.Compiled(value, x)]
-            return _solving.host_call(host, compiled, [_solving.NUMBER], low, high)[0], None
-
-        x, _ = _solving.root_of(value, low, solve, _solving.number_solve)
-        return _python(x)
+        ends = [_tnp.asarray(x).astype(float)[()] for x in (a, b)]
+        x, counts = _one_variable.bracketed(name, inner, ends, (xtol, rtol, maxiter), disp)
+        if not full_output:
+            return _python(x)
+        return _python(x), _one_variable.report(_python(x), counts, name)
 
     find.__name__ = find.__qualname__ = name
     find.__doc__ = (
-        f"A root of `f(x, *args)` between `a` and `b`, where its signs differ, by SciPy's `{name}`. Its derivatives "
-        "are those of the root; the ends have none. Raises ValueError for equal signs, RuntimeError where it does not "
-        "converge, and SolverOptionError for `full_output`."
+        f"A root of `f(x, *args)` between `a` and `b`, where its signs differ, as SciPy's `{name}` finds it. Its "
+        "derivatives are those of the root; the ends have none. Raises RootBracketError (a ValueError) for equal signs "
+        "and SolverFailedError where it does not converge."
     )
     return _part.solver(find)
 

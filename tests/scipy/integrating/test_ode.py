@@ -115,9 +115,6 @@ def test_failures() -> None:
     "options",
     [
         {"method": "BDF"},
-        {"events": lambda t, y, s, r: y[0]},
-        {"dense_output": True},
-        {"vectorized": True},
         {"jac": 1},
     ],
 )

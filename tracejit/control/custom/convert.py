@@ -29,9 +29,21 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     Raises:
         PytreeMismatchError: `converted` is called with arguments of another structure.
     """
+    return _converted(fun, example_args, _perturbable)
+
+
+def convert_all(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """`closure_convert` that hoists all traced values, integers too: the function may be called by rules that run
+    when the trace around this call has ended."""
+    return _converted(fun, example_args, lambda c: isinstance(c, Value))
+
+
+def _converted(
+    fun: Callable[..., Any], example_args: Sequence[Any], is_hoisted: Callable[[Any], bool]
+) -> tuple[Callable[..., Any], list[Any]]:
     staged = _stage(fun, example_args)
-    structure = tree.structure(example_args)
-    moved = [_perturbable(c) for c in staged.consts]
+    structure = tree.structure(tuple(example_args))
+    moved = [is_hoisted(c) for c in staged.consts]
     hoisted = [wrap(c) for c, m in zip(staged.consts, moved, strict=True) if m]
     n_hoisted = len(hoisted)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tracejit import tree
-from tracejit.control.custom.convert import closure_convert
+from tracejit import dtypes, tree
+from tracejit.control.custom.convert import convert_all
 from tracejit.control.custom.jvp import custom_jvp
 from tracejit.interpreters.autodiff.jvp import jvp_flat
 from tracejit.ir.avals import aval_of
@@ -33,9 +33,9 @@ def custom_root(
     steps of `solve` are never differentiated, and the guess has no derivative. With `has_aux`, `solve`
     returns (x, aux), and aux has no derivative.
     """
-    converted, hoisted = closure_convert(f, initial_guess)
+    converted, hoisted = convert_all(f, initial_guess)
     # What the solver itself closes over is hoisted too, and then has no derivative.
-    solver, used = closure_convert(lambda guess: call_user(solve, f, guess), initial_guess)
+    solver, used = convert_all(lambda guess: call_user(solve, f, guess), initial_guess)
 
     @custom_jvp
     def root(values: list[Any], others: list[Any], guess: Any) -> Any:
@@ -60,7 +60,10 @@ def custom_root(
 
         still = [Zero(aval_of(p).tangent()) for p in point]
         fixed = [Zero(aval_of(c).tangent()) for c in constants]
-        moved = derivative(still, [to_raw(s) for s in slopes])
+        smooth = [dtypes.is_inexact(aval_of(c).dtype) for c in constants]
+        moved = derivative(
+            still, [to_raw(s) if d else z for s, d, z in zip(slopes, smooth, fixed, strict=True)]
+        )
 
         def g(y: Any) -> Any:
             direction = [to_raw(a) for a in tree.leaves(y)]

@@ -1,4 +1,4 @@
-"""`solve_ivp` and `odeint` for traced values, by the loops of `runge_kutta`."""
+"""`solve_ivp` and `odeint` for traced values, by native loops: the methods (`runge_kutta`), `recording` around them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import lax, tree
+from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.errors import SolverFailedError, SolverOptionError
 from tracejit.numpy.boxes.numbers import fail_if
-from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
-from tracejit.scipy.integrating.runge_kutta import Point, Problem
-from tracejit.tracing import box, call_user, to_raw
+from tracejit.scipy.integrating.dense import Solution
+from tracejit.scipy.integrating.problem import Problem
+from tracejit.scipy.integrating.recording import Event, Record, record
+from tracejit.scipy.integrating.results import Later, result
+from tracejit.scipy.integrating.runge_kutta import Explicit
+from tracejit.scipy.solving import scalar
+from tracejit.tracing import call_user, to_raw, users_own
 
-#: Rows that there is room for where all steps are asked for.
-MOST_ROWS = 2_048
-_METHODS = ("RK23", "RK45", "DOP853")
+_EXPLICIT = ("RK23", "RK45", "DOP853")
+_OPTIONS = frozenset(("rtol", "atol", "first_step", "max_step"))
 
 
 def solve_ivp(
@@ -46,80 +49,98 @@ def solve_ivp(
     method
         "RK45", "RK23" or "DOP853", or SciPy's class of that name.
     t_eval
-        Times within the interval, in order, shape (m,). Without, the result has all steps.
+        Times within the interval, in order, shape (m,). Without, the result has all steps, at most 2048.
+    dense_output
+        Whether the result has `sol`, a function of the time.
+    events
+        Functions `event(t, y, *args)`, one or several, with the attributes `terminal` and `direction` or without. The
+        times of their zeros have derivatives.
+    vectorized
+        Whether `fun` takes states of the shape (n, k).
     options
         `rtol`, `atol`, `first_step` and `max_step`.
 
     Returns
     -------
     OdeResult
-        SciPy's class: `t` (m,), `y` (n, m), `nfev`, `status`, `success`, `message` …
+        SciPy's class: `t` (m,), `y` (n, m), `sol`, `t_events`, `y_events`, `nfev`, `status`, `success`, `message` …
 
     Raises
     ------
     SolverOptionError
-        Implicit methods, `events`, `dense_output` and `vectorized` have no traced form (jit leaves them to SciPy).
+        A method or an option that has no traced form (jit leaves them to SciPy).
     SolverFailedError
         A step became too small.
     """
     name = getattr(method, "__name__", method)
-    _refuse_options(name, dense_output, events, vectorized, options)
+    if name not in _EXPLICIT:
+        _refuse(f"method={name!r}", 'use "RK45", "RK23" or "DOP853"')
+    if unknown := options.keys() - _OPTIONS:
+        _refuse(f"the option {min(unknown)!r}", "leave it away")
     t0, end = (tnp.asarray(t).astype(float) for t in t_span)
     y0 = tnp.stack([tnp.asarray(x) for x in y0]) if isinstance(y0, (list, tuple)) else tnp.asarray(y0)
     if y0.ndim != 1:
-        raise SolverOptionError(
-            function="solve_ivp", problem=f"y0 of shape {y0.shape}", remedy="give a vector"
-        )
+        _refuse(f"y0 of shape {y0.shape}", "give a vector")
     y0 = y0.astype(complex if y0.dtype.kind == "c" else float)
     direction = tnp.where(lax.stop_gradient(end >= t0), 1.0, -1.0)
-    problem = Problem(fun, tuple(args or ()), name, y0.dtype, end, direction)
+    problem = Explicit(name, fun, tuple(args or ()), y0, end, direction, bool(vectorized))
     problem.tolerances(options.get("rtol", 1e-3), options.get("atol", 1e-6), options.get("max_step", np.inf))
-    # The first point is one step ahead, as SciPy's is: all times lie between two points.
     p = problem.start(t0, y0, options.get("first_step"))
-    if t_eval is None:
-        ts, ys, p = _all_steps(problem, p)
-        dense = 0
-    else:
-        ts = tnp.asarray(t_eval)
-        ts, ys, p, dense = _at_times(problem, p, ts.astype(float), t0)
+    times = None if t_eval is None else _times(problem, t0, t_eval)
+    own = _events(events, tuple(args or ()))
+    first_calls = tnp.where(t0 == end, 0, 1) if options.get("first_step") is None else 0
+    if times is None or dense_output or own:
+        return _of_record(problem, p, times, (own, events is not None, dense_output), first_calls)
+    ys, p, dense = _at_times(problem, p, times, t0)
     _check(problem, p)
-    stages = len(problem.method.B)
-    calls = 1 + (options.get("first_step") is None) + stages * p.tried + dense
-    return _result(ts, ys, calls)
+    calls, jacobians, factors = problem.counts(p)
+    return result(times, ys, (calls + first_calls + dense, jacobians, factors))
 
 
-def _refuse_options(method: Any, dense: Any, events: Any, vectorized: Any, options: dict[str, Any]) -> None:
-    problem, remedy = None, "leave it away"
-    if method not in _METHODS:
-        problem, remedy = f"method={method!r}", 'use "RK45", "RK23" or "DOP853"'
-    elif dense:
-        problem, remedy = "dense_output", "give t_eval"
-    elif events is not None:
-        problem, remedy = "events", "solve up to a time, and look for the event there"
-    elif vectorized:
-        problem = "vectorized"
-    elif unknown := options.keys() - {"rtol", "atol", "first_step", "max_step"}:
-        problem = f"the option {min(unknown)!r}"
-    if problem is not None:
-        raise SolverOptionError(function="solve_ivp", problem=problem, remedy=remedy)
+def _refuse(problem: str, remedy: str) -> None:
+    raise SolverOptionError(function="solve_ivp", problem=problem, remedy=remedy)
 
 
-def _at_times(problem: Problem, p: Point, ts: Any, t0: Any) -> tuple[Any, Any, Point, Any]:
-    """The solution at given times; how many evaluations interpolation took."""
+def _events(events: Any, args: tuple[Any, ...]) -> list[Event]:
+    """The events as `recording` takes them, with the attributes that they have now."""
+    given = () if events is None else (events,) if callable(events) else tuple(events)
+    return [_event(e, args) for e in given]
+
+
+def _event(event: Any, args: tuple[Any, ...]) -> Event:
+    own = users_own(event)
+    terminal, direction = getattr(own, "terminal", None), getattr(own, "direction", 0)
+    if terminal is None or terminal == 0:
+        most = None
+    elif int(terminal) == terminal and terminal > 0:
+        most = int(terminal)
+    else:
+        raise ValueError("The `terminal` attribute of each event must be a boolean or positive integer.")
+    return Event(lambda t, y: scalar(call_user(event, t, y, *args)), direction, most)
+
+
+def _times(problem: Problem, t0: Any, t_eval: Any) -> Any:
+    ts = tnp.asarray(t_eval)
     if ts.ndim != 1:
-        raise SolverOptionError(
-            function="solve_ivp", problem=f"t_eval of shape {ts.shape}", remedy="give a vector"
-        )
+        _refuse(f"t_eval of shape {ts.shape}", "give a vector")
+    ts = ts.astype(float)
     inside = problem.direction * (problem.end - ts) >= 0
     inside = inside & (problem.direction * (ts - t0) >= 0)
     order = problem.direction * (ts[1:] - ts[:-1]) > 0
+    _fail(problem.end == t0, "SciPy has no values at times of an interval of no length.")
     _fail(
         ~(tnp.all(inside) & tnp.all(order)),
         "Values in `t_eval` are not within `t_span`, or not properly sorted.",
     )
-    p = lax.while_loop(lambda p: (p.t == p.before) & ~problem.stuck(p), problem.trial, p)
+    return ts
 
-    def one(state: tuple[Point, Any, Any], t: Any) -> Any:
+
+def _at_times(problem: Problem, p: Any, ts: Any, t0: Any) -> tuple[Any, Any, Any]:
+    """The solution at given times; the last point; how many evaluations interpolation took."""
+    # The first point is one step ahead, as SciPy's is: all times lie between two points.
+    p = lax.while_loop(lambda p: (p.t == p.before) & problem.going(p), problem.trial, p)
+
+    def one(state: tuple[Any, Any, Any], t: Any) -> Any:
         p, seen, steps = state
         p = problem.advance(p, t)
         new = lax.stop_gradient(p.t) != seen
@@ -128,74 +149,77 @@ def _at_times(problem: Problem, p: Point, ts: Any, t0: Any) -> tuple[Any, Any, P
     start = (p, lax.stop_gradient(t0), np.int64(0))
     (p, _, steps), rows = lax.scan(one, start, ts)
     p = problem.advance(p, problem.end)
-    extra = 0 if problem.has_pair else len(problem.method.A_EXTRA)
-    return ts, tnp.swapaxes(rows, 0, 1), p, extra * steps
+    return _of_rows(problem, rows), p, problem.dense_calls() * steps
 
 
-def _all_steps(problem: Problem, p: Point) -> tuple[Any, Any, Point]:
-    """All points up to the end: arrays whose length only the program knows."""
-    n = p.y.size
-    room = max(min(MOST_ROWS, 2**22 // max(n, 1)), 64)
-    ts = tnp.zeros(room)
-    ys = tnp.zeros((room, n), p.y.dtype)
-    ts, ys = lax.dynamic_update_index_in_dim(ts, p.t, 0, 0), lax.dynamic_update_index_in_dim(ys, p.y, 0, 0)
-
-    def going(state: Any) -> Any:
-        p, _, _, row = state
-        return (problem.direction * (problem.end - p.t) > 0) & ~problem.stuck(p) & (row < room)
-
-    def step(state: Any) -> Any:
-        p, ts, ys, row = state
-        p = problem.trial(p)
-        at = tnp.minimum(row, room - 1)
-        ts = lax.dynamic_update_index_in_dim(ts, p.t, at, 0)
-        ys = lax.dynamic_update_index_in_dim(ys, p.y, at, 0)
-        return p, ts, ys, row + tnp.where(p.rejected, 0, 1)
-
-    p, ts, ys, row = lax.while_loop(going, step, (p, ts, ys, np.int64(1)))
-    _fail(problem.direction * (problem.end - p.t) > 0, "The solution has more steps than there is room for.")
-    return ts[:row], tnp.swapaxes(ys[:row], 0, 1), p
+def _of_rows(problem: Problem, rows: Any) -> Any:
+    """The states at given times, shape (n, m), in the order in memory that SciPy's has."""
+    ys = tnp.swapaxes(rows, 0, 1)
+    return ys if problem.dense_calls() else tnp.ascontiguousarray(ys)
 
 
-def _check(problem: Problem, p: Point) -> None:
+def _of_record(
+    problem: Problem, p: Any, times: Any, wanted: tuple[list[Event], bool, bool], first_calls: Any
+) -> Any:
+    """The result with all steps, or with events, or with `sol`."""
+    events, has_events, dense_output = wanted
+    dense = dense_output or times is not None
+    p, r = record(problem, p, events, dense)
+    _check(problem, p)
+    _fail(problem.going(p) & ~r.ended, "The solution has more steps than there is room for.")
+    sol: Any = Solution(r.ts, r.count, r.pieces, problem.direction, problem.later) if dense else None
+    if times is None:
+        ts, ys = r.ts[: r.count], tnp.swapaxes(r.ys[: r.count], 0, 1)
+    else:
+        ts, ys = _until(
+            problem, r, times, _of_rows(problem, sol.rows(times)), any(e.most is not None for e in events)
+        )
+    calls, jacobians, factors = problem.counts(p)
+    calls = calls + first_calls
+    if problem.dense_calls():
+        calls = calls + problem.dense_calls() * _polynomials(problem, r, times, dense_output)
+    happened = _lists(r) if has_events else (None, None)
+    ended = r.ended if any(e.most is not None for e in events) else None
+    return result(ts, ys, (calls, jacobians, factors), sol if dense_output else None, happened, ended)
+
+
+def _until(problem: Problem, r: Record, times: Any, ys: Any, may_end: bool) -> tuple[Any, Any]:
+    """Times and states up to the event that ended the solution."""
+    if not may_end:
+        return times, ys
+    count = tnp.sum(problem.direction * (lax.stop_gradient(r.t) - times) >= 0)
+    return Later(lambda: times[:count], count), Later(lambda: ys[:, :count], count)
+
+
+def _polynomials(problem: Problem, r: Record, times: Any, dense_output: bool) -> Any:
+    """In how many steps SciPy makes a polynomial."""
+    rows = np.arange(r.ts.shape[0])
+    used = (rows > 0) & (rows < r.count)
+    if dense_output:
+        return tnp.sum(used)
+    some = tnp.zeros(rows.shape, bool)
+    if r.looked.shape[0]:
+        some = some | r.looked
+    if times is not None:
+        to = problem.direction * lax.stop_gradient(r.ts)
+        within = tnp.sum((problem.direction * times)[:, None] <= to, axis=0)
+        before = tnp.concatenate([tnp.zeros(1, within.dtype), within[:-1]])
+        some = some | (within > tnp.where(rows == 1, 0, before))
+    return tnp.sum(used & some)
+
+
+def _lists(r: Record) -> tuple[list[Any], list[Any]]:
+    """`t_events` and `y_events`."""
+    ts = [h.ts[: h.count] for h in r.events]
+    return ts, [Later(lambda h=h: h.ys[: h.count], h.count) for h in r.events]
+
+
+def _check(problem: Problem, p: Any) -> None:
     _fail(problem.stuck(p), "Required step size is less than spacing between numbers.")
 
 
 def _fail(bad: Any, message: str) -> None:
     fail_if(compare.ne(to_raw(bad), np.False_), SolverFailedError, message)
-
-
-def _result(ts: Any, ys: Any, calls: Any) -> Any:
-    made = scipy_module("integrate")._ivp.ivp.OdeResult
-    _register(made)
-    return made(
-        t=ts,
-        y=ys,
-        sol=None,
-        t_events=None,
-        y_events=None,
-        nfev=box(to_raw(calls), True),
-        njev=0,
-        nlu=0,
-        status=0,
-        message="The solver successfully reached the end of the integration interval.",
-        success=True,
-    )
-
-
-def _register(cls: type) -> None:
-    """SciPy's results are trees of their numbers and arrays."""
-
-    def to_iter(r: Any) -> tuple[list[Any], Any]:
-        text = {k: v for k, v in r.items() if isinstance(v, (str, bool, type(None)))}
-        held = [k for k in r if k not in text]
-        return [r[k] for k in held], (tuple(r), tuple(held), tuple(text.items()))
-
-    def from_iter(aux: Any, children: Any) -> Any:
-        values = {**dict(zip(aux[1], children, strict=True)), **dict(aux[2])}
-        return cls(**{k: values[k] for k in aux[0]})
-
-    tree.register(cls, to_iter, from_iter)
 
 
 def odeint(

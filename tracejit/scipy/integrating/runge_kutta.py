@@ -8,7 +8,6 @@ constants, but for the last one, which ends where the interval does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +15,8 @@ import numpy as np
 from tracejit import lax, tree
 from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_module
-from tracejit.tracing import call_user
-
-#: Steps that are tried before a solution is given up.
-MOST_STEPS = 10_000_000
+from tracejit.scipy.integrating.pieces import Dop853, Pair, relative
+from tracejit.scipy.integrating.problem import Problem
 
 
 class Point(NamedTuple):
@@ -36,68 +33,17 @@ class Point(NamedTuple):
     tried: Any
 
 
-class Problem:
-    """An initial value problem, and the method that solves it."""
+class Explicit(Problem):
+    """RK23, RK45 and DOP853."""
 
-    def __init__(
-        self,
-        fun: Callable[..., Any],
-        args: tuple[Any, ...],
-        method: str,
-        dtype: Any,
-        end: Any,
-        direction: Any,
-    ) -> None:
-        self.fun = fun
-        self.args = args
+    def __init__(self, method: str, *args: Any) -> None:
+        super().__init__(*args)
         self.method = getattr(scipy_module("integrate"), method)
-        self.has_pair = (
-            method != "DOP853"
-        )  # one error estimate and one polynomial; DOP853 has forms of its own
-        self.dtype = dtype
-        self.end = end
-        self.direction = direction
-
-    def tolerances(self, rtol: Any, atol: Any, max_step: Any) -> None:
-        self.rtol = np.maximum(rtol, 100 * np.finfo(float).eps)
-        self.atol = atol
-        self.max_step = max_step
-
-    def slope(self, t: Any, y: Any) -> Any:
-        out = call_user(self.fun, t, y, *self.args)
-        made = (
-            tnp.stack([tnp.asarray(x) for x in out]) if isinstance(out, (list, tuple)) else tnp.asarray(out)
-        )
-        made = made.astype(self.dtype)
-        return made if made.shape == y.shape else tnp.broadcast_to(made.reshape(-1), y.shape)
-
-    def norm(self, x: Any) -> Any:
-        """The root of the mean of |x|**2."""
-        return tnp.sqrt(tnp.sum(tnp.abs(x) ** 2)) / x.size**0.5
-
-    def scale(self, *ys: Any) -> Any:
-        largest = tnp.abs(ys[0])
-        for y in ys[1:]:
-            largest = tnp.maximum(largest, tnp.abs(y))
-        return self.atol + largest * self.rtol
+        self.order = self.method.error_estimator_order
+        #: Whether there is one error estimate and one polynomial; DOP853 has forms of its own.
+        self.has_pair = method != "DOP853"
 
     # ---- steps
-
-    def first_step(self, t: Any, y: Any, f: Any) -> Any:
-        """The length of the first step (Hairer et al., II.4), for one more evaluation."""
-        interval = tnp.abs(self.end - t)
-        scale = self.scale(y)
-        d0, d1 = self.norm(y / scale), self.norm(f / scale)
-        small = (d0 < 1e-5) | (d1 < 1e-5)
-        h0 = tnp.minimum(tnp.where(small, 1e-6, 0.01 * d0 / tnp.where(small, 1, d1)), interval)
-        ahead = self.slope(t + h0 * self.direction, y + h0 * self.direction * f)
-        d2 = self.norm((ahead - f) / scale) / h0
-        steepest = tnp.maximum(d1, d2)
-        flat = steepest <= 1e-15
-        order = self.method.error_estimator_order
-        usual = (0.01 / tnp.where(flat, 1, steepest)) ** (1 / (order + 1))
-        h1 = tnp.where(flat, tnp.maximum(1e-6, h0 * 1e-3), usual)
-        return tnp.minimum(tnp.minimum(100 * h0, h1), tnp.minimum(interval, self.max_step))
 
     def stages(self, t: Any, y: Any, f: Any, h: Any) -> tuple[Any, list[Any]]:
         """The next value, and the slopes at all stages of the step; the last one is that at the next value."""
@@ -119,8 +65,7 @@ class Problem:
 
     def trial(self, p: Point) -> Point:
         """The next point, or the same one with a shorter step, where the error was too large."""
-        least = 10 * tnp.abs(tnp.nextafter(lax.stop_gradient(p.t), self.direction * np.inf) - p.t)
-        size = tnp.maximum(tnp.minimum(p.size, self.max_step), least)
+        size = tnp.maximum(tnp.minimum(p.size, self.max_step), self.least(p.t))
         size = lax.stop_gradient(tnp.where(p.rejected, p.size, size))
         reached = p.t + size * self.direction
         over = self.direction * (reached - self.end) > 0
@@ -130,7 +75,7 @@ class Problem:
         quiet = lax.stop_gradient((slopes, h, self.scale(p.y, y)))
         error = self.error(*quiet)
         good = error < 1
-        exponent = -1 / (self.method.error_estimator_order + 1)
+        exponent = -1 / (self.order + 1)
         factor = 0.9 * tnp.where(error == 0, 1, error) ** exponent
         longer = tnp.where(error == 0, 10.0, tnp.minimum(10.0, factor))
         longer = tnp.where(p.rejected, tnp.minimum(1, longer), longer)
@@ -156,32 +101,32 @@ class Problem:
         stages = [f] * (len(self.method.B) + 1)
         return Point(t, y, f, t, y, stages, lax.stop_gradient(size), np.bool_(False), np.int64(0))
 
-    def stuck(self, p: Point) -> Any:
-        """Whether steps have become shorter than the distance of numbers."""
-        least = 10 * tnp.abs(tnp.nextafter(p.t, self.direction * np.inf) - p.t)
-        return (p.rejected & (p.size < least)) | (p.tried >= MOST_STEPS)
-
-    def advance(self, p: Point, to: Any) -> Point:
-        """The first point that is at the time `to`, or beyond."""
-        return lax.while_loop(lambda p: (self.direction * (to - p.t) > 0) & ~self.stuck(p), self.trial, p)
+    def counts(self, p: Point) -> tuple[Any, Any, Any]:
+        return len(self.method.B) * p.tried + 1, 0, 0
 
     # ---- between steps
 
     def between(self, p: Point, t: Any) -> Any:
-        """The solution at `t`, between the last two points, by the polynomial of the method."""
-        h = p.t - p.before
-        none = h == 0
-        h = tnp.where(none, 1, h)
-        x = tnp.where(none, 0, (t - p.before) / h)
-        if self.has_pair:
-            powers = [x ** (n + 1) for n in range(self.method.P.shape[1])]
-            weights = [sum(c * q for c, q in zip(row, powers, strict=True) if c) for row in self.method.P]
-            terms = [w * k for w, k in zip(weights, p.stages, strict=True) if not isinstance(w, int)]
-            return p.y_before + h * sum(terms[1:], terms[0])
-        return p.y_before + self._by_dop853(p, h, x)
+        """The solution at `t`; of a pair, by weights of the slopes, which costs less than the polynomial."""
+        if not self.has_pair:
+            return self.piece(p).at(t)
+        h, x = relative(p.before, p.t, t)
+        powers = [x ** (n + 1) for n in range(self.method.P.shape[1])]
+        weights = [sum(c * q for c, q in zip(row, powers, strict=True) if c) for row in self.method.P]
+        terms = [w * k for w, k in zip(weights, p.stages, strict=True) if not isinstance(w, int)]
+        return p.y_before + h * sum(terms[1:], terms[0])
 
-    def _by_dop853(self, p: Point, h: Any, x: Any) -> Any:
-        """The interpolation of order 7 (Hairer et al., II.6), for three more evaluations."""
+    def piece(self, p: Point) -> Pair | Dop853:
+        if self.has_pair:
+            rows = tnp.stack([_combined(column, p.stages) for column in self.method.P.T])
+            return Pair(p.before, p.t, p.y_before, rows)
+        return Dop853(p.before, p.t, p.y_before, self._of_dop853(p, p.t - p.before))
+
+    def dense_calls(self) -> int:
+        return 0 if self.has_pair else len(self.method.A_EXTRA)
+
+    def _of_dop853(self, p: Point, h: Any) -> Any:
+        """The rows of the interpolation of order 7 (Hairer et al., II.6), for three more evaluations."""
         slopes = list(p.stages)
         for row, c in zip(self.method.A_EXTRA, self.method.C_EXTRA, strict=True):
             slopes.append(self.slope(p.before + c * h, p.y_before + h * _combined(row, slopes)))
@@ -192,10 +137,7 @@ class Problem:
             2 * moved - h * (p.stages[-1] + slopes[0]),
             *(h * _combined(row, slopes) for row in self.method.D),
         ]
-        out = tnp.zeros_like(moved)
-        for n, part in enumerate(reversed(parts)):
-            out = (out + part) * (x if n % 2 == 0 else 1 - x)
-        return out
+        return tnp.stack(parts)
 
 
 def _combined(weights: Any, slopes: list[Any]) -> Any:

@@ -3,21 +3,24 @@ of solutions by the implicit function theorem (see `solving`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit import numpy as tnp
-from tracejit.errors import SolverFailedError, SolverOptionError
+from tracejit.errors import RootBracketError, SolverFailedError, SolverOptionError
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
+from tracejit.scipy.optimizing.bracketing import FINDERS
 from tracejit.tracing import box, call_user, new_array, to_raw, wrap
 
 _F64 = np.dtype(np.float64)
+#: The least relative tolerance of SciPy.
+_LEAST = 4 * float(np.finfo(float).eps)
 #: Methods of `root_scalar` that look in an interval.
 _BRACKETING = ("brentq", "brenth", "bisect", "ridder", "toms748")
 
@@ -62,6 +65,46 @@ def _found(
     return x, [iterations, calls]
 
 
+def bracketed(
+    name: str,
+    inner: Callable[[Any], Any],
+    ends: Sequence[Any],
+    tolerances: tuple[Any, Any, Any],
+    must: bool = True,
+) -> tuple[Any, list[Any]]:
+    """The root that the native form of SciPy's `name` finds between `ends`, and [iterations, calls].
+
+    `tolerances` are (xtol, rtol, maxiter); `must`: the program fails where `maxiter` iterations are not enough."""
+    xtol, rtol, most = tolerances
+    if xtol <= 0:
+        raise ValueError(f"xtol too small ({xtol:g} <= 0)")
+    if rtol < _LEAST:
+        raise ValueError(f"rtol too small ({rtol:g} < {_LEAST:g})")
+    if most < 0:
+        raise ValueError("maxiter must be >= 0")
+
+    def value(x: Any) -> Any:
+        return solving.scalar(inner(x))
+
+    def solve(_: Any) -> tuple[Any, Any]:
+        found = FINDERS[name](value, *ends, tolerances)
+        return found.root, (found.iterations, found.calls, found.converged, found.bracketed)
+
+    x, (iterations, calls, converged, differ) = solving.root_of(value, ends[0], solve, solving.number_solve)
+    fail_if(
+        compare.eq(to_raw(differ), np.False_), RootBracketError, "f(a) and f(b) must have different signs"
+    )
+    if must:
+        _must(converged, f"{name} did not converge.")
+    return x, [iterations, calls]
+
+
+def report(root: Any, counts: list[Any], method: str) -> Any:
+    """SciPy's `RootResults` of a root that was found."""
+    made: Any = _theirs().RootResults
+    return made(root, *map(_python, counts), 0, method)
+
+
 def root_scalar(
     f: Callable[..., Any],
     args: Any = (),
@@ -97,7 +140,12 @@ def root_scalar(
     inner = solving.with_args(f, args)
     slopes = [_numbers(g, args) for g in (fprime, fprime2) if g]
     low = (bracket[0], bracket[1]) if bracket is not None else (x0, x1 if x1 is not None else x0)
-    start, second = (tnp.asarray(v).astype(float) for v in low)
+    start, second = (tnp.asarray(v).astype(float)[()] for v in low)
+    if chosen in FINDERS:
+        own = {"xtol": 2e-12, "rtol": _LEAST, "maxiter": 100} | (options or {})
+        own |= {k: v for k, v in settings.items() if k in own}
+        x, counts = bracketed(chosen, inner, (start, second), (own["xtol"], own["rtol"], own["maxiter"]))
+        return report(_python(x), counts, chosen)
 
     def run(fs: Any, a: Any, b: Any) -> Any:
         given = dict(zip(("fprime", "fprime2"), map(_of_floats, fs[1:]), strict=False))
@@ -109,9 +157,7 @@ def root_scalar(
         return r.root, r.iterations, r.function_calls, r.converged
 
     x, (iterations, calls) = _found("root_scalar", inner, start, slopes, run, start, second)
-    made: Any = scipy_module("optimize").RootResults
-    root = x if chosen not in _BRACKETING or chosen == "toms748" else _python(x)
-    return made(root, _python(iterations), _python(calls), 0, chosen)
+    return report(x, [iterations, calls], chosen)
 
 
 def _numbers(f: Any, args: Any) -> Callable[[Any], Any]:
