@@ -6,6 +6,7 @@
 #               newest libraries that pyproject.toml allows, in environments in build/matrix
 # make bench    beside JAX, PyTorch, autograd, Dr.Jit, Numba and NumPy, in an environment of its own, twenty minutes;
 #               BENCH_ARGS=--quick: two minutes; BENCH_PEERS=: without PyTorch, which is some gigabytes, and Dr.Jit
+# make docs     the site, in build/docs/html: runs the code of all pages, needs the index of packages once, two minutes
 # make format   let ruff fix what it can
 #
 # Each makes the virtual environment first, if it is not there. PYTHON chooses the interpreter.
@@ -24,7 +25,9 @@ TYPES  := $(BIN)/pyright --pythonpath $(BIN)/python
 # the environment says otherwise: the tests start some hundred processes, which would compile the package again.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
-.PHONY: demo test test-all test-matrix bench lint types format clean
+DOCS_STAMP := $(VENV)/.installed-docs
+
+.PHONY: demo test test-all test-matrix bench docs lint types format clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/digits.py
@@ -50,6 +53,13 @@ bench: .venv-bench/.installed
 	for peer in $(BENCH_PEERS); do \
 		.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check "$$peer" || true; \
 	done
+	touch $@
+
+docs: $(DOCS_STAMP)
+	$(TEST_ENV) $(BIN)/python -m docs.building $(DOCS_ARGS)
+
+$(DOCS_STAMP): $(STAMP) pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
 
 lint: $(STAMP)

@@ -33,10 +33,10 @@ def test_the_worked_example_of_an_op() -> None:
             del REGISTRY[name]
 
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT / "docs").with_suffix("")))
 def test_the_pages_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page is one program: its blocks run in order, in one module, which dataclasses look for."""
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

@@ -101,6 +101,7 @@ WHOLE = {
     "nesting",
     "door",
     "demo",
+    "site",
     "wheel",
 }
 MAX_LINES = 400

@@ -1,0 +1,1 @@
+"""The documentation: pages, and in `building/` what makes the site of them."""
