@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8") for p in DOCS.rglob("*.md")}
 #: What `make docs` writes.
-GENERATED = re.compile(r"docs/(reference/\w+|gallery/index|speed)\.md$")
+GENERATED = re.compile(r"docs/(reference/\w+|gallery/index|speed)\.(md|rst)$")
 EXAMPLES = sorted((ROOT / "examples/gallery").glob("plot_*.py"))
 
 
