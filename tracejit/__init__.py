@@ -26,8 +26,9 @@ with without_collection():
     from tracejit.config import config
     from tracejit.docstrings import complete
     from tracejit.errors import TracejitError
+    from tracejit.ir.drawn import Drawn
     from tracejit.ir.primitive import REGISTRY
-    from tracejit.lazily import load, parts
+    from tracejit.lazily import LazyModule, load, parts
     from tracejit.version import __version__
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from tracejit.control.callbacks.ops import io_callback, pure_callback
     from tracejit.control.custom.public import closure_convert, custom_gradient, custom_jvp, custom_vjp
     from tracejit.profiling.profile import profile
+    from tracejit.pictures.public import draw
 
 # What most programs don't need is imported when it is first asked for.
 _MODULES = [
@@ -86,9 +88,11 @@ _NAMES = {
     "tracejit.control.call.checkpoint": ["checkpoint", "checkpoint_policies", "remat"],
     "tracejit.control.custom.public": ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"],
     "tracejit.profiling.profile": ["profile"],
+    "tracejit.pictures.public": ["draw"],
 }
 __getattr__, __dir__ = parts(__name__, _MODULES, _NAMES)
 REGISTRY.rest = lambda: load(ops, control)
+Drawn.pictures = LazyModule("tracejit.pictures.public")
 complete(__name__)
 
 __all__ = [
@@ -109,6 +113,7 @@ __all__ = [
     "custom_vjp",
     "debug",
     "disable_jit",
+    "draw",
     "dtypes",
     "errors",
     "eval_shape",

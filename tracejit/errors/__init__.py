@@ -95,6 +95,9 @@ from tracejit.errors.machine import (
     NotPrintableError,
     NumbaArgumentError,
     NumbaResultError,
+    PictureFormatError,
+    PictureLibraryError,
+    PictureStageError,
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
 from tracejit.errors.numbers import (
@@ -211,6 +214,9 @@ __all__ = [
     "NotLinearError",
     "OuterWriteError",
     "OutputCastError",
+    "PictureFormatError",
+    "PictureLibraryError",
+    "PictureStageError",
     "PredicateError",
     "ProfileSuffixError",
     "ProfileUseError",

@@ -290,3 +290,42 @@ class BackendError(TracejitError, ValueError):
         """Raise it unless there is such a backend."""
         if backend not in ("llvm", "numba"):
             raise cls(backend=backend)
+
+
+class PictureFormatError(TracejitError, ValueError):
+    """The end of a file's name says in which format a picture is written."""
+
+    code = "TJ270"
+    cause = "a picture can't be saved as {path!r}: the name's end is none of {formats}."
+    remedies = ("end the name with one of these",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.draw(np.sin)(1.0).save("program.bmp")
+    """
+
+
+class PictureLibraryError(TracejitError, ImportError):
+    """Most formats are written by tracejit itself. PNG and ONNX are left to libraries that need not be installed."""
+
+    code = "TJ271"
+    cause = "a picture can't be saved as .{format}, since {library} is not installed."
+    remedies = (
+        'pip install "tracejit[pictures]", or {library} alone',
+        "save an .svg or .html file, which need no library",
+    )
+    example = """
+        from tracejit.errors import PictureLibraryError
+        raise PictureLibraryError(format="png", library="resvg-py")
+    """
+
+
+class PictureStageError(TracejitError, ValueError):
+    """A picture shows a program at one stage on its way to machine code."""
+
+    code = "TJ272"
+    cause = "this program has no stage {stage!r}: it has {stages}."
+    remedies = ("choose one of these: `stages` of a picture lists them",)
+    example = """
+        import numpy as np, tracejit as tj
+        tj.draw(np.sin, stage="optimised")(1.0)
+    """

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.drawn import Drawn
 from tracejit.ir.primitive import NO_EFFECTS, Op, Sentinel
 from tracejit.ir.source import Source
 from tracejit.ir.values import Value
@@ -142,7 +143,7 @@ JOURNAL = "journal"
 _TAKEN_BACK = frozenset({"error", DRAWN, JOURNAL})
 
 
-class Jaxpr:
+class Jaxpr(Drawn):
     """invars, eqns, outs; `effects` is the union of the equations'. Frozen and hashed by identity."""
 
     __slots__ = ("__weakref__", "effects", "eqns", "invars", "name", "outs")
@@ -168,7 +169,7 @@ class Jaxpr:
         return f"<Jaxpr {self.name or 'anonymous'}: {len(self.invars)} in, {len(self.eqns)} eqns, {len(self.outs)} out>"
 
 
-class ClosedJaxpr:
+class ClosedJaxpr(Drawn):
     """A jaxpr with the values of its leading invars: `jaxpr.invars[:len(consts)]`."""
 
     __slots__ = ("consts", "jaxpr")

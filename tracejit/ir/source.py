@@ -21,6 +21,8 @@ class Source:
     """A place in a user's function: code object and instruction offset."""
 
     __slots__ = ("code", "lasti")
+    #: How many derivatives in reverse lie between the line and what was recorded for it.
+    order = 0
 
     def __init__(self, code: CodeType, lasti: int) -> None:
         self.code = code
@@ -64,6 +66,34 @@ class Line(Source):
     @property
     def line(self) -> int:
         return self._line
+
+
+class Pulled(Source):
+    """A line for which not the operation was recorded but what reverse mode makes of it. `order` is 1 in a gradient,
+    2 in the gradient of one."""
+
+    __slots__ = ("order", "origin")
+
+    def __init__(self, source: Source) -> None:
+        self.origin = source.origin if type(source) is Pulled else source
+        self.order = source.order + 1
+
+    @property
+    def filename(self) -> str:
+        return self.origin.filename
+
+    @property
+    def line(self) -> int:
+        return self.origin.line
+
+    def __reduce__(self) -> Any:
+        return _pulled, (self.origin, self.order)
+
+
+def _pulled(source: Source, order: int) -> Source:
+    for _ in range(order):
+        source = Pulled(source)
+    return source
 
 
 def _classify(name: str) -> bool:

@@ -15,10 +15,11 @@ from tracejit.api.jit.signature import Call
 from tracejit.errors import NotPrintableError
 from tracejit.interpreters import jit as native
 from tracejit.interpreters.eval import ROOT
+from tracejit.ir.drawn import Drawn
 from tracejit.tracing import to_raw, use_trace
 
 
-class Lowering:
+class Lowering(Drawn):
     """A traced function, not yet compiled: `.compile()`, `.as_text(stage)`, `.jaxpr`."""
 
     def __init__(self, jitted: Any, call: Call, program: Program, consts: list[Any]) -> None:
@@ -48,7 +49,7 @@ class Lowering:
         return self.compile().as_text(stage)
 
 
-class CompiledFunction:
+class CompiledFunction(Drawn):
     """A function compiled ahead of time: call it with arguments of the same types.
 
     Raises TypeError when called with other types or another structure.

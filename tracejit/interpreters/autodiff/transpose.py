@@ -24,7 +24,7 @@ from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.primitive import NONLINEAR
-from tracejit.ir.source import replay
+from tracejit.ir.source import Pulled, replay
 from tracejit.ir.values import AddInto, Linear, Overwrite, Zero
 from tracejit.ops.building import helpers
 from tracejit.ops.elementwise import arithmetic
@@ -122,7 +122,8 @@ class Accumulators:
 def backward(entries: list[Any], env: dict[Any, Any], cts: Accumulators) -> None:
     """Transpose linear equations (entries of a tape) in reverse. Variables not in `env` are linear."""
     before = replay.source
-    if current_trace() is not ROOT or config.checks:
+    recorded = current_trace() is not ROOT
+    if recorded or config.checks:
         entries = equations(entries)
     try:
         for eqn in reversed(entries):
@@ -132,7 +133,8 @@ def backward(entries: list[Any], env: dict[Any, Any], cts: Accumulators) -> None
             taken = [cts.take(v, env) for v in eqn.outvars]
             if all(type(t[0]) is Zero for t in taken):
                 continue
-            replay.source = eqn.source
+            source = eqn.source
+            replay.source = Pulled(source) if recorded and source is not None else source
             args = [_operand(a, env) for a in eqn.invars]
             if eqn.op.transpose is NONLINEAR:
                 raise InternalTypeError(

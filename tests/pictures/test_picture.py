@@ -1,0 +1,125 @@
+"""Pictures as files: each format is read by somebody else's reader."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pydot
+import pytest
+
+import tracejit as tj
+from tracejit import errors
+
+SVG = "{http://www.w3.org/2000/svg}"
+X = np.linspace(0.1, 1.0, 12).reshape(4, 3)
+W = np.ones(3)
+
+
+def loss(w: Any, x: Any) -> Any:
+    hidden = np.tanh(x @ w)
+    total = 0.0
+    for i in range(40):
+        if hidden[i % 4] > 0.5:
+            total = total + hidden[i % 4] * i
+    return np.mean(hidden**2) + total
+
+
+PICTURE = tj.draw(tj.value_and_grad(loss))(W, X)
+
+
+def test_svg_is_xml_with_every_node(tmp_path: Path) -> None:
+    PICTURE.save(tmp_path / "p.svg")
+    root = ET.parse(tmp_path / "p.svg").getroot()
+    assert root.tag == f"{SVG}svg" and float(root.get("width", 0)) > 100
+    ids = {g.get("id") for g in root.iter(f"{SVG}g") if (g.get("class") or "").startswith("node")}
+    assert ids == {n.id for n in PICTURE.graph.walk()}
+    texts = [t.text for t in root.iter(f"{SVG}text")]
+    assert "hidden = tanh" in texts and "w" in texts and "x @ w" in texts
+    assert any(t and t.startswith("kept for the derivative") for t in texts)
+
+
+def test_no_text_is_wider_than_its_box() -> None:
+    for box in PICTURE.drawing.boxes:
+        assert len(box.lines[0]) * 12 * 0.61 < box.width
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pyparsing, which pydot uses
+def test_dot_is_read_by_pydot(tmp_path: Path) -> None:
+    PICTURE.save(tmp_path / "p.dot")
+    (graph,) = pydot.graph_from_dot_file(str(tmp_path / "p.dot"))
+    names = {n.get_name().strip('"') for n in _all_nodes(graph)}
+    assert {n.id for n in PICTURE.graph.walk()} <= names
+    assert len(graph.get_edges()) >= len(PICTURE.graph.edges)
+    assert graph.get_subgraphs()
+
+
+def _all_nodes(graph: Any) -> list[Any]:
+    return [*graph.get_nodes(), *(n for s in graph.get_subgraphs() for n in _all_nodes(s))]
+
+
+def test_json_is_the_graph(tmp_path: Path) -> None:
+    PICTURE.save(tmp_path / "p.json")
+    found = json.loads((tmp_path / "p.json").read_text())
+    assert found == json.loads(json.dumps(PICTURE.as_dict())) and found["stage"] == "traced"
+    (loop,) = [n for n in found["nodes"] if n["regions"] and not n["order"]]
+    assert (
+        loop["regions"][0]["label"] == "each step" and loop["line"]["text"].strip() == "for i in range(40):"
+    )
+    (tanh,) = [n for n in found["nodes"] if n["op"] == "tanh"]
+    assert tanh["ports"][0] | {"name": "", "stored": ""} == {
+        "name": "", "user": "hidden", "type": "f64[4]", "dtype": "f64", "shape": [4], "bytes": 32, "residual": False,
+        "stored": "",
+    }  # fmt: skip
+
+
+def test_png_has_a_header_and_a_size(tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py")
+    PICTURE.save(tmp_path / "p.png")
+    data = (tmp_path / "p.png").read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR"
+    width, height = struct.unpack(">II", data[16:24])
+    assert abs(width - 2 * PICTURE.drawing.width) < 200 and abs(height - 2 * PICTURE.drawing.height) < 200
+
+
+def test_onnx_is_checked_by_onnx(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx", reason="the library onnx, 30 MB, is not installed: pip install onnx")
+    PICTURE.save(tmp_path / "p.onnx")
+    model = onnx.load(tmp_path / "p.onnx")
+    onnx.checker.check_model(model)
+    kinds = {n.op_type for n in model.graph.node}
+    assert {"dot_general", "tanh", "scan", "Identity"} <= kinds
+    shapes = {
+        i.name.split()[-1]: [d.dim_value for d in i.type.tensor_type.shape.dim] for i in model.graph.input
+    }
+    assert shapes["w"] == [3] and shapes["x"] == [4, 3]
+    scans = [n for n in model.graph.node if n.op_type == "scan"]
+    assert all(any(a.name == "region_0" and a.g.node for a in n.attribute) for n in scans)
+
+
+def test_stages() -> None:
+    assert PICTURE.stages[0] == "traced" and len(PICTURE.stages) > 1
+    last = PICTURE.at(PICTURE.stages[-1])
+    assert last.stage == PICTURE.stages[-1] and last.graph is not PICTURE.graph
+    with pytest.raises(errors.PictureStageError, match="traced, "):
+        PICTURE.at("optimised")
+    assert repr(PICTURE).startswith("<Picture of loss, traced: ")
+
+
+def test_a_format_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(errors.PictureFormatError, match=re.escape(".svg, ")):
+        PICTURE.save(tmp_path / "p.bmp")
+    assert not list(tmp_path.iterdir())
+
+
+def test_objects_that_hold_programs_are_drawn(tmp_path: Path) -> None:
+    lowered = tj.jit(loss).lower(W, X)
+    for x in (tj.make_jaxpr(np.sin)(X), lowered, lowered.compile(), lowered.jaxpr):
+        assert ET.fromstring(x._repr_svg_()).tag == f"{SVG}svg"
+        x.save(tmp_path / "p.svg")
+        assert (tmp_path / "p.svg").stat().st_size > 1000

@@ -1,0 +1,61 @@
+"""Graphs in Graphviz's language, which Graphviz, pydot, networkx and many viewers read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tracejit.pictures.layout import lines_of
+from tracejit.pictures.model import Graph, Node
+from tracejit.pictures.svg import COLOURS, RESIDUAL, kind_of
+
+
+def dot(graph: Graph) -> str:
+    """The graph as a `.dot` file. Regions are clusters; dotted arrows lead into them and out."""
+    lines = [
+        f"digraph {_quoted(graph.name or 'program')} {{",
+        "  graph [compound=true, fontname=monospace, nodesep=0.25, ranksep=0.4];",
+        "  node [shape=box, style=filled, fontname=monospace, fontsize=11, height=0.3];",
+        '  edge [color="#7f8fa3", arrowsize=0.7];',
+    ]
+    lines += [f"  {line}" for line in _body(graph)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _body(graph: Graph) -> Iterator[str]:
+    for node in graph.nodes:
+        yield from _node(node)
+    for e in graph.edges:
+        style = f' [color="{RESIDUAL}", style=dashed]' if e.residual else ""
+        yield f"{_quoted(e.source)} -> {_quoted(e.target)}{style};"
+
+
+def _node(node: Node) -> Iterator[str]:
+    fill, line, text = (c[:7] for c in COLOURS[kind_of(node)])
+    lines = lines_of(node)
+    shape = ', style="filled,rounded"' if node.kind != "equation" else ""
+    name = _quoted(node.id)
+    label = _quoted(" ".join(lines) if node.kind != "equation" else "\n".join(lines))
+    tip = _quoted(node.text or lines[0])
+    yield (
+        f'{name} [label={label}, tooltip={tip}, fillcolor="{fill}", color="{line}", fontcolor="{text}"{shape}];'
+    )
+    for n, region in enumerate(node.regions):
+        yield f"subgraph {_quoted(f'cluster_{node.id}_{n}')} {{"
+        yield f"  label={_quoted(f'{lines[0]}: {region.label}')}; style=dashed;"
+        for inner in _body(region.graph):
+            yield f"  {inner}"
+        yield "}"
+        yield from _ties(node, n)
+
+
+def _ties(node: Node, n: int) -> Iterator[str]:
+    """Dotted arrows from an equation into its region, and back."""
+    inner = node.regions[n].graph.nodes
+    first = next((i.id for i in inner if i.kind == "input"), None)
+    if first is not None:
+        yield f"{_quoted(node.id)} -> {_quoted(first)} [style=dotted, arrowhead=none];"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

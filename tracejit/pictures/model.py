@@ -1,0 +1,158 @@
+"""The drawing of a program as data: what every writer of a format reads, and what a `.json` file has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Any
+
+from tracejit.records import record
+
+
+@record(frozen=True)
+class Line:
+    """A line of the user's source: the file, number, text, and the columns of the expression (0, 0: unknown)."""
+
+    file: str
+    number: int
+    text: str = ""
+    start: int = 0
+    stop: int = 0
+
+    @property
+    def short(self) -> str:
+        """The file's name and the number."""
+        return f"{self.file.replace(chr(92), '/').rpartition('/')[2]}:{self.number}"
+
+
+@record(frozen=True)
+class Port:
+    """A value that a node has as a result: its name in the printed program, the user's name for it ('' if none is
+    known), its type as it is printed, dtype, shape (numbers, or text where only a run knows), and bytes (None there).
+
+    `residual`: the derivative half reads it. `stored`: where the compiled program keeps it, '' if nowhere; then it
+    is computed where it is read."""
+
+    name: str
+    user: str
+    type: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    bytes: int | None
+    residual: bool = False
+    stored: str = ""
+
+
+@record()
+class Node:
+    """One equation, or an input, constant or output of a program.
+
+    kind: 'input', 'constant', 'equation', 'output'. `title`: the primitive's name with the numbers among its operands,
+    or the name of an input. `operands`: the names of the operands as the printed program has them. `order`: how
+    many reverse modes made it, 0 for the program that was written. `text`: the printed equation. `nests`: numbers of
+    the loop nests of the compiled program in which it is computed. `regions`: the programs that it holds.
+    """
+
+    id: str
+    kind: str
+    title: str
+    op: str = ""
+    ports: tuple[Port, ...] = ()
+    operands: tuple[str, ...] = ()
+    params: dict[str, str] = field(default_factory=dict)
+    line: Line | None = None
+    order: int = 0
+    effects: tuple[str, ...] = ()
+    text: str = ""
+    nests: tuple[int, ...] = ()
+    regions: tuple[Region, ...] = ()
+
+
+@record(frozen=True)
+class Edge:
+    """A value on its way: result `port` of node `source` is operand `operand` of node `target`."""
+
+    source: str
+    port: int
+    target: str
+    operand: int
+    residual: bool = False
+
+
+@record()
+class Region:
+    """A program that an equation holds: the step of a loop, a branch."""
+
+    label: str
+    graph: Graph
+
+
+@record()
+class Graph:
+    """A program: nodes in the order of execution, and edges. Nothing but a region's inputs leads into it."""
+
+    name: str
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+    def walk(self) -> Iterator[Node]:
+        """All nodes, those of regions behind the one that holds them."""
+        for node in self.nodes:
+            yield node
+            for region in node.regions:
+                yield from region.graph.walk()
+
+    def graphs(self) -> Iterator[Graph]:
+        """This one and those of all regions."""
+        yield self
+        for node in self.nodes:
+            for region in node.regions:
+                yield from region.graph.graphs()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain containers, numbers and strings, as a `.json` file has them."""
+        return {
+            "name": self.name,
+            "nodes": [_node(n) for n in self.nodes],
+            "edges": [
+                {
+                    "source": e.source,
+                    "port": e.port,
+                    "target": e.target,
+                    "operand": e.operand,
+                    "residual": e.residual,
+                }
+                for e in self.edges
+            ],
+        }
+
+
+def _node(node: Node) -> dict[str, Any]:
+    line = node.line
+    return {
+        "id": node.id,
+        "kind": node.kind,
+        "title": node.title,
+        "op": node.op,
+        "ports": [
+            {
+                "name": p.name,
+                "user": p.user,
+                "type": p.type,
+                "dtype": p.dtype,
+                "shape": list(p.shape),
+                "bytes": p.bytes,
+                "residual": p.residual,
+                "stored": p.stored,
+            }
+            for p in node.ports
+        ],
+        "operands": list(node.operands),
+        "params": node.params,
+        "line": None if line is None else {"file": line.file, "number": line.number, "text": line.text},
+        "order": node.order,
+        "effects": list(node.effects),
+        "text": node.text,
+        "nests": list(node.nests),
+        "regions": [{"label": r.label, "graph": r.graph.as_dict()} for r in node.regions],
+    }

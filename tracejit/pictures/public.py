@@ -1,0 +1,56 @@
+"""draw: the public function, and which picture an object has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tracejit.api.jit.aot import CompiledFunction, Lowering
+from tracejit.api.jit.jitted import Jitted, jit
+from tracejit.errors import FunctionNeededError
+from tracejit.interpreters import jit_pictured
+from tracejit.ir.jaxpr import ClosedJaxpr, Jaxpr
+from tracejit.pictures.building import graph_of
+from tracejit.pictures.picture import Picture, Stages
+
+
+def draw(f: Callable[..., Any], stage: str | None = None) -> Callable[..., Picture]:
+    """`draw(f)(*args)`: the program that `jit(f)` makes for these arguments as a `Picture`. Nothing is run.
+
+    `stage` is one of the picture's `stages`; by default what was recorded, before all passes. What `jit` refuses is
+    raised. Raises PictureStageError for a stage that the program does not have.
+    """
+    FunctionNeededError.check("draw", f)
+    jitted = f if isinstance(f, Jitted) else jit(f)
+
+    def picture(*args: Any, **kwargs: Any) -> Picture:
+        return picture_of(jitted.lower(*args, **kwargs), stage)
+
+    return picture
+
+
+def picture_of(x: Any, stage: str | None = None) -> Picture:
+    """The picture of what holds a program."""
+    if isinstance(x, CompiledFunction):
+        x, stage = x._lowering, stage or "compiled"
+    if isinstance(x, Lowering):
+        jaxpr, captured, fastmath = x.jaxpr, len(x.program.const_sources), x.jitted.options.fastmath
+        inputs = [x.program.input_name(n) for n in range(len(jaxpr.invars))]
+    elif isinstance(x, ClosedJaxpr):
+        jaxpr, captured, inputs, fastmath = x.jaxpr, len(x.consts), [], False
+    else:
+        jaxpr, captured, inputs, fastmath = x, 0, [], False
+    names = [(n.partition("`")[2] or n).replace("`", "") for n in inputs]
+    found = Picture(jaxpr.name, partial(_stages, jaxpr, names, captured, fastmath), "traced")
+    if stage == "compiled":
+        stage = found.stages[-1]
+    return found if stage in (None, "traced") else found.at(stage)
+
+
+def _stages(jaxpr: Jaxpr, inputs: list[str], captured: int, fastmath: bool) -> Stages:
+    found: dict[str, Callable[[], Any]] = {}
+    for name, program in jit_pictured.stages(jaxpr, fastmath):
+        n = sum(key.partition(" ")[0] == name for key in found)
+        found[f"{name} {n + 1}" if n else name] = partial(graph_of, program, inputs, (), captured)
+    return found
