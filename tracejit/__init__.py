@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from tracejit.control.call.checkpoint import checkpoint, checkpoint_policies, remat
     from tracejit.control.callbacks.ops import io_callback, pure_callback
     from tracejit.control.custom.public import closure_convert, custom_gradient, custom_jvp, custom_vjp
-    from tracejit.profiling.profile import profile
     from tracejit.pictures.public import draw
+    from tracejit.profiling.profile import profile
 
 # What most programs don't need is imported when it is first asked for.
 _MODULES = [
