@@ -54,7 +54,22 @@ _ANALYTIC = (
 )
 _PLANE = [0.7 + 0.3j, 1.2 - 0.4j]
 
+
+def named(name: str, *first: float, part: int = 0) -> Any:
+    """A function of the last operand of one that is called by its name."""
+    return lambda x: special.by_name(name, *(dtype_of(x).type(v) for v in first), x, part=part)
+
+
 CASES: dict[str, list[Case]] = {
+    "scipy_1": [case(named("ellipe"), unit(2, 3), **_LOOSE), case(named("erfi"), unit(), **_LOOSE)],
+    "scipy_2": [case(named("eval_legendre", 3.0), unit(2, 3), **_LOOSE)],
+    "scipy_3": [case(named("hyperu", 1.5, 0.5), positive(2, 3), **_LOOSE)],
+    "scipy_4": [case(named("eval_jacobi", 2.0, 0.5, 1.5), unit(2, 3), **_LOOSE)],
+    "scipy_part_1": [case(named("airy", part=2), positive(2, 3), **_LOOSE), case(named("wofz"), fixed(_PLANE))],
+    "scipy_part_2": [case(named("pbdv", 1.5), positive(2, 3), **_LOOSE)],
+    "scipy_part_3": [case(named("mathieu_modcem1", 1.0, 0.5), positive(3), orders=1, **_LOOSE)],
+    "scipy_part_4": [case(named("pro_ang1", 1.0, 2.0, 0.5), unit(3), orders=1, **_LOOSE)],
+    "scipy_part_5": [case(named("pro_ang1_cv", 1.0, 2.0, 0.5, 6.2), unit(3), orders=1, **_LOOSE)],
     **{f"{name}_complex": [_by(name, fixed(_PLANE))] for name in _ANALYTIC},
     # The derivative of the complex digamma has no closed form.
     **{f"{name}_complex": [_by(f"{name}_complex", fixed(_PLANE), orders=1)] for name in ("loggamma", "rgamma")},

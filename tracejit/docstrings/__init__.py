@@ -204,7 +204,13 @@ def parameters(obj: Any) -> list[tuple[str, str]]:
     return _of_code(obj)
 
 
-_OPERANDS = {1: ("x",), 2: ("x1", "x2"), 3: ("x1", "x2", "x3"), 4: ("x1", "x2", "x3", "x4")}
+_OPERANDS = {
+    1: ("x",),
+    2: ("x1", "x2"),
+    3: ("x1", "x2", "x3"),
+    4: ("x1", "x2", "x3", "x4"),
+    5: ("x1", "x2", "x3", "x4", "x5"),
+}
 
 
 def _of_code(function: Callable[..., Any]) -> list[tuple[str, str]]:

@@ -6,6 +6,8 @@ User code that is traced may import them from SciPy itself. Names that are not h
 
 from __future__ import annotations
 
+import importlib as _importlib
+
 from tracejit import numpy as _tnp
 from tracejit.ops._lazy import scipy_special as _scipy_special
 from tracejit.scipy import formulas as _formulas
@@ -17,6 +19,8 @@ for _name, (_fn, _nin) in _formulas.TABLE.items():
     _registry.ufunc(_name, _fn, _nin)
 for _name, _fn in _formulas.PAIRS.items():
     _registry.ufunc(_name, _fn, 1, 2)
+
+_importlib.import_module("tracejit.scipy.named")  # its functions are made of those above
 
 sinc = _tnp.sinc
 

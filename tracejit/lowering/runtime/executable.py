@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import struct
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -67,7 +68,7 @@ class Executable:
             return routines.address(external.name)
         if kind == "special":
             table = cython_special.__pyx_capi__
-            return capsule_pointer(table, special_name(table, name))
+            return capsule_pointer(table, special_name(table, name, external.signature))
         if kind == "c":
             return ctypes.cast(getattr(_libc, name), ctypes.c_void_p).value or 0
         if kind == "python":
@@ -233,15 +234,23 @@ def _extent(d: Any, arrays: Any, outs: Any) -> int:
     return int((arrays if kind == "input" else outs)[n])
 
 
-def special_name(table: dict[str, Any], name: str) -> str:
-    """The capsule of the function `name` of scipy.special.cython_special that takes and gives doubles, and then an int
-    that says not to look for overriding methods. Functions of several types have a capsule for each."""
-    for n in (name, *(f"__pyx_fuse_{i}{name}" for i in range(4))):
+def special_name(table: dict[str, Any], name: str, signature: str = "") -> str:
+    """The capsule of the function `name` of scipy.special.cython_special that takes and gives doubles (and integers
+    where the signature of its `External` says so), and then an int that says not to look for overriding methods.
+    Functions of several types have a capsule for each."""
+    kinds = [_CYTHON[k] for k in signature.partition("(")[2].rstrip(")").split(",")[:-1] if k]
+    for n in (name, *(k for k in table if k.startswith("__pyx_fuse_") and _FUSED.sub("", k) == name)):
         if n in table:
             result, _, rest = capsule_name(table[n]).decode().partition(" (")
-            if {result, *rest.split(", ")[:-1]} == {"double"}:
+            given = rest.split(", ")[:-1]
+            if result == "double" and given == (kinds or ["double"] * len(given)):
                 return n
     raise InternalTypeError(problem=f"scipy.special.cython_special has no function {name!r} of doubles")
+
+
+#: Kinds of an external's signature -> what Cython calls them.
+_CYTHON = {"f64": "double", "i64": "Py_ssize_t"}
+_FUSED = re.compile(r"^__pyx_fuse_(\d+_)*\d+")
 
 
 # ---------------------------------------------------------------- callbacks

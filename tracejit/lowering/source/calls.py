@@ -59,7 +59,9 @@ def text(w: Writing, s: Call) -> str:
     if kind in _MODULES:
         found = f'_function("{_MODULES[kind]}", "{name}"'
     elif kind == "special":
-        found = f'_function("{_SPECIAL}", "{special_name(cython_special.__pyx_capi__, name)}"'
+        found = (
+            f'_function("{_SPECIAL}", "{special_name(cython_special.__pyx_capi__, name, s.target.signature)}"'
+        )
     elif kind == "c":
         found = f'_routine("{name}"'
     else:

@@ -57,6 +57,9 @@ from tracejit.ops.special.integrals import (
     xlog1py,
     xlogy,
 )
+
+from tracejit.ops.special import slopes, slopes_of_polynomials  # isort: skip (they enter their formulas)
+from tracejit.ops.special.named import by_name
 from tracejit.ops.special.normal import erf, erf_inv, erfc, erfc_inv, erfcx, log_ndtr, ndtr, ndtri
 
 __all__ = [
@@ -80,6 +83,7 @@ __all__ = [
     "betaincinv",
     "betaln",
     "binom",
+    "by_name",
     "cosine_integral",
     "dawson",
     "digamma",
@@ -113,6 +117,8 @@ __all__ = [
     "rgamma_complex",
     "riemann_zeta",
     "sine_integral",
+    "slopes",
+    "slopes_of_polynomials",
     "spence",
     "xlog1py",
     "xlogy",
