@@ -6,6 +6,8 @@ Write plain NumPy; `tj.jit`, `tj.grad`, `tj.vmap` and their friends run it, diff
 compile it, in any nesting.
 """
 
+import importlib
+import os
 from typing import TYPE_CHECKING
 
 from tracejit.startup import without_collection
@@ -94,6 +96,8 @@ __getattr__, __dir__ = parts(__name__, _MODULES, _NAMES)
 REGISTRY.rest = lambda: load(ops, control)
 Drawn.pictures = LazyModule("tracejit.pictures.public")
 complete(__name__)
+if path := os.environ.get("TRACEJIT_PROFILE"):
+    importlib.import_module("tracejit.profiling.whole").begin(path)
 
 __all__ = [
     "ShapeDtypeStruct",

@@ -16,8 +16,10 @@ from tracejit import doctor, errors
 from tracejit.config import config
 from tracejit.interpreters.jit import disk_cache, disk_cache_maker
 from tracejit.ir.primitive import Op, Sentinel, all_ops
+from tracejit.lazily import LazyModule
 from tracejit.scipy import coverage
 
+_whole: Any = LazyModule("tracejit.profiling.whole")
 SLOTS = (
     "type",
     "eval",
@@ -55,6 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     names = commands.add_parser("coverage", help="which functions of the installed SciPy have traced forms")
     names.add_argument("--markdown", action="store_true", help="the page docs/coverage.md")
     names.set_defaults(run=_coverage)
+    profiled = commands.add_parser(
+        "profile", help="run a script, and say where the time of its functions goes"
+    )
+    _whole.add(profiled)
+    profiled.set_defaults(run=lambda args: _whole.run(args))
     commands.add_parser("doctor", help="versions, processor, libraries, threads").set_defaults(run=_doctor)
     commands.add_parser("demo", help="train a network on real data").set_defaults(run=_demo)
     return parser

@@ -191,7 +191,7 @@ def test_files(tmp_path):
         p.save(tmp_path / name)
     assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     assert "speedscope" in json.loads((tmp_path / "t.speedscope.json").read_text())["$schema"]
-    assert (tmp_path / "t.txt").read_text() == f"{p.table()}\n"
+    assert (tmp_path / "t.txt").read_text() == f"{p.table(1000)}\n"
     with pytest.raises(ProfileSuffixError):
         p.save(tmp_path / "t.pdf")
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from tracejit.api.jit.jitted import Jitted, jit
 from tracejit.errors import FunctionNeededError, ProfileSuffixError, ProfileUseError
-from tracejit.profiling import flames, traces
+from tracejit.profiling import flames, page, traces
+from tracejit.profiling.roofs import Roofline
 from tracejit.profiling.rows import Row, by_line, rows_of
 from tracejit.profiling.session import Recording
 from tracejit.profiling.table import Table
@@ -35,7 +36,8 @@ class Profile:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.recording.end()
+        if not self.recording.stop:
+            self.recording.end()
 
     @property
     def recording(self) -> Recording:
@@ -76,22 +78,22 @@ class Profile:
         nested, for each thread."""
         return traces.trace_events(self.recording)
 
+    def roofline(self) -> Roofline:
+        """Each nest's rate of operations beside what this machine's arithmetic and memory allow, which is measured at
+        the first use (a third of a second). `print` it; in notebooks, and by `save("x.svg")`, it is a picture."""
+        return Roofline(self.rows)
+
+    def page(self) -> str:
+        """A page of HTML that needs nothing else: the table, slices of time for each thread, the roofline, and the
+        source with the time of each line."""
+        return page.page(self.rows, self.recording)
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the profile: `x.speedscope.json`, any other `.json` as a trace, or `.txt`. Raises
+        """Write the profile: `x.html`, `x.json` as a trace, `x.speedscope.json`, or `x.txt`. Raises
         ProfileSuffixError for another name."""
-        name = os.fspath(path)
-        lower = name.lower()
-        if lower.endswith(".speedscope.json"):
-            text = json.dumps(self.flame())
-        elif lower.endswith(".json"):
-            text = json.dumps(self.trace())
-        elif lower.endswith(".txt"):
-            text = f"{self.table()}\n"
-        else:
-            forms = "x.json for a trace, x.speedscope.json and x.txt"
-            raise ProfileSuffixError(what="profile", path=name, forms=forms)
+        name = check_suffix(path)
         with open(name, "w", encoding="utf-8") as f:
-            f.write(text)
+            f.write(_FORMS[_form(name) or ""](self))
 
     def __str__(self) -> str:
         return str(self.table())
@@ -100,6 +102,31 @@ class Profile:
         if self._recording is None:
             return "<profile, not begun>"
         return str(self) if self._recording.stop else f"<profile, {self.seconds:.3f} s so far>"
+
+    def _repr_html_(self) -> str | None:
+        return page.framed(self.page()) if self._recording is not None and self._recording.stop else None
+
+
+#: How a profile is written, by the ending of the file's name.
+_FORMS: dict[str, Callable[[Profile], str]] = {
+    ".speedscope.json": lambda p: json.dumps(p.flame()),
+    ".json": lambda p: json.dumps(p.trace()),
+    ".html": lambda p: p.page(),
+    ".txt": lambda p: f"{p.table(10_000)}\n",
+}
+
+
+def _form(name: str) -> str | None:
+    return next((ending for ending in _FORMS if name.lower().endswith(ending)), None)
+
+
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """The name of a file, if there is a form for it. Raises ProfileSuffixError."""
+    name = os.fspath(path)
+    if _form(name) is None:
+        forms = ", ".join(f"x{ending}" for ending in _FORMS)
+        raise ProfileSuffixError(what="profile", path=name, forms=forms)
+    return name
 
 
 def profile(f: Callable[..., Any] | None = None, *, calls: int = 1) -> Any:

@@ -29,6 +29,7 @@ PHASES = {
     "native": "arrays in and out",
     "callback": "Python function",
 }
+_PREFIXES = {"part": "a thread's part of ", "copy": "copy for ", "branch": "branch: ", "loop": "loop: "}
 _EQUATION = re.compile(r"(?:let (?P<outs>.*?) = )?(?P<op>[\w.]+)")
 _TYPE = re.compile(r":(\w+\[[^\]]*\])")
 
@@ -39,8 +40,8 @@ class Row:
 
     `kind`: of a probe or span; `name` in words; `file`, `line` of the user; `function`: the compiled function that it
     belongs to; `count`, `total`; `own`: what is not in rows below it; `least`, `median`, `p95`, `most` of one time;
-    `threads`: how many ran it. `depth`: how far it is indented below its function. `what`: the equation; `flops`
-    (arithmetic operations and functions) and `moved` bytes of running it once, of rows of loops and calls.
+    `threads`: how many ran it. `depth`: how far it is indented below its function. `what`: the equation; `flops`,
+    `functions` (such as `exp`) and `moved` bytes of running it once, of rows of loops and calls.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Row:
     depth: int = 0
     what: str = ""
     flops: float = 0.0
+    functions: float = 0.0
     moved: float = 0.0
     unknown: bool = False  # what it does is not known before it runs
     path: tuple[str, ...] = field(default_factory=tuple)  # the names around it
@@ -181,7 +183,8 @@ class _Maker:
             probe.kind, label(probe), file, line, owner, int(rows[:, 0].sum()), float(rows[:, 1].sum()) * self.rate,
             own, float(rows[:, 2].min()) * self.rate, median, p95, float(rows[:, 3].max()) * self.rate,
             threads=max(len(np.unique(lines[:, 1])), 1), depth=depth, what=probe.what,
-            flops=sum(c.flops + c.transcendentals for c in costs) / len(group),
+            flops=sum(c.flops for c in costs) / len(group),
+            functions=sum(c.transcendentals for c in costs) / len(group),
             moved=sum(counters.probes[n].moved for n in group) / len(group),
             unknown=any(c.unknown or c.opaque for c in costs), path=path,
         )  # fmt: skip
@@ -263,16 +266,15 @@ def place(probe: Probe) -> tuple[str, int]:
 
 
 def label(probe: Probe) -> str:
-    """What a probe measures, in few words: `tanh -> f64[200,20]`."""
+    """What a probe measures, as `explain` names loops: `tanh f64[200,20]`, by the operation that they end with."""
     if probe.kind == "entry":
         return "machine code"
     equation = probe.what.partition("   # ")[0]
     found = _EQUATION.match(equation)
     op, outs = (found["op"], found["outs"] or "") if found else (equation, "")
     types = _TYPE.findall(outs)
-    shown = f"{op} -> {', '.join(types[:2])}{', ...' if len(types) > 2 else ''}" if types else op
-    prefix = {"part": "a thread's part of ", "copy": "copy for ", "loop": "loop: "}.get(probe.kind, "")
-    return prefix + shown
+    shown = f"{op} {types[0]}" if types else op
+    return _PREFIXES.get(probe.kind, "") + shown
 
 
 def by_line(rows: Iterable[Row]) -> dict[tuple[str, int], float]:

@@ -48,8 +48,9 @@ _MATH, _LEAVING, _ROUTINE, _SCALAR = 10, 10_000, 6000, 50
 @record(eq=False)
 class Probe:
     """What a probe measures. `kind`: 'entry' (the whole program), 'nest', 'loop' (nests in it may have their own),
-    'blas', 'callback', 'call', 'copy', or 'part' (of a loop that threads share, as one thread works on it). `what`: the
-    equation; `source`: the user's line; `around`: the probe that it is in; `cost`: of running it once."""
+    'branch', 'blas', 'callback', 'call', 'copy', or 'part' (of a loop that threads share, as one thread works on it).
+    `what`: the equation; `source`: the user's line; `around`: the probe that it is in; `cost`: of running it once, and
+    `moved` bytes."""
 
     kind: str
     what: str
@@ -152,8 +153,8 @@ def _kind(s: Any) -> str:
     if isinstance(s, Call):
         library = s.target.name.partition(":")[0]
         return library if library == "callback" else "blas" if library in ("blas", "lapack") else "call"
-    if isinstance(s, Copy):
-        return "copy"
+    if isinstance(s, (Copy, If)):
+        return "copy" if isinstance(s, Copy) else "branch"
     named = any(type(t) is Comment for b in blocks_of(s) for t in walk(b.stmts))
     return "loop" if isinstance(s, While) or named else "nest"
 
@@ -184,7 +185,7 @@ class Weaver(Translator):
     """Writes a program with the probes of a plan."""
 
     plan: Plan
-    number = 0  # the probe of the function that is being written
+    number = 0  # the probe of the function that is being written, -1 if it has none
 
     def part(self, *args: Any) -> Weaver:
         made = super().part(*args)
@@ -195,7 +196,9 @@ class Weaver(Translator):
     def open(self, node: For | None = None) -> None:
         """The function begins: the time, the thread, the sums."""
         f = self.f
-        self.number = self.plan.parts[node] if node is not None else 0
+        self.number = self.plan.parts.get(node, -1) if node is not None else 0
+        if self.number < 0:
+            return
         self.began = {self.number: f.let(_clock())}
         self.state = self.target.external(f, self.register(COUNTERS, "void()"))
         get = self.target.external(f, self.register("c:pthread_self", "i64()"))
@@ -220,6 +223,8 @@ class Weaver(Translator):
 
     def finish(self) -> None:
         super().finish()
+        if self.number < 0:
+            return
         self.end(self.number)
         count = len(self.plan.probes)
         self.f.add(f"call void @gathered(ptr {self.sums}, ptr {self.state}, i64 {count})")
