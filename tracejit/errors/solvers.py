@@ -68,7 +68,7 @@ class SolverOptionError(TracejitError, ValueError):
     remedies = ("{remedy}", "outside of transformations, SciPy's own function runs")
     example = """
         import scipy.integrate, tracejit as tj
-        tj.grad(lambda k: scipy.integrate.solve_ivp(lambda t, y: k * y, (0, 1), [1.0], method="BDF").y[0, -1])(1.0)
+        tj.grad(lambda k: scipy.integrate.solve_ivp(lambda t, y: k * y, (0, 1), [1.0], method="LSODA").y[0, -1])(1.0)
     """
 
 

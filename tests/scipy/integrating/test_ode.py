@@ -114,7 +114,7 @@ def test_failures() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"method": "BDF"},
+        {"method": "LSODA"},
         {"jac": 1},
     ],
 )

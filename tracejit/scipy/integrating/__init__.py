@@ -1,3 +1,6 @@
-"""What `scipy.integrate` does by native loops: differential equations (`ode`, by the methods of `runge_kutta`, which
-are `problem`s; `recording` has events and all steps, `pieces` and `dense` the polynomials between them) and
-integrals of functions (`quadrature`, by the rules of `gauss_kronrod`)."""
+"""What `scipy.integrate` does by native loops: differential equations and integrals of functions.
+
+`ode` solves a `problem` by a method: `runge_kutta`, or `radau` and `bdf`, which are `implicit`. `recording` has events
+and all steps, `pieces` and `dense` the polynomials between them, `results` what is given back. `quadrature` integrates
+by the rules of `gauss_kronrod`.
+"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,11 @@ from tracejit import numpy as tnp
 from tracejit.errors import SolverFailedError, SolverOptionError
 from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops.elementwise import compare
+from tracejit.scipy.integrating.bdf import Bdf
 from tracejit.scipy.integrating.dense import Solution
+from tracejit.scipy.integrating.implicit import Implicit
 from tracejit.scipy.integrating.problem import Problem
+from tracejit.scipy.integrating.radau import Radau
 from tracejit.scipy.integrating.recording import Event, Record, record
 from tracejit.scipy.integrating.results import Later, result
 from tracejit.scipy.integrating.runge_kutta import Explicit
@@ -21,7 +25,13 @@ from tracejit.scipy.solving import scalar
 from tracejit.tracing import call_user, to_raw, users_own
 
 _EXPLICIT = ("RK23", "RK45", "DOP853")
+_METHODS: dict[Any, Callable[..., Problem]] = {
+    **{name: functools.partial(Explicit, name) for name in _EXPLICIT},
+    "Radau": Radau,
+    "BDF": Bdf,
+}
 _OPTIONS = frozenset(("rtol", "atol", "first_step", "max_step"))
+_OF_IMPLICIT = _OPTIONS | {"jac", "jac_sparsity"}
 
 
 def solve_ivp(
@@ -47,7 +57,8 @@ def solve_ivp(
     y0
         Shape (n,), real or complex.
     method
-        "RK45", "RK23" or "DOP853", or SciPy's class of that name.
+        "RK45", "RK23", "DOP853", "Radau" or "BDF", or SciPy's class of that name. The implicit ones get the Jacobian
+        of the function where `jac` gives none.
     t_eval
         Times within the interval, in order, shape (m,). Without, the result has all steps, at most 2048.
     dense_output
@@ -58,7 +69,7 @@ def solve_ivp(
     vectorized
         Whether `fun` takes states of the shape (n, k).
     options
-        `rtol`, `atol`, `first_step` and `max_step`.
+        `rtol`, `atol`, `first_step`, `max_step`; of implicit methods `jac` (`jac_sparsity` changes nothing).
 
     Returns
     -------
@@ -73,17 +84,22 @@ def solve_ivp(
         A step became too small.
     """
     name = getattr(method, "__name__", method)
-    if name not in _EXPLICIT:
-        _refuse(f"method={name!r}", 'use "RK45", "RK23" or "DOP853"')
-    if unknown := options.keys() - _OPTIONS:
+    if name not in _METHODS:
+        _refuse(f"method={name!r}", f"use one of {', '.join(_METHODS)}")
+    if unknown := options.keys() - (_OPTIONS if name in _EXPLICIT else _OF_IMPLICIT):
         _refuse(f"the option {min(unknown)!r}", "leave it away")
     t0, end = (tnp.asarray(t).astype(float) for t in t_span)
     y0 = tnp.stack([tnp.asarray(x) for x in y0]) if isinstance(y0, (list, tuple)) else tnp.asarray(y0)
     if y0.ndim != 1:
         _refuse(f"y0 of shape {y0.shape}", "give a vector")
+    if name == "Radau" and y0.dtype.kind == "c":
+        problem = "`y0` is complex, but the chosen solver does not support integration in a complex domain."
+        raise ValueError(problem)
     y0 = y0.astype(complex if y0.dtype.kind == "c" else float)
     direction = tnp.where(lax.stop_gradient(end >= t0), 1.0, -1.0)
-    problem = Explicit(name, fun, tuple(args or ()), y0, end, direction, bool(vectorized))
+    problem = _METHODS[name](fun, tuple(args or ()), y0, end, direction, bool(vectorized))
+    if isinstance(problem, Implicit):
+        problem.jacobian_of(options.get("jac"))
     problem.tolerances(options.get("rtol", 1e-3), options.get("atol", 1e-6), options.get("max_step", np.inf))
     p = problem.start(t0, y0, options.get("first_step"))
     times = None if t_eval is None else _times(problem, t0, t_eval)
@@ -137,18 +153,20 @@ def _times(problem: Problem, t0: Any, t_eval: Any) -> Any:
 
 def _at_times(problem: Problem, p: Any, ts: Any, t0: Any) -> tuple[Any, Any, Any]:
     """The solution at given times; the last point; how many evaluations interpolation took."""
-    # The first point is one step ahead, as SciPy's is: all times lie between two points.
-    p = lax.while_loop(lambda p: (p.t == p.before) & problem.going(p), problem.trial, p)
 
-    def one(state: tuple[Any, Any, Any], t: Any) -> Any:
-        p, seen, steps = state
+    def one(p: Any, t: Any) -> Any:
         p = problem.advance(p, t)
-        new = lax.stop_gradient(p.t) != seen
-        return (p, lax.stop_gradient(p.t), steps + new.astype(np.int64)), problem.between(p, t)
+        return p, (problem.between(p, t), lax.stop_gradient(p.t), lax.stop_gradient(p.before))
 
-    start = (p, lax.stop_gradient(t0), np.int64(0))
-    (p, _, steps), rows = lax.scan(one, start, ts)
-    p = problem.advance(p, problem.end)
+    # The end is one of the times, so that there is one loop over steps in the program.
+    p, (rows, ends, starts) = lax.scan(one, p, tnp.concatenate([ts, problem.end[None]]))
+    m = ts.shape[0]
+    rows, ends = rows[:m], ends[:m]
+    if not problem.dense_calls() or not m:
+        return _of_rows(problem, rows), p, 0
+    steps = 1 + tnp.sum(ends[1:] != ends[:-1])
+    if m > 1:  # a first time that is t0 lies in the first step, like those that follow in it
+        steps = steps - tnp.where((ends[0] == t0) & (starts[1] == t0), 1, 0)
     return _of_rows(problem, rows), p, problem.dense_calls() * steps
 
 

@@ -1,6 +1,7 @@
 """An initial value problem, as the methods of `solve_ivp` see it: its slopes, tolerances and first step.
 
-A method is a subclass. Its points are named tuples with the fields of `Point` and others of its own. It has
+A method is a subclass. Its points are named tuples with the fields t, y, before (the time of the point before), size
+(the length of the next step, absolute), rejected (whether the last trial was), tried (how many there were), and others.
 
     start(t, y, first_step)      the first point
     trial(p)                     the next point, or the same one with other settings where the step was refused
@@ -12,7 +13,7 @@ A method is a subclass. Its points are named tuples with the fields of `Point` a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +23,6 @@ from tracejit.tracing import call_user
 
 #: Steps that are tried before a solution is given up.
 MOST_STEPS = 10_000_000
-
-
-class Point(NamedTuple):
-    """What the points of all methods have."""
-
-    t: Any
-    y: Any
-    before: Any  # the time of the point before
-    size: Any  # the length of the next step, absolute
-    rejected: Any  # whether the last trial was
-    tried: Any
 
 
 class Problem:
