@@ -26,6 +26,7 @@ from tracejit.lowering.llvm import cpu, cuda
 from tracejit.lowering.loops import printer
 from tracejit.lowering.loops.nodes import Program
 from tracejit.lowering.notes import Note, Notes
+from tracejit.lowering.outline import Outline, outline
 from tracejit.lowering.runtime import apart, blas, cache, executable, floating, pool, shell
 from tracejit.lowering.runtime import compile as machine
 from tracejit.lowering.runtime.arena import ARENA
@@ -188,6 +189,13 @@ class Compiled:
         with use_trace(ROOT):
             fuse.lower(self.jaxpr, self._strides, self._aliases, notes)
         return notes.found
+
+    def outline(self) -> Outline:
+        """Which equations share a nest of loops, and what is stored where and when. It is lowered again."""
+        notes = Notes()
+        with use_trace(ROOT):
+            lowered = fuse.lower(self.jaxpr, self._strides, self._aliases, notes)
+        return outline(lowered.program, notes)
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or

@@ -1,4 +1,4 @@
-"""What the passes and the lowering make of a program, for pictures: the jaxpr after each pass.
+"""What the passes and the lowering make of a program, for pictures: the jaxpr after each pass, and its outline.
 
 A door of `interpreters/jit.py`'s kind: what draws programs asks here, and knows neither passes nor lowering."""
 
@@ -6,9 +6,13 @@ from __future__ import annotations
 
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
+from tracejit.interpreters.jit import Compiled
 from tracejit.ir.jaxpr import Jaxpr
+from tracejit.lowering.outline import Outline, Room, Step
 from tracejit.passes import pipeline
 from tracejit.tracing import use_trace
+
+__all__ = ["Outline", "Room", "Step", "outlined", "stages"]
 
 
 def stages(jaxpr: Jaxpr, fastmath: bool = False) -> list[tuple[str, Jaxpr]]:
@@ -21,3 +25,8 @@ def stages(jaxpr: Jaxpr, fastmath: bool = False) -> list[tuple[str, Jaxpr]]:
             found.append(("formulas", expanded))
         pipeline.run(expanded, watch=lambda name, after: found.append((name, after)), fastmath=fastmath)
     return found
+
+
+def outlined(compiled: Compiled) -> tuple[Jaxpr, Outline]:
+    """The program that was compiled, and what the lowering made of it. It is lowered again."""
+    return compiled.jaxpr, compiled.outline()

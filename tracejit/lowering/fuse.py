@@ -68,7 +68,9 @@ def lower(
         join_loops(program, ctx.homes)
     parallelise(program, ctx.homes, notes)
     choose_streams(program, {t.stored.buffer for n, t in enumerate(targets) if t.stored and n not in aliases})
-    plan_memory(program, ctx.homes)
+    spans = plan_memory(program, ctx.homes)
+    if notes is not None:
+        notes.spans = spans
     may_be_long = make_interruptible(program.body)
     pass_sizes(program)
     return Lowered(

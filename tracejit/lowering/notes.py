@@ -28,10 +28,14 @@ class Note:
 
 
 class Notes:
-    """The notes of one lowering, in the order in which they were taken."""
+    """The notes of one lowering, in the order in which they were taken; and what it made, for `outline`: `bodies`, that
+    of the program first, the equations of comments, and the first and last statement of each buffer."""
 
     def __init__(self) -> None:
         self.found: list[Note] = []
+        self.bodies: list[Any] = []
+        self.comments: dict[Any, Eqn] = {}
+        self.spans: dict[Any, tuple[int, int]] = {}
 
     def add(self, rule: str, what: str, source: Source | None = None, **facts: Any) -> None:
         """Take a note."""

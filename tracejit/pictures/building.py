@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tracejit import dtypes
+from tracejit.interpreters.jit_pictured import Outline
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from tracejit.ir.kernel import CondRegion, ScanRegion, WhileRegion
 from tracejit.ir.pretty import Namer, headline
+from tracejit.pictures.memory import memory_of
 from tracejit.pictures.model import Edge, Graph, Node, Port, Region
 from tracejit.pictures.names import Names
 
@@ -31,11 +33,25 @@ _SIGNS = {
 _LONGEST = 34  # characters of a title
 _PARAM = 120  # of a parameter
 
+#: Where a value is stored, by the kind of its buffer.
+_KEPT = {
+    "arg": "in the result's memory",
+    "arena": "stored in {name}",
+    "stack": "stored in {name}, on the stack",
+    "heap": "stored in {name}, allocated",
+    "private": "stored in {name}, one for each thread",
+    "field": "stored in {name}",
+    "pointer": "stored, in turns",
+}
 Place = tuple[str, int]
 
 
 def graph_of(
-    jaxpr: Jaxpr, inputs: Sequence[str] = (), outputs: Sequence[str] = (), captured: int = 0
+    jaxpr: Jaxpr,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    captured: int = 0,
+    outline: Outline | None = None,
 ) -> Graph:
     """The graph of a jaxpr.
 
@@ -44,10 +60,15 @@ def graph_of(
         inputs: the user's names of its last inputs; '' where none is known.
         outputs: names of its outputs.
         captured: how many of its first inputs are arrays that the program holds.
+        outline: what the lowering made of it, if that is to be shown.
     """
     names = Names()
     unnamed = [""] * (len(jaxpr.invars) - len(inputs))
-    return _Builder(jaxpr, names, [*unnamed, *inputs], outputs, captured, "").run()
+    builder = _Builder(jaxpr, names, [*unnamed, *inputs], outputs, captured, "", outline)
+    graph = builder.run()
+    if outline is not None:
+        graph.memory = memory_of(outline, builder.called)
+    return graph
 
 
 class _Builder:
@@ -61,9 +82,11 @@ class _Builder:
         outputs: Sequence[str],
         captured: int,
         path: str,
+        outline: Outline | None,
     ) -> None:
         self.jaxpr, self.names, self.path = jaxpr, names, path
         self.inputs, self.outputs, self.captured = inputs, outputs, captured
+        self.outline = outline
         self.namer = Namer()
         self.given = set(jaxpr.invars)
         self.graph = Graph(jaxpr.name)
@@ -113,6 +136,7 @@ class _Builder:
             self.order(eqn),
             tuple(sorted(eqn.effects)),
             text,
+            () if self.outline is None else self.outline.nests.get(eqn, ()),
         )
         node.regions = tuple(self.regions(eqn, path))
         self.add(node, eqn.outvars)
@@ -161,10 +185,22 @@ class _Builder:
             shape,
             size,
             type(a) is Var and a in self.residuals,
+            self._stored(a),
         )
+
+    def _stored(self, a: Any) -> str:
+        room = None if self.outline is None or type(a) is not Var else self.outline.stored.get(a)
+        return "" if room is None else _KEPT.get(room.kind, room.kind).format(name=room.name)
 
     def _extent(self, d: Any) -> int | str:
         return f"{self.namer.atom(d.var)}≤{d.bound or '?'}" if isinstance(d, Dim) else int(d)
+
+    def called(self, v: Var) -> str:
+        """A value in a few words; '' for one of a region."""
+        if v not in self.places:
+            return ""
+        node = next(n for n in self.graph.nodes if n.id == self.places[v][0])
+        return self.users.get(v) or node.title
 
     # -- regions
 
@@ -177,7 +213,13 @@ class _Builder:
             for n, sub in enumerate(subs):
                 label = _label(eqn, key, n, len(subs))
                 inner = _Builder(
-                    sub, self.names, self._inner_names(eqn, key, sub), (), 0, f"{path}.{len(found)}."
+                    sub,
+                    self.names,
+                    self._inner_names(eqn, key, sub),
+                    (),
+                    0,
+                    f"{path}.{len(found)}.",
+                    self.outline,
                 )
                 found.append(Region(label, inner.run()))
         return found

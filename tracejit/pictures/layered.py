@@ -26,13 +26,15 @@ _SWEEPS = 12
 
 @record()
 class Placed:
-    """Where boxes are (their middles), where their rows end, and through which points each arrow goes: (x, top, bottom)
-    of the rows that it passes."""
+    """Where boxes are: their middles, and the numbers of their rows; `rows` has the top and the bottom of each.
+    `lanes`: for each arrow where it is across in the rows that it passes; they are those below the row that it comes
+    from, or none if it passes too many."""
 
     x: list[float]
     y: list[float]
-    floors: list[float]
-    lanes: list[list[tuple[float, float, float]]]
+    row: list[int]
+    rows: list[tuple[float, float]]
+    lanes: list[list[float]]
     width: float
     height: float
 
@@ -48,7 +50,7 @@ def place(
     is upright, which need not begin and end in the middle.
     """
     if not sizes:
-        return Placed([], [], [], [], 0.0, 0.0)
+        return Placed([], [], [], [], [], 0.0, 0.0)
     rows = _Rows(sizes, edges, leans or [0.0] * len(edges))
     rows.sort()
     xs = rows.spread()
@@ -202,19 +204,18 @@ class _Rows:
     def placed(self, x: list[float]) -> Placed:
         """The finished drawing."""
         n, at = len(self.sizes), 0.0
-        tops, bottoms, y = [], [], [0.0] * len(self.rank)
+        rows, y = list[tuple[float, float]](), [0.0] * n
         for row in self.rows:
-            height = max((self.sizes[i][1] for i in row if i < n), default=0.0)
-            tops.append(at)
-            bottoms.append(at + height)
-            for i in row:
-                y[i] = at + (self.sizes[i][1] if i < n else height) / 2
+            boxes = [i for i in row if i < n]
+            height = max((self.sizes[i][1] for i in boxes), default=0.0)
+            for i in boxes:
+                y[i] = at + self.sizes[i][1] / 2
+            rows.append((at, at + height))
             crowd = sum(len(self.down[i]) for i in row)
             at += height + min(_BETWEEN + 1.5 * max(0, crowd - 4), 4 * _BETWEEN)
-        lanes = [[(x[i], tops[self.rank[i]], bottoms[self.rank[i]]) for i in chain] for chain in self.chains]
-        width = max(x[i] + self.widths[i] / 2 for i in range(len(x)))
-        floors = [bottoms[r] for r in self.rank[:n]]
-        return Placed(x[:n], y[:n], floors, lanes, width, bottoms[-1])
+        lanes = [[x[i] for i in chain] for chain in self.chains]
+        width = max(at + w / 2 for at, w in zip(x, self.widths, strict=True))
+        return Placed(x[:n], y, self.rank[:n], rows, lanes, width, rows[-1][1])
 
 
 def _inversions(values: list[float]) -> int:

@@ -12,11 +12,9 @@ from tracejit.records import record
 TITLE, SMALL = 12.0, 10.0  # sizes of fonts
 _WIDE = 0.61  # width of a character of a monospaced font, in its size
 _PAD = 9.0
-_HEAD = 38.0  # height of the head of a box with regions
+HEAD = 38.0  # height of the head of a box with regions
 _PANEL = 12.0  # around a region
 LABEL = 18.0  # height of a region's label
-
-Point = tuple[float, float]
 
 
 @record()
@@ -30,6 +28,7 @@ class Box:
     height: float
     lines: list[str]
     panels: list[Panel] = field(default_factory=list)
+    row: int = 0
 
 
 @record()
@@ -46,37 +45,24 @@ class Panel:
 
 @record()
 class Arrow:
-    """An edge as points, from which a path is made: begin, (x, top, bottom) of the rows it passes, and end."""
+    """An edge. `begin` and `end`: how far from the middles of its boxes; `lanes`: where it is across in the rows
+    between them; `path`: the `d` attribute of an SVG path, of curves between rows, upright in them."""
 
     edge: Edge
-    begin: Point
-    floor: float  # where the row ends in which it begins
-    lanes: list[tuple[float, float, float]]
-    end: Point
-
-    @property
-    def path(self) -> str:
-        """The `d` attribute of an SVG path: curves between rows, upright in them."""
-        x, y = self.begin
-        parts = [f"M{x:.1f},{y:.1f}"]
-        if self.floor > y + 1:
-            parts.append(f"V{self.floor:.1f}")
-            y = self.floor
-        for lane, top, bottom in self.lanes:
-            parts.append(_curve(x, y, lane, top))
-            parts.append(f"V{bottom:.1f}")
-            x, y = lane, bottom
-        parts.append(_curve(x, y, *self.end))
-        return "".join(parts)
+    begin: float
+    lanes: list[float]
+    end: float
+    path: str
 
 
 @record()
 class Drawing:
-    """A laid-out graph."""
+    """A laid-out graph. `rows`: the top and the bottom of each."""
 
     graph: Graph
     boxes: list[Box]
     arrows: list[Arrow]
+    rows: list[tuple[float, float]]
     width: float
     height: float
 
@@ -89,17 +75,32 @@ def layout(graph: Graph) -> Drawing:
     begins, ends = _ports(graph, boxes, at)
     leans = [b - e for b, e in zip(begins, ends, strict=True)]
     placed = place([(b.width, b.height) for b in boxes], edges, leans)
-    for box, x, y in zip(boxes, placed.x, placed.y, strict=True):
-        box.x, box.y = x, y
+    for box, x, y, row in zip(boxes, placed.x, placed.y, placed.row, strict=True):
+        box.x, box.y, box.row = x, y, row
     if not any(box.panels for box in boxes):
         begins, ends = _sorted_ports(graph, boxes, at, placed)
-    arrows = []
-    for n, (edge, (a, b)) in enumerate(zip(graph.edges, edges, strict=True)):
-        source, target = boxes[a], boxes[b]
-        begin = (source.x + begins[n], source.y + source.height / 2)
-        end = (target.x + ends[n], target.y - target.height / 2)
-        arrows.append(Arrow(edge, begin, placed.floors[a], placed.lanes[n], end))
-    return Drawing(graph, boxes, arrows, placed.width, placed.height)
+    arrows = [
+        Arrow(
+            e, begins[n], placed.lanes[n], ends[n], _path(boxes[a], begins[n], placed, n, boxes[b], ends[n])
+        )
+        for n, (e, (a, b)) in enumerate(zip(graph.edges, edges, strict=True))
+    ]
+    return Drawing(graph, boxes, arrows, placed.rows, placed.width, placed.height)
+
+
+def _path(source: Box, begin: float, placed: Placed, n: int, target: Box, end: float) -> str:
+    """The path of arrow `n`: down to the end of its row, through the rows that it passes, to its target."""
+    x, y = source.x + begin, source.y + source.height / 2
+    parts = [f"M{x:.1f},{y:.1f}"]
+    floor = placed.rows[source.row][1]
+    if floor > y + 1:
+        parts.append(f"V{floor:.1f}")
+        y = floor
+    for lane, (top, bottom) in zip(placed.lanes[n], placed.rows[source.row + 1 :], strict=False):
+        parts += [_curve(x, y, lane, top), f"V{bottom:.1f}"]
+        x, y = lane, bottom
+    parts.append(_curve(x, y, target.x + end, target.y - target.height / 2))
+    return "".join(parts)
 
 
 def text_width(text: str, size: float) -> float:
@@ -130,6 +131,12 @@ _EFFECTS = {
 }
 
 
+def width_of(lines: list[str], can_be_closed: bool = False) -> float:
+    """The width of the box of an equation; pages have a button in its first line if it can be closed."""
+    title = text_width(lines[0], TITLE) + (58.0 if can_be_closed else 0.0)
+    return max(title, *(text_width(s, SMALL) for s in lines[1:])) + 2 * _PAD
+
+
 def _curve(x: float, y: float, to: float, bottom: float) -> str:
     """From (x, y) down to (to, bottom), upright at both ends."""
     if abs(x - to) < 0.05:
@@ -143,8 +150,8 @@ def _box(node: Node) -> Box:
     if node.kind != "equation":
         width = text_width(lines[0], TITLE) + text_width(lines[1], SMALL) + 8
         return Box(node, 0, 0, width + 2 * _PAD + 4, 24.0, lines)
-    width = max(text_width(lines[0], TITLE), *(text_width(s, SMALL) for s in lines[1:])) + 2 * _PAD
-    height = 22.0 + 13.0 * (len(lines) - 1) + 3
+    width = width_of(lines, bool(node.regions))
+    height = HEAD + 13.0 * (len(lines) - 2)
     panels, right, bottom = [], _PANEL, 0.0
     for region in node.regions:
         drawing = layout(region.graph)
@@ -205,7 +212,7 @@ def _sorted_ports(
     above: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for n, e in enumerate(graph.edges):
         lanes = placed.lanes[n]
-        above[at[e.target]].append((lanes[-1][0] if lanes else boxes[at[e.source]].x, n))
+        above[at[e.target]].append((lanes[-1] if lanes else boxes[at[e.source]].x, n))
     for target, arrows in above.items():
         arrows.sort()
         room = boxes[target].width - 2 * _PAD

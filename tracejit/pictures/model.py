@@ -79,6 +79,31 @@ class Edge:
     residual: bool = False
 
 
+@record(frozen=True)
+class Block:
+    """A block of memory of a compiled program: its name in the listing of its loops, kind ('arena', 'stack', ...),
+    bytes (None: only a run knows), its place in the arena (None: it is elsewhere), the first and the last of the steps
+    in which it is needed (numbers in `Memory.steps`), and what lies in it."""
+
+    name: str
+    kind: str
+    bytes: int | None
+    offset: int | None
+    first: int
+    last: int
+    values: str
+
+
+@record(frozen=True)
+class Memory:
+    """What a compiled program stores. `steps`: its nests of loops and its calls, in order: the number of the nest, and
+    what it ends with. `arena`: the bytes of the one block that a call borrows."""
+
+    steps: tuple[tuple[int, str], ...]
+    blocks: tuple[Block, ...]
+    arena: int
+
+
 @record()
 class Region:
     """A program that an equation holds: the step of a loop, a branch."""
@@ -94,6 +119,7 @@ class Graph:
     name: str
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
+    memory: Memory | None = None
 
     def walk(self) -> Iterator[Node]:
         """All nodes, those of regions behind the one that holds them."""
@@ -124,7 +150,17 @@ class Graph:
                 }
                 for e in self.edges
             ],
+            "memory": None if self.memory is None else _memory(self.memory),
         }
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    names = ("name", "kind", "bytes", "offset", "first", "last", "values")
+    return {
+        "steps": [{"nest": nest, "what": what} for nest, what in memory.steps],
+        "blocks": [{name: getattr(b, name) for name in names} for b in memory.blocks],
+        "arena": memory.arena,
+    }
 
 
 def _node(node: Node) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tracejit.errors import PictureFormatError, PictureStageError
+from tracejit.pictures.chart import chart
 from tracejit.pictures.dot import dot
 from tracejit.pictures.layout import Drawing, layout
 from tracejit.pictures.model import Graph
 from tracejit.pictures.onnx_file import model
+from tracejit.pictures.page import frame, page
 from tracejit.pictures.png import png
 from tracejit.pictures.svg import size_of, svg
 
@@ -84,8 +86,20 @@ class Picture:
         data = _WRITERS[form](self)
         Path(path).write_bytes(data if isinstance(data, bytes) else data.encode())
 
+    def html(self) -> str:
+        """A self-contained HTML page: the graph of every stage to move about in, and the lines of the source."""
+        return page(self.name, self.stage, {s: self.at(s).graph for s in self.stages})
+
+    def memory(self) -> str:
+        """An SVG document of the memory that the compiled program borrows, over time: a chart of its blocks. For the
+        stage 'compiled'; an empty text for others, which have no memory yet."""
+        return "" if self.graph.memory is None else chart(self.graph.memory)
+
     def _repr_svg_(self) -> str:
         return self.svg()
+
+    def _repr_html_(self) -> str:
+        return frame(self.html())
 
     def __repr__(self) -> str:
         count = sum(n.kind == "equation" for n in self.graph.walk())
@@ -99,6 +113,7 @@ def _png(picture: Picture) -> bytes:
 
 _WRITERS: dict[str, Callable[[Picture], str | bytes]] = {
     ".svg": Picture.svg,
+    ".html": Picture.html,
     ".dot": Picture.dot,
     ".gv": Picture.dot,
     ".png": _png,

@@ -12,6 +12,7 @@ from tracejit.errors import FunctionNeededError
 from tracejit.interpreters import jit_pictured
 from tracejit.ir.jaxpr import ClosedJaxpr, Jaxpr
 from tracejit.pictures.building import graph_of
+from tracejit.pictures.model import Graph
 from tracejit.pictures.picture import Picture, Stages
 
 
@@ -35,22 +36,40 @@ def picture_of(x: Any, stage: str | None = None) -> Picture:
     if isinstance(x, CompiledFunction):
         x, stage = x._lowering, stage or "compiled"
     if isinstance(x, Lowering):
-        jaxpr, captured, fastmath = x.jaxpr, len(x.program.const_sources), x.jitted.options.fastmath
+        jaxpr, captured = x.jaxpr, len(x.program.const_sources)
         inputs = [x.program.input_name(n) for n in range(len(jaxpr.invars))]
+        make = partial(_stages, jaxpr, _bare(inputs), captured, x.program.fastmath, x.compile)
     elif isinstance(x, ClosedJaxpr):
-        jaxpr, captured, inputs, fastmath = x.jaxpr, len(x.consts), [], False
+        jaxpr, make = x.jaxpr, partial(_stages, x.jaxpr, [], len(x.consts))
     else:
-        jaxpr, captured, inputs, fastmath = x, 0, [], False
-    names = [(n.partition("`")[2] or n).replace("`", "") for n in inputs]
-    found = Picture(jaxpr.name, partial(_stages, jaxpr, names, captured, fastmath), "traced")
-    if stage == "compiled":
-        stage = found.stages[-1]
+        jaxpr, make = x, partial(_stages, x, [], 0)
+    found = Picture(jaxpr.name, make, "traced")
     return found if stage in (None, "traced") else found.at(stage)
 
 
-def _stages(jaxpr: Jaxpr, inputs: list[str], captured: int, fastmath: bool) -> Stages:
+def _bare(names: list[str]) -> list[str]:
+    """The names of inputs, as messages call them, without words around them."""
+    return [(n.partition("`")[2] or n).replace("`", "") for n in names]
+
+
+def _stages(
+    jaxpr: Jaxpr,
+    inputs: list[str],
+    captured: int,
+    fastmath: bool = False,
+    compiled: Callable[[], CompiledFunction] | None = None,
+) -> Stages:
     found: dict[str, Callable[[], Any]] = {}
     for name, program in jit_pictured.stages(jaxpr, fastmath):
         n = sum(key.partition(" ")[0] == name for key in found)
         found[f"{name} {n + 1}" if n else name] = partial(graph_of, program, inputs, (), captured)
+    if compiled is not None:
+        found["compiled"] = lambda: _compiled(compiled(), inputs, captured)
     return found
+
+
+def _compiled(function: CompiledFunction, inputs: list[str], captured: int) -> Graph:
+    """The graph of what was compiled; its first inputs are arrays that the passes took out of the program."""
+    program, outline = jit_pictured.outlined(function._compiled)
+    lifted = len(program.invars) - len(inputs)
+    return graph_of(program, inputs, (), captured + lifted, outline)

@@ -20,7 +20,7 @@ from tracejit.pictures.layout import (
 from tracejit.pictures.model import Graph, Node
 
 _MARGIN = 16.0
-_MONO = "ui-monospace,'SFMono-Regular',Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
+MONO = "ui-monospace,'SFMono-Regular',Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 
 #: Fill, border and text of nodes, by what they are.
 COLOURS = {
@@ -65,13 +65,13 @@ def kind_of(node: Node) -> str:
 def svg(graph: Graph, drawing: Drawing | None = None, legend: bool = True) -> str:
     """A graph as an SVG document; `drawing` if it is laid out already."""
     d = layout(graph) if drawing is None else drawing
-    notes = list(_legend(graph)) if legend else []
+    notes = list(legend_of(graph)) if legend else []
     width, height = size_of(graph, d, legend)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
         f"aria-label={quoteattr('Graph of ' + (graph.name or 'a program'))}>",
-        f"<style>{_style()}</style>",
+        f"<style>{style()}</style>",
         _MARKERS,
         f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="8"/>',
         f'<g class="drawing" transform="translate({(width - d.width) / 2:.1f},{_MARGIN})">',
@@ -88,7 +88,7 @@ def svg(graph: Graph, drawing: Drawing | None = None, legend: bool = True) -> st
 
 def size_of(graph: Graph, drawing: Drawing, legend: bool = True) -> tuple[float, float]:
     """Width and height of the document."""
-    notes = list(_legend(graph)) if legend else []
+    notes = list(legend_of(graph)) if legend else []
     width = max(drawing.width, _legend_width(notes)) + 2 * _MARGIN
     return width, drawing.height + 2 * _MARGIN + (30.0 if notes else 0.0)
 
@@ -135,10 +135,15 @@ def _box(box: Box) -> Iterator[str]:
 
 
 def _nest_marks(box: Box) -> Iterator[str]:
-    for k, nest in enumerate(box.node.nests[:4]):
+    """The numbers of the loop nests that compute an equation, at its upper right corner."""
+    right = box.width - 6
+    for nest in reversed(box.node.nests[:4]):
+        wide = 8 + 6 * len(str(nest))
+        right -= wide + 2
         yield (
-            f'<rect class="nest" x="{box.width - 7 - 8 * k:.1f}" y="-4" width="7" height="9" rx="2" '
-            f'fill="{NESTS[nest % len(NESTS)]}"><title>loop nest {nest}</title></rect>'
+            f'<g class="nest" transform="translate({right:.1f},-7)"><title>loop nest {nest}</title>'
+            f'<rect width="{wide}" height="13" rx="4" fill="{NESTS[nest % len(NESTS)]}"/>'
+            f'<text x="{wide / 2}" y="10" text-anchor="middle">{nest}</text></g>'
         )
 
 
@@ -174,9 +179,9 @@ _MARKERS = (
 )
 
 
-def _style() -> str:
+def style() -> str:
     rules = [
-        f"text{{font-family:{_MONO};dominant-baseline:auto}}",
+        f"text{{font-family:{MONO};dominant-baseline:auto}}",
         ".paper{fill:#ffffff}",
         f".title{{font-size:{TITLE}px;font-weight:600}}",
         f".small{{font-size:{SMALL}px;opacity:.78}}",
@@ -185,6 +190,7 @@ def _style() -> str:
         ".edge{fill:none;stroke:#7f8fa3;stroke-width:1.15;marker-end:url(#tip)}",
         f".residual{{stroke:{RESIDUAL};stroke-width:1.5;stroke-dasharray:5 3;marker-end:url(#tip-residual)}}",
         ".region{fill:#ffffff;fill-opacity:.72;stroke:#9aa7b8;stroke-dasharray:3 3}",
+        ".nest>text{font-size:9px;font-weight:700;fill:#fff}",
         ".inlined>rect:first-of-type{stroke-dasharray:4 3}",
     ]
     for kind, (fill, line, text) in COLOURS.items():
@@ -196,16 +202,21 @@ def _style() -> str:
 # ---------------------------------------------------------------- the legend
 
 
-def _legend(graph: Graph) -> Iterator[tuple[str, str]]:
+def legend_of(graph: Graph) -> Iterator[tuple[str, str]]:
     """(kind, words) for what the graph has."""
     kinds = {kind_of(n) for n in graph.walk()}
     for kind, words in _TOLD.items():
         if kind in kinds:
             yield kind, words
+    if graph.memory is not None:
+        yield "inlined", "computed where it is read"
+        yield "nest", "a nest of loops"
     kept = [p for n in graph.nodes for p in n.ports if p.residual and n.kind == "equation"]
+    if graph.memory is not None:
+        kept = [p for p in kept if p.stored]
     if kept:
         size = sum(p.bytes or 0 for p in kept)
-        yield "residual", f"kept for the derivative: {len(kept)} values, {amount(size)}"
+        yield "residual", f"kept for the derivative: {len(kept)} value{'s' * (len(kept) > 1)}, {amount(size)}"
 
 
 def amount(size: float) -> str:
@@ -223,9 +234,12 @@ def _legend_width(notes: list[tuple[str, str]]) -> float:
 def _legend_items(notes: list[tuple[str, str]]) -> Iterator[str]:
     x = 0.0
     for kind, words in notes:
-        if kind == "residual":
+        if kind == "nest":
+            yield f'<rect x="{x:.1f}" y="-6" width="14" height="12" rx="4" fill="{NESTS[1]}"/>'
+        elif kind == "residual":
             yield f'<path class="edge residual" d="M{x:.1f},0H{x + 18:.1f}"/>'
         else:
-            yield f'<g class="{kind}"><rect x="{x:.1f}" y="-6" width="14" height="12" rx="3"/></g>'
+            shown = "forward inlined" if kind == "inlined" else kind
+            yield f'<g class="{shown}"><rect x="{x:.1f}" y="-6" width="14" height="12" rx="3"/></g>'
         yield f'<text class="small" x="{x + 20 + 3 * (kind == "residual"):.1f}" y="4">{escape(words)}</text>'
         x += 34 + text_width(words, SMALL)

@@ -53,6 +53,8 @@ class Body(Scope):
         self.parts: dict[Var, list[tuple[Var, Index]]] = {}
         for e in self.plan.cost:
             self.inline(e)
+        if ctx.notes is not None:
+            ctx.notes.bodies.append(self)
 
     def nested(self, jaxpr: Jaxpr, values: Any, owned: dict[Var, Storage], targets: list[Any]) -> Body:
         """A region's jaxpr as a body of the same program."""
@@ -78,6 +80,8 @@ class Body(Scope):
     def comment(self, eqn: Eqn) -> None:
         """The equation as a line of the listing."""
         self.k.comment(headline(eqn, self.namer, True), eqn.source)
+        if self.ctx.notes is not None:
+            self.ctx.notes.comments[self.k.block.stmts[-1]] = eqn
 
     # -- storage
 

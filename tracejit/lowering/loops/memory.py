@@ -27,17 +27,28 @@ _ALIGN = 64
 _FEW = 200
 
 
-def plan_memory(program: Program, homes: dict[Buffer, Block]) -> None:
+def plan_memory(program: Program, homes: dict[Buffer, Block]) -> dict[Buffer, tuple[int, int]]:
     """Give every arena buffer its offset, and every private one its offset in its loop's scratch memory.
 
     `homes`: the block in whose executions a buffer's contents begin and end. A buffer that is
-    used in a loop inside of its home is needed for the whole loop.
+    used in a loop inside of its home is needed for the whole loop. The result has the first and the last statement
+    at which each is needed, by their numbers (see `numbered`).
     """
     spans = _Lifetimes(homes).of(program.body)
     program.arena_bytes = _place([b for b in program.buffers if b.kind == "arena"], spans)
     for s in walk(program.body.stmts):
         if isinstance(s, For) and s.private:
             s.scratch = _place([b for b in s.private if b.kind == "private"], spans)
+    return spans
+
+
+def numbered(program: Program) -> Iterator[tuple[Any, int, int]]:
+    """The statements of a program that lie in no other, each with the numbers of its first and last statement."""
+    now = 0
+    for stmt in program.body.stmts:
+        first = now + 1
+        now += sum(1 for _ in walk([stmt]))
+        yield stmt, first, now
 
 
 def _place(buffers: list[Buffer], spans: dict[Buffer, tuple[int, int]]) -> int:
