@@ -58,7 +58,7 @@ def frame(text: str, height: int = 560) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return resources.files("tracejit.pictures").joinpath(name).read_text(encoding="utf-8")
 
 
 def _safe(text: str) -> str:
