@@ -107,7 +107,7 @@ def test_the_tutorial_is_an_hour():
 
 
 def test_the_gallery_has_fifteen_examples():
-    assert len(EXAMPLES) >= 1
+    assert len(EXAMPLES) >= 15
     assert [p.name for p in EXAMPLES if not re.match(r'"""\n.+\n=+\n', p.read_text(encoding="utf-8"))] == []
 
 

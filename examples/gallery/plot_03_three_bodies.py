@@ -1,0 +1,59 @@
+"""
+Three bodies on one curve
+=========================
+
+Three equal masses chase each other along an eight. A small change of one of them shows how the orbit depends on where
+it began: by the derivative of the simulation.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import tracejit as tj
+
+place = np.array([[0.97000436, -0.24308753], [-0.97000436, 0.24308753], [0.0, 0.0]])
+velocity = np.array([[0.466203685, 0.43236573]] * 2 + [[-0.93240737, -0.86473146]])
+
+
+def pull(x):
+    out = np.zeros_like(x)
+    for i in range(3):
+        for j in range(3):
+            if i != j:
+                d = x[j] - x[i]
+                out[i] += d / np.sum(d * d) ** 1.5
+    return out
+
+
+def orbit(x, v, steps=2000, dt=3.2e-3):
+    x, v = x.copy(), v.copy()
+    path = np.zeros((steps, 3, 2))
+    for k in range(steps):
+        v += 0.5 * dt * pull(x)
+        x += dt * v
+        v += 0.5 * dt * pull(x)
+        path[k] = x
+    return path
+
+
+path = tj.jit(orbit)(place, velocity)
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5))
+for body in range(3):
+    left.plot(*path[:, body].T, lw=1)
+    left.plot(*path[-1, body], "o", color=f"C{body}")
+left.set(title="the orbit", aspect="equal")
+
+# %%
+# How far does every later place move, for each unit that the first body is moved to the right at the beginning? Forward
+# mode goes along with the loop, and gives it for all times at once.
+
+nudge = np.zeros_like(place)
+nudge[0, 0] = 1.0
+change = tj.jit(lambda x: tj.jvp(lambda x: orbit(x, velocity), (x,), (nudge,))[1])(place)
+right.plot(np.arange(2000) * 3.2e-3, np.linalg.norm(change, axis=-1))
+right.set(title="sensitivity", xlabel="time", ylabel="change of the place", yscale="log")
+right.legend(["first", "second", "third"])
+
+numeric = (orbit(place + 1e-6 * nudge, velocity) - orbit(place - 1e-6 * nudge, velocity)) / 2e-6
+assert np.allclose(change[-1], numeric[-1], rtol=1e-3)
+plt.show()
