@@ -63,7 +63,7 @@ cell("helper used", "k(1.0)")
 cell("redefined", "@tj.jit\ndef f(x):\n    return x + 1\nf(1.0)")
 cell("help", "f?")
 cell("help of tracejit", "tj.jit?")
-for text in ("tj.gr", "tj."):
+for text in ("tj.gr", "tj.", "tj.config.", "tj.lax.sc"):
     with provisionalcompleter():
         told["completion of " + text] = ["", " ".join(c.text for c in shell.Completer.completions(text, len(text)))]
 module = os.path.join(sys.argv[1], "reloaded_by_ipython.py")
@@ -95,6 +95,27 @@ finally:
 """
 cell("interrupt", interrupted)
 cell("after", "f(1.0), k(1.0)")
+cell("extension", "%load_ext tracejit")
+magic = """%%tracejit
+def halved(x):
+    for _ in range(100):
+        x = x * 0.5
+    return x
+def unused(x):
+    return x
+def generated(x):
+    yield x
+@tj.jit
+def own(x):
+    return x
+number = halved(1.0), list(generated(2.0))
+slope = tj.grad(halved)(1.0)
+"""
+cell("magic", magic)
+cell("what the magic made", "number, slope, [type(f).__name__ for f in (halved, unused, own, generated)]")
+cell("quiet", "%%tracejit -q\ndef other(x):\n    return x + 1\nother(1.0)")
+cell("error in the magic", "%%tracejit\ndef bad(x, i):\n    return x[i]\nbad(np.ones(3), 9)")
+cell("no name is left", "[n for n in dir() if 'tracejit_cell' in n], len(get_ipython().ast_transformers)")
 sys.stdout.write("\n===" + json.dumps(told))
 '''
 
@@ -144,3 +165,16 @@ def test_reports_and_help_and_completion(told):
     assert "grad" in told["completion of tj.gr"][1]
     offered = told["completion of tj."][1]
     assert "value_and_grad" in offered and "tracing" not in offered and "lowering" not in offered
+    assert (
+        "debug_nans" in told["completion of tj.config."][1] and "scan" in told["completion of tj.lax.sc"][1]
+    )
+
+
+def test_the_cell_magic_jits_functions_and_shows_reports(told):
+    text = told["magic"][1]
+    assert "halved: " in text and "native loop of 100 steps" in text and "unused" not in text
+    made = f"(({0.5**100!r}, [2.0]), np.float64({0.5**100!r}), ['Jitted', 'Jitted', 'Jitted', 'function'])"
+    assert told["what the magic made"][0] == made
+    assert "equations" not in told["quiet"][1] and "2.0" in told["quiet"][1]
+    assert "IndexError" in told["error in the magic"][1]
+    assert told["no name is left"][0] == "([], 0)"

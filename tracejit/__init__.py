@@ -8,7 +8,7 @@ compile it, in any nesting.
 
 import importlib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tracejit.startup import without_collection
 
@@ -95,7 +95,15 @@ _NAMES = {
 __getattr__, __dir__ = parts(__name__, _MODULES, _NAMES)
 REGISTRY.rest = lambda: load(ops, control)
 Drawn.pictures = LazyModule("tracejit.pictures.public")
+_magic = LazyModule("tracejit.terminal.magic")
 complete(__name__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext tracejit` calls: `%%tracejit` jits the functions of a cell, and shows what `explain` says."""
+    _magic.register(shell)
+
+
 if path := os.environ.get("TRACEJIT_PROFILE"):
     importlib.import_module("tracejit.profiling.whole").begin(path)
 

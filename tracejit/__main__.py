@@ -1,4 +1,5 @@
-"""python -m tracejit: the rule matrix, help on an error, the disk cache, SciPy's names, a check-up, the demo."""
+"""python -m tracejit: functions shown, drawn, measured and profiled; the rule matrix, help on an error, the disk cache,
+SciPy's names, a check-up, the demo."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import runpy
 import sys
 import sysconfig
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tracejit.lazily import LazyModule
 from tracejit.scipy import coverage
 
 _whole: Any = LazyModule("tracejit.profiling.whole")
+_commands: Any = LazyModule("tracejit.terminal.commands")
 SLOTS = (
     "type",
     "eval",
@@ -35,36 +38,62 @@ SLOTS = (
 )
 
 
+#: The example that `--help` of each command shows; those of the other rooms are theirs. The tests run them.
+EXAMPLES = {
+    "ops": "python -m tracejit ops --doc",
+    "help": "python -m tracejit help TJ012",
+    "cache": "python -m tracejit cache info",
+    "coverage": "python -m tracejit coverage",
+    "doctor": "python -m tracejit doctor",
+    "demo": "python -m tracejit demo",
+}
+_ABOUT_FUNCTIONS = {
+    "show": "say what jit makes of a function of a file, and print its program",
+    "draw": "draw the program of a function",
+    "bench": "compare the time of a function with that of its compiled form",
+}
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one subcommand; the exit status."""
     args = _parser().parse_args(argv)
-    return args.run(args)
+    try:
+        return args.run(args)
+    except errors.TargetError as e:
+        print(e, file=sys.stderr)
+        return 2
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tracejit", description=__doc__)
     parser.add_argument("--version", action="version", version=f"tracejit {tracejit.__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
-    ops = commands.add_parser("ops", help="the rule matrix: what each primitive's record says")
-    ops.add_argument("--doc", action="store_true", help="one line on each primitive instead")
-    ops.set_defaults(run=_ops)
-    page = commands.add_parser("help", help="the page of an error code, or the list of all")
-    page.add_argument("code", nargs="?", help="such as TJ012")
-    page.set_defaults(run=_help)
-    kept = commands.add_parser("cache", help="the compiled functions on disk: info, verify, clear")
-    kept.add_argument("action", choices=list(_CACHE_ACTIONS), help="; ".join(_CACHE_ACTIONS.values()))
-    kept.set_defaults(run=_cache)
-    names = commands.add_parser("coverage", help="which functions of the installed SciPy have traced forms")
-    names.add_argument("--markdown", action="store_true", help="the page docs/coverage.md")
-    names.set_defaults(run=_coverage)
+    for name, about in _ABOUT_FUNCTIONS.items():
+        command = commands.add_parser(name, help=about)
+        _commands.add(name, command)
+        command.set_defaults(run=_commands.RUN[name])
     profiled = commands.add_parser(
         "profile", help="run a script, and say where the time of its functions goes"
     )
     _whole.add(profiled)
     profiled.set_defaults(run=lambda args: _whole.run(args))
-    commands.add_parser("doctor", help="versions, processor, libraries, threads").set_defaults(run=_doctor)
-    commands.add_parser("demo", help="train a network on real data").set_defaults(run=_demo)
+    ops = _add(commands, "ops", "the rule matrix: what each primitive's record says", _ops)
+    ops.add_argument("--doc", action="store_true", help="one line on each primitive instead")
+    page = _add(commands, "help", "the page of an error code, or the list of all", _help)
+    page.add_argument("code", nargs="?", help="such as TJ012")
+    kept = _add(commands, "cache", "the compiled functions on disk: info, verify, clear", _cache)
+    kept.add_argument("action", choices=list(_CACHE_ACTIONS), help="; ".join(_CACHE_ACTIONS.values()))
+    names = _add(commands, "coverage", "which functions of the installed SciPy have traced forms", _coverage)
+    names.add_argument("--markdown", action="store_true", help="the page docs/coverage.md")
+    _add(commands, "doctor", "versions, processor, libraries, threads", _doctor)
+    _add(commands, "demo", "train a network on real data", _demo)
     return parser
+
+
+def _add(commands: Any, name: str, about: str, run: Callable[[Any], int]) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=about, epilog=f"example: {EXAMPLES[name]}")
+    command.set_defaults(run=run)
+    return command
 
 
 # ---- ops ------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def bandwidth(data: dict[str, Any]) -> Figure:
     axes.set_yticks(range(len(kernels)), [k["name"] for k in kernels])
     axes.set_xlabel("bytes a second, over those of a copy")
     axes.grid(axis="y", color=FAINT)
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     return figure
 
 
@@ -149,9 +149,9 @@ def memory(data: dict[str, Any]) -> Figure:
         )
     axes.set_yticks(range(len(rows)), [r["workload"] for r in rows])
     axes.invert_yaxis()
-    axes.set_xscale("log")
     axes.set_xlabel("megabytes")
-    axes.legend(frameon=False, fontsize=8)
+    axes.grid(axis="x", color=FAINT)
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(peers), fontsize=9)
     return figure
 
 

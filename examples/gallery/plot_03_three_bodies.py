@@ -37,11 +37,11 @@ def orbit(x, v, steps=2000, dt=3.2e-3):
 
 
 path = tj.jit(orbit)(place, velocity)
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5))
+plt.figure(figsize=(7, 3))
 for body in range(3):
-    left.plot(*path[:, body].T, lw=1)
-    left.plot(*path[-1, body], "o", color=f"C{body}")
-left.set(title="the orbit", aspect="equal")
+    plt.plot(*path[:, body].T, lw=1)
+    plt.plot(*path[-1, body], "o", color=f"C{body}")
+plt.axis("equal")
 
 # %%
 # How far does every later place move, for each unit that the first body is moved to the right at the beginning? Forward
@@ -50,9 +50,11 @@ left.set(title="the orbit", aspect="equal")
 nudge = np.zeros_like(place)
 nudge[0, 0] = 1.0
 change = tj.jit(lambda x: tj.jvp(lambda x: orbit(x, velocity), (x,), (nudge,))[1])(place)
-right.plot(np.arange(2000) * 3.2e-3, np.linalg.norm(change, axis=-1))
-right.set(title="sensitivity", xlabel="time", ylabel="change of the place", yscale="log")
-right.legend(["first", "second", "third"])
+plt.figure(figsize=(7, 3))
+plt.semilogy(np.arange(2000) * 3.2e-3, np.linalg.norm(change, axis=-1))
+plt.xlabel("time")
+plt.ylabel("change of the place")
+plt.legend(["first", "second", "third"])
 
 numeric = (orbit(place + 1e-6 * nudge, velocity) - orbit(place - 1e-6 * nudge, velocity)) / 2e-6
 assert np.allclose(change[-1], numeric[-1], rtol=1e-3)

@@ -27,6 +27,21 @@ class FunctionNeededError(TracejitError, TypeError):
             raise cls(transformation=transformation, type=type(f).__name__)
 
 
+class TargetError(TracejitError, ValueError):
+    """A subcommand of `python -m tracejit` was not told which function it is about, or with which arguments."""
+
+    code = "TJ290"
+    cause = "`{target}` names no function: {reason}."
+    remedies = (
+        "write the file, a colon and the function: python -m tracejit show mine.py:step",
+        "give the arguments as in a call: --args 'np.ones(3), n=2'",
+    )
+    example = """
+        from tracejit.terminal import targets
+        targets.load("nothing.py:step")
+    """
+
+
 class NotDifferentiableError(TracejitError, TypeError):
     """A derivative of an operation that has none was asked for."""
 
