@@ -119,7 +119,9 @@ def test_a_format_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_objects_that_hold_programs_are_drawn(tmp_path: Path) -> None:
     lowered = tj.jit(loss).lower(W, X)
-    for x in (tj.make_jaxpr(np.sin)(X), lowered, lowered.compile(), lowered.jaxpr):
+    report = tj.explain(loss)(W, X)
+    assert report.draw().stage == "compiled" and "iframe" in report._repr_html_()
+    for x in (tj.make_jaxpr(np.sin)(X), lowered, lowered.compile(), lowered.jaxpr, report):
         assert ET.fromstring(x._repr_svg_()).tag == f"{SVG}svg"
         x.save(tmp_path / "p.svg")
         assert (tmp_path / "p.svg").stat().st_size > 1000

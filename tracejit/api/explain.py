@@ -10,15 +10,16 @@ from tracejit.api.common import name_of
 from tracejit.api.explaining.findings import Finding, findings_of, lines_of
 from tracejit.api.explaining.pages import page
 from tracejit.api.fallback import Refusal
-from tracejit.api.jit.aot import Lowering
+from tracejit.api.jit.aot import CompiledFunction, Lowering
 from tracejit.api.jit.jitted import Jitted, jit
 from tracejit.errors import FunctionNeededError
+from tracejit.ir.drawn import Drawn
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.records import record
 
 
 @record(frozen=True, repr=False)
-class Report:
+class Report(Drawn):
     """What `explain` found. `print` it; the fields are for programs.
 
     `guards`: names read while tracing, whose change makes jit trace again. `retraces`: why it was traced
@@ -28,7 +29,8 @@ class Report:
     function's source has, and why. `fallback`: why Python runs the function; then there is no program, and the
     other fields are empty but for `regions`: the parts of it (and of functions that it calls) that are run natively,
     or may be, with what was measured of them so far. `findings`: what the compiler decided about loops, memory,
-    products, threads and calls, each with the line, the reason, and what can be done about it.
+    products, threads and calls, each with the line, the reason, and what can be done about it. `draw()`,
+    `save(path)`: the picture of the program (see `tracejit.draw`), which is `compiled`.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Report:
     fallback: str | None = None
     regions: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    compiled: CompiledFunction | None = dataclasses.field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """The text, which notebooks and prompts show."""
@@ -80,13 +83,15 @@ class Report:
         )
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the same as a table, with all findings."""
+        """What notebooks show: the same as a table, with all findings, and the picture."""
         reason = [("Python runs it because", [self.fallback])] if self.fallback is not None else []
-        return page(self._headline(), [*reason, *self._lists()], self.findings)
+        picture = "" if self.compiled is None else self.compiled._repr_html_()
+        return page(self._headline(), [*reason, *self._lists()], self.findings, picture)
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON can have it: the fields by their names, findings as dicts."""
-        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields = (f.name for f in dataclasses.fields(self) if f.name != "compiled")
+        found = {name: getattr(self, name) for name in fields}
         found["regions"] = list(self.regions)
         return {**found, "findings": [f.as_dict() for f in self.findings]}
 
@@ -123,6 +128,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
                 f"{place}: {what}: {done}" for (place, what), done in _sorted(program.decisions)
             ],
             findings=findings_of(compiled.notes()),
+            compiled=compiled,
         )
 
     return report

@@ -97,6 +97,7 @@ from tracejit.errors.machine import (
     NumbaResultError,
     PictureFormatError,
     PictureLibraryError,
+    PictureProgramError,
     PictureStageError,
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
@@ -217,6 +218,7 @@ __all__ = [
     "OutputCastError",
     "PictureFormatError",
     "PictureLibraryError",
+    "PictureProgramError",
     "PictureStageError",
     "PredicateError",
     "ProfileSuffixError",

@@ -319,6 +319,19 @@ class PictureLibraryError(TracejitError, ImportError):
     """
 
 
+class PictureProgramError(TracejitError, ValueError):
+    """A picture is of a program. A function that Python runs has none."""
+
+    code = "TJ273"
+    cause = "there is no picture of {function}, since Python runs it: {reason}"
+    remedies = ("change what the reason names",)
+    example = """
+        import tracejit as tj
+        with tj.config.override(fallback=True):
+            tj.explain(lambda x: open("log.txt", "a").write(f"{x}"))(1.0).draw()
+    """
+
+
 class PictureStageError(TracejitError, ValueError):
     """A picture shows a program at one stage on its way to machine code."""
 

@@ -343,4 +343,7 @@
   $("name").textContent = data.name || "a program";
   write();
   show(data.stage);
+  // A page in something that is closed has no size until that is opened.
+  let seen = canvas.clientWidth > 0;
+  new ResizeObserver(() => { if (!seen && canvas.clientWidth > 0) { seen = true; fit(); } }).observe(canvas);
 })();

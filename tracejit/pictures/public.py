@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tracejit.api.explain import Report
 from tracejit.api.jit.aot import CompiledFunction, Lowering
 from tracejit.api.jit.jitted import Jitted, jit
-from tracejit.errors import FunctionNeededError
+from tracejit.errors import FunctionNeededError, PictureProgramError
 from tracejit.interpreters import jit_pictured
 from tracejit.ir.jaxpr import ClosedJaxpr, Jaxpr
 from tracejit.pictures.building import graph_of
@@ -32,7 +33,11 @@ def draw(f: Callable[..., Any], stage: str | None = None) -> Callable[..., Pictu
 
 
 def picture_of(x: Any, stage: str | None = None) -> Picture:
-    """The picture of what holds a program."""
+    """The picture of what holds a program. Raises PictureProgramError for a report on a function that Python runs."""
+    if isinstance(x, Report):
+        if x.compiled is None:
+            raise PictureProgramError(function=x.name, reason=x.fallback)
+        x = x.compiled
     if isinstance(x, CompiledFunction):
         x, stage = x._lowering, stage or "compiled"
     if isinstance(x, Lowering):

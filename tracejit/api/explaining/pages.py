@@ -11,8 +11,10 @@ from tracejit.api.explaining.words import TOPICS
 _STYLE = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
 
 
-def page(title: str, facts: Iterable[tuple[str, Sequence[str]]], findings: Sequence[Finding]) -> str:
-    """A headline, lists of facts under their titles, and one table of findings by topics."""
+def page(
+    title: str, facts: Iterable[tuple[str, Sequence[str]]], findings: Sequence[Finding], picture: str = ""
+) -> str:
+    """A headline, lists of facts under their titles, one table of findings by topics, and a picture to open."""
     parts = [f"<div class='tracejit-explain'><p><b>{html.escape(title)}</b></p>"]
     for name, items in facts:
         if items:
@@ -27,6 +29,8 @@ def page(title: str, facts: Iterable[tuple[str, Sequence[str]]], findings: Seque
                 parts.append(f"<tr><th colspan='4' style='{_STYLE}'>{html.escape(name)}</th></tr>")
             parts += map(_row, mine)
         parts.append("</table>")
+    if picture:
+        parts.append(f"<details><summary>picture</summary>{picture}</details>")
     return "".join([*parts, "</div>"])
 
 
