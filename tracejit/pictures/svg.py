@@ -62,6 +62,11 @@ def kind_of(node: Node) -> str:
     return ("forward", "derivative", "second")[min(node.order, 2)]
 
 
+def is_inlined(node: Node) -> bool:
+    """Whether an array is never stored, but computed where it is read. Numbers are in registers."""
+    return bool(node.nests) and all(p.shape and not p.stored for p in node.ports) and not node.regions
+
+
 def svg(graph: Graph, drawing: Drawing | None = None, legend: bool = True) -> str:
     """A graph as an SVG document; `drawing` if it is laid out already."""
     d = layout(graph) if drawing is None else drawing
@@ -110,9 +115,7 @@ def _arrow(arrow: Arrow) -> str:
 def _box(box: Box) -> Iterator[str]:
     node = box.node
     left, top = box.x - box.width / 2, box.y - box.height / 2
-    inlined = (
-        " inlined" if node.kind == "equation" and node.nests and not any(p.stored for p in node.ports) else ""
-    )
+    inlined = " inlined" if is_inlined(node) else ""
     yield (
         f'<g class="node {kind_of(node)}{inlined}" id="{node.id}" transform="translate({left:.1f},{top:.1f})">'
         f"<title>{escape(_told(node))}</title>"
