@@ -162,9 +162,9 @@ class _Caller:
         self.run: Callable[..., Any] = lambda f, args, kwargs: f(*args, **kwargs)
         self.original: Callable[[Any], Any] = lambda f: f
         self.outside: Callable[[], Any] = contextlib.nullcontext
-        #: `followed` is a context that gives checks of what users' functions read, `one_of` the text at an index.
+        #: `followed` is a context that gives checks of what users' functions read, `text_of(f, n)` the text f(n).
         self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])
-        self.one_of: Callable[[Any, Any], Any] = lambda index, texts: texts[int(index)]
+        self.text_of: Callable[[Callable[[int], str], Any], Any] = lambda f, n: f(int(n))
         self.does_over: Callable[[], bool] = lambda: False  #: Does Python redo calls whose checks fail?
 
 

@@ -65,7 +65,7 @@ caller.run = frontend.call
 caller.original = frontend.users_own
 caller.outside = lambda: frontend.use(None)
 caller.followed = frontend.followed
-caller.one_of = frontend.one_of_texts
+caller.text_of = frontend.text_of
 
 
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:

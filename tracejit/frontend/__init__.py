@@ -22,7 +22,7 @@ from tracejit.frontend.session import Session
 from tracejit.frontend.shadows.containers import is_container
 from tracejit.frontend.shadows.host import users_own
 from tracejit.frontend.structures import handed_back
-from tracejit.frontend.text.choices import of_index as one_of_texts
+from tracejit.frontend.text.choices import text_of
 
 __all__ = ["Capture", "EagerCapture", "GuardSet", "Prepared", "Session", "Unfollowed"]
 __all__ += [
@@ -32,8 +32,8 @@ __all__ += [
     "handed_back",
     "is_container",
     "kind_of",
-    "one_of_texts",
     "prepare",
+    "text_of",
     "unseen",
     "use",
     "users_own",

@@ -8,36 +8,23 @@ from typing import Any
 import numpy as _np
 
 from tracejit import numpy as _tnp
-from tracejit import tree as _tree
 from tracejit.errors import SolverOptionError as _SolverOptionError
-from tracejit.errors import TracedTextError as _TracedTextError
 from tracejit.ir.avals import Aval as _Aval
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
+from tracejit.scipy.optimizing import constraints as _constraints
 from tracejit.scipy.optimizing import curves as _curves
+from tracejit.scipy.optimizing import minima as _minima
 from tracejit.scipy.optimizing import one_variable as _one_variable
-from tracejit.tracing import box as _box
-from tracejit.tracing import to_raw as _to_raw
+from tracejit.scipy.optimizing.results import message as _message
+from tracejit.scipy.optimizing.results import partial as _partial
+from tracejit.scipy.optimizing.results import place_of as _place_of
+from tracejit.scipy.optimizing.results import python as _python
 
 _part = _Part("scipy.optimize", lambda: _scipy_module("optimize"))
-#: Methods of `minimize` that take gradients, and those that take second derivatives, too.
-_WITH_GRADIENT = ("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp", "newton-cg", "trust-constr")
-_WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
 #: Methods of `root` that take a Jacobian matrix.
 _WITH_JACOBIAN = ("hybr", "lm")
-
-
-class _Untold:
-    """The message of a solver, which only its run knows."""
-
-    def _refuse(self, *args: Any) -> Any:
-        raise _TracedTextError(aval="message of a solver", use="its characters")
-
-    __str__ = __repr__ = __format__ = __eq__ = __hash__ = __getitem__ = __len__ = __contains__ = _refuse
-
-
-_tree.register_leaf(_Untold)
 
 
 def _refuse(function: str, problem: str, remedy: str) -> None:
@@ -49,110 +36,6 @@ def _refuse_given(function: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None and not (isinstance(value, (tuple, list, dict)) and not value):
             _refuse(function, f"the option `{name}`", "leave it away")
-
-
-def _python(x: Any) -> Any:
-    """A number that is Python's in SciPy's result."""
-    return _box(_to_raw(x), True)
-
-
-def _result(**fields: Any) -> Any:
-    made = _part.load().OptimizeResult
-    return made({**fields, "message": _Untold()})
-
-
-@_part.solver
-def minimize(
-    fun: _Callable[..., Any],
-    x0: Any,
-    args: Any = (),
-    method: Any = None,
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
-    constraints: Any = (),
-    tol: Any = None,
-    callback: Any = None,
-    options: Any = None,
-) -> Any:
-    """A minimum of `fun(x, *args)`, by SciPy's method.
-
-    The gradient, and the Hessian for methods that take one, are those of the compiled function, whatever `jac`, `hess`
-    and `hessp` say (with `jac=True`, `fun` gives its value first). The result has `x`, `fun`, `jac`, `nit`, `nfev`,
-    `status` and `success`. The derivatives of `x` are those of a point at which the gradient is zero; of one that lies
-    on `bounds`, those of the bound.
-
-    Raises
-    ------
-    SolverOptionError
-        `constraints` and `callback` have no traced form (jit leaves them to SciPy).
-    """
-    _refuse_given("minimize", constraints=constraints, callback=callback)
-    start = _solving.vector(x0)
-    chosen = str(method).lower() if method is not None else ("l-bfgs-b" if bounds is not None else "bfgs")
-    if callable(method):
-        _refuse("minimize", "a method of the user's", "name one of SciPy's")
-    low, high = _bounds(bounds, start)
-    inner = _solving.with_args(fun, args)
-
-    def value(x: Any) -> Any:
-        out = inner(x)
-        return _solving.scalar(out[0] if jac is True else out)
-
-    slope = _solving.gradient(value)
-    functions = [value]
-    if chosen in _WITH_GRADIENT or chosen in _WITH_HESSIAN:
-        functions.append(slope)
-    if chosen in _WITH_HESSIAN:
-        functions.append(_solving.jacobian(slope))
-    settings = {"method": method, "tol": tol, "options": options}
-
-    def solve(x: Any) -> tuple[Any, Any]:
-        compiled = [_solving.Compiled(f, x) for f in functions]
-        point = _Aval(x.shape, _np.dtype(float))
-        counts = [_solving.COUNT] * 4
-
-        def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
-            derivatives = dict(zip(("jac", "hess"), fs[1:], strict=False))
-            limits = None if bounds is None else _part.load().Bounds(low, high)
-            found = _part.load().minimize(
-                lambda x: float(fs[0](x)), x, bounds=limits, **derivatives, **settings
-            )
-            return found.x, found.get("nit", 0), found.nfev, found.status, found.success
-
-        x, *rest = _solving.host_call(host, compiled, [point, *counts], x, low, high)
-        return x, rest
-
-    def conditions(x: Any) -> Any:
-        return slope(x) if bounds is None else _solving.within(low, high, x, slope(x))
-
-    x, (nit, nfev, status, success) = _solving.root_of(conditions, start, solve, _solving.dense_solve)
-    return _result(
-        x=x,
-        fun=value(x),
-        jac=slope(x),
-        nit=_python(nit),
-        nfev=_python(nfev),
-        status=_python(status),
-        success=_python(success != 0),
-    )
-
-
-def _bounds(bounds: Any, x: Any) -> tuple[Any, Any]:
-    """Lower and upper bounds, as vectors."""
-    if bounds is None:
-        return _np.full(x.shape, -_np.inf), _np.full(x.shape, _np.inf)
-    if hasattr(bounds, "lb"):
-        pair = bounds.lb, bounds.ub
-    else:
-        pairs = [tuple(b) for b in bounds]
-        pair = (
-            [-_np.inf if a is None else a for a, _ in pairs],
-            [_np.inf if b is None else b for _, b in pairs],
-        )
-    low, high = (_solving.vector(b) if isinstance(b, (list, tuple)) else _tnp.asarray(b) for b in pair)
-    return tuple(_tnp.broadcast_to(b.astype(float), x.shape) for b in (low, high))  # type: ignore[return-value]
 
 
 @_part.solver
@@ -173,9 +56,10 @@ def root(
     if jac is True:
         _refuse("root", "jac=True", "let `fun` give its values only")
     x, found = _root("root", fun, x0, args, method, {"tol": tol, "options": options})
-    nfev, status, success = found
+    nfev, status, success, place = found
     fields = {"nfev": _python(nfev), "status": _python(status), "success": _python(success != 0)}
-    return _result(x=x, fun=_solving.values(_solving.with_args(fun, args)(x)), **fields)
+    fields["message"] = _message(place)
+    return _partial("root", x=x, fun=_solving.values(_solving.with_args(fun, args)(x)), **fields)
 
 
 @_part.solver
@@ -217,11 +101,17 @@ def _root(name: str, fun: Any, x0: Any, args: Any, method: str, settings: Any) -
         def host(fs: Any, x: Any) -> Any:
             derivative = fs[1] if len(fs) > 1 else None
             if name == "fsolve":
-                return _part.load().fsolve(fs[0], x, fprime=derivative, **settings), 0, 1, 1
+                return _part.load().fsolve(fs[0], x, fprime=derivative, **settings), 0, 1, 1, 0
             found = _part.load().root(fs[0], x, method=method, jac=derivative, **settings)
-            return found.x, found.get("nfev", 0), found.get("status", 0), found.success
+            return (
+                found.x,
+                found.get("nfev", 0),
+                found.get("status", 0),
+                found.success,
+                _place_of(str(found.message)),
+            )
 
-        x, *rest = _solving.host_call(host, compiled, [point, *[_solving.COUNT] * 3], x)
+        x, *rest = _solving.host_call(host, compiled, [point, *[_solving.COUNT] * 4], x)
         return x, rest
 
     return _solving.root_of(value, start, solve, _solving.dense_solve)
@@ -269,7 +159,7 @@ def least_squares(
         _refuse("least_squares", f"loss={loss!r}", f"take one of {', '.join(_LOSSES)}")
     start = _solving.vector(x0)
     more = kwargs or {}
-    low, high = _bounds(bounds if hasattr(bounds, "lb") else _Pair(*bounds), start)
+    low, high = _constraints.limits(bounds if hasattr(bounds, "lb") else _Pair(*bounds), start)
     bounded = hasattr(bounds, "lb") or any(_np.any(_np.isfinite(b)) for b in bounds)
     inner = _solving.with_args(lambda x, *a: _solving.call_user(fun, x, *a, **more), args)
 
@@ -292,17 +182,18 @@ def least_squares(
         def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
             limits = (low, high) if bounded else (-_np.inf, _np.inf)
             found = _part.load().least_squares(fs[0], x, jac=fs[1], bounds=limits, **settings)
-            return found.x, found.nfev, found.status, found.success
+            return found.x, found.nfev, found.status, found.success, _place_of(found.message)
 
-        x, *rest = _solving.host_call(host, compiled, [point, *[_solving.COUNT] * 3], x, low, high)
+        x, *rest = _solving.host_call(host, compiled, [point, *[_solving.COUNT] * 4], x, low, high)
         return x, rest
 
     def conditions(x: Any) -> Any:
         return _solving.within(low, high, x, slope(x)) if bounded else slope(x)
 
-    x, (nfev, status, success) = _solving.root_of(conditions, start, solve, _solving.dense_solve)
+    x, (nfev, status, success, place) = _solving.root_of(conditions, start, solve, _solving.dense_solve)
     fields = {"nfev": _python(nfev), "status": _python(status), "success": _python(success != 0)}
-    return _result(x=x, cost=cost(x), fun=value(x), jac=matrix(x), grad=slope(x), **fields)
+    fields["message"] = _message(place)
+    return _partial("least_squares", x=x, cost=cost(x), fun=value(x), jac=matrix(x), grad=slope(x), **fields)
 
 
 class _Pair:
@@ -361,6 +252,7 @@ approx_fprime = _part.solver(_one_variable.approx_fprime)
 check_grad = _part.solver(_one_variable.check_grad)
 curve_fit = _part.solver(_curves.curve_fit)
 fixed_point = _part.solver(_one_variable.fixed_point)
+minimize = _part.solver(_minima.minimize)
 minimize_scalar = _part.solver(_one_variable.minimize_scalar)
 newton = _part.solver(_one_variable.newton)
 root_scalar = _part.solver(_one_variable.root_scalar)

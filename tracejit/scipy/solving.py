@@ -73,6 +73,17 @@ def gradient(f: Function) -> Function:
     return call
 
 
+def value_and_gradient(f: Function) -> Function:
+    """x -> the number f(x), and its gradient."""
+
+    def call(x: Any) -> tuple[Any, Any]:
+        outs, tape = linearize_flat(lambda raw: [to_raw(scalar(f(wrap(raw))))], [to_raw(x)], [True])
+        (slope,) = pull_back(tape, [np.float64(1)])
+        return wrap(outs[0]), wrap(helpers.instantiate(slope))
+
+    return call
+
+
 def directional(f: Function) -> Function:
     """(x, d) -> the derivative of the vector or number f(x) in the direction d."""
 

@@ -16,6 +16,7 @@ import numpy as np
 from tracejit.frontend.text.deferred import Text, at_index, is_text, options_of, recipe_of
 from tracejit.frontend.text.recipes import PYTHON, Known, Made, Slot, picked
 from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
 from tracejit.tracing import Box, box
 
 _I64 = np.dtype(np.int64)
@@ -54,6 +55,13 @@ def of_index(index: Any, options: tuple[str, ...]) -> Text:
     """The text that is the one of `options` at the raw `index`."""
     recipe = Made(picked, (Slot(PYTHON, _I64, 0), Known(options)))
     return Text(recipe, (box(index, weak=True),))
+
+
+def text_of(fn: Callable[[int], str], number: Any) -> Any:
+    """The text that the pure function `fn` gives for a raw number."""
+    if not isinstance(number, Value):
+        return fn(int(number))
+    return Text(Made(fn, (Slot(PYTHON, _I64, 0),)), (box(number, weak=True),))
 
 
 def among(x: Any, options: tuple[str, ...] | None) -> Any:

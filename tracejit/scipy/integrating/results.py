@@ -20,6 +20,10 @@ _MESSAGES = (
 )
 
 
+def _message(status: int) -> str:
+    return _MESSAGES[status]
+
+
 class Later:
     """An array of `count` elements, made by `make` when it is asked for. SciPy has something else in its place where
     there are none (a list, or an array of another shape): only Python gives that."""
@@ -92,7 +96,7 @@ def result(
     message: Any = _MESSAGES[0]
     if ended is not None:
         status = box(to_raw(ended.astype(np.int64)), True)
-        message = caller.one_of(to_raw(status), _MESSAGES)
+        message = caller.text_of(_message, to_raw(status))
     return _classes()[1](
         t=ts,
         y=ys,

@@ -16,7 +16,8 @@ from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.optimizing.bracketing import FINDERS
-from tracejit.tracing import box, call_user, new_array, to_raw, wrap
+from tracejit.scipy.optimizing.results import complete, partial, python
+from tracejit.tracing import call_user, new_array, to_raw, wrap
 
 _F64 = np.dtype(np.float64)
 #: The least relative tolerance of SciPy.
@@ -32,10 +33,6 @@ def refuse(function: str, problem: str, remedy: str = "leave it away") -> None:
 
 def _theirs() -> Any:
     return scipy_module("optimize")
-
-
-def _python(x: Any) -> Any:
-    return box(to_raw(x), True)
 
 
 def _must(good: Any, message: str) -> None:
@@ -101,8 +98,9 @@ def bracketed(
 
 def report(root: Any, counts: list[Any], method: str) -> Any:
     """SciPy's `RootResults` of a root that was found."""
-    made: Any = _theirs().RootResults
-    return made(root, *map(_python, counts), 0, method)
+    iterations, calls = map(python, counts)
+    flags = {"converged": True, "flag": "converged", "method": method}
+    return complete("RootResults", root=root, iterations=iterations, function_calls=calls, **flags)
 
 
 def root_scalar(
@@ -145,7 +143,7 @@ def root_scalar(
         own = {"xtol": 2e-12, "rtol": _LEAST, "maxiter": 100} | (options or {})
         own |= {k: v for k, v in settings.items() if k in own}
         x, counts = bracketed(chosen, inner, (start, second), (own["xtol"], own["rtol"], own["maxiter"]))
-        return report(_python(x), counts, chosen)
+        return report(python(x), counts, chosen)
 
     def run(fs: Any, a: Any, b: Any) -> Any:
         given = dict(zip(("fprime", "fprime2"), map(_of_floats, fs[1:]), strict=False))
@@ -309,8 +307,8 @@ def minimize_scalar(
     start = tnp.asarray(0.0)
     x, (nit, nfev, success) = solving.root_of(conditions, start, solve, solving.number_solve)
     _must(success != 0, "minimize_scalar did not converge.")
-    made = _theirs().OptimizeResult
-    return made(x=x, fun=wrap(to_raw(value(x))), nit=_python(nit), nfev=_python(nfev), success=True)
+    fields = {"nit": python(nit), "nfev": python(nfev), "success": True}
+    return partial("minimize_scalar", x=x, fun=wrap(to_raw(value(x))), **fields)
 
 
 # ---------------------------------------------------------------- differences
