@@ -13,10 +13,10 @@ from tracejit.ir.avals import Aval as _Aval
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
-from tracejit.scipy.optimizing import constraints as _constraints
 from tracejit.scipy.optimizing import curves as _curves
 from tracejit.scipy.optimizing import minima as _minima
 from tracejit.scipy.optimizing import one_variable as _one_variable
+from tracejit.scipy.optimizing import squares as _squares
 from tracejit.scipy.optimizing.results import message as _message
 from tracejit.scipy.optimizing.results import partial as _partial
 from tracejit.scipy.optimizing.results import place_of as _place_of
@@ -117,102 +117,6 @@ def _root(name: str, fun: Any, x0: Any, args: Any, method: str, settings: Any) -
     return _solving.root_of(value, start, solve, _solving.dense_solve)
 
 
-@_part.solver
-def least_squares(
-    fun: _Callable[..., Any],
-    x0: Any,
-    jac: Any = "2-point",
-    bounds: Any = (-_np.inf, _np.inf),
-    method: str = "trf",
-    ftol: Any = 1e-8,
-    xtol: Any = 1e-8,
-    gtol: Any = 1e-8,
-    x_scale: Any = None,
-    loss: Any = "linear",
-    f_scale: Any = 1.0,
-    diff_step: Any = None,
-    tr_solver: Any = None,
-    tr_options: Any = None,
-    jac_sparsity: Any = None,
-    max_nfev: Any = None,
-    verbose: int = 0,
-    args: Any = (),
-    kwargs: Any = None,
-    callback: Any = None,
-    workers: Any = None,
-) -> Any:
-    """The minimum of half the sum of `loss` of the squares of `fun(x, *args, **kwargs)`, by SciPy's method, with the
-    Jacobian of the compiled function, whatever `jac` says.
-
-    The result has `x`, `cost`, `fun`, `jac`, `grad`, `nfev`, `status` and `success`. The derivatives of `x` are those
-    of a point at which the gradient is zero, or which lies on a bound. Raises SolverOptionError for `jac_sparsity`,
-    `callback`, `workers`, a `loss` of the user's, and `verbose`.
-    """
-    given = {
-        "jac_sparsity": jac_sparsity,
-        "callback": callback,
-        "workers": workers,
-        "verbose": verbose or None,
-    }
-    _refuse_given("least_squares", diff_step=diff_step, **given)
-    if loss not in _LOSSES:
-        _refuse("least_squares", f"loss={loss!r}", f"take one of {', '.join(_LOSSES)}")
-    start = _solving.vector(x0)
-    more = kwargs or {}
-    low, high = _constraints.limits(bounds if hasattr(bounds, "lb") else _Pair(*bounds), start)
-    bounded = hasattr(bounds, "lb") or any(_np.any(_np.isfinite(b)) for b in bounds)
-    inner = _solving.with_args(lambda x, *a: _solving.call_user(fun, x, *a, **more), args)
-
-    def value(x: Any) -> Any:
-        return _solving.values(inner(x))
-
-    def cost(x: Any) -> Any:
-        z = (value(x) / f_scale) ** 2
-        return 0.5 * f_scale**2 * _tnp.sum(_LOSSES[loss](z))
-
-    matrix, slope = _solving.jacobian(value), _solving.gradient(cost)
-    settings = {"method": method, "ftol": ftol, "xtol": xtol, "gtol": gtol, "loss": loss, "f_scale": f_scale}
-    settings |= {"tr_solver": tr_solver, "tr_options": tr_options or {}, "max_nfev": max_nfev}
-    settings |= {} if x_scale is None else {"x_scale": x_scale}
-
-    def solve(x: Any) -> tuple[Any, Any]:
-        compiled = [_solving.Compiled(f, x) for f in (value, matrix)]
-        point = _Aval(x.shape, _np.dtype(float))
-
-        def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
-            limits = (low, high) if bounded else (-_np.inf, _np.inf)
-            found = _part.load().least_squares(fs[0], x, jac=fs[1], bounds=limits, **settings)
-            return found.x, found.nfev, found.status, found.success, _place_of(found.message)
-
-        x, *rest = _solving.host_call(host, compiled, [point, *[_solving.COUNT] * 4], x, low, high)
-        return x, rest
-
-    def conditions(x: Any) -> Any:
-        return _solving.within(low, high, x, slope(x)) if bounded else slope(x)
-
-    x, (nfev, status, success, place) = _solving.root_of(conditions, start, solve, _solving.dense_solve)
-    fields = {"nfev": _python(nfev), "status": _python(status), "success": _python(success != 0)}
-    fields["message"] = _message(place)
-    return _partial("least_squares", x=x, cost=cost(x), fun=value(x), jac=matrix(x), grad=slope(x), **fields)
-
-
-class _Pair:
-    """Bounds given as a pair."""
-
-    def __init__(self, lb: Any, ub: Any) -> None:
-        self.lb, self.ub = lb, ub
-
-
-#: The loss of squares, by its name (SciPy's documentation of `least_squares`).
-_LOSSES: dict[Any, Any] = {
-    "linear": lambda z: z,
-    "soft_l1": lambda z: 2 * ((1 + z) ** 0.5 - 1),
-    "huber": lambda z: _tnp.where(z <= 1, z, 2 * _tnp.maximum(z, 1) ** 0.5 - 1),
-    "cauchy": lambda z: _tnp.log1p(z),
-    "arctan": lambda z: _tnp.arctan(z),
-}
-
-
 def _bracketing(name: str) -> _Callable[..., Any]:
     """A root finder of numbers in an interval, by the native form of SciPy's `name`."""
 
@@ -252,6 +156,7 @@ approx_fprime = _part.solver(_one_variable.approx_fprime)
 check_grad = _part.solver(_one_variable.check_grad)
 curve_fit = _part.solver(_curves.curve_fit)
 fixed_point = _part.solver(_one_variable.fixed_point)
+least_squares = _part.solver(_squares.least_squares)
 minimize = _part.solver(_minima.minimize)
 minimize_scalar = _part.solver(_one_variable.minimize_scalar)
 newton = _part.solver(_one_variable.newton)

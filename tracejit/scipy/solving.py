@@ -161,11 +161,11 @@ def host_call(
     return pure_callback(call, list(results), *args, *operands, vmap_method="sequential")
 
 
-def within(low: Any, high: Any, x: Any, slope: Any) -> Any:
-    """The conditions of a minimum with bounds: the gradient `slope` is zero, or x lies on a bound (to 1e-9) and stays
+def within(low: Any, high: Any, x: Any, slope: Any, close: float = 1e-9) -> Any:
+    """The conditions of a minimum with bounds: the gradient `slope` is zero, or x is on a bound (to `close`) and stays
     there."""
     for edge in (low, high):
-        there = tnp.isfinite(edge) & (tnp.abs(x - edge) <= 1e-9 * (1 + tnp.abs(edge)))
+        there = tnp.isfinite(edge) & (tnp.abs(x - edge) <= close * (1 + tnp.abs(edge)))
         slope = tnp.where(lax.stop_gradient(there), x - edge, slope)
     return slope
 

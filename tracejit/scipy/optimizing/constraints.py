@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit import numpy as tnp
+from tracejit.errors import SolverOptionError
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
-from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.tracing import call_user, to_raw, wrap
 
 #: A constraint holds with equality if it does so within this much of its size.
-CLOSE = 1e-6
+CLOSE = 1e-5
 
 
 def limits(bounds: Any, x: Any) -> tuple[Any, Any]:
@@ -75,7 +75,8 @@ def _one(c: Any, x: Any) -> Constraint:
         return Constraint(
             lambda x: solving.values(_row(call_user(c.fun, x))), _limit(c.lb), _limit(c.ub), "between"
         )
-    return refuse("minimize", f"a constraint of class {type(c).__name__}", "give a dict or one of SciPy's")
+    problem = f"a constraint of class {type(c).__name__}"
+    raise SolverOptionError(function="minimize", problem=problem, remedy="give a dict or one of SciPy's")
 
 
 def _row(out: Any) -> Any:

@@ -88,6 +88,8 @@ class _Problem:
         self.method, self.tol, self.options = settings
         self.slope = solving.gradient(value)
         self.low, self.high = limits(self.bounds, start)
+        #: How near to a bound a minimum lies on it: interior points come less near.
+        self.close = 1e-5 if chosen == "trust-constr" else 1e-9
 
     def functions(self) -> list[Any]:
         """The function, and the derivatives that the method takes."""
@@ -177,7 +179,7 @@ class _Problem:
 
     def _conditions(self, x: Any) -> Any:
         slope = self.slope(x)
-        return slope if self.bounds is None else solving.within(self.low, self.high, x, slope)
+        return slope if self.bounds is None else solving.within(self.low, self.high, x, slope, self.close)
 
     def _solve(self, x: Any) -> tuple[Any, Any]:
         def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
@@ -211,7 +213,7 @@ class _Problem:
                 ]
                 r = self.on_the_host(x, low, high, fs[:k], rules)
                 slope, rows, active = (f(r.x) for f in fs[-3:])
-                free = ~_on_bounds(r.x, low, high)
+                free = ~_on_bounds(r.x, low, high, self.close)
                 found, *rest = _told(r)
                 return np.concatenate([found, multipliers(slope, rows, active, free)]), *rest
 
@@ -224,7 +226,7 @@ class _Problem:
             x, weights = z[:n], z[n:]
             slope = solving.gradient(lambda x: self.value(x) - weights @ all_of_them.value(x))(x)
             if self.bounds is not None:
-                slope = solving.within(self.low, self.high, x, slope)
+                slope = solving.within(self.low, self.high, x, slope, self.close)
             active = lax.stop_gradient(all_of_them.active(x))
             return tnp.concatenate([slope, tnp.where(active, all_of_them.gaps(x), weights)])
 
@@ -247,5 +249,5 @@ def _told(r: Any) -> tuple[Any, ...]:
     return r.x, r.get("nit", 0), r.nfev, r.status, r.success, place_of(str(r.message))
 
 
-def _on_bounds(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    return (np.abs(x - low) <= 1e-9 * (1 + np.abs(low))) | (np.abs(x - high) <= 1e-9 * (1 + np.abs(high)))
+def _on_bounds(x: np.ndarray, low: np.ndarray, high: np.ndarray, close: float) -> np.ndarray:
+    return (np.abs(x - low) <= close * (1 + np.abs(low))) | (np.abs(x - high) <= close * (1 + np.abs(high)))

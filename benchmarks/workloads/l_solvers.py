@@ -1,0 +1,92 @@
+"""Solvers of SciPy's: the plain function handed to SciPy, and the same call inside a compiled function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+import scipy.optimize
+
+from benchmarks.registry import workload
+
+ONE = {"middle": {}}
+#: These call SciPy, which only it and tracejit run.
+AVOID = {
+    "jax": "has solvers of its own in other packages",
+    "numba": "does not take SciPy's solvers",
+    "torch": "has no such solvers",
+    "torch eager": "has no such solvers",
+    "autograd": "only differentiates here",
+    "drjit": "has no such solvers",
+}
+TIMES = np.linspace(0, 10, 50)
+brentq: Any = scipy.optimize.brentq  # its types say that it may give a pair
+POINTS = np.linspace(0, 3, 40)
+
+
+def solver(name: str, make: Any, rtol: float = 1e-6) -> Any:
+    return workload(
+        name,
+        "solvers",
+        make=make,
+        sizes=ONE,
+        dtypes=("f8",),
+        avoid=AVOID,
+        rtol={"f8": rtol},
+    )
+
+
+def number(low: float, high: float) -> Any:
+    return lambda rng, dtype: (rng.uniform(low, high),)
+
+
+@solver("solve_ivp RK45, 4 states", number(0.5, 1.5))
+def _ivp(lib: Any, k: Any) -> Any:
+    def slopes(t: Any, y: Any) -> Any:
+        return [y[2], y[3], -k * y[0] + 0.3 * (y[1] - y[0]) ** 3, -2 * y[1] - 0.3 * (y[1] - y[0]) ** 3]
+
+    options = {"t_eval": TIMES, "rtol": 1e-6, "atol": 1e-9}
+    return scipy.integrate.solve_ivp(slopes, (0, 10), [1.0, 0.0, 0.0, 0.5], **options).y
+
+
+@solver("solve_ivp Radau, 2 states", number(20.0, 40.0), rtol=1e-3)
+def _stiff(lib: Any, m: Any) -> Any:
+    def slopes(t: Any, y: Any) -> Any:
+        return [y[1], m * (1 - y[0] ** 2) * y[1] - y[0]]
+
+    return scipy.integrate.solve_ivp(slopes, (0, 10), [2.0, 0.0], method="Radau", t_eval=TIMES, rtol=1e-6).y
+
+
+@solver("brentq, 1000 roots", lambda rng, dtype: (rng.uniform(0.5, 3.0, 1000),))
+def _roots(lib: Any, c: Any) -> Any:
+    out = np.zeros(1000)
+    for i in range(1000):
+        out[i] = brentq(lambda x, a=c[i]: x**3 - a * x - 1, 0.5, 5.0)
+    return out
+
+
+@solver("quad, 100 integrals", lambda rng, dtype: (rng.uniform(0.5, 3.0, 100),))
+def _integrals(lib: Any, c: Any) -> Any:
+    out = np.zeros(100)
+    for i in range(100):
+        out[i] = scipy.integrate.quad(lambda x, a=c[i]: np.exp(-a * x * x) * np.cos(x), 0.0, 5.0)[0]
+    return out
+
+
+@solver("least_squares, 3 unknowns", lambda rng, dtype: (0.02 * rng.standard_normal(40),), rtol=1e-4)
+def _fit(lib: Any, noise: Any) -> Any:
+    seen = 2 * np.exp(-0.7 * POINTS) + 0.5 + noise
+
+    def gaps(p: Any) -> Any:
+        return p[0] * np.exp(-p[1] * POINTS) + p[2] - seen
+
+    return scipy.optimize.least_squares(gaps, [1.0, 1.0, 0.0]).x
+
+
+@solver("minimize BFGS, 20 unknowns", lambda rng, dtype: (rng.uniform(-1, 1, 20),), rtol=1e-3)
+def _minimum(lib: Any, x: Any) -> Any:
+    def rosenbrock(x: Any) -> Any:
+        return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    return scipy.optimize.minimize(rosenbrock, x, method="BFGS").x

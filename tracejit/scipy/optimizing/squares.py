@@ -1,0 +1,157 @@
+"""`least_squares` for traced values: without bounds a native loop, else SciPy's solver on the host."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit import numpy as tnp
+from tracejit.errors import SolverFailedError
+from tracejit.ir.avals import Aval
+from tracejit.numpy.boxes.numbers import fail_if
+from tracejit.ops._lazy import scipy_module
+from tracejit.ops.elementwise import compare
+from tracejit.scipy import solving
+from tracejit.scipy.optimizing.constraints import limits
+from tracejit.scipy.optimizing.one_variable import refuse
+from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
+from tracejit.scipy.optimizing.trust_region import LOSSES, Robust, fit
+from tracejit.tracing import call_user, caller, to_raw
+
+_EPS = float(np.finfo(float).eps)
+
+
+class _Pair(NamedTuple):
+    """Bounds given as a pair."""
+
+    lb: Any
+    ub: Any
+
+
+def least_squares(
+    fun: Callable[..., Any],
+    x0: Any,
+    jac: Any = "2-point",
+    bounds: Any = (-np.inf, np.inf),
+    method: str = "trf",
+    ftol: Any = 1e-8,
+    xtol: Any = 1e-8,
+    gtol: Any = 1e-8,
+    x_scale: Any = None,
+    loss: Any = "linear",
+    f_scale: Any = 1.0,
+    diff_step: Any = None,
+    tr_solver: Any = None,
+    tr_options: Any = None,
+    jac_sparsity: Any = None,
+    max_nfev: Any = None,
+    verbose: int = 0,
+    args: Any = (),
+    kwargs: Any = None,
+    callback: Any = None,
+    workers: Any = None,
+) -> Any:
+    """The minimum of half the sum of `loss` of the squares of `fun(x, *args, **kwargs)`, by SciPy's method, with the
+    Jacobian of the compiled function, whatever `jac` says. The method "trf" without bounds is a native loop, and its
+    result has all fields that SciPy's has.
+
+    Other results have `x`, `cost`, `fun`, `jac`, `grad`, `nfev`, `status`, `success` and `message`. The derivatives of
+    `x` are those of a point at which the gradient is zero, or which lies on a bound. Raises SolverOptionError for
+    `jac_sparsity`, `callback`, `workers`, a `loss` of the user's, and `verbose`.
+    """
+    given = {"jac_sparsity": jac_sparsity, "callback": callback, "workers": workers, "diff_step": diff_step}
+    for name, option in (given | {"verbose": verbose or None}).items():
+        if option is not None:
+            refuse("least_squares", f"the option `{name}`")
+    if loss not in LOSSES:
+        refuse("least_squares", f"loss={loss!r}", f"take one of {', '.join(LOSSES)}")
+    start = solving.vector(x0)
+    more = kwargs or {}
+    inner = solving.with_args(lambda x, *a: call_user(fun, x, *a, **more), args)
+    problem = _Problem(lambda x: solving.values(inner(x)), start, Robust(LOSSES[loss], f_scale))
+    tolerances = {"ftol": ftol, "xtol": xtol, "gtol": gtol, "max_nfev": max_nfev}
+    bounded = hasattr(bounds, "lb") or any(np.any(np.isfinite(b)) for b in bounds)
+    plain = tr_solver in (None, "exact") and all(t is None or t >= _EPS for t in (ftol, xtol, gtol))
+    if method == "trf" and plain and not bounded and not all(t is None for t in (ftol, xtol, gtol)):
+        zeros = {k: 0.0 for k in ("ftol", "xtol", "gtol") if tolerances[k] is None}
+        return problem.natively({**tolerances, **zeros, "x_scale": 1.0 if x_scale is None else x_scale})
+    settings = tolerances | {"method": method, "loss": loss, "f_scale": f_scale, "tr_solver": tr_solver}
+    settings |= {"tr_options": tr_options or {}} | ({} if x_scale is None else {"x_scale": x_scale})
+    return problem.by_scipy(
+        (bounds if hasattr(bounds, "lb") else _Pair(*bounds)) if bounded else None, settings
+    )
+
+
+class _Problem:
+    """The residuals, where the search begins, and the loss."""
+
+    def __init__(self, value: Callable[[Any], Any], start: Any, robust: Robust) -> None:
+        self.value = value
+        self.start = start
+        self.robust = robust
+        self.matrix = solving.jacobian(value)
+        self.slope = solving.gradient(lambda x: robust.cost(value(x)))
+
+    def _fields(self, x: Any) -> dict[str, Any]:
+        """What SciPy's result says of the point."""
+        f = self.value(x)
+        matrix, scaled = self.robust.scaled(self.matrix(x), f)
+        return {"x": x, "cost": self.robust.cost(f), "fun": f, "jac": matrix, "grad": scaled @ matrix}
+
+    def natively(self, settings: dict[str, Any]) -> Any:
+        """By the loop of `trust_region`."""
+
+        def solve(x: Any) -> tuple[Any, Any]:
+            found = fit(self.value, self.matrix, x, self.robust, settings)
+            return found.x, (found.calls, found.matrices, found.status)
+
+        fine = tnp.all(tnp.isfinite(self.value(self.start)))
+        text = "Residuals are not finite in the initial point."
+        fail_if(compare.eq(to_raw(fine), np.False_), SolverFailedError, text)
+        x, (nfev, njev, status) = solving.root_of(self.slope, self.start, solve, solving.dense_solve)
+        fields = self._fields(x)
+        return complete(
+            **fields,
+            optimality=tnp.max(tnp.abs(fields["grad"])),
+            active_mask=tnp.zeros_like(x),
+            nfev=python(nfev),
+            njev=python(njev),
+            status=python(status),
+            message=caller.text_of(_message, to_raw(status)),
+            success=python(status > 0),
+        )
+
+    def by_scipy(self, bounds: Any, settings: dict[str, Any]) -> Any:
+        """By SciPy's solver, with `bounds` or without."""
+        low, high = limits(bounds, self.start)
+
+        def solve(x: Any) -> tuple[Any, Any]:
+            compiled = [solving.Compiled(f, x) for f in (self.value, self.matrix)]
+
+            def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
+                ends = (-np.inf, np.inf) if bounds is None else (low, high)
+                r = scipy_module("optimize").least_squares(fs[0], x, jac=fs[1], bounds=ends, **settings)
+                return r.x, r.nfev, r.status, r.success, place_of(r.message)
+
+            types = [Aval(x.shape, np.dtype(float)), *[solving.COUNT] * 4]
+            x, *rest = solving.host_call(host, compiled, types, x, low, high)
+            return x, rest
+
+        def conditions(x: Any) -> Any:
+            return self.slope(x) if bounds is None else solving.within(low, high, x, self.slope(x))
+
+        x, (nfev, status, success, place) = solving.root_of(
+            conditions, self.start, solve, solving.dense_solve
+        )
+        counts = {"nfev": python(nfev), "status": python(status), "success": python(success != 0)}
+        return partial("least_squares", **self._fields(x), **counts, message=message(place))
+
+
+def _message(status: int) -> str:
+    """SciPy's message for a status."""
+    scipy_module("optimize")
+    theirs: Any = sys.modules["scipy.optimize._lsq.least_squares"]  # a function has its name in the package
+    return theirs.TERMINATION_MESSAGES[status]
