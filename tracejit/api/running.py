@@ -49,6 +49,8 @@ LIBRARIES.update(
     {f"scipy.sparse.{n}": _entries(f"scipy.sparse.{n}", "scipy.sparse") for n in ("_sparsetools", "linalg")}
 )
 OTHERS["scipy"] = _hosted
+LIBRARIES["scipy._lib._array_api"] = _entries("scipy._lib._array_api", "scipy.hosting.following")
+modules.REBIND["scipy._lib.array_api_compat.numpy"] = numpy  # what SciPy's functions call NumPy
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT

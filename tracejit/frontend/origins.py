@@ -31,6 +31,12 @@ _SOLVERS = frozenset(
     }
 )
 _NOT_FOLLOWED = ("scipy.sparse._sparsetools", "scipy.sparse._csparsetools")  # written in C
+#: Where functions of libraries, but no classes, are followed: SciPy's computations that are written in Python. Which
+#: of the public ones traced code may call so says `tracejit.scipy.hosting.following`.
+_COMPUTING = tuple(
+    f"scipy.{part}."
+    for part in ("signal", "stats", "linalg", "ndimage", "spatial", "cluster", "special", "fft", "_lib")
+)
 _BOUND = (types.BuiltinMethodType, types.MethodType, types.MethodWrapperType)
 _PATHS = tuple(
     os.path.abspath(path) + os.sep
@@ -171,15 +177,23 @@ def is_part_followed(module: Any) -> bool:
     return module.startswith(f"{_FOLLOWED}._") and module not in _NOT_FOLLOWED
 
 
+def is_computing(module: Any) -> bool:
+    """Whether a module of a library is one of those whose functions are followed."""
+    return type(module) is str and module.startswith(_COMPUTING)
+
+
 def is_part_of_library(root: Any) -> bool:
     """Whether a path begins at code of such a module: its names, a class's members, a function or a property."""
     cls = type(root)
     if cls is dict:
-        return is_part_followed(root.get("__name__"))
+        name = root.get("__name__")
+        return is_part_followed(name) or is_computing(name)
     if cls is types.MappingProxyType:
         return is_part_followed(root.get("__module__"))
     root = root.fget if cls is property else root
-    return type(root) is types.FunctionType and is_part_followed(root.__module__)
+    if type(root) is not types.FunctionType:
+        return False
+    return is_part_followed(root.__module__) or is_computing(root.__globals__.get("__name__"))
 
 
 def is_library_module(module: types.ModuleType) -> bool:
@@ -193,18 +207,23 @@ def is_library_module(module: types.ModuleType) -> bool:
         return name in sys.builtin_module_names or (
             module.__spec__ is not None and not hasattr(module, "__path__")
         )
-    return not filename.endswith(".py") or is_library_file(filename)
+    return not filename.endswith(".py") or (is_library_file(filename) and not is_computing(name))
 
 
 def is_library_function(fn: types.FunctionType) -> bool:
-    """Whether the Python function `fn` was written in a library."""
-    if is_followed(fn.__module__):
+    """Whether the Python function `fn` was written in a library, and is not followed."""
+    if is_of_library(fn):
         return False
     filename = fn.__code__.co_filename
     if filename.startswith("<") and filename[:7] not in ("<frozen", "<tracej"):
         module = sys.modules.get(fn.__globals__.get("__name__", ""))
         return isinstance(module, types.ModuleType) and is_library_module(module)
     return is_library_file(filename)
+
+
+def is_of_library(fn: types.FunctionType) -> bool:
+    """Whether the Python function `fn` is a library's, though it may be followed."""
+    return is_followed(fn.__module__) or is_computing(fn.__globals__.get("__name__"))
 
 
 def is_library_class(cls: type) -> bool:
@@ -227,6 +246,8 @@ def _is_library_class(cls: type) -> bool:
     if not cls.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE: not made by a class statement
         return True
     top = _top(cls.__module__)
+    if is_computing(cls.__module__):
+        return True
     if is_followed(cls.__module__) or top == "__main__":
         return False
     if top.startswith("_cython_"):  # the classes of Cython's functions and methods

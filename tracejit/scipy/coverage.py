@@ -12,6 +12,7 @@ import numpy as np
 from tracejit.records import record
 from tracejit.scipy import CALLED, TRACED
 from tracejit.scipy.hosting import calls
+from tracejit.scipy.hosting.following import FOLLOWED
 
 #: The modules of SciPy that compute from arrays.
 MODULES = sorted((*CALLED, *TRACED))
@@ -32,6 +33,38 @@ _FUNCTIONS = frozenset(
         "evaluate",
     )
 )
+#: Functions that the figures leave out: they map no arrays to arrays, but set, ask for or plot something, take
+#: distributions or give objects, draw at random, or make arrays of whole numbers and settings alone.
+_NO_ARRAYS = {
+    "cluster.hierarchy": "dendrogram int_floor set_link_color_palette to_tree",
+    "fft": """
+        fftfreq fhtoffset get_workers next_fast_len prev_fast_len register_backend rfftfreq set_backend
+        set_global_backend set_workers skip_backend
+    """,
+    "integrate": "lebedev_rule newton_cotes",
+    "linalg": """
+        clarkson_woodruff_transform dft find_best_blas_type get_blas_funcs get_lapack_funcs hadamard helmert hilbert
+        invhilbert invpascal pascal
+    """,
+    "ndimage": "find_objects generate_binary_structure iterate_structure value_indices",
+    "optimize": "linprog_verbose_callback show_options",
+    "signal": """
+        band_stop_obj bessel besselap buttap butter buttord cheb1ap cheb1ord cheb2ap cheb2ord cheby1 cheby2 check_COLA
+        check_NOLA choose_conv_method closest_STFT_dual_window correlation_lags czt_points ellip ellipap ellipord
+        firwin firwin_2d gammatone get_window iircomb iirdesign iirfilter iirnotch iirpeak kaiser_atten kaiser_beta
+        kaiserord max_len_seq remez savgol_coeffs unit_impulse
+    """,
+    "spatial": "convex_hull_plot_2d delaunay_plot_2d voronoi_plot_2d",
+    "special": """
+        bernoulli c_roots cg_roots chebyc chebys chebyt chebyu ellip_normal errstate euler gegenbauer genlaguerre geterr
+        h_roots he_roots hermite hermitenorm j_roots jacobi js_roots l_roots la_roots laguerre legendre p_roots ps_roots
+        s_roots seterr sh_chebyt sh_chebyu sh_jacobi sh_legendre t_roots ts_roots u_roots us_roots
+    """,
+    "stats": """
+        abs boxcox_normplot exp log make_distribution order_statistic ortho_group ppcc_plot probplot random_correlation
+        random_table special_ortho_group truncate uniform_direction unitary_group yeojohnson_normplot
+    """,
+}
 
 
 @record(frozen=True)
@@ -42,6 +75,15 @@ class Coverage:
     native: list[str]
     host: list[str]
     missing: list[str]
+
+    def counted(self) -> tuple[int, int, int]:
+        """How many of the names map arrays to arrays: native, host calls, others."""
+        theirs = importlib.import_module(f"scipy.{self.module}")
+        n, h, m = (sum(_maps(self.module, x, getattr(theirs, x)) for x in names) for names in self.kinds())
+        return n, h, m
+
+    def kinds(self) -> tuple[list[str], list[str], list[str]]:
+        return self.native, self.host, self.missing
 
 
 def of(module: str) -> Coverage:
@@ -55,7 +97,8 @@ def of(module: str) -> Coverage:
     for name in sorted(n for n in dir(theirs) if not n.startswith("_")):
         value = getattr(theirs, name)
         if _counts(value, theirs):
-            kind = found.native if name in ours.__dict__.get("__all__", ()) else _others(found, value)
+            native = name in ours.__dict__.get("__all__", ()) or f"scipy.{module}.{name}" in FOLLOWED
+            kind = found.native if native else _others(found, value)
             kind.append(name)
     return found
 
@@ -79,12 +122,44 @@ def _takes_function(value: Any) -> bool:
     return not _FUNCTIONS.isdisjoint(calls.parameters(value)[:2])
 
 
+def _maps(module: str, name: str, value: Any) -> bool:
+    """Whether a name is a function that maps arrays to arrays, or a distribution."""
+    if isinstance(value, type) or name in _NO_ARRAYS.get(module, "").split():
+        return False
+    if module == "special" and (name.endswith("_zeros") or name.startswith("roots_")):
+        return False
+    return isinstance(value, np.ufunc) or calls.RANDOM.isdisjoint(calls.parameters(value))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "-"
+
+
+def _figures(counted: list[tuple[int, int, int]]) -> tuple[str, str]:
+    """Of the functions that map arrays to arrays: the share that run in compiled programs, and of native ones."""
+    native, host, missing = map(sum, zip(*counted, strict=True))
+    whole = native + host + missing
+    return _share(native + host, whole), _share(native, whole)
+
+
+def _rows() -> list[tuple[str, ...]]:
+    """A line for each module, and one for all."""
+    covered = list(map(of, MODULES))
+    counted = [c.counted() for c in covered]
+    rows = [
+        (f"scipy.{c.module}", *(str(len(k)) for k in c.kinds()), *_figures([n]))
+        for c, n in zip(covered, counted, strict=True)
+    ]
+    sums = (str(sum(len(c.kinds()[k]) for c in covered)) for k in range(3))
+    return [*rows, ("all", *sums, *_figures(counted))]
+
+
+_TITLES = ("native", "host call", "missing", "run inside jit", "natively")
+
+
 def table() -> str:
     """The numbers, a line for each module."""
-    rows = [("module", "native", "host call", "missing")]
-    for name in MODULES:
-        c = of(name)
-        rows.append((f"scipy.{name}", str(len(c.native)), str(len(c.host)), str(len(c.missing))))
+    rows = [("module", *_TITLES), *_rows()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join(lines) + "\n"
@@ -94,12 +169,11 @@ def page() -> str:
     """docs/coverage.md."""
     version = importlib.import_module("scipy").__version__
     out = _HEAD.format(version=version.rpartition(".")[0])
-    covered = list(map(of, MODULES))
-    for c in covered:
-        out += f"| `scipy.{c.module}` | {len(c.native)} | {len(c.host)} | {len(c.missing)} |\n"
-    for c in covered:
+    for name, *numbers in _rows():
+        out += f"| {f'`{name}`' if name != 'all' else '**all**'} | {' | '.join(numbers)} |\n"
+    for c in map(of, MODULES):
         out += f"\n## scipy.{c.module}\n"
-        for title, names in (("Native", c.native), ("Host calls", c.host), ("Missing", c.missing)):
+        for title, names in zip(("Native", "Host calls", "Missing"), c.kinds(), strict=True):
             if names:
                 out += "\n" + textwrap.fill(f"{title}: `{' '.join(names)}`", 120) + "\n"
     return out
@@ -113,6 +187,9 @@ as far as their options have such forms. *Host calls* are SciPy's own functions,
 [jit.md](jit.md#numpys-arrays)); the shapes of their results must not depend on values. A function that uses one of the
 *missing* names on traced values is run by Python under `jit`, and refused by other transformations.
 
-| | native | host call | missing |
-|---|---|---|---|
+The two figures are of the functions that map arrays to arrays (and distributions): classes are left out, and what sets,
+asks or plots something, draws at random, or makes arrays of whole numbers and settings alone.
+
+| | native | host call | missing | run inside `jit` | natively |
+|---|---|---|---|---|---|
 """

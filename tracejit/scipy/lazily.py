@@ -24,7 +24,18 @@ class Part:
         LIBRARIES[module] = self._entries
 
     def _entries(self, module: Any) -> dict[Any, Any]:
-        return {getattr(module, name): ours for name, ours in self.names.items()}
+        parts = {name: functools.reduce(getattr, name.split("."), module) for name in self.names}
+        return {parts[name]: ours for name, ours in self.names.items()}
+
+    def helper(self, name: str) -> Callable[[F], F]:
+        """Decorator: the form of a function of SciPy's own use, by its name in the module. What SciPy makes of it needs
+        no form then: its code is followed (`hosting.following`)."""
+
+        def register(fn: F) -> F:
+            self.names[name] = fn
+            return fn
+
+        return register
 
     def function(self, fn: F) -> F:
         """Decorator: SciPy's function of this name where no argument is traced, else `fn`."""
@@ -32,6 +43,7 @@ class Part:
 
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
+            kwargs.pop("_no_deco", None)  # what functions of scipy.stats say to one another
             if has_box(args) or (kwargs and has_box(kwargs.values())):
                 return fn(*args, **kwargs)
             return plain(getattr(self.load(), name), args, kwargs)

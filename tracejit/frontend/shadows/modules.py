@@ -14,10 +14,10 @@ from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.origins import (
     impure_origin,
-    is_followed,
     is_library_class,
     is_library_function,
     is_library_module,
+    is_of_library,
 )
 from tracejit.frontend.shadows import acting
 from tracejit.numpy.operands import has_box
@@ -149,7 +149,7 @@ def stand_in_for(value: Any) -> Any:
     if not callable(value):
         return _part(value)
     if type(value) is types.FunctionType and not is_library_function(value):
-        return CALLABLES.get(value) if is_followed(value.__module__) else None
+        return CALLABLES.get(value) if is_of_library(value) else None
     if type(value) is types.MethodType:
         owner = _part(value.__self__)
         return None if owner is None else getattr(owner, value.__name__, None)

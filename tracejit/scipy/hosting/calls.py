@@ -29,6 +29,7 @@ from tracejit.numpy.boxes.layouts import orders_of
 from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.numpy.dispatch import plain
 from tracejit.scipy import __all__ as PARTS
+from tracejit.scipy.hosting.following import FOLLOWED, followed, is_public
 from tracejit.scipy.hosting.nearest import nearest
 from tracejit.scipy.hosting.results import Template, Untellable, avals, described, rebuilt
 from tracejit.scipy.hosting.samples import FAMILIES, laid, sample
@@ -39,7 +40,8 @@ _PARTS = {*PARTS, "cluster", "differentiate", "fftpack"}
 _NUMBERS = (bool, int, float, complex)
 #: Values among the arguments that are constants of the call.
 _CONSTANTS = (*_NUMBERS, str, bytes, type(None), type(...), slice, np.dtype)
-_RANDOM = frozenset(("rng", "random_state", "seed"))
+#: Parameters of what draws at random.
+RANDOM = frozenset(("rng", "random_state", "seed"))
 _WRITTEN = frozenset(("out", "output"))
 #: Warnings are recorded for the whole process.
 _lock = threading.RLock()
@@ -48,7 +50,10 @@ _lock = threading.RLock()
 def of(function: Any) -> Any:
     """`function` of SciPy's as traced code gets it; None for others and what has no such form."""
     name = _name(function)
-    return _stand_in(function, name) if name is not None and _is_taken(function) else None
+    if name is None or not _is_taken(function) or not is_public(function, name):
+        return None
+    hosted = _stand_in(function, name)
+    return followed(function, hosted) if name in FOLLOWED else hosted
 
 
 @functools.cache
@@ -106,7 +111,7 @@ def _name(function: Any) -> str | None:
 
 
 def _is_taken(function: Any) -> bool:
-    return isinstance(function, np.ufunc) or _RANDOM.isdisjoint(parameters(function))
+    return isinstance(function, np.ufunc) or RANDOM.isdisjoint(parameters(function))
 
 
 @functools.cache

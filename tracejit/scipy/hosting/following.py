@@ -1,0 +1,275 @@
+"""Functions of SciPy whose own Python code is traced, as the user's is.
+
+SciPy computes much with NumPy alone: tests, spectra, distances, matrix equations. Such a function needs no form of
+ours. Those that are known to be traced well are listed here; the tests compare each with SciPy. A call that can't be
+traced (options may lead elsewhere) is made as others are: the program calls SciPy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import dtypes, tree
+from tracejit import numpy as tnp
+from tracejit.errors import NotDifferentiableError, refusals
+from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.dispatch import LIBRARIES, plain
+from tracejit.ops._lazy import scipy_module
+from tracejit.tracing import Box, call_user, to_raw
+
+#: Module -> its functions that are followed.
+_NAMES: dict[str, str] = {
+    "cluster.vq": """
+        py_vq whiten
+    """,
+    "linalg": """
+        cdf2rdf companion convolution_matrix diagsvd fiedler leslie matmul_toeplitz null_space orth
+        orthogonal_procrustes pinvh solve_discrete_lyapunov
+    """,
+    "ndimage": """
+        binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss binary_opening
+        binary_propagation black_tophat extrema grey_closing grey_dilation grey_erosion grey_opening maximum
+        maximum_position median minimum minimum_position morphological_gradient morphological_laplace
+        percentile_filter rank_filter rotate white_tophat
+    """,
+    "signal": """
+        argrelextrema argrelmax argrelmin chirp cont2discrete cspline1d deconvolve envelope freqz freqz_sos
+        freqz_zpk gauss_spline gausspulse hilbert2 lfiltic lombscargle lp2bp lp2bs lp2hp lp2lp minimum_phase
+        normalize oaconvolve qspline1d resample square sweep_poly vectorstrength wiener zpk2tf
+    """,
+    "spatial": """
+        minkowski_distance minkowski_distance_p procrustes
+    """,
+    "spatial.distance": """
+        braycurtis canberra chebyshev cityblock correlation cosine dice euclidean hamming is_valid_y jaccard
+        jensenshannon mahalanobis minkowski num_obs_y rogerstanimoto russellrao seuclidean sokalsneath
+        sqeuclidean yule
+    """,
+    "special": """
+        assoc_laguerre ellip_harm lqn riccati_jn
+    """,
+    "stats": """
+        alexandergovern bartlett boxcox boxcox_llf brunnermunzel chatterjeexi chisquare circmean circstd circvar
+        combine_pvalues cramervonmises_2samp cumfreq describe differential_entropy energy_distance
+        false_discovery_control fligner friedmanchisquare gstd gzscore iqr jarque_bera kruskal kstat kstatvar
+        kurtosistest levene linregress lmoment mannwhitneyu median_abs_deviation mode mood normaltest
+        obrientransform pmean power_divergence quantile rankdata ranksums relfreq scoreatpercentile sigmaclip
+        skewtest tiecorrect tmax tmean tmin trim_mean ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel
+        wasserstein_distance yeojohnson yeojohnson_llf
+    """,
+}
+FOLLOWED = frozenset(f"scipy.{module}.{name}" for module, names in _NAMES.items() for name in names.split())
+
+
+def is_public(function: Any, name: str) -> bool:
+    """Whether SciPy has `function` under its public name; others of its functions are parts of what is followed."""
+    if isinstance(function, np.ufunc):
+        return True
+    module, _, short = name.rpartition(".")
+    return not short.startswith("_") and getattr(sys.modules.get(module), short, None) is function
+
+
+def _copy(function: types.FunctionType) -> types.FunctionType:
+    """The same function as another object, for which nothing stands in."""
+    made = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__module__, made.__qualname__ = function.__module__, function.__qualname__
+    return made
+
+
+def followed(function: Any, hosted: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as traced code gets it: its own code, or else `hosted`, the call that a program makes."""
+
+    own = _copy(function)
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not any(type(x) is Box for x in tree.leaves((args, kwargs))):
+            return plain(function, args, kwargs)
+        try:
+            with refusals.attempt(Exception):
+                return known(call_user(own, *args, **kwargs))
+        except NotDifferentiableError as error:
+            refusals.add(error)
+            raise
+        except Exception:
+            return hosted(*args, **kwargs)
+
+    return call
+
+
+def known(out: Any) -> Any:
+    """A result of SciPy's own class (a named tuple with more fields, or an object that holds values) is a tree now."""
+    cls = type(out)
+    if not cls.__module__.startswith("scipy.") or cls.__hash__ is None or cls in _TREES:
+        return out
+    if issubclass(cls, tuple):
+        _TREES.add(cls)
+        tree.register(cls, _parts_of_tuple, functools.partial(_tuple_of, cls))
+    elif set(vars(out)).isdisjoint(("__dict__",)) and not dataclasses.is_dataclass(cls):
+        _TREES.add(cls)
+        tree.register(cls, _parts_of_object, functools.partial(_object_of, cls))
+    return out
+
+
+#: Classes of SciPy's results that are trees by now.
+_TREES: set[type] = set()
+
+
+def _is_value(x: Any) -> bool:
+    return isinstance(x, (Box, np.ndarray, np.generic, bool, int, float, complex))
+
+
+def _parts_of_object(x: Any) -> tuple[list[Any], Any]:
+    """The values that it holds, and the rest."""
+    held = vars(x)
+    names = tuple(n for n, v in held.items() if _is_value(v))
+    return [held[n] for n in names], (names, tuple((n, v) for n, v in held.items() if n not in names))
+
+
+def _object_of(cls: type, rest: Any, values: Any) -> Any:
+    made = object.__new__(cls)
+    vars(made).update(zip(rest[0], values, strict=True))
+    vars(made).update(rest[1])
+    return made
+
+
+def _parts_of_tuple(x: Any) -> tuple[list[Any], Any]:
+    values, rest = _parts_of_object(x) if hasattr(x, "__dict__") else ([], ((), ()))
+    return [*x, *values], (len(x), rest)
+
+
+def _tuple_of(cls: type, rest: Any, values: Any) -> Any:
+    count, (names, others) = rest
+    items = list(values)
+    made = tuple.__new__(cls, items[:count])
+    if names or others:
+        vars(made).update(zip(names, items[count:], strict=True))
+        vars(made).update(others)
+    return made
+
+
+def _rankdata(x: Any, method: str, return_ties: bool = False, xp: Any = None) -> Any:
+    """The ranks along the last axis, from 1; and where elements are equal, at the first of them in order, how many."""
+    x = tnp.asarray(x)
+    n = x.shape[-1]
+    order = tnp.argsort(x, axis=-1, stable=True)
+    back = tnp.argsort(order, axis=-1, stable=True)
+    kind = float if method == "average" else np.int64
+    place = tnp.broadcast_to(tnp.arange(n), x.shape)
+    if method == "ordinal":
+        return tnp.take_along_axis(place + 1, back, axis=-1).astype(kind)
+    y = tnp.take_along_axis(x, order, axis=-1)
+    change = y[..., 1:] != y[..., :-1]
+    edge = tnp.ones((*x.shape[:-1], 1), bool)
+    first, last = tnp.concatenate([edge, change], axis=-1), tnp.concatenate([change, edge], axis=-1)
+    start = tnp.maximum.accumulate(tnp.where(first, place, 0), axis=-1)
+    stop = tnp.minimum.accumulate(tnp.where(last, place, n)[..., ::-1], axis=-1)[..., ::-1]
+    ranks = {
+        "min": start + 1,
+        "max": stop + 1,
+        "average": (start + stop) / 2 + 1,
+        "dense": tnp.cumsum(first, axis=-1),
+    }[method]
+    ranks = tnp.take_along_axis(ranks, back, axis=-1).astype(kind)
+    return (ranks, tnp.where(first, stop - start + 1, 0).astype(float)) if return_ties else ranks
+
+
+# ---------------------------------------------------------------- what SciPy's functions ask before they compute
+
+
+def _array_namespace(*arrays: Any, **options: Any) -> Any:
+    """A traced array is one of NumPy's."""
+    return tnp
+
+
+def _contains_nan(a: Any, nan_policy: str = "propagate", **options: Any) -> bool:
+    """None does: a call with one is left to Python."""
+    if nan_policy not in ("propagate", "omit", "raise"):
+        raise ValueError("nan_policy must be one of {'propagate', 'raise', 'omit'}.")
+    x = tnp.asarray(a)
+    if dtypes.is_inexact(x.dtype):
+        leave_if(to_raw(tnp.any(tnp.isnan(x))), "what a function of SciPy's makes of NaN")
+    return False
+
+
+def _asarray_validated(
+    a: Any,
+    check_finite: bool = True,
+    sparse_ok: bool = False,
+    objects_ok: bool = False,
+    mask_ok: bool = False,
+    as_inexact: bool = False,
+) -> Any:
+    """An array. What is not finite is left to Python, which raises ValueError."""
+    x = tnp.asarray(a)
+    x = x.astype(float) if as_inexact and not dtypes.is_inexact(x.dtype) else x
+    if check_finite and dtypes.is_inexact(x.dtype):
+        leave_if(to_raw(tnp.any(~tnp.isfinite(x))), "an error of SciPy's about infinite numbers")
+    return x
+
+
+def _size(x: Any) -> int:
+    return tnp.asarray(x).size
+
+
+_FORMS = {
+    "array_namespace": _array_namespace,
+    "xp_size": _size,
+    "size": _size,
+    "_contains_nan": _contains_nan,
+    "_asarray_validated": _asarray_validated,
+    "is_complex": lambda x, xp: dtypes.is_complex(x.dtype),
+}
+_QUESTIONS = frozenset(
+    [
+        "is_numpy",
+        "is_cupy",
+        "is_torch",
+        "is_jax",
+        "is_dask",
+        "is_array_api_strict",
+        "is_lazy_array",
+        "is_marray",
+    ]
+)
+#: Helpers that compute from shapes alone, and run as they are.
+_OF_SHAPES = {"stats._axis_nan_policy": ("_broadcast_shapes", "_broadcast_shapes_remove_axis")}
+_YES = frozenset(["is_numpy", "is_numpy_namespace", "is_numpy_array"])
+
+
+def _entries(module: Any) -> dict[Any, Any]:
+    """The forms of SciPy's helpers. Some of them remember by class what they were asked, which traces can't follow."""
+    entries: dict[Any, Any] = {}
+    helpers = scipy_module("_lib.array_api_compat.common._helpers")
+    for place in (module, helpers, scipy_module("_lib._array_api_override"), scipy_module("_lib._util")):
+        for name, value in vars(place).items():
+            if name in _FORMS:
+                entries[value] = _FORMS[name]
+            elif name in _QUESTIONS or (name.startswith("is_") and name.endswith(("_namespace", "_array"))):
+                entries.setdefault(value, functools.partial(_answered, name in _YES))
+    for place, names in _OF_SHAPES.items():
+        home = sys.modules.get(f"scipy.{place}")
+        entries |= {f: functools.partial(f) for f in (getattr(home, n, None) for n in names) if f is not None}
+    ranks = getattr(sys.modules.get("scipy.stats._stats_py"), "_rankdata", None)
+    return entries if ranks is None else entries | {ranks: _rankdata}
+
+
+def _answered(answer: bool, *asked: Any) -> bool:
+    return answer
+
+
+LIBRARIES["scipy._lib._array_api"] = _entries
