@@ -217,10 +217,9 @@ class Session(Run):
             return self._class(node, value)
         if watch.calls_by_name(cls):
             watch.release(self)
-        if compiled.is_compiled(value):
-            return compiled.wrap_compiled(self, node, value)
-        if compiled.is_vectorized(value):
-            return compiled.wrap_vectorized(self, node, value)
+        ours = compiled.wrap(self, node, value)
+        if ours is not None:
+            return ours
         return objects.wrap_object(self, node, value)
 
     def code_of(self, fn: types.FunctionType) -> types.CodeType:

@@ -21,7 +21,7 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.operands import kind_of
-from tracejit.tracing import Box, CapturedArray, box, current_trace
+from tracejit.tracing import STATE, Box, CapturedArray, box, current_trace
 
 _PYTHON = (bool, int, float, complex)
 
@@ -43,7 +43,7 @@ def by_recipe(ufunc: Traced, args: tuple[Any, ...], operator: bool) -> Any:
     trace = current_trace()
     if type(trace) is not EagerTrace or config.checks:
         return None
-    key: list[Any] = [ufunc, operator]
+    key: list[Any] = [ufunc, operator, STATE.numbers]
     primals, tangents = [], []
     for a in args:
         kind = type(a)

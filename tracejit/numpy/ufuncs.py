@@ -84,6 +84,8 @@ class Ufunc:
                         break
                 else:
                     return self.np(*args)
+            if STATE.numbers is not None:
+                STATE.numbers.check(self, args)
             if self.smooth and len(args) == self.nin:
                 result = by_recipe(self, args, False)
                 if result is not None:
@@ -180,6 +182,8 @@ class Ufunc:
 
     def operator(self, *args: Any) -> Any:
         """The result of a Python operator: weak if all operands are."""
+        if STATE.numbers is not None:
+            STATE.numbers.check(self, args)
         if any(map(unsure.is_unsure, args)):
             known = unsure.operands(self.__name__, args)
             if known is not None:
