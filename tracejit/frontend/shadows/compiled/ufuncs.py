@@ -143,8 +143,8 @@ class Generalized(_Called):
             ]
             made = [m if shape_of(m) else reshape(m, (1,)) for m in made]
             self._followed(*cores[:count], *made)
-            left: tuple[Any, ...] = tuple(m if core else m[0] for m, core in zip(made, outs, strict=True))
-            return left if len(left) > 1 else left[0]
+            left = [m if core else m[0] for m, core in zip(made, outs, strict=True)]
+            return tuple(left) if len(left) > 1 else left[0]
 
         return kernel
 
