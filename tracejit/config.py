@@ -27,6 +27,7 @@ override the same setting, the one that ends last restores what it found; set it
                                                       in another order
     full_tracebacks       TRACEJIT_FULL_TRACEBACKS    show the frames inside of tracejit in tracebacks too
     regions               TRACEJIT_REGIONS            compile parts of functions that Python runs (an experiment)
+    perf                  TRACEJIT_PERF               tell Linux's perf which machine code is which nest of loops
     unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """
 
@@ -109,6 +110,8 @@ class Config:
         How many seconds a call waits for its program before Python runs it; 0: any number.
     optimize : bool
         Whether LLVM optimises programs.
+    perf : bool
+        Whether programs compiled from now on are described in /tmp/perf-PID.map, for Linux's `perf report`.
     unroll : int
         Loops of a known number of steps up to this are unrolled, but for those that hold more than two loops in each
         other.
@@ -144,6 +147,7 @@ class Config:
     optimize: bool = True
     full_tracebacks: bool = False
     regions: bool = False
+    perf: bool = False
     unroll: int = 4
 
     # What is asked at every call and every eager operation, kept by __setattr__: whether NaNs or infinities
@@ -255,5 +259,6 @@ config = Config(
     optimize=_flag("TRACEJIT_OPTIMIZE", "1"),
     full_tracebacks=_flag("TRACEJIT_FULL_TRACEBACKS"),
     regions=_flag("TRACEJIT_REGIONS"),
+    perf=_flag("TRACEJIT_PERF"),
     unroll=_number("TRACEJIT_UNROLL", 4),
 )

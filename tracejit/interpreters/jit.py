@@ -39,7 +39,8 @@ from tracejit.tracing import LOCK, use_trace
 #: Layouts of one eagerly executed jaxpr that are compiled before others are copied to C order.
 MAX_LAYOUTS = 8
 
-#: Programs that measure themselves.
+#: Programs that measure themselves, and those whose nests have names for others to see.
+_perf: Any = LazyModule("tracejit.interpreters.jit_perf")
 _profiled: Any = LazyModule("tracejit.interpreters.jit_profiled")
 
 Strides = tuple[tuple[int, ...], ...]
@@ -269,7 +270,9 @@ def measured(key: Any) -> Any:
 
 def maker(key: Any) -> type[Compiled]:
     """What makes the program of such a key."""
-    return _profiled.Profiled if key and key[0] == "measured" else Compiled
+    if key and key[0] == "measured":
+        return _profiled.Profiled
+    return _perf.Named if config.perf else Compiled
 
 
 _layouts: weakref.WeakKeyDictionary[Jaxpr, dict[Any, Compiled]] = weakref.WeakKeyDictionary()

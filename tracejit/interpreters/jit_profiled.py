@@ -10,7 +10,7 @@ from typing import Any
 from tracejit.interpreters.jit import MISS, Compiled
 from tracejit.lowering.costs import Cost
 from tracejit.lowering.llvm import cpu, probes
-from tracejit.lowering.llvm.probes import Probe
+from tracejit.lowering.llvm.probes import Probe, label
 from tracejit.lowering.loops.nodes import External, Program
 from tracejit.lowering.lowered import Callback, Lowered
 from tracejit.lowering.runtime.compile import Code
@@ -19,7 +19,7 @@ from tracejit.lowering.runtime.stopwatch import PROBES, RECORDER, Counters
 from tracejit.timeline import Span, span
 
 #: What a profile needs of the rooms below, too.
-__all__ = ["PROBES", "RECORDER", "Cost", "Counters", "Measured", "Probe", "Profiled"]
+__all__ = ["PROBES", "RECORDER", "Cost", "Counters", "Measured", "Probe", "Profiled", "label"]
 
 
 class Profiled(Compiled):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import field
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.interpreters.jit_profiled import PROBES, Cost, Counters, Probe
+from tracejit.interpreters.jit_profiled import PROBES, Cost, Counters, Probe, label
 from tracejit.profiling.session import Recording
 from tracejit.records import record
 from tracejit.timeline import Span
@@ -29,9 +28,6 @@ PHASES = {
     "native": "arrays in and out",
     "callback": "Python function",
 }
-_PREFIXES = {"part": "a thread's part of ", "copy": "copy for ", "branch": "branch: ", "loop": "loop: "}
-_EQUATION = re.compile(r"(?:let (?P<outs>.*?) = )?(?P<op>[\w.]+)")
-_TYPE = re.compile(r":(\w+\[[^\]]*\])")
 
 
 @record(eq=False)
@@ -263,18 +259,6 @@ def title(kind: str, name: str) -> str:
 def place(probe: Probe) -> tuple[str, int]:
     source = probe.source
     return (source.filename, source.line) if source is not None else ("", 0)
-
-
-def label(probe: Probe) -> str:
-    """What a probe measures, as `explain` names loops: `tanh f64[200,20]`, by the operation that they end with."""
-    if probe.kind == "entry":
-        return "machine code"
-    equation = probe.what.partition("   # ")[0]
-    found = _EQUATION.match(equation)
-    op, outs = (found["op"], found["outs"] or "") if found else (equation, "")
-    types = _TYPE.findall(outs)
-    shown = f"{op} {types[0]}" if types else op
-    return _PREFIXES.get(probe.kind, "") + shown
 
 
 def by_line(rows: Iterable[Row]) -> dict[tuple[str, int], float]:

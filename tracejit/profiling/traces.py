@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.interpreters.jit_profiled import PROBES, Counters
-from tracejit.profiling.rows import label, place, title
+from tracejit.interpreters.jit_profiled import PROBES, Counters, label
+from tracejit.profiling.rows import place, title
 from tracejit.profiling.session import Recording
 from tracejit.records import record
 

@@ -47,6 +47,8 @@ _VERY_LONG = 64  # iterations of a loop of which there is one copy
 class Translator(Memory):
     """Writes a program's statements into `f`; `finish` ends it with the common exit block."""
 
+    suffix = ""  # of the function's head
+
     # -- structure
 
     def part(self, f: Function, target: Target) -> Translator:

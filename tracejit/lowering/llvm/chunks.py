@@ -152,7 +152,7 @@ def _function(chunk: Translator, node: For, name: str, attributes: str) -> str:
         pool = chunk.target.external(f, chunk.register(POOL, "ptr(ptr,i64)"))
         f.add(f"call ptr {pool}(ptr {f.let(f'load ptr, ptr {block}')}, i64 0) nounwind")
     f.add(f"ret i32 {f.let('load i32, ptr %status.code')}")
-    head = f"define internal i32 @{name}({_ARGUMENTS}) noinline {attributes} {{"
+    head = f"define internal i32 @{name}({_ARGUMENTS}) noinline {attributes}{chunk.suffix} {{"
     start = ["entry:", "  %status.code = alloca i32", "  store i32 0, ptr %status.code"]
     return "\n".join([head, *start, *f.entry, "  br label %start", "start:", *f.lines, "}"])
 

@@ -119,7 +119,7 @@ def emit(program: Program, translator: Callable[..., Translator] = Translator) -
     f.add(f"ret i32 {f.let('load i32, ptr %status.code')}")
     head = [
         f"define i32 @entry(ptr noalias readonly %args, ptr noalias readonly %params, "
-        f"ptr noalias readonly %table, ptr align 64 %arena, ptr noalias %status) {_ATTRIBUTES} {{",
+        f"ptr noalias readonly %table, ptr align 64 %arena, ptr noalias %status) {_ATTRIBUTES}{body.suffix} {{",
         "entry:",
         "  %status.code = alloca i32",
         "  store i32 0, ptr %status.code",

@@ -12,6 +12,7 @@ probes has none: it counts as the own time of what is around it.
 from __future__ import annotations
 
 import platform
+import re
 from dataclasses import field
 from typing import Any
 
@@ -41,6 +42,9 @@ HEAD, WORDS = 2, 4
 LOG_HEAD, LINE = 64, 32
 #: About how many instructions a statement has that is worth a probe: where it is run once, and in loops.
 _ONCE, _AGAIN = 1000, 6000
+_PREFIXES = {"part": "a thread's part of ", "copy": "copy for ", "branch": "branch: ", "loop": "loop: "}
+_EQUATION = re.compile(r"(?:let (?P<outs>.*?) = )?(?P<op>[\w.]+)")
+_TYPE = re.compile(r":(\w+\[[^\]]*\])")
 _LANES, _TURNS, _UNKNOWN = 4, 30, 100
 _MATH, _LEAVING, _ROUTINE, _SCALAR = 10, 10_000, 6000, 50
 
@@ -70,10 +74,13 @@ class Plan:
     parts: dict[Any, int] = field(default_factory=dict)
 
 
-def plan(program: Program) -> Plan:
-    """Where a program is measured."""
+def plan(program: Program, everything: bool = False) -> Plan:
+    """Where a program is measured: where it is worth it, or `everything`."""
     found = Plan([Probe("entry", program.name, None, -1)])
-    _Planner(found, Counter().over(program)).block(program.body, 0, _ONCE, Comment(program.name))
+    planner = _Planner(found, Counter().over(program))
+    if everything:
+        planner.once = planner.again = 1
+    planner.block(program.body, 0, planner.once, Comment(program.name))
     return found
 
 
@@ -81,6 +88,7 @@ class _Planner:
     def __init__(self, found: Plan, counter: Counter) -> None:
         self.plan = found
         self.counter = counter
+        self.once, self.again = _ONCE, _AGAIN
 
     def block(self, block: Block, around: int, least: int, comment: Comment) -> None:
         """Place probes in a block, whose statements come below `comment`."""
@@ -112,7 +120,7 @@ class _Planner:
             self.plan.parts[s] = n = self.add(part)
         if isinstance(s, For) and s.vector:
             return
-        least = _ONCE if isinstance(s, If) else _AGAIN
+        least = self.once if isinstance(s, If) else self.again
         for b in blocks_of(s):
             self.block(b, n, least, head)
 
@@ -176,6 +184,18 @@ def _work(s: Any) -> float:
             return _LEAVING
         return s.work or (_ROUTINE if _takes_arrays(s) else _SCALAR)
     return _MATH if isinstance(s, Inst) and s.op == "math" else 1
+
+
+def label(probe: Probe) -> str:
+    """What a probe measures, as `explain` names loops: `tanh f64[200,20]`, by the operation that they end with."""
+    if probe.kind == "entry":
+        return "machine code"
+    equation = probe.what.partition("   # ")[0]
+    found = _EQUATION.match(equation)
+    op, outs = (found["op"], found["outs"] or "") if found else (equation, "")
+    types = _TYPE.findall(outs)
+    shown = f"{op} {types[0]}" if types else op
+    return _PREFIXES.get(probe.kind, "") + shown
 
 
 # ---------------------------------------------------------------- code
