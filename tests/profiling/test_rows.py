@@ -1,0 +1,91 @@
+"""Rows: names, sums by hand, and (exhaustive) sums beside clocks on ten programs."""
+
+from __future__ import annotations
+
+import copy
+import time
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from examples.programs import PROGRAMS
+from tracejit.interpreters.jit_profiled import Probe, label
+from tracejit.profiling.rows import Row, by_line
+
+#: Programs at sizes at which a call takes about a thousandth of a second or more.
+LARGE = {
+    "asian_option": 300,
+    "cholesky": 300,
+    "conjugate_gradient": 500,
+    "deriche": 300,
+    "fdtd_2d": 300,
+    "floyd_warshall_rows": 150,
+    "lasso": 100,
+    "mandelbrot": 200,
+    "plasma": 200,
+    "error_diffusion": 200,
+}
+
+
+def test_names():
+    named = lambda kind, what: label(Probe(kind, what))
+    assert named("nest", "let c:f64[3,4] = tanh b   # a.py:3") == "tanh f64[3,4]"
+    assert named("loop", "let a:f64[] b:i64[2] = scan[length=3, jaxpr=<for>] c") == "loop: scan f64[]"
+    assert named("copy", "let a:f64[9] = scan[x=1] c") == "copy for scan f64[9]"
+    assert named("nest", "main") == "main"
+    assert named("entry", "main") == "machine code"
+
+
+def test_lines():
+    rows = [
+        Row("nest", "a", "f.py", line, "f", 1, 2.0, own, 0, 0, 0, 0)
+        for line, own in ((3, 1.0), (3, 0.5), (4, 2.0))
+    ]
+    assert by_line(rows) == {("f.py", 3): 1.5, ("f.py", 4): 2.0}
+
+
+def _calls(name):
+    p = PROGRAMS[name]
+    args = p.make(np.random.default_rng(0), LARGE[name])
+    f = tj.jit(p.f, static_argnums=p.static)
+    f(*copy.deepcopy(args))
+    return lambda: f(*args)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", LARGE)
+def test_sums_are_within_five_percent_of_the_clock(name):
+    with tj.config.override(num_threads=1):
+        call = _calls(name)
+        with tj.profile():
+            call()  # the twin is compiled
+        with tj.profile() as p:
+            start = time.perf_counter()
+            for _ in range(10):
+                call()
+            wall = time.perf_counter() - start
+    assert sum(r.own for r in p.rows) == pytest.approx(wall, rel=0.05)
+    entry = sum(r.total for r in p.rows if r.kind == "entry")
+    unnamed = sum(r.own for r in p.rows if r.kind == "entry")
+    assert unnamed <= 0.05 * entry  # what is in no nest, loop or call
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", LARGE)
+def test_measuring_costs_five_percent_at_most(name):
+    with tj.config.override(num_threads=1):
+        call = _calls(name)
+        ratios = []
+        for _ in range(9):  # a neighbour's work slows both of a pair
+            taken = []
+            for measured in (False, True):
+                with tj.profile() if measured else tj.config.override():
+                    call()
+                    call()
+                    start = time.process_time_ns()
+                    for _ in range(5):
+                        call()
+                    taken.append(time.process_time_ns() - start)
+            ratios.append(taken[1] / taken[0])
+    assert np.median(ratios) <= 1.05
