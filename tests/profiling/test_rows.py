@@ -74,16 +74,13 @@ def test_sums_are_within_five_percent_of_the_clock(name):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", LARGE)
 def test_measuring_costs_five_percent_at_most(name):
-    """A probe costs some 40 ns. Clocks of a busy machine don't tell a twentieth: so it is how many ran that is counted."""
+    """A probe costs some 40 ns; clocks of a busy machine don't tell a twentieth, so it is counted how many ran."""
     with tj.config.override(num_threads=1):
         call = _calls(name)
         with tj.profile() as p:
             for _ in range(5):
                 call()
     total = sum(r.total for r in p.rows if r.kind == "entry")
-    probes = sum(
-        r.count
-        for r in p.rows
-        if r.kind in ("entry", "part", "loop", "nest", "blas", "copy", "branch", "call")
-    )
+    native = ("entry", "part", "loop", "nest", "blas", "copy", "branch", "call")
+    probes = sum(r.count for r in p.rows if r.kind in native)
     assert probes * 60e-9 <= 0.05 * total

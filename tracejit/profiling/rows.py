@@ -27,6 +27,7 @@ PHASES = {
     "link": "linking",
     "native": "arrays in and out",
     "callback": "Python function",
+    "profile": "keeping the profile",
 }
 
 

@@ -112,7 +112,8 @@ class Recorder:
         with self._lock:
             self._flying -= 1
             if self._flying <= 0 and self._lines()[0] * 2 > _LINES:
-                self._drain()
+                with Span("profile", ""):
+                    self._drain()
 
     def _drain(self) -> None:
         log = self._lines()
