@@ -88,7 +88,7 @@ REDUCTIONS = (
         "small products by loops",
         "small matrix products and products by vectors are loops, without a call of BLAS",
         ("lowering/emit/contract.py:_gemv_by_loops",),
-        {"tracejit.lowering.emit.contract:_CACHED": 0, "tracejit.lowering.emit.contract:_TINY": 0},
+        {"tracejit.lowering.emit.contract:_CACHED": 0, "tracejit.lowering.emit.products:TINY": 0},
         (
             "LSTM",
             "conjugate gradients",

@@ -83,7 +83,7 @@ def test_text_of_the_user_is_not_markup() -> None:
 
 
 def test_stages_that_are_too_large_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracejit.pictures.page._MOST_TEXT", 1)
+    monkeypatch.setattr("tracejit.pictures.page._MOST_NODES", 1)
     assert re.findall(r'class="stage" data-name="([^"]*)"', PICTURE.html()) == ["traced"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import field
 
+from tracejit.pictures.fold import PART
 from tracejit.pictures.layered import Placed, place
 from tracejit.pictures.model import Edge, Graph, Node, Region
 from tracejit.records import record
@@ -115,7 +116,7 @@ def lines_of(node: Node) -> list[str]:
         return [node.title, node.ports[0].type]
     title = f"{user} = {node.title}" if user and len(node.ports) == 1 else node.title
     types = [p.type for p in node.ports[:3]] + ["…"] * (len(node.ports) > 3)
-    place = f"  :{node.line.number}" if node.line else ""
+    place = f"  :{node.line.number}" if node.line and node.op != PART else ""
     lines = [title, (", ".join(types) or "no result") + place]
     notes = [_EFFECTS.get(e, e) for e in node.effects]
     stored = [f"{p.stored}" for p in node.ports if p.stored]

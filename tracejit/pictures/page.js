@@ -20,7 +20,9 @@
     const at = data.order.indexOf(name);
     $("slider").max = data.order.length - 1;
     $("slider").value = at;
-    const count = Object.values(stage.nodes).filter(n => n.kind === "equation").length;
+    if (!stage.seen) for (const id in stage.nodes) if (stage.nodes[id].part) closed.add(id);
+    stage.seen = true;
+    const count = Object.values(stage.nodes).filter(n => n.kind === "equation" && !n.part).length;
     $("stage").innerHTML = "";
     $("stage").append(name + " ", Object.assign(document.createElement("small"), {textContent: count + " equations"}));
     $("before").disabled = at === 0;
@@ -124,6 +126,7 @@
   }
 
   function draw(a) {
+    if (!a.level.now) return;  // in something that was never open
     const from = boxes[a.from], to = boxes[a.to];
     const inside = (v, box) => Math.max(-box.w / 2 + 6, Math.min(box.w / 2 - 6, v));
     let x = from.x + inside(a.begin, from), y = from.top + from.h;
@@ -154,10 +157,16 @@
   function fit() {
     const r = canvas.getBoundingClientRect();
     const high = stage.layout.now.length ? stage.layout.now[stage.layout.now.length - 1][1] : 1;
-    const k = Math.min((r.width - 40) / Math.max(stage.layout.width, 1), (r.height - 80) / Math.max(high, 1), 1.25);
-    view.k = Math.max(k, 0.02);
-    if (view.k < 0.22) view.k = Math.min(1, Math.max((r.width - 40) / stage.layout.width, 0.3));  // large: begin at the top
-    view.x = (r.width - stage.layout.width * view.k) / 2;
+    const all = stage.layout.boxes.map(l => boxes[l.id]);
+    let left = Math.min(...all.map(b => b.x - b.w / 2)), right = Math.max(...all.map(b => b.x + b.w / 2));
+    view.k = Math.min((r.width - 40) / Math.max(right - left, 1), (r.height - 80) / Math.max(high, 1), 1.25);
+    if (view.k < 0.2) {  // it is large: begin with the first rows
+      const first = all.filter(b => b.row < 4);
+      left = Math.min(...first.map(b => b.x - b.w / 2));
+      right = Math.max(...first.map(b => b.x + b.w / 2));
+      view.k = Math.max(0.3, Math.min(0.8, (r.width - 40) / Math.max(right - left, 1)));
+    }
+    view.x = (r.width - (left + right) * view.k) / 2;
     view.y = 20;
     apply();
   }

@@ -11,23 +11,23 @@ from linecache import getlines
 from typing import Any
 
 from tracejit.pictures.chart import chart
+from tracejit.pictures.fold import PART, folded
 from tracejit.pictures.layout import HEAD, Drawing, layout, panel_left, width_of
 from tracejit.pictures.model import Graph
 from tracejit.pictures.svg import COLOURS, inner, legend_of, style
 
 _AROUND = 4  # lines of the source before the first one and behind the last one that is shown
 _MOST_LINES = 3000
-_MOST_TEXT = 12_000_000  # characters of graphs in a page; stages beyond that are left out
+_MOST_NODES = 12_000  # of all stages in a page
 
 
 def page(name: str, stage: str, stages: Mapping[str, Graph]) -> str:
     """The page; `stage` is shown first. Stages that would make the page too large are left out, except that one."""
     found, total = {}, 0
     for key in sorted(stages, key=lambda s: (s != stage, s not in ("traced", "compiled"))):
-        text = _stage(stages[key])
-        total += len(text)
-        if key == stage or total <= _MOST_TEXT:
-            found[key] = text
+        total += sum(1 for _ in stages[key].walk())
+        if key == stage or total <= _MOST_NODES:
+            found[key] = _stage(stages[key])
     data = {
         "name": name,
         "stage": stage,
@@ -67,14 +67,15 @@ def _safe(text: str) -> str:
 
 
 def _stage(graph: Graph) -> str:
-    drawing = layout(graph)
+    shown = folded(graph, opened=True)
+    drawing = layout(shown)
     return json.dumps(
         {
             "svg": "\n".join(inner(drawing)),
             "layout": _layout(drawing),
             "legend": list(legend_of(graph)),
             "memory": "" if graph.memory is None or not graph.memory.steps else chart(graph.memory),
-            "nodes": {n.id: _told(n) for n in graph.walk()},
+            "nodes": {n.id: _told(n) for n in shown.walk()},
         },
         separators=(",", ":"),
     )
@@ -118,6 +119,7 @@ def _told(node: Any) -> dict[str, Any]:
     return {
         "title": node.title,
         "kind": node.kind,
+        "part": node.op == PART,
         "text": node.text,
         "line": [node.line.file, node.line.number] if node.line else None,
         "order": node.order,

@@ -12,6 +12,7 @@ from typing import Any
 from tracejit.errors import PictureFormatError, PictureStageError
 from tracejit.pictures.chart import chart
 from tracejit.pictures.dot import dot
+from tracejit.pictures.fold import folded
 from tracejit.pictures.layout import Drawing, layout
 from tracejit.pictures.model import Graph
 from tracejit.pictures.onnx_file import model
@@ -60,8 +61,8 @@ class Picture:
 
     @cached_property
     def drawing(self) -> Drawing:
-        """The graph, laid out."""
-        return layout(self.graph)
+        """The graph, laid out; a large one in parts (see `fold`)."""
+        return layout(folded(self.graph, opened=False))
 
     def svg(self) -> str:
         """An SVG document."""

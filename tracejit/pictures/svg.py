@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
+from tracejit.pictures.fold import PART
 from tracejit.pictures.layout import (
     LABEL,
     SMALL,
@@ -162,7 +163,7 @@ def _panel(box: Box, panel: Panel) -> Iterator[str]:
 def _told(node: Node) -> str:
     """The text that appears over a node."""
     lines = [node.text or f"{node.kind} {node.title}: {node.ports[0].type}"]
-    if node.line:
+    if node.line and node.op != PART:
         lines.append(f"{node.line.short}: {node.line.text.strip()}")
     for p in node.ports:
         notes = [
