@@ -87,6 +87,13 @@ def test_png_has_a_header_and_a_size(tmp_path: Path) -> None:
     assert abs(width - 2 * PICTURE.drawing.width) < 200 and abs(height - 2 * PICTURE.drawing.height) < 200
 
 
+def test_the_styles_are_those_that_makers_of_png_know() -> None:
+    """resvg leaves out rules with other selectors, and paints what they are of black."""
+    rules = re.findall(r"([^{}<>][^{}]*)\{", PICTURE.svg().split("<style>")[1].split("</style>")[0])
+    assert len(rules) > 10
+    assert all(re.fullmatch(r"[a-z]*(\.[a-z]+)*([ >,][a-z.]+)*", rule) for rule in rules), rules
+
+
 def test_onnx_is_checked_by_onnx(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx", reason="the library onnx, 30 MB, is not installed: pip install onnx")
     PICTURE.save(tmp_path / "p.onnx")

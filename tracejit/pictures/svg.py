@@ -122,7 +122,7 @@ def _box(box: Box) -> Iterator[str]:
         f"<title>{escape(_told(node))}</title>"
     )
     round_ = 12 if node.kind != "equation" else 5
-    yield f'<rect width="{box.width:.1f}" height="{box.height:.1f}" rx="{round_}"/>'
+    yield f'<rect class="face" width="{box.width:.1f}" height="{box.height:.1f}" rx="{round_}"/>'
     yield from _nest_marks(box)
     if node.kind != "equation":
         split = text_width(box.lines[0], TITLE)
@@ -195,10 +195,10 @@ def style() -> str:
         f".residual{{stroke:{RESIDUAL};stroke-width:1.5;stroke-dasharray:5 3;marker-end:url(#tip-residual)}}",
         ".region{fill:#ffffff;fill-opacity:.72;stroke:#9aa7b8;stroke-dasharray:3 3}",
         ".nest>text{font-size:9px;font-weight:700;fill:#fff}",
-        ".inlined>rect:first-of-type{stroke-dasharray:4 3}",
+        ".inlined>.face{stroke-dasharray:4 3}",
     ]
     for kind, (fill, line, text) in COLOURS.items():
-        rules.append(f".{kind}>rect:first-of-type{{fill:{fill};stroke:{line};stroke-width:1.2}}")
+        rules.append(f".{kind}>.face{{fill:{fill};stroke:{line};stroke-width:1.2}}")
         rules.append(f".{kind}>text{{fill:{text}}}")
     return "".join(rules)
 
@@ -244,6 +244,6 @@ def _legend_items(notes: list[tuple[str, str]]) -> Iterator[str]:
             yield f'<path class="edge residual" d="M{x:.1f},0H{x + 18:.1f}"/>'
         else:
             shown = "forward inlined" if kind == "inlined" else kind
-            yield f'<g class="{shown}"><rect x="{x:.1f}" y="-6" width="14" height="12" rx="3"/></g>'
+            yield f'<g class="{shown}"><rect class="face" x="{x:.1f}" y="-6" width="14" height="12" rx="3"/></g>'
         yield f'<text class="small" x="{x + 20 + 3 * (kind == "residual"):.1f}" y="4">{escape(words)}</text>'
         x += 34 + text_width(words, SMALL)

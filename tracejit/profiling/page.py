@@ -66,9 +66,6 @@ def _table(table: Table) -> str:
         )
         link = f'<a href="#{_anchor(row.file, row.line)}">{html.escape(cells[8])}</a>' if row.file else ""
         tds.append(f'<td class="what">{link}</td>')
-        tds.append(
-            f'<td class="what"><span class="bar" style="width:{80 * row.own / longest:.1f}px"></span></td>'
-        )
         kind = ' class="function"' if row.kind == "call" else ""
         body.append(f"<tr{kind}>{''.join(tds)}</tr>")
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
