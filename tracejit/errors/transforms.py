@@ -57,6 +57,26 @@ class NotDifferentiableError(TracejitError, TypeError):
     """
 
 
+class MemoryBudgetError(TracejitError, ValueError):
+    """A derivative was to stay within so many bytes, and no plan that was found does."""
+
+    code = "TJ038"
+    cause = "the derivative of {function} needs at least {least:,} bytes; memory={memory:,}."
+    remedies = (
+        "give it as many bytes as it says, which count all that lies between arguments and results",
+        "compute in float32, or on fewer examples at a time",
+        "write long chains of steps as a loop, whose steps can be computed again part by part",
+    )
+    example = """
+        import numpy as np, tracejit as tj
+        def f(x):
+            for _ in range(3):
+                x = np.tanh(x @ x)
+            return x.sum()
+        tj.grad(f, memory=1000)(np.ones((100, 100)))
+    """
+
+
 class NotLinearError(TracejitError, TypeError):
     """linear_transpose was given a function that is not linear in its arguments."""
 

@@ -263,6 +263,14 @@ def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(out)
 
 
+def temporary_bytes(jaxpr: Jaxpr) -> int:
+    """The bytes that the program of `jaxpr` needs between arguments and results (see `Lowered`). It is lowered for
+    arguments in C order, but not compiled."""
+    with use_trace(ROOT):
+        simple, _ = lift(pipeline.run(expand(jaxpr)))
+        return fuse.lower(simple, [None] * len(simple.invars), {}).temporary_bytes
+
+
 def measured(key: Any) -> Any:
     """The key of a program among those of a function: while a profile is on, that of its twin, which measures."""
     return ("measured", key) if SWITCH.on else key

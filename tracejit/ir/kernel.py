@@ -38,6 +38,12 @@ class Pointwise(Kernel):
 
 
 @record(frozen=True)
+class Barrier(Pointwise):
+    """The operand. It keeps what is computed from it from being merged with what is computed from the operand, and is
+    taken out when the passes are done."""
+
+
+@record(frozen=True)
 class Pull(Kernel):
     """out[idx] = fn(k, idx, operands, out, **params): views, broadcasts, gathers, iota.
 

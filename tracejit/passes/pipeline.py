@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tracejit.config import config
 from tracejit.ir.check import check_jaxpr
 from tracejit.ir.jaxpr import Jaxpr
+from tracejit.passes.barriers import barriers
 from tracejit.passes.chains import chains
 from tracejit.passes.cse import cse
 from tracejit.passes.dce import dce
@@ -24,7 +25,8 @@ Watch = Callable[[str, Jaxpr], None]
 
 #: Calls first, so that every later pass sees one flat program; dead code early, since
 #: derivatives leave much of it; loops before simplify, since it hands constants to bodies;
-#: products and hoist after cse, so that each equation leaves once; dce sweeps up behind them.
+#: products and hoist after cse, so that each equation leaves once; barriers when nothing is merged any more;
+#: dce sweeps up behind them.
 PASSES: tuple[Pass, ...] = (
     inline,
     dce,
@@ -35,6 +37,7 @@ PASSES: tuple[Pass, ...] = (
     layout,
     products,
     hoist,
+    barriers,
     dce,
 )
 #: Those that add and multiply in another order than was written.

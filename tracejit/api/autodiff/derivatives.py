@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes, tree
+from tracejit.api.autodiff.budgets import within
 from tracejit.api.autodiff.pullbacks import Pullback, detached
 from tracejit.api.common import (
     FlatFunction,
@@ -206,17 +207,19 @@ def input_cotangents(ins: Inputs, tape: Tape, cts: list[Any]) -> list[Any]:
 
 
 @door
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, memory: int | None = None) -> Any:
     """Vector-Jacobian product: `(f(*primals), pullback)`, `pullback(ct) -> cotangents of primals`.
 
     `ct` has the structure, shapes and dtypes of the result. The pullback may be called any
-    number of times; it is a pytree of the values that it has kept. With `has_aux`, aux comes third.
+    number of times; it is a pytree of the values that it has kept. With `has_aux`, aux comes third. With `memory`, a
+    number of bytes, no more are needed in between (see `grad`).
 
     Raises:
         CotangentMismatchError: by the pullback, when `ct` does not fit.
+        MemoryBudgetError: no plan that stays within `memory` was found.
     """
     FunctionNeededError.check("vjp", f)
-    flat, trace, outs, tape, ins = linearize_user(f, primals, has_aux)
+    flat, trace, outs, tape, ins = linearize_user(within(f, memory), primals, has_aux)
     out_avals = [aval_of(o) for o in outs]
 
     def run(tape: Tape, ct: Any) -> tuple[Any, ...]:
@@ -253,16 +256,20 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    memory: int | None = None,
 ) -> Callable[..., Any]:
     """A function that returns `(f(...), gradient)` of a scalar-valued `f`.
 
     The gradient has the structure of the arguments chosen by `argnums` (a tuple of them if it is
-    a sequence). With `has_aux`, `f` returns (value, aux) and the result is ((value, aux), gradient).
+    a sequence). With `has_aux`, `f` returns (value, aux) and the result is ((value, aux), gradient). With `memory`, a
+    number of bytes, no more are needed between arguments and results: values are computed again instead of kept, at
+    the least cost (see `checkpoint`).
 
     Raises:
-        NonScalarOutputError, NonFloatInputError, NonFloatOutputError, ArgumentCountError.
+        NonScalarOutputError, NonFloatInputError, NonFloatOutputError, ArgumentCountError, MemoryBudgetError.
     """
     FunctionNeededError.check("grad", f)
+    planned = within(f, memory)
 
     @door
     @functools.wraps(f)
@@ -270,7 +277,7 @@ def value_and_grad(
         nums = normalize_argnums("grad", f, argnums, len(args))
         _check_inputs(f, args, nums, holomorphic, allow_int)
         chosen = tuple(args[n] for n in nums)
-        flat, trace, outs, tape, ins = linearize_user(fix_others(f, args, nums), chosen, has_aux, kwargs)
+        flat, trace, outs, tape, ins = linearize_user(fix_others(planned, args, nums), chosen, has_aux, kwargs)
         _check_scalar(f, flat, outs, holomorphic)
         one = aval_of(outs[0]).dtype.type(1)
         cts = input_cotangents(ins, tape, [one])
@@ -280,7 +287,7 @@ def value_and_grad(
         result = (value, strip_aux(flat.aux, trace)) if has_aux else value
         return result, grads[0] if isinstance(argnums, int) else grads
 
-    return remember(value_and_grad_f, value_and_grad, f, argnums, has_aux, holomorphic, allow_int)
+    return remember(value_and_grad_f, value_and_grad, f, argnums, has_aux, holomorphic, allow_int, memory)
 
 
 def fix_others(f: Callable[..., Any], args: tuple[Any, ...], nums: tuple[int, ...]) -> Callable[..., Any]:
@@ -338,13 +345,14 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    memory: int | None = None,
 ) -> Callable[..., Any]:
-    """The gradient of a scalar-valued `f`; arguments as `value_and_grad`. With `has_aux`: (gradient, aux)."""
-    inner = value_and_grad(f, argnums, has_aux, holomorphic, allow_int)
+    """The gradient of a scalar-valued `f`; arguments as `value_and_grad`, `memory` too. With `has_aux`: (gradient, aux)."""
+    inner = value_and_grad(f, argnums, has_aux, holomorphic, allow_int, memory)
 
     @functools.wraps(f)
     def grad_f(*args: Any, **kwargs: Any) -> Any:
         value, g = inner(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
-    return remember(grad_f, grad, f, argnums, has_aux, holomorphic, allow_int)
+    return remember(grad_f, grad, f, argnums, has_aux, holomorphic, allow_int, memory)

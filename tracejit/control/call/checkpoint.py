@@ -9,10 +9,12 @@ from typing import Any
 
 from tracejit import tree
 from tracejit.control.call.op import call_op
-from tracejit.control.call.policies import Policy, checkpoint_name, checkpoint_policies, name_value
+from tracejit.control.call.policies import Budget, Policy, checkpoint_name, checkpoint_policies, name_value
+from tracejit.control.plans.again import Halves, recomputing
+from tracejit.control.plans.late import late
+from tracejit.control.plans.planner import Problem, plan
 from tracejit.control.regions.axes import processing_axis
 from tracejit.control.regions.intern import intern_jaxpr
-from tracejit.control.regions.residuals import once_only, rematerialize
 from tracejit.control.regions.rules import (
     differentiable,
     flags,
@@ -24,7 +26,7 @@ from tracejit.control.regions.rules import (
     zero_tangents,
 )
 from tracejit.control.regions.staging import call_untraced, flatten, stage_user
-from tracejit.errors import ArgumentTypeError, FunctionNeededError
+from tracejit.errors import ArgumentTypeError, FunctionNeededError, MemoryBudgetError
 from tracejit.interpreters import jit
 from tracejit.interpreters.autodiff.jvp import jvp_jaxpr
 from tracejit.interpreters.autodiff.linearize import linearize_jaxpr
@@ -37,7 +39,7 @@ from tracejit.interpreters.stage import StageTrace, arg_avals, jaxpr_arg_avals, 
 from tracejit.interpreters.vmap import batch_jaxpr
 from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Literal, has_side_effects, used_vars
-from tracejit.ir.kernel import CallRegion
+from tracejit.ir.kernel import Barrier, CallRegion
 from tracejit.ir.primitive import LINEAR, Op
 from tracejit.ir.values import Zero, is_linear
 from tracejit.ops.building import helpers
@@ -54,7 +56,7 @@ optimization_barrier = helpers.pointwise(
     "optimization_barrier",
     "the operand, but not the same expression",
     lambda x, tag: x,
-    kernel=lambda k, x, tag: x,
+    kernel=Barrier(lambda k, x, tag: x),
     derivatives=LINEAR,
     kinds="biufc",
     transpose=lambda ct, x, tag: [ct],
@@ -65,8 +67,9 @@ def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,
     prevent_cse: bool = True,
-    policy: Policy | None = None,
+    policy: Policy | str | None = None,
     static_argnums: int | Sequence[int] = (),
+    memory: int | None = None,
 ) -> Any:
     """`fun`, differentiated in less memory: its intermediate values are computed again in reverse.
 
@@ -74,13 +77,19 @@ def checkpoint(
     `checkpoint_policies` and `checkpoint_name`; `print_saved_residuals` shows what is). Arguments in
     `static_argnums` are not traced. `prevent_cse=False` lets the compiler merge what is computed again with
     what was computed: inside of a loop, where it can't. Usable as a decorator.
+
+    With `policy="auto"` and `memory`, a number of bytes, what is kept is chosen: as little as possible is computed again
+    for a derivative that needs at most so many bytes between its arguments and its results, as `memory_analysis`
+    counts them. Raises MemoryBudgetError, which says the least that was found, if there is no such plan.
     """
     if fun is None:
         return functools.partial(
-            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
+            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, memory=memory
         )
     FunctionNeededError.check("checkpoint", fun)
-    if policy is not None and not callable(policy):
+    if policy == "auto" or memory is not None:
+        policy = Budget.of(policy, memory)
+    elif policy is not None and not callable(policy):
         problem = f"a policy is a function such as those of checkpoint_policies, not {policy!r}"
         raise ArgumentTypeError(name="checkpoint", problem=problem)
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
@@ -132,54 +141,46 @@ def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[l
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     nonzero = flags(tangents)
     plan = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
-    outs = bind(checkpoint_op, *primals, **{**params, "jaxpr": plan.forward})
+    halves = plan.halves
+    outs = bind(checkpoint_op, *primals, **{**params, "jaxpr": halves.forward})
     values, saved = outs[: len(plan.out_nonzero)], outs[len(plan.out_nonzero) :]
     ts: list[Any] = []
     if any(plan.out_nonzero):
-        operands = (*pick(primals, plan.reads), *saved, *pick(tangents, nonzero))
-        ts = tape.record(checkpoint_op, operands, {**params, "jaxpr": plan.linear})
+        operands = (*pick(primals, halves.reads), *saved, *pick(tangents, nonzero))
+        ts = tape.record(checkpoint_op, operands, {**params, "jaxpr": halves.linear})
     return values, spread(ts, plan.out_nonzero, zero_tangents(values))
 
 
 @record(frozen=True)
 class _Plan:
-    """forward: primals -> (*outs, *saved values); linear: (*the primals that it `reads`, *saved values,
-    *tangents) -> nonzero out tangents; it computes its residuals itself."""
+    """The halves, and which results have tangents."""
 
-    forward: Jaxpr
-    linear: Jaxpr
+    halves: Halves
     out_nonzero: tuple[bool, ...]
-    reads: tuple[bool, ...]
 
 
 @memoize_by_jaxpr
 def _recomputing(jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | None, prevent_cse: bool) -> _Plan:
-    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr if policy is None else _flat(jaxpr), nonzero)
-    num_outs, num_ins = len(jaxpr.outs), len(forward.invars)
-    saved = [] if policy is None else _saved(forward, policy)
-    saved += [v for v in once_only(forward, forward.outs[num_outs:])[0] if v not in saved]
-    # What is saved becomes an input of what computes the residuals.
-    again = Jaxpr((*forward.invars, *saved), _without(forward, saved), forward.outs, forward.name)
     tag = next(_tags)
 
     def guard(x: Any) -> Any:
         return optimization_barrier(x, tag=tag) if prevent_cse and differentiable(x) else x
 
-    linear = rematerialize(again, linear, num_outs, (*nonzero, *(False,) * len(saved)), guard)[1]
-    reads = _read(linear)
-    kept = tuple(linear.invars[n] for n, r in enumerate(reads) if r or n >= num_ins + len(saved))
-    linear = Jaxpr(kept, linear.eqns, linear.outs, linear.name)
-    saved = pick(saved, reads[num_ins : num_ins + len(saved)])
-    first = Jaxpr(forward.invars, forward.eqns, (*forward.outs[:num_outs], *saved), forward.name)
-    return _Plan(prune(first, [True] * len(first.outs)), linear, out_nz, tuple(reads[:num_ins]))
+    if type(policy) is Budget:
+        return _planned(_flat(jaxpr), nonzero, policy, guard)
+    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr if policy is None else _flat(jaxpr), nonzero)
+    saved = [] if policy is None else _saved(forward, policy)
+    return _Plan(recomputing(forward, linear, len(jaxpr.outs), nonzero, saved, guard), out_nz)
 
 
-def _read(jaxpr: Jaxpr) -> list[bool]:
-    """Which inputs are read, by an equation or as an extent."""
-    used = used_vars(jaxpr)
-    typed = (*jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars))
-    used.update(d.var for v in typed for d in v.aval.shape if isinstance(d, Dim))
-    return [v in used for v in jaxpr.invars]
+def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any) -> _Plan:
+    """The halves that stay within a budget. Raises MemoryBudgetError."""
+    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, nonzero)
+    problem = Problem(forward, linear, len(jaxpr.outs), nonzero, guard)
+    found = plan(problem, budget.memory)
+    if not found.fits(budget.memory):
+        raise MemoryBudgetError(function=jaxpr.name, memory=budget.memory, least=found.least)
+    return _Plan(problem.halves(found.saved), out_nz)
 
 
 class _Inliner(StageTrace):
@@ -217,20 +218,12 @@ def _saved(forward: Jaxpr, policy: Policy) -> list[Any]:
     return [v for v, keep in verdict.items() if keep and v in used and v.aval.is_static]
 
 
-def _without(jaxpr: Jaxpr, known: list[Any]) -> tuple[Any, ...]:
-    """The equations but for those that gave `known` only, and for those that must not run twice."""
-    return tuple(
-        e
-        for e in jaxpr.eqns
-        if not (has_side_effects(e.effects) or (e.outvars and all(v in known for v in e.outvars)))
-    )
-
-
 def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
     linear = tuple(is_linear(a) for a in args)
     ct_nz = flags(cts)
     back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
     known = [a for a in args if not is_linear(a)]
+    back = late(back, len(known))
     outs = bind(checkpoint_op, *known, *pick(cts, ct_nz), jaxpr=back, **params)
     full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
     return spread(full, linear, [None] * len(args))

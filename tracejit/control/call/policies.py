@@ -6,14 +6,36 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracejit import tree
+from tracejit.errors import ArgumentTypeError
 from tracejit.ir.primitive import LINEAR, Op
 from tracejit.ops.building import helpers
 from tracejit.ops.building import identities as ids
+from tracejit.records import record
 from tracejit.tracing import is_tracing, to_raw, wrap
 
 #: `(op, *avals, **params) -> bool`. If it has the attribute `refuses`, a no to a name is a no to the value.
 Policy = Callable[..., bool]
+
+
+@record(frozen=True)
+class Budget:
+    """The policy to keep what makes a derivative cheapest that needs at most `memory` bytes."""
+
+    memory: int
+
+    @staticmethod
+    def of(policy: Any, memory: Any) -> Budget:
+        """The policy of `checkpoint(policy="auto", memory=...)`. Raises ArgumentTypeError."""
+        if policy not in (None, "auto"):
+            raise ArgumentTypeError(name="checkpoint", problem="`memory` goes with policy='auto' only")
+        if isinstance(memory, bool) or not isinstance(memory, (int, np.integer)) or memory < 0:
+            problem = f"policy='auto' needs `memory`, a number of bytes, not {memory!r}"
+            raise ArgumentTypeError(name="checkpoint", problem=problem)
+        return Budget(int(memory))
+
 
 name_value = helpers.pointwise(
     "name",
