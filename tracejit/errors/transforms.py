@@ -61,11 +61,11 @@ class MemoryBudgetError(TracejitError, ValueError):
     """A derivative was to stay within so many bytes, and no plan that was found does."""
 
     code = "TJ038"
-    cause = "the derivative of {function} needs at least {least:,} bytes; memory={memory:,}."
+    cause = "no plan for the derivative of {function} stays within the budget: {problem}."
     remedies = (
         "give it as many bytes as it says, which count all that lies between arguments and results",
         "compute in float32, or on fewer examples at a time",
-        "write long chains of steps as a loop, whose steps can be computed again part by part",
+        "write long chains of steps as a loop with a known number of steps, which can be computed again part by part",
     )
     example = """
         import numpy as np, tracejit as tj

@@ -277,7 +277,9 @@ def value_and_grad(
         nums = normalize_argnums("grad", f, argnums, len(args))
         _check_inputs(f, args, nums, holomorphic, allow_int)
         chosen = tuple(args[n] for n in nums)
-        flat, trace, outs, tape, ins = linearize_user(fix_others(planned, args, nums), chosen, has_aux, kwargs)
+        flat, trace, outs, tape, ins = linearize_user(
+            fix_others(planned, args, nums), chosen, has_aux, kwargs
+        )
         _check_scalar(f, flat, outs, holomorphic)
         one = aval_of(outs[0]).dtype.type(1)
         cts = input_cotangents(ins, tape, [one])
@@ -347,7 +349,7 @@ def grad(
     allow_int: bool = False,
     memory: int | None = None,
 ) -> Callable[..., Any]:
-    """The gradient of a scalar-valued `f`; arguments as `value_and_grad`, `memory` too. With `has_aux`: (gradient, aux)."""
+    """The gradient of a scalar-valued `f`; arguments as `value_and_grad`. With `has_aux`: (gradient, aux)."""
     inner = value_and_grad(f, argnums, has_aux, holomorphic, allow_int, memory)
 
     @functools.wraps(f)

@@ -11,6 +11,7 @@ from tracejit import tree
 from tracejit.control.call.op import call_op
 from tracejit.control.call.policies import Budget, Policy, checkpoint_name, checkpoint_policies, name_value
 from tracejit.control.plans.again import Halves, recomputing
+from tracejit.control.plans.blocks import blocked, depths
 from tracejit.control.plans.late import late
 from tracejit.control.plans.planner import Problem, plan
 from tracejit.control.regions.axes import processing_axis
@@ -19,7 +20,6 @@ from tracejit.control.regions.rules import (
     differentiable,
     flags,
     pick,
-    prune,
     region_avals,
     spread,
     union_effects,
@@ -37,8 +37,8 @@ from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import StageTrace, arg_avals, jaxpr_arg_avals, make_args
 from tracejit.interpreters.vmap import batch_jaxpr
-from tracejit.ir.avals import Aval, Dim, aval_of
-from tracejit.ir.jaxpr import Jaxpr, Literal, has_side_effects, used_vars
+from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.jaxpr import Jaxpr, Literal
 from tracejit.ir.kernel import Barrier, CallRegion
 from tracejit.ir.primitive import LINEAR, Op
 from tracejit.ir.values import Zero, is_linear
@@ -78,9 +78,10 @@ def checkpoint(
     `static_argnums` are not traced. `prevent_cse=False` lets the compiler merge what is computed again with
     what was computed: inside of a loop, where it can't. Usable as a decorator.
 
-    With `policy="auto"` and `memory`, a number of bytes, what is kept is chosen: as little as possible is computed again
-    for a derivative that needs at most so many bytes between its arguments and its results, as `memory_analysis`
-    counts them. Raises MemoryBudgetError, which says the least that was found, if there is no such plan.
+    With `policy="auto"` and `memory`, a number of bytes, what is kept is chosen: as little as possible is computed
+    again for a derivative that needs at most so many bytes between its arguments and its results, as
+    `memory_analysis` counts them; loops are cut into blocks where they must be. Inside of `vmap` that is for each
+    example. Raises MemoryBudgetError, which says the least that was found, if there is no such plan.
     """
     if fun is None:
         return functools.partial(
@@ -142,6 +143,8 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     nonzero = flags(tangents)
     plan = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
     halves = plan.halves
+    if type(params["policy"]) is Budget:  # of this derivative; further ones keep what they are computed from
+        params = {**params, "policy": None}
     outs = bind(checkpoint_op, *primals, **{**params, "jaxpr": halves.forward})
     values, saved = outs[: len(plan.out_nonzero)], outs[len(plan.out_nonzero) :]
     ts: list[Any] = []
@@ -174,13 +177,25 @@ def _recomputing(jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | None,
 
 
 def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any) -> _Plan:
-    """The halves that stay within a budget. Raises MemoryBudgetError."""
-    forward, linear, out_nz, _ = linearize_jaxpr(jaxpr, nonzero)
-    problem = Problem(forward, linear, len(jaxpr.outs), nonzero, guard)
-    found = plan(problem, budget.memory)
-    if not found.fits(budget.memory):
-        raise MemoryBudgetError(function=jaxpr.name, memory=budget.memory, least=found.least)
-    return _Plan(problem.halves(found.saved), out_nz)
+    """The halves that stay within a budget; its loops are cut into blocks, deeper and deeper, if they must be.
+    Raises MemoryBudgetError."""
+
+    def again(block: Jaxpr, args: Sequence[Any]) -> list[Any]:
+        return list(bind(checkpoint_op, *args, jaxpr=block, policy=None, prevent_cse=False))
+
+    least = None
+    for levels in depths(jaxpr):
+        forward, linear, out_nz, _ = linearize_jaxpr(blocked(jaxpr, levels, again), nonzero)
+        if not all(a.aval.is_static for a in forward.outs[len(jaxpr.outs) :]):
+            problem = "it keeps arrays whose length only a run knows, as of a loop that ends by a condition"
+            raise MemoryBudgetError(function=jaxpr.name, problem=problem)
+        problem = Problem(forward, linear, len(jaxpr.outs), nonzero, guard)
+        found = plan(problem, budget.memory)
+        if found.fits(budget.memory):
+            return _Plan(problem.halves(found.saved), out_nz)
+        least = found.least if least is None else min(least, found.least)
+    least_bytes = f"it needs at least {least:,} bytes, more than memory={budget.memory:,}"
+    raise MemoryBudgetError(function=jaxpr.name, problem=least_bytes)
 
 
 class _Inliner(StageTrace):

@@ -72,17 +72,17 @@ class Graph:
         nodes = self.nodes
         saved = {*saved, *(n for n, node in enumerate(nodes) if node.fixed)}
         sources = self.sources(saved)
-        events: list[tuple[int, tuple[int, ...]]] = []  # (bytes of cotangents, what is read)
+        events: list[int] = []  # the bytes of cotangents at each: a node that runs again, or a step
         made: dict[int, int] = {}  # node -> the event that makes it
         last = dict.fromkeys(saved, -1)
-        cost, current = 0.0, 0
+        cost = 0.0
 
-        def read(ns: Sequence[int]) -> None:
+        def read(ns: Sequence[int], base: int) -> None:
             for s in {s for n in ns for s in sources[n]}:
                 last[s] = len(events)
-            events.append((current, ()))
+            events.append(base)
 
-        for uses, current in zip(self.steps, self.base, strict=True):
+        for uses, base in zip(self.steps, self.base, strict=True):
             stack = list(reversed(uses))
             while stack:
                 n = stack[-1]
@@ -97,20 +97,22 @@ class Graph:
                     if nodes[n].light:
                         made[n] = -1
                     else:
-                        read(nodes[n].needs)
+                        read(nodes[n].needs, base)
                         last[n] = made[n]
                     stack.pop()
-            read(uses)
+            read(uses, base)
         return Verdict(max(self._forward_peak(saved), self._backward_peak(saved, made, last, events)), cost)
 
-    def _backward_peak(self, saved: set[int], made: dict[int, int], last: dict[int, int], events: list[Any]) -> int:
+    def _backward_peak(
+        self, saved: set[int], made: dict[int, int], last: dict[int, int], events: list[int]
+    ) -> int:
         change = [0] * (len(events) + 1)
         for n, end in last.items():
             start = 0 if n in saved else made[n]
             change[start] += self.nodes[n].size
             change[max(end, start) + 1 if end >= 0 else 0] -= self.nodes[n].size
         peak = total = 0
-        for delta, (base, _) in zip(change, events, strict=False):
+        for delta, base in zip(change, events, strict=False):
             total += delta
             peak = max(peak, total + base)
         return peak
@@ -128,7 +130,7 @@ def graph_of(forward: Jaxpr, num_outs: int, back: Jaxpr) -> Graph:
     """The graph of a first half, whose results behind num_outs are residuals, and of the second half, which takes the
     residuals and then cotangents."""
     count = len(forward.outs) - num_outs
-    named = {v: a for v, a in zip(back.invars, forward.outs[num_outs:], strict=False)}
+    named = dict(zip(back.invars, forward.outs[num_outs:], strict=False))
     steps = anchored(back, count)
     dependent = set(steps)
     free = [e for e in back.eqns if e not in dependent]
@@ -142,12 +144,16 @@ def graph_of(forward: Jaxpr, num_outs: int, back: Jaxpr) -> Graph:
             made.update(dict.fromkeys(e.outvars, len(nodes) - 1))
     reads = [[named.get(a, a) for a in e.invars if type(a) is not Literal] for e in steps]
     _mark(nodes, made, reads, named, forward.eqns)
-    uses = [list(dict.fromkeys(made[a] for a in atoms if type(a) is not Literal and a in made)) for atoms in reads]
+    uses = [
+        list(dict.fromkeys(made[a] for a in atoms if type(a) is not Literal and a in made)) for atoms in reads
+    ]
     forward_bytes, alive = _alive(nodes, made, forward, num_outs)
     return Graph(nodes, uses, _cotangents(steps, back), forward_bytes, alive)
 
 
-def _mark(nodes: list[Node], made: dict[Any, int], reads: list[list[Any]], named: Any, first: Sequence[Eqn]) -> None:
+def _mark(
+    nodes: list[Node], made: dict[Any, int], reads: list[list[Any]], named: Any, first: Sequence[Eqn]
+) -> None:
     """Find what each node has to give, and its size."""
     wanted = {a for atoms in reads for a in atoms if type(a) is not Literal}
     for n in reversed(range(len(nodes))):
@@ -157,6 +163,31 @@ def _mark(nodes: list[Node], made: dict[Any, int], reads: list[list[Any]], named
         node.keepable = node.keepable and bool(node.outs) and all(v.aval.is_static for v in node.outs)
         if node.outs and not node.fixed:
             wanted.update(named.get(a, a) for a in node.eqn.invars if type(a) is not Literal)
+    # What is as large as all that it is read from is better made of these again, which costs little.
+    sources: list[set[int]] = []
+    for n, node in enumerate(nodes):
+        below = {s for m in node.needs for s in sources[m]}
+        sources.append(below if node.light else {n})
+        if node.light and node.size >= sum(nodes[m].size for m in below):
+            node.keepable = False
+    _prune(nodes, {made[a] for atoms in reads for a in atoms if type(a) is not Literal and a in made})
+
+
+def _prune(nodes: list[Node], read: set[int]) -> None:
+    """What only one other node is computed from is better given up for that, if that is no larger."""
+    readers: dict[int, list[int]] = {}
+    for n, node in enumerate(nodes):
+        for m in node.needs if node.outs else ():
+            readers.setdefault(m, []).append(n)
+    for n in reversed(range(len(nodes))):
+        mine = readers.get(n, [])
+        if (
+            n not in read
+            and len(mine) == 1
+            and nodes[mine[0]].keepable
+            and nodes[mine[0]].size <= nodes[n].size
+        ):
+            nodes[n].keepable = False
 
 
 def _alive(
@@ -171,7 +202,9 @@ def _alive(
         for m in nodes[n].needs:
             last[m] = max(last.get(m, 0), end if nodes[n].light else n)
     results = {a for a in forward.outs[:num_outs] if type(a) is not Literal}
-    sizes = [0 if node.light else sum(room(v.aval) for v in node.eqn.outvars if v not in results) for node in nodes[:first]]
+    sizes = [
+        0 if n.light else sum(room(v.aval) for v in n.eqn.outvars if v not in results) for n in nodes[:first]
+    ]
     bytes_, alive = [0] * total, [set[int]() for _ in range(total)]
     for n, size in enumerate(sizes):
         for at in range(n, last.get(n, n) + 1) if size else ():
@@ -194,6 +227,7 @@ def _cotangents(steps: list[Eqn], back: Jaxpr) -> list[int]:
     base = [0] * len(steps)
     for e in steps:
         size = 0 if is_light(e) else sum(room(v.aval) for v in e.outvars if v not in results)
-        for at in range(place[e], max((last.get(v, place[e]) for v in e.outvars), default=place[e]) + 1) if size else ():
+        end = max((last.get(v, 0) for v in e.outvars), default=0)
+        for at in range(place[e], max(end, place[e]) + 1) if size else ():
             base[at] += size
     return base

@@ -1,7 +1,7 @@
 """The best choice of what is kept, for small graphs: an integer programme, solved by HiGHS.
 
-Jain and others, "Checkmate" (2020), for the case that each value is computed again once at most. Variables are whether a
-node is kept (k, an integer), and for each step t whether it has been computed again by then (p) and is in memory (l):
+Jain and others, "Checkmate" (2020), for the case that each value is computed again once at most. Variables are whether
+a node is kept (k, an integer), and for each step t whether it has been computed again by then (p) and is in memory (l):
 
     p[t,v] >= 1 - k[v]                          where step t, or one before it, reads v
     p[t,u] >= p[t,v] - k[u]                     where v is computed from u
@@ -22,7 +22,7 @@ from tracejit.control.plans._lazy import optimize, sparse
 from tracejit.control.plans.graph import Graph
 
 #: Candidates up to which it is worth while, and seconds that it may take.
-MOST, SECONDS = 60, 2.0
+MOST, SECONDS = 60, 1.0
 
 
 def best(graph: Graph, budget: int) -> set[int] | None:
@@ -57,7 +57,8 @@ class _Programme:
         needed = sorted(_needed(graph))
         self.kept = {n: i for i, n in enumerate(n for n in needed if graph.nodes[n].keepable)}
         count = len(self.kept)
-        self.again = {(t, n): count + i for i, (t, n) in enumerate((t, n) for t in range(len(self.steps)) for n in needed)}
+        pairs = [(t, n) for t in range(len(self.steps)) for n in needed]
+        self.again = {pair: count + i for i, pair in enumerate(pairs)}
         count += len(self.again)
         self.alive = {key: count + i for i, key in enumerate(self.again)}
         self.size = count + len(self.alive)
@@ -126,12 +127,16 @@ class _Programme:
             for t in range(end.get(n, -1) + 1):
                 self.add(0, (self.alive[t, n], 1), (self.again[t, n], -1))
                 self.add(0, (self.alive[t, n], 1), (self.kept.get(n), -1))
-            for m in nodes[n].needs:  # m has to be there until n is computed; until n is read, if that is light
+            for m in nodes[
+                n
+            ].needs:  # m has to be there until n is computed; until n is read, if that is light
                 for t in range(last + 1):
                     before = self.again.get((t - 1, n))
                     for there in (self.again[t, m], self.kept.get(m)):
                         if there is not None:
-                            self.add(-1, (self.alive[t, m], 1), (there, -1), (self.again[last, n], -1), (before, 1))
+                            self.add(
+                                -1, (self.alive[t, m], 1), (there, -1), (self.again[last, n], -1), (before, 1)
+                            )
                     if nodes[n].light:
                         # alive[n] of a light node means that it is read: it is recomputed then, unless kept.
                         self.add(0, (self.alive[t, m], 1), (self.alive[t, n], -1), (self.kept.get(n), 1))

@@ -47,7 +47,10 @@ class _Order:
 
     def makers_of(self, eqn: Eqn) -> list[Eqn]:
         """The equations that make what an equation reads, extents included."""
-        atoms = [*eqn.invars, *(d.var for v in (*eqn.invars, *eqn.outvars) for d in v.aval.shape if isinstance(d, Dim))]
+        atoms = [
+            *eqn.invars,
+            *(d.var for v in (*eqn.invars, *eqn.outvars) for d in v.aval.shape if isinstance(d, Dim)),
+        ]
         own = set(eqn.outvars)
         return [self.makers[a] for a in atoms if type(a) is not Literal and a in self.makers and a not in own]
 

@@ -8,12 +8,14 @@ model's budget is moved until the program fits; then values are kept after all a
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Callable, Collection
 from typing import Any
 
 from tracejit.control.plans.again import Halves, recomputing
 from tracejit.control.plans.graph import Graph, graph_of
-from tracejit.control.plans.greedy import greedy
+from tracejit.control.plans.greedy import Descent
 from tracejit.control.plans.integer import MOST, best
 from tracejit.control.plans.late import late
 from tracejit.control.regions.rules import Typed, build
@@ -24,7 +26,10 @@ from tracejit.ir.jaxpr import Jaxpr, Literal
 from tracejit.records import record
 
 #: Programs that are measured for one plan at most: to find one that fits, and to make it better.
-_TRIES, _BETTER = 8, 24
+_TRIES, _BETTER = 7, 96
+_WORTH = 300_000  # programs that are measured to make a plan better, times the square of their equations
+_FEW = 16  # candidates up to which all choices are tried, as long as that goes
+_SWAPS = 400  # pairs of values up to which one is kept for another
 
 
 @record(frozen=True)
@@ -46,7 +51,12 @@ class Problem:
     """A linearized function: `forward` gives num_outs results and residuals, which `linear` takes before tangents."""
 
     def __init__(
-        self, forward: Jaxpr, linear: Jaxpr, num_outs: int, nonzero: tuple[bool, ...], guard: Callable[[Any], Any]
+        self,
+        forward: Jaxpr,
+        linear: Jaxpr,
+        num_outs: int,
+        nonzero: tuple[bool, ...],
+        guard: Callable[[Any], Any],
     ) -> None:
         self.forward, self.linear, self.num_outs = forward, linear, num_outs
         self.nonzero, self.guard = nonzero, guard
@@ -94,52 +104,99 @@ def plan(problem: Problem, budget: int) -> Found:
     """What to keep so that the derivative needs at most `budget` bytes, at the least cost that was found; if no plan
     fits, that which needs least."""
     graph = problem.graph
-    everything = {n for n in graph.candidates}
+    everything = set(graph.candidates)
     bytes_ = problem.measure(everything)
     if bytes_ <= budget:
         return _found(problem, everything, bytes_, bytes_)
-    fitting, least, best_known = None, bytes_, everything
-    wanted = float(budget)
-    for _ in range(_TRIES):
-        nodes, fits = _propose(graph, int(wanted))
-        bytes_ = problem.measure(nodes)
-        if bytes_ < least:
-            least, best_known = bytes_, nodes
-        if bytes_ <= budget:
-            fitting = nodes
+    descent = Descent(graph)
+    search = _Search(problem, budget, everything)
+    low, high = 0.0, float(graph.evaluate(everything).peak)
+    for n in range(_TRIES):
+        wanted = min(float(budget), 0.9 * high) if n == 0 else 0.5 * (low + high)
+        if search.offer(_propose(graph, descent, int(wanted))):
+            low = wanted
+        else:
+            high = wanted
+        if high - low < 0.03 * budget:
             break
-        if not fits and wanted <= 0.5 * budget:
-            break
-        wanted *= min(0.97, 0.5 + 0.5 * budget / bytes_)
-    if fitting is None:
-        return _found(problem, best_known, least, least)
-    nodes = _better(problem, fitting, budget)
-    return _found(problem, nodes, problem.measure(nodes), min(least, problem.measure(nodes)))
+    if search.fitting is None:
+        return _found(problem, search.smallest, search.least, search.least)
+    search.improve()
+    if len(graph.candidates) <= _FEW:
+        search.from_above(everything)
+    return _found(problem, search.fitting, problem.measure(search.fitting), search.least)
 
 
-def _propose(graph: Graph, budget: int) -> tuple[set[int], bool]:
-    """Nodes to keep by the model, and whether that fits by the model."""
-    by_greed, fits = greedy(graph, budget)
+class _Search:
+    """What has been tried: the cheapest nodes to keep that fit, and those that need least."""
+
+    def __init__(self, problem: Problem, budget: int, nodes: set[int]) -> None:
+        self.problem, self.budget = problem, budget
+        self.smallest, self.least = nodes, problem.measure(nodes)
+        self.fitting: set[int] | None = None
+        self.cost = math.inf
+        self.looks = max(4, min(_BETTER, _WORTH // max(len(problem.graph.nodes) ** 2, 1)))
+
+    def offer(self, nodes: set[int]) -> bool:
+        """Whether keeping these nodes fits; the cheapest that does is remembered."""
+        bytes_ = self.problem.measure(nodes)
+        if bytes_ < self.least:
+            self.smallest, self.least = nodes, bytes_
+        cost = self.problem.graph.evaluate(nodes).cost
+        if bytes_ <= self.budget and cost < self.cost:
+            self.fitting, self.cost = nodes, cost
+        return bytes_ <= self.budget
+
+    def improve(self) -> None:
+        """Keep one more node, or one for another, as long as that is cheaper and fits."""
+        graph, left = self.problem.graph, self.looks
+        while left > 0:
+            nodes = self.fitting or set()
+            rest = [n for n in graph.candidates if n not in nodes and graph.nodes[n].size]
+            more = [nodes | {n} for n in rest]
+            swaps = (
+                [nodes - {m} | {n} for n in rest for m in nodes] if len(rest) * len(nodes) <= _SWAPS else []
+            )
+            costs = [(graph.evaluate(c).cost, k, c) for k, c in enumerate((*more, *swaps))]
+            cheaper = sorted((x for x in costs if x[0] < self.cost), key=lambda x: x[:2])
+            for _, _, c in cheaper[: max(left, 0)]:
+                left -= 1
+                if self.offer(c):
+                    break
+            else:
+                return
+
+    def from_above(self, nodes: set[int]) -> None:
+        """Give up one node more at a time, the cheapest choices first, until one fits: that is the best there is, if
+        it is found soon enough."""
+        graph = self.problem.graph
+        heap, seen, count = [(graph.evaluate(nodes).cost, 0, nodes)], {frozenset(nodes)}, 0
+        for _ in range(self.looks):
+            if not heap or heap[0][0] >= self.cost:
+                return
+            _, _, nodes = heapq.heappop(heap)
+            if self.offer(nodes):
+                return
+            for n in nodes:
+                less = nodes - {n}
+                if frozenset(less) not in seen:
+                    seen.add(frozenset(less))
+                    count += 1
+                    heapq.heappush(heap, (graph.evaluate(less).cost, count, less))
+
+
+def _propose(graph: Graph, descent: Descent, budget: int) -> set[int]:
+    """Nodes to keep by the model."""
+    by_greed, fits = descent.choose(budget)
     if len(graph.candidates) > MOST or budget <= 0:
-        return by_greed, fits
+        return by_greed
     nodes = best(graph, budget)
     if nodes is None:
-        return by_greed, fits
+        return by_greed
     verdict = graph.evaluate(nodes)
     if verdict.peak <= budget and (not fits or verdict.cost <= graph.evaluate(by_greed).cost):
-        return nodes, True
-    return by_greed, fits
-
-
-def _better(problem: Problem, nodes: set[int], budget: int) -> set[int]:
-    """Keep after all what still fits, those first that save most for their bytes."""
-    graph = problem.graph
-    rest = [n for n in graph.candidates if n not in nodes and graph.nodes[n].size]
-    for n in sorted(rest, key=lambda n: -graph.nodes[n].cost / graph.nodes[n].size)[:_BETTER]:
-        more = nodes | {n}
-        if graph.evaluate(more).cost < graph.evaluate(nodes).cost and problem.measure(more) <= budget:
-            nodes = more
-    return nodes
+        return nodes
+    return by_greed
 
 
 def _found(problem: Problem, nodes: set[int], bytes_: int, least: int) -> Found:

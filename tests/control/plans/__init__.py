@@ -1,0 +1,1 @@
+"""Tests of plans for derivatives within a budget of memory."""
