@@ -3,7 +3,7 @@
 In come functions that users wrote and raw values, and out go equations with a rule for every interpreter; each part
 is imported when it is first used. Read `regions` (what all of them share), then the ops `call`, `cond`, `scan`,
 `while_loop`; `structured` has the loops and branches that users call, `custom` the functions with rules of users',
-`callbacks`, `generators` (draws of random numbers) and `collectives` the rest.
+`callbacks`, `generators` (draws of random numbers), `plans` (what derivatives keep) and `collectives` the rest.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         cond,
         custom,
         generators,
+        plans,
         regions,
         scan,
         structured,
@@ -33,6 +34,7 @@ __all__ = [
     "cond",
     "custom",
     "generators",
+    "plans",
     "regions",
     "scan",
     "structured",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tracejit.api.jit.jitted import Jitted, jit
-from tracejit.control.call.checkpoint import checkpoint
+from tracejit.control import call
 
 
 def within(f: Callable[..., Any], memory: int | None) -> Callable[..., Any]:
@@ -19,11 +19,11 @@ def within(f: Callable[..., Any], memory: int | None) -> Callable[..., Any]:
     if memory is None:
         return f
     traced = f if isinstance(f, Jitted) else functools.wraps(f)(_plain(jit(f)))
-    return checkpoint(traced, policy="auto", memory=memory)
+    return call.checkpoint.checkpoint(traced, policy="auto", memory=memory)
 
 
 def _plain(f: Jitted) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def traced(*args: Any, **kwargs: Any) -> Any:
         return f(*args, **kwargs)
 
-    return call
+    return traced

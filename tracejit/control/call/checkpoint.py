@@ -8,12 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit import tree
+from tracejit.control import plans
 from tracejit.control.call.op import call_op
 from tracejit.control.call.policies import Budget, Policy, checkpoint_name, checkpoint_policies, name_value
-from tracejit.control.plans.again import Halves, recomputing
-from tracejit.control.plans.blocks import blocked, depths
-from tracejit.control.plans.late import late
-from tracejit.control.plans.planner import Problem, plan
 from tracejit.control.regions.axes import processing_axis
 from tracejit.control.regions.intern import intern_jaxpr
 from tracejit.control.regions.rules import (
@@ -158,7 +155,7 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
 class _Plan:
     """The halves, and which results have tangents."""
 
-    halves: Halves
+    halves: plans.again.Halves
     out_nonzero: tuple[bool, ...]
 
 
@@ -173,7 +170,7 @@ def _recomputing(jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | None,
         return _planned(_flat(jaxpr), nonzero, policy, guard)
     forward, linear, out_nz, _ = linearize_jaxpr(jaxpr if policy is None else _flat(jaxpr), nonzero)
     saved = [] if policy is None else _saved(forward, policy)
-    return _Plan(recomputing(forward, linear, len(jaxpr.outs), nonzero, saved, guard), out_nz)
+    return _Plan(plans.again.recomputing(forward, linear, len(jaxpr.outs), nonzero, saved, guard), out_nz)
 
 
 def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any) -> _Plan:
@@ -184,13 +181,13 @@ def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any
         return list(bind(checkpoint_op, *args, jaxpr=block, policy=None, prevent_cse=False))
 
     least = None
-    for levels in depths(jaxpr):
-        forward, linear, out_nz, _ = linearize_jaxpr(blocked(jaxpr, levels, again), nonzero)
+    for levels in plans.blocks.depths(jaxpr):
+        forward, linear, out_nz, _ = linearize_jaxpr(plans.blocks.blocked(jaxpr, levels, again), nonzero)
         if not all(a.aval.is_static for a in forward.outs[len(jaxpr.outs) :]):
             problem = "it keeps arrays whose length only a run knows, as of a loop that ends by a condition"
             raise MemoryBudgetError(function=jaxpr.name, problem=problem)
-        problem = Problem(forward, linear, len(jaxpr.outs), nonzero, guard)
-        found = plan(problem, budget.memory)
+        problem = plans.planner.Problem(forward, linear, len(jaxpr.outs), nonzero, guard)
+        found = plans.planner.plan(problem, budget.memory)
         if found.fits(budget.memory):
             return _Plan(problem.halves(found.saved), out_nz)
         least = found.least if least is None else min(least, found.least)
@@ -238,7 +235,7 @@ def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
     ct_nz = flags(cts)
     back, nonzero = transpose_jaxpr(jaxpr, linear, ct_nz)
     known = [a for a in args if not is_linear(a)]
-    back = late(back, len(known))
+    back = plans.late.late(back, len(known))
     outs = bind(checkpoint_op, *known, *pick(cts, ct_nz), jaxpr=back, **params)
     full = spread(outs, nonzero, [Zero(a.aval) for a in pick(args, linear)])
     return spread(full, linear, [None] * len(args))
