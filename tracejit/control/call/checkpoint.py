@@ -64,7 +64,7 @@ def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,
     prevent_cse: bool = True,
-    policy: Policy | str | None = None,
+    policy: Policy | Budget | str | None = None,
     static_argnums: int | Sequence[int] = (),
     memory: int | None = None,
 ) -> Any:
@@ -160,13 +160,15 @@ class _Plan:
 
 
 @memoize_by_jaxpr
-def _recomputing(jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | None, prevent_cse: bool) -> _Plan:
+def _recomputing(
+    jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | Budget | None, prevent_cse: bool
+) -> _Plan:
     tag = next(_tags)
 
     def guard(x: Any) -> Any:
         return optimization_barrier(x, tag=tag) if prevent_cse and differentiable(x) else x
 
-    if type(policy) is Budget:
+    if isinstance(policy, Budget):
         return _planned(_flat(jaxpr), nonzero, policy, guard)
     forward, linear, out_nz, _ = linearize_jaxpr(jaxpr if policy is None else _flat(jaxpr), nonzero)
     saved = [] if policy is None else _saved(forward, policy)

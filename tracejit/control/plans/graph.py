@@ -130,7 +130,7 @@ def graph_of(forward: Jaxpr, num_outs: int, back: Jaxpr) -> Graph:
     """The graph of a first half, whose results behind num_outs are residuals, and of the second half, which takes the
     residuals and then cotangents."""
     count = len(forward.outs) - num_outs
-    named = dict(zip(back.invars, forward.outs[num_outs:], strict=False))
+    named: dict[Any, Any] = dict(zip(back.invars, forward.outs[num_outs:], strict=False))
     steps = anchored(back, count)
     dependent = set(steps)
     free = [e for e in back.eqns if e not in dependent]

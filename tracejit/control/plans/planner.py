@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tracejit.control.plans.again import Halves, recomputing
@@ -70,7 +70,7 @@ class Problem:
         """What the nodes give."""
         return [v for n in sorted(nodes) for v in self.graph.nodes[n].outs]
 
-    def halves(self, saved: Collection[Any]) -> Halves:
+    def halves(self, saved: Sequence[Any]) -> Halves:
         """The two halves, with these variables kept."""
         return recomputing(self.forward, self.linear, self.num_outs, self.nonzero, saved, self.guard)
 
