@@ -23,7 +23,7 @@ def loss(w: Any, x: Any, y: Any) -> Any:
 def graph() -> Path:
     """The program of a value and its gradient, and (in docs/pictures.md) how it is compiled."""
     PICTURES.mkdir(exist_ok=True)
-    picture = tj.draw(tj.value_and_grad(loss))(np.ones(3), np.ones((100, 3)), np.ones(100))
+    picture = tj.draw(tj.value_and_grad(loss), graphviz=False)(np.ones(3), np.ones((100, 3)), np.ones(100))
     picture.save(PICTURES / "graph.svg")
     compiled = picture.at("compiled")
     compiled.save(PICTURES / "graph-compiled.svg")

@@ -105,7 +105,7 @@ def test_the_script_is_javascript(tmp_path: Path) -> None:
     if node is None:
         pytest.skip("there is no node")
     script = tmp_path / "page.js"
-    script.write_text(resources.files("tracejit.pictures").joinpath("page.js").read_text())
+    script.write_text(resources.files("tracejit.pictures").joinpath("web", "page.js").read_text())
     subprocess.run([node, "--check", script], check=True)
 
 

@@ -6,6 +6,8 @@ from collections import defaultdict
 from dataclasses import field
 
 from tracejit.pictures.fold import PART
+from tracejit.pictures.graphviz import LEAST, MOST
+from tracejit.pictures.graphviz import place as place_by_dot
 from tracejit.pictures.layered import Placed, place
 from tracejit.pictures.model import Edge, Graph, Node, Region
 from tracejit.records import record
@@ -68,14 +70,17 @@ class Drawing:
     height: float
 
 
-def layout(graph: Graph) -> Drawing:
-    """Lay out a graph, its regions first: each is a box of the program around it."""
-    boxes = [_box(node) for node in graph.nodes]
+def layout(graph: Graph, graphviz: bool = True) -> Drawing:
+    """Lay out a graph, its regions first: each is a box of the program around it. With `graphviz`, dot places the boxes
+    where it is installed."""
+    boxes = [_box(node, graphviz) for node in graph.nodes]
     at = {box.node.id: n for n, box in enumerate(boxes)}
     edges = [(at[e.source], at[e.target]) for e in graph.edges]
     begins, ends = _ports(graph, boxes, at)
     leans = [b - e for b, e in zip(begins, ends, strict=True)]
-    placed = place([(b.width, b.height) for b in boxes], edges, leans)
+    sizes = [(b.width, b.height) for b in boxes]
+    suits = graphviz and LEAST <= len(boxes) <= MOST
+    placed = (place_by_dot(sizes, edges) if suits else None) or place(sizes, edges, leans)
     for box, x, y, row in zip(boxes, placed.x, placed.y, placed.row, strict=True):
         box.x, box.y, box.row = x, y, row
     if not any(box.panels for box in boxes):
@@ -146,7 +151,7 @@ def _curve(x: float, y: float, to: float, bottom: float) -> str:
     return f"C{x:.1f},{y + bend:.1f} {to:.1f},{bottom - bend:.1f} {to:.1f},{bottom:.1f}"
 
 
-def _box(node: Node) -> Box:
+def _box(node: Node, graphviz: bool) -> Box:
     lines = lines_of(node)
     if node.kind != "equation":
         width = text_width(lines[0], TITLE) + text_width(lines[1], SMALL) + 8
@@ -155,7 +160,7 @@ def _box(node: Node) -> Box:
     height = HEAD + 13.0 * (len(lines) - 2)
     panels, right, bottom = [], _PANEL, 0.0
     for region in node.regions:
-        drawing = layout(region.graph)
+        drawing = layout(region.graph, graphviz)
         wide = max(drawing.width, text_width(region.label, SMALL)) + 2 * _PANEL
         panel = Panel(region, right, height, wide, drawing.height + LABEL + 2 * _PANEL, drawing)
         panels.append(panel)

@@ -21,13 +21,13 @@ _MOST_LINES = 3000
 _MOST_NODES = 12_000  # of all stages in a page
 
 
-def page(name: str, stage: str, stages: Mapping[str, Graph]) -> str:
+def page(name: str, stage: str, stages: Mapping[str, Graph], graphviz: bool = True) -> str:
     """The page; `stage` is shown first. Stages that would make the page too large are left out, except that one."""
     found, total = {}, 0
     for key in sorted(stages, key=lambda s: (s != stage, s not in ("traced", "compiled"))):
         total += sum(1 for _ in stages[key].walk())
         if key == stage or total <= _MOST_NODES:
-            found[key] = _stage(stages[key])
+            found[key] = _stage(stages[key], graphviz)
     data = {
         "name": name,
         "stage": stage,
@@ -58,7 +58,7 @@ def frame(text: str, height: int = 560) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return resources.files("tracejit.pictures").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("tracejit.pictures").joinpath("web", name).read_text(encoding="utf-8")
 
 
 def _safe(text: str) -> str:
@@ -66,9 +66,9 @@ def _safe(text: str) -> str:
     return text.replace("</", "<\\/")
 
 
-def _stage(graph: Graph) -> str:
+def _stage(graph: Graph, graphviz: bool) -> str:
     shown = folded(graph, opened=True)
-    drawing = layout(shown)
+    drawing = layout(shown, graphviz)
     return json.dumps(
         {
             "svg": "\n".join(inner(drawing)),

@@ -32,10 +32,11 @@ class Picture:
     the data: nodes, edges, regions. `at(stage)` is the picture of another stage.
     """
 
-    def __init__(self, name: str, stages: Callable[[], Stages], stage: str) -> None:
+    def __init__(self, name: str, stages: Callable[[], Stages], stage: str, graphviz: bool = True) -> None:
         self.name = name
         self._make = stages
         self.stage = stage
+        self.graphviz = graphviz
 
     @cached_property
     def _stages(self) -> Stages:
@@ -50,7 +51,7 @@ class Picture:
         """The picture of another stage. Raises PictureStageError where there is none of this name."""
         if stage not in self._stages:
             raise PictureStageError(stage=stage, stages=", ".join(self.stages))
-        other = Picture(self.name, self._make, stage)
+        other = Picture(self.name, self._make, stage, self.graphviz)
         other.__dict__["_stages"] = self._stages
         return other
 
@@ -62,7 +63,7 @@ class Picture:
     @cached_property
     def drawing(self) -> Drawing:
         """The graph, laid out; a large one in parts (see `fold`)."""
-        return layout(folded(self.graph, opened=False))
+        return layout(folded(self.graph, opened=False), self.graphviz)
 
     def svg(self) -> str:
         """An SVG document."""
@@ -89,7 +90,7 @@ class Picture:
 
     def html(self) -> str:
         """A self-contained HTML page: the graph of every stage to move about in, and the lines of the source."""
-        return page(self.name, self.stage, {s: self.at(s).graph for s in self.stages})
+        return page(self.name, self.stage, {s: self.at(s).graph for s in self.stages}, self.graphviz)
 
     def memory(self) -> str:
         """An SVG document of the memory that the compiled program borrows, over time: a chart of its blocks. For the

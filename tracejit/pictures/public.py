@@ -17,22 +17,23 @@ from tracejit.pictures.model import Graph
 from tracejit.pictures.picture import Picture, Stages
 
 
-def draw(f: Callable[..., Any], stage: str | None = None) -> Callable[..., Picture]:
+def draw(f: Callable[..., Any], stage: str | None = None, graphviz: bool = True) -> Callable[..., Picture]:
     """`draw(f)(*args)`: the program that `jit(f)` makes for these arguments as a `Picture`. Nothing is run.
 
-    `stage` is one of the picture's `stages`; by default what was recorded, before all passes. What `jit` refuses is
-    raised. Raises PictureStageError for a stage that the program does not have.
+    `stage` is one of the picture's `stages`; by default what was recorded, before all passes. `graphviz`: whether
+    Graphviz places the boxes, where it is installed; otherwise tracejit does. What `jit` refuses is raised. Raises
+    PictureStageError for a stage that the program does not have.
     """
     FunctionNeededError.check("draw", f)
     jitted = f if isinstance(f, Jitted) else jit(f)
 
     def picture(*args: Any, **kwargs: Any) -> Picture:
-        return picture_of(jitted.lower(*args, **kwargs), stage)
+        return picture_of(jitted.lower(*args, **kwargs), stage, graphviz)
 
     return picture
 
 
-def picture_of(x: Any, stage: str | None = None) -> Picture:
+def picture_of(x: Any, stage: str | None = None, graphviz: bool = True) -> Picture:
     """The picture of what holds a program. Raises PictureProgramError for a report on a function that Python runs."""
     if isinstance(x, Report):
         if x.compiled is None:
@@ -48,7 +49,7 @@ def picture_of(x: Any, stage: str | None = None) -> Picture:
         jaxpr, make = x.jaxpr, partial(_stages, x.jaxpr, [], len(x.consts))
     else:
         jaxpr, make = x, partial(_stages, x, [], 0)
-    found = Picture(jaxpr.name, make, "traced")
+    found = Picture(jaxpr.name, make, "traced", graphviz)
     return found if stage in (None, "traced") else found.at(stage)
 
 
