@@ -81,7 +81,7 @@ spline_filter(I)  spline_filter1d(I, 5)  standard_deviation(I)  standard_deviati
 sum_labels(I, L, [1, 2])  variance(I)  variance(I, L, [1, 2])  white_tophat(I, 3)  zoom(I, 2.0)
 zoom(I, 1.5, order=5)  map_coordinates(I, R.T[:2] + 3)
 map_coordinates(I, R.T[:2] + 3, order=5, mode="mirror")  generic_filter(I, np.sum, 3)
-geometric_transform(I, flip)  morphological_gradient(I, footprint=w > 0)
+geometric_transform(I, flip)
 """,
     "stats": """
 alexandergovern(x, y)  anderson(x)  ansari(x, y)  bartlett(x, y)  boxcox(p, 0.5)  boxcox_llf(0.5, p)

@@ -230,3 +230,36 @@ def test_options_that_do_not_exist_here() -> None:
             tj.jit(fn)(S)
     with pytest.raises(errors.MatrixShapeError):
         tj.jit(lambda ab: sl.solve_banded((1, 2), ab, b))(BAND)
+
+
+# ---------------------------------------------------------------- equations
+
+_RNG = np.random.default_rng(5)
+_M, _N = _RNG.normal(size=(2, 4, 4))
+_S = _M @ _M.T + 4 * np.eye(4)
+_W = np.array([[2.0, 0.3], [0.3, 1.0]])
+_C, _D = np.array([4.0, 1, 0.5, 0.2]), _RNG.normal(size=4)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda a, q: sl.solve_continuous_lyapunov(a, q), (_M, _S)),
+        (lambda a, q: sl.solve_lyapunov(a, q), (_M, _S)),
+        (lambda a, b, q, r: sl.solve_continuous_are(a, b, q, r), (_M, _N[:, :2], _S, _W)),
+        (lambda a, b, q, r: sl.solve_discrete_are(a, b, q, r), (_M, _N[:, :2], _S, _W)),
+        (lambda c, d: sl.solve_toeplitz((c, d + c[0] - d[0]), np.eye(4)), (_C, _D)),
+        (lambda c, d: sl.solve_circulant(c, d), (_C, _D)),
+        (lambda c, d: sl.eigvalsh_tridiagonal(c, d[:3]), (_C, _D)),
+        (lambda b: sl.eigvals_banded(b, lower=True), (np.stack([_C, 0.3 * _D]),)),
+    ],
+)
+def test_equations(f, args) -> None:
+    got, want = tj.jit(f)(*args), f(*args)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
+    ways = [_RNG.normal(size=a.shape) for a in args]
+    ways = [w + w.T if a is _S or a is _W else w for w, a in zip(ways, args, strict=True)]
+    along = lambda t: (f(*(a + t * w for a, w in zip(args, ways, strict=True))) ** 2).sum()
+    near = (along(1e-6) - along(-1e-6)) / 2e-6
+    np.testing.assert_allclose(tj.jit(tj.grad(along))(0.0), near, rtol=1e-5)

@@ -1,4 +1,4 @@
-"""`scipy.signal` for traced values: convolutions, correlations, detrend; its filters are in `filters`.
+"""`scipy.signal` for traced values: convolutions, correlations, detrend; its filters and spectra are in `signals`.
 
 Without traced values they are SciPy's own functions. Names that are not here are SciPy's.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math as _math
 import operator as _operator
-from itertools import pairwise as _pairwise
 from typing import Any
 
 import numpy as _np
@@ -25,8 +24,9 @@ from tracejit.numpy.operands import result_type as _result_type
 from tracejit.numpy.operands import shape_of as _shape_of
 from tracejit.ops._lazy import scipy_signal as _scipy_signal
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
-from tracejit.scipy import filters as _filters
 from tracejit.scipy.lazily import Part as _Part
+from tracejit.scipy.signals import filters as _filters
+from tracejit.scipy.signals import spectra as _spectra
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.signal", _scipy_signal)
@@ -170,52 +170,43 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     return _wrap(_conj(_reversed(_raw(out)))) if swapped else out
 
 
-@_part.function
-def detrend(
-    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
-) -> Any:
-    """Without its mean ('constant'), or its line of least squares ('linear') between break points `bp`."""
-    x = _raw(data)
-    x = x if _dtypes.is_inexact(_dtype_of(x)) and _dtype_of(x).itemsize >= 4 else _cast(x, _dtypes.float64)
-    axis = _normalize_axis("detrend", axis, len(_shape_of(x)))
-    if type in ("constant", "c"):
-        return _wrap(x) - _TNP[_np.mean](_wrap(x), axis=axis, keepdims=True)
-    if type not in ("linear", "l"):
-        raise _ArgumentError(name="detrend", problem="trend type must be 'linear' or 'constant'")
-    n = _shape_of(x)[axis]
-    ends = _np.sort(_np.unique(_np.concatenate([[0], _np.atleast_1d(bp), [n]])))
-    if ends[-1] > n:
-        raise _ArgumentError(
-            name="detrend", problem="breakpoints must be less than length of data along given axis"
-        )
-    basis = _np.zeros((n, 2 * (len(ends) - 1)), _dtype_of(x))
-    for k, (start, stop) in enumerate(_pairwise(ends)):
-        line = _np.linspace(-1, 1, stop - start) if stop - start > 1 else _np.zeros(1)
-        basis[start:stop, 2 * k] = 1 / _math.sqrt(stop - start)
-        basis[start:stop, 2 * k + 1] = line / max(_math.sqrt(float(line @ line)), 1e-300)
-    rows = _TNP[_np.moveaxis](_wrap(x), axis, -1)
-    rows = rows - (rows @ basis) @ basis.T
-    return _TNP[_np.moveaxis](rows, -1, axis)
-
-
+coherence = _part.function(_spectra.coherence)
+csd = _part.function(_spectra.csd)
+detrend = _part.function(_spectra.detrend)
 filtfilt = _part.function(_filters.filtfilt)
 hilbert = _part.function(_filters.hilbert)
 lfilter = _part.function(_filters.lfilter)
+lfilter_zi = _part.function(_filters.lfilter_zi)
+periodogram = _part.function(_spectra.periodogram)
 savgol_filter = _part.function(_filters.savgol_filter)
 sosfilt = _part.function(_filters.sosfilt)
+sosfilt_zi = _part.function(_filters.sosfilt_zi)
+spectrogram = _part.function(_spectra.spectrogram)
+stft = _part.function(_spectra.stft)
+upfirdn = _part.function(_spectra.upfirdn)
+welch = _part.function(_spectra.welch)
 
 __all__ = [
+    "coherence",
     "convolve",
     "convolve2d",
     "correlate",
     "correlate2d",
+    "csd",
     "detrend",
     "fftconvolve",
     "filtfilt",
     "hilbert",
     "lfilter",
+    "lfilter_zi",
+    "periodogram",
     "savgol_filter",
     "sosfilt",
+    "sosfilt_zi",
+    "spectrogram",
+    "stft",
+    "upfirdn",
+    "welch",
 ]
 
 __getattr__, __dir__ = _part.others(__all__)

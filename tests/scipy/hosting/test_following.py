@@ -26,7 +26,17 @@ CALLS = [
     (m, c) for m in samples.CALLS for c in samples.calls(m) if f"scipy.{m}.{c.partition('(')[0]}" in FOLLOWED
 ]
 #: Results that jump, and arguments that must not move.
-_JUMPING = {"argrelmax", "argrelmin", "argrelextrema", "cumfreq", "relfreq", "square", "freqz_sos", "lfiltic"}
+_JUMPING = {
+    "argrelmax",
+    "argrelmin",
+    "argrelextrema",
+    "cumfreq",
+    "relfreq",
+    "square",
+    "freqz_sos",
+    "lfiltic",
+    "null_space",
+}
 
 
 def made(module: str, call: str) -> tuple[Any, list[Any]]:

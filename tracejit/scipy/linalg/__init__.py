@@ -11,6 +11,16 @@ import numpy as _np
 from tracejit.numpy.dispatch import LIBRARIES as _LIBRARIES
 from tracejit.ops import _lazy
 from tracejit.scipy.hosting.calls import others as _others
+from tracejit.scipy.linalg.equations import (
+    eigvals_banded,
+    eigvalsh_tridiagonal,
+    solve_circulant,
+    solve_continuous_are,
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_lyapunov,
+    solve_toeplitz,
+)
 from tracejit.scipy.linalg.factors import (
     cho_factor,
     cholesky,
@@ -69,7 +79,9 @@ __all__ = [
     "eig",
     "eigh",
     "eigvals",
+    "eigvals_banded",
     "eigvalsh",
+    "eigvalsh_tridiagonal",
     "expm",
     "expm_frechet",
     "hankel",
@@ -89,7 +101,13 @@ __all__ = [
     "sinm",
     "solve",
     "solve_banded",
+    "solve_circulant",
+    "solve_continuous_are",
+    "solve_continuous_lyapunov",
+    "solve_discrete_are",
+    "solve_lyapunov",
     "solve_sylvester",
+    "solve_toeplitz",
     "solve_triangular",
     "solveh_banded",
     "sqrtm",

@@ -71,16 +71,36 @@ def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
 
 
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """The filter of the sections `sos`, shape (sections, 6), one after the other. Raises ArgumentError for `zi`."""
-    if zi is not None:
-        raise ArgumentError(name="sosfilt", problem="zi has no traced form")
+    """The filter of the sections `sos`, shape (sections, 6), one after the other; with the initial states `zi`, shape
+    (sections, ..., 2, ...), also the last ones."""
     sos, out = wrap(raw(sos)), wrap(raw(x))
     if sos.ndim != 2 or sos.shape[1] != 6:
         raise ValueError("sos array must be shape (n_sections, 6)")
     fail_if(to_raw(tnp.any(sos[:, 3] != 1)), SolverFailedError, "sos[:, 3] should be all ones")
+    states = None if zi is None else wrap(raw(zi))
+    last = []
     for n in range(sos.shape[0]):
-        out = lfilter(sos[n, :3], sos[n, 3:], out, axis=axis)
-    return out
+        if states is None:
+            out = lfilter(sos[n, :3], sos[n, 3:], out, axis=axis)
+        else:
+            out, state = lfilter(sos[n, :3], sos[n, 3:], out, axis=axis, zi=states[n])
+            last.append(state)
+    return out if states is None else (out, tnp.stack(last))
+
+
+def lfilter_zi(b: Any, a: Any) -> Any:
+    """The state of a filter after a long constant signal of 1. SciPy's leading zeros of `a` are not there."""
+    return _steady(*(tnp.atleast_1d(wrap(raw(v))).astype(float) for v in (b, a)))
+
+
+def sosfilt_zi(sos: Any) -> Any:
+    """The states of the sections of a filter after a long constant signal of 1."""
+    sos = wrap(raw(sos)).astype(float)
+    states, level = [], 1.0
+    for n in range(sos.shape[0]):
+        states.append(level * _steady(sos[n, :3], sos[n, 3:]))
+        level = level * sos[n, :3].sum() / sos[n, 3:].sum()
+    return tnp.stack(states)
 
 
 def filtfilt(

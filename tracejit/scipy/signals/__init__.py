@@ -1,0 +1,1 @@
+"""Parts of `scipy.signal` for traced values: filters (`filters`) and spectra of segments (`spectra`)."""
