@@ -24,7 +24,8 @@ with without_collection():
         eval_shape,
         make_jaxpr,
     )
-    from tracejit.api.jit.jitted import clear_caches, jit
+    from tracejit.api.jit.bounded import clear_caches
+    from tracejit.api.jit.jitted import jit
     from tracejit.config import config
     from tracejit.docstrings import complete
     from tracejit.errors import TracejitError

@@ -18,14 +18,15 @@ from tracejit.tracing import is_tracing
 
 
 def calls(general: Callable[..., Any]) -> Callable[..., Any]:
-    """The general way of a call, as a span while a profile is on. Calls inside of traced functions are none."""
+    """The general way of a call, as a span while a profile is on. Calls inside of traced functions are none, nor are
+    those that another program of the same call (`turn`) has begun."""
 
     @functools.wraps(general)
-    def call(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not SWITCH.on or is_tracing():
-            return general(jitted, args, kwargs)
+    def call(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], turn: Any = None) -> Any:
+        if not SWITCH.on or turn is not None or is_tracing():
+            return general(jitted, args, kwargs, turn)
         with Span("call", name_of(jitted.fun), place(jitted.fun)):
-            return general(jitted, args, kwargs)
+            return general(jitted, args, kwargs, turn)
 
     return call
 

@@ -8,7 +8,9 @@ from collections import OrderedDict
 from typing import Any
 
 from tracejit.api.common import name_of
+from tracejit.api.regions import copies
 from tracejit.config import config
+from tracejit.interpreters import jit as native
 from tracejit.interpreters import messages
 
 
@@ -46,3 +48,14 @@ class Bounded:
 
 
 BOUNDED = Bounded()
+
+
+def clear_caches() -> None:
+    """Drop everything that was traced and compiled in this process, as JAX's function of that name does.
+
+    What is used next is traced and compiled again, or loaded from the disk cache, which stays
+    (`python -m tracejit cache clear` empties it).
+    """
+    BOUNDED.clear()
+    copies.forget()
+    native.forget()

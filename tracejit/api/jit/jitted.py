@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tracejit.api import timed
+from tracejit.api import assumed, timed
 from tracejit.api.common import Attributed, name_of
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.jit import later
@@ -18,11 +18,10 @@ from tracejit.api.jit.arguments import MoreNeeded
 from tracejit.api.jit.bounded import BOUNDED
 from tracejit.api.jit.fastpath import MISS, fast_call
 from tracejit.api.jit.programs import Program, raw_const
-from tracejit.api.jit.retraces import why_traced
+from tracejit.api.jit.retraces import tell_sizes, tell_why
 from tracejit.api.jit.signature import Call, Options, fast_key, is_dead
 from tracejit.api.jit.varying import Varying
 from tracejit.api.pickles import Pickled, named
-from tracejit.api.regions import copies
 from tracejit.api.regions.regional import Regional
 from tracejit.api.running import jit_session, run_user
 from tracejit.api.tracebacks import hide
@@ -89,25 +88,25 @@ class Jitted(Attributed):
                         if fast is near[0] and fast is not self._own and near is self._near:
                             self._go_by(fast)
                         return out
-            return self._call(args, kwargs)
+            return self.call_by(args, kwargs)
         except BaseException as e:
             hide(e)
             raise
 
     @timed.calls
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_by(self, args: tuple[Any, ...], kwargs: dict[str, Any], turn: assumed.Turn | None = None) -> Any:
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
         if not is_tracing() and native.errors_are_seen() and self.python.allowed:
             return self.python.plain(args, kwargs)
         key = fast_key(self.options.in_key, args, kwargs) if config.fast and not is_tracing() else None
-        fast = self._fast.get(key) if key is not None else None
+        fast = self._fast.get(key) if key is not None and turn is None else None
         if fast is not None:
             out = fast(args, kwargs)
             if out is not MISS:
                 self._put_first(fast)
                 return out
-        prepared = self.prepare(args, kwargs)
+        prepared = self.prepare(args, kwargs, () if turn is None else turn.path)
         if isinstance(prepared, Refusal):
             return self.python.run(prepared, self._signature(args, kwargs), args, kwargs)
         call, program, consts = prepared
@@ -124,19 +123,25 @@ class Jitted(Attributed):
         else:
             out = program.run(consts, call.leaves, call)
         if key is not None and program.kept:
-            self._remember(key, self._fast_of(program, call, args, kwargs))
+            made = self._fast_of(program, call, args, kwargs)
+            self._remember(key, made)
+            if turn is not None and made is not None:
+                turn.program.turns[turn.path] = made
         return out
 
     def _again(self, program: Program, error: Exception, args: Any, kwargs: Any) -> Any:
-        """The call done over, as compiled code has raised `error`: with more room for lists, or by Python."""
+        """The call done over, as compiled code has raised `error`: by the program for other values, with more room for
+        lists, or by Python."""
+        if isinstance(error, assumed.OtherwiseError):
+            return assumed.otherwise(self, program, error, args, kwargs)
         if not isinstance(error, ListRoomError) or not self._varying.make_room(program.room):
             return self.python.again(error, args, kwargs)
         generators.take_back(error)
         self.clear_cache()
-        return self._call(args, kwargs)
+        return self.call_by(args, kwargs)
 
     def prepare(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], path: tuple[Any, ...] = ()
     ) -> tuple[Call, Program, list[Any]] | Refusal:
         """The call's signature, its program and the program's constants; or a Refusal, if Python has to run it."""
         if is_tracing() or not self.python.allowed:
@@ -150,7 +155,7 @@ class Jitted(Attributed):
         own = False
         try:
             with budget.within(config.compile_budget) as own:
-                prepared = call, program, consts = self._prepare(args, kwargs, True)
+                prepared = call, program, consts = self._prepare(args, kwargs, True, path)
                 if not any(isinstance(x, Value) for x in (*call.raw, *map(raw_const, consts))):
                     program.prepare(consts, call.leaves)
             return prepared
@@ -195,6 +200,12 @@ class Jitted(Attributed):
     def _put_first(self, fast: FastCall) -> None:
         self._near = (fast, *[f for f in self._near if f is not fast])[:NEAR]
 
+    def prefer(self, fast: FastCall) -> None:
+        """Try `fast` first, to which the check of another program has led; from the second time on before that."""
+        if self._near and self._near[0] is fast:
+            self._go_by(fast)
+        self._put_first(fast)
+
     def _go_by(self, fast: FastCall) -> None:
         """Let the direct form of `fast` be what a call of this function runs: `__call__` of a class of its own."""
         self._own, direct = fast, fast.direct()
@@ -206,13 +217,14 @@ class Jitted(Attributed):
             type(self).__call__ = direct
 
     def _prepare(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], over: bool = False
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], over: bool = False, path: tuple[Any, ...] = ()
     ) -> tuple[Call, Program, list[Any]]:
         """The call's signature and its program, with the arguments in the signature that tracing needs there. `over`:
         Python may do the call over."""
         options = self.options
         while True:
             call = Call(self.fun, options, args, kwargs)
+            call.path = path
             call.over = over and not any(isinstance(x, Value) for x in call.raw)
             try:
                 program, consts = self._program(call)
@@ -232,12 +244,7 @@ class Jitted(Attributed):
             self.options = self.options.with_more(options.sizes, options.followed)
             self.forget_fast()
         if new:
-            names = ", ".join(f"{call.argument_name(key)}={call.argument(key)!r}" for key in new)
-            text = (
-                f"{name_of(self.fun)} is traced for every value of {names}: sizes or conditions depend on it"
-            )
-            messages.debug(1, f"tracejit: {text}")
-            messages.log(text)
+            tell_sizes(call, new)
 
     def _program(self, call: Call) -> tuple[Program, list[Any]]:
         """The program for the call's signature whose guards hold, traced if there is none."""
@@ -250,7 +257,8 @@ class Jitted(Attributed):
 
     def _find(self, call: Call, key: Any) -> tuple[Program, list[Any]] | None:
         for program in self._programs.get(key, ()):
-            consts = program.constants(call.objects) if program.over in (None, call.over) else None
+            fits = program.over in (None, call.over) and program.path[: len(call.path)] == call.path
+            consts = program.constants(call.objects) if fits else None
             if consts is not None and program.fits(call, consts):
                 return program, consts
         return None
@@ -258,16 +266,25 @@ class Jitted(Attributed):
     def _trace(self, call: Call, key: Any) -> tuple[Program, list[Any]]:
         self._let_go()
         variants = self._programs.get(key, [])
-        self._tell_why(call, key)
+        why = tell_why(call, key, self._programs)
+        if why is not None:
+            self.retraces.append(why)
         if variants:
             self._varying.retraced(variants[0].guards.failing(*call.objects))
+        if (refusal := assumed.too_many(variants, call)) is not None:
+            self.forget(key)
+            raise refusal
         self.python.admit(call.dynamic, call.kwargs)
+        start = assumed.clock()
         program, consts = timed.trace(call, self._varying)
         self.python.accept(program)
         self.trace_count += 1
+        program.spent = assumed.clock() - start
         messages.debug(1, f"tracejit: traced {name_of(self.fun)}: {len(program.jaxpr.eqns)} equations")
         if program.kept and not any(isinstance(c, Value) for c in map(raw_const, consts)):
-            self._programs[key] = [program, *variants][: MAX_OF_OBJECTS if call.objects else MAX_VARIANTS]
+            self._programs[key] = [program, *variants][
+                : MAX_OF_OBJECTS if call.objects or program.path else MAX_VARIANTS
+            ]
             BOUNDED.add(self, key)
         self.forget_fast()
         return program, consts
@@ -280,15 +297,6 @@ class Jitted(Attributed):
                 self.forget(key)
             elif len(alive) < len(variants):
                 self._programs[key] = alive
-
-    def _tell_why(self, call: Call, key: Any) -> None:
-        """Say, and remember for `explain`, why the function is traced again."""
-        why = why_traced(call, key, self._programs) if self._programs else None
-        if why is not None:
-            self.retraces.append(why)
-            text = f"{name_of(self.fun)} is traced again: {why}"
-            messages.debug(1, f"tracejit: {text}")
-            messages.log(text)
 
     def forget(self, key: Any) -> None:
         """Drop the programs of one signature."""
@@ -323,17 +331,6 @@ class Jitted(Attributed):
 def _part(fun: Callable[..., Any], python: Python) -> Jitted:
     """A part of a function that fell back, with what it does where it has no program."""
     return Jitted(fun, Options(fun, None, None, None, None, False, False, False, True, True), python)
-
-
-def clear_caches() -> None:
-    """Drop everything that was traced and compiled in this process, as JAX's function of that name does.
-
-    What is used next is traced and compiled again, or loaded from the disk cache, which stays
-    (`python -m tracejit cache clear` empties it).
-    """
-    BOUNDED.clear()
-    copies.forget()
-    native.forget()
 
 
 def jit(

@@ -81,6 +81,10 @@ class Program:
         self.kept = True  # for later calls
         self.room = 0  # of lists that it lets grow; 0: there are none
         self.over: bool | None = None  # whether it is for calls that Python may do over; None: for all calls
+        self.path: tuple[Any, ...] = ()  # what it takes for known (`api.assumed`), and
+        self.reasons: list[Exception] = []  # the refusals without that
+        self.turns: dict[tuple[Any, ...], Any] = {}  # functions for calls in which something else is met
+        self.spent = 0.0  # seconds that making it has taken
         self.cached: tuple[Callable[[], Any], ...] = ()  # calls of cached functions: their caches see each
         self.needed: dict[int, Needed] = {}  # how inputs have to lie in memory
         self.apart: Apart | None = None  # what must not be among the arguments

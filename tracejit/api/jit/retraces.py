@@ -6,13 +6,32 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from tracejit.api.common import argument_names
+from tracejit.api.common import argument_names, name_of
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
+from tracejit.interpreters import messages
 from tracejit.ir.avals import Aval
 
 _COMPARED = 8  # known signatures that a new one is compared with, the newest first
 _SHOWN = 4  # differences in one message
+
+
+def tell_why(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
+    """Say why a function is traced again; gives the reason, or None if it is traced for the first time."""
+    why = why_traced(call, key, known) if known else None
+    if why is not None:
+        text = f"{name_of(call.fun)} is traced again: {why}"
+        messages.debug(1, f"tracejit: {text}")
+        messages.log(text)
+    return why
+
+
+def tell_sizes(call: Call, keys: Iterable[int | str]) -> None:
+    """Say which arguments are part of the signature from now on."""
+    names = ", ".join(f"{call.argument_name(key)}={call.argument(key)!r}" for key in keys)
+    text = f"{name_of(call.fun)} is traced for every value of {names}: sizes or conditions depend on it"
+    messages.debug(1, f"tracejit: {text}")
+    messages.log(text)
 
 
 def why_traced(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
@@ -21,6 +40,8 @@ def why_traced(call: Call, key: Any, known: dict[Any, list[Any]]) -> str | None:
     if variants:
         if variants[0].over not in (None, call.over):
             return "whether Python may do the call over changed"
+        if call.path:
+            return f"a condition or an integer that it depends on was {call.path[-1]}"
         return variants[0].guards.why(*call.objects) or _layouts(call, variants[0]) or "its guards hold again"
     found = [differences(call, old, key) for old in list(reversed(known))[:_COMPARED]]
     if not found:

@@ -147,6 +147,7 @@ class Call:
         self.scalar = [is_scalar(x) for x in self.leaves]
         self.bounds = [_bounds(x, w) for x, w in zip(self.leaves, self.weak, strict=True)]
         self.raw = [x if isinstance(x, ShapeDtypeStruct) else _raw_argument(x) for x in self.leaves]
+        self.path: tuple[Any, ...] = ()  # what its program takes for known, the first values
         self.over = False  # whether Python may do the call over: an outermost one, with fallback
 
     def _followed(self) -> dict[int | str, Followed]:

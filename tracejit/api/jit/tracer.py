@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import control, dtypes, frontend, tree
+from tracejit.api.assumed import Assumptions
 from tracejit.api.common import name_of
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit import arguments, handed
@@ -103,6 +104,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     session.copies_views, session.over = copies_views, call.over
     session.room = varying.room
     args = make_args(trace, call.avals(), call.bounds)
+    assumptions = Assumptions(call, trace, args, session.decisions)
     trace.decides = lambda values: decided_by_sizes(values, call, trace.eqns, args)
     with new_trace(trace):
         boxes = _boxes(call, args)
@@ -169,6 +171,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
         store,
     )
     _note(program, call, session)
+    assumptions.settle(program)
     program.needed, program.apart = _needed(boxes, capture.held, consts), apart
     return program, [arrays[s] if type(s) is int else s.value for s in sources]
 

@@ -26,6 +26,7 @@ from tracejit.errors import (
     is_library,
 )
 from tracejit.ir.values import Value
+from tracejit.numpy.assumed import assumed
 from tracejit.numpy.boxes import extents, unsure
 from tracejit.numpy.boxes.members import attribute, member
 from tracejit.numpy.fitting import judge_shape
@@ -85,9 +86,11 @@ def _numbas(x: Box) -> Any:
     raise UnfollowedError(what=f"a traced {x.aval}", reason="Numba's compiled code would need its values")
 
 
-def known_value(x: Box, error: Any) -> Any:
-    """The NumPy array behind a box if it is known while tracing; raises `error` otherwise."""
+def known_value(x: Box, error: Any, may_assume: bool = True) -> Any:
+    """The NumPy array behind a box if it is known while tracing, or may be taken for known; else raises `error`."""
     value = extents.known(x.read())
+    if value is None and may_assume:
+        value = assumed(x.read(), lambda: error(aval=str(x.aval)))
     if value is None:
         unknown = error(aval=str(x.aval))
         unknown.traced = (x.read(),)
@@ -177,7 +180,7 @@ def tolist(x: Box) -> Any:
 def _hash(x: Box) -> int:
     if class_of(x) is not np.ndarray:
         error = TracerIntegerError if x.aval.dtype.kind in "bi" else TracerFloatError
-        return hash(known_value(x, error)[()])
+        return hash(known_value(x, error, may_assume=False)[()])  # a container would have the box as its key
     raise ArgumentTypeError(name="hash", problem=f"a traced {x.aval} is not hashable, as arrays are not")
 
 

@@ -22,6 +22,7 @@ from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, i
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
+from tracejit.frontend.rewrite.hooks.taken import native_or_taken
 from tracejit.frontend.text.choices import Choice, can_choose
 from tracejit.frontend.text.deferred import plain_exception
 from tracejit.interpreters import leaks
@@ -59,8 +60,8 @@ def run_if(test: Any, then: Block | None, other: Block | None, s: Spec, block: A
         return
     cells = {**cells_of(then if then is block else None, other), **cells_of(block)}
     choice = _Choice(raw_truth(test), (then, other), cells, s.keep, s.kind, place(block, s.line), s.unsure)
-    choice.run()
-    if s.kind == "if":
+    native_or_taken(choice, then, other)
+    if s.kind == "if" and choice.is_native:
         decide(session, block, s, "native branch")
 
 
@@ -72,7 +73,8 @@ def ifexp(test: Any, then: Block, other: Block) -> Any:
         return then() if known else other()
     where = place(then, then.__code__.co_firstlineno)
     cells = cells_of(then, other)
-    return _Choice(raw_truth(test), (then, other), cells, (), "conditional expression", where).run()
+    choice = _Choice(raw_truth(test), (then, other), cells, (), "conditional expression", where)
+    return native_or_taken(choice, then, other)
 
 
 @record()
@@ -110,6 +112,7 @@ class _Choice:
         self.keep = [n for n in keep if n in cells]
         self.kind = kind
         self.where = where
+        self.is_native = True
         self.lengths = Chosen()
         self.kept: dict[str, frozenset[int]] = {}  # containers that names have in both branches
         self.chosen: list[tuple[Any, list[Option]]] = []  # containers, and what they may be

@@ -13,8 +13,9 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend.lists import wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.blocks.decisions import capturing
+from tracejit.frontend.rewrite.hooks.folds import all_, any_
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
-from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth, truth
+from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth
 from tracejit.frontend.rewrite.hooks.texts import map_
 from tracejit.frontend.shadows.growing import Growing
 from tracejit.frontend.text import shown
@@ -133,39 +134,6 @@ def over_rows(step: Callable[[Any, Any], Any], first: Any, whole: Box) -> Any:
     return box(total.read(), weak=True) if first.weak else total
 
 
-def any_(xs: Any) -> Any:
-    """`any`."""
-    xs = xs.tj_array() if type(xs) is Buffer else xs
-    if type(xs) is Box and xs.aval.ndim == 1:
-        return box(NUMPY_TO_TRACEJIT[np.any](xs).read(), weak=True)
-    return _fold(xs, True, any)
-
-
-def all_(xs: Any) -> Any:
-    """`all`."""
-    xs = xs.tj_array() if type(xs) is Buffer else xs
-    if type(xs) is Box and xs.aval.ndim == 1:
-        return box(NUMPY_TO_TRACEJIT[np.all](xs).read(), weak=True)
-    return _fold(xs, False, all)
-
-
-def _fold(xs: Any, stop: bool, plain: Any) -> Any:
-    """`any` (stop is True) or `all` of a few values, some of which may be traced."""
-    traced = []
-    for x in map(asked, xs):
-        known = truth(x)
-        if known is stop:
-            return stop
-        if known is None:
-            traced.append(raw_truth(x))
-    if not traced:
-        return not stop
-    out = traced[0]
-    for t in traced[1:]:
-        out = ops.compare.or_(out, t) if plain is any else ops.compare.and_(out, t)
-    return box(out, weak=True)
-
-
 def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`, of numbers of one kind: which kind an item of the result has would depend on values otherwise. The
     order that Python gives NaN has no rule."""
@@ -211,7 +179,7 @@ def contains(item: Any, held: Any) -> Any:
         inside = (item >= min(container[0], container[-1])) & (item <= max(container[0], container[-1]))
         return inside & ((item - container.start) % container.step == 0)
     if type(container) in _COLLECTIONS and (is_unknown(item) or any(map(is_unknown, container))):
-        return any_(True if x is item else x == item for x in container)
+        return any_([True if x is item else x == item for x in container])
     return item in container
 
 

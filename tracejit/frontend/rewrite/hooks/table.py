@@ -14,6 +14,7 @@ from tracejit.frontend.rewrite.hooks.conditions import (
     raised,
     thrown,
 )
+from tracejit.frontend.rewrite.hooks.folds import over
 from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import tried
@@ -47,6 +48,7 @@ __all__ = [
     "mul",
     "not_",
     "or_",
+    "over",
     "raised",
     "spec",
     "text",

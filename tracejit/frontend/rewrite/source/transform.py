@@ -276,6 +276,8 @@ class _Function(Texts):
 
     def visit_Call(self, call: ast.Call) -> Any:
         before = call.func
+        if (folded := self._fold(call)) is not None:
+            return folded
         e: Any = self.generic_visit(call)
         if e.func is not before or (isinstance(e.func, ast.Name) and e.func.id in self.local):
             self.changes += 1
@@ -293,6 +295,26 @@ class _Function(Texts):
         elif e.func.id == "super" and not e.args and self.arguments:
             e.args = [at(ast.Name(n, ast.Load()), e) for n in ("__class__", self.arguments[0])]
         return e
+
+    def _fold(self, call: ast.Call) -> Any:
+        """`any(element for target in iterable if condition)`, and `all`, of one loop and at most one condition."""
+        f, args = call.func, call.args
+        if not isinstance(f, ast.Name) or f.id not in ("any", "all") or f.id in self.hidden or call.keywords:
+            return None
+        if len(args) != 1 or not isinstance(args[0], ast.GeneratorExp) or len(args[0].generators) > 1:
+            return None
+        g = args[0].generators[0]
+        if (
+            len(g.ifs) > 1
+            or g.is_async
+            or not is_plain(g.target)
+            or any(map(_must_stay, (args[0].elt, *g.ifs)))
+        ):
+            return None
+        self.changes += 1
+        made: Any = self.generic_visit(args[0])
+        functions = [at(taking(g.target, x), call) for x in (made.elt, *g.ifs)]
+        return at(hook("over", f, g.iter, *functions), call)
 
     def _later(self, e: ast.expr) -> ast.expr:
         return at(_thunk(self.visit(e)), e)
