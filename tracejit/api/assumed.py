@@ -23,7 +23,6 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.api.fallback import failed_check
-from tracejit.api.jit.fastpath import MISS
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.config import config
@@ -31,7 +30,7 @@ from tracejit.errors import refusals, user_location
 from tracejit.interpreters import generators
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.eval import ROOT
-from tracejit.interpreters.jit import Compiled, element_strides, operand
+from tracejit.interpreters.jit import MISS, Compiled, element_strides, operand
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Var, can_be_done_over, sub_jaxprs
 from tracejit.numpy.assumed import TAKEN
