@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit.ir.jaxpr import Eqn, Var
+from tracejit.lowering import costs
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.memory import numbered
 from tracejit.lowering.loops.nodes import Buffer, Call, Comment, Copy, For, Program, While
@@ -30,13 +31,15 @@ class Room:
 
 @record(frozen=True)
 class Step:
-    """A nest of loops, or a call, that lies in no other: its number, the equations that it computes and stores, and the
-    numbers of its statements."""
+    """A nest of loops, or a call, that lies in no other: its number, the equations that it computes and stores, the
+    numbers of its statements, and what it costs: operations on floats with calls of functions, and bytes moved."""
 
     nest: int
     eqns: tuple[Eqn, ...]
     first: int
     last: int
+    operations: float
+    moved: float
 
 
 @record(frozen=True)
@@ -70,7 +73,13 @@ def outline(program: Program, notes: Notes) -> Outline:
                 found.extend([nest] if nest not in found else [])
     rooms = _rooms(program, notes)
     stored = {v: r for r in rooms.values() for v in r.values}
-    steps = [Step(top[n], tuple(e), a, z) for n, (_, e, a, z) in enumerate(places) if n in top]
+    steps, order = [], {e: n for n, e in enumerate(notes.bodies[0].jaxpr.eqns)}
+    for n, ((_, eqns, first, last), nest) in enumerate(zip(places, costs.nests(program), strict=False)):
+        if n in top:
+            operations = nest.cost.flops + nest.cost.transcendentals
+            steps.append(
+                Step(top[n], tuple(sorted(eqns, key=order.__getitem__)), first, last, operations, nest.moved)
+            )
     return Outline(
         {e: tuple(n) for e, n in nests.items()},
         stored,

@@ -48,14 +48,15 @@ _STYLE = (
 
 
 def _steps(memory: Memory, wide: float) -> Iterator[str]:
-    for n, (nest, what) in enumerate(memory.steps):
+    for n, step in enumerate(memory.steps):
         x = _LEFT + n * wide
         yield f'<path class="grid" d="M{x:.1f},{_TOP}V{_TOP + _HIGH}"/>'
         middle = x + wide / 2
-        told = f"{nest}: {what}" if what else f"{nest}"
+        told = f"{step.nest}: {step.what}" if step.what else f"{step.nest}"
+        cost = f"loop nest {step.nest}: {step.operations:,.0f} operations, {amount(step.moved)}"
         yield (
             f'<text class="step" transform="translate({middle:.1f},{_TOP - 8:.1f}) rotate(-32)">'
-            f"{escape(told if len(told) < 26 else told[:24] + '…')}</text>"
+            f"<title>{escape(cost)}</title>{escape(told if len(told) < 26 else told[:24] + '…')}</text>"
         )
 
 
@@ -75,7 +76,7 @@ def _block(block: Block, memory: Memory, wide: float) -> Iterator[str]:
     y = _TOP + _HIGH - (block.offset or 0) * scale - high
     told = f"{block.name}: {block.values}" if block.values else block.name
     size = amount(block.bytes or 0)
-    colour = NESTS[memory.steps[block.first][0] % len(NESTS)] if memory.steps else NESTS[0]
+    colour = NESTS[memory.steps[block.first].nest % len(NESTS)] if memory.steps else NESTS[0]
     yield f'<g class="block"><title>{escape(f"{told}, {size}")}</title>'
     yield f'<rect x="{x:.1f}" y="{y:.1f}" width="{right - x:.1f}" height="{high:.1f}" rx="3" fill="{colour}"/>'
     for text, up in ((told, 0.0), (size, 12.0)):

@@ -7,14 +7,17 @@ from collections.abc import Callable
 
 from tracejit.interpreters.jit_pictured import Outline, Room
 from tracejit.ir.jaxpr import Var
-from tracejit.pictures.model import Block, Memory
+from tracejit.pictures.model import Block, Memory, Step
 
 
 def memory_of(outline: Outline, called: Callable[[Var], str]) -> Memory:
     """The memory of a compiled program; `called` has words for its values. Arguments and results are not in it: they
     are the caller's."""
     ends = [s.eqns[-1].outvars[:1] if s.eqns else () for s in outline.steps]
-    steps = tuple((s.nest, called(v[0]) if v else "") for s, v in zip(outline.steps, ends, strict=True))
+    steps = tuple(
+        Step(s.nest, called(v[0]) if v else "", s.operations, s.moved)
+        for s, v in zip(outline.steps, ends, strict=True)
+    )
     rooms = [r for r in outline.rooms if r.kind not in ("arg", "pointer", "field")]
     return Memory(steps, tuple(_block(r, outline, called) for r in rooms), outline.arena_bytes)
 

@@ -95,11 +95,22 @@ class Block:
 
 
 @record(frozen=True)
-class Memory:
-    """What a compiled program stores. `steps`: its nests of loops and its calls, in order: the number of the nest, and
-    what it ends with. `arena`: the bytes of the one block that a call borrows."""
+class Step:
+    """A nest of loops, or a call: the number of the nest, what it ends with, and what it costs: operations on floats
+    with calls of functions, and bytes to and from memory."""
 
-    steps: tuple[tuple[int, str], ...]
+    nest: int
+    what: str
+    operations: float
+    moved: float
+
+
+@record(frozen=True)
+class Memory:
+    """What a compiled program stores. `steps`: its nests of loops and its calls, in order. `arena`: the bytes of the
+    one block that a call borrows."""
+
+    steps: tuple[Step, ...]
     blocks: tuple[Block, ...]
     arena: int
 
@@ -157,7 +168,10 @@ class Graph:
 def _memory(memory: Memory) -> dict[str, Any]:
     names = ("name", "kind", "bytes", "offset", "first", "last", "values")
     return {
-        "steps": [{"nest": nest, "what": what} for nest, what in memory.steps],
+        "steps": [
+            {"nest": s.nest, "what": s.what, "operations": s.operations, "moved": s.moved}
+            for s in memory.steps
+        ],
         "blocks": [{name: getattr(b, name) for name in names} for b in memory.blocks],
         "arena": memory.arena,
     }

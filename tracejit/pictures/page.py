@@ -12,9 +12,9 @@ from typing import Any
 
 from tracejit.pictures.chart import chart
 from tracejit.pictures.fold import PART, folded
-from tracejit.pictures.layout import HEAD, Drawing, layout, panel_left, width_of
-from tracejit.pictures.model import Graph
-from tracejit.pictures.svg import COLOURS, inner, legend_of, style
+from tracejit.pictures.layout import HEAD, Drawing, layout, lines_of, panel_left, width_of
+from tracejit.pictures.model import Graph, Step
+from tracejit.pictures.svg import COLOURS, amount, inner, legend_of, style
 
 _AROUND = 4  # lines of the source before the first one and behind the last one that is shown
 _MOST_LINES = 3000
@@ -75,10 +75,15 @@ def _stage(graph: Graph, graphviz: bool) -> str:
             "layout": _layout(drawing),
             "legend": list(legend_of(graph)),
             "memory": "" if graph.memory is None or not graph.memory.steps else chart(graph.memory),
+            "costs": {} if graph.memory is None else {s.nest: _cost(s) for s in graph.memory.steps},
             "nodes": {n.id: _told(n) for n in shown.walk()},
         },
         separators=(",", ":"),
     )
+
+
+def _cost(step: Step) -> str:
+    return f"{step.operations:,.0f} operations, {amount(step.moved)} to and from memory"
 
 
 def _layout(drawing: Drawing) -> dict[str, Any]:
@@ -118,6 +123,7 @@ def _told(node: Any) -> dict[str, Any]:
     """What the page says of a node when it is chosen."""
     return {
         "title": node.title,
+        "label": lines_of(node)[0],
         "kind": node.kind,
         "part": node.op == PART,
         "text": node.text,

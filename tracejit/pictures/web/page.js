@@ -235,7 +235,7 @@
     const place = $("details");
     place.innerHTML = "";
     const add = (tag, text) => { const e = document.createElement(tag); e.textContent = text; place.append(e); return e; };
-    add("h2", node.title);
+    add("h2", node.label);
     if (node.text) add("pre", node.text);
     const table = document.createElement("table");
     const row = (name, value) => {
@@ -249,7 +249,8 @@
     }
     if (node.line) row("line", node.line[0].split(/[\\/]/).pop() + ":" + node.line[1]);
     if (node.kind === "equation") row("made by", ["the program", "reverse mode", "reverse mode, twice"][Math.min(node.order, 2)]);
-    if (node.nests.length) row("loop nests", node.nests.join(", ") + (node.nests.length > 1 ? " (computed again in each)" : ""));
+    if (node.nests.length > 1 && !node.part) row("loop nests", node.nests.join(", ") + ": computed again in each");
+    for (const nest of node.nests) if (stage.costs[nest]) row("loop nest " + nest, stage.costs[nest]);
     if (node.effects.length) row("effects", node.effects.join(", "));
     for (const [key, value] of Object.entries(node.params)) row(key, value);
     place.append(table);
@@ -315,7 +316,7 @@
     const wanted = $("search").value.trim().toLowerCase();
     hits = [];
     if (wanted) for (const [id, n] of Object.entries(stage.nodes)) {
-      const text = [n.title, n.text, ...n.ports.map(p => p[1] + " " + p[2]), n.line ? ":" + n.line[1] : ""].join(" ");
+      const text = [n.label, n.text, ...n.ports.map(p => p[1] + " " + p[2]), n.line ? ":" + n.line[1] : ""].join(" ");
       if (text.toLowerCase().includes(wanted)) hits.push(id);
     }
     hit = -1;
