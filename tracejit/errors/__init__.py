@@ -99,6 +99,7 @@ from tracejit.errors.machine import (
     PictureLibraryError,
     PictureProgramError,
     PictureStageError,
+    TreeFileError,
 )
 from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
 from tracejit.errors.numbers import (
@@ -258,6 +259,7 @@ __all__ = [
     "TracerFloatError",
     "TracerIntegerError",
     "TracerLeakError",
+    "TreeFileError",
     "TypeRuleError",
     "LibraryBuildError",
     "LinearSolveError",

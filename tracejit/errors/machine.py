@@ -342,3 +342,21 @@ class PictureStageError(TracejitError, ValueError):
         import numpy as np, tracejit as tj
         tj.draw(np.sin, stage="optimised")(1.0)
     """
+
+
+class TreeFileError(TracejitError, ValueError):
+    """A file holds arrays by name, and no code. What is damaged, or other than expected, is not loaded in part."""
+
+    code = "TJ280"
+    cause = "{path!r}: {problem}."
+    remedies = (
+        "tree.load(path) without a second argument gives all arrays of a file by their names",
+        "load what tree.save has written, into a tree of the same structure, shapes and dtypes",
+    )
+    example = """
+        import pathlib, tempfile
+        from tracejit import tree
+        path = pathlib.Path(tempfile.mkdtemp()) / "weights.safetensors"
+        path.write_bytes(b"no weights")
+        tree.load(path)
+    """

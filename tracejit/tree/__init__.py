@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
+import importlib
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -35,6 +36,7 @@ __all__ = [
     "flatten_up_to",
     "flatten_with_paths",
     "leaves",
+    "load",  # pyright: ignore[reportUnsupportedDunderAll]
     "map",
     "map_with_path",
     "paths",
@@ -42,6 +44,7 @@ __all__ = [
     "register",
     "register_dataclass",
     "register_leaf",
+    "save",  # pyright: ignore[reportUnsupportedDunderAll]
     "structure",
     "transpose",
     "unflatten",
@@ -379,3 +382,10 @@ def show(treedef: TreeDef) -> str:
 
 
 _complete(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    """What is about files is imported when it is first asked for."""
+    if name not in ("load", "save"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("tracejit.tree.files"), name)
