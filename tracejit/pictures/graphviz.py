@@ -8,14 +8,16 @@ import subprocess
 from collections.abc import Sequence
 from functools import cache
 
-from tracejit.pictures.layered import Placed
+from tracejit.pictures.layered import Placed, ranks
 
 Point = tuple[float, float]
 _INCH = 72.0
-_SECONDS = 20.0
-#: Boxes of one program from which on dot is asked, and up to which: few are placed as well without starting a process,
-#: and its time grows with the square of their number.
+_SECONDS = 5.0
+#: Boxes of one program from which on dot is asked, and up to which: few are placed as well without starting a process.
 LEAST, MOST = 8, 300
+#: Rows that arrows pass in all, up to which dot is asked: its time grows faster than with their square, and these take
+#: it a third of a second.
+_PASSED = 1500
 
 
 @cache
@@ -25,9 +27,10 @@ def program() -> str | None:
 
 
 def place(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Placed | None:
-    """What `layered.place` gives for the same arguments, by dot; None where it is not there or fails."""
+    """What `layered.place` gives for the same arguments, by dot; None where that is missing, fails or is slow."""
     dot = program()
-    if dot is None:
+    row = ranks(len(sizes), edges)
+    if dot is None or sum(row[b] - row[a] for a, b in edges) > _PASSED:
         return None
     try:
         done = subprocess.run(

@@ -57,7 +57,7 @@ def place(
     return rows.placed(xs)
 
 
-def _ranks(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+def ranks(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     """The row of each box."""
     rank = [0] * n
     after: dict[int, list[int]] = defaultdict(list)
@@ -87,7 +87,7 @@ class _Rows:
     ) -> None:
         self.sizes, self.edges, self.leans = sizes, edges, leans
         self.lean: dict[tuple[int, int], float] = {}
-        self.rank = _ranks(len(sizes), edges)
+        self.rank = ranks(len(sizes), edges)
         self.widths = [w for w, _ in sizes]
         self.chains: list[list[int]] = []
         self.up: list[list[int]] = [[] for _ in sizes]  # neighbours in the row above
