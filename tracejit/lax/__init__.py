@@ -167,6 +167,13 @@ from tracejit.lax.pointwise import (
 )
 from tracejit.lax.pooling import padtype_to_pads, reduce_window, reduce_window_shape_tuple
 from tracejit.lax.reducing import reduce
+from tracejit.lax.segments import (
+    optimization_barrier,
+    segment_max,
+    segment_min,
+    segment_prod,
+    segment_sum,
+)
 from tracejit.lax.special import (
     bessel_i0e,
     bessel_i1e,
@@ -294,6 +301,7 @@ __all__ = [
     "ne",
     "neg",
     "nextafter",
+    "optimization_barrier",
     "pad",
     "padtype_to_pads",
     "pmax",
@@ -333,6 +341,10 @@ __all__ = [
     "scatter_min",
     "scatter_mul",
     "scatter_sub",
+    "segment_max",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "select",
     "select_n",
     "shift_left",

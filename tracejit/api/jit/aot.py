@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import tree
 from tracejit.api.common import name_of
 from tracejit.api.foreign.frozen import Frozen
-from tracejit.api.introspect import ShapeDtypeStruct
+from tracejit.api.introspect import ShapeDtypeStruct, eval_shape
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.errors import NotPrintableError
@@ -37,6 +38,20 @@ class Lowering(Drawn):
         """Pickled as the function and types of arguments: it is traced again where it is read."""
         call = self._call
         return _lowered, (self.jitted, *call.rebuild([_type(x) for x in call.leaves], call.objects))
+
+    @property
+    def out_info(self) -> Any:
+        """The result's structure, with shapes and dtypes (`ShapeDtypeStruct`) in the places of arrays and numbers."""
+        avals = self.program.jaxpr.out_avals
+        if all(kind in ("out", "array") for kind, _ in self.program.results) and self.program.store is None:
+            leaves = [ShapeDtypeStruct(avals[n].shape, avals[n].dtype) for _, n in self.program.results]
+            return tree.unflatten(self.program.out_tree, leaves)
+        args, kwargs = self._call.rebuild([_type(x) for x in self._call.leaves], self._call.objects)
+        return eval_shape(self.jitted.fun, *args, **kwargs)
+
+    def cost_analysis(self) -> dict[str, Any]:
+        """Operations and bytes, as `CompiledFunction.cost_analysis` counts them."""
+        return self.compile().cost_analysis()
 
     def compile(self) -> CompiledFunction:
         """Compile for C-contiguous arguments."""

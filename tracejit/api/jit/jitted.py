@@ -327,6 +327,10 @@ class Jitted(Attributed):
         """The same as `lower`: tracing and lowering are one step here."""
         return self.lower(*args, **kwargs)
 
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The result's structure, with `ShapeDtypeStruct`s in the places of arrays and numbers; nothing runs."""
+        return self.lower(*args, **kwargs).out_info
+
 
 def _part(fun: Callable[..., Any], python: Python) -> Jitted:
     """A part of a function that fell back, with what it does where it has no program."""
