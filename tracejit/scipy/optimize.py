@@ -14,6 +14,7 @@ from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.scipy.optimizing import curves as _curves
+from tracejit.scipy.optimizing import linear as _linear
 from tracejit.scipy.optimizing import minima as _minima
 from tracejit.scipy.optimizing import one_variable as _one_variable
 from tracejit.scipy.optimizing import squares as _squares
@@ -156,6 +157,9 @@ approx_fprime = _part.solver(_one_variable.approx_fprime)
 check_grad = _part.solver(_one_variable.check_grad)
 curve_fit = _part.solver(_curves.curve_fit)
 fixed_point = _part.solver(_one_variable.fixed_point)
+linprog = _part.function(_linear.linprog)
+milp = _part.solver(_linear.milp)
+nnls = _part.function(_linear.nnls)
 least_squares = _part.solver(_squares.least_squares)
 minimize = _part.solver(_minima.minimize)
 minimize_scalar = _part.solver(_one_variable.minimize_scalar)
@@ -166,9 +170,12 @@ toms748 = _part.solver(_one_variable.toms748)
 __all__ = ["approx_fprime", "bisect", "brenth", "brentq", "check_grad", "curve_fit", "fixed_point", "fsolve"]
 __all__ += [
     "least_squares",
+    "linprog",
+    "milp",
     "minimize",
     "minimize_scalar",
     "newton",
+    "nnls",
     "ridder",
     "root",
     "root_scalar",

@@ -12,6 +12,8 @@ from tracejit.errors import FallbackWarning, SolverOptionError
 X = np.linspace(0, 3, 12)
 Y = 2 * np.exp(-0.7 * X) + 0.05 * np.sin(30 * X)
 SIGMA = np.linspace(0.1, 0.3, 12)
+COVARIANCE = np.diag(SIGMA**2) + 0.002
+TIGHT = {"ftol": 1e-13, "xtol": 1e-13, "gtol": 1e-13}
 
 
 def decay(x, a, b):
@@ -23,6 +25,8 @@ def decay(x, a, b):
     [
         lambda y: so.curve_fit(decay, X, y),
         lambda y: so.curve_fit(decay, X, y, p0=[1.5, 0.5], sigma=SIGMA, absolute_sigma=True),
+        lambda y: so.curve_fit(decay, X, y, bounds=(0, [np.inf, 0.6]), **TIGHT),
+        lambda y: so.curve_fit(decay, X, y, method="trf", sigma=COVARIANCE, loss="soft_l1", **TIGHT),
     ],
 )
 def test_fits(f) -> None:
@@ -36,11 +40,15 @@ def test_fits(f) -> None:
 
 
 def test_what_is_scipys() -> None:
-    f = lambda y: so.curve_fit(decay, X, y, bounds=(0, 5))[0]
-    with pytest.raises(SolverOptionError, match="bounds"):
+    f = lambda y: so.curve_fit(decay, X, y, full_output=True)[0]
+    with pytest.raises(SolverOptionError, match="full_output"):
         tj.vmap(f)(Y[None])
     with tj.config.override(fallback=True):
         with pytest.warns(FallbackWarning):
             np.testing.assert_array_equal(tj.jit(f)(Y), f(Y))
         with pytest.raises(ValueError, match="infs or NaNs"):
             tj.jit(lambda y: so.curve_fit(decay, X, y)[0])(Y * np.nan)
+    with pytest.raises(ValueError, match="Method 'lm' only works"):
+        tj.jit(lambda y: so.curve_fit(decay, X, y, bounds=(0, 5), method="lm"))(Y)
+    with pytest.raises(ValueError, match="incorrect shape"):
+        tj.jit(lambda y: so.curve_fit(decay, X, y, sigma=np.eye(3)))(Y)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.errors import SolverFailedError
 from tracejit.ir.avals import aval_of
@@ -15,10 +16,14 @@ from tracejit.numpy.boxes.numbers import fail_if
 from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
+from tracejit.scipy.linalg import solve_triangular
 from tracejit.scipy.optimizing.one_variable import refuse
-from tracejit.tracing import call_user, to_raw, users_own
+from tracejit.scipy.optimizing.squares import Problem, solved
+from tracejit.scipy.optimizing.trust_region import LOSSES, Robust
+from tracejit.tracing import Box, call_user, to_raw, users_own
 
 _SETTINGS = frozenset(("ftol", "xtol", "gtol", "maxfev", "factor"))
+_OF_SQUARES = frozenset(("ftol", "xtol", "gtol", "maxfev", "max_nfev", "x_scale", "loss", "f_scale"))
 
 
 def curve_fit(
@@ -37,44 +42,90 @@ def curve_fit(
     nan_policy: Any = None,
     **kwargs: Any,
 ) -> tuple[Any, Any]:
-    """The parameters p for which `f(xdata, *p)` fits `ydata` best, and their covariance, by MINPACK's `lmder` with the
-    Jacobian of the compiled function.
+    """The parameters p for which `f(xdata, *p)` fits `ydata` best, and their covariance, with the Jacobian of the
+    compiled function: by MINPACK's `lmder`, or as `least_squares` does it where there are `bounds`.
 
-    The derivatives of p are those of a point at which the sum of squares has no slope. Raises SolverOptionError for
-    `bounds`, other methods than "lm", a matrix `sigma`, `full_output`, `nan_policy` and `check_finite=False`."""
-    bounded = hasattr(bounds, "lb") or any(np.ndim(b) or not np.isinf(b) for b in bounds)
-    given = {"full_output": full_output, "nan_policy": nan_policy, "bounds": bounded or None}
-    given |= {"method": method not in (None, "lm") or None, "check_finite": check_finite is False or None}
-    given |= {k: v for k, v in kwargs.items() if k not in _SETTINGS}
+    `sigma` are standard deviations, or a covariance matrix. The derivatives of p are those of a point at which the sum
+    of squares has no slope, or which lies on a bound. Raises SolverOptionError for `full_output`, `nan_policy` and
+    `check_finite=False`."""
+    bounded = hasattr(bounds, "lb") or any(type(b) is Box or np.any(np.isfinite(b)) for b in bounds)
+    method = method or ("trf" if bounded else "lm")
+    if method == "lm" and bounded:
+        raise ValueError("Method 'lm' only works for unconstrained problems. Use 'trf' or 'dogbox' instead.")
+    given = {
+        "full_output": full_output,
+        "nan_policy": nan_policy,
+        "check_finite": check_finite is False or None,
+    }
+    given |= {k: v for k, v in kwargs.items() if k not in (_SETTINGS if method == "lm" else _OF_SQUARES)}
     for name, value in given.items():
         if value is not None and value is not False:
             refuse("curve_fit", f"the option `{name}`", "use least_squares")
     y = tnp.asarray(ydata).astype(float)
     x = tnp.asarray(xdata).astype(float) if not isinstance(xdata, (int, float)) else xdata
-    weights = None if sigma is None else tnp.asarray(sigma).astype(float)
-    if weights is not None and weights.size != 1 and weights.shape != (y.size,):
-        refuse(
-            "curve_fit", "a matrix `sigma`", "divide the residuals by its Cholesky factor, with least_squares"
-        )
     fine = tnp.all(tnp.isfinite(y)) & tnp.all(tnp.isfinite(tnp.asarray(x)))
     _must(fine, "array must not contain infs or NaNs")
-    start = solving.vector(np.ones(_count(f)) if p0 is None else (p0 if tnp.ndim(p0) else [p0]))
-    if y.size != 1 and start.size > y.size:
-        problem = (
-            f"The number of func parameters={start.size} must not exceed the number of data points={y.size}"
-        )
-        raise TypeError(problem)
+    start = solving.vector(_feasible(bounds, _count(f)) if p0 is None else (p0 if tnp.ndim(p0) else [p0]))
+    weighted = _weights(sigma, y)
 
     def residuals(p: Any) -> Any:
         gap = tnp.asarray(call_user(f, x, *[p[n] for n in range(start.size)])) - y
-        return (gap if weights is None else gap / weights).reshape(-1)
+        return weighted(gap).reshape(-1)
 
+    if method == "lm":
+        p, j, cost = _by_minpack(residuals, start, y.size, kwargs)
+    else:
+        p, j, cost = _by_squares(residuals, start, bounds, {"method": method, **kwargs})
+    count = j.shape[0]
+    certain = (tnp.linalg.matrix_rank(j) == start.size) & (np.bool_(absolute_sigma) | (count > start.size))
+    _must(certain, "Covariance of the parameters could not be estimated")
+    covariance = tnp.linalg.inv(j.T @ j)
+    if not absolute_sigma:
+        covariance = covariance * (cost / max(count - start.size, 1))
+    return p, covariance
+
+
+def _feasible(bounds: Any, n: int) -> Any:
+    """Where SciPy begins: within the bounds, by each of them."""
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    low, high = (tnp.broadcast_to(_vector(b), (n,)) for b in (low, high))
+    below, above = tnp.isfinite(low), tnp.isfinite(high)
+    low, high = tnp.where(below, low, 0.0), tnp.where(above, high, 0.0)
+    one_sided = tnp.where(below, low + 1, tnp.where(above, high - 1, 1.0))
+    return tnp.where(below & above, 0.5 * (low + high), one_sided)
+
+
+def _vector(x: Any) -> Any:
+    return solving.vector(x) if isinstance(x, (list, tuple)) else tnp.asarray(x).astype(float)
+
+
+def _weights(sigma: Any, y: Any) -> Callable[[Any], Any]:
+    """What makes residuals of the differences: by standard deviations, or by a covariance matrix."""
+    if sigma is None:
+        return lambda gap: gap
+    sigma = tnp.asarray(sigma).astype(float)
+    if sigma.size == 1 or sigma.shape == (y.size,):
+        return lambda gap: gap / sigma
+    if sigma.shape != (y.size, y.size):
+        raise ValueError("`sigma` has incorrect shape.")
+    factor = lax.linalg.cholesky(sigma)
+    _must(tnp.all(tnp.isfinite(factor)), "`sigma` must be positive definite.")
+    return lambda gap: solve_triangular(factor, gap, lower=True)
+
+
+def _by_minpack(residuals: Any, start: Any, size: int, settings: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The parameters, the Jacobian of the residuals, and the sum of their squares, by `leastsq`."""
+    if size != 1 and start.size > size:
+        problem = (
+            f"The number of func parameters={start.size} must not exceed the number of data points={size}"
+        )
+        raise TypeError(problem)
     matrix = solving.jacobian(residuals)
     slope = solving.gradient(lambda p: 0.5 * tnp.sum(residuals(p) ** 2))
 
     def solve(p: Any) -> tuple[Any, Any]:
         def run(fs: Any, p: Any) -> Any:
-            found = scipy_module("optimize").leastsq(fs[0], p, Dfun=fs[1], full_output=1, **kwargs)
+            found = scipy_module("optimize").leastsq(fs[0], p, Dfun=fs[1], full_output=1, **settings)
             return found[0], found[4] in (1, 2, 3, 4)
 
         compiled = [solving.Compiled(g, p) for g in (residuals, matrix)]
@@ -83,15 +134,25 @@ def curve_fit(
 
     p, converged = solving.root_of(slope, start, solve, solving.dense_solve)
     _must(converged != 0, "Optimal parameters not found.")
-    j = matrix(p)
-    count = residuals(p).size
-    normal = j.T @ j
-    certain = (tnp.linalg.matrix_rank(j) == start.size) & (np.bool_(absolute_sigma) | (count > start.size))
-    _must(certain, "Covariance of the parameters could not be estimated")
-    covariance = tnp.linalg.inv(normal)
-    if not absolute_sigma:
-        covariance = covariance * (tnp.sum(residuals(p) ** 2) / max(count - start.size, 1))
-    return p, covariance
+    return p, matrix(p), tnp.sum(residuals(p) ** 2)
+
+
+def _by_squares(residuals: Any, start: Any, bounds: Any, given: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The same by `least_squares`."""
+    loss = given.get("loss", "linear")
+    settings = {"ftol": 1e-8, "xtol": 1e-8, "gtol": 1e-8, "tr_solver": None, "tr_options": {}} | given
+    most = settings.pop("maxfev", None)
+    settings |= {
+        "loss": loss,
+        "max_nfev": settings.get("max_nfev", most),
+        "f_scale": given.get("f_scale", 1.0),
+    }
+    if loss not in LOSSES:
+        refuse("curve_fit", f"loss={loss!r}", f"take one of {', '.join(LOSSES)}")
+    problem = Problem(residuals, start, Robust(LOSSES[loss], settings["f_scale"]))
+    found = solved(problem, bounds, settings)
+    _must(found["success"], "Optimal parameters not found.")
+    return found["x"], found["jac"], 2 * found["cost"]
 
 
 def _count(f: Any) -> int:

@@ -19,7 +19,7 @@ from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
 from tracejit.scipy.optimizing.trust_region import LOSSES, Robust, fit
-from tracejit.tracing import call_user, caller, to_raw
+from tracejit.tracing import Box, call_user, caller, to_raw
 
 _EPS = float(np.finfo(float).eps)
 
@@ -71,21 +71,32 @@ def least_squares(
     start = solving.vector(x0)
     more = kwargs or {}
     inner = solving.with_args(lambda x, *a: call_user(fun, x, *a, **more), args)
-    problem = _Problem(lambda x: solving.values(inner(x)), start, Robust(LOSSES[loss], f_scale))
-    tolerances = {"ftol": ftol, "xtol": xtol, "gtol": gtol, "max_nfev": max_nfev}
-    bounded = hasattr(bounds, "lb") or any(np.any(np.isfinite(b)) for b in bounds)
-    plain = tr_solver in (None, "exact") and all(t is None or t >= _EPS for t in (ftol, xtol, gtol))
-    if method == "trf" and plain and not bounded and not all(t is None for t in (ftol, xtol, gtol)):
-        zeros = {k: 0.0 for k in ("ftol", "xtol", "gtol") if tolerances[k] is None}
-        return problem.natively({**tolerances, **zeros, "x_scale": 1.0 if x_scale is None else x_scale})
-    settings = tolerances | {"method": method, "loss": loss, "f_scale": f_scale, "tr_solver": tr_solver}
-    settings |= {"tr_options": tr_options or {}} | ({} if x_scale is None else {"x_scale": x_scale})
-    return problem.by_scipy(
-        (bounds if hasattr(bounds, "lb") else _Pair(*bounds)) if bounded else None, settings
-    )
+    problem = Problem(lambda x: solving.values(inner(x)), start, Robust(LOSSES[loss], f_scale))
+    settings = {
+        "ftol": ftol,
+        "xtol": xtol,
+        "gtol": gtol,
+        "max_nfev": max_nfev,
+        "method": method,
+        "loss": loss,
+    }
+    settings |= {"f_scale": f_scale, "tr_solver": tr_solver, "tr_options": tr_options or {}}
+    return solved(problem, bounds, settings | ({} if x_scale is None else {"x_scale": x_scale}))
 
 
-class _Problem:
+def solved(problem: Problem, bounds: Any, settings: dict[str, Any]) -> Any:
+    """The result of `least_squares` with these arguments: natively, where that is possible."""
+    bounded = hasattr(bounds, "lb") or any(type(b) is Box or np.any(np.isfinite(b)) for b in bounds)
+    tolerances = [settings[k] for k in ("ftol", "xtol", "gtol")]
+    plain = settings["tr_solver"] in (None, "exact") and all(t is None or t >= _EPS for t in tolerances)
+    if bounded or settings["method"] != "trf" or not plain or all(t is None for t in tolerances):
+        pair = bounds if hasattr(bounds, "lb") else _Pair(*bounds)
+        return problem.by_scipy(pair if bounded else None, settings)
+    zeros = {k: 0.0 for k in ("ftol", "xtol", "gtol") if settings[k] is None}
+    return problem.natively({"x_scale": 1.0, **settings, **zeros})
+
+
+class Problem:
     """The residuals, where the search begins, and the loss."""
 
     def __init__(self, value: Callable[[Any], Any], start: Any, robust: Robust) -> None:
