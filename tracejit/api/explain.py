@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.api.common import name_of
-from tracejit.api.explaining.findings import Finding, findings_of, lines_of
+from tracejit.api.explaining.findings import Finding, findings_of, lines_of, plans_of
 from tracejit.api.explaining.pages import page
 from tracejit.api.fallback import Refusal
 from tracejit.api.jit.aot import CompiledFunction, Lowering
@@ -127,7 +127,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
             loops_and_branches=[
                 f"{place}: {what}: {done}" for (place, what), done in _sorted(program.decisions)
             ],
-            findings=findings_of(compiled.notes()),
+            findings=findings_of([*plans_of(program.jaxpr), *compiled.notes()]),
             compiled=compiled,
         )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -102,3 +104,45 @@ def test_budgets_go_with_the_policy_auto() -> None:
 def test_pickles() -> None:
     again = pickle.loads(pickle.dumps(tj.jit(planned)))
     np.testing.assert_array_equal(again(X), tj.jit(planned)(X))
+
+
+def test_explain_says_what_the_plan_is() -> None:
+    findings = [f for f in tj.explain(planned)(X).findings if f.topic == "rows"]
+    (plan,) = [f for f in findings if f.rule == "rows: plan"]
+    assert plan.facts["memory"] == BUDGET >= plan.facts["bytes"] and "levels deep" in plan.why
+    assert not any(f.rule == "rows: plan" for f in tj.explain(tj.grad(chain))(X).findings)
+
+    def unrolled(x: Any, ws: Any) -> Any:
+        for w in ws:
+            x = np.tanh(x @ w)
+        return (x**2).sum()
+
+    report = tj.explain(tj.grad(unrolled, memory=150_000))(X, [W] * 16)
+    kept = [f for f in report.findings if f.rule == "rows: kept"]
+    assert kept and all(f.where.startswith("test_budgets.py:") and f.facts["bytes"] == X.nbytes for f in kept)
+    assert "done twice" in str(report)
+
+
+_PEAK = """
+import resource, numpy as np, tracejit as tj
+ws = [np.eye(256) for _ in range(16)]
+x = np.ones((4096, 256))
+def f(ws, x):
+    for w in ws:
+        x = np.tanh(x @ w)
+    return (x**2).sum()
+g = tj.jit(tj.grad(f, memory={memory}))
+g.lower(ws, x).compile()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+g(ws, x)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) - sum(w.nbytes for w in ws))
+"""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux only")
+@pytest.mark.parametrize("memory", [70_000_000, 100_000_000])
+def test_the_memory_that_the_system_gave(memory: int) -> None:
+    program = _PEAK.format(memory=memory)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert 0.5 * memory < int(done.stdout) <= memory

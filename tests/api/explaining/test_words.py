@@ -20,6 +20,7 @@ FACTS = {
     "work",
     "cached",
 }
+FACTS |= {"memory", "bytes", "count", "again", "share", "blocks"}
 
 
 def test_rules() -> None:

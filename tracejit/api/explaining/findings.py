@@ -8,7 +8,9 @@ from dataclasses import field
 from typing import Any
 
 from tracejit.api.explaining.words import RULES, TOPICS, Words
+from tracejit.control.call.policies import Planned
 from tracejit.interpreters.jit import Note
+from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.records import record
 
 _MOST = 8  # lines of a topic that a text has
@@ -52,7 +54,7 @@ def findings_of(notes: Iterable[Note]) -> tuple[Finding, ...]:
         topic = note.rule.partition(":")[0]
         words = words_of(note.rule)
         facts = {**note.facts, "size": size_of(note.facts.get("bytes", 0))}
-        where = str(note.source or "")
+        where = str(note.source or note.facts.get("at", ""))
         why, remedy = words.why.format(**facts), words.remedy.format(**facts)
         found.setdefault(
             (note.rule, note.what, where, why),
@@ -60,6 +62,33 @@ def findings_of(notes: Iterable[Note]) -> tuple[Finding, ...]:
         )
     order = list(TOPICS)
     return tuple(sorted(found.values(), key=lambda f: order.index(f.topic)))
+
+
+def plans_of(jaxpr: Jaxpr) -> list[Note]:
+    """What plans within a budget of memory have decided, as notes: `control.call.policies.Planned` in a program."""
+    found: dict[Planned, None] = {}
+    stack = [jaxpr]
+    while stack:
+        for e in stack.pop().eqns:
+            if isinstance(e.params.get("policy"), Planned):
+                found[e.params["policy"]] = None
+            stack += sub_jaxprs(e.params)
+    notes = []
+    for p in found:
+        blocks = f"; loops are cut into blocks, {max(p.levels)} levels deep" if p.levels else ""
+        facts = {"memory": p.memory, "bytes": p.bytes, "count": len(p.kept), "again": p.again}
+        notes.append(
+            Note(
+                "rows: plan",
+                f"derivative of {p.function}",
+                None,
+                {**facts, "share": f"{p.share:.0%}", "blocks": blocks},
+            )
+        )
+        notes += [
+            Note("rows: kept", what, None, {"bytes": size, "at": where}) for what, where, size in p.kept
+        ]
+    return notes
 
 
 def _largest(notes: Iterable[Note]) -> list[Note]:

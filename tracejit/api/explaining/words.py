@@ -120,6 +120,14 @@ RULES = {
         "each step keeps {arrays} for what runs after the loop, {size} in all",
         "`tj.checkpoint` around the step, or `grad(f, memory=...)`, computes it again instead.",
     ),
+    "rows: plan": Words(
+        "the plan for memory={memory:,} needs {bytes:,} bytes: {count} values are kept, and {again} operations, "
+        "{share} of the work, are done twice{blocks}",
+        "More memory lets less be computed again.",
+    ),
+    "rows: kept": Words(
+        "the plan keeps it, since computing it again costs more for its bytes than what it gives up"
+    ),
     "products: blas": Words("BLAS ({routine}) does its {work:,} multiplications"),
     "products: loops": Words(
         "loops do it: a matrix of at most {cached:,} elements stays in the cache, where a call of BLAS gains nothing"

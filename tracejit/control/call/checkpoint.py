@@ -10,7 +10,14 @@ from typing import Any
 from tracejit import tree
 from tracejit.control import plans
 from tracejit.control.call.op import call_op
-from tracejit.control.call.policies import Budget, Policy, checkpoint_name, checkpoint_policies, name_value
+from tracejit.control.call.policies import (
+    Budget,
+    Planned,
+    Policy,
+    checkpoint_name,
+    checkpoint_policies,
+    name_value,
+)
 from tracejit.control.regions.axes import processing_axis
 from tracejit.control.regions.intern import intern_jaxpr
 from tracejit.control.regions.rules import (
@@ -140,8 +147,8 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
     nonzero = flags(tangents)
     plan = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
     halves = plan.halves
-    if type(params["policy"]) is Budget:  # of this derivative; further ones keep what they are computed from
-        params = {**params, "policy": None}
+    if plan.policy is not None:  # of this derivative; further ones keep what they are computed from
+        params = {**params, "policy": plan.policy}
     outs = bind(checkpoint_op, *primals, **{**params, "jaxpr": halves.forward})
     values, saved = outs[: len(plan.out_nonzero)], outs[len(plan.out_nonzero) :]
     ts: list[Any] = []
@@ -153,10 +160,11 @@ def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -
 
 @record(frozen=True)
 class _Plan:
-    """The halves, and which results have tangents."""
+    """The halves, which results have tangents, and the policy for further derivatives if it is another one."""
 
     halves: plans.again.Halves
     out_nonzero: tuple[bool, ...]
+    policy: Planned | None = None
 
 
 @memoize_by_jaxpr
@@ -191,7 +199,9 @@ def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any
         problem = plans.planner.Problem(forward, linear, len(jaxpr.outs), nonzero, guard)
         found = plans.planner.plan(problem, budget.memory)
         if found.fits(budget.memory):
-            return _Plan(problem.halves(found.saved), out_nz)
+            depth = tuple(n for n in levels.values() if n > 1)
+            planned = Planned(jaxpr.name, budget.memory, found.bytes, *problem.summary(found), depth)
+            return _Plan(problem.halves(found.saved), out_nz, planned)
         least = found.least if least is None else min(least, found.least)
     least_bytes = f"it needs at least {least:,} bytes, more than memory={budget.memory:,}"
     raise MemoryBudgetError(function=jaxpr.name, problem=least_bytes)

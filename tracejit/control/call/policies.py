@@ -37,6 +37,28 @@ class Budget:
         return Budget(int(memory))
 
 
+@record(frozen=True)
+class Planned:
+    """The policy of what a plan has given: further derivatives keep nothing. It says what the plan is, for `explain`.
+
+    `memory`: the budget; `bytes`: what the derivative needs; `kept`: (operation and type, line, bytes) of each value
+    that is kept; `again`: operations that are done twice; `share`: their cost in that of the function; `levels`: how
+    deep loops were cut into blocks.
+    """
+
+    function: str
+    memory: int
+    bytes: int
+    kept: tuple[tuple[str, str, int], ...]
+    again: int
+    share: float
+    levels: tuple[int, ...]
+
+    def __call__(self, op: Op, *avals: Any, **params: Any) -> bool:
+        """Whether a further derivative keeps a result."""
+        return False
+
+
 name_value = helpers.pointwise(
     "name",
     "the operand, under a name for checkpoint policies",

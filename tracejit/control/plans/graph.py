@@ -35,10 +35,12 @@ class Node:
 
 @record(frozen=True)
 class Verdict:
-    """What a choice comes to by the model: bytes at the worst moment, and the cost of what is computed again."""
+    """What a choice comes to by the model: bytes at the worst moment, the cost of what is computed again, and how many
+    equations that are (light ones not counted)."""
 
     peak: int
     cost: float
+    again: int
 
 
 @record(eq=False)
@@ -101,7 +103,8 @@ class Graph:
                         last[n] = made[n]
                     stack.pop()
             read(uses, base)
-        return Verdict(max(self._forward_peak(saved), self._backward_peak(saved, made, last, events)), cost)
+        peak = max(self._forward_peak(saved), self._backward_peak(saved, made, last, events))
+        return Verdict(peak, cost, sum(not nodes[n].light for n in made))
 
     def _backward_peak(
         self, saved: set[int], made: dict[int, int], last: dict[int, int], events: list[int]

@@ -18,6 +18,7 @@ from tracejit.control.plans.graph import Graph, graph_of
 from tracejit.control.plans.greedy import Descent
 from tracejit.control.plans.integer import MOST, best
 from tracejit.control.plans.late import late
+from tracejit.control.plans.weights import room, work
 from tracejit.control.regions.rules import Typed, build
 from tracejit.interpreters import jit
 from tracejit.interpreters.autodiff.transpose import transpose_jaxpr
@@ -35,12 +36,13 @@ _SWAPS = 400  # pairs of values up to which one is kept for another
 @record(frozen=True)
 class Found:
     """A plan. `saved`: variables of the first half that are kept; `bytes`: what the program needs; `cost`: of what is
-    computed again, in `weights`; `least`: the fewest bytes that were seen."""
+    computed again, in `weights`; `least`: the fewest bytes that were seen; `again`: equations that run again."""
 
     saved: tuple[Any, ...]
     bytes: int
     cost: float
     least: int
+    again: int
 
     def fits(self, budget: int) -> bool:
         """Whether it stays within a budget."""
@@ -73,6 +75,14 @@ class Problem:
     def halves(self, saved: Sequence[Any]) -> Halves:
         """The two halves, with these variables kept."""
         return recomputing(self.forward, self.linear, self.num_outs, self.nonzero, saved, self.guard)
+
+    def summary(self, found: Found) -> tuple[tuple[tuple[str, str, int], ...], int, float]:
+        """What is kept, as (operation and type, line, bytes), how many operations run again, and the share of their
+        cost in that of the first half."""
+        made = {v: e for e in self.forward.eqns for v in e.outvars}
+        kept = [(f"{made[v].op.name} {v.aval}", str(made[v].source or ""), room(v.aval)) for v in found.saved]
+        total = sum(work(e) for e in self.forward.eqns) or 1.0
+        return tuple(kept), found.again, found.cost / total
 
     def measure(self, nodes: Collection[int]) -> int:
         """The bytes that the whole derivative needs in between, where the nodes are kept."""
@@ -205,4 +215,5 @@ def _found(problem: Problem, nodes: set[int], bytes_: int, least: int) -> Found:
     made = {v for e in problem.forward.eqns for v in e.outvars}
     if nodes == set(problem.graph.candidates):  # everything: the residuals themselves
         saved = [v for v in dict.fromkeys(problem.forward.outs[problem.num_outs :]) if v in residuals & made]
-    return Found(tuple(saved), bytes_, problem.graph.evaluate(nodes).cost, least)
+    verdict = problem.graph.evaluate(nodes)
+    return Found(tuple(saved), bytes_, verdict.cost, least, verdict.again)
