@@ -10,7 +10,7 @@ from tracejit import dtypes
 from tracejit.interpreters.jit_pictured import Outline
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal, Var
-from tracejit.ir.kernel import CondRegion, ScanRegion, WhileRegion
+from tracejit.ir.kernel import CondRegion, Contract, ScanRegion, WhileRegion
 from tracejit.ir.pretty import Namer, headline
 from tracejit.pictures.memory import memory_of
 from tracejit.pictures.model import Edge, Graph, Node, Port, Region
@@ -274,10 +274,10 @@ def _word(a: Any, users: Mapping[Var, str]) -> str:
 
 def _is_product(eqn: Eqn) -> bool:
     """Whether an equation is `a @ b` of vectors or matrices."""
-    numbers = eqn.params.get("dimension_numbers")
-    if numbers is None or len(eqn.invars) != 2 or numbers[1] != ((), ()):
+    if not isinstance(eqn.op.kernel, Contract):
         return False
-    return numbers[0] == ((len(eqn.invars[0].aval.shape) - 1,), (0,))
+    contracted, batch = eqn.params["dimension_numbers"]
+    return batch == ((), ()) and contracted == ((len(eqn.invars[0].aval.shape) - 1,), (0,))
 
 
 def shorten(text: str, most: int) -> str:
