@@ -158,3 +158,20 @@ def test_terminal_must_be_a_number() -> None:
     event.terminal = 1.5  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="boolean or positive integer"):
         tj.jit(lambda v: thrown(v, events=event))(10.0)
+
+
+def test_attributes_of_events_are_those_of_the_call() -> None:
+    def event(t, y):
+        return y[0]
+
+    def end(v: Any) -> Any:
+        return si.solve_ivp(lambda t, y: [y[1], -9.81], (0, 3), [0.1, v], events=event, max_step=0.2).t[-1]
+
+    run = tj.jit(end)
+    assert run(5.0) == 3
+    event.terminal = True  # type: ignore[attr-defined]
+    assert np.isclose(run(5.0), end(5.0)) and end(5.0) < 2
+    event.direction = 1.0  # type: ignore[attr-defined]
+    assert run(5.0) == end(5.0) == 3
+    del event.direction  # type: ignore[attr-defined]
+    assert np.isclose(run(5.0), end(5.0)) and end(5.0) < 2

@@ -22,7 +22,7 @@ from tracejit.scipy.integrating.recording import Event, Record, record
 from tracejit.scipy.integrating.results import Later, result
 from tracejit.scipy.integrating.runge_kutta import Explicit
 from tracejit.scipy.solving import scalar
-from tracejit.tracing import call_user, to_raw, users_own
+from tracejit.tracing import call_user, to_raw
 
 _EXPLICIT = ("RK23", "RK45", "DOP853")
 _METHODS: dict[Any, Callable[..., Problem]] = {
@@ -124,8 +124,7 @@ def _events(events: Any, args: tuple[Any, ...]) -> list[Event]:
 
 
 def _event(event: Any, args: tuple[Any, ...]) -> Event:
-    own = users_own(event)
-    terminal, direction = getattr(own, "terminal", None), getattr(own, "direction", 0)
+    terminal, direction = getattr(event, "terminal", None), getattr(event, "direction", 0)
     if terminal is None or terminal == 0:
         most = None
     elif int(terminal) == terminal and terminal > 0:
