@@ -73,7 +73,7 @@ class Watched:
             return f
         jitted = jit(f)
         jitted.__class__ = type(
-            Jitted.__name__, (Jitted,), {"_call": self._call, "__module__": Jitted.__module__}
+            Jitted.__name__, (Jitted,), {"call_by": self._call, "__module__": Jitted.__module__}
         )
         self.functions.append(jitted)
         return jitted
@@ -82,11 +82,11 @@ class Watched:
     def _call(self) -> Any:
         calls = self.calls
 
-        def call(jitted: Jitted, args: Any, kwargs: Any) -> Any:
+        def call(jitted: Jitted, args: Any, kwargs: Any, turn: Any = None) -> Any:
             if not is_tracing():
                 calls.setdefault(id(jitted), (args, kwargs))
                 jitted.__class__ = Jitted
-            return Jitted._call(jitted, args, kwargs)
+            return Jitted.call_by(jitted, args, kwargs, turn)
 
         return call
 

@@ -34,13 +34,13 @@ def test_keys_have_structures_types_shapes_and_layouts() -> None:
 def general(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for each call that took the general way."""
     seen: list[int] = []
-    original = Jitted._call
+    original = Jitted.call_by
 
-    def watched(self: Jitted, args: Any, kwargs: Any) -> Any:
+    def watched(self: Jitted, args: Any, kwargs: Any, turn: Any = None) -> Any:
         seen.append(1)
-        return original(self, args, kwargs)
+        return original(self, args, kwargs, turn)
 
-    monkeypatch.setattr(Jitted, "_call", watched)
+    monkeypatch.setattr(Jitted, "call_by", watched)
     return seen
 
 
