@@ -65,7 +65,7 @@ class MemoryBudgetError(TracejitError, ValueError):
     remedies = (
         "give it as many bytes as it says, which count all that lies between arguments and results",
         "compute in float32, or on fewer examples at a time",
-        "write long chains of steps as a loop with a known number of steps, which can be computed again part by part",
+        "write long chains as a loop, and its number of steps as a constant: tj.grad(lambda x: f(x, 50), memory=...)",
     )
     example = """
         import numpy as np, tracejit as tj

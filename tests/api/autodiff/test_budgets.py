@@ -106,6 +106,28 @@ def test_pickles() -> None:
     np.testing.assert_array_equal(again(X), tj.jit(planned)(X))
 
 
+def test_numbers_of_steps_are_constants() -> None:
+    def f(x: Any, n: int) -> Any:
+        for k in range(n):
+            x = np.sin(x) + 0.01 * k
+        return (x**2).sum()
+
+    x = np.linspace(0, 1, 20)
+    with pytest.raises(MemoryBudgetError, match="only a run knows"):
+        tj.grad(f, memory=10**5)(x, 50)
+    got = tj.grad(lambda x: f(x, 50), memory=40 * x.nbytes)(x)
+    np.testing.assert_allclose(got, tj.grad(f)(x, 50), rtol=1e-12)
+
+
+def test_arguments_that_are_written_are_copies() -> None:
+    def f(x: Any) -> Any:
+        x[0] = 3 * x[1]
+        return (x**2).sum()
+
+    x = np.array([1.0, 2.0])
+    assert tj.grad(f, memory=1000)(x).tolist() == [0, 40] and x.tolist() == [1, 2]
+
+
 def test_explain_says_what_the_plan_is() -> None:
     findings = [f for f in tj.explain(planned)(X).findings if f.topic == "rows"]
     (plan,) = [f for f in findings if f.rule == "rows: plan"]
