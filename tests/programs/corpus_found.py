@@ -122,3 +122,81 @@ def guards_of_a_match_that_stays_pythons() -> Any:
                 return None
 
     return f, [([1.0, 2.0],), ([3.0, 2.0],), ([],), ({"a": 1.0, "b": 2},), (3,)], None
+
+
+@program
+def any_of_items_that_are_counted() -> Any:
+    class Counts:
+        n = 0
+
+    c = Counts()
+
+    def f(xs):
+        def positive(q):
+            c.n += 1
+            return q > 0
+
+        return all(positive(q) for q in xs), any(positive(q) for q in xs), c.n
+
+    return f, [(np.array([1.0, -2.0, 3.0]),), ([1.0, 5.0, 2.0],), ([-1.0, -2.0],)], lambda: c.n
+
+
+@program
+def any_of_items_that_are_printed_and_written() -> Any:
+    def f(xs):
+        out = np.zeros(3)
+
+        def put(i):
+            print(i)
+            out[i] = 1
+            return xs[i] > 0
+
+        return any(put(i) for i in range(3)), out
+
+    return f, [(np.array([-1.0, 2.0, 3.0]),), ([1.0, 5.0, 2.0],), ([-1.0, -2.0, -3.0],)], None
+
+
+@program
+def any_that_binds_a_name() -> Any:
+    def f(xs, t):
+        if any((w := q) > t for q in xs):
+            return w
+        return None
+
+    return f, [([1.0, 2.0, 3.0], 1.5), ([1.0, 2.0], 9.0), ([5.0], 1.0)], None
+
+
+@program
+def any_of_an_iterator_that_goes_on() -> Any:
+    def f(xs):
+        rest, given = iter(xs), iter([q > 0 for q in xs])
+        return any(q > 0 for q in rest), list(rest), any(given), list(given)
+
+    return f, [([-1.0, 2.0, 3.0],), ([1.0, 5.0, 2.0],), ([-2.0, -1.0],)], None
+
+
+@program
+def objects_sorted_by_their_own_comparison() -> Any:
+    class Item:
+        def __init__(self, key):
+            self.key = key
+
+        def __lt__(self, other):
+            return bool(self.key < other.key)
+
+    def f(xs):
+        return [i.key for i in sorted(map(Item, xs))], max(xs, key=abs), sorted(xs, key=lambda q: -q)
+
+    return f, [([1.0, -2.0, 3.0],), ([3.0, 2.0],), ([1.0, 2.0, 3.0],)], None
+
+
+@program
+def types_by_branch_with_state() -> Any:
+    state = {"n": 0, "last": None}
+
+    def f(x):
+        state["n"] += 1
+        state["last"] = [x] if x > 0 else None
+        return "positive" if x > 0 else 0 if x == 0 else (x, state["n"])
+
+    return f, [(1.0,), (-1.0,), (0.0,), (2.0,), (-3.0,)], lambda: state
