@@ -133,3 +133,17 @@ def test_left_to_scipy_by_fallback() -> None:
 def test_outside_of_transformations_it_is_scipys() -> None:
     out = tj.scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], method="Radau")
     assert out.success and out.nlu > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"max_step": 0.0}, "max_step"),
+        ({"first_step": 5.0}, "first_step"),
+        ({"atol": -1.0}, "atol"),
+        ({"atol": [1.0, 1.0]}, "atol"),
+    ],
+)
+def test_wrong_options_are_refused_as_scipy_does(options: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        tj.jit(lambda r: solved(r, **options).y, fallback=True)(28.0)

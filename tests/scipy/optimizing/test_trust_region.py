@@ -92,3 +92,11 @@ def test_singular_values(shape: Any) -> None:
 def test_residuals_that_are_no_numbers() -> None:
     with pytest.raises(tj.errors.SolverFailedError, match="not finite in the initial point"):
         tj.jit(lambda c: so.least_squares(lambda p: np.sqrt(p - c), [0.0]).x[0])(1.0)
+
+
+def test_wrong_options_are_refused_as_scipy_does() -> None:
+    for options in ({"max_nfev": 0}, {"x_scale": "jacobian"}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            tj.jit(lambda y, o=options: so.least_squares(gaps, [1.0, 1.0, 0.0], args=(y,), **o).x)(SEEN)
+    with pytest.raises(ValueError, match="c1"):
+        tj.jit(lambda c: so.minimize(lambda x: (x - c) @ (x - c), [0.0], options={"c1": 0.95}).x)(1.0)

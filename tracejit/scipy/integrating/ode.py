@@ -101,6 +101,7 @@ def solve_ivp(
     if isinstance(problem, Implicit):
         problem.jacobian_of(options.get("jac"))
     problem.tolerances(options.get("rtol", 1e-3), options.get("atol", 1e-6), options.get("max_step", np.inf))
+    _check_given(y0, tnp.abs(end - t0), options)
     p = problem.start(t0, y0, options.get("first_step"))
     times = None if t_eval is None else _times(problem, t0, t_eval)
     own = _events(events, tuple(args or ()))
@@ -115,6 +116,20 @@ def solve_ivp(
 
 def _refuse(problem: str, remedy: str) -> None:
     raise SolverOptionError(function="solve_ivp", problem=problem, remedy=remedy)
+
+
+def _check_given(y0: Any, length: Any, options: dict[str, Any]) -> None:
+    """What SciPy refuses, or warns of."""
+    rtol, atol = tnp.asarray(options.get("rtol", 1e-3)), tnp.asarray(options.get("atol", 1e-6))
+    if atol.ndim > 0 and atol.shape != y0.shape:
+        raise ValueError("`atol` has wrong shape.")
+    _fail(~tnp.all(tnp.isfinite(y0)), "All components of the initial state `y0` must be finite.")
+    _fail(tnp.any(rtol < 100 * np.finfo(float).eps), "At least one element of `rtol` is too small.")
+    _fail(tnp.any(atol < 0), "`atol` must be positive.")
+    _fail(tnp.asarray(options.get("max_step", np.inf)) <= 0, "`max_step` must be positive.")
+    first = options.get("first_step")
+    if first is not None:
+        _fail((tnp.asarray(first) <= 0) | (first > length), "`first_step` is not within the interval.")
 
 
 def _events(events: Any, args: tuple[Any, ...]) -> list[Event]:
@@ -261,7 +276,7 @@ def odeint(
     times = tnp.asarray(t).astype(float)
     fun = func if first else lambda t, y, *args: call_user(func, y, t, *args)
     tight: dict[str, Any] = {
-        "rtol": 1e-10 if rtol is None else rtol / 10,
+        "rtol": 1e-10 if rtol is None else tnp.maximum(rtol / 10, 1e-13),
         "atol": 1e-10 if atol is None else atol / 10,
     }
     out = solve_ivp(fun, (times[0], times[-1]), y0, "DOP853", times, args=args, **tight)

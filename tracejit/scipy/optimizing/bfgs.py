@@ -36,6 +36,8 @@ class Minimum(NamedTuple):
 
 def takes(options: dict[str, Any]) -> bool:
     """Whether these options have a native form."""
+    if not 0 < options.get("c1", DEFAULTS["c1"]) < options.get("c2", DEFAULTS["c2"]) < 1:
+        return False  # SciPy refuses them
     silent = {k: v for k, v in options.items() if k not in DEFAULTS}
     return not any(bool(v) if k in ("disp", "return_all") else v is not None for k, v in silent.items())
 

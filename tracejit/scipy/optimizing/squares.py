@@ -114,6 +114,10 @@ class Problem:
 
     def natively(self, settings: dict[str, Any]) -> Any:
         """By the loop of `trust_region`."""
+        if isinstance(settings["x_scale"], str) and settings["x_scale"] != "jac":
+            raise ValueError("`x_scale` must be 'jac' or array_like with positive numbers.")
+        if settings["max_nfev"] is not None and settings["max_nfev"] <= 0:
+            raise ValueError("`max_nfev` must be None or positive integer.")
 
         def solve(x: Any) -> tuple[Any, Any]:
             found = fit(self.value, self.matrix, x, self.robust, settings)
