@@ -10,10 +10,12 @@ import scipy.stats as theirs
 
 import tracejit as tj
 from tracejit.scipy import stats
-from tracejit.scipy.continuous import normal, plain, powers
+from tracejit.scipy.continuous import followed, normal, plain, powers
 from tracejit.scipy.distributions import Distribution
 
-OURS = {n: x for m in (normal, plain, powers) for n, x in vars(m).items() if isinstance(x, Distribution)}
+OURS = {
+    n: x for m in (followed, normal, plain, powers) for n, x in vars(m).items() if isinstance(x, Distribution)
+}
 #: Shapes, where 1.3, 2.1, ... are none.
 SHAPES = {
     "genextreme": (-0.3,),
@@ -22,6 +24,9 @@ SHAPES = {
     "truncnorm": (-0.4, 1.7),
     "skewnorm": (-1.5,),
     "foldcauchy": (0.6,),
+    "genexpon": (1.3, 2.1, 0.9),
+    "skewcauchy": (0.4,),
+    "crystalball": (1.3, 2.6),
 }
 METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 Q = np.array([0.03, 0.2, 0.53, 0.71, 0.96])

@@ -17,6 +17,7 @@ import numpy as np
 from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_stats as _scipy_stats
 from tracejit.scipy import special as sp
+from tracejit.scipy.continuous import followed as _followed
 from tracejit.scipy.continuous import normal as _normal
 from tracejit.scipy.continuous import plain as _plain
 from tracejit.scipy.continuous import powers as _powers
@@ -353,7 +354,8 @@ __all__ = [
 ]
 
 
-_MORE = {n: x for m in (_normal, _plain, _powers) for n, x in vars(m).items() if isinstance(x, Distribution)}
+_FAMILIES = (_followed, _normal, _plain, _powers)
+_MORE = {n: x for m in _FAMILIES for n, x in vars(m).items() if isinstance(x, Distribution)}
 globals().update(_MORE)
 __all__ += list(_MORE)
 

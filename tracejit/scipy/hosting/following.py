@@ -76,7 +76,8 @@ def is_public(function: Any, name: str) -> bool:
     return not short.startswith("_") and getattr(sys.modules.get(module), short, None) is function
 
 
-def _copy(function: types.FunctionType) -> types.FunctionType:
+@functools.cache
+def copy_of(function: types.FunctionType) -> types.FunctionType:
     """The same function as another object, for which nothing stands in."""
     made = types.FunctionType(
         function.__code__,
@@ -93,7 +94,7 @@ def _copy(function: types.FunctionType) -> types.FunctionType:
 def followed(function: Any, hosted: Callable[..., Any]) -> Callable[..., Any]:
     """`function` as traced code gets it: its own code, or else `hosted`, the call that a program makes."""
 
-    own = _copy(function)
+    own = copy_of(function)
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:

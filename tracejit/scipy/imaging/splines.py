@@ -103,8 +103,10 @@ def _folded(c: Any, n: int, mode: str) -> Any:
         return c * 0
     if mode in ("mirror", "constant"):
         period = 2 * n - 2
-        c = tnp.mod(c, period)
-        return tnp.where(c > n - 1, period - c, c)
+        c = tnp.mod(tnp.abs(c), period)  # of the size, which is exact where it is small
+        return tnp.where(
+            c >= n, period - c, c
+        )  # as SciPy does: at once beyond the edge the elements are folded
     if mode in ("reflect", "grid-mirror"):
         c = tnp.mod(c + 0.5, 2 * n) - 0.5
         return tnp.where(c > n - 0.5, 2 * n - 1 - c, c)
