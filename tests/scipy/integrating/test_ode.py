@@ -91,6 +91,9 @@ def test_odeint() -> None:
         lambda c: scipy.integrate.odeint(lambda t, y: pendulum(y, t, c), [2.0, 0.0], TIMES, tfirst=True)
     )
     np.testing.assert_array_equal(swapped(0.1), tj.jit(f)(0.1))
+    jacobian = lambda y, t, c: [[0, 1], [-np.cos(y[0]), -c]]
+    given = tj.jit(lambda c: scipy.integrate.odeint(pendulum, [2.0, 0.0], TIMES, args=(c,), Dfun=jacobian))
+    np.testing.assert_array_equal(given(0.1), tj.jit(f)(0.1))
     slope = tj.jit(tj.grad(lambda c: f(c)[-1, 0]))(0.1)
     np.testing.assert_allclose(slope, (f(0.101)[-1, 0] - f(0.099)[-1, 0]) / 0.002, rtol=1e-4)
 

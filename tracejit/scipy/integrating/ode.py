@@ -266,9 +266,12 @@ def odeint(
     """The solution at the times `t`, shape (m, n), of dy/dt = func(y, t), by DOP853.
 
     `scipy.integrate.odeint` uses LSODA, whose steps are others: with the tolerances that both have by default the
-    results agree within some 1e-7. `tfirst` is taken; other options have no traced form (jit leaves them to SciPy).
+    results agree within some 1e-7. `tfirst` is taken, and a Jacobian (`Dfun`) is not needed; other options have no
+    traced form (jit leaves them to SciPy).
     """
     first = options.pop("tfirst", False)
+    for name in ("Dfun", "col_deriv", "ml", "mu"):  # the Jacobian, which an explicit method does not need
+        options.pop(name, None)
     full = {k: v for k, v in options.items() if v is not None and v is not False and v != 0 and v != ()}
     if full:
         remedy = "use solve_ivp"
