@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from tracejit.api.autodiff.residuals import print_saved_residuals
     from tracejit.api.autodiff.sparse import jacobian
     from tracejit.api.autodiff.taylor import jet
+    from tracejit.api.device.public import default_device, device_get, device_put, devices
     from tracejit.api.explain import explain
     from tracejit.api.exporting.public import export, load_exported
     from tracejit.api.foreign.printing import export_numba
@@ -80,6 +81,7 @@ _MODULES = [
     "tree_util",
 ]
 _NAMES = {
+    "tracejit.api.device.public": ["default_device", "device_get", "device_put", "devices"],
     "tracejit.api.explain": ["explain"],
     "tracejit.api.exporting.public": ["export", "load_exported"],
     "tracejit.api.foreign.printing": ["export_numba"],
@@ -125,6 +127,10 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "debug",
+    "default_device",
+    "device_get",
+    "device_put",
+    "devices",
     "disable_jit",
     "draw",
     "dtypes",

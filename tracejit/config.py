@@ -28,6 +28,7 @@ override the same setting, the one that ends last restores what it found; set it
     full_tracebacks       TRACEJIT_FULL_TRACEBACKS    show the frames inside of tracejit in tracebacks too
     regions               TRACEJIT_REGIONS            compile parts of functions that Python runs (an experiment)
     perf                  TRACEJIT_PERF               tell Linux's perf which machine code is which nest of loops
+    cuda                  TRACEJIT_CUDA               what device="cuda" is: auto, a card, or emulate
     unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """
 
@@ -112,6 +113,8 @@ class Config:
         Whether LLVM optimises programs.
     perf : bool
         Whether programs compiled from now on are described in /tmp/perf-PID.map, for Linux's `perf report`.
+    cuda : str
+        What `device="cuda"` is: "auto", a card; or "emulate", the emulated device, which runs everywhere.
     unroll : int
         Loops of a known number of steps up to this are unrolled, but for those that hold more than two loops in each
         other.
@@ -149,11 +152,13 @@ class Config:
     regions: bool = False
     perf: bool = False
     unroll: int = 4
+    cuda: str = "auto"
 
     # What is asked at every call and every eager operation, kept by __setattr__: whether NaNs or infinities
     # are looked for, and whether calls may go straight to machine code.
     checks: bool = field(init=False, default=False)
     fast: bool = field(init=False, default=True)
+    around: int = field(init=False, default=0)  # blocks in which calls have to look where they run
     _watchers: dict[str, list[Callable[[Any], None]]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -163,7 +168,7 @@ class Config:
         super().__setattr__(name, _checked(name, value))
         checks = self.debug_nans or self.debug_infs
         super().__setattr__("checks", checks)
-        super().__setattr__("fast", not checks and not self.disable_jit)
+        super().__setattr__("fast", not (checks or self.disable_jit or self.around))
         for act in getattr(self, "_watchers", {}).get(name, ()):
             act(getattr(self, name))
 
@@ -180,6 +185,19 @@ class Config:
             SettingValueError: it does not take this value.
         """
         setattr(self, name.removeprefix("jax_"), value)
+
+    @contextlib.contextmanager
+    def going_around(self) -> Iterator[None]:
+        """In the `with` block, no call goes straight to machine code."""
+        self._go_around(1)
+        try:
+            yield
+        finally:
+            self._go_around(-1)
+
+    def _go_around(self, step: int) -> None:
+        super().__setattr__("around", self.around + step)
+        self.debug = self.debug  # so that `fast` is set
 
     @contextlib.contextmanager
     def override(self, **settings: Any) -> Iterator[None]:
@@ -202,6 +220,7 @@ _WANTED = {
     "cache": "'on', 'off', 'ro', a folder, or 'ro:' and a folder",
     "cache_mb": "a positive integer",
     "unroll": "a number from 0 on",
+    "cuda": "'auto' or 'emulate'",
     "compile_budget": "a number of seconds, 0 or more",
     "num_threads": f"an integer from 1 to {_MAX_THREADS}",
 }
@@ -235,6 +254,10 @@ def _checked(name: str, value: Any) -> Any:
         if type(value) is str or isinstance(value, os.PathLike):
             return _folder(value)
         raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
+    if name == "cuda":
+        if value in ("auto", "emulate"):
+            return value
+        raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
     low, high = _RANGES[name]
     number = type(value) in (int, bool) and low <= value and (high is None or value <= high)
     if not number:
@@ -261,4 +284,5 @@ config = Config(
     regions=_flag("TRACEJIT_REGIONS"),
     perf=_flag("TRACEJIT_PERF"),
     unroll=_number("TRACEJIT_UNROLL", 4),
+    cuda="emulate" if os.environ.get("TRACEJIT_CUDA") == "emulate" else "auto",
 )

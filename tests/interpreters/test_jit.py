@@ -37,10 +37,11 @@ def test_every_stage_has_a_text() -> None:
         c.as_text("hlo")
 
 
-def test_only_a_parallel_loop_is_a_kernel() -> None:
+def test_what_the_host_runs_has_no_kernels() -> None:
     c = compiled(lambda x: lax.fori_loop(0, 5, lambda i, a: a * 2, x.sum()), X)
-    with pytest.raises(ValueError, match="not one CUDA kernel"):
-        c.as_text("ptx")
+    assert ".visible .entry k0" in c.as_text("ptx")
+    with pytest.raises(ValueError, match="no CUDA kernels: the host runs all"):
+        compiled(lambda x: tj.pure_callback(np.sort, x, x), X).as_text("ptx")
 
 
 def test_strides() -> None:

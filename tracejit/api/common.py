@@ -140,7 +140,9 @@ class Attributed:
     """A jitted function, which users may give attributes as they may a plain one."""
 
     fun: Any
-    _OWN = frozenset({"fun", "options", "python", "trace_count", "retraces"})  # what every one has
+    _OWN = frozenset(
+        {"fun", "options", "python", "trace_count", "retraces", "elsewhere"}
+    )  # what every one has
 
     @property
     def _numba_type_(self) -> Any:

@@ -30,7 +30,8 @@ class Report(Drawn):
     other fields are empty but for `regions`: the parts of it (and of functions that it calls) that are run natively,
     or may be, with what was measured of them so far. `findings`: what the compiler decided about loops, memory,
     products, threads and calls, each with the line, the reason, and what can be done about it. `draw()`,
-    `save(path)`: the picture of the program (see `tracejit.draw`), which is `compiled`.
+    `save(path)`: the picture of the program (see `tracejit.draw`), which is `compiled`. `device`: the launches on a
+    device, and what the host does between them.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Report(Drawn):
     regions: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     compiled: CompiledFunction | None = dataclasses.field(default=None, compare=False)
+    device: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """The text, which notebooks and prompts show."""
@@ -80,6 +82,7 @@ class Report(Drawn):
             ("reads at every call", self.captured),
             ("traces again when these change", self.guards),
             ("was traced again because", self.retraces),
+            ("on the device", self.device),
         )
 
     def _repr_html_(self) -> str:
@@ -104,11 +107,12 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
     jitted = f if isinstance(f, Jitted) else jit(f)
 
     def report(*args: Any, **kwargs: Any) -> Report:
-        prepared = jitted.prepare(args, kwargs)
+        there, args, kwargs = jitted.where_it_runs(args, kwargs)
+        prepared = there.prepare(args, kwargs)
         if isinstance(prepared, Refusal):
-            return _by_python(jitted, prepared)
+            return _by_python(there, prepared)
         call, program, consts = prepared
-        lowering = Lowering(jitted, call, program, consts)
+        lowering = Lowering(there, call, program, consts)
         compiled = lowering.compile()
         return Report(
             name=name_of(jitted.fun),
@@ -123,7 +127,8 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
             captured=[str(n) for n in program.guards.nodes],
             written=[program.input_name(n) for n in program.written],
             compile_seconds=compiled.compile_seconds,
-            retraces=list(jitted.retraces),
+            retraces=list(there.retraces),
+            device=() if there.options.device is None else tuple(compiled.as_text("plan").splitlines()),
             loops_and_branches=[
                 f"{place}: {what}: {done}" for (place, what), done in _sorted(program.decisions)
             ],

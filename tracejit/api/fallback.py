@@ -154,11 +154,15 @@ class Python:
 
     def again(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call done over by Python after compiled code raised `error`; raised, if that was no check."""
+        self.check_again(error)
+        with span("python", name_of(self.fun)):
+            return self.fun(*args, **kwargs)
+
+    def check_again(self, error: Exception) -> None:
+        """Raise `error` unless Python may do the call over in which compiled code raised it; take back its draws."""
         if not failed_check(error) or not self.allowed:
             raise error
         generators.take_back(error)
-        with span("python", name_of(self.fun)):
-            return self.fun(*args, **kwargs)
 
 
 def _callers_level() -> int:

@@ -20,7 +20,10 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import stage_fun
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import ClosedJaxpr
+from tracejit.lazily import LazyModule
 from tracejit.tracing import Box, to_raw
+
+_devices: Any = LazyModule("tracejit.interpreters.jit_cuda.device")
 
 _LIKE = (np.zeros_like, np.ones_like, np.empty_like, np.full_like)
 _OF_TYPES = (*_LIKE, np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj)
@@ -155,7 +158,11 @@ def checking_leaks() -> Iterator[None]:
 
 
 def block_until_ready(x: Any) -> Any:
-    """`x` itself: results are ready when a function returns. For programs written for JAX."""
+    """`x` itself, when all that was launched on devices is done. On the CPU results are ready when a function
+    returns."""
+    for leaf in tree.flatten(x)[0]:
+        if hasattr(type(leaf), "__cuda_array_interface__"):
+            _devices.device_of(leaf).synchronize()
     return x
 
 

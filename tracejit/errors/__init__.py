@@ -63,6 +63,14 @@ from tracejit.errors.control import (
     ScanResultError,
     UnboundAxisError,
 )
+from tracejit.errors.devices import (
+    DeviceMemoryError,
+    DeviceMixError,
+    DeviceNameError,
+    HostReadError,
+    LaunchError,
+    NoDeviceError,
+)
 from tracejit.errors.extend import PrimitiveNameError, PrimitiveRuleError, PrimitiveSlotError
 from tracejit.errors.fallback import CompileBudgetError, FallbackWarning
 from tracejit.errors.functions import DataDependentShapeError, RefusedFunctionError, TruthValueError
@@ -101,7 +109,7 @@ from tracejit.errors.machine import (
     PictureStageError,
     TreeFileError,
 )
-from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError
+from tracejit.errors.matrices import MatrixDtypeError, MatrixShapeError, SparsityPatternError
 from tracejit.errors.numbers import (
     NumberDivisionError,
     NumberDomainError,
@@ -117,7 +125,6 @@ from tracejit.errors.solvers import (
     SolverFailedError,
     SolverOptionError,
 )
-from tracejit.errors.sparse import SparsityPatternError
 from tracejit.errors.special import SpecialFunctionError
 from tracejit.errors.tracing import (
     ArgumentContainerError,
@@ -285,4 +292,10 @@ __all__ = [
     "is_internal",
     "is_library",
     "user_location",
+    "DeviceMemoryError",
+    "DeviceMixError",
+    "DeviceNameError",
+    "HostReadError",
+    "LaunchError",
+    "NoDeviceError",
 ]

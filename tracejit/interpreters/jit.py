@@ -22,7 +22,7 @@ from tracejit.lowering import costs, fuse, source
 from tracejit.lowering.foreign import declarations, functions
 from tracejit.lowering.foreign.functions import CFunction, Result
 from tracejit.lowering.foreign.functions import Input as ForeignInput
-from tracejit.lowering.llvm import cpu, cuda
+from tracejit.lowering.llvm import cpu
 from tracejit.lowering.loops import printer
 from tracejit.lowering.loops.nodes import Program
 from tracejit.lowering.notes import Note, Notes
@@ -36,6 +36,7 @@ from tracejit.passes.early import early
 from tracejit.timeline import SWITCH, span
 from tracejit.tracing import LOCK, use_trace
 
+_kernels: Any = LazyModule("tracejit.lowering.cuda.kernels")
 #: Layouts of one eagerly executed jaxpr that are compiled before others are copied to C order.
 MAX_LAYOUTS = 8
 
@@ -200,9 +201,9 @@ class Compiled:
 
     def as_text(self, stage: str) -> str:
         """'jaxpr', 'loops' (the loop IR), 'source' (LLVM as generated), 'llvm' (optimised), 'asm', or
-        'ptx' (the same loop IR as a CUDA kernel for sm_90, which needs no GPU), or 'numba' (a Python file).
+        'ptx' (the kernels that a device runs, for sm_90; it needs no GPU), or 'numba' (a Python file).
 
-        Raises ValueError for another stage, or for 'ptx' of a program that is not one parallel loop, and
+        Raises ValueError for another stage, or for 'ptx' of a program of which nothing can run on a device, and
         NotPrintableError for 'numba' of one that calls Python.
         """
         texts = {
@@ -232,9 +233,11 @@ class Compiled:
 
     def _ptx(self) -> str:
         try:
-            return cuda.assemble(cuda.emit_kernel(self.lowered.program))
+            with use_trace(ROOT):
+                layouts = [None] * len(self.jaxpr.invars)
+                return _kernels.ptx_of(fuse.lower(self.jaxpr, layouts, self._aliases, device=True))
         except Unsupported as e:
-            raise ValueError(f"this program is not one CUDA kernel: {e}") from e
+            raise ValueError(f"this program has no CUDA kernels: {e}") from e
 
 
 def operand(x: Any) -> np.ndarray:

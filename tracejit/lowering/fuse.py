@@ -29,6 +29,7 @@ def lower(
     in_strides: Sequence[tuple[int, ...] | None],
     aliases: Mapping[int, int],
     notes: Notes | None = None,
+    device: bool = False,
 ) -> Lowered:
     """Lower a jaxpr after the passes.
 
@@ -37,6 +38,7 @@ def lower(
         in_strides: per input its strides in elements, or None for C order.
         aliases: output -> the input in whose buffer it has to end; that input is overwritten.
         notes: where decisions are told with their reasons, if anybody wants to know.
+        device: for a device (`cuda`), where every loop that threads can share is one that they do.
     """
     ctx = Context(jaxpr.name or "main", notes)
     values, strides = {}, []
@@ -66,12 +68,15 @@ def lower(
         ctx.k.emit(Give(tuple((s.buffer, program.args[at + n]) for n, s in given.items() if s is not None)))
     if not aliases:
         join_loops(program, ctx.homes)
-    parallelise(program, ctx.homes, notes)
-    choose_streams(program, {t.stored.buffer for n, t in enumerate(targets) if t.stored and n not in aliases})
+    parallelise(program, ctx.homes, notes, *([1] if device else []))
+    if not device:
+        choose_streams(
+            program, {t.stored.buffer for n, t in enumerate(targets) if t.stored and n not in aliases}
+        )
     spans = plan_memory(program, ctx.homes)
     if notes is not None:
         notes.spans = spans
-    may_be_long = make_interruptible(program.body)
+    may_be_long = not device and make_interruptible(program.body)
     pass_sizes(program)
     return Lowered(
         program=program,

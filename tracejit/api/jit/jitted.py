@@ -11,6 +11,7 @@ from typing import Any
 
 from tracejit.api import assumed, timed
 from tracejit.api.common import Attributed, name_of
+from tracejit.api.device import places
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.jit import later
 from tracejit.api.jit.aot import Lowering
@@ -22,7 +23,6 @@ from tracejit.api.jit.retraces import tell_sizes, tell_why
 from tracejit.api.jit.signature import Call, Options, fast_key, is_dead
 from tracejit.api.jit.varying import Varying
 from tracejit.api.pickles import Pickled, named
-from tracejit.api.regions.regional import Regional
 from tracejit.api.running import jit_session, run_user
 from tracejit.api.tracebacks import hide
 from tracejit.config import config
@@ -53,13 +53,14 @@ class Jitted(Attributed):
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.options = options
-        self.python = python or Regional(fun, options.fallback, _part)
+        self.python = python or places.python(fun, options, _part)
         self.trace_count = 0
         self.retraces: deque[str] = deque(maxlen=MAX_REASONS)
         self._varying = Varying()
         self._programs: dict[Any, list[Program]] = {}
         self._fast: dict[Any, FastCall] = {}
         self._near: tuple[FastCall, ...] = ()  # the last of them to be used
+        self.elsewhere: dict[Any, Jitted] = {}  # by device: this function where it names none
         self._own: FastCall | None = None  # that of them which `__call__` is made of
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
@@ -97,6 +98,7 @@ class Jitted(Attributed):
     def call_by(self, args: tuple[Any, ...], kwargs: dict[str, Any], turn: assumed.Turn | None = None) -> Any:
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
+        self, args, kwargs = self.where_it_runs(args, kwargs)
         if not is_tracing() and native.errors_are_seen() and self.python.allowed:
             return self.python.plain(args, kwargs)
         key = fast_key(self.options.in_key, args, kwargs) if config.fast and not is_tracing() else None
@@ -128,6 +130,10 @@ class Jitted(Attributed):
             if turn is not None and made is not None:
                 turn.program.turns[turn.path] = made
         return out
+
+    def where_it_runs(self, args: Any, kwargs: Any) -> tuple[Jitted, Any, Any]:
+        """The function and the arguments of a call, for the device that it is for."""
+        return (self, args, kwargs) if is_tracing() else places.moved(Jitted, self, args, kwargs)
 
     def _again(self, program: Program, error: Exception, args: Any, kwargs: Any) -> Any:
         """The call done over, as compiled code has raised `error`: by the program for other values, with more room for
@@ -306,6 +312,7 @@ class Jitted(Attributed):
     def clear_cache(self) -> None:
         """Drop everything that was traced and compiled."""
         self._programs.clear()
+        self.elsewhere.clear()
         self.python.refused.clear()
         self.forget_fast()
 
@@ -320,8 +327,8 @@ class Jitted(Attributed):
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowering:
         """Trace for the types of the arguments (arrays or `ShapeDtypeStruct`s) without running."""
-        call, program, consts = self._prepare(args, kwargs)
-        return Lowering(self, call, program, consts)
+        self, args, kwargs = self.where_it_runs(args, kwargs)
+        return Lowering(self, *self._prepare(args, kwargs))
 
     def trace(self, *args: Any, **kwargs: Any) -> Lowering:
         """The same as `lower`: tracing and lowering are one step here."""
@@ -350,6 +357,7 @@ def jit(
     capture: bool = True,
     fallback: bool | None = None,
     backend: str = "llvm",
+    device: Any = None,
 ) -> Any:
     """Compile `fun`, a function of arrays (or trees of them) written against NumPy or tracejit.numpy.
 
@@ -368,20 +376,19 @@ def jit(
     Python's loops and branches over traced values, and long loops, become native ones where the function's
     source is known; `explain` says what was done with each. With `capture=False` Python runs them as they are
     while the function is traced: loops are unrolled, and conditions need known values.
-
     Python integers (and tuples of them) are traced, until tracing needs the value of one, as a size for instance:
     then that argument is part of the signature, as a static one, and the function is compiled for every value.
-
     What can't be compiled is run by Python on NumPy, with one FallbackWarning a function. `fallback=False` makes
     it an error, `fallback=None` leaves that to `config.fallback`. Inside another transformation it is an error.
-
     `backend`: "llvm", or "numba": Numba compiles the program as `export_numba` writes it, for one thread. It takes
-    longer, and refuses what calls Python (docs/numba.md). The outermost jit decides.
+    longer, and refuses what calls Python (docs/numba.md). `device`: "cuda" or "cuda:1": the program runs there, with
+    results there (docs/cuda.md); else where its arrays are, or `default_device`. The outermost jit decides both.
 
     Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 
     Raises:
         UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError, BackendError.
+        DeviceNameError, NoDeviceError.
         TracedLoopError, LoopTypeError, VariableTypeError, BranchLeavesError: a loop or branch over traced
         values can't be native.
     """
@@ -389,11 +396,11 @@ def jit(
         return functools.partial(
             jit, static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums,
             donate_argnames=donate_argnames, inline=inline, keep_unused=keep_unused, fastmath=fastmath,
-            capture=capture, fallback=fallback, backend=backend,
+            capture=capture, fallback=fallback, backend=backend, device=device,
         )  # fmt: skip
     FunctionNeededError.check("jit", fun)
     options = Options(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, keep_unused, fastmath, capture,
-        fallback, backend,
+        fallback, backend, places.named(device),
     )  # fmt: skip
     return Jitted(fun, options)

@@ -77,7 +77,7 @@ class Program:
         self.parts = parts
         self.store = store
         self.num_outs = len(jaxpr.outs) - len(written)
-        self.fastmath, self.backend = False, "llvm"
+        self.fastmath, self.backend, self.device = False, "llvm", None
         self.kept = True  # for later calls
         self.room = 0  # of lists that it lets grow; 0: there are none
         self.over: bool | None = None  # whether it is for calls that Python may do over; None: for all calls
@@ -208,7 +208,7 @@ class Program:
 
     def machine(self, strides: Any) -> native.Compiled:
         """The program by the default backend, whatever its own is: what C calls, and what files keep."""
-        if self.backend == "llvm":
+        if self.backend == "llvm" and self.device is None:
             return self.compiled(strides)
         return native.Compiled(self.jaxpr, strides, self._aliases(), self.fastmath)
 

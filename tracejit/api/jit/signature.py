@@ -42,16 +42,17 @@ class Options:
         capture: bool,
         fallback: bool | None = None,
         backend: str = "llvm",
+        device: Any = None,
     ) -> None:
         BackendError.check(backend)
         self.static_nums, self.static_names = _resolve(fun, static_argnums, static_argnames, "static_argnums")
         self.donate_nums, self.donate_names = _resolve(fun, donate_argnums, donate_argnames, "donate_argnums")
-        self.inline = inline
-        self.keep_unused = keep_unused
+        self.inline, self.keep_unused = inline, keep_unused
         self.fastmath = fastmath
         self.capture = capture
         self.fallback = fallback
-        self.backend = backend
+        self.backend = backend if device is None else "device"
+        self.device = device
         #: Arguments that are part of the signature where they are Python integers, found while tracing.
         self.sizes: frozenset[int | str] = frozenset()
         #: Arguments whose containers are followed as objects of outside are, since the function changes them.

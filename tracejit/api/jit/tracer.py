@@ -38,9 +38,11 @@ from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Dim, aval_of
 from tracejit.ir.jaxpr import Eqn, can_be_done_over, sub_jaxprs
 from tracejit.ir.values import Value
+from tracejit.lazily import LazyModule
 from tracejit.numpy.boxes.rows import StaleView
 from tracejit.tracing import Box, bind, box, current_trace, new_trace
 
+_device: Any = LazyModule("tracejit.api.device.programs")
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 #: The dtypes of Python's numbers.
@@ -155,7 +157,8 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     sources = const_sources(consts, [raw for raw, _ in capture.held])
     written = _written_inputs(captured, changed, consts, len(consts))
     donated = tuple(len(consts) + n for n in call.donated() if _is_array(call.leaves[n]))
-    program = Program(
+    kind: Any = _device.OnDevice if call.options.device is not None else Program
+    program = kind(
         fun,
         jaxpr,
         sources,
@@ -179,6 +182,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
 def _note(program: Program, call: Call, session: frontend.Session) -> None:
     """What the options and the run say of how the program is compiled, kept and run."""
     program.fastmath, program.backend = call.options.fastmath, call.options.backend
+    program.device = call.options.device
     program.kept = not session.unkept
     program.room = session.room if session.has_buffers else 0
     program.over = call.over if session.asked_over else None

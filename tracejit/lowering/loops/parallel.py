@@ -52,11 +52,14 @@ _TURNS = 30  # iterations of a while loop
 _MATH = 10  # instructions of a transcendental function
 
 
-def parallelise(program: Program, homes: dict[Buffer, Block], notes: Notes | None = None) -> None:
+def parallelise(
+    program: Program, homes: dict[Buffer, Block], notes: Notes | None = None, worth: int = _WORTH
+) -> None:
     """Mark the loops that threads share. `homes`: the loop bodies in which a buffer's contents do not outlive an
-    iteration; arena buffers of such an iteration become 'private' ones of its loop. `notes`: where it is told."""
-    marker = _Marker(program, homes)
-    if marker.block_work(program.body) >= _WORTH:
+    iteration; arena buffers of such an iteration become 'private' ones of its loop. `notes`: where it is told. `worth`:
+    instructions from which a loop is shared."""
+    marker = _Marker(program, homes, worth)
+    if marker.block_work(program.body) >= worth:
         marker.block(program.body, False)
     if notes is not None:
         for what, source, loop in commented(program.body, For):
@@ -64,8 +67,8 @@ def parallelise(program: Program, homes: dict[Buffer, Block], notes: Notes | Non
 
 
 class _Marker:
-    def __init__(self, program: Program, homes: dict[Buffer, Block]) -> None:
-        self.homes = homes
+    def __init__(self, program: Program, homes: dict[Buffer, Block], worth: int) -> None:
+        self.homes, self.worth = homes, worth
         self.pointees = pointees(program)
         self.uses = Counter(x for s in walk(program.body.stmts) for x in places(s))
         self.params = {
@@ -95,7 +98,7 @@ class _Marker:
         return marked
 
     def loop(self, node: For, inside: bool) -> bool:
-        is_worth_it = self.work(node) >= _WORTH
+        is_worth_it = self.work(node) >= self.worth
         if not (is_worth_it or (not inside and (self.trips(node) or 0) >= LEAST)):
             return False
         suits = node.independent and (self.trips(node) is not None or not inside)
@@ -159,7 +162,7 @@ class _Marker:
         private = {b for b in whole if isinstance(b, Buffer) and self.is_private(b, bodies, whole, stmts)}
         if not all(self.is_harmless(s, whole, private) for s in stmts):
             return "order"
-        if not _Taint(node, stmts, private).reaches_all_stores():
+        if not Taint(node, stmts, private).reaches_all_stores():
             return "one place"
         node.private = [b for b in inner if isinstance(b, Buffer) and b in private]
         for b in node.private:
@@ -205,7 +208,7 @@ def _needs_caller(s: Any) -> bool:
     return isinstance(s, Call) and not s.work
 
 
-class _Taint:
+class Taint:
     """What depends on the number of the iteration. A store to memory that all iterations see must be at an index
     that does: scratch space that somebody forgot to make private is found here."""
 

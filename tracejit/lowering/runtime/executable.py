@@ -62,7 +62,7 @@ class Executable:
         kind, _, name = external.name.partition(":")
         if kind == "callback":
             return ctypes.cast(self._thunks[int(name)], ctypes.c_void_p).value or 0
-        if _needs_gil(external):
+        if needs_gil(external):
             return mersenne.address(name)
         if kind in ("blas", "lapack", "numpy", "random"):
             return routines.address(external.name)
@@ -114,9 +114,8 @@ class Executable:
         low = self.lowered
         on_stack = low.program.arena_bytes <= _STACK_ARENA
         scratch = max(low.program.arena_bytes, 64) if on_stack else 0
-        release = (not low.small or bool(low.callbacks)) and not any(map(_needs_gil, low.program.externals))
-        params, table = ctypes.addressof(self._params), ctypes.addressof(self._table)
-        return shell.Entry(self.code.address, params, table, scratch, release, self._fail)
+        release = (not low.small or bool(low.callbacks)) and not any(map(needs_gil, low.program.externals))
+        return shell.Entry(self.code.address, *self.tables(), scratch, release, self.fail)
 
     def _given(self, n: int, dynamic: list[int]) -> int | None:
         """The argument that is output `n`: an input whose memory it takes, or an array made before the call."""
@@ -189,9 +188,13 @@ class Executable:
             strides = c_strides(tuple(b or k for b, k in zip(bounds, shape, strict=True)))
         return blocks[int(out[1])].array(int(out[0]), shape, strides, aval.dtype)
 
+    def tables(self) -> tuple[int, int]:
+        """The addresses of the params, and of the addresses of what the program calls."""
+        return ctypes.addressof(self._params), ctypes.addressof(self._table)
+
     # -- failures
 
-    def _fail(self, status: bytes) -> None:
+    def fail(self, status: bytes) -> None:
         """Raise the exception of a nonzero status."""
         refusals.failed(None)
         code, *details = struct.unpack(f"<{len(status) // 8}q", status)
@@ -221,7 +224,7 @@ def _first(out: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return out
 
 
-def _needs_gil(external: External) -> bool:
+def needs_gil(external: External) -> bool:
     """Whether a function works on an object of Python's."""
     return external.name.removeprefix("random:") in draws.PYTHONS
 

@@ -1,0 +1,63 @@
+"""Kernels as PTX: they assemble for every supported architecture, and have the instructions that make them fast."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.lowering.cuda.lowering import lowered, on_device
+from tracejit.ir.kernel import Unsupported
+from tracejit.lowering.cuda.kernels import ptx_of
+from tracejit.lowering.llvm.vecmath import FUNCTIONS
+from tracejit.lowering.loops.builder import Builder
+from tracejit.lowering.lowered import Lowered
+
+X = np.linspace(-2, 2, 40_000)
+ARCHITECTURES = [(7, 5), (8, 0), (9, 0), (10, 0)]
+
+
+@pytest.mark.parametrize("cc", ARCHITECTURES)
+def test_kernels_assemble_for_every_architecture(cc: tuple[int, int]) -> None:
+    text = ptx_of(lowered(lambda x, i: (np.exp(x) * np.sin(x[i])).sum(), X, np.zeros(40_000, int)), cc)
+    assert f".target sm_{cc[0]}{cc[1]}" in text
+    assert text.count(".visible .entry") >= 2 and ".extern" not in text
+
+
+def test_a_pointwise_kernel_is_a_loop_over_the_grid() -> None:
+    text = ptx_of(lowered(lambda x: x * x + x, X))
+    assert text.count(".visible .entry") == 1
+    assert "%ctaid.x" in text and "%nctaid.x" in text
+    assert "ld.global" in text and "st.global" in text and "ld.local" not in text
+    assert "mul.rn.f64" in text and "add.rn.f64" in text, "sums and products are rounded one after another"
+    assert "fma.rn.f64" not in text
+
+
+def test_reductions_exchange_by_shuffles() -> None:
+    text = ptx_of(lowered(lambda x: x.reshape(100, 400).sum(1), X))
+    assert text.count("shfl.sync.down.b32") >= 20  # two rounds of five, two halves of a double each
+    assert "ld.shared" in text and "st.shared" in text and "bar" in text
+    assert "ld.local" not in text and "st.local" not in text, "what a thread accumulates is in registers"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_function_assembles_without_calls_to_the_outside(dtype: type) -> None:
+    k = Builder("all")
+    x, out = (k.buffer(n, np.dtype(dtype), 4000, "arg", i) for i, n in enumerate(("x", "out")))
+    with k.loop(0, 4000, vector=True) as i:
+        v = total = k.load(x, i)
+        for name, (_, arity) in FUNCTIONS.items():
+            total = total + k.math(name, *[v] * arity)
+        k.store(out, i, total)
+    assert ".extern" not in ptx_of(Lowered(k.program, [], [], [], [], {}))
+
+
+def test_what_only_the_host_can_run_has_no_kernels() -> None:
+    with pytest.raises(Unsupported, match="the host runs all of it"):
+        ptx_of(lowered(lambda x: tj.pure_callback(np.sort, x, x), X))
+
+
+def test_the_bits_of_a_sum_are_the_same_in_every_run() -> None:
+    x = np.random.default_rng(0).normal(size=100_000)
+    runs = {on_device(np.sum, x)[1][0].tobytes() for _ in range(3)}
+    assert len(runs) == 1

@@ -1,0 +1,61 @@
+"""Where a call runs: on the device that its function names, that its arrays are on, or that is the default."""
+
+from __future__ import annotations
+
+import contextvars
+import copy
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.api.regions.regional import Regional
+from tracejit.lazily import LazyModule
+
+_held: Any = LazyModule("tracejit.api.device.held")
+_devices: Any = LazyModule("tracejit.interpreters.jit_cuda.device")
+#: The device of `default_device`; None: the CPU.
+DEFAULT: contextvars.ContextVar[Any] = contextvars.ContextVar("default_device", default=None)
+#: Modules that make arrays on devices, and types of arguments that hold none.
+_MAKERS = ("tracejit.lowering.cuda.emulated", "cupy", "torch", "numba.cuda")
+_NO_ARRAYS = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64))
+
+
+def named(device: Any) -> Any:
+    """The device that an option names; None for the CPU. Raises DeviceNameError, NoDeviceError."""
+    return None if device is None else _devices.device(device)
+
+
+def place(options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The device of a call; None for the CPU."""
+    if options.device is not None:
+        return options.device
+    if any(name in sys.modules for name in _MAKERS):
+        for x in (*args, *kwargs.values()):
+            if type(x) not in _NO_ARRAYS and (found := _held.device_among(x)) is not None:
+                return found
+    return DEFAULT.get()
+
+
+def moved(
+    make: Callable[..., Any], jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The jitted function where a call runs, and the arguments as it takes them."""
+    where = place(jitted.options, args, kwargs)
+    if where is None:
+        return jitted, args, kwargs
+    if jitted.options.device is None:
+        if where not in jitted.elsewhere:
+            options = copy.copy(jitted.options)
+            options.backend, options.device = "device", where
+            jitted.elsewhere[where] = make(jitted.fun, options)
+        jitted = jitted.elsewhere[where]
+    return (jitted, *_held.held((args, kwargs)))
+
+
+def python(fun: Callable[..., Any], options: Any, part: Callable[..., Any]) -> Any:
+    """What runs a function where tracing refuses; `part` makes functions of its parts."""
+    if options.device is not None:
+        return _held.PythonOnHost(fun, options.fallback, options.device)
+    return Regional(fun, options.fallback, part)

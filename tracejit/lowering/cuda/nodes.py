@@ -1,0 +1,105 @@
+"""What a program is on a device: steps, kernels, and what the threads of a kernel do between two barriers.
+
+    Plan.steps: Launch | Host | Control of steps          run by the host, one after another
+    Kernel.items: Fragment | Control of items             run by the threads of a block
+
+A value that is made in one piece and read in another lies in a *word*: eight bytes of the frame, which is memory of
+the device that lives as long as a call, or of a block's shared memory, if one kernel only knows the value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from tracejit.lowering.loops.nodes import Buffer, For, Operand, Slot
+from tracejit.records import record
+
+#: Threads that exchange values by shuffles.
+WARP = 32
+
+
+@record(eq=False)
+class Keep:
+    """A statement: leave `value` in a word, where who controls a loop or branch reads it. `key` names the word."""
+
+    value: Operand
+    key: Any
+
+
+@record(eq=False)
+class Total:
+    """A slot that the threads of a block accumulate: each on its own, from the identity of `op`, then as a tree."""
+
+    slot: Slot
+    op: str
+    dtype: np.dtype
+    identity: Any
+
+
+@record(eq=False)
+class Fragment:
+    """Statements without a barrier. `shared`: the loop that they are, whose iterations the threads take in turn; None:
+    one thread runs them all. `totals`: the slots that this loop accumulates."""
+
+    stmts: list[Any]
+    shared: For | None = None
+    totals: list[Total] = field(default_factory=list)
+    name: str = ""
+    checks: bool = False
+    own: set[Any] = field(default_factory=set)  # what each thread has of its own
+
+
+@record(eq=False)
+class Control:
+    """A loop or branch (`node`) around items of a kernel or steps of a plan. `keys`: the words of start and stop of a
+    For, or of the condition. `first`, `second`: the items of the body, of a while's head and body, or of the two
+    branches. `by_blocks`: the blocks of the grid take the iterations in turn."""
+
+    node: Any
+    keys: tuple[Any, ...]
+    first: list[Any]
+    second: list[Any] = field(default_factory=list)
+    by_blocks: bool = False
+
+
+@record(eq=False)
+class Kernel:
+    """One launch. `kind`: 'threads' (each takes iterations of one loop), 'rows' (each block does) or 'block' (there is
+    one). `size`: the iterations that there are, an operand that the host knows, else None; `threads` of a block."""
+
+    name: str
+    kind: str
+    items: list[Any]
+    loop: For | None = None
+    size: int = 1
+    threads: int = 32
+    scratch: int = 0  # bytes of each thread's, row's or block's own memory
+    user: str = ""  # the equations that it computes
+    params: list[tuple[str, Any]] = field(default_factory=list)  # what it is launched with, in order
+    local: dict[Any, int] = field(default_factory=dict)  # the words of the block's memory
+    places: dict[Buffer, int] = field(default_factory=dict)  # of buffers in the block's own memory
+
+
+@record(eq=False)
+class Host:
+    """Statements that the host runs on copies of the buffers that they name."""
+
+    stmts: list[Any]
+    name: str = ""
+    function: Any = None  # what runs it (`hosting`)
+
+
+@record(eq=False)
+class Plan:
+    """A program as steps. `frame`: the words of the frame; `extra`: where small buffers lie that several pieces use,
+    after the arena's bytes; `bytes` of both. `fallible`: it has checks."""
+
+    steps: list[Any]
+    kernels: list[Kernel]
+    frame: dict[Any, int]
+    extra: dict[Buffer, int]
+    bytes: int
+    fallible: bool

@@ -1,0 +1,237 @@
+"""Loop IR -> plan of launches: which statements become which kernels, and what the host does between them.
+
+- A loop over independent iterations is a kernel whose threads take the iterations in turn; if its iterations hold such
+  loops of their own (a row of a softmax, say), a kernel whose blocks take the iterations, and the threads of a block
+  those of the inner loops.
+- What depends on what came before is run by one block: one thread runs scalar code, all threads the loops in it.
+- A loop or branch around work that is worth many blocks, or around calls, is the host's, with a launch for each piece.
+- Calls of libraries and of Python are the host's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.ir.kernel import Unsupported
+from tracejit.lowering.cuda.facts import Facts, expand_copies, is_loop, is_scalar
+from tracejit.lowering.cuda.nodes import WARP, Control, Fragment, Host, Keep, Kernel, Plan
+from tracejit.lowering.cuda.words import give_words
+from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.nodes import (  # fmt: skip
+    Alloc,
+    Buffer,
+    Call,
+    Comment,
+    For,
+    Free,
+    Give,
+    Grow,
+    Inst,
+    Program,
+    While,
+    blocks_of,
+)
+
+#: Iterations up to which a parallel loop is run by the block that runs what is around it: a launch costs more.
+ALONE = 2048
+#: Iterations from which parallel loops in a sequential one are worth a launch each.
+MANY = 16_384
+#: Iterations from which threads share an inner loop.
+FEW = 8
+_MOST_THREADS, _PER_THREAD = 256, 4
+
+
+def plan(program: Program) -> tuple[Plan, Facts]:
+    """The plan of a program, whose copies become loops, and what was found out. Raises Unsupported: only the host can
+    run it."""
+    if any(isinstance(s, (Alloc, Grow, Give, Free)) for s in walk(program.body.stmts)):
+        raise Unsupported("arrays whose size only the program knows")
+    expand_copies(program)
+    planner = _Planner(program)
+    steps = planner.steps(program.body.stmts)
+    facts = planner.facts
+    return give_words(program, facts, steps, planner.kernels, planner.placed), facts
+
+
+class _Planner:
+    def __init__(self, program: Program) -> None:
+        self.facts = Facts(program)
+        self.kernels: list[Kernel] = []
+        self.user: list[str] = []
+        self.placed: list[Buffer] = []  # buffers of loops whose control is the host's
+
+    # -- steps of the host
+
+    def steps(self, stmts: list[Any]) -> list[Any]:
+        """Statements as steps, in order."""
+        found: list[Any] = []
+        waiting: list[Any] = []  # for the one block that runs what is not a kernel of its own
+        for s in stmts:
+            if isinstance(s, Comment):
+                self.user.append(s.text)
+            elif isinstance(s, Inst) and s.out in self.facts.again:
+                continue
+            elif isinstance(s, Call):
+                self._flush(waiting, found, scalars := self._scalars_of(s, waiting))
+                found.append(Host([*scalars, s], s.target.name))
+            elif is_loop(s) and (self.facts.is_hosts(s) or self._is_heavy(s)):
+                if self._is_heavy(s) or self.facts.moves_pointers(s):
+                    found += self._driven(s, waiting)
+                else:
+                    self._flush(waiting, found)
+                    found.append(self._hosted(s))
+            elif isinstance(s, For) and (made := self._grid(s)) is not None:
+                self._flush(waiting, found)
+                found.append(self._add(made))
+            else:
+                waiting.append(s)
+        self._flush(waiting, found)
+        return found
+
+    def _hosted(self, s: Any) -> Host:
+        """A loop or branch around calls that the host runs as a whole."""
+        inside = walk([s])
+        self.placed += [b for x in inside if isinstance(x, For) for b in x.private if b.kind == "private"]
+        called = dict.fromkeys(x.target.name for x in inside if isinstance(x, Call))
+        return Host([s], f"{type(s).__name__.lower()} with {', '.join(called)}")
+
+    def _scalars_of(self, call: Call, waiting: list[Any]) -> list[Any]:
+        """The scalar code just before a call, which the host runs with it."""
+        start = len(waiting)
+        while start and is_scalar(waiting[start - 1]):
+            start -= 1
+        return waiting[start:]
+
+    def _flush(self, waiting: list[Any], found: list[Any], without: list[Any] | None = None) -> None:
+        """Let one block run what has been waiting, but for the statements at its end that are another step's."""
+        mine = waiting[: len(waiting) - len(without or [])]
+        waiting.clear()
+        if mine:
+            items = self.items(mine)
+            most = max((self.facts.trips(f.shared) for f in fragments(items) if f.shared), default=1)
+            scratch = max((x.scratch for x in walk(mine) if isinstance(x, For)), default=0)
+            found.append(self._add(Kernel("", "block", items, None, 1, _threads(most), scratch)))
+
+    def _add(self, kernel: Kernel) -> Kernel:
+        kernel.name = f"k{len(self.kernels)}"
+        kernel.user = "; ".join(self.user)
+        self.user = []
+        self.kernels.append(kernel)
+        return kernel
+
+    def _driven(self, s: Any, waiting: list[Any]) -> list[Any]:
+        """A loop or branch whose control is the host's."""
+        found: list[Any] = []
+        if isinstance(s, While):
+            self._flush(waiting, found)
+            head = self.steps([*s.head.stmts, Keep(s.cond, (s, "cond"))])
+            return [*found, Control(s, ((s, "cond"),), head, self.steps(s.body.stmts))]
+        if isinstance(s, For):
+            self.placed += [b for b in s.private if b.kind == "private"]
+        keys = self._keep(s, waiting)
+        self._flush(waiting, found)
+        first, *rest = [self.steps(b.stmts) for b in blocks_of(s)]
+        return [*found, Control(s, keys, first, rest[0] if rest else [])]
+
+    @staticmethod
+    def _keep(s: Any, into: list[Any]) -> tuple[Any, ...]:
+        """Leave what controls a loop or branch where it is read: the names of the words."""
+        names = ("start", "stop") if isinstance(s, For) else ("cond",)
+        into += [Keep(getattr(s, name), (s, name)) for name in names]
+        return tuple((s, name) for name in names)
+
+    def _is_heavy(self, s: Any) -> bool:
+        """Whether a loop or branch that is no kernel of its own has loops in it that are worth many blocks."""
+        if isinstance(s, For) and self._grid(s) is not None:
+            return False
+        inner = [x for b in blocks_of(s) for x in b.stmts if is_loop(x)]
+        return any(
+            self._is_heavy(x)
+            or (isinstance(x, For) and self._grid(x) is not None and self.facts.elements(x) >= MANY)
+            for x in inner
+        )
+
+    # -- kernels of a whole loop
+
+    def _grid(self, s: For) -> Kernel | None:
+        """The kernel that a loop is, None if one block is to run it."""
+        if self.facts.elements(s) <= ALONE or self.facts.totals(s) != []:
+            return None
+        trips, inner = self.facts.trips(s), self._longest_inside(s)
+        if s.grain and inner >= WARP and (inner >= trips or s.scratch > _SMALL or inner >= _LONG):
+            body = self.items(s.body.stmts)
+            keys = ((s, "start"), (s, "stop"))
+            first = Fragment([Keep(s.start, keys[0]), Keep(s.stop, keys[1])])
+            loop = Control(s, keys, body, by_blocks=True)
+            return Kernel("", "rows", [first, loop], s, trips, _threads(inner), s.scratch)
+        if s.scratch > _SMALL:
+            return None
+        return Kernel("", "threads", [Fragment([s], s)], s, trips, _MOST_THREADS)
+
+    def _longest_inside(self, s: For) -> int:
+        """The iterations of the longest loop inside of one that threads could share."""
+        inner = [x for x in walk(s.body.stmts) if isinstance(x, For) and self.facts.totals(x) is not None]
+        return max((self.facts.trips(x) for x in inner), default=0)
+
+    # -- items of a kernel
+
+    def items(self, stmts: list[Any]) -> list[Any]:
+        """Statements as what the threads of one block do."""
+        found: list[Any] = []
+        waiting: list[Any] = []
+
+        def flush() -> None:
+            if any(not isinstance(x, Comment) for x in waiting):
+                found.append(Fragment(list(waiting)))
+            waiting.clear()
+
+        for s in stmts:
+            if isinstance(s, For) and (totals := self._shared(s)) is not None:
+                flush()
+                found.append(Fragment([s], s, totals))
+            elif is_loop(s) and self._has_shared(s):
+                found += self._control(s, waiting, flush)
+            else:
+                waiting.append(s)
+        flush()
+        return found
+
+    def _control(self, s: Any, waiting: list[Any], flush: Any) -> list[Any]:
+        if isinstance(s, While):
+            flush()
+            head = self.items([*s.head.stmts, Keep(s.cond, (s, "cond"))])
+            return [Control(s, ((s, "cond"),), head, self.items(s.body.stmts))]
+        keys = self._keep(s, waiting)
+        flush()
+        first, *rest = [self.items(b.stmts) for b in blocks_of(s)]
+        return [Control(s, keys, first, rest[0] if rest else [])]
+
+    def _shared(self, s: For) -> list[Any] | None:
+        """What the loop accumulates, if the threads of a block are to share it."""
+        trips, inner = self.facts.trips(s), self._longest_inside(s)
+        if trips < FEW or s.scratch > _SMALL or (inner >= WARP and inner > trips):
+            return None
+        return self.facts.totals(s)
+
+    def _has_shared(self, s: Any) -> bool:
+        """Whether there are loops inside that the threads of a block share."""
+        return any(
+            isinstance(x, For) and self._shared(x) is not None for b in blocks_of(s) for x in walk(b.stmts)
+        )
+
+
+#: Bytes of a thread's own memory that lie on its stack, and iterations of an inner loop that a block is worth.
+_SMALL, _LONG = 1024, 256
+
+
+def _threads(trips: int) -> int:
+    """The threads of a block that share loops of so many iterations."""
+    return min(max(-(-trips // (_PER_THREAD * WARP)) * WARP, WARP), _MOST_THREADS)
+
+
+def fragments(items: list[Any]) -> list[Fragment]:
+    """The fragments of items, in order."""
+    found: list[Fragment] = []
+    for x in items:
+        found += [x] if isinstance(x, Fragment) else fragments([*x.first, *x.second])
+    return found
