@@ -53,11 +53,12 @@ _MATH = 10  # instructions of a transcendental function
 
 
 def parallelise(
-    program: Program, homes: dict[Buffer, Block], notes: Notes | None = None, worth: int = _WORTH
+    program: Program, homes: dict[Buffer, Block], notes: Notes | None = None, worth: int | None = None
 ) -> None:
     """Mark the loops that threads share. `homes`: the loop bodies in which a buffer's contents do not outlive an
     iteration; arena buffers of such an iteration become 'private' ones of its loop. `notes`: where it is told. `worth`:
     instructions from which a loop is shared."""
+    worth = _WORTH if worth is None else worth
     marker = _Marker(program, homes, worth)
     if marker.block_work(program.body) >= worth:
         marker.block(program.body, False)
