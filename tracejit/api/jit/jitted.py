@@ -364,7 +364,6 @@ def jit(
     The function is traced once for each combination of structure, shapes, dtypes and static values, and
     again when something it reads through names (a global, a cell, an attribute) has changed. Arrays it
     captures are read at every call. Arguments that it updates in place are updated in the caller's arrays.
-
     `static_argnums`, `static_argnames`: arguments whose values are compiled in; they must be hashable.
     `donate_argnums`, `donate_argnames`: arrays whose memory the results may take.
     `inline`: inside another jit, leave no trace of the call in the program. `keep_unused` is accepted
@@ -383,7 +382,6 @@ def jit(
     `backend`: "llvm", or "numba": Numba compiles the program as `export_numba` writes it, for one thread. It takes
     longer, and refuses what calls Python (docs/numba.md). `device`: "cuda" or "cuda:1": the program runs there, with
     results there (docs/cuda.md); else where its arrays are, or `default_device`. The outermost jit decides both.
-
     Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 
     Raises:
