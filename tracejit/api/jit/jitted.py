@@ -371,7 +371,6 @@ def jit(
     `fastmath`: what is computed may be rounded in another way than it is written: a product and a sum at once,
     products of several matrices in the order that multiplies least, factors of a product's features (batch
     normalisation) multiplied into its matrix. The outermost jit decides.
-
     Python's loops and branches over traced values, and long loops, become native ones where the function's
     source is known; `explain` says what was done with each. With `capture=False` Python runs them as they are
     while the function is traced: loops are unrolled, and conditions need known values.
