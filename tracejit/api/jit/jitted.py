@@ -311,9 +311,8 @@ class Jitted(Attributed):
 
     def clear_cache(self) -> None:
         """Drop everything that was traced and compiled."""
-        self._programs.clear()
-        self.elsewhere.clear()
-        self.python.refused.clear()
+        for known in (self._programs, self.elsewhere, self.python.refused):
+            known.clear()
         self.forget_fast()
 
     def forget_fast(self) -> None:
@@ -381,13 +380,11 @@ def jit(
     `backend`: "llvm", or "numba": Numba compiles the program as `export_numba` writes it, for one thread. It takes
     longer, and refuses what calls Python (docs/numba.md). `device`: "cuda" or "cuda:1": the program runs there, with
     results there (docs/cuda.md); else where its arrays are, or `default_device`. The outermost jit decides both.
-    Works as `jit(f)`, `@jit` and `@jit(static_argnums=1)`.
 
     Raises:
         UnhashableStaticError, StaticArgumentError, DonatedArgumentError, ReadOnlyArgumentError, BackendError.
         DeviceNameError, NoDeviceError.
-        TracedLoopError, LoopTypeError, VariableTypeError, BranchLeavesError: a loop or branch over traced
-        values can't be native.
+        TracedLoopError, LoopTypeError, VariableTypeError, BranchLeavesError: a loop or branch can't be native.
     """
     if fun is None:
         return functools.partial(
