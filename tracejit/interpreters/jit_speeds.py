@@ -20,8 +20,8 @@ from tracejit.lowering.runtime.compile import compile_llvm, vector_bits
 from tracejit.records import record
 
 _CHAINS = 10
-_TURNS = 20_000
-_REPEATS = 5
+_TURNS = 1_000_000  # some milliseconds, many times what the start of a thread takes
+_REPEATS = 7
 _LARGE, _SMALL = 4 << 20, 4 << 10  # elements of an array: 32 MiB and 32 KiB
 
 _TRIAD = """define i64 @entry(ptr noalias %a, ptr noalias %b, ptr noalias %c, i64 %n, i64 %turns) nounwind {
@@ -118,7 +118,7 @@ def _bytes_a_second(count: int, size: int) -> float:
     code = compile_llvm(_TRIAD)
     run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)(code.address)
     each = max(size // count, _SMALL) if size == _LARGE else size
-    turns = 1 if size == _LARGE else 500
+    turns = 1 if size == _LARGE else 4000
     arrays = [[np.ones(each) for _ in range(3)] for _ in range(count)]
 
     def work(three: list[np.ndarray]) -> None:

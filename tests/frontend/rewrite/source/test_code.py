@@ -7,6 +7,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tracejit as tj
@@ -38,3 +39,21 @@ def test_what_the_compiler_warns_of_is_said_once(tmp_path: Path) -> None:
         assert tj.jit(module.f)(1.0) == 4951.0
         assert list(warnings.filters) == inner
     assert list(warnings.filters) == before and "with_escapes" not in sys.modules
+
+
+def same(fn):
+    return fn
+
+
+@same
+@same
+def decorated(x):
+    y = np.sin(x)
+
+    return y * 2
+
+
+def test_lines_of_decorated_functions():
+    program = tj.jit(decorated).lower(np.ones(3)).jaxpr
+    first = decorated.__code__.co_firstlineno
+    assert [e.source.line - first for e in program.eqns] == [3, 5]
