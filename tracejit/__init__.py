@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from tracejit.control.call.checkpoint import checkpoint, checkpoint_policies, remat
     from tracejit.control.callbacks.ops import io_callback, pure_callback
     from tracejit.control.custom.public import closure_convert, custom_gradient, custom_jvp, custom_vjp
+    from tracejit.frontend.rewrite.hooks.progress import progress
     from tracejit.pictures.public import draw
     from tracejit.profiling.profile import profile
 
@@ -93,6 +94,7 @@ _NAMES = {
     "tracejit.control.call.checkpoint": ["checkpoint", "checkpoint_policies", "remat"],
     "tracejit.control.custom.public": ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"],
     "tracejit.profiling.profile": ["profile"],
+    "tracejit.frontend.rewrite.hooks.progress": ["progress"],
     "tracejit.pictures.public": ["draw"],
 }
 __getattr__, __dir__ = parts(__name__, _MODULES, _NAMES)
@@ -161,6 +163,7 @@ __all__ = [
     "ops",
     "optim",
     "profile",
+    "progress",
     "pure_callback",
     "print_saved_residuals",
     "random",

@@ -135,12 +135,14 @@ def can_be_done_over(effects: frozenset[str]) -> bool:
     return effects <= _TAKEN_BACK
 
 
-_REPEATABLE = frozenset({"error"})
+#: The effect of what only people see, in a bar on the terminal: it stays where it is, and may happen again.
+SHOWN = "shown"
+_REPEATABLE = frozenset({"error", SHOWN})
 #: The effect of draws from random generators: they are never reordered, dropped or duplicated.
 DRAWN = "drawn"
 #: The effect of entries (`control.callbacks.journal`): ordered ones, which can be put off to a program's end.
 JOURNAL = "journal"
-_TAKEN_BACK = frozenset({"error", DRAWN, JOURNAL})
+_TAKEN_BACK = frozenset({"error", DRAWN, JOURNAL, SHOWN})
 
 
 class Jaxpr(Drawn):

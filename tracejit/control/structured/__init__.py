@@ -2,7 +2,7 @@
 
 In come users' functions with trees of arrays, and out go trees of arrays: the functions are staged, checked, and
 bound as one op. Read `loops` and `branches`, then `carry` (what must be the same before and after a step), `blocks`
-and `associative` (loops made of loops), `python_loops` (what they are under `disable_jit`).
+and `associative` (loops made of loops), `python_loops` (what they are under `disable_jit`), `ticks` (positions for progress bars).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         carry,
         loops,
         python_loops,
+        ticks,
     )
 
-__all__ = ["associative", "blocks", "branches", "carry", "loops", "python_loops"]
+__all__ = ["associative", "blocks", "branches", "carry", "loops", "python_loops", "ticks"]
 __getattr__, __dir__ = parts(__name__, __all__)

@@ -10,6 +10,7 @@ import numpy as np
 
 import tracejit.control.cond.op  # noqa: F401  (batched loops use the op)
 from tracejit import dtypes, ops, tree
+from tracejit.bars.bar import END, Bar
 from tracejit.control.regions.concrete import ConcreteInt
 from tracejit.control.regions.intern import intern_jaxpr
 from tracejit.control.regions.rules import Typed, permute
@@ -24,7 +25,7 @@ from tracejit.control.regions.staging import (
     unaliased,
 )
 from tracejit.control.scan.op import scan_op
-from tracejit.control.structured import python_loops
+from tracejit.control.structured import python_loops, ticks
 from tracejit.control.structured.blocks import STATES, batched_map, checkpointed_scan
 from tracejit.control.structured.carry import Carry, stable
 from tracejit.control.while_loop.op import while_op
@@ -65,6 +66,7 @@ def scan(
     _split_transpose: bool = False,
     *,
     checkpoint: int | str | None = None,
+    progress: str | Bar | None = None,
 ) -> tuple[Any, Any]:
     """A loop `carry, y = f(carry, x)` over the leading axis of `xs`: the last carry and all y stacked.
 
@@ -75,6 +77,8 @@ def scan(
     every step. With 'log' it keeps some 16 states for every factor of 16 in the length, and computes the
     steps between them again, once for every such factor; an int takes the place of 16.
 
+    `progress` is the title of a bar on the terminal, or in a notebook, that shows how far the loop is.
+
     Raises:
         LoopLengthError: the leaves of `xs` differ in length, or there is none and no `length`.
         CarryTypeError: the carry that `f` gives has another type than `init`.
@@ -84,6 +88,8 @@ def scan(
     check_functions("scan", f=f)
     rows = flatten(xs, "xs")
     trips = _scan_trips(rows, length)
+    if progress is not None:
+        return _shown_scan(f, init, xs, trips, bool(reverse), checkpoint, _bar(progress))
     if checkpoint is not None and trips.static is not None:
         return checkpointed_scan(scan, f, init, xs, trips.static, bool(reverse), _states(checkpoint))
 
@@ -94,6 +100,28 @@ def scan(
         return _pair(call_user(f, c, x))
 
     carry, ys = _run(body, Carry.of(init), rows, trips, reverse, "scan")
+    return carry, ys
+
+
+def _bar(progress: str | Bar) -> Bar:
+    return progress if isinstance(progress, Bar) else Bar(str(progress))
+
+
+def _shown_scan(
+    f: Callable[..., Any], init: Any, xs: Any, trips: _Trips, reverse: bool, checkpoint: Any, bar: Bar
+) -> tuple[Any, Any]:
+    """A scan that tells its position, which it counts in its carry."""
+    total = trips.value if trips.static is None else trips.static
+
+    def step(c: Any, x: Any) -> tuple[Any, Any]:
+        k, carry = c
+        ticks.tick(bar, to_raw(k), total)
+        carry, y = _pair(call_user(f, carry, x))
+        return (k + np.int64(1), carry), y
+
+    length = trips.static
+    (_, carry), ys = scan(step, (np.int64(0), init), xs, length, reverse, checkpoint=checkpoint)
+    ticks.end(bar)
     return carry, ys
 
 
@@ -197,8 +225,11 @@ def fori_loop(
     init_val: Any,
     *,
     unroll: int | bool | None = None,
+    progress: str | Bar | None = None,
 ) -> Any:
     """`for i in range(lower, upper): val = body_fun(i, val)` as one loop; the bounds may be traced.
+
+    `progress` is the title of a bar on the terminal, or in a notebook, that shows how far the loop is.
 
     Raises:
         LoopLengthError: the bounds are not integers.
@@ -214,6 +245,16 @@ def fori_loop(
     lo, hi = convert(lo, _I64), convert(hi, _I64)
 
     trips = _fori_trips(lo, hi)
+    if progress is not None:
+        bar, first, total = _bar(progress), lo, trips.value if trips.static is None else trips.static
+
+        def step(i: Any, val: Any) -> Any:
+            ticks.tick(bar, ops.arithmetic.sub(convert(to_raw(i), _I64), first), total)
+            return call_user(body_fun, i, val)
+
+        out = fori_loop(lower, upper, step, init_val)
+        ticks.end(bar)
+        return out
     if trips.static and python_loops.applies():
         index = ConcreteInt if weak else dtype.type
         return python_loops.fori_loop(body_fun, Carry.of(init_val), range(int(lo), int(hi)), index)
@@ -264,8 +305,16 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     return scan(lambda c, x: (c, call_user(f, x)), None, xs)[1]
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    *,
+    progress: str | Bar | None = None,
+) -> Any:
     """`while cond_fun(val): val = body_fun(val)` as one loop.
+
+    `progress` is the title of a bar on the terminal, or in a notebook, that counts the steps.
 
     In reverse mode the loop runs once and pushes what the derivative needs of each step on a tape, whose size
     doubles where it is full; a second loop walks it back. In a loop around it that is differentiated too, the
@@ -278,6 +327,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         MemoryError: there is none for the tape.
     """
     check_functions("while_loop", cond_fun=cond_fun, body_fun=body_fun)
+    if progress is not None:
+        return _shown_while(cond_fun, body_fun, init_val, _bar(progress))
     init = Carry.of(init_val)
     if python_loops.applies():
         init, result, done = python_loops.while_loop(
@@ -303,6 +354,19 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     )
     outs = unaliased(outs, (*cond.consts, *body.consts, *carry.raw))
     return tree.unflatten(init.tree, [wrap(x, w and NUMPYS) for x, w in zip(outs, carry.weak, strict=True)])
+
+
+def _shown_while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any, bar: Bar) -> Any:
+    """A while loop that tells its position, which it counts in its carry."""
+
+    def step(c: Any) -> Any:
+        k, val = c
+        ticks.tick(bar, to_raw(k), END)
+        return k + np.int64(1), call_user(body_fun, val)
+
+    _, out = while_loop(lambda c: call_user(cond_fun, c[1]), step, (np.int64(0), init))
+    ticks.end(bar)
+    return out
 
 
 def _predicate(x: Any) -> Any:

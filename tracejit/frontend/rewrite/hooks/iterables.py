@@ -199,6 +199,10 @@ class ZipSteps(Steps):
     def item(self, k: Number) -> Any:
         return tuple([p.item(k) for p in self.parts])
 
+    def end(self) -> None:
+        for p in self.parts:
+            p.end()
+
 
 class CountedSteps(Steps):
     """`enumerate`."""
@@ -210,6 +214,9 @@ class CountedSteps(Steps):
     def item(self, k: Number) -> Any:
         n = extents.add(self.start, k)
         return (n if type(n) is int else box(n, weak=True)), self.of.item(k)
+
+    def end(self) -> None:
+        self.of.end()
 
 
 class BackwardSteps(Steps):

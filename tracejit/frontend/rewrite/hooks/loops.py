@@ -66,6 +66,7 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
     else:
         with walked(iterable):
             native = _for(session, iterable, steps, body, s)
+        steps.end()
         if native and type(iterable) is Lazy:
             iterable.spend(wholly=not s.stops)
 

@@ -22,6 +22,9 @@ class Steps:
     def __iter__(self) -> Iterator[Any]:
         return (self.item(k) for k in builtins.range(self.count))
 
+    def end(self) -> None:
+        """A loop over them has ended."""
+
     def after(self, n: int) -> Steps:
         """Without the first `n`."""
         return Part(self, n, extents.maximum(extents.sub(self.count, n), 0))
