@@ -31,6 +31,7 @@ FLOORS = [
         "startup",
         "docstrings",
         "timeline",
+        "bars",
     },
     {"ir"},
     {"tracing"},
@@ -59,6 +60,7 @@ FLOORS = [
 LEVEL = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know each other, and nothing more.
 NEIGHBOURS = {
+    ("bars", "lazily"),
     ("docstrings", "errors"),
     ("lazily", "docstrings"),
     ("tree", "docstrings"),

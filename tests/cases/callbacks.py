@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tracejit as tj
-from tests.cases.makers import Case, case, integers
+from tests.cases.makers import Case, case, integers, normal
+from tracejit.bars.bar import Bar
+from tracejit.control.structured import ticks
 from tracejit.ops.building.helpers import dtype_of, shape_of
 from tracejit.scipy import signal
 from tracejit.tracing import to_raw, wrap
@@ -33,6 +35,11 @@ def _debug(x: Any, y: Any) -> Any:
     return x
 
 
+def _tick(x: Any, k: Any) -> Any:
+    ticks.tick(Bar("case", show=False), k, 1000)
+    return x
+
+
 def _spread(x: Any) -> Any:
     out = _like(x)[0]
     return to_raw(tj.pure_callback(lambda a: a * a, out, wrap(x), vmap_method="broadcast_all"))
@@ -47,6 +54,7 @@ CASES: dict[str, list[Case]] = {
         case(_pure, integers(3), integers(), smooth=False),
         case(_spread, integers(), smooth=False),
     ],
+    "tick": [case(_tick, normal(3), integers(), smooth=False)],
     "io_callback": [case(_io, integers(3), integers(), smooth=False)],
     "library_call": [case(_library, integers(5), smooth=False)],
     "debug_callback": [case(_debug, integers(3), integers())],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
 from typing import Any
 
 from tracejit.lazily import LazyModule
@@ -16,7 +16,7 @@ BETWEEN = 0.1
 END = -1
 #: How often a loop of a known number of steps tells its position, about; and a power of two: one of so many positions
 #: of each octave is told where the number of steps is not known.
-TOLD, OCTAVE = 200, 16
+TOLD, OCTAVE = 64, 8
 
 
 class Bar:
@@ -59,13 +59,13 @@ class Run:
     def __init__(self, bar: Bar, total: int) -> None:
         self.bar, self.total = bar, total if total >= 0 else None
         self.position = 0
-        self.begun = self.drawn = time.monotonic()
+        self.begun = self.drawn = monotonic()
         self.shown: Any = _drawing.place(bar.show)
 
     def at(self, position: int) -> None:
         """The loop is there."""
         self.position = position
-        now = time.monotonic()
+        now = monotonic()
         if self.shown is not None and now - self.drawn >= BETWEEN:
             self.drawn = now
             self.shown.draw(self, False)
@@ -76,19 +76,30 @@ class Run:
             self.shown.draw(self, True)
 
     @property
+    def is_last(self) -> bool:
+        """Whether no later position would have been told, so that a loop that has ended has made all of its steps."""
+        return self.total is not None and self.position + mask(self.position, self.total) + 1 >= self.total
+
+    @property
     def seconds(self) -> float:
         """Since it has begun."""
-        return time.monotonic() - self.begun
+        return monotonic() - self.begun
 
 
 _runs: dict[tuple[Bar, int], Run] = {}
 
 
 class Shown:
-    """An iterable of Python's with a bar."""
+    """An iterable of Python's with a bar. `tell` is what is told the positions instead of the bar."""
 
-    def __init__(self, iterable: Iterable[Any], bar: Bar, total: int | None = None) -> None:
-        self.iterable, self.bar = iterable, bar
+    def __init__(
+        self,
+        iterable: Iterable[Any],
+        bar: Bar,
+        total: int | None = None,
+        tell: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.iterable, self.tell = iterable, tell or bar.tell
         self.total = len(iterable) if total is None and hasattr(iterable, "__len__") else total  # type: ignore[arg-type]
 
     def __len__(self) -> int:
@@ -96,7 +107,7 @@ class Shown:
 
     def __iter__(self) -> Iterator[Any]:
         total = END if self.total is None else self.total
-        tell = self.bar.tell
+        tell = self.tell
         try:
             for position, item in enumerate(self.iterable):
                 if is_told(position, total):

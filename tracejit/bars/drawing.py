@@ -16,6 +16,8 @@ _console: Any = LazyModule("rich.console")
 _text: Any = LazyModule("rich.text")
 _display: Any = LazyModule("IPython.display")
 WIDTH = 30
+#: So many steps and more are not counted in the line, which has room for a title.
+MANY = 10_000
 
 
 def place(show: bool | None) -> Any:
@@ -27,7 +29,12 @@ def place(show: bool | None) -> Any:
     stream = sys.stderr
     if stream is None or not (show or is_terminal(stream)):
         return None
-    return Rich(stream) if is_terminal(stream) and importlib.util.find_spec("rich") else Line(stream)
+    return Rich(stream) if is_terminal(stream) and has_rich() else Line(stream)
+
+
+def has_rich() -> bool:
+    """Whether rich is installed."""
+    return importlib.util.find_spec("rich") is not None
 
 
 def is_terminal(stream: Any) -> bool:
@@ -50,12 +57,12 @@ def parts(run: Run, ended: bool) -> tuple[str, str, str, str]:
     title = run.bar.title
     if run.total is None:
         return title, "", "", f"{run.position:,} steps, {clock(run.seconds)}"
-    done = run.total if ended and run.position + 2 * (run.total // 100 + 1) >= run.total else run.position
+    done = run.total if ended and run.is_last else run.position
     share = done / run.total if run.total else 1.0
     full = int(share * WIDTH)
     left = "" if ended or not done else f", {clock(run.seconds * (run.total - done) / done)} left"
-    numbers = f"{share:4.0%}  {done:,} of {run.total:,}, {clock(run.seconds)}{left}"
-    return title, "━" * full, "─" * (WIDTH - full), numbers
+    count = f"{done:,} of {run.total:,}, " if run.total < MANY else ""
+    return title, "━" * full, "─" * (WIDTH - full), f"{share:4.0%}  {count}{clock(run.seconds)}{left}"
 
 
 def clock(seconds: float) -> str:

@@ -14,8 +14,8 @@ PATIENCE = 1.0
 
 
 class telling:
-    """A `with` block that compiles `name`: where stderr is a terminal, a line says so after a second, and another one
-    how long it took. Elsewhere nothing is done, and no thread is started."""
+    """A `with` block that compiles `name`: a line says so after a second, and another one how long it took. Other
+    threads than the main one say nothing."""
 
     __slots__ = ("begun", "name", "timer", "told")
 
@@ -24,8 +24,7 @@ class telling:
         self.timer: threading.Timer | None = None
 
     def __enter__(self) -> None:
-        stream = sys.stderr
-        if stream is not None and stream.isatty() and threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread():
             self.told, self.begun = False, time.monotonic()
             self.timer = threading.Timer(PATIENCE, self._tell)
             self.timer.daemon = True
@@ -35,12 +34,15 @@ class telling:
         self.told = True
         _say(f"tracejit: compiling {self.name} ...")
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: Any, *_: object) -> None:
         if self.timer is not None:
             self.timer.cancel()
             self.timer.join()
             if self.told:
-                _say(f"tracejit: compiled {self.name} in {_drawing.clock(time.monotonic() - self.begun)}")
+                after = _drawing.clock(time.monotonic() - self.begun)
+                _say(
+                    f"tracejit: {'compiled' if kind is None else 'gave up compiling'} {self.name} after {after}"
+                )
 
 
 def _say(text: str) -> None:

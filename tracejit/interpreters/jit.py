@@ -79,10 +79,11 @@ class Compiled:
         self._strides = [*(element_strides(operand(x)) for x in self.constants), *in_strides]
         self._aliases = {out: n + arg for out, arg in (aliases or {}).items()}
         self.llvm = ""
-        budget.check(GOES_ON, self._finish)
-        self._lower()
-        budget.check(GOES_ON, self._finish)
-        self._load(self._waited)
+        with messages.patience(jaxpr):
+            budget.check(GOES_ON, self._finish)
+            self._lower()
+            budget.check(GOES_ON, self._finish)
+            self._load(self._waited)
 
     def _lower(self) -> None:
         with use_trace(ROOT), span("lowering", self.source_jaxpr.name):

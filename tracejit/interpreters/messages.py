@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from typing import Any
 
 from tracejit.config import config
 from tracejit.ir.jaxpr import Jaxpr
+from tracejit.lazily import LazyModule
+
+_slow: Any = LazyModule("tracejit.bars.slow")
+_NOTHING = contextlib.nullcontext()
 
 
 def debug(level: int, text: Any) -> None:
@@ -25,6 +30,16 @@ def log(text: str) -> None:
 def tell(text: str) -> None:
     """A warning to the logger 'tracejit', which goes to stderr if nobody has set up logging."""
     importlib.import_module("logging").getLogger("tracejit").warning("%s", text)
+
+
+def patience(jaxpr: Jaxpr) -> Any:
+    """A context in which `jaxpr` is compiled. If that takes more than a second, a terminal on stderr is told."""
+    stream = sys.stderr
+    try:
+        seen = stream is not None and stream.isatty()
+    except (AttributeError, ValueError):  # closed, or no stream of Python's
+        seen = False
+    return _slow.telling(jaxpr.name or "a region") if seen else _NOTHING
 
 
 def tell_compiled(jaxpr: Jaxpr, seconds: float) -> None:

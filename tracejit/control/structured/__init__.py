@@ -2,7 +2,8 @@
 
 In come users' functions with trees of arrays, and out go trees of arrays: the functions are staged, checked, and
 bound as one op. Read `loops` and `branches`, then `carry` (what must be the same before and after a step), `blocks`
-and `associative` (loops made of loops), `python_loops` (what they are under `disable_jit`), `ticks` (positions for progress bars).
+and `associative` (loops made of loops), `python_loops` (what they are under `disable_jit`), `ticks` (positions of loops
+for progress bars).
 """
 
 from __future__ import annotations

@@ -72,7 +72,12 @@ def _octave(position: Any) -> Any:
 
 def end(bar: Bar) -> None:
     """The loop has ended."""
-    _bind(bar, np.int64(END), np.int64(END))
+    tell(bar, END, END)
+
+
+def tell(bar: Bar, position: int, total: int) -> None:
+    """The program tells this position, or the END."""
+    _bind(bar, position, total)
 
 
 def _bind(bar: Bar, position: Any, total: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.avals import Aval, Dim
-from tracejit.ir.jaxpr import Atom, Eqn, Var
+from tracejit.ir.jaxpr import SHOWN, Atom, Eqn, Var
 from tracejit.ir.kernel import Composite, Filling, Routine, UserCode
 from tracejit.ir.primitive import Op
 from tracejit.lowering.lowered import Callback, Spec
@@ -59,7 +59,7 @@ def _by_callback(body: Body, eqn: Eqn, ins: list[Stored], outs: list[Stored]) ->
     kinds = ["ptr"] * (len(ins) + len(outs)) + ["i64"] * len(dims)
     target = k.external(f"callback:{len(ctx.callbacks)}", f"i32({','.join(kinds)})")
     ctx.callbacks.append(callback)
-    k.call(target, (*(s.buffer for s in (*ins, *outs)), *dims), checked=True)
+    k.call(target, (*(s.buffer for s in (*ins, *outs)), *dims), checked=True, rare=SHOWN in eqn.effects)
 
 
 def _operand(body: Body, atom: Atom) -> Stored:

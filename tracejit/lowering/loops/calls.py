@@ -34,9 +34,10 @@ class Calls:
         out: np.dtype | None = None,
         checked: bool = False,
         work: int = 0,
+        rare: bool = False,
     ) -> Any:
         reg = self.reg(out) if out is not None else None
-        self.emit(Call(target, args, reg, checked, work))
+        self.emit(Call(target, args, reg, checked, work, rare))
         return reg
 
     def has(self, name: str) -> bool:

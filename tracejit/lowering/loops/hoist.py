@@ -231,9 +231,15 @@ class Recorder(Builder):
             self.frames, self.block = frames, block
 
     def call(
-        self, target: Any, args: tuple[Any, ...], out: Any = None, checked: bool = False, work: int = 0
+        self,
+        target: Any,
+        args: tuple[Any, ...],
+        out: Any = None,
+        checked: bool = False,
+        work: int = 0,
+        rare: bool = False,
     ) -> Any:
-        reg = super().call(target, args, out, checked, work)
+        reg = super().call(target, args, out, checked, work, rare)
         if reg is not None:
             self.depths[reg] = self.depth
         return reg

@@ -281,13 +281,15 @@ class Call:
     """Call external `target`. `args`: operands, Buffers (passed as pointers), (Buffer, index)
     for a pointer to an element, or Slots (pointers to scalars). `out`: a Reg or None. Where
     `checked`, a nonzero int32 result ends the program with that status. `work`: about how many instructions
-    it takes, if it may be called from several threads at a time and has none of its own; otherwise 0."""
+    it takes, if it may be called from several threads at a time and has none of its own; otherwise 0. `rare`: it lies
+    in a branch that is seldom taken."""
 
     target: External
     args: tuple[Any, ...]
     out: Reg | None = None
     checked: bool = False
     work: int = 0
+    rare: bool = False
 
 
 @record(eq=False)

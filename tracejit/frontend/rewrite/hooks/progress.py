@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from tracejit.bars.bar import Bar, Shown
@@ -19,14 +20,16 @@ def progress(
 ) -> Iterable[Any]:
     """`for x in tj.progress(xs)`: the same items, with a bar that shows how far the loop is; in compiled functions too.
 
-    The bar is drawn on stderr if that is a terminal, and in notebooks, by rich where that is installed. What takes less
-    than a tenth of a second shows none. A native loop tells its position some two hundred times, or sixteen times in each
-    doubling of its steps where their number is not known. In reverse mode the loop forward has the bar.
+    The bar is drawn on stderr if that is a terminal, and in notebooks; in colours where rich is installed. What takes
+    less than a tenth of a second shows none. A native loop tells its position some hundred times, or eight times in
+    each doubling of its steps where their number is not known. In reverse mode the loop forward has the bar.
     """
     bar = Bar(str(title), show)
-    steps = steps_of(iterable) if capturing() is not None else None
-    if steps is None:
+    if capturing() is None:
         return Shown(iterable, bar, total)
+    steps = steps_of(iterable)
+    if steps is None:
+        return Shown(iterable, bar, total, partial(ticks.tell, bar))
     return Lazy(BarSteps(steps, bar), "tj.progress(...)", parts=[iterable])
 
 
