@@ -150,11 +150,15 @@ SIGNATURES = {
 }
 
 
+#: Arguments that JAX does not have.
+OWN = {"checkpoint", "progress"}
+
+
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_arguments_have_jaxs_names(name: str) -> None:
     found = inspect.signature(getattr(lax, name)).parameters.values()
     ours = [p.name for p in found if p.kind is not p.KEYWORD_ONLY]
-    by_name = [p.name for p in found if p.kind is p.KEYWORD_ONLY and p.name != "checkpoint"]
+    by_name = [p.name for p in found if p.kind is p.KEYWORD_ONLY and p.name not in OWN]
     assert " ".join([*ours, *(["/", *by_name] if by_name else [])]) == SIGNATURES[name]
 
 
