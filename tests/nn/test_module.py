@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tracejit as tj
 from tracejit import nn
@@ -50,3 +51,15 @@ def test_trainable() -> None:
 def test_replace_leaves_the_module_alone() -> None:
     m = Derived(2)
     assert m.replace(kind="z").kind == "z" and m.kind == "a"
+
+
+def test_attributes_that_are_no_fields_are_refused() -> None:
+    class Undeclared(nn.Module):
+        def __init__(self) -> None:
+            self.weight = np.ones(3)
+
+        def __call__(self, x: Any) -> Any:
+            return self.weight * x
+
+    with pytest.raises(tj.errors.UnfollowedError, match="`weight` .* declares: `weight: Any`"):
+        tj.grad(lambda m: m(2.0).sum())(Undeclared())

@@ -225,28 +225,26 @@ def register_dataclass(
         meta = list(meta_fields)
     data = tuple(f.name for f in fields if f.name not in meta) if data_fields is None else tuple(data_fields)
 
+    known = {*data, *meta}
+
     def to_iter(obj: Any) -> tuple[Any, Any, Any]:
         static = tuple(getattr(obj, name) for name in meta)
         # The types too: 1, 1.0 and True are equal, and different programs.
-        return [getattr(obj, name) for name in data], (static, tuple(map_types(static))), data
-
-    known = {*data, *meta}
-
-    def ordered(obj: Any) -> tuple[Any, Any, Any]:
-        children, aux, names = to_iter(obj)
+        aux = static, tuple(map_types(static))
         others = tuple(n for n in getattr(obj, "__dict__", ()) if n not in known)
-        return children, (*aux, others) if others else aux, names
+        return [getattr(obj, name) for name in data], (*aux, others) if others else aux, data
 
     def from_iter(aux: Any, children: Iterable[Any]) -> Any:
         if len(aux) > 2:  # attributes that are no fields would be lost
             what = f"attribute `{aux[2][0]}` of an object of the dataclass {cls.__qualname__}"
-            raise UnfollowedError(what=what, reason="it is none of the fields")
+            reason = f"it is none of the fields, which the class declares: `{aux[2][0]}: Any`"
+            raise UnfollowedError(what=what, reason=reason)
         obj = object.__new__(cls)
         for name, value in (*zip(data, children, strict=True), *zip(meta, aux[0], strict=True)):
             object.__setattr__(obj, name, value)
         return obj
 
-    _register(cls, to_iter, from_iter, optree.DataclassEntry, ordered)
+    _register(cls, to_iter, from_iter, optree.DataclassEntry)
     _fields.setdefault(cls, (data, tuple(meta)))
     return cls
 
@@ -260,11 +258,11 @@ def dataclass_parts(x: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
     return children, static
 
 
-def _register(cls: type, to_iter: Any, from_iter: Any, entry: Any, ordered: Any = None) -> None:
+def _register(cls: type, to_iter: Any, from_iter: Any, entry: Any) -> None:
     with _lock:
         if cls in _registered:
             return
-        for namespace, flat in ((NAMESPACE, to_iter), (_ORDERED, _hashed(cls, ordered or to_iter))):
+        for namespace, flat in ((NAMESPACE, to_iter), (_ORDERED, _hashed(cls, to_iter))):
             optree.register_pytree_node(cls, flat, from_iter, path_entry_type=entry, namespace=namespace)
         _registered.add(cls)
 
