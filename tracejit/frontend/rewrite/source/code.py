@@ -134,10 +134,10 @@ def compile_function(node: Function, parents: list[ast.AST], original: types.Cod
     inner: ast.stmt = ast.Expr(node) if isinstance(node, ast.Lambda) else node
     if not isinstance(node, ast.Lambda) and _first_line(node) != original.co_firstlineno:
         # Lines are counted from that of the first decorator, which is gone. What stands for it is never run.
-        start = {"lineno": original.co_firstlineno, "col_offset": 0}
-        node.decorator_list = [
-            ast.Constant(None, **start, end_lineno=original.co_firstlineno, end_col_offset=0)
-        ]
+        nothing: ast.expr = ast.Constant(None)
+        nothing.lineno = nothing.end_lineno = original.co_firstlineno
+        nothing.col_offset = nothing.end_col_offset = 0
+        node.decorator_list = [nothing]
     names = [p.name for p in parents if isinstance(p, ast.ClassDef)]
     if names:  # private names are mangled
         inner = ast.ClassDef(names[-1], [], [], [inner], [])
