@@ -61,5 +61,5 @@ def test_attributes_that_are_no_fields_are_refused() -> None:
         def __call__(self, x: Any) -> Any:
             return self.weight * x
 
-    with pytest.raises(tj.errors.UnfollowedError, match="`weight` .* declares: `weight: Any`"):
+    with pytest.raises(tj.errors.UnfollowedError, match=r"`weight` .* declares: `weight: Any`"):
         tj.grad(lambda m: m(2.0).sum())(Undeclared())
