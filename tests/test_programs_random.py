@@ -108,7 +108,9 @@ def test_a_wrong_kernel_is_found_and_minimised(monkeypatch: pytest.MonkeyPatch) 
     assert isinstance(minimum, Pointwise)
     wrong(monkeypatch, REGISTRY["maximum"], kernel=minimum)
     source = caught("jit", "np.maximum(")
-    assert any(f in source for f in ("np.maximum(", "clip", "np.choose("))  # the others compute a maximum, too
+    assert any(
+        f in source for f in ("np.maximum(", "clip", "np.choose(")
+    )  # the others compute a maximum, too
     assert len(source.splitlines()) < 32
 
 
