@@ -42,6 +42,9 @@ from tracejit.tracing import use_trace
 MOST_VALUES, MOST_PROGRAMS = 16, 12
 #: Values that are needed at one line, as in the steps of a loop.
 MOST_AT_ONE = 8
+#: Of the compile budget, what tracing may have taken when a value is taken for known, and what all such programs of
+#: a signature may take: where Python runs the function in the end, that time is lost.
+TRACING, ALL = 0.05, 0.2
 _BOOL, _I64 = np.dtype(bool), np.dtype(np.int64)
 
 
@@ -75,6 +78,7 @@ class Assumptions:
         self._decisions = decisions
         self._places: Counter[Any] = Counter()
         self._values: dict[int, Any] = {}  # of variables, by id
+        self._start = clock()
         if call.over:
             trace.assume = self._take
 
@@ -87,6 +91,8 @@ class Assumptions:
         where = user_location()
         if self._places[where] >= MOST_AT_ONE:
             return None  # a loop that Python unrolls decides in each step
+        if config.compile_budget and clock() - self._start > TRACING * config.compile_budget:
+            return None
         known = len(self.path) < len(self.call.path)
         value = self.call.path[len(self.path)] if known else self._now(var)
         if value is None:
@@ -213,7 +219,7 @@ def too_many(programs: Sequence[Program], call: Call) -> Exception | None:
     if not call.path or not known:
         return None
     spent = sum(p.spent + sum(c.compile_seconds for c in p.machine_code.values()) for p in known)
-    if len(known) < MOST_PROGRAMS and (not config.compile_budget or spent < config.compile_budget):
+    if len(known) < MOST_PROGRAMS and (not config.compile_budget or spent < ALL * config.compile_budget):
         return None
     number = min(len(call.path) - 1, len(known[0].reasons) - 1)
     return known[0].reasons[number]
