@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
 import tracejit as tj
 from tests.frontend.fake import traced
 
-numba = pytest.importorskip("numba")
 W = np.arange(3.0)
 X = np.array([1.5, 2.0, -1.0])
 

@@ -6,13 +6,13 @@ import math
 import warnings
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 import tracejit as tj
 from tracejit.errors import FallbackWarning
 
-numba = pytest.importorskip("numba")
 X = np.array([3.0, 0.5, -2.0, 4.0])
 
 

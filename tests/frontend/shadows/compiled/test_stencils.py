@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 import tracejit as tj
 
-numba = pytest.importorskip("numba")
 A = np.arange(1.0, 13).reshape(3, 4) ** 2
 
 

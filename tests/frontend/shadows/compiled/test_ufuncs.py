@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 import tracejit as tj
-
-numba = pytest.importorskip("numba")
 
 
 @numba.vectorize

@@ -11,8 +11,10 @@ import numpy as np
 
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.paths import Node
-from tracejit.frontend.shadows.compiled.numbers import PYTHONS, as_numba
-from tracejit.numpy.operands import cast
+from tracejit.frontend.shadows.compiled.numbers import as_numba
+from tracejit.numpy.boxes.numbers import is_python
+from tracejit.numpy.functions.arrays.mapping import PYTHONS
+from tracejit.numpy.operands import cast, kind_of
 from tracejit.tracing import STATE, Box, box, users_own
 
 if TYPE_CHECKING:
@@ -62,12 +64,7 @@ def _is_unsure(x: Any) -> bool:
     """Whether Numba may give a result another type: an integer that is a float by another `return` or assignment."""
     if isinstance(x, tuple):
         return any(map(_is_unsure, x))
-    kind = x.aval.dtype.kind if type(x) is Box and x.weak else np.dtype(type(x)).kind if _is_number(x) else ""
-    return kind in ("b", "i")
-
-
-def _is_number(x: Any) -> bool:
-    return type(x) in (bool, int, float, complex)
+    return is_python(x) and np.dtype(kind_of(x)).kind in "bi"
 
 
 def _result_type(dispatcher: Any, args: Any, kwargs: Any) -> Any:
@@ -110,7 +107,7 @@ def _given(x: Any, type_: Any) -> Any:
         if x.aval.dtype == np.uint64:
             raise UnfollowedError(what="an unsigned integer that Numba gives", reason="it may be no int64")
         x = box(cast(x.read(), PYTHONS[x.aval.dtype.kind]), weak=True)
-    wanted = _wanted(type_) if (type(x) is Box and x.weak) or _is_number(x) else None
+    wanted = _wanted(type_) if is_python(x) else None
     if wanted is None:
         return x
     if type(x) is not Box:

@@ -15,17 +15,9 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import UnfollowedError
 from tracejit.ir.avals import aval_of
+from tracejit.numpy.functions.arrays.mapping import PYTHONS
 from tracejit.numpy.operands import cast, kind_of
 from tracejit.tracing import STATE, Box, Storage, box
-
-#: The dtypes of Python's numbers, by kind.
-PYTHONS = {
-    "b": dtypes.bool_,
-    "i": dtypes.int64,
-    "u": dtypes.int64,
-    "f": dtypes.float64,
-    "c": dtypes.complex128,
-}
 
 
 @contextlib.contextmanager

@@ -131,7 +131,7 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
 # ---------------------------------------------------------------- vectorize
 
 #: Python's numbers, as which NumPy hands elements of arrays of these kinds to a function that it calls with objects.
-_PYTHONS = {
+PYTHONS = {
     "b": dtypes.bool_,
     "i": dtypes.int64,
     "u": dtypes.int64,
@@ -172,7 +172,7 @@ def _as_object(x: Any, row: Any) -> tuple[Any, bool]:
     Raises:
         UnfollowedError: they may be too large for 64 bits.
     """
-    python = None if x.scalar or x.weak else _PYTHONS.get(x.aval.dtype.kind)
+    python = None if x.scalar or x.weak else PYTHONS.get(x.aval.dtype.kind)
     if python is None:
         return row, x.weak
     if x.aval.dtype == np.uint64:
