@@ -79,7 +79,7 @@ def test_json_is_the_graph(tmp_path: Path) -> None:
 
 
 def test_png_has_a_header_and_a_size(tmp_path: Path) -> None:
-    pytest.importorskip("resvg_py")
+    pytest.importorskip("resvg_py", reason="no wheel of resvg-py for this machine")
     PICTURE.save(tmp_path / "p.png")
     data = (tmp_path / "p.png").read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR"

@@ -24,7 +24,7 @@ def test_a_comparison():
     assert len(found.python.others) == len(found.compiled.others) == measuring.LEAST
     text = str(found)
     assert text.startswith("writes\n") and "times faster" in text and "results are the same" in text
-    rich = pytest.importorskip("rich.console").Console(width=100)
+    rich = pytest.importorskip("rich.console", reason="tables without rich are plain").Console(width=100)
     with rich.capture() as shown:
         rich.print(found)
     assert "times faster" in shown.get()

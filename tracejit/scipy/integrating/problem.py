@@ -111,18 +111,22 @@ class Problem:
     # ---- what methods have
 
     def start(self, t: Any, y: Any, first_step: Any) -> Any:
+        """The first point, with the length of the first step."""
         raise NotImplementedError
 
     def trial(self, p: Any) -> Any:
+        """The point after one attempt of a step, which may be rejected."""
         raise NotImplementedError
 
     def moved(self, p: Any) -> Any:
         return ~p.rejected
 
     def piece(self, p: Any) -> Any:
+        """The polynomial between the last two points (`pieces`)."""
         raise NotImplementedError
 
     def counts(self, p: Any) -> tuple[Any, Any, Any]:
+        """SciPy's `nfev`, `njev` and `nlu`."""
         raise NotImplementedError
 
     def dense_calls(self) -> int:
