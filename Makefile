@@ -6,6 +6,8 @@
 #               newest libraries that pyproject.toml allows, in environments in build/matrix
 # make bench    beside JAX, PyTorch, autograd, Dr.Jit, Numba and NumPy, in an environment of its own, twenty minutes;
 #               BENCH_ARGS=--quick: two minutes; BENCH_PEERS=: without PyTorch, which is some gigabytes, and Dr.Jit
+# make test-gpu the tests of programs on CUDA devices, on this machine's card; without one on the emulated device
+# make bench-gpu  the same for speed, beside JAX, torch.compile, CuPy and a copy on the device; table in build/gpu
 # make docs     the site, in build/docs/html: runs the code of all pages, needs the index of packages once, two minutes
 # make format   let ruff fix what it can
 #
@@ -27,7 +29,7 @@ TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
 DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: demo test test-all test-matrix bench docs lint types format clean
+.PHONY: demo test test-all test-matrix test-gpu bench bench-gpu docs lint types format clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/digits.py
@@ -43,6 +45,12 @@ test-all: lint types
 
 test-matrix: $(STAMP)
 	$(BIN)/python tools/matrix.py
+
+test-gpu: $(STAMP)
+	$(BIN)/python tools/gpu.py $(GPU_ARGS)
+
+bench-gpu: $(STAMP)
+	$(BIN)/python -m benchmarks.gpu $(GPU_ARGS)
 
 bench: .venv-bench/.installed
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)

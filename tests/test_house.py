@@ -111,6 +111,7 @@ WHOLE = {
     "demo",
     "site",
     "wheel",
+    "gpu",
 }
 MAX_LINES = 400
 MAX_FILES = 20

@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.lowering.cuda.lowering import SETTING
 from tracejit.errors import DeviceMemoryError, DeviceMixError, DeviceNameError, HostReadError, NoDeviceError
 from tracejit.lowering.cuda import emulated
 
 
 @pytest.fixture(autouse=True)
 def devices() -> Iterator[None]:
-    with tj.config.override(cuda="emulate", fallback=True):
+    with tj.config.override(cuda=SETTING, fallback=True):
         yield
 
 
 X = np.linspace(-1, 1, 12).reshape(3, 4)
+emulation = pytest.mark.skipif(SETTING != "emulate", reason="what the emulated device is, not a card")
 
 
 def there(x: Any, device: str = "cuda") -> Any:
@@ -153,6 +155,7 @@ def test_results_whose_size_the_program_finds() -> None:
             np.testing.assert_array_equal(tj.device_get(got), want)
 
 
+@emulation
 def test_mistakes_are_told() -> None:
     f = tj.jit(lambda x, y: x + y, device="cuda")
     with pytest.raises(DeviceMixError, match="`y` is on cuda:1"):
@@ -167,6 +170,7 @@ def test_mistakes_are_told() -> None:
         tj.device_put(X, "cuda:77")
 
 
+@emulation
 def test_no_room_is_an_error_that_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     f, x = tj.jit(lambda x: (x[:, None] * x).sum(0) * x, device="cuda"), there(np.ones(2000))
     before = x.device.used

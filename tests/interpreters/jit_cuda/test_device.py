@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from examples.programs import PROGRAMS
+from tests.lowering.cuda.lowering import SETTING
 from tests.test_rules import ALL, lifted
 from tracejit import tree
 from tracejit.lowering.cuda import planner
@@ -35,7 +36,7 @@ def equal(got: Any, want: Any, tolerance: float) -> None:
 def test_primitives(n: int) -> None:
     case = ALL[n].values[0]
     fn, args = lifted(case), case.args()  # type: ignore[arg-type, union-attr]
-    with tj.config.override(cuda="emulate"):
+    with tj.config.override(cuda=SETTING):
         equal(tj.jit(fn, device="cuda", fallback=False)(*args), fn(*args), 1e-12)
 
 
@@ -48,7 +49,7 @@ def test_programs(name: str, alone: int, monkeypatch: pytest.MonkeyPatch) -> Non
     p = PROGRAMS[name]
     args = p.make(np.random.default_rng(0), p.size)
     ours, plain = copy.deepcopy(args), copy.deepcopy(args)
-    with tj.config.override(cuda="emulate"), np.errstate(all="ignore"):
+    with tj.config.override(cuda=SETTING), np.errstate(all="ignore"):
         want = tj.jit(p.f, static_argnums=p.static)(*plain)
         equal(tj.jit(p.f, static_argnums=p.static, device="cuda", fallback=True)(*ours), want, p.tolerance)
         equal(ours, plain, p.tolerance)

@@ -1,7 +1,8 @@
-"""Functions lowered for a device, and run there."""
+"""Functions lowered for a device, and run there: on the emulated one, or on a card where `make test-gpu` found one."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,22 @@ import numpy as np
 import tracejit as tj
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
+from tracejit.interpreters.jit_cuda.device import device
 from tracejit.lowering import fuse
-from tracejit.lowering.cuda.emulated import emulated
 from tracejit.lowering.cuda.running import DeviceProgram
 from tracejit.lowering.lowered import Lowered
 from tracejit.passes import pipeline
 from tracejit.passes.constants import lift
 from tracejit.tracing import use_trace
+
+#: The setting `cuda` of these tests: "emulate", or "auto" on a card.
+SETTING = os.environ.get("GPU_TESTS", "emulate")
+
+
+def first() -> Any:
+    """The first device."""
+    with tj.config.override(cuda=SETTING):
+        return device("cuda")
 
 
 def lowered(f: Any, *args: Any) -> Lowered:
@@ -28,6 +38,6 @@ def lowered(f: Any, *args: Any) -> Lowered:
 
 
 def on_device(f: Any, *args: Any) -> tuple[DeviceProgram, list[np.ndarray]]:
-    """The program on the emulated device, and its results."""
-    program = DeviceProgram(lowered(f, *args), emulated)
-    return program, [x.get() for x in program(*map(emulated.array, map(np.asarray, args)))]
+    """The program on the first device, and its results."""
+    program = DeviceProgram(lowered(f, *args), on := first())
+    return program, [x.get() for x in program(*map(on.array, map(np.asarray, args)))]

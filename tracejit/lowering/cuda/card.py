@@ -24,7 +24,7 @@ class Card:
     name, kind = "card", "cuda"
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self.number, self.launches = number, 0
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except ImportError as e:
@@ -111,6 +111,7 @@ class Card:
     def launch(self, kernel: Any, blocks: int, threads: int, args: Sequence[int], words: int) -> None:
         """Launch a kernel; its memory for words is part of it."""
         packed = tuple(np.int64(x) for x in args)
+        self.launches += 1
         with self.device:
             self._checked(lambda: kernel((blocks,), (threads,), packed))
 

@@ -1,0 +1,118 @@
+"""python -m benchmarks.gpu [--output FOLDER] [--only NAME]: measure on the card, or try it on the emulated device."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tracejit as tj
+from benchmarks.gpu import peers
+from benchmarks.gpu.workloads import WORKLOADS, Workload
+
+NO_CARD = (
+    "There is no card: {why}\nThe emulated device runs the benchmark for small sizes. That shows that it runs to its "
+    "end; the times are those of this machine's processors and say nothing about a card.\n"
+)
+
+
+def card() -> tuple[str, str]:
+    """The name of the first card, and why there is none."""
+    try:
+        device = tj.device_put(np.zeros(1), "cuda").device
+    except tj.errors.NoDeviceError as e:
+        return "", str(e).splitlines()[0]
+    runtime = __import__("cupy").cuda.runtime
+    return runtime.getDeviceProperties(device.id)["name"].decode(), ""
+
+
+def measure(w: Workload, on_card: bool, repeats: int) -> dict[str, Any]:
+    """A row: the workload's size, bytes and launches, and the seconds of each library, or why there are none."""
+    n = w.large if on_card else w.small
+    arrays = w.make(np.random.default_rng(0), n)
+    row: dict[str, Any] = {
+        "workload": w.name,
+        "elements": n,
+        "bytes": w.moved(n),
+        "seconds": {},
+        "missing": {},
+    }
+    among = peers.installed() if on_card else {"tracejit": peers.tracejit}
+    for name, peer in among.items():
+        try:
+            call = peer(w, arrays)
+            if call is None:
+                row["missing"][name] = "it has no gradients"
+                continue
+            if name == "tracejit":
+                row["launches"] = launches(call)
+            row["seconds"][name] = (peers.by_events if on_card else peers.by_process)(call, repeats)
+        except Exception as e:  # a library that fails is a hole in the table, not its end
+            if name == "tracejit" and not on_card:
+                raise
+            row["missing"][name] = f"{type(e).__name__}: {e}".splitlines()[0]
+    return row
+
+
+def launches(call: peers.Call) -> int:
+    """The kernels that a call of ours launches."""
+    call()
+    device = tj.devices()[0]
+    before = device.launches
+    call()
+    return device.launches - before
+
+
+def table(rows: list[dict[str, Any]], names: list[str], on_card: bool) -> str:
+    """The rows in Markdown. On a card also the share of the copy's bandwidth, and the best other library's time
+    divided by ours."""
+    head = ["workload", "elements", "MB moved", "launches", *[f"{n} (ms)" for n in names]]
+    copy = next((r["bytes"] / r["seconds"]["tracejit"] for r in rows if r["workload"] == "copy"), None)
+    head += ["of copy's bandwidth", "best other / ours"] if on_card else []
+    lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))]
+    for r in rows:
+        got = r["seconds"]
+        cells = [r["workload"], f"{r['elements']:,}", f"{r['bytes'] / 1e6:.3g}", str(r.get("launches", "—"))]
+        cells += [f"{got[n] * 1e3:.4g}" if n in got else "—" for n in names]
+        if on_card:
+            ours, others = got.get("tracejit"), [t for n, t in got.items() if n != "tracejit"]
+            cells.append(f"{r['bytes'] / ours / copy:.0%}" if ours and copy else "—")
+            cells.append(f"{min(others) / ours:.2f}" if ours and others else "—")
+        lines.append(" | ".join(cells))
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print the table, write JSON and the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--output", default="build/gpu", help="folder of gpu.json and gpu.md")
+    parser.add_argument("--only", default="", help="workloads whose name has this in it")
+    parser.add_argument("--repeats", type=int, default=0, help="calls of which the fastest counts")
+    args = parser.parse_args(arguments)
+    name, why = card()
+    print(f"{name}, the fastest of several calls between CUDA events\n" if name else NO_CARD.format(why=why))
+    with tj.config.override(cuda="auto" if name else "emulate"):
+        rows = []
+        for w in WORKLOADS:
+            if args.only in w.name:
+                rows.append(measure(w, bool(name), args.repeats or (20 if name else 1)))
+                print(f"  {w.name}", file=sys.stderr)
+    names = list(peers.installed()) if name else ["tracejit"]
+    text = table(rows, names, bool(name))
+    print(text)
+    folder = Path(args.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = {"card": name or None, "date": datetime.date.today().isoformat(), "version": tj.__version__}
+    (folder / "gpu.json").write_text(json.dumps(facts | {"no card": why, "rows": rows}, indent=1) + "\n")
+    (folder / "gpu.md").write_text(f"{name or NO_CARD.format(why=why)}\n\n{text}\n")
+    print(f"\nwritten to {folder}/gpu.json and gpu.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
