@@ -52,6 +52,8 @@ def test_unknown_settings() -> None:
         ("TRACEJIT_CACHE", "ro", "config.cache", "ro"),
         ("TRACEJIT_CACHE", "/a/../b", "config.cache", "/b"),
         ("TRACEJIT_CACHE", "ro:/a/b", "config.cache", "ro:/a/b"),
+        ("TRACEJIT_CUDA", "sanitize", "config.cuda", "sanitize"),
+        ("TRACEJIT_CUDA_SANITIZE", "1", "config.cuda", "auto"),
         ("TRACEJIT_CACHE_MB", "12", "config.cache_mb", "12"),
         ("TRACEJIT_DEBUG", "9", "config.debug", "4"),
         (

@@ -28,7 +28,7 @@ override the same setting, the one that ends last restores what it found; set it
     full_tracebacks       TRACEJIT_FULL_TRACEBACKS    show the frames inside of tracejit in tracebacks too
     regions               TRACEJIT_REGIONS            compile parts of functions that Python runs (an experiment)
     perf                  TRACEJIT_PERF               tell Linux's perf which machine code is which nest of loops
-    cuda                  TRACEJIT_CUDA               what device="cuda" is: auto, a card, or emulate
+    cuda                  TRACEJIT_CUDA               what device="cuda" is: auto, a card; emulate; or sanitize
     unroll                TRACEJIT_UNROLL             loops of a known number of steps up to this are unrolled by jit
 """
 
@@ -114,7 +114,8 @@ class Config:
     perf : bool
         Whether programs compiled from now on are described in /tmp/perf-PID.map, for Linux's `perf report`.
     cuda : str
-        What `device="cuda"` is: "auto", a card; or "emulate", the emulated device, which runs everywhere.
+        What `device="cuda"` is: "auto", a card; "emulate", the emulated device, which runs everywhere; or
+        "sanitize", the same that looks at each access of memory for what a card would do wrong, for tests of tracejit.
     unroll : int
         Loops of a known number of steps up to this are unrolled, but for those that hold more than two loops in each
         other.
@@ -213,6 +214,7 @@ class Config:
                 setattr(self, name, value)
 
 
+_DEVICES = ("auto", "emulate", "sanitize")
 #: Setting -> (its values in words, whether a value is one of them).
 _WANTED = {
     "debug": "an integer from 0 to 4",
@@ -220,7 +222,7 @@ _WANTED = {
     "cache": "'on', 'off', 'ro', a folder, or 'ro:' and a folder",
     "cache_mb": "a positive integer",
     "unroll": "a number from 0 on",
-    "cuda": "'auto' or 'emulate'",
+    "cuda": "'auto', 'emulate' or 'sanitize'",
     "compile_budget": "a number of seconds, 0 or more",
     "num_threads": f"an integer from 1 to {_MAX_THREADS}",
 }
@@ -255,7 +257,7 @@ def _checked(name: str, value: Any) -> Any:
             return _folder(value)
         raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
     if name == "cuda":
-        if value in ("auto", "emulate"):
+        if value in _DEVICES:
             return value
         raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
     low, high = _RANGES[name]
@@ -263,6 +265,12 @@ def _checked(name: str, value: Any) -> Any:
     if not number:
         raise SettingValueError(name=name, wanted=_WANTED[name], value=value)
     return int(value)
+
+
+def _cuda(value: str, sanitizes: bool) -> str:
+    """What the environment says of devices."""
+    value = value if value in _DEVICES else "auto"
+    return "sanitize" if sanitizes and value == "emulate" else value
 
 
 config = Config(
@@ -284,5 +292,5 @@ config = Config(
     regions=_flag("TRACEJIT_REGIONS"),
     perf=_flag("TRACEJIT_PERF"),
     unroll=_number("TRACEJIT_UNROLL", 4),
-    cuda="emulate" if os.environ.get("TRACEJIT_CUDA") == "emulate" else "auto",
+    cuda=_cuda(os.environ.get("TRACEJIT_CUDA", "auto"), _flag("TRACEJIT_CUDA_SANITIZE")),
 )

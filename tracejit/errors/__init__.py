@@ -64,6 +64,7 @@ from tracejit.errors.control import (
     UnboundAxisError,
 )
 from tracejit.errors.devices import (
+    DeviceAccessError,
     DeviceMemoryError,
     DeviceMixError,
     DeviceNameError,
@@ -293,6 +294,7 @@ __all__ = [
     "is_library",
     "user_location",
     "DeviceMemoryError",
+    "DeviceAccessError",
     "DeviceMixError",
     "DeviceNameError",
     "HostReadError",

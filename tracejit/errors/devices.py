@@ -90,3 +90,17 @@ class LaunchError(TracejitError, RuntimeError):
         import tracejit as tj
         raise tj.errors.LaunchError(device="cuda:0", problem="CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
     """
+
+
+class DeviceAccessError(TracejitError, RuntimeError):
+    """The sanitiser of the emulated device (`TRACEJIT_CUDA=sanitize`) found an access outside of a buffer, a value of
+    memory that nothing has set, or two accesses of one address by two threads, one of them a write, without a barrier
+    between them. That is a mistake of tracejit's, not of the program."""
+
+    code = "TJ326"
+    cause = "kernels on {device} must not do this: {findings}."
+    remedies = ("tell us, with the function and the shapes of its arguments",)
+    example = """
+        import tracejit as tj
+        raise tj.errors.DeviceAccessError(device="cuda:0", findings="k0, x: thread 3 of block 0 writes outside of it")
+    """

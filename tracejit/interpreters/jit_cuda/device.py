@@ -20,6 +20,7 @@ from tracejit.lowering import fuse
 from tracejit.lowering.cuda.card import Card
 from tracejit.lowering.cuda.emulated import DEVICES, Emulated
 from tracejit.lowering.cuda.running import DeviceProgram
+from tracejit.lowering.cuda.sanitized import SANITIZED
 from tracejit.tracing import LOCK, use_trace
 
 _ALIGNED = 16  # bytes at whose multiples kernels expect arrays to start
@@ -42,11 +43,19 @@ def device(name: Any) -> Any:
     if kind != "cuda" or not (number or "0").isdigit():
         raise DeviceNameError(device=name)
     n = int(number or 0)
-    if config.cuda != "emulate":
+    emulated = _emulated()
+    if emulated is None:
         return _card(n)
-    if n >= len(DEVICES):
-        raise NoDeviceError(device=name, problem=f"{len(DEVICES)} devices are emulated")
-    return DEVICES[n]
+    if n >= len(emulated):
+        raise NoDeviceError(device=name, problem=f"{len(emulated)} devices are emulated")
+    return emulated[n]
+
+
+def _emulated() -> Any:
+    """The emulated devices; None if devices are cards."""
+    if config.cuda == "auto":
+        return None
+    return SANITIZED if config.cuda == "sanitize" else DEVICES
 
 
 def is_plain_array(x: Any) -> bool:
@@ -56,8 +65,8 @@ def is_plain_array(x: Any) -> bool:
 
 def all_devices() -> list[Any]:
     """The devices that there are."""
-    if config.cuda == "emulate":
-        return list(DEVICES)
+    if (emulated := _emulated()) is not None:
+        return list(emulated)
     found: list[Any] = []
     try:
         while True:

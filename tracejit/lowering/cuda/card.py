@@ -101,8 +101,8 @@ class Card:
 
     # -- kernels
 
-    def load(self, text: str, names: Sequence[str]) -> dict[str, Any]:
-        """The kernels of a module."""
+    def load(self, text: str, names: Sequence[str], sites: Sequence[str] = ()) -> dict[str, Any]:
+        """The kernels of a module. `sites`: what its accesses are called, where they are looked at (`looking`)."""
         module = cupy.cuda.function.Module()
         with self.device:
             self._checked(lambda: module.load(ptx.assemble(text, self.cc).encode()))

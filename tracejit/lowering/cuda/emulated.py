@@ -172,9 +172,13 @@ class Emulated:
 
     def memory(self, size: int) -> Memory:
         """A block of memory, which is not set to anything. Raises DeviceMemoryError."""
+        self.check_room(size)
+        return Memory(self, max(size, 1))
+
+    def check_room(self, size: int) -> None:
+        """Raise DeviceMemoryError if there is no room for so many bytes."""
         if self.used + size > CAPACITY:
             raise DeviceMemoryError(wanted=size, device=str(self), free=CAPACITY - self.used)
-        return Memory(self, max(size, 1))
 
     def write(self, address: int, host: np.ndarray) -> None:
         """Copy a contiguous array of the host to an address."""
@@ -231,8 +235,8 @@ class Emulated:
 
     # -- kernels
 
-    def load(self, text: str, names: Sequence[str]) -> dict[str, Any]:
-        """The kernels of a module."""
+    def load(self, text: str, names: Sequence[str], sites: Sequence[str] = ()) -> dict[str, Any]:
+        """The kernels of a module. `sites`: what its accesses are called, where they are looked at (`looking`)."""
         code = machine.compile_llvm(text)
         return {n: (code, _KERNEL(code.symbols[n])) for n in names}
 
@@ -241,6 +245,10 @@ class Emulated:
         packed = (ctypes.c_int64 * len(args))(*args)
         block = np.empty(words, np.int64)
         self.launches += 1
+        self.run(kernel, packed, blocks, threads, block)
+
+    def run(self, kernel: Any, packed: Any, blocks: int, threads: int, block: np.ndarray) -> None:
+        """Call a kernel's function."""
         kernel[1](ctypes.addressof(packed), blocks, threads, block.ctypes.data)
 
     def synchronize(self) -> None:

@@ -128,7 +128,7 @@ class Facts:
             return None
         found = []
         for slot in dict.fromkeys(s.slot for s in stmts if isinstance(s, SetSlot)):
-            if slot in whole and _is_set_first(slot, node.body):
+            if slot in whole and is_set_first(slot, node.body):
                 continue
             total = _total(slot, node.body, stmts)
             if total is None:
@@ -137,14 +137,14 @@ class Facts:
         return found
 
 
-def _is_set_first(slot: Slot, block: Block) -> bool:
+def is_set_first(slot: Slot, block: Block) -> bool:
     """Whether each run of a block sets a slot before anything in it reads it."""
     for s in block.stmts:
         if isinstance(s, SetSlot) and s.slot is slot:
             return True
         if any(x is slot for inner in walk([s]) for x in places(inner)):
             return isinstance(s, (For, If)) and all(
-                _is_set_first(slot, b) or not any(x is slot for i in walk(b.stmts) for x in places(i))
+                is_set_first(slot, b) or not any(x is slot for i in walk(b.stmts) for x in places(i))
                 for b in blocks_of(s)
             )
     return False

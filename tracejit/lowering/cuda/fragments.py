@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracejit.lowering.cuda.facts import Facts
+from tracejit.lowering.cuda import looking
+from tracejit.lowering.cuda.facts import Facts, is_set_first
 from tracejit.lowering.cuda.nodes import Fragment, Keep, Kernel, Plan
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.body import Translator
@@ -18,18 +19,21 @@ from tracejit.lowering.llvm.scalar import value
 from tracejit.lowering.llvm.target import Target
 from tracejit.lowering.llvm.text import Function, Module, literal, mem_type, reg_type
 from tracejit.lowering.loops.nodes import (  # fmt: skip
+    Block,
     Buffer,
     Call,
     Const,
     External,
     For,
     Inst,
+    Operand,
     Program,
     Reg,
     Rotate,
     SetPointer,
     SetSlot,
     Slot,
+    Store,
 )
 from tracejit.lowering.loops.uses import defined, is_check, operands
 
@@ -83,6 +87,7 @@ class Body(Translator):
         emitter.first = emitter.first or self
         self.totals = {t.slot: n for n, t in enumerate(fragment.totals)}
         self.scratch = ""  # the memory that each thread has of its own
+        self.writes = False  # whether the access at hand is a store
         self.has_block = False  # whether the address of the block's own memory is known
 
     def write(self) -> None:
@@ -97,26 +102,54 @@ class Body(Translator):
         for s in stmts:
             self.stmt(s)
         for r in dict.fromkeys(r for s in stmts for r in _results(s)):
-            if (where := self.place(r)) is not None:
+            if (where := self.place(r, True)) is not None:
                 self.f.add(f"store {_boxed(self.f, r, value(self.f, r))}, ptr {where}, align 8")
         for slot in dict.fromkeys(s.slot for s in inside if isinstance(s, SetSlot)):
             self.take_out(slot)
         for b in dict.fromkeys(b for s in inside for b in _moved(s)):
-            if (where := self.place(b)) is not None:
+            if (where := self.place(b, True)) is not None:
                 self.f.add(f"store ptr {self.base(b)}, ptr {where}, align 8")
 
     # -- what comes in and goes out
 
-    def place(self, x: Any) -> str | None:
-        """The address of the word of a value, None if it has none."""
+    def place(self, x: Any, writes: bool = False) -> str | None:
+        """The address of the word of a value, to be read or written; None if it has none."""
         plan, f = self.emitter.plan, self.f
         if x in self.fragment.own:
             return None
         if x in plan.frame:
-            return f.let(f"getelementptr inbounds i64, ptr %frame, i64 {plan.frame[x]}")
-        if x in self.kernel.local:
-            return f.let(f"getelementptr inbounds i64, ptr %local, i64 {self.kernel.local[x]}")
-        return None
+            where = f.let(f"getelementptr inbounds i64, ptr %frame, i64 {plan.frame[x]}")
+        elif x in self.kernel.local:
+            where = f.let(f"getelementptr inbounds i64, ptr %local, i64 {self.kernel.local[x]}")
+        else:
+            return None
+        return self.looked(where, 8, writes, where, 8, f"the word of {getattr(x, 'name', 'a value')}")
+
+    # -- accesses that are looked at
+
+    def looked(
+        self, where: str, size: int, writes: bool, low: str, room: int, name: str, own: bool = False
+    ) -> str:
+        """The address of an access of `size` bytes in a buffer of `room` from `low`: `where`, if nobody looks."""
+        if self.emitter.sites is None:
+            return where
+        kind = looking.kind(self.emitter.sites, f"{self.kernel.name}, {name}", size, writes, own)
+        return self.f.let(looking.call(where, size, kind, "%tid", "%cta", low, room))
+
+    def element(self, b: Buffer, index: Operand, type_: str) -> str:
+        where = super().element(b, index, type_)
+        if self.emitter.sites is None:
+            return where
+        size = looking.BYTES[type_]
+        low, room = (where, size) if b.kind == "pointer" else (self.base(b), int(b.size) * b.dtype.itemsize)
+        return self.looked(where, size, self.writes, low, room, b.name, self._is_own(b))
+
+    def _is_own(self, b: Buffer) -> bool:
+        """Whether each thread has a buffer of its own."""
+        if b.kind in ("arg", "arena", "pointer") or b in self.emitter.plan.extra or b in self.kernel.places:
+            return False
+        shared = self.fragment.shared
+        return b.kind != "private" or (shared is not None and b in shared.private)
 
     def bring(self, r: Reg) -> None:
         """Let a register that is made elsewhere be known here."""
@@ -142,7 +175,7 @@ class Body(Translator):
                 first = Const(self.fragment.totals[self.totals[s]].identity, s.dtype)
                 bits = str(int(first.value)) if s.dtype.kind == "b" else literal(first)
                 entry.append(f"  store {type_} {bits}, ptr {name}")
-            elif (place := self.address(s)) is not None:
+            elif not is_set_first(s, Block(self.fragment.stmts)) and (place := self.address(s)) is not None:
                 entry.append(f"  {name}.was = load {type_}, ptr {place}, align 8")
                 entry.append(f"  store {type_} {name}.was, ptr {name}")
         return self.slots[s]
@@ -161,7 +194,7 @@ class Body(Translator):
         if s in self.totals:
             where: str | None = f.let(f"getelementptr inbounds i64, ptr %mine, i64 {self.totals[s]}")
         else:
-            where = self.place(s)
+            where = self.place(s, True)
         if where is not None:
             f.add(f"store {type_} {f.let(f'load {type_}, ptr {self.slot(s)}')}, ptr {where}, align 8")
 
@@ -200,8 +233,9 @@ class Body(Translator):
     # -- statements
 
     def stmt(self, stmt: Any) -> None:
+        self.writes = isinstance(stmt, Store)
         if isinstance(stmt, Keep):
-            where, x = self.place(stmt.key), stmt.value
+            where, x = self.place(stmt.key, True), stmt.value
             self.f.add(f"store {_boxed(self.f, x, value(self.f, x))}, ptr {where}, align 8")
         else:
             super().stmt(stmt)
@@ -243,10 +277,12 @@ def _boxed(f: Function, x: Any, name: str) -> str:
 
 
 class Kernels:
-    """Writes the fragments of a plan's kernels into one module. `parameters` are those of the kernel at hand."""
+    """Writes the fragments of a plan's kernels into one module. `parameters` are those of the kernel at hand. `looks`:
+    each access of memory that threads share is told to `looking.LOOK`."""
 
-    def __init__(self, program: Program, facts: Facts, plan: Plan) -> None:
+    def __init__(self, program: Program, facts: Facts, plan: Plan, looks: bool = False) -> None:
         self.program, self.facts, self.plan = program, facts, plan
+        self.sites: list[str] | None = [] if looks else None  # what each access is called
         self.module = Module()
         self.first: Any = None  # the first body, which knows what pointers point at
         self.parameters: dict[tuple[str, Any], str] = {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit.errors import refusals
 from tracejit.ir.avals import Dim, capacity
-from tracejit.lowering.cuda import hosting, kernels
+from tracejit.lowering.cuda import hosting, kernels, on_host
 from tracejit.lowering.cuda.nodes import Control, Host, Kernel
 from tracejit.lowering.cuda.planner import plan
 from tracejit.lowering.loops.nodes import Buffer, For, If
@@ -34,9 +34,9 @@ class DeviceProgram:
         self.lowered, self.device = lowered, device
         program = lowered.program
         self.plan, self.facts = plan(program)
-        self.text = kernels.module_text(program, self.facts, self.plan, device.name == "emulated")
+        self.text, sites = kernels.module_text(program, self.facts, self.plan, device.name)
         names = [k.name for k in self.plan.kernels]
-        self.kernels = device.load(self.text, names) if names else {}
+        self.kernels = device.load(self.text, names, sites) if names else {}
         hosts = host_steps(self.plan.steps)
         self.hosts: Any = hosting.HostSteps(lowered, self.facts, self.plan, hosts) if hosts else None
         frame = -(-max(self.plan.bytes, 1) // 256) * 256
@@ -122,14 +122,14 @@ class _Run:
         """Launch a kernel, as many blocks as its iterations are worth."""
         blocks = {"threads": -(-k.size // k.threads), "rows": k.size}.get(k.kind, 1)
         blocks = max(min(blocks, MOST_BLOCKS), 1)
-        own = kernels.block_bytes(k)
+        own = on_host.block_bytes(k)
         if own:
             blocks = max(min(blocks, _MOST_SCRATCH // own), 1)
         scratch = self.device.memory(own * blocks) if own else None
         params = self.of.lowered.program.params
         args = [self.address(x) if kind == "buffer" else params[x] for kind, x in k.params]
         args += [self.frame, self.status, scratch.ptr if scratch is not None else 0]
-        self.device.launch(self.of.kernels[k.name], blocks, k.threads, args, kernels.words_of_host(k))
+        self.device.launch(self.of.kernels[k.name], blocks, k.threads, args, on_host.words_of_host(k))
 
     def host(self, s: Host) -> None:
         """Run a step of the host on copies of its arrays. Nothing is done after a check has failed."""

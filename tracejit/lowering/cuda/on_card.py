@@ -1,0 +1,84 @@
+"""A kernel for a card: each thread runs it, what one thread does is guarded, and barriers lie between fragments."""
+
+from __future__ import annotations
+
+from tracejit.lowering.cuda import trees
+from tracejit.lowering.cuda.fragments import FIXED
+from tracejit.lowering.cuda.nodes import WARP, Fragment, Total
+from tracejit.lowering.cuda.skeleton import Skeleton
+from tracejit.lowering.llvm.text import mem_type
+
+BARRIER = "@llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"
+
+
+class OnCard(Skeleton):
+    """A kernel for NVPTX."""
+
+    def one(self, fragment: Fragment) -> None:
+        call, on = self.labels("one", "others")
+        self.add(f"br i1 %leads, label %{call}, label %{on}", f"{call}:")
+        self.add(
+            f"call void @{fragment.name}({self.arguments('%tid', '%mine')})", f"br label %{on}", f"{on}:"
+        )
+
+    def all(self, fragment: Fragment) -> None:
+        self.add(f"call void @{fragment.name}({self.arguments('%tid', '%mine')})")
+
+    def put(self, address: str, value: str, type_: str = "i64") -> None:
+        write, on = self.labels("put", "others")
+        self.add(f"br i1 %leads, label %{write}, label %{on}", f"{write}:")
+        self.add(f"store {type_} {value}, ptr {address}, align 8", f"br label %{on}", f"{on}:")
+
+    def take(self, address: str, value: str, type_: str, name: str) -> None:
+        write, on = self.labels("take", "others")
+        self.add(f"br i1 %leads, label %{write}, label %{on}", f"{write}:")
+        was = self.let(f"load {type_}, ptr {address}, align 8")
+        now = self.let(f"call {type_} @tj.take.{name}({type_} {was}, {type_} {value})")
+        self.add(f"store {type_} {now}, ptr {address}, align 8", f"br label %{on}", f"{on}:")
+
+    def barrier(self) -> None:
+        self.add(f"call void {BARRIER}")
+
+    def tree(self, total: Total, n: int) -> str:
+        mine = self.let(f"getelementptr inbounds i64, ptr %mine, i64 {n}")
+        words = self.let(f"getelementptr inbounds i64, ptr %local, i64 {self.shared_words}")
+        type_ = mem_type(total.dtype)
+        return self.let(
+            f"call {type_} @tj.tree.{trees.name_of(total)}(ptr {mine}, ptr {words}, i64 %tid, i64 %ntid)"
+        )
+
+    def text(self) -> str:
+        k = self.kernel
+        has_shared = k.kind != "threads" or self.plan.fallible
+        size = self.shared_words + (WARP if self.mine else 0)
+        for name in ("tid", "ntid", "ctaid", "nctaid"):
+            self.add(f"%n.{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()")
+        for name, short in (("tid", "tid"), ("ntid", "ntid"), ("ctaid", "cta"), ("nctaid", "ncta")):
+            self.add(f"%{short} = zext i32 %n.{name} to i64")
+        self.add("%leads = icmp eq i64 %tid, 0")
+        shared = f"addrspacecast (ptr addrspace(3) @{k.name}.shared to ptr)" if has_shared else "null"
+        self.add(f"%local = getelementptr inbounds i8, ptr {shared}, i64 0")
+        self.add(f"%mine = alloca [{max(self.mine, 1)} x i64], align 8")
+        if self.plan.fallible:
+            self._begin_checked()
+        self.body()
+        self.add("br label %leave", "leave:", "ret void")
+        parameters = ", ".join([*self.heads, *FIXED]).replace("ptr ", "ptr align 16 ")
+        head = f"define ptx_kernel void @{k.name}({parameters}) {{"
+        space = [
+            f"@{k.name}.shared = internal addrspace(3) global [{size} x i64] undef, align 16"
+        ] * has_shared
+        return "\n".join([*space, head, "entry:", *self.lines, "}"])
+
+    def _begin_checked(self) -> None:
+        """Do nothing after a check has failed. One thread of a block looks, since others may be failing now."""
+        go, off = self.labels("go", "off")
+        was = self.let("load i64, ptr %status, align 8")
+        if self.kernel.kind == "threads":
+            self.add(f"br i1 {self.let(f'icmp ne i64 {was}, 0')}, label %leave, label %{go}", f"{go}:")
+            return
+        self.put("%local", was)
+        self.barrier()
+        got = self.let("load i64, ptr %local, align 8")
+        self.add(f"br i1 {self.let(f'icmp ne i64 {got}, 0')}, label %{off}, label %{go}", f"{off}:")
+        self.add("br label %leave", f"{go}:")
