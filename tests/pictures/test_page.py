@@ -129,6 +129,11 @@ def test_a_browser_runs_it(tmp_path: Path) -> None:
         const box = document.getElementById("search");
         box.value = "cos"; box.dispatchEvent(new Event("input"));
         done.push(document.getElementById("hits").textContent);
+        box.value = ""; box.dispatchEvent(new Event("input"));
+        document.getElementById("after").click();
+        document.querySelector("#changes button").click();
+        const said = +document.getElementById("hits").textContent.split(" ")[0];
+        done.push(said > 0 && said === document.querySelectorAll("#world .found").length);
         while (!document.getElementById("after").disabled) document.getElementById("after").click();
         done.push(document.getElementById("stage").textContent.split(" ")[0]);
         done.push(!!document.querySelector("#memory svg"));
@@ -147,4 +152,4 @@ def test_a_browser_runs_it(tmp_path: Path) -> None:
     found = re.search(r"<pre>(.*?)</pre>", shown)
     assert found is not None, shown[-2000:]
     count = len(list(PICTURE.graph.walk()))
-    assert json.loads(found[1]) == [count, True, True, "1 found", "compiled", True]
+    assert json.loads(found[1]) == [count, True, True, "1 found", True, "compiled", True]

@@ -94,6 +94,7 @@ class _Folding:
             effects=tuple(effects),
             text=_counted(members),
             nests=nests if self.opened else nests[:1],
+            change="rewritten" if any(n.change for n in members) else "",
         )
         if self.opened:
             node.regions = (Region("", self.inside(name, members)),)

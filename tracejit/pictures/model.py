@@ -50,7 +50,9 @@ class Node:
     kind: 'input', 'constant', 'equation', 'output'. `title`: the primitive's name with the numbers among its operands,
     or the name of an input. `operands`: the names of the operands as the printed program has them. `order`: how
     many reverse modes made it, 0 for the program that was written. `text`: the printed equation. `nests`: numbers of
-    the loop nests of the compiled program in which it is computed. `regions`: the programs that it holds.
+    the loop nests of the compiled program in which it is computed. `regions`: the programs that it holds. `change`:
+    what the pass before this stage did, 'added', 'rewritten', or '' for nothing; `was`: the printed equation that was
+    rewritten.
     """
 
     id: str
@@ -66,6 +68,18 @@ class Node:
     text: str = ""
     nests: tuple[int, ...] = ()
     regions: tuple[Region, ...] = ()
+    change: str = ""
+    was: str = ""
+
+
+@record(frozen=True)
+class Removed:
+    """An equation that the pass before this stage took away: the id that it had, its title, text and line."""
+
+    id: str
+    title: str
+    text: str
+    line: Line | None = None
 
 
 @record(frozen=True)
@@ -125,12 +139,16 @@ class Region:
 
 @record()
 class Graph:
-    """A program: nodes in the order of execution, and edges. Nothing but a region's inputs leads into it."""
+    """A program: nodes in the order of execution, and edges. Nothing but a region's inputs leads into it.
+
+    `since`: the stage before, '' where there is none; `removed`: the equations that it had and this one has not."""
 
     name: str
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     memory: Memory | None = None
+    since: str = ""
+    removed: tuple[Removed, ...] = ()
 
     def walk(self) -> Iterator[Node]:
         """All nodes, those of regions behind the one that holds them."""
@@ -162,6 +180,10 @@ class Graph:
                 for e in self.edges
             ],
             "memory": None if self.memory is None else _memory(self.memory),
+            "since": self.since,
+            "removed": [
+                {"id": r.id, "title": r.title, "text": r.text, "line": _line(r.line)} for r in self.removed
+            ],
         }
 
 
@@ -177,8 +199,11 @@ def _memory(memory: Memory) -> dict[str, Any]:
     }
 
 
+def _line(line: Line | None) -> dict[str, Any] | None:
+    return None if line is None else {"file": line.file, "number": line.number, "text": line.text}
+
+
 def _node(node: Node) -> dict[str, Any]:
-    line = node.line
     return {
         "id": node.id,
         "kind": node.kind,
@@ -199,10 +224,12 @@ def _node(node: Node) -> dict[str, Any]:
         ],
         "operands": list(node.operands),
         "params": node.params,
-        "line": None if line is None else {"file": line.file, "number": line.number, "text": line.text},
+        "line": _line(node.line),
         "order": node.order,
         "effects": list(node.effects),
         "text": node.text,
         "nests": list(node.nests),
+        "change": node.change,
+        "was": node.was,
         "regions": [{"label": r.label, "graph": r.graph.as_dict()} for r in node.regions],
     }

@@ -10,11 +10,12 @@ from importlib import resources
 from linecache import getlines
 from typing import Any
 
+from tracejit.pictures.changes import counts
 from tracejit.pictures.chart import chart
 from tracejit.pictures.fold import PART, folded
 from tracejit.pictures.layout import HEAD, Drawing, layout, lines_of, panel_left, width_of
 from tracejit.pictures.model import Graph, Step
-from tracejit.pictures.svg import COLOURS, amount, inner, legend_of, style
+from tracejit.pictures.svg import CHANGES, COLOURS, DARK, amount, dark_style, inner, legend_of, style
 
 _AROUND = 4  # lines of the source before the first one and behind the last one that is shown
 _MOST_LINES = 3000
@@ -34,6 +35,8 @@ def page(name: str, stage: str, stages: Mapping[str, Graph], graphviz: bool = Tr
         "order": [s for s in stages if s in found],
         "files": _files(stages.values()),
         "colours": COLOURS,
+        "dark": DARK,
+        "marks": CHANGES,
     }
     blocks = "\n".join(
         f'<script type="application/json" class="stage" data-name="{html.escape(s)}">{_safe(found[s])}</script>'
@@ -41,7 +44,7 @@ def page(name: str, stage: str, stages: Mapping[str, Graph], graphviz: bool = Tr
     )
     return _asset("page.html").format(
         title=html.escape(f"{name or 'a program'} — tracejit"),
-        style=_asset("page.css") + style(),
+        style=_asset("page.css") + style() + dark_style(),
         script=_asset("page.js"),
         data=_safe(json.dumps(data)),
         blocks=blocks,
@@ -75,6 +78,13 @@ def _stage(graph: Graph, graphviz: bool) -> str:
             "layout": _layout(drawing),
             "legend": list(legend_of(graph)),
             "memory": "" if graph.memory is None or not graph.memory.steps else chart(graph.memory),
+            "since": graph.since,
+            "changes": counts(graph),
+            "removed": [
+                [r.text, [r.line.file, r.line.number] if r.line else None]
+                for g in graph.graphs()
+                for r in g.removed
+            ],
             "costs": {} if graph.memory is None else {s.nest: _cost(s) for s in graph.memory.steps},
             "nodes": {n.id: _told(n) for n in shown.walk()},
         },
@@ -129,6 +139,8 @@ def _told(node: Any) -> dict[str, Any]:
         "text": node.text,
         "line": [node.line.file, node.line.number] if node.line else None,
         "order": node.order,
+        "change": node.change,
+        "was": node.was,
         "effects": node.effects,
         "nests": node.nests,
         "params": node.params,

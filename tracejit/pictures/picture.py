@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tracejit.errors import PictureFormatError, PictureStageError
+from tracejit.pictures.changes import mark
 from tracejit.pictures.chart import chart
 from tracejit.pictures.dot import dot
 from tracejit.pictures.fold import folded
@@ -52,13 +53,27 @@ class Picture:
         if stage not in self._stages:
             raise PictureStageError(stage=stage, stages=", ".join(self.stages))
         other = Picture(self.name, self._make, stage, self.graphviz)
-        other.__dict__["_stages"] = self._stages
+        other.__dict__.update(_stages=self._stages, _graphs=self._graphs)
         return other
 
     @cached_property
+    def _graphs(self) -> dict[str, Graph]:
+        """Graphs of stages that were looked at, which pictures of all stages share."""
+        return {}
+
+    @cached_property
     def graph(self) -> Graph:
-        """The program at this stage as data."""
-        return self._stages[self.stage]()
+        """The program at this stage as data, with what has changed since the stage before."""
+        graph = self._plain(self.stage)
+        at = self.stages.index(self.stage)
+        if at and not graph.since:
+            mark(self.stages[at - 1], self._plain(self.stages[at - 1]), graph)
+        return graph
+
+    def _plain(self, stage: str) -> Graph:
+        if stage not in self._graphs:
+            self._graphs[stage] = self._stages[stage]()
+        return self._graphs[stage]
 
     @cached_property
     def drawing(self) -> Drawing:

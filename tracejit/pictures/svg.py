@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
+from tracejit.pictures.changes import counts
 from tracejit.pictures.fold import PART
 from tracejit.pictures.layout import (
     LABEL,
@@ -32,6 +33,15 @@ COLOURS = {
     "derivative": ("#fdf0e1", "#d18b3a", "#5a3809"),
     "second": ("#f5e9f7", "#a460ab", "#4d1f53"),
 }
+#: The same on a dark ground, where pages are shown on one.
+DARK = {
+    "input": ("#1c3a26", "#4c9461", "#cdebd6"),
+    "constant": ("#33332f", "#8c8c86", "#e2e2dc"),
+    "output": ("#3f6396", "#7d9fce", "#ffffff"),
+    "forward": ("#1b2d47", "#5b87c5", "#d7e5f8"),
+    "derivative": ("#43301a", "#d18b3a", "#fbe5c9"),
+    "second": ("#3a2440", "#a460ab", "#f0d9f3"),
+}
 RESIDUAL = "#c2255c"
 _TOLD = {
     "input": "input",
@@ -41,6 +51,8 @@ _TOLD = {
     "derivative": "made by reverse mode",
     "second": "made by reverse mode twice",
 }
+#: Sign, colour and words of what a pass did with an equation.
+CHANGES = {"added": ("+", "#2b8a3e", "new"), "rewritten": ("≈", "#d9480f", "rewritten")}
 #: Colours of loop nests.
 NESTS = (
     "#2a9d8f",
@@ -124,6 +136,8 @@ def _box(box: Box) -> Iterator[str]:
     round_ = 12 if node.kind != "equation" else 5
     yield f'<rect class="face" width="{box.width:.1f}" height="{box.height:.1f}" rx="{round_}"/>'
     yield from _nest_marks(box)
+    if node.change:
+        yield _change_mark(node.change, -2, -3)
     if node.kind != "equation":
         split = text_width(box.lines[0], TITLE)
         yield f'<text class="title" x="11" y="16">{escape(box.lines[0])}</text>'
@@ -151,6 +165,15 @@ def _nest_marks(box: Box) -> Iterator[str]:
         )
 
 
+def _change_mark(change: str, x: float, y: float) -> str:
+    """What a pass did, at the upper left corner."""
+    sign, colour, _ = CHANGES[change]
+    return (
+        f'<g class="change" transform="translate({x:.1f},{y:.1f})"><circle r="7" fill="{colour}"/>'
+        f'<text y="4" text-anchor="middle">{sign}</text></g>'
+    )
+
+
 def _panel(box: Box, panel: Panel) -> Iterator[str]:
     yield f'<g class="panel" transform="translate({panel.x:.1f},{panel.y:.1f})">'
     yield f'<rect class="region" width="{panel.width:.1f}" height="{panel.height:.1f}" rx="6"/>'
@@ -172,6 +195,8 @@ def _told(node: Node) -> str:
             p.stored,
         ]
         lines.append(f"{p.name}: " + ", ".join(filter(None, notes)))
+    if node.change:
+        lines.append(f"{CHANGES[node.change][2]}{', it was ' * bool(node.was)}{node.was}")
     return "\n".join(lines)
 
 
@@ -195,12 +220,27 @@ def style() -> str:
         f".residual{{stroke:{RESIDUAL};stroke-width:1.5;stroke-dasharray:5 3;marker-end:url(#tip-residual)}}",
         ".region{fill:#ffffff;fill-opacity:.72;stroke:#9aa7b8;stroke-dasharray:3 3}",
         ".nest>text{font-size:9px;font-weight:700;fill:#fff}",
+        ".change>text{font-size:12px;font-weight:700;fill:#fff}",
         ".inlined>.face{stroke-dasharray:4 3}",
     ]
-    for kind, (fill, line, text) in COLOURS.items():
-        rules.append(f".{kind}>.face{{fill:{fill};stroke:{line};stroke-width:1.2}}")
-        rules.append(f".{kind}>text{{fill:{text}}}")
-    return "".join(rules)
+    return "".join([*rules, *_faces(COLOURS)])
+
+
+def dark_style() -> str:
+    """Rules for a dark ground, which come behind the others."""
+    rules = [
+        ".region{fill:#20262e;fill-opacity:.9;stroke:#64707f}",
+        ".label{fill:#a9b4c2}",
+        ".edge{stroke:#8494a8}",
+        ".residual{stroke:#f06595}",
+    ]
+    return f"@media (prefers-color-scheme:dark){{{''.join([*rules, *_faces(DARK)])}}}"
+
+
+def _faces(colours: dict[str, tuple[str, str, str]]) -> Iterator[str]:
+    for kind, (fill, line, text) in colours.items():
+        yield f".{kind}>.face{{fill:{fill};stroke:{line};stroke-width:1.2}}"
+        yield f".{kind}>text{{fill:{text}}}"
 
 
 # ---------------------------------------------------------------- the legend
@@ -215,12 +255,22 @@ def legend_of(graph: Graph) -> Iterator[tuple[str, str]]:
     if graph.memory is not None:
         yield "inlined", "computed where it is read"
         yield "nest", "a nest of loops"
+    yield from _legend_of_changes(graph)
     kept = [p for n in graph.nodes for p in n.ports if p.residual and n.kind == "equation"]
     if graph.memory is not None:
         kept = [p for p in kept if p.stored]
     if kept:
         size = sum(p.bytes or 0 for p in kept)
         yield "residual", f"kept for the derivative: {len(kept)} value{'s' * (len(kept) > 1)}, {amount(size)}"
+
+
+def _legend_of_changes(graph: Graph) -> Iterator[tuple[str, str]]:
+    added, rewritten, removed = counts(graph)
+    for kind, count in (("added", added), ("rewritten", rewritten)):
+        if count:
+            yield kind, f"{count} {CHANGES[kind][2]} since `{graph.since}`"
+    if removed:
+        yield "removed", f"{removed} removed"
 
 
 def amount(size: float) -> str:
@@ -242,6 +292,10 @@ def _legend_items(notes: list[tuple[str, str]]) -> Iterator[str]:
             yield f'<rect x="{x:.1f}" y="-6" width="14" height="12" rx="4" fill="{NESTS[1]}"/>'
         elif kind == "residual":
             yield f'<path class="edge residual" d="M{x:.1f},0H{x + 18:.1f}"/>'
+        elif kind in CHANGES:
+            yield _change_mark(kind, x + 7, 0)
+        elif kind == "removed":
+            yield f'<text class="small" x="{x + 4:.1f}" y="4">−</text>'
         else:
             shown = "forward inlined" if kind == "inlined" else kind
             yield f'<g class="{shown}"><rect class="face" x="{x:.1f}" y="-6" width="14" height="12" rx="3"/></g>'

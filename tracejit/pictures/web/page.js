@@ -29,6 +29,7 @@
     $("after").disabled = at === data.order.length - 1;
     $("memory").innerHTML = stage.memory;
     legend();
+    changes();
     arrange();
     if (!keep) fit();
     search();
@@ -40,14 +41,50 @@
     place.innerHTML = "";
     for (const [kind, words] of stage.legend) {
       const item = document.createElement("span"), mark = document.createElement("i");
-      const colour = data.colours[kind] || data.colours.forward;
+      const colours = matchMedia("(prefers-color-scheme: dark)").matches ? data.dark : data.colours;
+      const colour = colours[kind] || colours.forward;
       if (kind === "residual") mark.className = "line";
+      else if (data.marks[kind]) { mark.className = "mark"; mark.textContent = data.marks[kind][0]; mark.style.background = data.marks[kind][1]; }
+      else if (kind === "removed") { mark.className = "mark gone"; mark.textContent = "−"; }
       else if (kind === "nest") mark.style.background = "#e76f51";
       else { mark.style.background = colour[0]; mark.style.borderColor = colour[1]; }
       if (kind === "inlined") mark.style.borderStyle = "dashed";
       item.append(mark, words);
       place.append(item);
     }
+  }
+
+  // What the pass before this stage did: counts, to be shown in the graph, and what it took away.
+  function changes() {
+    const place = $("changes"), [added, rewritten, removed] = stage.changes;
+    place.innerHTML = "";
+    if (!added && !rewritten && !removed) return;
+    const head = document.createElement("p"), list = document.createElement("ul");
+    head.append(`since ${stage.since}: `);
+    const button = (count, words, change) => {
+      if (!count) return;
+      const b = Object.assign(document.createElement("button"), {textContent: `${count} ${words}`, title: "show them in the graph"});
+      b.addEventListener("click", () => changed(change));
+      head.append(b, " ");
+    };
+    button(added, "new", "added");
+    button(rewritten, "rewritten", "rewritten");
+    if (removed) head.append(`${removed} removed:`);
+    for (const [text, line] of stage.removed) {
+      const li = document.createElement("li");
+      li.textContent = text;
+      if (line) li.addEventListener("click", () => lines([line], true));
+      list.append(li);
+    }
+    place.append(head, list);
+  }
+
+  function changed(change) {
+    choose(null);
+    const ids = Object.keys(stage.nodes).filter(id => stage.nodes[id].change === change && !stage.nodes[id].part);
+    mark(ids);
+    $("hits").textContent = `${ids.length} ${data.marks[change][2]}`;
+    if (ids.length) centre(ids[0]);
   }
 
   // ---------------------------------------------------------------- closing and opening
@@ -247,6 +284,7 @@
       const size = bytes === null ? "" : `, ${bytes.toLocaleString()} bytes`;
       row(user || name, type + size + (residual ? ", kept for the derivative" : "") + (stored ? ", " + stored : ""));
     }
+    if (node.change && !node.part) row(data.marks[node.change][2], node.was ? "it was " + node.was : "since " + stage.since);
     if (node.line) row("line", node.line[0].split(/[\\/]/).pop() + ":" + node.line[1]);
     if (node.kind === "equation") row("made by", ["the program", "reverse mode", "reverse mode, twice"][Math.min(node.order, 2)]);
     if (node.nests.length > 1 && !node.part) row("loop nests", node.nests.join(", ") + ": computed again in each");
