@@ -66,7 +66,8 @@ class Translator(Memory):
                 self.flush(straight)
                 self.scopes.enter([stmt])
                 self.outermost = stmt
-                self.stmt(stmt)
+                if not (isinstance(stmt, For) and self.target.apart(self, stmt)):
+                    self.stmt(stmt)
             else:
                 straight.append(stmt)
         self.flush(straight)

@@ -1,4 +1,5 @@
-"""Loops that threads share, as LLVM text: a function for a part of the iterations, and its launch.
+"""Loops that threads share, as LLVM text: a function for a part of the iterations, and its launch; and the nests of
+programs with many loops, which are functions of their own as well (`apart`).
 
     define internal i32 @chunk1(ptr %frame, i64 %first, i64 %last, ptr %status, i64 %who)
 
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.memory import POOL
-from tracejit.lowering.llvm.scalar import typed
+from tracejit.lowering.llvm.scalar import typed, value
 from tracejit.lowering.llvm.streams import LINE
 from tracejit.lowering.llvm.text import Function, mem_type
-from tracejit.lowering.loops.nodes import OUT_OF_MEMORY, Buffer, For, Reg, SetSlot, Slot
+from tracejit.lowering.loops.nodes import OUT_OF_MEMORY, Buffer, Const, For, Reg, SetSlot, Slot
 from tracejit.lowering.loops.parallel import UNIT
 from tracejit.lowering.loops.uses import defined, operands, places
 
@@ -37,15 +38,28 @@ def launch(body: Translator, chunk: Translator, frame: Frame, node: For, attribu
     places = {b: _aligned(body, b) for b in node.streams}
     _capture(frame, body, chunk, node, places)
     name = f.module.join(name, _function(chunk, node, name, attributes), chunk.f.module)
-    where = body.alloca(f"[{len(frame.words)} x i64]", 16)
-    for n, (type_, x) in enumerate(frame.words):
-        f.add(f"store {type_} {x}, ptr {f.let(f'getelementptr inbounds i64, ptr {where}, i64 {n}')}")
+    where = frame.filled(body)
     run = body.target.external(f, body.register(LAUNCH, "i32(ptr,ptr,i64,i64,i64,ptr)"))
     span = f"{typed(f, node.start)}, {typed(f, node.stop)}, i64 {body.target.given(f, node.grain)}"
     code = f.let(f"call i32 {run}(ptr @{name}, ptr {where}, {span}, ptr %status) nounwind")
     body.leave_if(f.let(f"icmp ne i32 {code}, 0"), code)
     for b, (place, spare) in places.items():
         _bring_back(body, b, place, spare)
+
+
+def nest(body: Translator, part: Translator, frame: Frame, node: For, attributes: str) -> None:
+    """Translate a loop by `part` as a function of its own, and let `body` call it for all iterations."""
+    f = body.f
+    name = f"nest{len(f.module.functions)}"
+    f.module.functions[name] = ""
+    frame.add("ptr", "%table", "%table")
+    _capture(frame, body, part, node, {})
+    known = [value(part.f, x) if isinstance(x, Const) else "" for x in (node.start, node.stop)]
+    text = _function(part, node, name, attributes, known[0] or "%first", known[1] or "%last")
+    name = f.module.join(name, text, part.f.module)
+    span = f"{typed(f, node.start)}, {typed(f, node.stop)}"
+    code = f.let(f"call i32 @{name}(ptr {frame.filled(body)}, {span}, ptr %status, i64 0) nounwind")
+    body.leave_if(f.let(f"icmp ne i32 {code}, 0"), code)
 
 
 def _aligned(body: Translator, result: Buffer) -> tuple[str, Buffer]:
@@ -100,6 +114,13 @@ class Frame:
         self.words.append((type_, outside))
         return name
 
+    def filled(self, body: Translator) -> str:
+        """A frame on the caller's stack with all words in it."""
+        f, where = body.f, body.alloca(f"[{len(self.words)} x i64]", 16)
+        for n, (type_, x) in enumerate(self.words):
+            f.add(f"store {type_} {x}, ptr {f.let(f'getelementptr inbounds i64, ptr {where}, i64 {n}')}")
+        return where
+
 
 def _capture(
     frame: Frame, body: Translator, chunk: Translator, node: For, streams: dict[Buffer, tuple[str, Buffer]]
@@ -135,16 +156,18 @@ def _capture_register(frame: Frame, body: Translator, chunk: Translator, r: Reg)
     chunk.f.names[r.id] = name
 
 
-def _function(chunk: Translator, node: For, name: str, attributes: str) -> str:
-    """The text of the chunk's function."""
+def _function(
+    chunk: Translator, node: For, name: str, attributes: str, first: str = "%first", last: str = "%last"
+) -> str:
+    """The text of the chunk's function, for the iterations from `first` to before `last`."""
     f = chunk.f
     chunk.open(node)
     block = _scratch(chunk, node)
     if node.streams:
-        first = f.let(f"icmp eq i64 {f.let(f'and i64 %first, {UNIT - 1}')}, 0")
-        f.add(f"call void @llvm.assume(i1 {first})")
+        whole = f.let(f"icmp eq i64 {f.let(f'and i64 %first, {UNIT - 1}')}, 0")
+        f.add(f"call void @llvm.assume(i1 {whole})")
     chunk.scopes.enter([node])
-    chunk.iterate(node, "%first", "%last")
+    chunk.iterate(node, first, last)
     chunk.finish()
     if node.streams:  # others may read what is stored here when they see that this part is done
         f.add("fence seq_cst")

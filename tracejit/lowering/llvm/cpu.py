@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from tracejit.lowering.llvm import ahead, vecmath
 from tracejit.lowering.llvm.body import Translator
-from tracejit.lowering.llvm.chunks import Frame, launch
+from tracejit.lowering.llvm.chunks import Frame, launch, nest
+from tracejit.lowering.llvm.nests import separate
 from tracejit.lowering.llvm.target import Target, Translation
 from tracejit.lowering.llvm.text import Function, Module
 from tracejit.lowering.loops.nodes import Buffer, External, For, Program
@@ -28,6 +29,7 @@ class Host(Target):
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.separate: set[For] | None = None
 
     def _read(self, f: Function, type_: str, array: str, index: int, flags: str = "") -> str:
         where, name = f.fresh(), f.fresh()
@@ -64,6 +66,16 @@ class Host(Target):
         launch(body, chunk, frame, node, _ATTRIBUTES)
         return True
 
+    def apart(self, body: Translator, node: For) -> bool:
+        if self.separate is None:
+            self.separate = separate(self.program)
+        if node not in self.separate:
+            return False
+        inside = Function(body.f.module.part(), contract=body.f.contract)
+        frame = Frame(inside)
+        nest(body, body.part(inside, Nest(self.program, body, frame)), frame, node, _ATTRIBUTES)
+        return True
+
     interruptible = True
 
     def look(self, body: Translation) -> str:
@@ -98,6 +110,13 @@ class Chunk(Host):
 
     def look(self, body: Translation) -> str:
         return self._look(body, body.register("threads:look", "i32(i64)"), "i64 %who")
+
+
+class Nest(Chunk):
+    """A loop nest that is a function of its own, and runs as a whole where it is called."""
+
+    def look(self, body: Translation) -> str:
+        return Host.look(self, body)
 
 
 def emit(program: Program, translator: Callable[..., Translator] = Translator) -> str:

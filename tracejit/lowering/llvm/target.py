@@ -53,6 +53,10 @@ class Target:
         """Let threads share a loop of `body`, a translator; False if it is to be translated as any other."""
         return False
 
+    def apart(self, body: Any, node: For) -> bool:
+        """Make an outermost loop of `body`, a translator, a function of its own; False if it is to stay where it is."""
+        return False
+
     #: Whether long loops can look for signals.
     interruptible = False
 
