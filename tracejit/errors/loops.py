@@ -128,7 +128,8 @@ class CaughtCheckError(TracejitError, RuntimeError):
     """A `try` has a handler for an exception that only compiled code raises.
 
     Indices, factorisations and the like are checked when the program runs. What such a check raises leaves the
-    whole jitted function, past the handlers in it.
+    whole jitted function, past the handlers in it. Under an outermost jit Python does such a call over, with its
+    handlers; it can't inside of other transformations, with `fallback=False` and after callbacks of the program.
     """
 
     code = "TJ212"

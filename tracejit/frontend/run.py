@@ -91,6 +91,8 @@ class Run(Memory):
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
         #: Whether Python does calls of the program over in which a check fails, and whether that was asked.
         self.over = self.asked_over = False
+        #: What is raised if the program turns out to be one that Python can't do over.
+        self.done_over: list[Exception] = []
 
     # ---- what the session answers --------------------------------------------------------------
 

@@ -56,6 +56,61 @@ def test_a_handler_of_compiled_checks_is_refused(f: Callable[..., Any]) -> None:
     assert np.isfinite(f(X, 2))
 
 
+@pytest.mark.parametrize("f", [index, factor, in_a_loop, around_a_loop])
+def test_python_does_the_calls_over_that_a_handler_answers(f: Callable[..., Any]) -> None:
+    g = tj.jit(f, fallback=True)
+    for x, i in ((X, 2), (X, 7), (X * 2, 3), (X, 9)):
+        np.testing.assert_allclose(g(x, i), f(x, i), rtol=1e-12)
+    assert g.trace_count == 1 and tj.explain(g)(X, 2).fallback is None
+    assert "Python does a call over in which" in str(tj.explain(g)(X, 2))
+
+
+def test_what_a_call_has_printed_drawn_and_stored_is_done_once(capsys: Any) -> None:
+    seen: list[Any] = []
+
+    def f(x: Any, i: Any, rng: Any) -> Any:
+        print("asks", i)
+        seen.append(i)
+        try:
+            return x[i] + rng.normal()
+        except IndexError as e:
+            print(e)
+            return rng.normal()
+
+    g, plain, jitted = tj.jit(f, fallback=True), np.random.default_rng(1), np.random.default_rng(1)
+    want = [f(X, i, plain) for i in (1, 5, 2)]
+    told, kept = capsys.readouterr().out, seen[:]
+    seen.clear()
+    assert [g(X, i, jitted) for i in (1, 5, 2)] == want
+    assert capsys.readouterr().out == told and seen == kept
+    assert jitted.bit_generator.state == plain.bit_generator.state
+
+
+def test_a_program_that_calls_back_is_refused() -> None:
+    def f(x: Any, i: Any) -> Any:
+        tj.debug.print("{}", x.sum())
+        return index(x, i)
+
+    with pytest.raises(CaughtCheckError):
+        tj.jit(f)(X, 2)
+    with pytest.warns(tj.errors.FallbackWarning, match="TJ212"):
+        assert tj.jit(f, fallback=True)(X, 9) == 0
+
+
+def test_checks_before_an_exception_that_tracing_meets() -> None:
+    def f(x: Any, i: Any) -> Any:
+        try:
+            y = x[i]
+            raise KeyError(y)
+        except LookupError as e:
+            return type(e) is KeyError
+
+    with pytest.raises(CaughtCheckError):
+        tj.jit(f)(X, 2)
+    g = tj.jit(f, fallback=True)
+    assert g(X, 2) is f(X, 2) is True and g(X, 9) is f(X, 9) is False
+
+
 def other_kinds(x: Any, i: Any) -> Any:
     try:
         y = x[i]

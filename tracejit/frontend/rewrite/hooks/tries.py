@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import opcode
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +24,7 @@ from tracejit.frontend.rewrite.blocks.decisions import capturing, place
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.jaxpr import JOURNAL, Eqn, sub_jaxprs
-from tracejit.tracing import current_trace
+from tracejit.tracing import caller, current_trace
 
 
 def _program() -> StageTrace | None:
@@ -38,8 +39,9 @@ class tried:
     """The body of a `try` with handlers; `kinds()` gives the exceptions that they catch, `named` whether each has a
     name for what it catches.
 
-    Raises CaughtCheckError at the end of the body if it has a check that raises one of these, and where a handler could
-    look at an exception of tracejit's, which says other things than NumPy's."""
+    Where the body has a check that raises one of these, no handler would be run by the program: Python does the calls
+    over in which it fails. Raises CaughtCheckError at the end of the body where it can't, and where a handler could look
+    at an exception of tracejit's, which says other things than NumPy's."""
 
     def __init__(self, kinds: Callable[[], tuple[Any, ...]], named: tuple[bool, ...]) -> None:
         self.kinds = kinds
@@ -59,13 +61,23 @@ class tried:
                 raise UnfollowedError(
                     what=f"the {type(error).__name__} that is caught here", reason=_DOUBT
                 ) from error
-            return
+            if refusals.met() or not isinstance(error, caught):
+                return
         for eqn, raises in _failures(self.program.eqns[self.start :]):
             if issubclass(raises, caught) and not getattr(raises, "redo", False):
-                line = self.kinds.__code__.co_firstlineno
-                where = None if eqn.source is None else f"{eqn.source}"
-                check = where or eqn.op.name
-                raise CaughtCheckError(kind=raises.__name__, check=check, where=place(self.kinds, line))
+                self._leave_to_python(f"{eqn.source or eqn.op.name}", raises)
+                return
+
+    def _leave_to_python(self, check: str, raises: type[BaseException]) -> None:
+        """Let Python do the calls over in which `check` fails, if it may."""
+        where = place(self.kinds, self.kinds.__code__.co_firstlineno)
+        refusal = functools.partial(CaughtCheckError, kind=raises.__name__, check=check, where=where)
+        session = capturing()
+        if session is None or not caller.does_over():
+            raise refusal()
+        with refusals.into(None):
+            session.done_over.append(refusal())
+        session.decisions[where, "try"] = f"Python does a call over in which {check} raises {raises.__name__}"
 
     def _ask(self, error: Any, caught: tuple[type, ...]) -> None:
         """C code raises TypeError for text of traced values, which is no string. Raises TracedTextError where that is
