@@ -232,9 +232,7 @@ def _ask_for_more(
 def _refuse_what_is_seen(session: frontend.Session, trace: StageTrace, store: Store | None) -> None:
     """Refuse a program that could be told from Python by what it has done when it is done over, or when it stores."""
     if session.over and session.asked_over and not all(can_be_done_over(e.effects) for e in trace.eqns):
-        if session.done_over:
-            raise session.done_over[0]
-        raise NumberError(message="real eigenvalues are noticed when a callback has been called already")
+        raise (session.done_over or [NumberError(message="a callback would notice real eigenvalues")])[0]
     if store is not None and store.writes and _needs_python(session, trace.eqns):
         raise CapturedWriteError(what=store.changes[0].what, where=session.call_site)
 
@@ -272,7 +270,7 @@ def _result(
 
 
 def _is_stored(x: Any) -> bool:
-    """Whether a leaf of a result is an object of the user's, or a list of which the program knows the length."""
+    """Whether a leaf of a result is an object of the user's, or a list whose length the program knows."""
     return type(x) is Buffer or (type(x) is not Box and frontend.kind_of(x) is type(x))
 
 

@@ -40,8 +40,8 @@ class tried:
     name for what it catches.
 
     Where the body has a check that raises one of these, no handler would be run by the program: Python does the calls
-    over in which it fails. Raises CaughtCheckError at the end of the body where it can't, and where a handler could look
-    at an exception of tracejit's, which says other things than NumPy's."""
+    over in which it fails. Raises CaughtCheckError at the end of the body where it can't, and where a handler could
+    look at an exception of tracejit's, which says other things than NumPy's."""
 
     def __init__(self, kinds: Callable[[], tuple[Any, ...]], named: tuple[bool, ...]) -> None:
         self.kinds = kinds
