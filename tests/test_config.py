@@ -119,8 +119,12 @@ def test_update_and_the_names_of_jax() -> None:
         assert config.debug_nans is True and config.checks and not config.fast
         config.update("debug_nans", 0)
         assert config.debug_nans is False and not config.checks and config.fast
+    config.update("jax_enable_x64", True)  # it is always so
+    config.update("jax_platforms", "cpu")
+    with pytest.raises(SettingValueError):
+        config.update("jax_enable_x64", False)
     with pytest.raises(UnknownSettingError):
-        config.update("jax_enable_x64", True)
+        config.update("jax_unknown", True)
 
 
 def test_one_wrong_value_changes_nothing() -> None:

@@ -22,9 +22,10 @@ from tracejit import docstrings
 from tracejit.errors import NotDifferentiableError
 
 _NAMES = """
-ad_checkpoint custom_batching custom_derivatives debug extend flatten_util lax lax.linalg nn numpy numpy.fft
-numpy.linalg optim random scipy.fft scipy.integrate scipy.interpolate scipy.linalg scipy.ndimage scipy.optimize
-scipy.signal scipy.spatial.distance scipy.special scipy.stats test_util tree tree_util
+ad_checkpoint custom_batching custom_derivatives debug experimental.ode extend flatten_util image lax lax.linalg nn
+numpy numpy.fft numpy.linalg optim random scipy.cluster.vq scipy.fft scipy.integrate scipy.interpolate scipy.linalg
+scipy.ndimage scipy.optimize scipy.signal scipy.sparse.linalg scipy.spatial.distance scipy.special scipy.stats
+test_util tree tree_util
 """
 MODULES = ["tracejit", *(f"tracejit.{name}" for name in _NAMES.split())]
 #: Names that have no complete docstring yet. The list only shrinks.

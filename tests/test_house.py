@@ -38,10 +38,11 @@ FLOORS = [
     {"ops", "passes", "lowering"},
     {"interpreters"},
     {"control"},
-    {"numpy", "lax", "scipy", "random", "nn", "debug", "flatten_util"},
+    {"numpy", "lax", "scipy", "random", "nn", "debug", "flatten_util", "image"},
     {
         "frontend",
         "api",
+        "experimental",
         "extend",
         "optim",
         "profiling",
@@ -80,6 +81,8 @@ NEIGHBOURS = {
     ("nn", "random"),
     ("debug", "numpy"),
     ("flatten_util", "numpy"),
+    ("image", "numpy"),
+    ("scipy", "flatten_util"),
     ("api", "frontend"),
     ("test_util", "api"),
     ("extend", "api"),
@@ -112,6 +115,7 @@ WHOLE = {
     "site",
     "wheel",
     "gpu",
+    "jax",
 }
 MAX_LINES = 400
 MAX_FILES = 20

@@ -23,6 +23,7 @@ with without_collection():
         disable_jit,
         eval_shape,
         make_jaxpr,
+        typeof,
     )
     from tracejit.api.jit.bounded import clear_caches
     from tracejit.api.jit.jitted import jit
@@ -32,6 +33,7 @@ with without_collection():
     from tracejit.ir.drawn import Drawn
     from tracejit.ir.primitive import REGISTRY
     from tracejit.lazily import LazyModule, load, parts
+    from tracejit.numpy import ndarray as Array
     from tracejit.version import __version__
 
 if TYPE_CHECKING:
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
         custom_batching,
         custom_derivatives,
         debug,
+        experimental,
         extend,
         flatten_util,
+        image,
         lax,
         nn,
         optim,
@@ -58,6 +62,19 @@ if TYPE_CHECKING:
     from tracejit.api.explain import explain
     from tracejit.api.exporting.public import export, load_exported
     from tracejit.api.foreign.printing import export_numba
+    from tracejit.api.naming import (
+        check_tracer_leaks,
+        debug_infs,
+        debug_nans,
+        default_backend,
+        effects_barrier,
+        ensure_compile_time_eval,
+        log_compiles,
+        named_call,
+        named_scope,
+        process_count,
+        process_index,
+    )
     from tracejit.control.call.checkpoint import checkpoint, checkpoint_policies, remat
     from tracejit.control.callbacks.ops import io_callback, pure_callback
     from tracejit.control.custom.public import closure_convert, custom_gradient, custom_jvp, custom_vjp
@@ -71,7 +88,9 @@ _MODULES = [
     "custom_batching",
     "custom_derivatives",
     "debug",
+    "experimental",
     "extend",
+    "image",
     "lax",
     "flatten_util",
     "nn",
@@ -90,6 +109,19 @@ _NAMES = {
     "tracejit.api.autodiff.residuals": ["print_saved_residuals"],
     "tracejit.api.autodiff.sparse": ["jacobian"],
     "tracejit.api.autodiff.taylor": ["jet"],
+    "tracejit.api.naming": [
+        "check_tracer_leaks",
+        "debug_infs",
+        "debug_nans",
+        "default_backend",
+        "effects_barrier",
+        "ensure_compile_time_eval",
+        "log_compiles",
+        "named_call",
+        "named_scope",
+        "process_count",
+        "process_index",
+    ],
     "tracejit.control.callbacks.ops": ["io_callback", "pure_callback"],
     "tracejit.control.call.checkpoint": ["checkpoint", "checkpoint_policies", "remat"],
     "tracejit.control.custom.public": ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"],
@@ -113,10 +145,12 @@ if path := os.environ.get("TRACEJIT_PROFILE"):
     importlib.import_module("tracejit.profiling.whole").begin(path)
 
 __all__ = [
+    "Array",
     "ShapeDtypeStruct",
     "TracejitError",
     "ad_checkpoint",
     "block_until_ready",
+    "check_tracer_leaks",
     "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
@@ -129,6 +163,9 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "debug",
+    "debug_infs",
+    "debug_nans",
+    "default_backend",
     "default_device",
     "device_get",
     "device_put",
@@ -136,8 +173,11 @@ __all__ = [
     "disable_jit",
     "draw",
     "dtypes",
+    "effects_barrier",
+    "ensure_compile_time_eval",
     "errors",
     "eval_shape",
+    "experimental",
     "explain",
     "export",
     "export_numba",
@@ -146,10 +186,11 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "image",
     "io_callback",
     "jacfwd",
-    "jacrev",
     "jacobian",
+    "jacrev",
     "jet",
     "jit",
     "jvp",
@@ -157,21 +198,27 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "load_exported",
+    "log_compiles",
     "make_jaxpr",
+    "named_call",
+    "named_scope",
     "nn",
     "numpy",
     "ops",
     "optim",
+    "print_saved_residuals",
+    "process_count",
+    "process_index",
     "profile",
     "progress",
     "pure_callback",
-    "print_saved_residuals",
     "random",
     "remat",
     "scipy",
     "test_util",
     "tree",
     "tree_util",
+    "typeof",
     "value_and_grad",
     "vjp",
     "vmap",

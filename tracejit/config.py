@@ -180,11 +180,16 @@ class Config:
 
     def update(self, name: str, value: Any) -> None:
         """Change one setting. Names of JAX, such as "jax_debug_nans", mean the setting without "jax_".
+        "jax_enable_x64" is always True, and "jax_platforms" and "jax_platform_name" are "cpu".
 
         Raises:
             UnknownSettingError: there is no such setting.
             SettingValueError: it does not take this value.
         """
+        if name in _FIXED:
+            if value != _FIXED[name]:
+                raise SettingValueError(name=name, wanted=repr(_FIXED[name]), value=value)
+            return
         setattr(self, name.removeprefix("jax_"), value)
 
     @contextlib.contextmanager
@@ -233,6 +238,10 @@ _RANGES = {
     "unroll": (0, None),
     "num_threads": (1, _MAX_THREADS),
 }
+
+
+#: Settings of JAX that have one value here.
+_FIXED = {"jax_enable_x64": True, "jax_platforms": "cpu", "jax_platform_name": "cpu"}
 
 
 @functools.cache

@@ -1,30 +1,35 @@
-"""JAX's names for functions of trees: `jax.tree_util` over `tracejit.tree`.
-
-Paths are tuples of keys, as in JAX: `DictKey`, `SequenceKey`, `GetAttrKey` and `FlattenedIndexKey`; `keystr` writes
-them as Python does. (`tracejit.tree` has the same paths as text.)
-"""
+"""JAX's names for functions of trees: `jax.tree_util` over `tracejit.tree`."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import optree
-
 from tracejit import tree
 from tracejit.docstrings import complete as _complete
 from tracejit.tree import TreeDef as PyTreeDef
+from tracejit.tree import keys
+from tracejit.tree.keys import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    KeyPath,
+    SequenceKey,
+    keystr,
+    name_children,
+)
 
 __all__ = [
     "DictKey",
     "FlattenedIndexKey",
     "GetAttrKey",
+    "KeyPath",
     "Partial",
     "PyTreeDef",
     "SequenceKey",
     "all_leaves",
+    "is_tree_node",
     "keystr",
     "register_dataclass",
     "register_pytree_node",
@@ -33,6 +38,7 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
     "tree_all",
+    "tree_broadcast",
     "tree_flatten",
     "tree_flatten_with_path",
     "tree_leaves",
@@ -40,6 +46,7 @@ __all__ = [
     "tree_map",
     "tree_map_with_path",
     "tree_reduce",
+    "tree_reduce_associative",
     "tree_structure",
     "tree_transpose",
     "tree_unflatten",
@@ -54,122 +61,14 @@ tree_leaves = tree.leaves
 tree_map = tree.map
 tree_reduce = tree.reduce
 tree_structure = tree.structure
+tree_transpose = keys.transpose
 tree_unflatten = tree.unflatten
-
-
-def tree_transpose(
-    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
-) -> Any:
-    """`tracejit.tree.transpose`; without `inner_treedef` it is that of the first leaf of `outer_treedef`."""
-    if inner_treedef is None:
-        inner_treedef = tree.structure(tree.flatten_up_to(outer_treedef, pytree_to_transpose)[0])
-    return tree.transpose(outer_treedef, inner_treedef, pytree_to_transpose)
-
-
-# ---------------------------------------------------------------- paths
-
-
-@dataclasses.dataclass(frozen=True)
-class DictKey:
-    """A key of a dict."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-
-@dataclasses.dataclass(frozen=True)
-class SequenceKey:
-    """An index of a list or tuple."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-
-@dataclasses.dataclass(frozen=True)
-class GetAttrKey:
-    """The name of a field."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-
-@dataclasses.dataclass(frozen=True)
-class FlattenedIndexKey:
-    """The number of a child of a registered class."""
-
-    key: int
-
-    def __str__(self) -> str:
-        return f"[<flat index {self.key}>]"
-
-
-KeyPath = tuple[Any, ...]
-#: Classes that name their children themselves -> the function that gives their keys.
-_keys: dict[type, Callable[[Any], Iterable[Any]]] = {}
-
-
-def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
-    """A path as Python writes it, `['w'][0].scale`; with `simple` the bare keys, with a `separator` between them."""
-    if not simple:
-        return separator.join(map(str, keys))
-    return separator.join(
-        str(next(iter(vars(k).values()), k)) if dataclasses.is_dataclass(k) else str(k) for k in keys
-    )
-
-
-def tree_flatten_with_path(pytree: Any, is_leaf: Any = None) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """`([(path, leaf), ...], treedef)`."""
-    leaves, treedef = tree.flatten(pytree, is_leaf)
-    return list(zip(_paths(pytree, treedef), leaves, strict=True)), treedef
-
-
-def tree_leaves_with_path(pytree: Any, is_leaf: Any = None) -> list[tuple[KeyPath, Any]]:
-    """`[(path, leaf), ...]`."""
-    return tree_flatten_with_path(pytree, is_leaf)[0]
-
-
-def tree_map_with_path(f: Callable[..., Any], pytree: Any, *rest: Any, is_leaf: Any = None) -> Any:
-    """Like `tree_map`, with the path of each leaf as the first argument of `f`."""
-    leaves, treedef = tree.flatten(pytree, is_leaf)
-    columns = [tree.flatten_up_to(treedef, r) for r in rest]
-    paths = _paths(pytree, treedef)
-    return tree.unflatten(treedef, [f(*xs) for xs in zip(paths, leaves, *columns, strict=True)])
-
-
-def _paths(pytree: Any, treedef: PyTreeDef) -> list[KeyPath]:
-    return [_path(pytree, accessor) for accessor in treedef.accessors()]
-
-
-def _path(pytree: Any, accessor: Any) -> KeyPath:
-    keys = []
-    for entry in accessor:
-        own = _keys.get(type(pytree))
-        n = _position(pytree, entry)
-        keys.append(list(own(pytree))[n] if own is not None else _key(entry))
-        pytree = tree.one_level(pytree)[0][n]
-    return tuple(keys)
-
-
-def _position(pytree: Any, entry: Any) -> int:
-    return tree.one_level(pytree)[1].index(entry.entry)
-
-
-def _key(entry: Any) -> Any:
-    if isinstance(entry, optree.MappingEntry):
-        return DictKey(entry.key)
-    if isinstance(entry, (optree.NamedTupleEntry, optree.DataclassEntry)):
-        return GetAttrKey(entry.field)
-    if isinstance(entry, optree.SequenceEntry):
-        return SequenceKey(entry.index)
-    if isinstance(entry, optree.GetAttrEntry):
-        return GetAttrKey(entry.name)
-    return FlattenedIndexKey(entry.entry)
+tree_broadcast = keys.broadcast
+tree_flatten_with_path = keys.flatten_with_path
+tree_leaves_with_path = keys.leaves_with_path
+tree_map_with_path = keys.map_with_path
+tree_reduce_associative = keys.reduce_associative
+KeyEntry = Any  # of a path: one of the classes of keys, or what a class names its children by
 
 
 # ---------------------------------------------------------------- structures
@@ -196,6 +95,11 @@ def all_leaves(iterable: Iterable[Any], is_leaf: Any = None) -> bool:
     return all(tree.structure(x, is_leaf).is_leaf() for x in iterable)
 
 
+def is_tree_node(typ: type) -> bool:
+    """Whether objects of the class are containers: Python's own, named tuples, dataclasses and registered classes."""
+    return tree.is_node(typ)
+
+
 # ---------------------------------------------------------------- registration
 
 
@@ -210,7 +114,7 @@ def register_pytree_node(
     `flatten_with_keys_func` gives pairs of keys and children; its keys are in paths."""
     tree.register(nodetype, flatten_func, unflatten_func)
     if flatten_with_keys_func is not None:
-        _keys[nodetype] = lambda obj: [key for key, _ in flatten_with_keys_func(obj)[0]]
+        name_children(nodetype, lambda obj: [key for key, _ in flatten_with_keys_func(obj)[0]])
 
 
 def register_pytree_with_keys(

@@ -23,6 +23,8 @@ class Source:
     __slots__ = ("code", "lasti")
     #: How many derivatives in reverse lie between the line and what was recorded for it.
     order = 0
+    #: The names of the scopes (`named_scope`) around it, with slashes between them.
+    scope = ""
 
     def __init__(self, code: CodeType, lasti: int) -> None:
         self.code = code
@@ -40,24 +42,36 @@ class Source:
         return self.code.co_firstlineno
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.filename)}:{self.line}"
+        place = f"{os.path.basename(self.filename)}:{self.line}"
+        return f"{place} in {self.scope}" if self.scope else place
 
     def full(self) -> str:
         return f"{self.filename}:{self.line}"
 
     def __reduce__(self) -> Any:
         """Pickled as the line that it is: code objects can't be."""
-        return Line, (self.filename, self.line)
+        return Line, (self.filename, self.line, self.scope)
+
+
+class Scoped(Source):
+    """A place inside of a `named_scope`."""
+
+    __slots__ = ("scope",)
+
+    def __init__(self, code: CodeType, lasti: int, scope: str) -> None:
+        super().__init__(code, lasti)
+        self.scope = scope
 
 
 class Line(Source):
     """A place that was in another process: the file and line of that."""
 
-    __slots__ = ("_filename", "_line")
+    __slots__ = ("_filename", "_line", "scope")
 
-    def __init__(self, filename: str, line: int) -> None:
+    def __init__(self, filename: str, line: int, scope: str = "") -> None:
         self._filename = filename
         self._line = line
+        self.scope = scope
 
     @property
     def filename(self) -> str:
@@ -77,6 +91,10 @@ class Pulled(Source):
     def __init__(self, source: Source) -> None:
         self.origin = source.origin if type(source) is Pulled else source
         self.order = source.order + 1
+
+    @property
+    def scope(self) -> str:  # type: ignore[override]
+        return self.origin.scope
 
     @property
     def filename(self) -> str:
@@ -104,9 +122,11 @@ def _classify(name: str) -> bool:
 
 class _Replay(threading.local):
     source: Source | None = None
+    scope: str = ""
 
 
-#: While a jaxpr is run again by an interpreter, `replay.source` is the line of the equation at hand.
+#: While a jaxpr is run again by an interpreter, `replay.source` is the line of the equation at hand. `replay.scope`
+#: has the names of the scopes that this thread is in.
 replay = _Replay()
 
 
@@ -123,6 +143,6 @@ def user_source() -> Source | None:
         if hidden is None:
             hidden = _classify(name)
         if not hidden:
-            return Source(code, frame.f_lasti)
+            return Scoped(code, frame.f_lasti, replay.scope) if replay.scope else Source(code, frame.f_lasti)
         frame = frame.f_back
     return None

@@ -62,6 +62,17 @@ from tracejit.lax.convolution import (
     conv_with_general_padding,
     fft,
 )
+from tracejit.lax.hints import (
+    Precision,
+    PrecisionLike,
+    approx_max_k,
+    approx_min_k,
+    broadcast_to_rank,
+    composite,
+    optimization_barrier,
+    platform_dependent,
+    ragged_dot,
+)
 from tracejit.lax.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -167,13 +178,7 @@ from tracejit.lax.pointwise import (
 )
 from tracejit.lax.pooling import padtype_to_pads, reduce_window, reduce_window_shape_tuple
 from tracejit.lax.reducing import reduce
-from tracejit.lax.segments import (
-    optimization_barrier,
-    segment_max,
-    segment_min,
-    segment_prod,
-    segment_sum,
-)
+from tracejit.lax.segments import segment_max, segment_min, segment_prod, segment_sum
 from tracejit.lax.special import (
     bessel_i0e,
     bessel_i1e,
@@ -195,6 +200,8 @@ __all__ = [
     "FftType",
     "GatherDimensionNumbers",
     "GatherScatterMode",
+    "Precision",
+    "PrecisionLike",
     "RoundingMethod",
     "ScatterDimensionNumbers",
     "abs",
@@ -203,6 +210,8 @@ __all__ = [
     "add",
     "all_gather",
     "all_to_all",
+    "approx_max_k",
+    "approx_min_k",
     "argmax",
     "argmin",
     "asin",
@@ -225,6 +234,7 @@ __all__ = [
     "broadcast",
     "broadcast_in_dim",
     "broadcast_shapes",
+    "broadcast_to_rank",
     "broadcasted_iota",
     "cbrt",
     "ceil",
@@ -232,6 +242,7 @@ __all__ = [
     "clz",
     "collapse",
     "complex",
+    "composite",
     "concatenate",
     "cond",
     "conj",
@@ -304,6 +315,7 @@ __all__ = [
     "optimization_barrier",
     "pad",
     "padtype_to_pads",
+    "platform_dependent",
     "pmax",
     "pmean",
     "pmin",
@@ -315,6 +327,7 @@ __all__ = [
     "psum",
     "psum_scatter",
     "pswapaxes",
+    "ragged_dot",
     "random_gamma_grad",
     "real",
     "reciprocal",

@@ -1,4 +1,4 @@
-"""JAX's reductions of segments (`jax.ops.segment_sum` and its kin), and its barrier."""
+"""JAX's reductions of segments (`jax.ops.segment_sum` and its kin)."""
 
 from __future__ import annotations
 
@@ -60,8 +60,3 @@ def segment_min(
 ) -> Any:  # fmt: skip
     """The least of the rows of each segment; inf (or the largest integer) for one without rows."""
     return _segments(data, segment_ids, num_segments, "min", _highest)
-
-
-def optimization_barrier(operand: Any) -> Any:
-    """`operand` itself: nothing is moved across calls whose results could tell. For programs written for JAX."""
-    return operand

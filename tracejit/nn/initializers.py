@@ -74,6 +74,26 @@ def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = float) ->
     return init
 
 
+def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = float) -> Initializer:
+    """Kernels of convolutions, shape (*window, n inputs, n outputs), that are an orthogonal matrix in the middle of the
+    window and 0 elsewhere (Xiao and others, 2018).
+
+    Raises:
+        ShapeError: there are not three to five axes, or more inputs than outputs.
+    """
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype) -> Any:
+        if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:
+            problem = f"needs three to five axes and no more inputs than outputs, not {tuple(shape)}"
+            raise ShapeError(op="delta_orthogonal", problem=problem)
+        n = shape[-1]
+        matrix = orthogonal(scale, column_axis, dtype)(key, (n, n))[: shape[-2]]
+        middle = tuple((k - 1) // 2 for k in shape[:-2])
+        return tnp.at(tnp.zeros(tuple(shape), dtype))[middle].set(matrix)
+
+    return init
+
+
 def variance_scaling(
     scale: float,
     mode: str,

@@ -117,7 +117,8 @@ def rayleigh(key: Any, scale: Any, shape: Shape | None = None, dtype: Any = None
     """Rayleigh: scale sqrt(-2 log u)."""
     dtype = float_dtype("rayleigh", dtype, scale)
     shape = shape_of_draw("rayleigh", shape, scale)
-    return spread(scale, shape, dtype) * tnp.sqrt(dtype.type(2) * exponential(key, shape, dtype))
+    u = open_unit(key, shape, dtype)
+    return spread(scale, shape, dtype) * tnp.sqrt(dtype.type(-2) * tnp.log(u))
 
 
 @sampler
@@ -169,7 +170,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape = (), dtyp
     shape = shape_of_draw("double_sided_maxwell", as_shape(shape), loc, scale)
     first, second = split(key)
     u = wrap(unit_interval(second, shape, dtype))
-    signed = tnp.where(u < dtype.type(0.5), dtype.type(-1), dtype.type(1)) * maxwell(first, shape, dtype)
+    signed = tnp.where(u < dtype.type(0.5), dtype.type(1), dtype.type(-1)) * maxwell(first, shape, dtype)
     return signed * spread(scale, shape, dtype) + spread(loc, shape, dtype)
 
 

@@ -292,9 +292,13 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 
 
 def _shuffled(key: Any, x: Any, axis: int) -> Any:
-    """Sorted by 64 random bits an element: ties, and so bias, have no chance worth mentioning."""
-    order = tnp.argsort(bits(key, x.shape, np.uint64), axis=axis, stable=True)
-    return tnp.take_along_axis(x, order, axis=axis)
+    """Sorted by 32 random bits an element, so often that n elements are as good as without ties: n³ < 2³² a round."""
+    size = math.prod(x.shape)
+    for _ in range(math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))):
+        key, own = split(key)
+        order = tnp.argsort(bits(own, x.shape, np.uint32), axis=axis, stable=True)
+        x = tnp.take_along_axis(x, order, axis=axis)
+    return x
 
 
 @sampler
@@ -330,8 +334,7 @@ def _chosen(key: Any, size: int, shape: tuple[int, ...], n: int, replace: bool, 
     if replace:
         total = tnp.cumsum(p)
         u = wrap(unit_interval(key, shape, _F64))
-        # Rounding may make the last sum smaller than u: the last element that is possible is meant.
-        return tnp.minimum(tnp.searchsorted(total, u * total[-1], side="right"), size - 1)
+        return tnp.searchsorted(total, total[-1] * (1 - u))  # 0 < 1 - u <= 1: no element of probability 0
     # The n largest of log p plus Gumbel noise are n draws without replacement (Vieira, 2014).
     noisy = gumbel(key, (size,), _F64) + tnp.log(p)
     return tnp.argsort(-noisy, stable=True)[:n].reshape(shape)

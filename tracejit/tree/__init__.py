@@ -29,24 +29,29 @@ from tracejit.errors import PytreeMismatchError, UnfollowedError, UnhashableStat
 __all__ = [
     "TreeDef",
     "all",
+    "broadcast",  # pyright: ignore[reportUnsupportedDunderAll]
     "broadcast_prefix",
     "flatten",
     "flatten_axes",
     "flatten_ordered",
     "flatten_up_to",
+    "flatten_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
     "flatten_with_paths",
     "leaves",
+    "leaves_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
     "load",  # pyright: ignore[reportUnsupportedDunderAll]
     "map",
-    "map_with_path",
+    "map_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
     "paths",
     "reduce",
+    "reduce_associative",  # pyright: ignore[reportUnsupportedDunderAll]
     "register",
     "register_dataclass",
     "register_leaf",
     "save",  # pyright: ignore[reportUnsupportedDunderAll]
+    "static",  # pyright: ignore[reportUnsupportedDunderAll]
     "structure",
-    "transpose",
+    "transpose",  # pyright: ignore[reportUnsupportedDunderAll]
     "unflatten",
 ]
 
@@ -157,16 +162,6 @@ def reduce(
     return functools.reduce(f, xs) if initializer is _MISSING else functools.reduce(f, xs, initializer)
 
 
-def transpose(outer: TreeDef, inner: TreeDef, tree: Any) -> Any:
-    """A tree of trees turned inside out: structure outer∘inner becomes inner∘outer.
-
-    Raises:
-        PytreeMismatchError: `tree` is not made of `inner` trees in an `outer` tree.
-    """
-    rows = [flatten_up_to(inner, sub) for sub in flatten_up_to(outer, tree)]
-    return inner.unflatten([outer.unflatten(column) for column in zip(*rows, strict=True)])
-
-
 def flatten_with_paths(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[tuple[str, Any]], TreeDef]:
     """`([(path, leaf), ...], treedef)` with paths as Python writes them: `['w'][0].scale`."""
     xs, treedef = flatten(tree, is_leaf)
@@ -176,16 +171,6 @@ def flatten_with_paths(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[t
 def paths(treedef: TreeDef, root: str = "") -> list[str]:
     """How each leaf is reached from `root`."""
     return [accessor.codify(root) for accessor in treedef.accessors()]
-
-
-def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """Like `map`, with the path of each leaf as the first argument of `f`."""
-    first, treedef = flatten(tree, is_leaf)
-    columns = [flatten_up_to(treedef, r) for r in rest]
-    return treedef.unflatten([f(*xs) for xs in zip(paths(treedef), first, *columns, strict=True)])
-
-
-# ---- registration -----------------------------------------------------------------------------
 
 
 def register(
@@ -356,6 +341,14 @@ def is_leaf(tree: Any) -> bool:
     return _C.is_leaf(tree, None, True, NAMESPACE)
 
 
+def is_node(cls: type) -> bool:
+    """Whether objects of the class are containers."""
+    if cls in _leaf_classes:
+        return False
+    known = optree.register_pytree_node.get(cls, namespace=NAMESPACE) is not None
+    return known or dataclasses.is_dataclass(cls) or optree.is_namedtuple_class(cls)
+
+
 def one_level(tree: Any) -> tuple[list[Any], tuple[Any, ...]]:
     """What a container holds, and the keys, indices or names of it."""
     children, _, entries, _ = optree.tree_flatten_one_level(tree, none_is_leaf=True, namespace=NAMESPACE)
@@ -379,11 +372,27 @@ def show(treedef: TreeDef) -> str:
     )
 
 
+#: What is imported when it is first asked for, by the file of this folder that has it.
+_LATER = {
+    "files": ("load", "save"),
+    "keys": (
+        "broadcast",
+        "flatten_with_path",
+        "leaves_with_path",
+        "map_with_path",  # pyright: ignore[reportUnsupportedDunderAll]
+        "reduce_associative",
+        "static",
+        "transpose",
+    ),
+}
 _complete(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    """What is about files is imported when it is first asked for."""
-    if name not in ("load", "save"):
+    """What has to do with files and with keys is imported when it is first asked for."""
+    place = next((module for module, names in _LATER.items() if name in names), None)
+    if place is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("tracejit.tree.files"), name)
+    found = getattr(importlib.import_module(f"tracejit.tree.{place}"), name)
+    globals()[name] = found
+    return found

@@ -49,6 +49,30 @@ class Lowering(Drawn):
         args, kwargs = self._call.rebuild([_type(x) for x in self._call.leaves], self._call.objects)
         return eval_shape(self.jitted.fun, *args, **kwargs)
 
+    @property
+    def args_info(self) -> Any:
+        """The arguments, as a pair of the positional ones and of those by name, with their shapes and dtypes."""
+        return self._call.rebuild([_shape(x) for x in self._call.leaves], self._call.objects)
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of the arguments."""
+        return tree.structure(self.args_info)
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return tree.structure(self.out_info)
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return name_of(self.jitted.fun)
+
+    def lower(self) -> Lowering:
+        """This object: what `jit(f).trace(...)` gives is lowered, too."""
+        return self
+
     def cost_analysis(self) -> dict[str, Any]:
         """Operations and bytes, as `CompiledFunction.cost_analysis` counts them."""
         return self.compile().cost_analysis()
@@ -90,6 +114,26 @@ class CompiledFunction(Drawn):
     def __reduce__(self) -> Any:
         """Pickled like what it was compiled from: where it is read it is compiled again, or found in the disk cache."""
         return _compiled, (self._lowering,)
+
+    @property
+    def out_info(self) -> Any:
+        """The result's structure, with shapes and dtypes in the places of arrays and numbers."""
+        return self._lowering.out_info
+
+    @property
+    def args_info(self) -> Any:
+        """The arguments' structure, with shapes and dtypes in the places of arrays and numbers."""
+        return self._lowering.args_info
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of the arguments."""
+        return self._lowering.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return self._lowering.out_tree
 
     # -- without Python
 
@@ -238,6 +282,14 @@ def _type(x: Any) -> Any:
     """An argument without its elements, if it lies in memory as arrays usually do."""
     if type(x) is np.ndarray and x.ndim and x.flags.c_contiguous:
         return ShapeDtypeStruct(x.shape, x.dtype)
+    return x
+
+
+def _shape(x: Any) -> Any:
+    """An array, number or ShapeDtypeStruct as its shape and dtype; any other object as it is."""
+    if isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)):
+        array = np.asarray(x)
+        return ShapeDtypeStruct(array.shape, array.dtype)
     return x
 
 

@@ -4,21 +4,26 @@ In comes SciPy's own Python code, which runs as the user's does (`frontend/origi
 known (`frontend/structures.py`). Where it calls one of its compiled functions with elements that are traced, the forms
 here compute. What a function does to elements is asked of the function itself: given positions in their place, it shows
 where each goes. Read `forms`, then `products`, `operations`, `moves`, and for linear equations
-`solving`, `hosted` and `krylov`.
+`solving`, `hosted` and `krylov`. (`linalg` has JAX's names, whose matrices are functions.)
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tracejit.lazily import parts
 from tracejit.numpy.dispatch import LIBRARIES
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy.sparse import hosted, krylov, moves, operations, products
 from tracejit.scipy.sparse.forms import Form, form_of
 from tracejit.scipy.sparse.solving import SOLVERS
 
-__all__ = ["hosted", "krylov", "moves", "operations", "products"]
+if TYPE_CHECKING:
+    from tracejit.scipy.sparse import linalg
+
+__all__ = ["hosted", "krylov", "linalg", "moves", "operations", "products"]
+__getattr__, __dir__ = parts(__name__, ["linalg"])
 
 
 def _entries(module: Any) -> dict[Any, Form]:
