@@ -32,6 +32,25 @@ def test_a_report() -> None:
     assert "updates in place:\n    `x`" in text and "reads at every call" in text and "scale" in text
 
 
+class Counter:
+    def __init__(self) -> None:
+        self.rate, self.seen = 2.0, {"a": 1}
+
+    def step(self, x: Any) -> Any:
+        return x if hasattr(self, "done") else abs(x) * self.rate * self.seen["a"]
+
+
+def test_guards_are_called_as_the_user_calls_them() -> None:
+    guards = tj.explain(Counter().step)(X).guards
+    wanted = (
+        "function `step`",
+        "object `self.rate` of `step`",
+        "object `self.done` of `step`, which is not defined",
+    )
+    assert set(wanted) <= set(guards) and "global `abs`, which is not defined" in guards
+    assert not [g for g in guards if "__" in g or "globals" in g]
+
+
 def test_equations_inside_loops_count() -> None:
     report = tj.explain(lambda x: lax.fori_loop(0, 5, lambda i, c: np.sin(c) * 2, x))(X)
     assert report.equations >= 3 and report.loops >= 2

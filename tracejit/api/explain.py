@@ -123,7 +123,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
                 for line in compiled.as_text("loops").splitlines()
             ),
             callbacks=compiled.callbacks(),
-            guards=sorted({str(c.node) for c in program.guards.checks}),
+            guards=program.guards.subjects(),
             captured=[str(n) for n in program.guards.nodes],
             written=[program.input_name(n) for n in program.written],
             compile_seconds=compiled.compile_seconds,

@@ -117,6 +117,16 @@ def is_empty(cell: Any) -> bool:
     return False
 
 
+def subject(check: Check) -> str:
+    """What a check is about, as the user calls it."""
+    node, kind, old = check
+    if kind == "absent":
+        return f"{node.item(old, _member(node, old))}, which is not defined"
+    if kind == "missing":
+        return f"{node.attr(old)}, which is not defined"
+    return str(node.parent if kind == "bare" else node)
+
+
 def explain(check: Check, given: Sequence[Any] = ()) -> str | None:
     """What changed at `check.node`, or None."""
     node, kind, old = check

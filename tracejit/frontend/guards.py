@@ -31,6 +31,7 @@ from tracejit.frontend.checks import (
     same_scalars,
     same_set,
     same_value,
+    subject,
 )
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
 
@@ -222,6 +223,10 @@ class GuardSet:
     def failing(self, *given: Any) -> Check | None:
         """The first guard that fails."""
         return next((check for check in self.checks if explain(check, given)), None)
+
+    def subjects(self) -> list[str]:
+        """What the guards are about, as the user calls it."""
+        return sorted(set(map(subject, self.checks)))
 
     def why(self, *given: Any) -> str | None:
         """The first guard that fails, in words; None if all hold."""

@@ -82,7 +82,13 @@ class Node:
         return (*before, (self.kind, self.key))
 
     def __str__(self) -> str:
-        return f"{self.word} `{self.text}`"
+        """As the user calls it: `self.rate` of a method, not an attribute of the method's `__self__`."""
+        text = self.text.replace(".__func__", "")
+        method, bound, rest = text.rpartition(".__self__")
+        word, text, end = ("object", f"self{rest}", f" of `{method}`") if bound else (self.word, text, "")
+        if text.endswith(".__dict__"):
+            word, text = f"attributes of {word}", text.removesuffix(".__dict__")
+        return f"{word} `{text}`{end}"
 
     def __repr__(self) -> str:
         return f"<{self}>"

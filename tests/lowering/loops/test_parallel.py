@@ -225,6 +225,17 @@ def test_only_large_loops_are_shared() -> None:
     assert loop.grain & (loop.grain - 1) == 0 and 1 << 12 <= loop.grain <= 1 << 16
 
 
+def test_blocks_of_a_transpose_count_with_their_length() -> None:
+    """Blocks of 32 x 32 were taken for 1000 x 1000, so that threads shared a matrix of 64 x 64."""
+
+    def work(n: int) -> float:
+        found = tj.explain(lambda x: np.exp(x.T) + x)(np.ones((n, n))).findings
+        (loop,) = [f for f in found if f.topic == "threads"]
+        return loop.facts["work"] / n**2
+
+    assert 2 < work(64) < 20 and 2 < work(512) < 20
+
+
 def test_the_outermost_loop_is_shared_if_it_is_long_enough() -> None:
     def f(x: Any) -> Any:
         return mul(exp(x), exp(x))

@@ -77,6 +77,7 @@ class _Marker:
             for s in walk(program.body.stmts)
             if isinstance(s, Inst) and s.op == "param"
         }
+        self.made = {s.out: s for s in walk(program.body.stmts) if isinstance(s, Inst)}
         self.works: dict[Block, int] = {}
         #: Loops that were looked at -> why they are shared or not.
         self.verdicts: dict[For, str] = {}
@@ -103,7 +104,7 @@ class _Marker:
         if not (is_worth_it or (not inside and (self.trips(node) or 0) >= LEAST)):
             return False
         suits = node.independent and (self.trips(node) is not None or not inside)
-        trips = self.trips(node) or _UNKNOWN
+        trips = self.trips(node) or self.most(node)
         if suits and trips < _FEW and self.block(node.body, True):
             return True
         against = "order" if not suits else "one step" if trips <= 1 else self.share(node)
@@ -124,6 +125,20 @@ class _Marker:
         start, stop = self.number(node.start), self.number(node.stop)
         return None if start is None or stop is None else max(stop - start, 0)
 
+    def most(self, node: For) -> int:
+        """An estimate of the iterations of a loop over a range that is not known: a block of a longer loop,
+        `range(b, min(b + 32, n))`, has no more than its block."""
+        stop = self.made.get(node.stop)
+        ends = [self.made.get(a) for a in stop.args] if stop is not None and stop.op == "smin" else []
+        lengths = [
+            self.number(x)
+            for e in ends
+            if e is not None and e.op == "iadd"
+            for x in e.args
+            if node.start in e.args
+        ]
+        return int(min([*(n for n in lengths if n), node.most, _UNKNOWN]))
+
     def number(self, x: Any) -> int | None:
         return x.value if isinstance(x, Const) else self.params.get(x)
 
@@ -136,7 +151,7 @@ class _Marker:
         """A rough number of the instructions that a statement executes."""
         if isinstance(s, For):
             trips = self.trips(s)
-            total = (_UNKNOWN if trips is None else trips) * self.block_work(s.body)
+            total = (self.most(s) if trips is None else trips) * self.block_work(s.body)
             return total // _LANES if s.vector else total
         if isinstance(s, While):
             return _TURNS * (self.block_work(s.head) + self.block_work(s.body))
