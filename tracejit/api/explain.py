@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tracejit.api.common import name_of
@@ -13,6 +14,7 @@ from tracejit.api.fallback import Refusal
 from tracejit.api.jit.aot import CompiledFunction, Lowering
 from tracejit.api.jit.jitted import Jitted, jit
 from tracejit.errors import FunctionNeededError
+from tracejit.interpreters.jit import Note
 from tracejit.ir.drawn import Drawn
 from tracejit.ir.jaxpr import Jaxpr, sub_jaxprs
 from tracejit.records import record
@@ -143,7 +145,18 @@ def _by_python(jitted: Jitted, refusal: Refusal) -> Report:
     """The report on a function that falls back."""
     name, retraces = name_of(jitted.fun), list(jitted.retraces)
     regions = tuple(jitted.python.measured())
-    return Report(name, 0, 0, 0, [], [], [], [], 0.0, retraces, [], str(refusal), regions)
+    findings = findings_of(_split(name, refusal, jitted.python.ends(refusal)))
+    return Report(name, 0, 0, 0, [], [], [], [], 0.0, retraces, [], str(refusal), regions, findings)
+
+
+def _split(name: str, refusal: Refusal, ends: list[tuple[str, str]]) -> Iterator[Note]:
+    """Where the program that would have been ended, and parts of it that may be native."""
+    remedy = f"{refusal.remedy[:1].upper()}{refusal.remedy[1:]}."
+    facts = {"at": os.path.basename(refusal.where or ""), "reason": refusal.reason, "remedy": remedy}
+    yield Note("split: refused", name, None, facts)
+    for at, why in ends:
+        if at != refusal.where:
+            yield Note("split: statement", name, None, {"at": os.path.basename(at), "reason": why})
 
 
 def _sorted(decisions: dict[tuple[str, str], str]) -> list[tuple[tuple[str, str], str]]:

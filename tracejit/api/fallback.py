@@ -121,6 +121,10 @@ class Python:
         """The function, or one that does the same."""
         return self.fun
 
+    def ends(self, refusal: Refusal) -> list[tuple[str, str]]:
+        """The statements that end parts of the function which may be run natively: the line, and why."""
+        return []
+
     def measured(self) -> list[str]:
         """What of the function is run natively, and what was measured."""
         return []

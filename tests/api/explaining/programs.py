@@ -81,6 +81,25 @@ def hosted(x: Any) -> Any:
     return 2 * scipy.signal.medfilt(x, 3)
 
 
+def hosted_between(x: Any) -> Any:
+    y = np.exp(x) * 2
+    return np.sin(scipy.signal.medfilt(y, 3)) + y
+
+
+def looped_between(x: Any) -> Any:
+    y = np.exp(x)
+    s = y
+    for _ in range(40):
+        s = np.cumsum(s) / 2
+    return s + y
+
+
+def refused(x: Any) -> Any:
+    y = np.exp(x)
+    open("/dev/null").close()
+    return np.sin(y)
+
+
 def recurrence(x: Any) -> Any:
     s = np.zeros(64)
     for row in x:
@@ -123,6 +142,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "gathered": (gathered, (V, np.arange(300))),
     "solved": (solved, (X, V[:64])),
     "hosted": (hosted, (V,)),
+    "hosted_between": (hosted_between, (V,)),
+    "looped_between": (looped_between, (V,)),
+    "refused": (refused, (V,)),
     "recurrence": (recurrence, (X,)),
     "recurrence_gradient": (tj.grad(recurrence), (X,)),
     "prefix": (prefix, (V,)),

@@ -21,13 +21,15 @@ from tracejit.api.explaining.findings import Finding, findings_of, lines_of, siz
 from tracejit.api.explaining.words import RULES, TOPICS
 from tracejit.lowering.notes import Note
 
+PLACE = f"programs.py:{PROGRAMS['refused'][0].__code__.co_firstlineno + 2}"
 FOLDER = Path(__file__).parent / "golden"
 
 
 @cache
 def findings(name: str) -> tuple[Finding, ...]:
     fun, args = PROGRAMS[name]
-    return tj.explain(fun)(*args).findings
+    with tj.config.override(fallback=True):
+        return tj.explain(fun)(*args).findings
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -52,6 +54,41 @@ def test_why_two_loops_are_not_one() -> None:
     assert not any(f.topic == "apart" for f in findings("one_loop"))
     assert "apart: too late" in rules("centred")  # the mean is needed before
     assert "apart: other elements" in rules("stencil") and "apart: operand" in rules("network")
+
+
+def test_why_it_was_split() -> None:
+    """The statement that ended a nest, or the whole program; by its line, in each form of the report."""
+    (host,) = [f for f in findings("hosted_between") if f.topic == "split"]
+    assert host.rule == "split: python" and "of mul (programs.py" in host.why and "of add (" in host.why
+    assert {"split: loop"} == {f.rule for f in findings("looped_between") if f.topic == "split"}
+    assert not any(f.topic == "split" for f in findings("one_loop"))
+    with tj.config.override(fallback=True):
+        report = tj.explain(PROGRAMS["refused"][0])(V)
+    (end,) = report.findings
+    assert (end.rule, end.what) == ("split: refused", "refused") and end.where == PLACE and end.remedy
+    assert "where it was split:" in str(report) and PLACE in report._repr_html_()
+    assert report.as_dict()["findings"][0]["facts"]["reason"] in report.as_dict()["fallback"]
+
+
+def test_what_ends_parts_of_a_function_that_python_runs() -> None:
+    with tj.config.override(fallback=True, regions=True):
+        found = tj.explain(in_parts)(V).findings
+    first = in_parts.__code__.co_firstlineno
+    assert [(f.rule, int(f.where.rpartition(":")[2]) - first) for f in found] == [
+        ("split: refused", 3), ("split: statement", 7)
+    ]  # fmt: skip
+    assert "`with` is Python's" in found[1].why
+
+
+def in_parts(x: Any) -> Any:
+    for _ in range(50):
+        x = np.sin(x)
+    open("/dev/null").close()
+    s = 0.0
+    for v in x:
+        s = s + np.cos(v)
+    with np.printoptions():
+        return s
 
 
 def test_what_is_stored_and_why() -> None:
@@ -79,6 +116,7 @@ def test_residuals_of_loops() -> None:
 
 def test_every_rule_that_is_noted_has_words() -> None:
     seen = {f.rule for name in PROGRAMS for f in findings(name)}
+    assert {"split: python", "split: loop", "split: product", "split: all", "split: refused"} <= seen
     assert seen <= set(RULES) and {r.partition(":")[0] for r in RULES} == set(TOPICS)
 
 
@@ -115,4 +153,4 @@ def test_sizes() -> None:
 def test_a_refused_function_has_none() -> None:
     with tj.config.override(fallback=True):
         report = tj.explain(lambda x: setattr(np, "nothing", x))(np.ones(2))
-    assert report.fallback and report.findings == () and report.as_dict()["findings"] == []
+    assert report.fallback and [f.rule for f in report.findings] == ["split: refused"]

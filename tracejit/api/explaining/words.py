@@ -10,6 +10,7 @@ from tracejit.records import record
 
 #: Topics, in the order in which a report has them, with their headings.
 TOPICS = {
+    "split": "where it was split",
     "apart": "loops that did not become one",
     "stored": "stored in memory",
     "again": "computed again instead of stored",
@@ -30,9 +31,41 @@ class Words:
     obvious: bool = False
 
 
+_WHOLE = "It takes whole arrays: only elementwise work on one side of it can be one loop."
 _ONE_PASS = "Only a formula that does not need the whole of it first makes one pass of two."
 
 RULES = {
+    "split: refused": Words("tracing ends here, and Python runs the function", "{remedy}"),
+    "split: statement": Words(
+        "Python runs it, and the part before it ends: {reason}",
+        "Put what is heavy into a function of its own, or together before or after it.",
+    ),
+    "split: python": Words(
+        "Python runs it between the loop of {before} and that of {after}, which would be one otherwise",
+        "Call it before or after the other operations, or use a function that compiles (docs/coverage.md).",
+    ),
+    "split: library": Words(
+        "a library's routine needs the whole of what {before} computes, before {after} can begin", _WHOLE
+    ),
+    "split: product": Words(
+        "a product of matrices needs the whole of what {before} computes, before {after} can begin", _WHOLE
+    ),
+    "split: loop": Words(
+        "a loop stands between the loop of {before} and that of {after}, which would be one otherwise",
+        "If a step of it needs its own elements only, write it for whole arrays.",
+    ),
+    "split: branch": Words(
+        "a branch stands between the loop of {before} and that of {after}, which would be one otherwise",
+        "`np.where` chooses element by element, in the same loop.",
+    ),
+    "split: check": Words(
+        "a check that may fail has to pass after the loop of {before}, before that of {after}",
+        "Where indices are known to be within bounds, slices instead of arrays of indices need no check.",
+    ),
+    "split: all": Words(
+        "it needs all elements that the loop of {before} computes, before the loop of {after} can begin",
+        _ONE_PASS,
+    ),
     "apart: too late": Words(
         "its result is needed before the loop of {other}, which goes over the same elements, can begin: a dependence",
         _ONE_PASS,

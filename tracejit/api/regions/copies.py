@@ -19,7 +19,7 @@ from tracejit.api.regions.gain import Gain
 from tracejit.api.regions.native import MISSED, Native
 from tracejit.api.regions.region import Region
 from tracejit.frontend.origins import is_library_function
-from tracejit.frontend.rewrite.regions.emit import Known, Part, Spot, split
+from tracejit.frontend.rewrite.regions.emit import Cut, Known, Part, Spot, cuts, split
 from tracejit.frontend.rewrite.regions.fit import looks
 from tracejit.frontend.rewrite.source.code import NoSource
 from tracejit.frontend.rewrite.source.transform import Unchanged
@@ -176,6 +176,20 @@ class Copies:
         copy.__kwdefaults__ = function.__kwdefaults__
         return rebuilt(copy)
 
+    def cuts(self) -> list[Cut]:
+        """What ends the parts that the function would have at its next call."""
+        code = self.original()
+        if code is None:
+            return []
+        try:
+            return cuts(code, self._known(0))
+        except (NoSource, SyntaxError, RecursionError):
+            return []
+
+    def _known(self, first: int) -> Known:
+        judged = {spot: made.fate for spot, made in self.parts.items() if made.fate is not None}
+        return Known({**vars(builtins), **self.globals}, self.lines, first, judged)
+
     def _split(self) -> None:
         """Put parts into the code, and what is known of them into the table; seldom, if it was done often."""
         self.stale = False
@@ -183,11 +197,8 @@ class Copies:
         code = self.original()
         if code is None:
             return
-        names = {**vars(builtins), **self.globals}
-        judged = {spot: made.fate for spot, made in self.parts.items() if made.fate is not None}
-        first = len(vars(self.table))
         try:
-            self.code, parts = split(code, Known(names, self.lines, first, judged), self.table)
+            self.code, parts = split(code, self._known(len(vars(self.table))), self.table)
         except (NoSource, Unchanged, SyntaxError, RecursionError):
             self.code = None
             vars(self.table).clear()

@@ -33,6 +33,13 @@ class Regional(Python):
         copy = callee.copies.of(self.fun)
         return self.fun if copy is self.fun else _watched(copy)
 
+    def ends(self, refusal: Refusal) -> list[tuple[str, str]]:
+        callee = self.callee if config.regions else None
+        if callee is None:
+            return []
+        callee.copies.learn(refusal)
+        return [(f"{callee.file}:{cut.line}", cut.why or refusal.reason) for cut in callee.copies.cuts()]
+
     def measured(self) -> list[str]:
         """The regions of the function, and of the functions that its copies called, each with its file and lines."""
         first = self.callee if config.regions else None

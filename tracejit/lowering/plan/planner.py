@@ -7,6 +7,7 @@ from typing import Any
 from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var, can_be_done_over
 from tracejit.lowering.notes import Notes, named, place, room
+from tracejit.lowering.plan.barriers import tell_split
 from tracejit.lowering.plan.groups import WHOLE, Group, Plan, Site, Storage
 from tracejit.lowering.plan.probe import shift
 from tracejit.lowering.plan.reads import Reads
@@ -76,6 +77,7 @@ class Planner(Reads):
             rule = "operand" if other.kind == "single" and not other.domain else why
             sizes = {"elements": _shape(group), "others": _shape(other)}
             notes.about(f"apart: {rule}", eqn, other=place(other.members[-1]), **sizes)
+        tell_split(notes, self.jaxpr, self.groups, self.apart, self.opaque)
 
     # -- demands
 

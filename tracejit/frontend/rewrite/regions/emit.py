@@ -26,7 +26,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from tracejit.frontend.rewrite.regions.fit import fits, may_be_users, stays_whole, works
+from tracejit.frontend.rewrite.regions.fit import against, may_be_users, stays_whole, works
 from tracejit.frontend.rewrite.regions.live import Flow, interface
 from tracejit.frontend.rewrite.source.code import Function, argument_names, compile_function, function_tree
 from tracejit.frontend.rewrite.source.escapes import at, is_compound
@@ -72,22 +72,44 @@ class Known:
     judged: Mapping[Spot, str] = field(default_factory=dict)
 
 
+@record(frozen=True)
+class Cut:
+    """A statement that ended a part: its line, and why it is none of one; '' if tracing has refused it."""
+
+    line: int
+    why: str
+
+
+def cuts(code: types.CodeType, known: Known) -> list[Cut]:
+    """What ends the parts of a function; nothing where it has none. Raises NoSource."""
+    try:
+        splitter = _splitter(code, known)
+    except Unchanged:
+        return []
+    return sorted(set(splitter.cuts), key=lambda cut: cut.line) if splitter.parts else []
+
+
 def split(code: types.CodeType, known: Known, table: Any) -> tuple[types.CodeType, list[Part]]:
     """The code of a function with its parts, whose entries are attributes of `table`.
 
     Raises NoSource, and Unchanged where there are no parts."""
-    tree, parents = function_tree(code)
-    node = copied(tree)
+    splitter = _splitter(code, known)
+    if not splitter.parts:
+        raise Unchanged
+    new = compile_function(splitter.node, function_tree(code)[1], code)
+    return _with_table(new, table), splitter.parts
+
+
+def _splitter(code: types.CodeType, known: Known) -> _Splitter:
+    """What has rewritten a copy of the function's tree."""
+    node = copied(function_tree(code)[0])
     body = node.body if isinstance(node.body, list) else [node.body]
     if stays_whole([*body, node.args], code, known.names):
         raise Unchanged
     undecorated(node)
     splitter = _Splitter(node, code, known)
     splitter.function()
-    if not splitter.parts:
-        raise Unchanged
-    new = compile_function(node, parents, code)
-    return _with_table(new, table), splitter.parts
+    return splitter
 
 
 def _with_table(code: types.CodeType, table: Any) -> types.CodeType:
@@ -112,6 +134,7 @@ class _Splitter:
     ) -> None:
         self.node, self.code, self.known = node, code, known
         self.parts: list[Part] = []
+        self.cuts: list[Cut] = []
         body = node.body if isinstance(node.body, list) else []
         outer = declared(body, ast.Global) | declared(body, ast.Nonlocal)
         self.names = (assigned(body) | set(argument_names(node)) | set(code.co_freevars)) - declared(
@@ -135,15 +158,22 @@ class _Splitter:
         out: list[ast.stmt] = []
         run: list[ast.stmt] = []
         for s in stmts:
-            if fits(s, self.fixed, self.own) and not self.is_refused(s):
+            why = against(s, self.fixed, self.own)
+            if why is None and not self.is_refused(s):
                 run.append(s)
                 continue
+            self.cut(s, why or "")
             out += self.run(run, inside, depth)
             out += self.pieces([s], inside, depth)
             run = []
         if whole and len(run) == len(stmts):  # the function itself, which was refused
             return self.pieces(run, inside, depth)
         return out + self.run(run, inside, depth)
+
+    def cut(self, s: ast.stmt, why: str) -> None:
+        """`s` ends a part; of what holds other statements, one of these."""
+        if not isinstance(s, (ast.Return, ast.Pass)) and not (is_compound(s) and self.is_refused(s)):
+            self.cuts.append(Cut(s.lineno, why))
 
     def entry(self, kind: str) -> str:
         return f"{kind}{self.known.first + len(self.parts)}"

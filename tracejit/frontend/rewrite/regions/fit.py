@@ -36,6 +36,16 @@ _NEVER = (
     *(ast.Delete, ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Await, ast.Yield),
     *(ast.YieldFrom, ast.Return, ast.Lambda),
 )
+_WORDS = {
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef), "def"),
+    ast.ClassDef: "class",
+    ast.ImportFrom: "import",
+    ast.Delete: "del",
+    ast.TryStar: "try",
+    ast.AsyncWith: "async with",
+    ast.AsyncFor: "async for",
+    ast.YieldFrom: "yield",
+}
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 _OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.UnaryOp, ast.AugAssign, ast.Subscript)
 #: Functions that act at every call, whatever they are given.
@@ -116,15 +126,23 @@ def _names(body: list[Any]) -> Iterator[str]:
             yield n.name.rpartition(".")[2]
 
 
-def fits(s: ast.stmt, fixed: set[str], own: set[str]) -> bool:
-    """Whether a statement may be part of a region: one way leads in and one out, and it binds none of the names
-    `fixed`, which other functions share. What acts, or changes a container that is not one of the function's `own`
-    names, does not fit: it would most probably be refused."""
+def against(s: ast.stmt, fixed: set[str], own: set[str]) -> str | None:
+    """Why a statement cannot be part of a region; None if it may: one way leads in and one out, and it binds none of
+    the names `fixed`, which other functions share. What acts, or changes a container that is not one of the function's
+    `own` names, does not fit: it would most probably be refused."""
     if isinstance(s, (ast.Pass, ast.Break, ast.Continue, ast.Raise)) or _leaves(s):
-        return False
-    if any(isinstance(n, _NEVER) or _acts(n, own) for n in walk([s])):
-        return False
-    return not assigned([s]) & fixed
+        return (
+            f"`{type(s).__name__.lower()}` has another way out"
+            if not isinstance(s, ast.Pass)
+            else "it does nothing"
+        )
+    for n in walk([s]):
+        if isinstance(n, _NEVER):
+            return f"`{_WORDS.get(type(n), type(n).__name__.lower())}` is Python's"
+        if _acts(n, own):
+            return f"`{ast.unparse(n)}` acts outside of the part"
+    shared = sorted(assigned([s]) & fixed)
+    return f"it binds `{shared[0]}`, which other functions share" if shared else None
 
 
 def _acts(n: ast.AST, own: set[str]) -> bool:
