@@ -31,7 +31,7 @@ def card() -> tuple[str, str]:
     return runtime.getDeviceProperties(device.id)["name"].decode(), ""
 
 
-def measure(w: Workload, on_card: bool, repeats: int) -> dict[str, Any]:
+def measure(w: Workload, on_card: bool, repeats: int, among: Any) -> dict[str, Any]:
     """A row: the workload's size, bytes and launches, and the seconds of each library, or why there are none."""
     n = w.large if on_card else w.small
     arrays = w.make(np.random.default_rng(0), n)
@@ -42,7 +42,6 @@ def measure(w: Workload, on_card: bool, repeats: int) -> dict[str, Any]:
         "seconds": {},
         "missing": {},
     }
-    among = peers.installed() if on_card else {"tracejit": peers.tracejit}
     for name, peer in among.items():
         try:
             call = peer(w, arrays)
@@ -92,17 +91,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--output", default="build/gpu", help="folder of gpu.json and gpu.md")
     parser.add_argument("--only", default="", help="workloads whose name has this in it")
+    parser.add_argument("--peers", default="", help="the libraries besides this one, by commas; all that are there")
     parser.add_argument("--repeats", type=int, default=0, help="calls of which the fastest counts")
     args = parser.parse_args(arguments)
     name, why = card()
     print(f"{name}, the fastest of several calls between CUDA events\n" if name else NO_CARD.format(why=why))
     with tj.config.override(cuda="auto" if name else "emulate"):
         rows = []
+        among = peers.installed(args.peers) if name else {"tracejit": peers.tracejit}
         for w in WORKLOADS:
             if args.only in w.name:
-                rows.append(measure(w, bool(name), args.repeats or (20 if name else 1)))
-                print(f"  {w.name}", file=sys.stderr)
-    names = list(peers.installed()) if name else ["tracejit"]
+                rows.append(measure(w, bool(name), args.repeats or (20 if name else 1), among))
+                print(f"  {w.name}: {rows[-1]['seconds']} {rows[-1]['missing']}", file=sys.stderr, flush=True)
+    names = list(among)
     text = table(rows, names, bool(name))
     print(text)
     folder = Path(args.output)

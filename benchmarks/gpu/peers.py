@@ -97,9 +97,10 @@ PEERS: dict[str, Callable[[Workload, tuple[np.ndarray, ...]], Call | None]] = {
 }  # fmt: skip
 
 
-def installed() -> dict[str, Callable[[Workload, tuple[np.ndarray, ...]], Call | None]]:
-    """The libraries that can be measured on a card."""
-    return {n: p for n, p in PEERS.items() if importlib.util.find_spec(n) is not None}
+def installed(names: str = "") -> dict[str, Callable[[Workload, tuple[np.ndarray, ...]], Call | None]]:
+    """The libraries that can be measured on a card; of the others, those that `names` has, by commas, if it has any."""
+    chosen = {"tracejit", *(names.split(",") if names else PEERS)}
+    return {n: p for n, p in PEERS.items() if n in chosen and importlib.util.find_spec(n) is not None}
 
 
 def by_events(call: Call, repeats: int) -> float:

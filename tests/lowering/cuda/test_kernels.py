@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
 import tracejit as tj
 from tests.lowering.cuda.lowering import lowered, on_device
 from tracejit.ir.kernel import Unsupported
-from tracejit.lowering.cuda.kernels import ptx_of
+from tracejit.lowering.cuda.kernels import module_text, ptx_of
+from tracejit.lowering.cuda.planner import plan
 from tracejit.lowering.llvm.vecmath import FUNCTIONS
 from tracejit.lowering.loops.builder import Builder
 from tracejit.lowering.lowered import Lowered
@@ -31,6 +35,35 @@ def test_a_pointwise_kernel_is_a_loop_over_the_grid() -> None:
     assert "ld.global" in text and "st.global" in text and "ld.local" not in text
     assert "mul.rn.f64" in text and "add.rn.f64" in text, "sums and products are rounded one after another"
     assert "fma.rn.f64" not in text
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sin(x).sum(),
+        lambda x: np.exp(x.reshape(100, 400)).sum(1) * 2,
+        lambda x: np.where(x.sum() > 0, np.cumsum(x), x).max(),
+        lambda x: x / np.sqrt((x * x).mean()),
+    ],
+)
+def test_barriers_and_shuffles_are_not_copied(f: Any) -> None:
+    """Threads that came from different branches would wait at different barriers, for ever."""
+    low = lowered(f, X)
+    text = ptx_of(low)
+    made, facts = plan(low.program)
+    source = module_text(low.program, facts, made, "card")[0]
+    kernels = source[source.index("ptx_kernel") :]
+    assert text.count("bar.sync") == kernels.count("barrier.cta.sync") + sum(
+        kernels.count(f"@{name}(") * body.count("barrier.cta.sync") for name, body in _trees(source)
+    )
+    assert text.count("shfl.sync") == sum(
+        kernels.count(f"@{name}(") * body.count("@llvm.nvvm.shfl") for name, body in _trees(source)
+    )
+
+
+def _trees(source: str) -> list[tuple[str, str]]:
+    """The functions that exchange the values of threads, and their text."""
+    return re.findall(r"define internal \w+ @(tj\.tree\.[\w.]+)(\(.*?\n\})", source, re.DOTALL)
 
 
 def test_reductions_exchange_by_shuffles() -> None:

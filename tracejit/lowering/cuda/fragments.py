@@ -12,7 +12,7 @@ from typing import Any
 
 from tracejit.lowering.cuda import looking
 from tracejit.lowering.cuda.facts import Facts, is_set_first
-from tracejit.lowering.cuda.nodes import Fragment, Keep, Kernel, Plan
+from tracejit.lowering.cuda.nodes import CONVERGENT, Fragment, Keep, Kernel, Plan
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.body import Translator
 from tracejit.lowering.llvm.scalar import value
@@ -318,7 +318,7 @@ class Kernels:
 
 
 def _definition(fragment: Fragment, f: Function, head: str) -> str:
-    lines = [f"define internal void @{fragment.name}({head}) alwaysinline nounwind {{", "entry:"]
+    lines = [f"define internal void @{fragment.name}({head}) {CONVERGENT} nounwind {{", "entry:"]
     end = ["  ret void", "}"]
     if fragment.checks:
         lines += ["  %status.code = alloca i32", "  store i32 0, ptr %status.code"]

@@ -19,6 +19,9 @@ from tracejit.records import record
 
 #: Threads that exchange values by shuffles.
 WARP = 32
+#: How functions are defined that a barrier or a shuffle lies in, or is called next to. Without `convergent` LLVM copies
+#: the barrier in front of a call into both branches before it, and threads would wait at different barriers.
+CONVERGENT = "convergent alwaysinline"
 
 
 @record(eq=False)

@@ -64,7 +64,7 @@ class OnCard(Skeleton):
         self.body()
         self.add("br label %leave", "leave:", "ret void")
         parameters = ", ".join([*self.heads, *FIXED]).replace("ptr ", "ptr align 16 ")
-        head = f"define ptx_kernel void @{k.name}({parameters}) {{"
+        head = f"define ptx_kernel void @{k.name}({parameters}) convergent {{"
         space = [
             f"@{k.name}.shared = internal addrspace(3) global [{size} x i64] undef, align 16"
         ] * has_shared

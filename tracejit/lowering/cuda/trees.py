@@ -8,7 +8,7 @@ runs it; `tree_of_host` has loops over the threads of a block, with the same ope
 
 from __future__ import annotations
 
-from tracejit.lowering.cuda.nodes import WARP, Total
+from tracejit.lowering.cuda.nodes import CONVERGENT, WARP, Total
 from tracejit.lowering.llvm.scalar import emit_scalar
 from tracejit.lowering.llvm.text import Function, Module, literal, mem_type, reg_type
 from tracejit.lowering.loops.nodes import Const, Inst, Reg
@@ -32,7 +32,7 @@ def operation(total: Total) -> str:
     emit_scalar(f, Inst(total.op, out, (a, b)))
     result = f.names[out.id]
     result = f.let(f"zext i1 {result} to i8") if type_ == "i1" else result
-    head = f"define internal {stored} @tj.take.{name_of(total)}({stored} %a, {stored} %b) alwaysinline {{"
+    head = f"define internal {stored} @tj.take.{name_of(total)}({stored} %a, {stored} %b) {CONVERGENT} {{"
     return "\n".join([head, "start:", *f.lines, f"  ret {stored} {result}", "}"])
 
 
@@ -88,7 +88,7 @@ def tree_of_card(total: Total, barrier: str) -> str:
     for d in _DISTANCES:
         x = f.let(f"call {t} @tj.take.{name}({t} {x}, {t} {_shuffled(f, x, t, d)})")
     f.add(f"call void {barrier}")
-    head = f"define internal {t} @tj.tree.{name}(ptr %mine, ptr %words, i64 %tid, i64 %ntid) alwaysinline {{"
+    head = f"define internal {t} @tj.tree.{name}(ptr %mine, ptr %words, i64 %tid, i64 %ntid) {CONVERGENT} {{"
     return "\n".join([head, "start:", *f.lines, f"  ret {t} {x}", "}"])
 
 
