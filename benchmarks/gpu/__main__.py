@@ -91,7 +91,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--output", default="build/gpu", help="folder of gpu.json and gpu.md")
     parser.add_argument("--only", default="", help="workloads whose name has this in it")
-    parser.add_argument("--peers", default="", help="the libraries besides this one, by commas; all that are there")
+    parser.add_argument(
+        "--peers", default="", help="the libraries besides this one, by commas; all that are there"
+    )
     parser.add_argument("--repeats", type=int, default=0, help="calls of which the fastest counts")
     args = parser.parse_args(arguments)
     name, why = card()

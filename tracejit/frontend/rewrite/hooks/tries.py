@@ -65,15 +65,16 @@ class tried:
                 return
         for eqn, raises in _failures(self.program.eqns[self.start :]):
             if issubclass(raises, caught) and not getattr(raises, "redo", False):
-                self._leave_to_python(f"{eqn.source or eqn.op.name}", raises)
-                return
+                self._leave_to_python(eqn, raises)
 
-    def _leave_to_python(self, check: str, raises: type[BaseException]) -> None:
-        """Let Python do the calls over in which `check` fails, if it may."""
+    def _leave_to_python(self, eqn: Eqn, raises: type[BaseException]) -> None:
+        """Let Python do the calls over in which the check `eqn` fails, if it may. What an entry does (a print into a
+        closed file) fails when the entries before it have been done: such a call can't be done over."""
         where = place(self.kinds, self.kinds.__code__.co_firstlineno)
+        check = f"{eqn.source or eqn.op.name}"
         refusal = functools.partial(CaughtCheckError, kind=raises.__name__, check=check, where=where)
         session = capturing()
-        if session is None or not caller.does_over():
+        if session is None or JOURNAL in eqn.effects or not caller.does_over():
             raise refusal()
         with refusals.into(None):
             session.done_over.append(refusal())
