@@ -6,6 +6,7 @@ import gc
 import os
 import zlib
 from collections.abc import Iterator
+from dataclasses import fields
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -64,6 +65,9 @@ _OPTIMIZED = (
 _EVERY_SECOND = ("tests/test_programs_random", "tests/programs/", "tests/lowering/")
 
 
+_SETTINGS = [f.name for f in fields(config) if f.init]
+
+
 def _optimizes(request: pytest.FixtureRequest) -> bool:
     name = request.node.nodeid
     if request.config.getoption("--thorough") or name.startswith(_OPTIMIZED):
@@ -79,8 +83,10 @@ def thorough(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def _climate(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Types are checked, and neither a test's settings nor a trace it left current reaches the next one."""
-    with config.override(debug=0, disable_jit=False, check_types=True, optimize=_optimizes(request)):
+    """Types are checked, and neither a test's settings nor a trace it left current reaches the next one: what the
+    test changed by `config.update`, as pages of the documentation do, is put back as well."""
+    climate = {"debug": 0, "disable_jit": False, "check_types": True, "optimize": _optimizes(request)}
+    with config.override(**{name: getattr(config, name) for name in _SETTINGS} | climate):
         yield
     left, tracing.STATE.trace = tracing.STATE.trace, tracing.ROOTS[0]
     tracing.TRACING.clear()

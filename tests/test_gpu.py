@@ -29,6 +29,12 @@ def test_the_benchmark_runs_without_a_card_and_says_so(
     assert "There is no card" in (tmp_path / "gpu.md").read_text()
 
 
+@no_card
+def test_the_emulated_device_is_no_card() -> None:
+    with tj.config.override(cuda="emulate"):
+        assert bench.card()[0] == "" and "[TJ320]" in bench.card()[1]
+
+
 def test_the_table_of_a_card_has_shares_and_peers() -> None:
     rows = [
         {"workload": "copy", "elements": 10, "bytes": 100.0, "seconds": {"tracejit": 2e-3}},

@@ -23,10 +23,11 @@ NO_CARD = (
 
 def card() -> tuple[str, str]:
     """The name of the first card, and why there is none."""
-    try:
-        device = tj.device_put(np.zeros(1), "cuda").device
-    except tj.errors.NoDeviceError as e:
-        return "", str(e).splitlines()[0]
+    with tj.config.override(cuda="auto"):  # the emulated device is no card
+        try:
+            device = tj.device_put(np.zeros(1), "cuda").device
+        except tj.errors.NoDeviceError as e:
+            return "", str(e).splitlines()[0]
     runtime = __import__("cupy").cuda.runtime
     return runtime.getDeviceProperties(device.id)["name"].decode(), ""
 

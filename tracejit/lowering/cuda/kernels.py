@@ -19,7 +19,8 @@ from tracejit.lowering.lowered import Lowered
 _MAKERS = {"card": OnCard, "emulated": OnHost, "sanitized": OnSanitized}
 #: Words of the status of a call: the code, two details, the iteration that failed, and a lock.
 STATUS_WORDS = 5
-_FAIL = """define internal void @tj.fail(ptr %status, ptr %local, ptr %turn, ptr %code, ptr %a, ptr %b) convergent alwaysinline {
+_FAIL = """define internal void @tj.fail(ptr %status, ptr %local, ptr %turn, ptr %code, ptr %a, ptr %b) \
+convergent alwaysinline {
 start:
   %failed = load i32, ptr %code
   %some = icmp ne i32 %failed, 0
