@@ -29,7 +29,9 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     Grow,
     If,
     Inst,
+    Operand,
     Program,
+    Reg,
     Rotate,
     SetPointer,
     SetSlot,
@@ -125,11 +127,15 @@ class _Marker:
         start, stop = self.number(node.start), self.number(node.stop)
         return None if start is None or stop is None else max(stop - start, 0)
 
+    def _maker(self, x: Operand) -> Inst | None:
+        """The instruction that makes a value, if one does."""
+        return self.made.get(x) if isinstance(x, Reg) else None
+
     def most(self, node: For) -> int:
         """An estimate of the iterations of a loop over a range that is not known: a block of a longer loop,
         `range(b, min(b + 32, n))`, has no more than its block."""
-        stop = self.made.get(node.stop)
-        ends = [self.made.get(a) for a in stop.args] if stop is not None and stop.op == "smin" else []
+        stop = self._maker(node.stop)
+        ends = [self._maker(a) for a in stop.args] if stop is not None and stop.op == "smin" else []
         lengths = [
             self.number(x)
             for e in ends

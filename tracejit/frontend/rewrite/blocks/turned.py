@@ -11,7 +11,6 @@ that finds the list when it begins.
 
 from __future__ import annotations
 
-import gc
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -80,8 +79,6 @@ def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> 
     if type(x) is Buffer:
         x.tj_widen(items)
         return None
-    if sys.getrefcount(x) != ONLY_LOCAL + len(found):
-        gc.collect()  # what an earlier attempt has left may refer to it
     if sys.getrefcount(x) != ONLY_LOCAL + len(found) or type(x) not in CLASSES:
         raise NotNative("a list that it changes is held by more than its names")
     held = common(x) if x else items
