@@ -23,7 +23,7 @@ from tracejit.tracing import to_raw as _to_raw
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.integrate", lambda: _scipy_module("integrate"))
-solve_ivp = _part.solver(_ode.solve_ivp)
+solve_ivp = _part.solver(_ode.solve_ivp, _ode.OWN)
 odeint = _part.solver(_ode.odeint)
 quad = _part.solver(_quadrature.quad)
 quad_vec = _part.solver(_quadrature.quad_vec)

@@ -53,14 +53,17 @@ class Part:
         self.names[name] = call
         return call  # type: ignore[return-value]
 
-    def solver(self, fn: F) -> F:
+    def solver(self, fn: F, own: frozenset[str] = frozenset()) -> F:
         """Decorator of what takes a user's function: SciPy's where nothing is traced, else `fn`. The function may read
-        traced values, though there are none among the arguments."""
+        traced values, though there are none among the arguments. `own`: keywords that SciPy has not, which say how
+        derivatives are found."""
         name = fn.__name__
 
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return fn(*args, **kwargs) if is_tracing() else getattr(self.load(), name)(*args, **kwargs)
+            if is_tracing():
+                return fn(*args, **kwargs)
+            return getattr(self.load(), name)(*args, **{k: v for k, v in kwargs.items() if k not in own})
 
         self.names[name] = call
         return call  # type: ignore[return-value]

@@ -37,14 +37,14 @@ class Problem:
         self,
         fun: Callable[..., Any],
         args: tuple[Any, ...],
-        y0: Any,
+        dtype: Any,
         end: Any,
         direction: Any,
         vectorized: bool,
     ) -> None:
         self.fun = fun
         self.args = args
-        self.dtype = y0.dtype
+        self.dtype = dtype
         self.end = end
         self.direction = direction
         self.vectorized = vectorized
