@@ -17,6 +17,7 @@ from tracejit.numpy.operands import raw as _raw
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.integrating import ode as _ode
+from tracejit.scipy.integrating import odeint as _odeint
 from tracejit.scipy.integrating import quadrature as _quadrature
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import to_raw as _to_raw
@@ -24,7 +25,7 @@ from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.integrate", lambda: _scipy_module("integrate"))
 solve_ivp = _part.solver(_ode.solve_ivp, _ode.OWN)
-odeint = _part.solver(_ode.odeint)
+odeint = _part.solver(_odeint.odeint)
 quad = _part.solver(_quadrature.quad)
 quad_vec = _part.solver(_quadrature.quad_vec)
 fixed_quad = _part.solver(_quadrature.fixed_quad)
