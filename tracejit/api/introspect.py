@@ -24,6 +24,8 @@ from tracejit.lazily import LazyModule
 from tracejit.tracing import Box, to_raw
 
 _devices: Any = LazyModule("tracejit.interpreters.jit_cuda.device")
+#: What arrays have that may be on a device.
+_SHARED = ("__cuda_array_interface__", "__dlpack_device__")
 
 _LIKE = (np.zeros_like, np.ones_like, np.empty_like, np.full_like)
 _OF_TYPES = (*_LIKE, np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj)
@@ -161,8 +163,10 @@ def block_until_ready(x: Any) -> Any:
     """`x` itself, when all that was launched on devices is done. On the CPU results are ready when a function
     returns."""
     for leaf in tree.flatten(x)[0]:
-        if hasattr(type(leaf), "__cuda_array_interface__"):
-            _devices.device_of(leaf).synchronize()
+        if type(leaf) is np.ndarray or not any(hasattr(type(leaf), n) for n in _SHARED):
+            continue
+        if (device := _devices.device_of(leaf)) is not None:
+            device.synchronize()
     return x
 
 

@@ -11,29 +11,37 @@ from tracejit import tree
 from tracejit.api.fallback import Python, Refusal
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.interpreters.jit_cuda import device as jit_device
+from tracejit.interpreters.jit_cuda import foreign
 
 
 class Held(ShapeDtypeStruct):
-    """An array on a device as an argument: what is known of it without reading it is its type."""
+    """An array on a device as an argument: what is known of it without reading it is its type. `given` is the user's
+    object, `array` the device's array of its memory, which must not be written if it is `fixed`."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "fixed", "given")
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, given: Any, where: Any) -> None:
+        array = where.seen(given)
         super().__init__(array.shape, array.dtype)
-        self.array = array
+        self.given, self.array, self.fixed = given, array, foreign.is_fixed(given)
 
 
 def device_among(x: Any) -> Any:
     """The device of the first array among the leaves of `x` that is on one; None if none is."""
     for leaf in tree.flatten(x)[0]:
-        if hasattr(type(leaf), "__cuda_array_interface__"):
-            return jit_device.device_of(leaf)
+        if (found := jit_device.device_of(leaf)) is not None:
+            return found
     return None
 
 
 def held(x: Any) -> Any:
     """`x` with arrays on devices as `Held`."""
-    return mapped(lambda a: Held(a) if hasattr(type(a), "__cuda_array_interface__") else a, x)
+    return mapped(_held, x)
+
+
+def _held(a: Any) -> Any:
+    where = jit_device.device_of(a)
+    return a if where is None else Held(a, where)
 
 
 def on_host(x: Any) -> Any:
@@ -42,11 +50,10 @@ def on_host(x: Any) -> Any:
 
 
 def _to_host(a: Any) -> Any:
-    a = a.array if isinstance(a, Held) else a
-    if not hasattr(type(a), "__cuda_array_interface__"):
-        return a
+    if isinstance(a, Held):
+        return a.array.get()
     where = jit_device.device_of(a)
-    return where.seen(a).get()
+    return a if where is None else where.seen(a).get()
 
 
 def on_device(x: Any, where: Any) -> Any:
@@ -71,12 +78,13 @@ class PythonOnHost(Python):
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten((args, kwargs))
+        fixed = [isinstance(x, Held) and x.fixed for x in leaves]
         leaves = [x.array if isinstance(x, Held) else x for x in leaves]
         blocks = _blocks([s for x in leaves if (s := span(x)) is not None])
         device = next((jit_device.device_of(x) for x in leaves if span(x) is not None), self.where)
         copies = {low: device.read(low, np.empty(high - low, np.uint8)) for low, high in blocks}
         before = {low: copy.tobytes() for low, copy in copies.items()}
-        given = [x if span(x) is None else _view(x, copies) for x in leaves]
+        given = [x if span(x) is None else _view(x, copies, f) for x, f in zip(leaves, fixed, strict=True)]
         args, kwargs = tree.unflatten(structure, given)
         out = self.fun(*args, **kwargs)
         for low, copy in copies.items():
@@ -97,7 +105,7 @@ class PythonOnHost(Python):
 
 def span(x: Any) -> tuple[int, int] | None:
     """The addresses where an array on a device begins and ends; None for others."""
-    if isinstance(x, np.ndarray) or not hasattr(type(x), "__cuda_array_interface__"):
+    if not foreign.is_ours(x):
         return None
     has = x.__cuda_array_interface__
     low = high = has["data"][0]
@@ -124,9 +132,12 @@ def _blocks(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _view(x: Any, copies: dict[int, np.ndarray]) -> np.ndarray:
-    """The part of the copies on the host that is an array: arrays that share memory share it there."""
+def _view(x: Any, copies: dict[int, np.ndarray], fixed: bool) -> np.ndarray:
+    """The part of the copies on the host that is an array: arrays that share memory share it there, and those that are
+    `fixed` can't be written there."""
     has, where = x.__cuda_array_interface__, span(x)
     low = max(n for n in copies if n <= where[0])  # type: ignore[index]
     dtype = np.dtype(has["typestr"])
-    return np.ndarray(has["shape"], dtype, copies[low].data, has["data"][0] - low, _steps(has))
+    view = np.ndarray(has["shape"], dtype, copies[low].data, has["data"][0] - low, _steps(has))
+    view.flags.writeable = not fixed
+    return view

@@ -18,7 +18,7 @@ _devices: Any = LazyModule("tracejit.interpreters.jit_cuda.device")
 #: The device of `default_device`; None: the CPU.
 DEFAULT: contextvars.ContextVar[Any] = contextvars.ContextVar("default_device", default=None)
 #: Modules that make arrays on devices, and types of arguments that hold none.
-_MAKERS = ("tracejit.lowering.cuda.emulated", "cupy", "torch", "numba.cuda")
+_MAKERS = ("tracejit.lowering.cuda.emulated", "cupy", "torch", "numba.cuda", "jax")
 _NO_ARRAYS = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64))
 
 

@@ -24,11 +24,12 @@ class OnDevice(Program):
         return jit_device.device(call.options.device)
 
     def _run(self, consts: list[Any], leaves: Sequence[Any], call: Call) -> Any:
-        inputs = [_array(x) for x in (*consts, *leaves)]
+        given = [*consts, *leaves]
+        inputs = [_array(x) for x in given]
         where = self.on(call)
         self._check_devices(inputs, where)
         if not self.simple:
-            self._check_written(inputs)
+            self._check_written(given)
             self._check_donated(inputs)
         outs = self.compiled(where)(*inputs)
         self.call_cached()
@@ -37,8 +38,8 @@ class OnDevice(Program):
         numbers = [self._number(n, o) for n, o in enumerate(outs)]
         if self.store is not None:
             numbers = [x.get()[()] if where.is_array(x) else x for x in numbers]
-        given = [x.array if isinstance(x, Held) else x for x in leaves]
-        return self._assemble(numbers, given, consts, call)
+        users = [x.given if isinstance(x, Held) else x for x in leaves]
+        return self._assemble(numbers, users, consts, call)
 
     def _number(self, n: int, out: Any) -> Any:
         return out.item() if n in self.python else out
@@ -66,6 +67,11 @@ class OnDevice(Program):
                     argument=self.input_name(n),
                     other=str(other),
                 )
+
+    def read_only(self, inputs: list[Any]) -> int | None:
+        """The first input that is written, but can't be."""
+        fixed = (n for n in self.written if isinstance(x := inputs[n], Held) and x.fixed)
+        return next(fixed, super().read_only([_array(x) for x in inputs]))
 
     def overlaps(self, inputs: list[Any]) -> bool:
         """Whether an array that is written shares memory with another input."""

@@ -14,6 +14,7 @@ from tracejit.errors import DeviceNameError, NoDeviceError
 from tracejit.interpreters import messages
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jit import Compiled, c_strides, operand
+from tracejit.interpreters.jit_cuda import foreign
 from tracejit.ir.jaxpr import DRAWN, Jaxpr
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import fuse
@@ -77,11 +78,12 @@ def all_devices() -> list[Any]:
 
 def device_of(x: Any) -> Any:
     """The device that has the array `x`, None if it is none of a device's."""
-    if not hasattr(type(x), "__cuda_array_interface__"):
+    if not foreign.is_there(x):
         return None
     if isinstance(getattr(x, "device", None), Emulated):
         return x.device
-    return device(f"cuda:{getattr(getattr(x, 'device', None), 'id', 0)}")
+    at = Card.number_at if _emulated() is None else lambda address: 0
+    return device(f"cuda:{foreign.number_of(x, at)}")
 
 
 class CompiledOnDevice(Compiled):
@@ -122,11 +124,12 @@ class CompiledOnDevice(Compiled):
         given = [*map(operand, self.constants), *arrays]
         if self.host is not None:
             return self._on_host(self.host, given)
-        placed = [self._placed(x) for x in given]
+        seen = [x if device_of(x) is None else self.device.seen(x) for x in given]
+        placed = [self._placed(x) for x in seen]
         outs = list(self.program(*placed))
         for out, n in self._aliases.items():
-            if placed[n] is not given[n]:
-                _copy_back(given[n], placed[n])
+            if placed[n] is not seen[n]:
+                _copy_back(seen[n], placed[n])
             outs[out] = given[n]
         return tuple(outs)
 
@@ -134,11 +137,7 @@ class CompiledOnDevice(Compiled):
         """An argument as an array of the device in C order."""
         on = self.device
         if not on.is_array(x):
-            return (
-                on.seen(x)
-                if device_of(x) is not None
-                else on.array(np.ascontiguousarray(x).reshape(np.shape(x)))
-            )
+            return on.array(np.ascontiguousarray(x).reshape(np.shape(x)))
         if x.flags.c_contiguous and on.address(x) % _ALIGNED == 0:
             return x
         return on.array(x)

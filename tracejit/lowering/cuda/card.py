@@ -96,8 +96,16 @@ class Card:
         return x.data.ptr
 
     def seen(self, x: Any) -> Any:
-        """Somebody else's array as one of CuPy's, without a copy."""
-        return cupy.asarray(x) if hasattr(x, "__cuda_array_interface__") else cupy.from_dlpack(x)
+        """Somebody else's array as one of CuPy's, without a copy, when what its stream has to do is done."""
+        if self.is_array(x):
+            return x
+        with self.device:
+            return cupy.asarray(x) if hasattr(x, "__cuda_array_interface__") else cupy.from_dlpack(x)
+
+    @staticmethod
+    def number_at(address: int) -> int:
+        """The number of the card that has an address."""
+        return int(cupy.cuda.runtime.pointerGetAttributes(address).device)
 
     # -- kernels
 

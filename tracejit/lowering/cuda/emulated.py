@@ -155,6 +155,19 @@ def _wrapped(like: Array, got: Any) -> Any:
     return like.device.array(np.asarray(got))
 
 
+class _Here:
+    """Somebody else's array as NumPy takes it by DLPack: memory of the emulated device is the host's."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
 class Emulated:
     """The device. There is one; `emulated` has it."""
 
@@ -221,17 +234,20 @@ class Emulated:
         """Somebody else's array of this device as one of ours, without a copy."""
         if isinstance(x, Array):
             return x
-        has = x.__cuda_array_interface__
+        if hasattr(x, "__cuda_array_interface__"):
+            has = x.__cuda_array_interface__
+        else:
+            has = np.from_dlpack(_Here(x)).__array_interface__
         shape, strides, dtype = has["shape"], has.get("strides"), np.dtype(has["typestr"])
-        steps = strides or [0] * len(shape)
-        size = sum((n - 1) * abs(s) for n, s in zip(shape, steps, strict=True)) + dtype.itemsize
-        if strides is None:
-            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        raw: Any = (ctypes.c_char * max(size, 1)).from_address(has["data"][0])
+        steps = strides or [int(np.prod(shape[n + 1 :])) * dtype.itemsize for n in range(len(shape))]
+        ends = [(n - 1) * s for n, s in zip(shape, steps, strict=True)]
+        before = -sum(min(e, 0) for e in ends)  # bytes below the first element, where a stride is negative
+        size = 0 if 0 in shape else before + sum(max(e, 0) for e in ends) + dtype.itemsize
+        raw: Any = (ctypes.c_char * max(size, 1)).from_address(has["data"][0] - before)
         memory = Memory.__new__(Memory)
         memory.device, memory.size, memory._keep = self, 0, x
         memory.bytes = np.frombuffer(raw, np.uint8)
-        return Array(memory, np.ndarray(tuple(shape), dtype, raw, 0, strides))
+        return Array(memory, np.ndarray(tuple(shape), dtype, raw, before, strides))
 
     # -- kernels
 
