@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import functools
 import operator
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.frontend.paths import ATTR, Node
+from tracejit.frontend.paths import ATTR, CONST, Node
 from tracejit.tracing import Box
 
 #: So many are copied faster than they are found by `ctypes`.
@@ -121,6 +122,8 @@ def subject(check: Check) -> str:
     """What a check is about, as the user calls it."""
     node, kind, old = check
     if kind == "absent":
+        if node.kind == CONST and node.word == "global" and hasattr(builtins, old):
+            return f"builtin `{old}`, which no global name hides"
         return f"{node.item(old, _member(node, old))}, which is not defined"
     if kind == "missing":
         return f"{node.attr(old)}, which is not defined"
