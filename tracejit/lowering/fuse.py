@@ -40,7 +40,7 @@ def lower(
         notes: where decisions are told with their reasons, if anybody wants to know.
         device: for a device (`cuda`), where every loop that threads can share is one that they do.
     """
-    ctx = Context(jaxpr.name or "main", notes)
+    ctx = Context(jaxpr.name or "main", notes, device)
     values, strides = {}, []
     places: list[Stored] = []
     for n, v in enumerate(jaxpr.invars):

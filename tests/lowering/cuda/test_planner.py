@@ -57,8 +57,8 @@ def update(x):
 CASES = {
     "pointwise": (lambda x: np.exp(x) * 2 + x, LONG, ["threads"], True),
     "small": (lambda x: np.exp(x) * 2 + x, SMALL, ["block"], True),
-    "extreme": (lambda x: x.max(), np.tile(LONG, 2), ["block", "rows", "block"], True),
-    "sum": (lambda x: np.sum(x * x), np.tile(LONG, 2), ["block", "rows", "block"], False),
+    "extreme": (lambda x: x.max(), np.tile(LONG, 2), ["rows", "block"], True),
+    "sum": (lambda x: np.sum(x * x), np.tile(LONG, 2), ["rows", "block"], False),
     "rows": (lambda x: x.sum(1), ROWS, ["rows"], False),
     "columns": (lambda x: x.sum(0), ROWS, None, False),
     "softmax": (softmax, ROWS, ["rows"], False),

@@ -44,7 +44,8 @@ _UNKNOWN = 1000  # iterations of a loop over a range that is not known
 #: Instructions that are computed again wherever they are needed, rather than handed on in memory.
 _CHEAP = frozenset(
     ("param", "iadd", "isub", "imul", "smin", "smax", "umin", "umax", "shl", "ashr", "lshr", "sdiv", "srem", "udiv",
-     "urem", "and", "or", "xor", "not", "cmp", "select", "cast", "bitcast", "fadd", "fsub", "fmul", "fneg", "fabs")
+     "urem", "and", "or", "xor", "not", "cmp", "select", "cast", "bitcast", "fadd", "fsub", "fmul", "fneg", "fabs",
+     "fmaximum", "fminimum")
 )  # fmt: skip
 #: Accumulating operations, and whether they must say that their order does not matter.
 _TOTALS = {"fadd": True, "fmul": True} | dict.fromkeys(

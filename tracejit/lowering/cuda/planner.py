@@ -31,6 +31,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     While,
     blocks_of,
 )
+from tracejit.lowering.loops.uses import defined, operands, places
 
 #: Iterations up to which a parallel loop is run by the block that runs what is around it: a launch costs more.
 ALONE = 2048
@@ -81,7 +82,8 @@ class _Planner:
                     self._flush(waiting, found)
                     found.append(self._hosted(s))
             elif isinstance(s, For) and (made := self._grid(s)) is not None:
-                self._flush(waiting, found)
+                if not self._can_wait(waiting, s):
+                    self._flush(waiting, found)
                 found.append(self._add(made))
             else:
                 waiting.append(s)
@@ -102,15 +104,30 @@ class _Planner:
             start -= 1
         return waiting[start:]
 
+    def _can_wait(self, waiting: list[Any], s: For) -> bool:
+        """Whether what has been waiting may as well be done after a loop, which saves a launch: it touches no memory
+        and nothing that the loop names."""
+        inside = walk([s])
+        named = {x for i in inside for x in (*operands(i), *places(i))}
+        return all(
+            is_scalar(w) and not isinstance(w, Keep) and named.isdisjoint((*defined(w), *places(w)))
+            for w in waiting
+        )
+
     def _flush(self, waiting: list[Any], found: list[Any], without: list[Any] | None = None) -> None:
         """Let one block run what has been waiting, but for the statements at its end that are another step's."""
         mine = waiting[: len(waiting) - len(without or [])]
         waiting.clear()
         if mine:
             items = self.items(mine)
-            most = max((self.facts.trips(f.shared) for f in fragments(items) if f.shared), default=1)
+            most = max((self._threads(f.shared) for f in fragments(items) if f.shared), default=WARP)
             scratch = max((x.scratch for x in walk(mine) if isinstance(x, For)), default=0)
-            found.append(self._add(Kernel("", "block", items, None, 1, _threads(most), scratch)))
+            found.append(self._add(Kernel("", "block", items, None, 1, most, scratch)))
+
+    def _threads(self, s: For) -> int:
+        """The threads of a block that are worth while for a loop."""
+        trips, is_loops = self.facts.trips(s), any(map(is_loop, s.body.stmts))
+        return _threads(trips * _PER_THREAD if is_loops else trips)
 
     def _add(self, kernel: Kernel) -> Kernel:
         kernel.name = f"k{len(self.kernels)}"
@@ -164,7 +181,7 @@ class _Planner:
             first = Fragment([Keep(s.start, keys[0]), Keep(s.stop, keys[1])])
             loop = Control(s, keys, body, by_blocks=True)
             return Kernel("", "rows", [first, loop], s, trips, _threads(inner), s.scratch)
-        if s.scratch > _SMALL:
+        if s.scratch > _SMALL or trips <= _MOST_THREADS:
             return None
         return Kernel("", "threads", [Fragment([s], s)], s, trips, _MOST_THREADS)
 

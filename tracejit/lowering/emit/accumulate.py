@@ -16,6 +16,8 @@ from tracejit.lowering.loops.hoist import Recorder
 from tracejit.lowering.loops.nodes import I64, Pair
 
 _NOWHERE = (1 << 63) - 1
+#: How many threads take in what the blocks of a long sum came to, and how many what these came to.
+_LANES = (256, 16)
 
 
 class Accumulator:
@@ -59,6 +61,11 @@ class Accumulator:
         """Take in a block of which another accumulator has this result."""
         self.add(partial, 0)
 
+    def take_all(self, parts: Any, count: int) -> None:
+        """Take in `count` blocks, by a loop that threads can share. `parts[i]` is what a block came to."""
+        with self.k.loop(0, count, vector=True) as i:
+            self.take(parts[i])
+
     def result(self) -> Any:
         """The output's scalar."""
         return self.finish(tuple(self.k.get(s) for s in self.slots))
@@ -85,19 +92,45 @@ class Sum(Accumulator):
 
     def close_block(self) -> None:
         """total += block, with the rounding errors summed on the side."""
-        k, (total, error) = self.k, self.totals
-        t, x = k.get(total), k.get(self.slots[0])
-        s, e = _two_sum(k, t, x)
-        k.set(total, s)
-        k.set(error, k.add(k.get(error), e))
+        self._take(self.totals, [self.k.get(self.slots[0])], None, 0)
 
     def prepare(self) -> None:
-        start = self.initial[0]
-        self.totals = [self.k.slot(start, "sum"), self.k.slot(self.k.const(0, start.dtype), "err")]
+        self.totals = self._places()
 
     def take(self, partial: Any) -> None:
         self.k.set(self.slots[0], partial)
         self.close_block()
+
+    def take_all(self, parts: Any, count: int) -> None:
+        """Each lane takes every n-th block in, a few lanes what those came to, and one thread what is left: no rounding
+        error is lost on the way, whatever the number of blocks."""
+        k, errors = self.k, None
+        for lanes in _LANES:
+            if count <= lanes:
+                continue
+            totals, rest = parts.fresh(lanes), parts.fresh(lanes)
+            with k.loop(0, lanes, independent=True) as lane:
+                places = self._places()
+                taken = k.int_op("sdiv", k.sub(count + lanes - 1, lane), k.const(lanes, I64))
+                with k.loop(0, taken) as n:
+                    self._take(places, parts, errors, k.add(k.mul(n, lanes), lane))
+                totals[lane], rest[lane] = map(k.get, places)
+            parts, errors, count = totals, rest, lanes
+        with k.loop(0, count) as n:
+            self._take(self.totals, parts, errors, n)
+
+    def _take(self, places: list[Any], parts: Any, errors: Any, n: Any) -> None:
+        """places += parts[n], with the rounding errors of this and those that are known."""
+        k, (total, error) = self.k, places
+        s, e = _two_sum(k, k.get(total), parts[n])
+        k.set(total, s)
+        k.set(error, k.add(k.get(error), e))
+        if errors is not None:
+            k.set(error, k.add(k.get(error), errors[n]))
+
+    def _places(self) -> list[Any]:
+        start = self.initial[0]
+        return [self.k.slot(start, "sum"), self.k.slot(self.k.const(0, start.dtype), "err")]
 
     def result(self) -> Any:
         k = self.k
@@ -134,6 +167,20 @@ class Search(Accumulator):
 
     def take(self, partial: Any) -> None:
         self.k.set(self.top, partial)
+
+    def take_all(self, parts: Any, count: int) -> None:
+        """Find the extreme of all blocks, then the first block that has it."""
+        k = self.k
+        self.open_block()
+        with k.loop(0, count, vector=True) as i:
+            Search.add(self, parts[i], 0)
+        self.start_search()
+        with k.loop(0, count, vector=True) as i:
+            self.search(parts[i], i)
+
+    def part(self) -> Any:
+        """The number of the block that is to be searched."""
+        return self.k.get(self.where)
 
     def is_better(self) -> Any:
         """Whether the block that has just been run through has a better element than those before."""

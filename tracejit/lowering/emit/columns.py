@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.lowering.emit.accumulate import accumulator
-from tracejit.lowering.emit.reduce import MANY
+from tracejit.lowering.emit.parts import MANY
 from tracejit.lowering.loops.nodes import I64, Const, Size
 from tracejit.lowering.plan.access import ZERO, Index, Stored
 from tracejit.lowering.plan.context import loops

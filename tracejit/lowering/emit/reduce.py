@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.ir.kernel import Pointwise, Reduce
 from tracejit.lowering.emit.accumulate import Accumulator, Search, accumulator
+from tracejit.lowering.emit.parts import Parts, blocks, is_block, is_worth_parts
 from tracejit.lowering.loops.extents import LEAST
-from tracejit.lowering.loops.nodes import I64, Const, Size
+from tracejit.lowering.loops.nodes import I64
 from tracejit.lowering.plan.access import ZERO, Flat, Index, Scalar, Stored, c_strides
 from tracejit.lowering.plan.context import loops
 from tracejit.lowering.plan.groups import Group
@@ -20,9 +19,6 @@ from tracejit.lowering.plan.roots import loop_order, operand_index
 if TYPE_CHECKING:
     from tracejit.lowering.emit.body import Body
 
-_BLOCK = 1024  # elements that a sum adds up before it starts anew; a power of two
-MANY = 1 << 16  # elements from which a reduction of everything is done in parts
-_LEAST_PART = 256  # elements of a part
 _SEARCHED = 64  # length from which the position of an extreme is searched after its value
 _EXPENSIVE = 8  # work an element from which on a row's values are kept for its next phase
 
@@ -204,7 +200,7 @@ class _Pass:
         if self.single:
             self.element((ZERO,) * len(self.extents))
             return
-        in_parts = self.group.rows == 0 and _is_worth_parts(self.extents, self.inner, self.accumulators)
+        in_parts = self.group.rows == 0 and is_worth_parts(self.extents, self.inner, self.accumulators)
         in_blocks = any(a.blocked for a in self.accumulators) and not self._is_short_sum()
         for acc in self.accumulators if in_blocks or in_parts else ():
             acc.prepare()
@@ -218,7 +214,7 @@ class _Pass:
             elif self._is_short():
                 self._block(before, 0, n)
             else:
-                with _blocks(self.body, n) as (start, stop, _):
+                with blocks(self.body, n) as (start, stop, _):
                     self._block(before, start, stop)
 
     def _is_short(self) -> bool:
@@ -227,7 +223,7 @@ class _Pass:
         n, outer = self.extents[self.inner], self.extents[: self.inner]
         alone = self.group.rows == 0 and self.body.k.depth == 0 and all(d == 1 for d in outer)
         size = n if type(n) is int else self.group.domain[self.group.rows + self.inner]
-        return size <= LEAST if alone and type(size) is int else _is_block(size)
+        return size <= LEAST if alone and type(size) is int else is_block(self.body.ctx, size)
 
     def _is_short_sum(self) -> bool:
         """Whether one block is all there is, and nothing has to be found in it afterwards."""
@@ -270,8 +266,8 @@ class _Pass:
         self.search(before, start, stop)
 
     def _parts(self) -> None:
-        """Each block on its own; then what they came to, in order."""
-        parts = _Parts(self.body, self.extents[: self.inner + 1], self.accumulators)
+        """Each block on its own; then what they came to, in order, or by the threads of a block of a device."""
+        parts = Parts(self.body, self.extents[: self.inner + 1], self.accumulators)
         with parts.each(independent=True) as (before, start, stop, number):
             fresh = [
                 accumulator(self.body.k, e, isinstance(a, Search))
@@ -281,82 +277,27 @@ class _Pass:
                 acc.open_block()
             self._loop(before, start, stop, fresh)
             parts.leave(number, fresh)
-        with parts.each(independent=False) as (before, start, stop, number):
-            parts.take(number)
-            self.search(before, start, stop)
+        if not self.body.ctx.device:
+            with parts.each(independent=False) as (before, start, stop, number):
+                parts.take(number)
+                self.search(before, start, stop)
+            return
+        parts.take_all()
+        for e, acc in zip(self.reductions, self.accumulators, strict=True):
+            if isinstance(acc, Search):
+                self._search(e, acc, *parts.at(acc.part()))
 
     def search(self, before: Index, start: Any, stop: Any) -> None:
         """Find where in a block an extreme is that is better than those before."""
-        k = self.body.k
         for e, acc in zip(self.reductions, self.accumulators, strict=True):
             if isinstance(acc, Search):
-                with k.when(acc.is_better()):
-                    acc.start_search()
-                    with k.loop(start, stop, vector=True) as i:
-                        acc.search(*self.operand(e, (*before, i, *self.rest)))
+                with self.body.k.when(acc.is_better()):
+                    self._search(e, acc, before, start, stop)
 
-
-def _is_block(d: Any) -> bool:
-    """Whether an axis of this size is never longer than a block."""
-    most = d if type(d) is int else d.bound
-    return most is not None and most <= _BLOCK
-
-
-@contextlib.contextmanager
-def _blocks(body: Body, n: Any, independent: bool = False) -> Iterator[tuple[Any, Any, Any]]:
-    """The blocks of range(n): where one starts and stops, and its number."""
-    k, bits = body.k, _BLOCK.bit_length() - 1
-    if type(n) is int:
-        count: Any = Size(-(-n // _BLOCK), I64, k)
-    else:
-        count = k.int_op("ashr", k.add(n, _BLOCK - 1), bits)
-    n = k.lift(n, I64)
-    with k.loop(0, count, independent=independent) as b:
-        start, stop = (k.int_op("shl", i, bits) for i in (b, k.add(b, 1)))
-        yield start, k.int_op("smin", stop, n), b
-
-
-def _is_worth_parts(extents: list[Any], inner: int, accumulators: list[Accumulator]) -> bool:
-    """Whether a reduction of everything is large enough to be done in parts that threads can share."""
-    if not accumulators or not all(a.splits for a in accumulators):
-        return False
-    static = all(type(d) is int for d in extents)
-    return static and math.prod(extents) >= MANY and extents[inner] >= _LEAST_PART
-
-
-class _Parts:
-    """A reduction of everything: each block on its own, then their results in order. That is the order of
-    operations of one pass, but the blocks do not wait for each other."""
-
-    def __init__(self, body: Body, extents: list[int], accumulators: list[Accumulator]) -> None:
-        self.body = body
-        self.extents = extents
-        self.accumulators = accumulators
-        self.blocks = -(-extents[-1] // _BLOCK)
-        count = math.prod(extents[:-1]) * self.blocks
-        # however many parts there are, they lie in the arena: the code is the same for every number
-        buffers = [body.ctx.buffer(a.initial[0].dtype, count, "arena", "part") for a in accumulators]
-        self.results = [Stored(b, (1,), 0, body.k.depth) for b in buffers]
-
-    @contextlib.contextmanager
-    def each(self, independent: bool) -> Iterator[tuple[Index, Any, Any, Any]]:
-        """The blocks: outer index, start, stop, number."""
-        k, number = self.body.k, Const(0, I64)
-        with loops(self.body, self.extents[:-1], vector=False, independent=independent) as before:
-            with _blocks(self.body, self.extents[-1], independent) as (start, stop, b):
-                for i, d in zip(before, self.extents[:-1], strict=True):
-                    number = k.add(k.mul(number, d), i)
-                yield before, start, stop, k.lift(k.add(k.mul(number, Size(self.blocks, I64, k)), b), I64)
-
-    def leave(self, number: Any, accumulators: list[Accumulator]) -> None:
-        """Keep what a block came to."""
-        for acc, place in zip(accumulators, self.results, strict=True):
-            self.body.put(place, (number,), acc.partial())
-
-    def take(self, number: Any) -> None:
-        """Take in what a block came to."""
-        for acc, place in zip(self.accumulators, self.results, strict=True):
-            acc.take(self.body.k.load(place.buffer, place.at(self.body.k, (number,))))
+    def _search(self, e: Eqn, acc: Search, before: Index, start: Any, stop: Any) -> None:
+        acc.start_search()
+        with self.body.k.loop(start, stop, vector=True) as i:
+            acc.search(*self.operand(e, (*before, i, *self.rest)))
 
 
 def _all_flat(body: Body, group: Group, full: list[Eqn], reductions: list[Eqn], own: dict[Var, Any]) -> bool:

@@ -22,8 +22,9 @@ STACK = 64  # elements up to which a buffer is a stack buffer, which LLVM can ke
 class Context:
     """The program under construction."""
 
-    def __init__(self, name: str, notes: Notes | None = None) -> None:
+    def __init__(self, name: str, notes: Notes | None = None, device: bool = False) -> None:
         self.k = Recorder(name)
+        self.device = device  # whether it is for a device (`cuda`)
         #: Where decisions are told, if anybody wants to know.
         self.notes = notes
         self.callbacks: list[Callback] = []
