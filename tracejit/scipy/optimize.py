@@ -14,8 +14,10 @@ from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.scipy import solving as _solving
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.scipy.optimizing import curves as _curves
+from tracejit.scipy.optimizing import everywhere as _everywhere
 from tracejit.scipy.optimizing import linear as _linear
 from tracejit.scipy.optimizing import minima as _minima
+from tracejit.scipy.optimizing import older as _older
 from tracejit.scipy.optimizing import one_variable as _one_variable
 from tracejit.scipy.optimizing import squares as _squares
 from tracejit.scipy.optimizing.results import message as _message
@@ -167,18 +169,82 @@ newton = _part.solver(_one_variable.newton)
 root_scalar = _part.solver(_one_variable.root_scalar)
 toms748 = _part.solver(_one_variable.toms748)
 
-__all__ = ["approx_fprime", "bisect", "brenth", "brentq", "check_grad", "curve_fit", "fixed_point", "fsolve"]
-__all__ += [
+anderson = _part.solver(_older.anderson)
+bracket = _part.solver(_older.bracket)
+brent = _part.solver(_older.brent)
+broyden1 = _part.solver(_older.broyden1)
+broyden2 = _part.solver(_older.broyden2)
+diagbroyden = _part.solver(_older.diagbroyden)
+excitingmixing = _part.solver(_older.excitingmixing)
+fmin = _part.solver(_older.fmin)
+fmin_bfgs = _part.solver(_older.fmin_bfgs)
+fmin_cg = _part.solver(_older.fmin_cg)
+fmin_cobyla = _part.solver(_older.fmin_cobyla)
+fmin_l_bfgs_b = _part.solver(_older.fmin_l_bfgs_b)
+fmin_ncg = _part.solver(_older.fmin_ncg)
+fmin_powell = _part.solver(_older.fmin_powell)
+fmin_slsqp = _part.solver(_older.fmin_slsqp)
+fmin_tnc = _part.solver(_older.fmin_tnc)
+fminbound = _part.solver(_older.fminbound)
+golden = _part.solver(_older.golden)
+leastsq = _part.solver(_older.leastsq)
+linearmixing = _part.solver(_older.linearmixing)
+newton_krylov = _part.solver(_older.newton_krylov)
+basinhopping = _part.solver(_everywhere.basinhopping)
+brute = _part.solver(_everywhere.brute)
+differential_evolution = _part.solver(_everywhere.differential_evolution)
+direct = _part.solver(_everywhere.direct)
+dual_annealing = _part.solver(_everywhere.dual_annealing)
+shgo = _part.solver(_everywhere.shgo)
+lsq_linear = _part.function(_everywhere.lsq_linear)
+
+__all__ = [
+    "anderson",
+    "approx_fprime",
+    "basinhopping",
+    "bisect",
+    "bracket",
+    "brent",
+    "brenth",
+    "brentq",
+    "broyden1",
+    "broyden2",
+    "brute",
+    "check_grad",
+    "curve_fit",
+    "diagbroyden",
+    "differential_evolution",
+    "direct",
+    "dual_annealing",
+    "excitingmixing",
+    "fixed_point",
+    "fmin",
+    "fmin_bfgs",
+    "fmin_cg",
+    "fmin_cobyla",
+    "fmin_l_bfgs_b",
+    "fmin_ncg",
+    "fmin_powell",
+    "fmin_slsqp",
+    "fmin_tnc",
+    "fminbound",
+    "fsolve",
+    "golden",
     "least_squares",
+    "leastsq",
+    "linearmixing",
     "linprog",
+    "lsq_linear",
     "milp",
     "minimize",
     "minimize_scalar",
     "newton",
+    "newton_krylov",
     "nnls",
     "ridder",
     "root",
     "root_scalar",
+    "shgo",
     "toms748",
 ]
 

@@ -93,11 +93,12 @@ class Together(NamedTuple):
     value: Callable[[Any], Any]
     low: Any
     high: Any
+    close: float = CLOSE
 
     def active(self, x: Any) -> Any:
         """Which constraints hold with equality at `x`."""
         v = self.value(x)
-        return tnp.minimum(tnp.abs(v - self.low), tnp.abs(v - self.high)) <= CLOSE * (1 + tnp.abs(v))
+        return tnp.minimum(tnp.abs(v - self.low), tnp.abs(v - self.high)) <= self.close * (1 + tnp.abs(v))
 
     def gaps(self, x: Any) -> Any:
         """What is zero where the constraints hold with equality."""
@@ -105,15 +106,15 @@ class Together(NamedTuple):
         return v - tnp.where(tnp.abs(v - self.low) <= tnp.abs(v - self.high), self.low, self.high)
 
 
-def together(constraints: Sequence[Constraint], x: Any) -> Together:
-    """The constraints as one; `x` has the shape of their argument."""
+def together(constraints: Sequence[Constraint], x: Any, close: float = CLOSE) -> Together:
+    """The constraints as one; `x` has the shape of their argument. They hold with equality within `close`."""
     sizes = [c.value(x).shape for c in constraints]
     ends = [
         tnp.concatenate([tnp.broadcast_to(end, n) for end, n in zip(side, sizes, strict=True)])
         for side in ([c.low for c in constraints], [c.high for c in constraints])
     ]
     low, high = (wrap(to_raw(e)) for e in ends)
-    return Together(lambda x: tnp.concatenate([c.value(x) for c in constraints]), low, high)
+    return Together(lambda x: tnp.concatenate([c.value(x) for c in constraints]), low, high, close)
 
 
 def multipliers(slope: np.ndarray, rows: np.ndarray, active: np.ndarray, free: np.ndarray) -> np.ndarray:

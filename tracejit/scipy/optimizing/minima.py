@@ -13,7 +13,7 @@ from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
 from tracejit.scipy.optimizing import bfgs
-from tracejit.scipy.optimizing.constraints import Constraint, given, limits, multipliers, together
+from tracejit.scipy.optimizing.constraints import CLOSE, Constraint, given, limits, multipliers, together
 from tracejit.scipy.optimizing.one_variable import refuse
 from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
 from tracejit.tracing import caller, to_raw
@@ -190,10 +190,14 @@ class _Problem:
         x, *rest = solving.host_call(host, compiled, types, x, self.low, self.high)
         return x, rest
 
+    def _closeness(self) -> float:
+        """How nearly a constraint holds with equality: methods without derivatives may violate it by `catol`."""
+        return max(CLOSE, 2 * float((self.options or {}).get("catol", 0.0)))
+
     def _constrained(self) -> tuple[Any, Any]:
         """The minimum and its multipliers are the root of the conditions."""
         n = self.start.size
-        all_of_them = together(self.rules, self.start)
+        all_of_them = together(self.rules, self.start, self._closeness())
         m = all_of_them.low.size
         own = [(c.value, solving.jacobian(c.value)) for c in self.rules]
 

@@ -1,0 +1,283 @@
+"""SciPy's functions for one method each, `fmin_bfgs` and its kin: SciPy's own, on the compiled function.
+
+Gradients, Hessians and Jacobians that a method takes are those of the compiled function. Derivatives are those of the
+solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit import numpy as tnp
+from tracejit.ir.avals import Aval
+from tracejit.ops._lazy import scipy_module
+from tracejit.scipy import solving
+from tracejit.scipy.hosting.calls import parameters
+from tracejit.scipy.optimizing import minima, one_variable
+from tracejit.scipy.optimizing.constraints import limits
+from tracejit.scipy.optimizing.one_variable import refuse
+from tracejit.scipy.optimizing.results import message, place_of, python
+from tracejit.tracing import call_user
+
+_F64 = np.dtype(float)
+
+
+def refuse_given(name: str, options: dict[str, Any], *names: str) -> None:
+    """Refuse options that have no traced form; what is given as SciPy's default is taken out."""
+    for option in names:
+        value = options.pop(option, None)
+        if value is not None and value is not False and not (isinstance(value, int) and value == 0):
+            refuse(name, f"the option `{option}`")
+
+
+def named(theirs: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, Any]:
+    """Arguments by position that follow the first two, by their names in SciPy's signature."""
+    names = parameters(theirs)[2:]
+    if len(args) > len(names):
+        raise TypeError(f"{theirs.__name__}() takes at most {len(names)} more arguments")
+    return dict(zip(names, args, strict=False))
+
+
+# ---------------------------------------------------------------- minima by one method
+
+#: Name -> (derivatives that it takes, what it gives after x and the value with `full_output`).
+_MINIMA: dict[str, tuple[tuple[str, ...], str]] = {
+    "fmin": ((), "nnn"),
+    "fmin_powell": ((), "Mnnn"),
+    "fmin_cg": (("fprime",), "nnn"),
+    "fmin_bfgs": (("fprime",), "vMnnn"),
+    "fmin_ncg": (("fprime", "fhess"), "nnnn"),
+    "fmin_l_bfgs_b": (("fprime",), "vnnnt"),
+    "fmin_tnc": (("fprime",), "nn"),
+}
+_WITH_BOUNDS = ("fmin_l_bfgs_b", "fmin_tnc")
+
+
+def _minimum(name: str) -> Callable[..., Any]:
+    wants, gives = _MINIMA[name]
+    bounded = name in _WITH_BOUNDS
+
+    def find(func: Callable[..., Any], x0: Any, *more: Any, **options: Any) -> Any:
+        theirs = getattr(scipy_module("optimize"), name)
+        options = named(theirs, more) | options
+        refuse_given(name, options, "retall", "callback")
+        args, full = options.pop("args", ()), options.pop("full_output", 0) or bounded
+        bounds = options.pop("bounds", None)
+        # The function gives its gradient, too, where none is given; we have our own.
+        pair = bounded and options.get("fprime") is None and not options.get("approx_grad")
+        for known in ("fprime", "fhess", "fhess_p", "approx_grad"):
+            options.pop(known, None)
+        inner, start = solving.with_args(func, args), solving.vector(x0)
+        low, high = limits(bounds, start)
+
+        def value(x: Any) -> Any:
+            out = inner(x)
+            return solving.scalar(out[0] if pair else out)
+
+        slope = solving.gradient(value)
+        functions = [value, slope, solving.jacobian(slope)][: 1 + len(wants)]
+
+        def host(fs: Any, x: Any, low: Any, high: Any) -> Any:
+            given = dict(zip(wants, fs[1:], strict=True)) | options
+            if bounded and bounds is not None:
+                given["bounds"] = list(zip(low, high, strict=True))
+            if not bounded:
+                given["full_output"] = 1
+            out = theirs(lambda x: float(fs[0](x)), x, **given)
+            if name == "fmin_l_bfgs_b":
+                d = out[2]
+                return out[0], d["grad"], d["funcalls"], d["nit"], d["warnflag"], place_of(str(d["task"]))
+            return out if name == "fmin_tnc" else (out[0], *out[2:])
+
+        n = start.size
+        kinds = {"v": Aval((n,), _F64), "M": Aval((n, n), _F64), "n": solving.COUNT, "t": solving.COUNT}
+
+        def solve(x: Any) -> tuple[Any, Any]:
+            compiled = [solving.Compiled(f, x) for f in functions]
+            types = [Aval((n,), _F64), *(kinds[k] for k in gives)]
+            x, *rest = solving.host_call(host, compiled, types, x, low, high)
+            return x, rest
+
+        def conditions(x: Any) -> Any:
+            return slope(x) if bounds is None else solving.within(low, high, x, slope(x))
+
+        x, rest = solving.root_of(conditions, start, solve, solving.dense_solve)
+        rest = [python(r) if k == "n" else r for k, r in zip(gives, rest, strict=True)]
+        if name == "fmin_l_bfgs_b":
+            fields = dict(zip(("funcalls", "nit", "warnflag"), rest[1:4], strict=True))
+            return x, value(x), {"grad": slope(x), "task": message(rest[4]), **fields}
+        if name == "fmin_tnc":
+            return (x, *rest)
+        if not full:
+            return x
+        if name == "fmin_bfgs":
+            rest[0] = slope(x)
+        return (x, value(x), *rest)
+
+    taken = " The gradient is that of the compiled function." if wants else ""
+    find.__name__ = find.__qualname__ = name
+    find.__doc__ = (
+        f"The minimum of `func(x, *args)` by SciPy's `{name}`, whose results it gives.{taken} The derivatives of `x` "
+        "are those of a point at which the gradient is zero"
+        + (", or which lies on a bound" if bounded else "")
+        + ". Raises SolverOptionError for `retall` and `callback`."
+    )
+    return find
+
+
+fmin, fmin_powell, fmin_cg, fmin_bfgs, fmin_ncg, fmin_l_bfgs_b, fmin_tnc = map(_minimum, _MINIMA)
+
+
+def fmin_slsqp(
+    func: Callable[..., Any], x0: Any, eqcons: Any = (), f_eqcons: Any = None, ieqcons: Any = (),
+    f_ieqcons: Any = None, bounds: Any = (), fprime: Any = None, fprime_eqcons: Any = None,
+    fprime_ieqcons: Any = None, args: Any = (), iter: int = 100, acc: float = 1e-6, iprint: int = 1,
+    disp: Any = None, full_output: Any = 0, epsilon: Any = None, callback: Any = None,
+) -> Any:  # fmt: skip
+    """The minimum of `func(x, *args)` under constraints, by SciPy's SLSQP: see `minimize`. Raises SolverOptionError for
+    a `callback`."""
+    shown = iprint if disp is None else disp
+    rules = [{"type": "eq", "fun": c, "args": args} for c in eqcons]
+    rules += [{"type": "ineq", "fun": c, "args": args} for c in ieqcons]
+    rules += [{"type": "eq", "fun": f_eqcons, "args": args}] if f_eqcons else []
+    rules += [{"type": "ineq", "fun": f_ieqcons, "args": args}] if f_ieqcons else []
+    options = {"maxiter": iter, "ftol": acc, "iprint": shown, "disp": shown != 0}
+    limited = None if bounds is None or not len(bounds) else bounds
+    r = minima.minimize(func, x0, args, "SLSQP", None, None, None, limited, rules, None, callback, options)
+    return (r.x, r.fun, r.nit, r.status, r.message) if full_output else r.x
+
+
+def fmin_cobyla(
+    func: Callable[..., Any], x0: Any, cons: Any, args: Any = (), consargs: Any = None, rhobeg: float = 1.0,
+    rhoend: float = 1e-4, maxfun: int = 1000, disp: Any = None, catol: float = 2e-4, *, callback: Any = None,
+) -> Any:  # fmt: skip
+    """The minimum of `func(x, *args)` where the functions `cons` are not negative, by SciPy's COBYLA: see `minimize`.
+    Raises SolverOptionError for a `callback`."""
+    more = args if consargs is None else consargs
+    given = [cons] if callable(cons) else list(cons)
+    rules = [{"type": "ineq", "fun": c, "args": more} for c in given]
+    options = {"rhobeg": rhobeg, "tol": rhoend, "maxiter": maxfun, "catol": catol, "disp": disp}
+    return minima.minimize(func, x0, args, "COBYLA", None, None, None, None, rules, None, callback, options).x
+
+
+# ---------------------------------------------------------------- functions of one number
+
+
+def brent(
+    func: Callable[..., Any], args: Any = (), brack: Any = None, tol: float = 1.48e-8, full_output: Any = 0,
+    maxiter: int = 500,
+) -> Any:  # fmt: skip
+    """The minimum of `func(x, *args)` by Brent's method: see `minimize_scalar`."""
+    options = {"xtol": tol, "maxiter": maxiter}
+    r = one_variable.minimize_scalar(func, brack, None, args, "brent", None, options)
+    return (r.x, r.fun, r.nit, r.nfev) if full_output else r.x
+
+
+def golden(
+    func: Callable[..., Any], args: Any = (), brack: Any = None, tol: float = float(np.sqrt(np.finfo(float).eps)),
+    full_output: Any = 0, maxiter: int = 5000,
+) -> Any:  # fmt: skip
+    """The minimum of `func(x, *args)` by the golden section: see `minimize_scalar`."""
+    options = {"xtol": tol, "maxiter": maxiter}
+    r = one_variable.minimize_scalar(func, brack, None, args, "golden", None, options)
+    return (r.x, r.fun, r.nfev) if full_output else r.x
+
+
+def fminbound(
+    func: Callable[..., Any], x1: Any, x2: Any, args: Any = (), xtol: float = 1e-5, maxfun: int = 500,
+    full_output: Any = 0, disp: Any = 1,
+) -> Any:  # fmt: skip
+    """The minimum of `func(x, *args)` between `x1` and `x2`: see `minimize_scalar`."""
+    options = {"xatol": xtol, "maxiter": maxfun, "disp": disp}
+    r = one_variable.minimize_scalar(func, None, (x1, x2), args, "bounded", None, options)
+    return (r.x, r.fun, 0, r.nfev) if full_output else r.x
+
+
+# ---------------------------------------------------------------- roots and squares
+
+_ROOTS = (
+    "anderson", "broyden1", "broyden2", "diagbroyden", "excitingmixing", "linearmixing", "newton_krylov",
+)  # fmt: skip
+
+
+def _root(name: str) -> Callable[..., Any]:
+    def find(F: Callable[..., Any], xin: Any, *more: Any, **options: Any) -> Any:
+        theirs = getattr(scipy_module("optimize"), name)
+        options = named(theirs, more) | options
+        refuse_given(name, options, "callback")
+        start = tnp.asarray(xin).astype(float)
+
+        def value(x: Any) -> Any:
+            return solving.values(tnp.asarray(call_user(F, x.reshape(start.shape))))
+
+        def host(fs: Any, x: Any) -> Any:
+            return [theirs(fs[0], x, **options)]
+
+        def solve(x: Any) -> tuple[Any, Any]:
+            types = [Aval(x.shape, _F64)]
+            return solving.host_call(host, [solving.Compiled(value, x)], types, x)[0], None
+
+        x, _ = solving.root_of(value, start.reshape(-1), solve, solving.dense_solve)
+        return x.reshape(start.shape)
+
+    find.__name__ = find.__qualname__ = name
+    find.__doc__ = (
+        f"A root of `F(x)`, an array like `xin`, by SciPy's `{name}`. Its derivatives are those of the root. Raises "
+        "SolverOptionError for a `callback`, and SciPy's NoConvergence."
+    )
+    return find
+
+
+anderson, broyden1, broyden2, diagbroyden, excitingmixing, linearmixing, newton_krylov = map(_root, _ROOTS)
+
+
+def leastsq(
+    func: Callable[..., Any], x0: Any, args: Any = (), Dfun: Any = None, full_output: Any = False,
+    col_deriv: Any = False, ftol: float = 1.49012e-8, xtol: float = 1.49012e-8, gtol: float = 0.0,
+    maxfev: int = 0, epsfcn: Any = None, factor: Any = 100, diag: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The minimum of the sum of the squares of `func(x, *args)`, by MINPACK's `lmder` with the Jacobian of the compiled
+    function, and how the search ended. Derivatives of `x` are those of the minimum. Raises SolverOptionError for
+    `full_output`."""
+    given = {"full_output": full_output}
+    refuse_given("leastsq", given, "full_output")
+    inner, start = solving.with_args(func, args), solving.vector(x0)
+
+    def value(x: Any) -> Any:
+        return solving.values(inner(x))
+
+    matrix = solving.jacobian(value)
+    settings = {"ftol": ftol, "xtol": xtol, "gtol": gtol, "maxfev": maxfev, "factor": factor, "diag": diag}
+
+    def host(fs: Any, x: Any) -> Any:
+        return scipy_module("optimize").leastsq(fs[0], x, Dfun=fs[1], **settings)
+
+    def solve(x: Any) -> tuple[Any, Any]:
+        compiled = [solving.Compiled(f, x) for f in (value, matrix)]
+        x, code = solving.host_call(host, compiled, [Aval(x.shape, _F64), solving.COUNT], x)
+        return x, code
+
+    slope = solving.gradient(lambda x: 0.5 * tnp.sum(value(x) ** 2))
+    x, code = solving.root_of(slope, start, solve, solving.dense_solve)
+    return x, python(code)
+
+
+def bracket(
+    func: Callable[..., Any], xa: Any = 0.0, xb: Any = 1.0, args: Any = (), grow_limit: float = 110.0,
+    maxiter: int = 1000,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Three points around a minimum of `func(x, *args)`, the values there, and the number of calls, as SciPy's
+    `bracket` finds them. They have no derivatives."""
+    inner = solving.with_args(func, args)
+    ends = [tnp.asarray(x).astype(float) for x in (xa, xb)]
+
+    def host(fs: Any, a: Any, b: Any) -> Any:
+        find = scipy_module("optimize").bracket
+        return find(lambda x: float(fs[0](x)), float(a), float(b), (), grow_limit, maxiter)
+
+    compiled = [solving.Compiled(lambda x: solving.scalar(inner(x)), ends[0])]
+    *found, calls = solving.host_call(host, compiled, [*[solving.NUMBER] * 6, solving.COUNT], *ends)
+    return (*map(python, found), python(calls))
