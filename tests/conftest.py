@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
 
@@ -37,9 +38,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--programs", type=int, default=100_000, help="random programs of the exhaustive sweep")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of leaks first: they look at all objects there are, which become more with every test."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Samples of the tests that are marked so. Tests of leaks first: they look at all objects there are, which become
+    more with every test."""
+    if not config.getoption("--thorough"):
+        left_out = _left_out(items)
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(left_out))
     items.sort(key=lambda item: "test_leaks.py" not in item.nodeid)
+
+
+def _left_out(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The cases that a mark `sample(n)` leaves to `make test-all`: it keeps every n-th case of its function, and in the
+    next marked function of the file those after them, so that what one leaves out another one has. Where fewer than n
+    cases are asked for, all of them are kept."""
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample"):
+            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    marked: Counter[str] = Counter()
+    left_out: set[pytest.Item] = set()
+    for name, cases in functions.items():
+        (n,) = cases[0].get_closest_marker("sample").args  # type: ignore[union-attr]
+        file = name.partition("::")[0]
+        if len(cases) >= n:
+            left_out.update(c for rank, c in enumerate(cases) if (rank - marked[file]) % n)
+        marked[file] += 1
+    return left_out
 
 
 def pytest_collection_finish() -> None:
@@ -49,8 +74,8 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-#: Tests of what the machine code is: they get it as users do. Of whole programs and of loops every second one does, of
-#: the other tests every eighth: LLVM's optimisation takes 30 ms a program, and all the rest of LLVM 5 ms.
+#: Tests of what the machine code is: they get it as users do. Of whole programs and of loops every fourth one does, of
+#: the other tests every sixteenth: LLVM's optimisation takes 30 ms a program, and all the rest of LLVM 5 ms.
 _OPTIMIZED = (
     "tests/lowering/llvm/",
     "tests/lowering/runtime/",
@@ -62,7 +87,7 @@ _OPTIMIZED = (
     "tests/test_threads",
     "tests/test_config",
 )
-_EVERY_SECOND = ("tests/test_programs_random", "tests/programs/", "tests/lowering/")
+_EVERY_FOURTH = ("tests/test_programs_random", "tests/programs/", "tests/lowering/")
 
 
 _SETTINGS = [f.name for f in fields(config) if f.init]
@@ -72,7 +97,7 @@ def _optimizes(request: pytest.FixtureRequest) -> bool:
     name = request.node.nodeid
     if request.config.getoption("--thorough") or name.startswith(_OPTIMIZED):
         return True
-    return zlib.crc32(name.encode()) % (2 if name.startswith(_EVERY_SECOND) else 8) == 0
+    return zlib.crc32(name.encode()) % (4 if name.startswith(_EVERY_FOURTH) else 16) == 0
 
 
 @pytest.fixture

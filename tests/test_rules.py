@@ -107,6 +107,7 @@ def test_derivatives_to_second_order(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
+@pytest.mark.sample(2)
 def test_derivatives_under_jit(case: Case, thorough: bool) -> None:
     fn, xs = floats(case)
     if not xs or not fn(*xs) or not case.orders:
@@ -130,6 +131,7 @@ def test_derivatives_under_jit(case: Case, thorough: bool) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
+@pytest.mark.sample(2)
 def test_vmap_equals_a_loop(case: Case, thorough: bool) -> None:
     fn = lifted(case)
     batches = [case.args(seed) for seed in range(3)]
@@ -155,6 +157,7 @@ def _subsets(n: int) -> list[tuple[bool, ...]]:
 
 
 @pytest.mark.parametrize("case", ALL)
+@pytest.mark.sample(2)
 def test_vmap_of_grad_of_jit(case: Case) -> None:
     fn, xs = floats(case)
     if not xs or not fn(*xs) or not case.orders:

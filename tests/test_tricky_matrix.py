@@ -414,6 +414,7 @@ class TestEvery:
     def test_value(self, case: Tricky, jit: Any) -> None:
         close(jit(case.f)(case.x.copy()), case.value(case.x))
 
+    @pytest.mark.sample(2)
     def test_vmap(self, case: Tricky, jit: Any) -> None:
         xs = np.stack([case.x, case.x * 1.25, case.x[::-1]])
         close(jit(tj.vmap(case.f))(xs.copy()), [case.value(x) for x in xs])
@@ -421,13 +422,16 @@ class TestEvery:
     def test_grad(self, case: Tricky, jit: Any) -> None:
         close(jit(tj.grad(case.f))(case.x.copy()), case.gradient(case.x))
 
+    @pytest.mark.sample(2)
     def test_grad_of_jit(self, case: Tricky, jit: Any) -> None:
         close(jit(tj.grad(tj.jit(case.f)))(case.x.copy()), case.gradient(case.x))
 
+    @pytest.mark.sample(2)
     def test_vmap_of_grad(self, case: Tricky, jit: Any) -> None:
         xs = np.stack([case.x, case.x * 1.25])
         close(jit(tj.vmap(tj.grad(case.f)))(xs), [case.gradient(x) for x in xs])
 
+    @pytest.mark.sample(2)
     def test_jvp_of_grad(self, case: Tricky, jit: Any) -> None:
         v = np.array([0.3, -1.0, 0.5])
         found = jit(lambda x: tj.jvp(tj.grad(case.f), (x,), (v,))[1])(case.x.copy())

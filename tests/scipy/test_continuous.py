@@ -41,6 +41,7 @@ def formulas(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
+@pytest.mark.sample(2)
 def test_values_and_derivatives(name: str) -> None:
     """Eagerly, which runs the same operations."""
     shapes, d = shapes_of(name), getattr(theirs, name)
@@ -63,6 +64,7 @@ def test_values_and_derivatives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(n for n in OURS if OURS[n].shapes))
+@pytest.mark.sample(2)
 def test_derivatives_by_shapes(name: str) -> None:
     shapes, d = shapes_of(name), getattr(stats, name)
     x = getattr(theirs, name).ppf(0.37, *shapes)

@@ -146,6 +146,7 @@ def test_as_scipy(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.sample(2)
 def test_derivatives(name: str) -> None:
     fn, args = CALLS[name]
     if all(np.asarray(a).dtype.itemsize >= 8 for a in args) and "subset" not in name:

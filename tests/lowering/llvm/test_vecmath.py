@@ -107,6 +107,7 @@ def samples(name: str, dtype: type) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.sample(2)
 def test_calls_out_of_line_give_the_same_bits(monkeypatch, name, dtype):
     xs, unsigned = samples(name, dtype), np.dtype(f"u{np.dtype(dtype).itemsize}")
     for n in (1, 3, 9, len(xs[0])):

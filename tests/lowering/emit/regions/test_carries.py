@@ -72,6 +72,7 @@ def loops_with(low: Any, kind: type) -> list[Any]:
 
 @pytest.mark.parametrize("length", [0, 1, 4, 5])
 @pytest.mark.parametrize("name", BODIES)
+@pytest.mark.sample(2)
 def test_known_lengths(name: str, length: int) -> None:
     count, body, rotations = BODIES[name]
     low = check(lambda *xs: loop(lambda c, _: (body(*c), None), list(xs), length=length), *carries(count))
