@@ -69,9 +69,12 @@ def _left_out(items: list[pytest.Item]) -> set[pytest.Item]:
 
 def pytest_collection_finish() -> None:
     """What there is now stays: the modules of the tests and 25,000 items. Each collection of garbage would go through
-    all of it, a third of a second; so would the searches for what holds a leak, which pass over frozen objects."""
+    all of it, a third of a second; so would the searches for what holds a leak, which pass over frozen objects.
+    What is not frozen is so little that Python would look through the oldest objects all the time, an eighth of the
+    run; the tests that need that done do it themselves."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 #: Tests of what the machine code is: they get it as users do. Of whole programs and of loops every fourth one does, of

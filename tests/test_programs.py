@@ -127,7 +127,7 @@ def test_eval_of_the_jaxpr_equals_numpy_to_the_bit(program: list[tuple[Any, ...]
 
 
 @given(steps(), st.integers(0, 1000))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_gradients_agree_in_every_nesting(program: list[tuple[Any, ...]], seed: int) -> None:
     def loss(x: Any, y: Any) -> Any:
         weights = np.arange(12.0).reshape(SHAPE)

@@ -28,7 +28,7 @@ from tracejit.ir.primitive import REGISTRY, Op
 from tracejit.ops.elementwise.arithmetic import add, neg
 
 TOGETHER = 25
-FEW = range(0, 300, TOGETHER)
+FEW = range(0, 200, TOGETHER)
 #: Beyond the first ones; a chunk is one test, so that processes share them.
 CHUNK = 1000
 

@@ -139,7 +139,7 @@ def test_explain_says_what_the_plan_is() -> None:
             x = np.tanh(x @ w)
         return (x**2).sum()
 
-    report = tj.explain(tj.grad(unrolled, memory=150_000))(X, [W] * 16)
+    report = tj.explain(tj.grad(unrolled, memory=75_000))(X, [W] * 8)
     kept = [f for f in report.findings if f.rule == "rows: kept"]
     assert kept and all(f.where.startswith("test_budgets.py:") and f.facts["bytes"] == X.nbytes for f in kept)
     assert "done twice" in str(report)

@@ -55,7 +55,7 @@ def test_first_positions_of_extremes(find, dtype):
         s for s in nodes(low.program.body) if isinstance(s, Inst) and s.op in ("fmaximum", "fminimum")
     ]
     assert extremes and any(isinstance(s, If) for s in nodes(low.program.body))
-    for k, n in enumerate((64, 65, 1024, 1025, 2048)):  # other rows for each: the check interprets every step
+    for k, n in enumerate((65, 1025)):  # other rows for each: the check interprets every step
         check(lambda x: find(x, axes=(1,)), np.ascontiguousarray(x[k::5, :n]))
         check(lambda x: find(x, axes=(1,)), x[k::5][::-1, LONG - n :][:, ::-1])
 
