@@ -37,6 +37,12 @@ def relax(x):
     return x
 
 
+def diffuse(x):
+    for _ in range(7):
+        x = np.tanh(x) * 0.5 + np.roll(x, 1)
+    return x
+
+
 def halve(x):
     while np.abs(x).max() > 1e-2:
         x = x * 0.5
@@ -63,8 +69,9 @@ CASES = {
     "columns": (lambda x: x.sum(0), ROWS, None, False),
     "softmax": (softmax, ROWS, ["rows"], False),
     "running": (np.cumsum, LONG, ["block"], True),
-    "loop in one block": (relax, SMALL, ["block"], True),
-    "loop of launches": (relax, LONG, None, True),
+    "loop over lanes": (relax, SMALL, ["threads"], True),
+    "loop in one block": (diffuse, SMALL, ["block"], True),
+    "loop of launches": (diffuse, LONG, None, True),
     "while": (halve, SMALL, ["block"], True),
     "while of launches": (halve, LONG, None, True),
     "branch": (branch, LONG, None, True),
@@ -89,9 +96,9 @@ def test_every_kind_gives_what_the_cpu_gives(name: str) -> None:
 
 
 def test_long_loops_in_loops_are_launches_of_the_hosts() -> None:
-    program, _ = on_device(relax, LONG)
+    program, _ = on_device(diffuse, LONG)
     loop = next(s for s in program.plan.steps if isinstance(s, Control))
-    assert kinds(loop.first) == ["threads"]
+    assert "threads" in kinds(loop.first)
     assert "the host's for:" in program.describe()
 
 

@@ -37,7 +37,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     blocks_of,
 )
 from tracejit.lowering.loops.parallel import Taint
-from tracejit.lowering.loops.uses import operands, places
+from tracejit.lowering.loops.uses import defined, operands, places, trips
 
 _HOSTS = (Call, Alloc, Grow, Give, Free)
 _UNKNOWN = 1000  # iterations of a loop over a range that is not known
@@ -117,6 +117,8 @@ class Facts:
 
     def totals(self, node: For) -> list[Total] | None:
         """What a loop accumulates, if threads can share its iterations otherwise; else None."""
+        if node.lanes:
+            return []
         if node.down or not (node.vector or node.grain):
             return None
         stmts = walk(node.body.stmts)
@@ -138,17 +140,25 @@ class Facts:
         return found
 
 
-def is_set_first(slot: Slot, block: Block) -> bool:
-    """Whether each run of a block sets a slot before anything in it reads it."""
-    for s in block.stmts:
+def is_set_first(slot: Slot, block: Block, kept: bool = False) -> bool:
+    """Whether each run of a block sets a slot before anything in it reads it, and before it ends, if it is `kept`."""
+    for n, s in enumerate(block.stmts):
         if isinstance(s, SetSlot) and s.slot is slot:
             return True
-        if any(x is slot for inner in walk([s]) for x in places(inner)):
-            return isinstance(s, (For, If)) and all(
-                is_set_first(slot, b) or not any(x is slot for i in walk(b.stmts) for x in places(i))
-                for b in blocks_of(s)
-            )
+        if not _is_named(slot, s):
+            continue
+        if isinstance(s, While) and any(_is_named(slot, x) for x in s.head.stmts):
+            return is_set_first(slot, s.head, True)
+        inside = [b for b in blocks_of(s) if any(_is_named(slot, x) for x in b.stmts)]
+        kept = kept or any(_is_named(slot, x) for x in block.stmts[n + 1 :])
+        certain = len(inside) == 2 if isinstance(s, If) else isinstance(s, For) and 0 < trips(s) < math.inf
+        return bool(inside) and (certain or not kept) and all(is_set_first(slot, b, kept) for b in inside)
     return False
+
+
+def _is_named(slot: Slot, s: Any) -> bool:
+    """Whether a statement, or one inside of it, names a slot."""
+    return any(x is slot for inner in walk([s]) for x in places(inner))
 
 
 def _total(slot: Slot, body: Block, stmts: list[Any]) -> Total | None:
@@ -186,11 +196,7 @@ def _identity(op: str, dtype: np.dtype) -> Any:
 
 def expand_copies(program: Program) -> None:
     """Make loops over elements of the copies in a program."""
-    numbers = [
-        s.out.id for s in walk(program.body.stmts) if isinstance(s, (Inst, Call)) and s.out is not None
-    ]
-    numbers += [s.var.id for s in walk(program.body.stmts) if isinstance(s, For)]
-    maker = Maker(max(numbers, default=0))
+    maker = Maker(program)
     for block in [program.body, *(b for s in walk(program.body.stmts) for b in blocks_of(s))]:
         stmts: list[Any] = []
         for s in block.stmts:
@@ -201,8 +207,9 @@ def expand_copies(program: Program) -> None:
 class Maker:
     """Makes statements with registers of their own."""
 
-    def __init__(self, last: int) -> None:
-        self.last = last
+    def __init__(self, program: Program) -> None:
+        stmts = walk(program.body.stmts)
+        self.last = max((r.id for s in stmts for r in defined(s)), default=0)
 
     def reg(self, dtype: np.dtype) -> Reg:
         """A new register."""

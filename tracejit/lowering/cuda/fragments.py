@@ -175,7 +175,10 @@ class Body(Translator):
                 first = Const(self.fragment.totals[self.totals[s]].identity, s.dtype)
                 bits = str(int(first.value)) if s.dtype.kind == "b" else literal(first)
                 entry.append(f"  store {type_} {bits}, ptr {name}")
-            elif not is_set_first(s, Block(self.fragment.stmts)) and (place := self.address(s)) is not None:
+            elif (
+                not is_set_first(s, Block(self.fragment.stmts), True)
+                and (place := self.address(s)) is not None
+            ):
                 entry.append(f"  {name}.was = load {type_}, ptr {place}, align 8")
                 entry.append(f"  store {type_} {name}.was, ptr {name}")
         return self.slots[s]

@@ -4,6 +4,7 @@
   loops of their own (a row of a softmax, say), a kernel whose blocks take the iterations, and the threads of a block
   those of the inner loops.
 - What depends on what came before is run by one block: one thread runs scalar code, all threads the loops in it.
+- Loops over the same lanes, with loops of steps around them, are one loop over lanes before (`lanes`): a thread each.
 - A loop or branch around work that is worth many blocks, or around calls, is the host's, with a launch for each piece.
 - Calls of libraries and of Python are the host's.
 """
@@ -14,6 +15,8 @@ from typing import Any
 
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.cuda.facts import Facts, expand_copies, is_loop, is_scalar
+from tracejit.lowering.cuda.lanes.gather import gather
+from tracejit.lowering.cuda.lanes.group import SMALL
 from tracejit.lowering.cuda.nodes import WARP, Control, Fragment, Host, Keep, Kernel, Plan
 from tracejit.lowering.cuda.words import give_words
 from tracejit.lowering.llvm.alias import walk
@@ -40,6 +43,8 @@ MANY = 16_384
 #: Iterations from which threads share an inner loop.
 FEW = 8
 _MOST_THREADS, _PER_THREAD = 256, 4
+#: Threads of a block that takes lanes: few, so that there are blocks for all parts of a card.
+_OF_LANES = 64
 
 
 def plan(program: Program) -> tuple[Plan, Facts]:
@@ -48,6 +53,7 @@ def plan(program: Program) -> tuple[Plan, Facts]:
     if any(isinstance(s, (Alloc, Grow, Give, Free)) for s in walk(program.body.stmts)):
         raise Unsupported("arrays whose size only the program knows")
     expand_copies(program)
+    gather(program)
     planner = _Planner(program)
     steps = planner.steps(program.body.stmts)
     facts = planner.facts
@@ -172,16 +178,18 @@ class _Planner:
 
     def _grid(self, s: For) -> Kernel | None:
         """The kernel that a loop is, None if one block is to run it."""
+        if s.lanes and (self.facts.trips(s) > ALONE or any(map(is_loop, s.body.stmts))):
+            return Kernel("", "threads", [Fragment([s], s)], s, self.facts.trips(s), _OF_LANES)
         if self.facts.elements(s) <= ALONE or self.facts.totals(s) != []:
             return None
         trips, inner = self.facts.trips(s), self._longest_inside(s)
-        if s.grain and inner >= WARP and (inner >= trips or s.scratch > _SMALL or inner >= _LONG):
+        if s.grain and inner >= WARP and (inner >= trips or s.scratch > SMALL or inner >= _LONG):
             body = self.items(s.body.stmts)
             keys = ((s, "start"), (s, "stop"))
             first = Fragment([Keep(s.start, keys[0]), Keep(s.stop, keys[1])])
             loop = Control(s, keys, body, by_blocks=True)
             return Kernel("", "rows", [first, loop], s, trips, _threads(inner), s.scratch)
-        if s.scratch > _SMALL or trips <= _MOST_THREADS:
+        if s.scratch > SMALL or trips <= _MOST_THREADS:
             return None
         return Kernel("", "threads", [Fragment([s], s)], s, trips, _MOST_THREADS)
 
@@ -225,8 +233,8 @@ class _Planner:
 
     def _shared(self, s: For) -> list[Any] | None:
         """What the loop accumulates, if the threads of a block are to share it."""
-        trips, inner = self.facts.trips(s), self._longest_inside(s)
-        if trips < FEW or s.scratch > _SMALL or (inner >= WARP and inner > trips):
+        trips, inner = self.facts.trips(s), 0 if s.lanes else self._longest_inside(s)
+        if trips < FEW or s.scratch > SMALL or (inner >= WARP and inner > trips):
             return None
         return self.facts.totals(s)
 
@@ -237,8 +245,8 @@ class _Planner:
         )
 
 
-#: Bytes of a thread's own memory that lie on its stack, and iterations of an inner loop that a block is worth.
-_SMALL, _LONG = 1024, 256
+#: Iterations of an inner loop that a block is worth.
+_LONG = 256
 
 
 def _threads(trips: int) -> int:

@@ -203,6 +203,7 @@ def host_steps(steps: list[Any]) -> list[Host]:
 
 _KINDS = {
     "threads": "a thread for each of {} iterations",
+    "lanes": "a thread for each of {} lanes",
     "rows": "a block for each of {} rows",
     "block": "one block",
 }
@@ -213,7 +214,8 @@ def describe(steps: list[Any], depth: int = 0) -> list[str]:
     lines, pad = [], "  " * depth
     for s in steps:
         if isinstance(s, Kernel):
-            what = _KINDS[s.kind].format(s.size)
+            of_lanes = s.loop is not None and s.loop.lanes
+            what = _KINDS["lanes" if of_lanes else s.kind].format(s.size)
             lines.append(f"{pad}kernel {s.name}: {what}, {s.threads} threads a block")
         elif isinstance(s, Host):
             lines.append(f"{pad}the host: {s.name}")

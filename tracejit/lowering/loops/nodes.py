@@ -239,7 +239,7 @@ class For:
     made fast, nor looking for Ctrl-C. `grain`: iterations (a power of two) that are worth a thread's
     attention, 0 where one thread runs all (see `parallel`); `private`: the buffers that each thread has
     of its own, `scratch` bytes in all of those of that kind. `streams`: the results that it fills past the cache
-    (see `streams`)."""
+    (see `streams`). `lanes`: threads of a device take its iterations, each with loops of steps (`cuda.lanes`)."""
 
     var: Reg
     start: Operand
@@ -256,6 +256,7 @@ class For:
     private: list[Buffer] = field(default_factory=list)
     scratch: int = 0
     streams: list[Buffer] = field(default_factory=list)
+    lanes: bool = False
 
 
 @record(eq=False)

@@ -1,0 +1,149 @@
+"""Finds statements one after another that are worth being one loop over lanes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from tracejit.lowering.cuda.facts import Facts, Maker, is_loop
+from tracejit.lowering.cuda.lanes.group import Apart, Group
+from tracejit.lowering.cuda.lanes.interchange import interchange
+from tracejit.lowering.cuda.lanes.owners import Memory
+from tracejit.lowering.llvm.alias import pointees, walk
+from tracejit.lowering.loops.nodes import (  # fmt: skip
+    Block,
+    Comment,
+    For,
+    If,
+    Inst,
+    Program,
+    Rotate,
+    SetPointer,
+    SetSlot,
+    Store,
+    While,
+    blocks_of,
+)
+from tracejit.lowering.loops.uses import defined, is_check, operands, places
+
+_LEAST = 8  # lanes
+_MOST = 32  # statements of a group, and lengths that are tried
+_AHEAD = 3  # loops whose lengths are looked at
+_NARROW, _MANY = 16, 8192  # iterations that a lane runs at a time, and lanes from which it may be any number
+_SIMPLE = (Inst, SetSlot, SetPointer, Rotate, Comment, Store)
+
+
+def gather(program: Program) -> None:
+    """Let loops over lanes take the place of statements of a program, which has no copies."""
+    _Gatherer(program).block(program.body)
+
+
+class _Gatherer:
+    def __init__(self, program: Program) -> None:
+        self.facts = Facts(program)
+        self.maker = Maker(program)
+        self.memory = Memory(program, pointees(program))
+        self.reads = Counter(r for s in walk(program.body.stmts) for r in operands(s))
+
+    def block(self, block: Block) -> None:
+        """Look at the statements of a block, and at those of the loops and branches in it that stay."""
+        stmts, found, at = block.stmts, [], 0
+        while at < len(stmts):
+            s = stmts[at]
+            window = self._window(stmts, at)
+            made = self._longest(window) if window else None
+            if made is not None:
+                group, before, end = made
+                found += [*before, *interchange(group, self.maker)]
+                at += end
+                continue
+            if is_loop(s) and not (isinstance(s, For) and (s.vector or s.independent)):
+                for b in blocks_of(s):
+                    self.block(b)
+            found.append(s)
+            at += 1
+        block.stmts[:] = found
+
+    @staticmethod
+    def _window(stmts: list[Any], at: int) -> list[Any]:
+        """The statements that a group which begins there may have; none if it does not begin there."""
+        s, found = stmts[at], []
+        for x in stmts[at : at + _MOST]:
+            if not isinstance(x, (For, While, If, *_SIMPLE)):
+                break
+            found.append(x)
+        loop = next((x for x in found if is_loop(x)), None)
+        if isinstance(s, (SetSlot, SetPointer)):
+            begins = loop is not None and any(x in places(s) for i in walk([loop]) for x in places(i))
+        else:
+            begins = isinstance(s, (For, While))
+        return found if begins else []
+
+    def _longest(self, window: list[Any]) -> tuple[Group, list[Any], int] | None:
+        """The longest group that a window begins with, what comes before it, and its length in the window."""
+        best, most = None, 0
+        for lanes in _lengths(window, self.facts):
+            for rows in (True, False):
+                made = self._grown(window, lanes, rows)
+                if made is not None and (n := len(made[0].over)) > most:
+                    best, most = made, n
+                if made is None or all(o.each == 1 for o in made[0].over.values()):
+                    break
+        return best
+
+    def _grown(self, window: list[Any], lanes: int, rows: bool) -> tuple[Group, list[Any], int] | None:
+        best = None
+        for n, s in enumerate(window, 1):
+            if not is_loop(s):
+                continue
+            before, stmts = self._split(window[:n])
+            try:
+                group = Group(self.facts, self.memory, stmts, lanes, rows)
+                self._keeps_registers(stmts)
+            except Apart as e:
+                if e.later:
+                    continue
+                break
+            if _is_worth_it(group):
+                best = group, before, n
+        return best
+
+    def _split(self, stmts: list[Any]) -> tuple[list[Any], list[Any]]:
+        """What can as well be computed before a group of these statements, and the others."""
+        stay: set[Any] = {s.slot for s in walk(stmts) if isinstance(s, SetSlot)}
+        before, rest = [], []
+        for s in stmts:
+            if isinstance(s, Inst) and not is_check(s) and not stay.intersection((*operands(s), *places(s))):
+                fixed = s.op != "load" or (s.attr.kind == "arg" and s.attr not in self.facts.written)
+                if fixed:
+                    before.append(s)
+                    continue
+            stay.update(defined(s))
+            rest.append(s)
+        return before, rest
+
+    def _keeps_registers(self, stmts: list[Any]) -> None:
+        """Raises Apart if a register of these statements is read by others."""
+        mine = {r for s in stmts for r in defined(s) if isinstance(s, Inst)}
+        if mine:
+            inside = Counter(r for s in walk(stmts) for r in operands(s))
+            if any(inside[r] < self.reads[r] for r in mine):
+                raise Apart(later=True)
+
+
+def _lengths(window: list[Any], facts: Facts) -> list[int]:
+    """The numbers of lanes that the first loops of a window may have, the largest first."""
+    found: set[int] = set()
+    for first in [s for s in window if is_loop(s)][:_AHEAD]:
+        for s in walk([first]):
+            if isinstance(s, For) and (s.vector or s.independent):
+                trips = facts.trips(s)
+                found |= {trips, *(trips * facts.trips(x) for x in s.body.stmts if isinstance(x, For))}
+    return sorted((n for n in found if n >= _LEAST), reverse=True)[:_MOST]
+
+
+def _is_worth_it(group: Group) -> bool:
+    """Whether a group is better than its statements one by one."""
+    if group.steps:
+        return group.width <= _NARROW or group.lanes >= _MANY
+    return len(group.over) > 1 and group.width == 1
