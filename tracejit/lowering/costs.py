@@ -257,6 +257,10 @@ class Counter:
             if isinstance(arg, Buffer):
                 self.touch(cost, arg, self._elements(arg) or 0)
         letter, kind = routine[:1], routine[1:]
+        if library == "library" and call.work:
+            cost.operations["fmul"] += call.work
+            cost.operations["fadd"] += call.work
+            return
         if library != "blas" or kind not in ("gemm", "gemv"):
             cost.opaque.append(name)
             return

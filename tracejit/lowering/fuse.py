@@ -88,6 +88,7 @@ def lower(
         given={n: _known(s.strides) for n, s in given.items() if s is not None},
         callbacks=ctx.callbacks,
         failures=ctx.failures,
+        libraries=ctx.libraries or [],
         small=not may_be_long and work_of(program.body) < _SMALL,
     )
 

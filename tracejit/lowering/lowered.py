@@ -51,6 +51,27 @@ class Callback:
     params: dict[str, Any] = field(default_factory=dict)
 
 
+@record(frozen=True)
+class View:
+    """A strided part of a buffer; strides and offset are in elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    dtype: np.dtype
+
+
+@record(frozen=True)
+class Library:
+    """A call of a device's library: external 'library:NAME:N' is number N of `Lowered.libraries`, and takes the buffers
+    of `ins`, then of `outs`. `name` is one of `cuda.libs.operations.OPERATIONS`."""
+
+    name: str
+    params: dict[str, Any]
+    ins: list[View]
+    outs: list[View]
+
+
 @record()
 class Lowered:
     """A jaxpr as one program of structured loops, with what is needed to call it.
@@ -60,6 +81,7 @@ class Lowered:
     the input whose buffer holds it after the call. `given`: outputs that the program allocates itself,
     since nothing says before how large they are -> their strides in elements, or None for C order at the bounds
     of extents; their arguments are two int64 (see `nodes.Give`). `failures`: status code -> exception factory.
+    `libraries`: what a device's libraries are to do.
     `small`: the work is so little that a call need not release the GIL.
     """
 
@@ -72,6 +94,7 @@ class Lowered:
     given: dict[int, tuple[int, ...] | None] = field(default_factory=dict)
     callbacks: list[Callback] = field(default_factory=list)
     failures: dict[int, Failure] = field(default_factory=dict)
+    libraries: list[Library] = field(default_factory=list)
     small: bool = False
 
     @property

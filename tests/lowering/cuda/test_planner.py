@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 from tests.lowering.cuda.lowering import on_device
 from tracejit.lowering.cuda import planner
-from tracejit.lowering.cuda.nodes import Control, Host, Kernel
+from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library
 
 RNG = np.random.default_rng(0)
 LONG, ROWS, SMALL = RNG.normal(size=40_001), RNG.normal(size=(37, 300)), RNG.normal(size=(5, 7))
@@ -20,9 +20,8 @@ def kinds(steps: list[Any]) -> list[Any]:
     """The kinds of steps, those in loops of the host in lists."""
     found: list[Any] = []
     for s in steps:
-        found.append(
-            s.kind if isinstance(s, Kernel) else "host" if isinstance(s, Host) else kinds(s.first + s.second)
-        )
+        name = {Host: "host", Library: "library", Kernel: getattr(s, "kind", "")}.get(type(s))
+        found.append(kinds(s.first + s.second) if name is None else name)
     return found
 
 

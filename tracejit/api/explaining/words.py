@@ -162,6 +162,9 @@ RULES = {
         "the plan keeps it, since computing it again costs more for its bytes than what it gives up"
     ),
     "products: blas": Words("BLAS ({routine}) does its {work:,} multiplications"),
+    "products: device": Words(
+        "it has {work:,} multiplications: from {least:,} on the device's library does it, otherwise a kernel"
+    ),
     "products: loops": Words(
         "loops do it: a matrix of at most {cached:,} elements stays in the cache, where a call of BLAS gains nothing"
     ),

@@ -22,6 +22,7 @@ from tracejit.lowering.cuda.card import Card
 from tracejit.lowering.cuda.emulated import DEVICES, Emulated
 from tracejit.lowering.cuda.running import DeviceProgram
 from tracejit.lowering.cuda.sanitized import SANITIZED
+from tracejit.lowering.notes import Note, Notes
 from tracejit.tracing import LOCK, use_trace
 
 _ALIGNED = 16  # bytes at whose multiples kernels expect arrays to start
@@ -150,6 +151,15 @@ class CompiledOnDevice(Compiled):
             _copy_back(given[n], arrays[n])
             outs[out] = given[n]
         return tuple(outs)
+
+    def notes(self) -> list[Note]:
+        """What the lowering decided, and why. It is lowered again."""
+        if self.host is not None:
+            return self.host.notes()
+        notes = Notes()
+        with use_trace(ROOT):
+            fuse.lower(self.jaxpr, [None] * len(self.jaxpr.invars), self._aliases, notes, device=True)
+        return notes.found
 
     def as_text(self, stage: str) -> str:
         """As the method of `Compiled`; 'plan' has the steps, and 'source' the LLVM text of the kernels."""

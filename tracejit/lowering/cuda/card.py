@@ -13,6 +13,7 @@ import numpy as np
 from tracejit.errors import DeviceMemoryError, LaunchError, NoDeviceError
 from tracejit.lowering._lazy import cupy
 from tracejit.lowering.cuda import ptx
+from tracejit.lowering.cuda.libs import operations
 
 #: The oldest compute capability: shuffles with masks, and threads of a warp that make progress independently.
 OLDEST = (7, 5)
@@ -122,6 +123,15 @@ class Card:
         self.launches += 1
         with self.device:
             self._checked(lambda: kernel((blocks,), (threads,), packed))
+
+    def library(self, library: Any) -> Any:
+        """The function of addresses of a call of a library."""
+        return operations.on_card(library, self.number)
+
+    def call(self, function: Any, addresses: Sequence[int]) -> None:
+        """Let a library do something, in the order of the stream."""
+        with self.device:
+            self._checked(lambda: function(*addresses))
 
     def synchronize(self) -> None:
         """Wait for all that was launched."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import DeviceMemoryError, HostReadError
+from tracejit.lowering.cuda.libs import operations
 from tracejit.lowering.runtime import compile as machine
 
 _ALIGN = 256
@@ -90,6 +91,10 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def reshape(self, *shape: Any) -> Array:
         """The array in another shape."""
         return Array(self._memory, self._view.reshape(*shape))
+
+    def transpose(self, *axes: Any) -> Array:
+        """The array with its axes in another order, without a copy."""
+        return Array(self._memory, self._view.transpose(*axes))
 
     def __getitem__(self, index: Any) -> Array:
         found = self._view[_inside(index)]
@@ -266,6 +271,14 @@ class Emulated:
     def run(self, kernel: Any, packed: Any, blocks: int, threads: int, block: np.ndarray) -> None:
         """Call a kernel's function."""
         kernel[1](ctypes.addressof(packed), blocks, threads, block.ctypes.data)
+
+    def library(self, library: Any) -> Any:
+        """The function of addresses of a call of a library."""
+        return operations.on_emulated(library)
+
+    def call(self, function: Any, addresses: Sequence[int]) -> None:
+        """Let a library do something."""
+        function(*addresses)
 
     def synchronize(self) -> None:
         """Wait for all that was launched: here nothing is left to do."""

@@ -90,6 +90,11 @@ class Facts:
         return any(isinstance(x, _HOSTS) for x in walk([s]))
 
     @staticmethod
+    def calls_libraries(s: Any) -> bool:
+        """Whether a statement has calls of the device's libraries."""
+        return any(isinstance(x, Call) and is_library(x) for x in walk([s]))
+
+    @staticmethod
     def moves_pointers(s: Any) -> bool:
         """Whether a statement points pointers at other buffers."""
         return any(isinstance(x, (SetPointer, Rotate)) for x in walk([s]))
@@ -225,6 +230,11 @@ class Maker:
         i, x = self.reg(I64), self.reg(dtype)
         body = Block([Inst("load", x, (i,), s.source), Store(s.target, i, x)])
         return [*before, For(i, Const(0, I64), stop, body, vector=True, independent=True)]
+
+
+def is_library(s: Call) -> bool:
+    """Whether a call is one of the device's library."""
+    return s.target.name.startswith("library:")
 
 
 def is_scalar(s: Any) -> bool:

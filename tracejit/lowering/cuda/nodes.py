@@ -1,6 +1,6 @@
 """What a program is on a device: steps, kernels, and what the threads of a kernel do between two barriers.
 
-    Plan.steps: Launch | Host | Control of steps          run by the host, one after another
+    Plan.steps: Kernel | Library | Host | Control of steps    run by the host, one after another
     Kernel.items: Fragment | Control of items             run by the threads of a block
 
 A value that is made in one piece and read in another lies in a *word*: eight bytes of the frame, which is memory of
@@ -93,6 +93,15 @@ class Host:
     stmts: list[Any]
     name: str = ""
     function: Any = None  # what runs it (`hosting`)
+
+
+@record(eq=False)
+class Library:
+    """A call of the device's library: `stmts` has the Call, `number` says which of `Lowered.libraries` it is."""
+
+    stmts: list[Any]
+    number: int
+    function: Any = None  # of addresses
 
 
 @record(eq=False)

@@ -6,7 +6,7 @@
 - What depends on what came before is run by one block: one thread runs scalar code, all threads the loops in it.
 - Loops over the same lanes, with loops of steps around them, are one loop over lanes before (`lanes`): a thread each.
 - A loop or branch around work that is worth many blocks, or around calls, is the host's, with a launch for each piece.
-- Calls of libraries and of Python are the host's.
+- Calls of the device's libraries are steps of their own; other calls, and those of Python, are the host's.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.kernel import Unsupported
-from tracejit.lowering.cuda.facts import Facts, expand_copies, is_loop, is_scalar
+from tracejit.lowering.cuda.facts import Facts, expand_copies, is_library, is_loop, is_scalar
 from tracejit.lowering.cuda.lanes.gather import gather
 from tracejit.lowering.cuda.lanes.group import SMALL
-from tracejit.lowering.cuda.nodes import WARP, Control, Fragment, Host, Keep, Kernel, Plan
+from tracejit.lowering.cuda.nodes import WARP, Control, Fragment, Host, Keep, Kernel, Library, Plan
 from tracejit.lowering.cuda.words import give_words
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
@@ -78,11 +78,15 @@ class _Planner:
                 self.user.append(s.text)
             elif isinstance(s, Inst) and s.out in self.facts.again:
                 continue
+            elif isinstance(s, Call) and is_library(s):
+                self._flush(waiting, found)
+                found.append(Library([s], int(s.target.name.rpartition(":")[2])))
+                self.user = []
             elif isinstance(s, Call):
                 self._flush(waiting, found, scalars := self._scalars_of(s, waiting))
                 found.append(Host([*scalars, s], s.target.name))
             elif is_loop(s) and (self.facts.is_hosts(s) or self._is_heavy(s)):
-                if self._is_heavy(s) or self.facts.moves_pointers(s):
+                if self._is_heavy(s) or self.facts.moves_pointers(s) or self.facts.calls_libraries(s):
                     found += self._driven(s, waiting)
                 else:
                     self._flush(waiting, found)

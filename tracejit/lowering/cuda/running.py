@@ -15,7 +15,8 @@ import numpy as np
 from tracejit.errors import refusals
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering.cuda import hosting, kernels, on_host
-from tracejit.lowering.cuda.nodes import Control, Host, Kernel
+from tracejit.lowering.cuda.libs import operations
+from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library
 from tracejit.lowering.cuda.planner import plan
 from tracejit.lowering.loops.nodes import Buffer, For, If
 from tracejit.lowering.lowered import Lowered
@@ -37,7 +38,10 @@ class DeviceProgram:
         self.text, sites = kernels.module_text(program, self.facts, self.plan, device.name)
         names = [k.name for k in self.plan.kernels]
         self.kernels = device.load(self.text, names, sites) if names else {}
-        hosts = host_steps(self.plan.steps)
+        for step in flat(self.plan.steps):
+            if isinstance(step, Library):
+                step.function = device.library(lowered.libraries[step.number])
+        hosts = [s for s in flat(self.plan.steps) if isinstance(s, Host)]
         self.hosts: Any = hosting.HostSteps(lowered, self.facts, self.plan, hosts) if hosts else None
         frame = -(-max(self.plan.bytes, 1) // 256) * 256
         self.offsets = frame, frame + 8 * len(self.plan.frame)
@@ -74,7 +78,7 @@ class DeviceProgram:
 
     def describe(self) -> list[str]:
         """The steps in words."""
-        return describe(self.plan.steps)
+        return describe(self.plan.steps, self.lowered)
 
 
 class _Run:
@@ -113,6 +117,8 @@ class _Run:
         for s in steps:
             if isinstance(s, Kernel):
                 self.launch(s)
+            elif isinstance(s, Library):
+                self.device.call(s.function, [self.address(b) for b in s.stmts[0].args])
             elif isinstance(s, Host):
                 self.host(s)
             else:
@@ -190,14 +196,11 @@ class _Run:
                 raise error
 
 
-def host_steps(steps: list[Any]) -> list[Host]:
-    """The steps that call what only the host has."""
-    found: list[Host] = []
+def flat(steps: list[Any]) -> list[Any]:
+    """The steps but for loops and branches, those inside of them too."""
+    found: list[Any] = []
     for s in steps:
-        if isinstance(s, Host):
-            found.append(s)
-        elif isinstance(s, Control):
-            found += host_steps([*s.first, *s.second])
+        found += flat([*s.first, *s.second]) if isinstance(s, Control) else [s]
     return found
 
 
@@ -209,7 +212,7 @@ _KINDS = {
 }
 
 
-def describe(steps: list[Any], depth: int = 0) -> list[str]:
+def describe(steps: list[Any], lowered: Lowered, depth: int = 0) -> list[str]:
     """Steps in words, a line each."""
     lines, pad = [], "  " * depth
     for s in steps:
@@ -217,10 +220,12 @@ def describe(steps: list[Any], depth: int = 0) -> list[str]:
             of_lanes = s.loop is not None and s.loop.lanes
             what = _KINDS["lanes" if of_lanes else s.kind].format(s.size)
             lines.append(f"{pad}kernel {s.name}: {what}, {s.threads} threads a block")
+        elif isinstance(s, Library):
+            lines.append(f"{pad}library: {operations.describe(lowered.libraries[s.number])}")
         elif isinstance(s, Host):
             lines.append(f"{pad}the host: {s.name}")
         else:
             what = type(s.node).__name__.lower()
             lines.append(f"{pad}the host's {what}:")
-            lines += describe([*s.first, *s.second], depth + 1)
+            lines += describe([*s.first, *s.second], lowered, depth + 1)
     return lines

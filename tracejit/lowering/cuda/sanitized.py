@@ -95,6 +95,35 @@ class Sanitized(Emulated):
         self.shared = block.ctypes.data, block.ctypes.data + block.nbytes
         super().run(kernel, packed, blocks, threads, block)
 
+    def library(self, library: Any) -> Any:
+        """The function of addresses of a call, which looks whether its operands are set, and sets its results."""
+        function = super().library(library)
+        count = len(library.ins)
+
+        def run(*addresses: int) -> None:
+            for v, a in zip(library.ins, addresses[:count], strict=True):
+                if (known := self._known(v, a)) is not None and not known.all():
+                    raise DeviceAccessError(
+                        device=str(self), findings=f"{library.name}: it reads what nothing has set"
+                    )
+            function(*addresses)
+            for v, a in zip(library.outs, addresses[count:], strict=True):
+                if (known := self._known(v, a)) is not None:
+                    known[...] = True
+
+        return run
+
+    def _known(self, v: Any, address: int) -> np.ndarray | None:
+        """What is known of the bytes of a view; None if they are not this device's."""
+        block = self._block(address)
+        if block is None:
+            return None
+        size = v.dtype.itemsize
+        strides = (*(s * size for s in v.strides), 1)
+        return np.ndarray(
+            (*v.shape, size), bool, block.known.data, address - block.ptr + v.offset * size, strides
+        )
+
     # -- what was found
 
     def findings(self, sites: Sequence[str]) -> list[str]:

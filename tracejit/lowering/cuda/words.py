@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts
-from tracejit.lowering.cuda.nodes import Control, Fragment, Host, Keep, Kernel, Plan
+from tracejit.lowering.cuda.nodes import Control, Fragment, Host, Keep, Kernel, Library, Plan
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import Buffer, If, Program, Reg, Slot
 from tracejit.lowering.loops.uses import defined, is_check, operands, places
@@ -40,7 +40,7 @@ def give_words(
         in_memory = isinstance(x, Buffer) and x.kind != "pointer"
         if in_memory and of_rows and inside:
             _place(next(iter(pieces)), x)
-        elif in_memory and (len(pieces) > 1 or x in touched.again or inside):
+        elif in_memory and (len(pieces) > 1 or x in touched.again or inside or of_hosts):
             extra[x] = end
             end = _up(end + _bytes(x))
         elif handed_on and not in_memory:
@@ -86,7 +86,7 @@ class _Touched:
         for s in steps:
             if isinstance(s, Kernel):
                 self.items(s, s.items, repeated, False)
-            elif isinstance(s, Host):
+            elif isinstance(s, (Host, Library)):
                 for x in named(s.stmts, self.facts):
                     self.touch(x, s, s, repeated, False)
             else:

@@ -1,4 +1,4 @@
-"""Matrix products: BLAS where it pays, loops where it does not.
+"""Matrix products: BLAS where it pays, loops where it does not; for a device its library, or loops.
 
 A convolution is a batched product over a view of windows. Its operands are packed one batch at a time, so that the
 patches never exist as a whole.
@@ -6,7 +6,6 @@ patches never exist as a whole.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,8 @@ import numpy as np
 
 from tracejit.ir.avals import Shape
 from tracejit.ir.jaxpr import Atom, Eqn, Var
+from tracejit.lowering.emit import libraries
+from tracejit.lowering.emit.layouts import count, index_of, merge, permuted
 from tracejit.lowering.emit.products import LETTERS, TINY, Product, against_blas
 from tracejit.lowering.loops.nodes import I64
 from tracejit.lowering.plan.access import ZERO, Index, Scalar, Stored
@@ -37,6 +38,12 @@ _I32 = np.dtype(np.int32)
 def emit_contract(body: Body, eqn: Eqn) -> None:
     """Choose loops or BLAS."""
     p = Product(eqn)
+    if body.ctx.libraries is not None:
+        if body.ctx.notes is not None:
+            body.ctx.notes.about("products: device", eqn, work=p.work, least=libraries.LEAST)
+        if not libraries.product(body, p):
+            _by_loops(body, p)
+        return
     call, why = None, against_blas(p)
     if why is None and (call := _Gemm.of(body, p)) is None:
         why = "dynamic"
@@ -67,8 +74,8 @@ def _by_loops(body: Body, p: Product) -> None:
         b, m, n = _split(idx, len(p.batch), len(p.m))
         acc = k.slot(k.const(0, wide), "acc")
         with loops(body, p.k) as c:
-            x = k.cast(body.read(p.x, _index(p.x, (p.xb, b), (p.xm, m), (p.xk, c))), wide)
-            y = k.cast(body.read(p.y, _index(p.y, (p.yb, b), (p.yn, n), (p.yk, c))), wide)
+            x = k.cast(body.read(p.x, index_of(p.x, (p.xb, b), (p.xm, m), (p.xk, c))), wide)
+            y = k.cast(body.read(p.y, index_of(p.y, (p.yb, b), (p.yn, n), (p.yk, c))), wide)
             k.set(acc, _multiply_add(k, k.get(acc), x, y))
         total = k.cast(k.get(acc), dtype)
         if target is not None:
@@ -88,14 +95,6 @@ def _multiply_add(k: Any, acc: Any, x: Any, y: Any) -> Any:
 
 def _split(idx: Index, batch: int, m: int) -> tuple[Index, Index, Index]:
     return idx[:batch], idx[batch : batch + m], idx[batch + m :]
-
-
-def _index(atom: Atom, *parts: tuple[Any, Index]) -> Index:
-    out: list[Any] = [ZERO] * atom.aval.ndim
-    for axes, values in parts:
-        for a, i in zip(axes, values, strict=True):
-            out[a] = i
-    return tuple(out)
 
 
 # ---------------------------------------------------------------- BLAS
@@ -282,8 +281,8 @@ def _pays_in_parts(body: Body, p: Product) -> bool:
         return False
     operands = ((p.x, p.xb, p.xm, p.xk), (p.y, p.yb, p.yk, p.yn))
     return any(
-        _count(a.aval.shape, (*rows, *columns)) > _COPIED
-        and _merge(body.buffered(a), a.aval.shape, batch, rows, columns) is None
+        count(a.aval.shape, (*rows, *columns)) > _COPIED
+        and merge(body.buffered(a), a.aval.shape, batch, rows, columns) is None
         for a, batch, rows, columns in operands
     )
 
@@ -299,7 +298,7 @@ class _Packed:
         self.axes = (*rows, *columns)
         self.shape = tuple(shape[n] for n in self.axes)
         self.matrix = body.ctx.allocate(body, self.shape, source.buffer.dtype, "pack")
-        self.width = _count(shape, columns)
+        self.width = count(shape, columns)
 
     def at(self, b: Index) -> Stored:
         """The matrix at a batch index, in C order."""
@@ -315,62 +314,15 @@ class _Packed:
 def _matrix(body: Body, atom: Atom, batch: Any, rows: Any, columns: Any) -> Stored | _Packed:
     """An operand as (batch..., row, column) strides that BLAS can read, copied if it has to be."""
     value = body.buffered(atom)
-    got = _merge(value, atom.aval.shape, batch, rows, columns)
+    got = merge(value, atom.aval.shape, batch, rows, columns)
     if got is None and body.ctx.notes is not None:
         body.note_copy("layout of a product", atom)
     if got is None and batch and atom.aval.is_static:
         return _Packed(body, value, atom.aval.shape, batch, rows, columns)
     if got is None:
         value = body.materialise(atom, "")
-        got = _merge(value, atom.aval.shape, batch, rows, columns)
-    return got if got is not None else _permuted(body, atom, batch, rows, columns)
-
-
-def _permuted(body: Body, atom: Atom, batch: Any, rows: Any, columns: Any) -> Stored:
-    """A copy with the axes in the order batch, rows, columns."""
-    order = (*batch, *rows, *columns)
-    shape = tuple(atom.aval.shape[n] for n in order)
-    target = body.ctx.allocate(body, shape, atom.aval.dtype, "t")
-    with loops(body, shape, independent=True) as idx:
-        body.put(target, idx, body.read(atom, _index(atom, (order, idx))))
-    places = range(len(batch), len(order))
-    got = _merge(target, shape, range(len(batch)), places[: len(rows)], places[len(rows) :])
-    assert got is not None
-    return got
-
-
-def _merge(s: Stored, shape: Shape, batch: Any, rows: Any, columns: Any) -> Stored | None:
-    """Strides (batch..., row, column) with axes merged; None if BLAS cannot read that."""
-    r, c = _merged_stride(s, shape, rows), _merged_stride(s, shape, columns)
-    if r is None or c is None:
-        return None
-    one_row, one_column = not rows or _count(shape, rows) == 1, not columns or _count(shape, columns) == 1
-    if one_row or one_column:
-        step = c if one_row else r
-        fits = type(step) is int and step != 0 and (step > 0)
-    else:
-        fits = (c == 1 and _leads(r, _count(shape, columns))) or (r == 1 and _leads(c, _count(shape, rows)))
-    strides = (*(s.strides[n] for n in batch), r, c)
-    return replace(s, strides=strides) if fits else None
-
-
-def _leads(stride: Any, count: Any) -> bool:
-    return type(stride) is not int or stride >= max(1, count)
-
-
-def _count(shape: Shape, axes: Any) -> int:
-    return math.prod(shape[n] if type(shape[n]) is int else shape[n].bound or 2 for n in axes)
-
-
-def _merged_stride(s: Stored, shape: Shape, axes: Any) -> Any:
-    """The stride of several axes taken as one, or None."""
-    long = [n for n in axes if shape[n] != 1]
-    if not long:
-        return 1
-    for a, b in itertools.pairwise(long):
-        if type(shape[b]) is not int or s.strides[a] != s.strides[b] * shape[b]:
-            return None
-    return s.strides[long[-1]]
+        got = merge(value, atom.aval.shape, batch, rows, columns)
+    return got if got is not None else permuted(body, atom, batch, rows, columns)
 
 
 def _layout(k: Any, s: Stored, rows: Any, columns: Any) -> tuple[bool, Any]:

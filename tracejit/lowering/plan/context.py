@@ -12,7 +12,7 @@ from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.jaxpr import Eqn
 from tracejit.lowering.loops.hoist import Recorder
 from tracejit.lowering.loops.nodes import I64, Alloc, Block, Buffer, Copy, blocks_of
-from tracejit.lowering.lowered import Callback, Check, Failure
+from tracejit.lowering.lowered import Callback, Check, Failure, Library
 from tracejit.lowering.notes import Notes
 from tracejit.lowering.plan.access import ZERO, Index, Scope, Stored, c_strides, is_contiguous
 
@@ -28,6 +28,8 @@ class Context:
         #: Where decisions are told, if anybody wants to know.
         self.notes = notes
         self.callbacks: list[Callback] = []
+        #: What the device's libraries do, where the program is for a device; else None.
+        self.libraries: list[Library] | None = [] if device else None
         self.failures: dict[int, Failure] = {}
         #: The loop bodies in which a buffer's contents do not outlive an iteration.
         self.homes: dict[Buffer, Block] = {}
