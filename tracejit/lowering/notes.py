@@ -51,6 +51,11 @@ def named(eqn: Eqn) -> str:
     return f"{eqn.op.name} {eqn.outvars[0].aval}" if eqn.outvars else eqn.op.name
 
 
+def value_of(made: Eqn | None, aval: Aval) -> str:
+    """A value in short, by the equation that makes it. What none makes comes from outside of the program or loop."""
+    return named(made) if made else f"argument or constant {aval}"
+
+
 def place(eqn: Eqn | None) -> str:
     """An equation in short, with its line: how notes refer to others."""
     if eqn is None:

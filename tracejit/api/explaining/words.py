@@ -124,8 +124,8 @@ RULES = {
     "stored: before it is overwritten": Words("what it is computed from is overwritten before it is read"),
     "stored: checked": Words("it belongs to a check that may fail", obvious=True),
     "again": Words(
-        "it is computed at {reads} places in {nests} loops ({cost:.0f} units of work an element), which is less than "
-        "writing and reading {size}",
+        "it is computed at {reads} places (nests of loops: {nests}; units of work an element: {cost:.0f}), which is "
+        "less than writing and reading {size}",
     ),
     "copy: overwritten": Words(
         "{by} overwrites it, and it is read afterwards",

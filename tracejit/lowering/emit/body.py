@@ -10,7 +10,7 @@ from tracejit.ir.kernel import (
     Pointwise,
 )  # fmt: skip
 from tracejit.ir.pretty import Namer, headline
-from tracejit.lowering.notes import named, room
+from tracejit.lowering.notes import room, value_of
 from tracejit.lowering.plan.access import (  # fmt: skip
     Index,
     Inline,
@@ -133,7 +133,7 @@ class Body(Scope):
         """Note that a value is copied."""
         if self.ctx.notes is not None and atom.aval.shape:
             made = next((e for e in self.order if atom in e.outvars), None)
-            what = named(made) if made else f"{'argument' if type(atom) is Var else 'constant'} {atom.aval}"
+            what = value_of(made, atom.aval)
             self.ctx.notes.add(f"copy: {rule}", what, made.source if made else None, bytes=room(atom.aval))
 
     def materialise(self, atom: Atom, rule: str = "whole") -> Stored:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Atom, Eqn, Jaxpr, Var, can_be_done_over
-from tracejit.lowering.notes import Notes, named, place, room
+from tracejit.lowering.notes import Notes, place, room, value_of
 from tracejit.lowering.plan.barriers import tell_split
 from tracejit.lowering.plan.groups import WHOLE, Group, Plan, Site, Storage
 from tracejit.lowering.plan.probe import shift
@@ -134,7 +134,7 @@ class Planner(Reads):
         group.preserve.append(var)
         if self.notes is not None:
             made, by = self.producers.get(var), group.members[0] if group.members else None
-            what = named(made) if made else f"argument {var.aval}"
+            what = value_of(made, var.aval)
             maker = made or by
             where = maker.source if maker else None
             self.notes.add("copy: overwritten", what, where, by=place(by), bytes=room(var.aval))
@@ -175,7 +175,7 @@ class Planner(Reads):
         """Note that `eqn` starts with a copy of `atom`, by the rule `why`."""
         if self.notes is not None:
             made = self.producers.get(atom) if type(atom) is Var else None
-            what = named(made) if made else f"{'argument' if type(atom) is Var else 'constant'} {atom.aval}"
+            what = value_of(made, atom.aval)
             self.notes.add(f"copy: {self.why}", what, eqn.source, by=place(eqn), bytes=room(atom.aval))
 
     def claim_over(self, eqn: Eqn, group: Group, base: Any) -> None:

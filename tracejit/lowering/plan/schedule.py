@@ -17,7 +17,7 @@ from typing import Any
 from tracejit.ir.avals import Dim
 from tracejit.ir.jaxpr import Eqn, Var
 from tracejit.ir.kernel import Pull
-from tracejit.lowering.notes import named, place, room
+from tracejit.lowering.notes import place, room, value_of
 from tracejit.lowering.plan import roots
 from tracejit.lowering.plan.access import Index
 from tracejit.lowering.plan.groups import FLAT, MAX_MEMBERS, WHOLE, Group, Plan, Site
@@ -98,7 +98,7 @@ class Schedule(Planner):
                 else "before a check"
             )
             made = self.producers.get(atom) if type(atom) is Var else None
-            what = named(made) if made else f"{'argument' if type(atom) is Var else 'constant'} {atom.aval}"
+            what = value_of(made, atom.aval)
             self.notes.add(f"copy: {self.why}", what, made.source if made else None, bytes=room(atom.aval))
 
     def _inline(self, eqn: Eqn) -> bool:

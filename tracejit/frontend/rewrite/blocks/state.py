@@ -111,9 +111,9 @@ class Form:
         texts = [
             _text_of(self.fixed[n]) if n in self.fixed else _type_of(x) for n, x in enumerate(self.leaves)
         ]
-        return (
-            texts[0] if self.tree.is_leaf() else "None" if not texts else f"{self.tree} of {', '.join(texts)}"
-        )
+        if self.tree.is_leaf() or not texts:
+            return texts[0] if texts else "None"
+        return f"{tree.show(self.tree)} of {', '.join(texts)}"
 
 
 def lay(arrays: Iterable[Box], orders: Iterable[Any]) -> None:
