@@ -10,11 +10,14 @@ import scipy.stats as theirs
 
 import tracejit as tj
 from tracejit.scipy import stats
-from tracejit.scipy.continuous import followed, normal, plain, powers
+from tracejit.scipy.continuous import bounded, followed, normal, plain, powers
 from tracejit.scipy.distributions import Distribution
 
 OURS = {
-    n: x for m in (followed, normal, plain, powers) for n, x in vars(m).items() if isinstance(x, Distribution)
+    n: x
+    for m in (bounded, followed, normal, plain, powers)
+    for n, x in vars(m).items()
+    if isinstance(x, Distribution)
 }
 #: Shapes, where 1.3, 2.1, ... are none.
 SHAPES = {
@@ -27,8 +30,33 @@ SHAPES = {
     "genexpon": (1.3, 2.1, 0.9),
     "skewcauchy": (0.4,),
     "crystalball": (1.3, 2.6),
+    "triang": (0.3,),
+    "trapezoid": (0.2, 0.7),
+    "truncweibull_min": (1.3, 0.4, 2.1),
+    "tukeylambda": (0.3,),
+    "pearson3": (-0.7,),
+    "wrapcauchy": (0.4,),
+    "geninvgauss": (1.3, 2.1),
+    "genhyperbolic": (1.3, 2.1, -0.6),
+    "norminvgauss": (2.1, -0.6),
+    "gausshyper": (1.3, 2.1, 0.7, 0.9),
+    "dpareto_lognorm": (0.3, 0.8, 1.3, 2.1),
+    "ncf": (4.0, 5.0, 0.8),
+    "erlang": (3.0,),
+    "truncpareto": (1.3, 4.0),
 }
 METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+#: Of these there is no formula for the density; the slopes by the first shape of others are not known.
+WITHOUT_DENSITY = {"kstwobign", "ncf", "nct"}
+UNKNOWN_SLOPES = {
+    "erlang",
+    "gausshyper",
+    "geninvgauss",
+    "genhyperbolic",
+    "ncx2",
+    "tukeylambda",
+    *WITHOUT_DENSITY,
+}
 Q = np.array([0.03, 0.2, 0.53, 0.71, 0.96])
 
 
@@ -47,7 +75,7 @@ def test_values_and_derivatives(name: str) -> None:
     shapes, d = shapes_of(name), getattr(theirs, name)
     low, high = d.support(*shapes, loc=0.3, scale=1.4)
     x = np.concatenate([d.ppf(Q, *shapes, loc=0.3, scale=1.4), [low - 0.1, high + 0.1]])
-    assert {"pdf", "logpdf"} <= set(formulas(name))
+    assert name in WITHOUT_DENSITY or {"pdf", "logpdf"} <= set(formulas(name))
     for m in formulas(name):
         at = Q if m in ("ppf", "isf") else x
 
@@ -63,7 +91,7 @@ def test_values_and_derivatives(name: str) -> None:
         np.testing.assert_allclose(slope[:5], near, rtol=2e-5, atol=1e-6, err_msg=m)
 
 
-@pytest.mark.parametrize("name", sorted(n for n in OURS if OURS[n].shapes))
+@pytest.mark.parametrize("name", sorted(n for n in OURS if OURS[n].shapes and n not in UNKNOWN_SLOPES))
 @pytest.mark.sample(2)
 def test_derivatives_by_shapes(name: str) -> None:
     shapes, d = shapes_of(name), getattr(stats, name)

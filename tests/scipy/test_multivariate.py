@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats as theirs
 from scipy.stats import dirichlet, multivariate_normal
 
 import tracejit as tj
@@ -54,3 +55,51 @@ def test_other_methods_are_scipys():
     frozen = tj.scipy.stats.multivariate_normal(MEAN, COV)
     np.testing.assert_allclose(frozen.logpdf(X), multivariate_normal(MEAN, COV).logpdf(X))
     assert tj.scipy.stats.multivariate_normal.rvs(MEAN, COV, random_state=0).shape == (3,)
+
+
+SCALE = COV / 3
+MANY = np.stack([COV, 2 * COV, COV @ COV], axis=-1)
+COUNTS = np.array([[1, 0, 3], [2, 2, 0], [1, 1, 1], [4, -1, 1]])
+P = np.array([0.2, 0.5, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("multivariate_t", (X, MEAN, COV, 3.5)), ("multivariate_t", (X[0], MEAN, 2.0, 1.0)),
+        ("wishart", (COV, 4.5, SCALE)), ("wishart", (MANY, 4.5, SCALE)),
+        ("invwishart", (COV, 4.5, SCALE)), ("invwishart", (MANY, 4.5, SCALE)),
+        ("matrix_normal", (X[:2], X[2:4], COV[:2, :2], COV)), ("matrix_normal", (X.reshape(3, 2, 3), X[:2], 1.0, COV)),
+        ("multinomial", (COUNTS, 4.0, P)), ("multinomial", (COUNTS[0], 4.0, P)),
+        ("dirichlet_multinomial", (COUNTS[:2], P * 3, 4)),
+        ("multivariate_hypergeom", (COUNTS[:3], np.array([3, 5, 4]), 4)),
+    ],
+)  # fmt: skip
+def test_others(name, args):
+    d = getattr(theirs, name)
+    log = "logpdf" if hasattr(d, "logpdf") else "logpmf"
+    for method in (log, log[3:]):
+        f = lambda *a: getattr(d, method)(*a)
+        with np.errstate(all="ignore"):
+            want = f(*args)
+        given = [n for n, a in enumerate(args) if a is not None]
+
+        def g(*traced, f=f, given=given):
+            full = list(args)
+            for n, a in zip(given, traced, strict=True):
+                full[n] = a
+            return f(*full)
+
+        got = tj.jit(g)(*[args[n] for n in given])
+        assert np.shape(got) == np.shape(want)
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+def test_others_differentiate():
+    check_grads(lambda s, df: theirs.wishart.logpdf(COV, df, s @ s.T), (COV, 4.5), order=1)
+    check_grads(lambda s, df: theirs.invwishart.logpdf(MANY, df, s @ s.T).sum(), (COV, 4.5), order=1)
+    check_grads(
+        lambda m, c, df: theirs.multivariate_t(m, c @ c.T, df).logpdf(X).sum(), (MEAN, COV, 3.5), order=1
+    )
+    check_grads(lambda c: theirs.matrix_normal.logpdf(X[:2], X[2:4], 1.0, c @ c.T), (COV,), order=1)
+    check_grads(lambda a: theirs.dirichlet_multinomial.logpmf(COUNTS[:2], a, 4).sum(), (P,), order=1)

@@ -58,13 +58,14 @@ class Frozen:
 
 
 class Distribution(Named):
-    """A distribution of numbers. Methods without a formula here, such as `fit`, are SciPy's."""
+    """A distribution of numbers. Methods without a formula here, such as `fit`, are SciPy's. The `support` is known, or
+    a function of the shapes."""
 
     def __init__(
         self,
         name: str,
         shapes: int,
-        support: tuple[float, float],
+        support: tuple[float, float] | Callable[..., tuple[Any, Any]],
         valid: Formula | None = None,
         vanishes: bool = False,
         **formulas: Formula,
@@ -130,7 +131,7 @@ class Distribution(Named):
         if kind in ("ppf", "isf"):
             return self._quantile(formula, x, shapes, loc, scale)
         z = tnp.true_divide(tnp.subtract(x, loc), scale)
-        low, high = self.support
+        low, high = self.support(*map(tnp.asarray, shapes)) if callable(self.support) else self.support
         inside = tnp.logical_and(z >= low, z <= high)
         if self.vanishes or kind in ("cdf", "sf"):
             inside = tnp.logical_and(inside, tnp.isfinite(z))
@@ -150,7 +151,7 @@ class Distribution(Named):
             good = tnp.logical_and(good, self.valid(*[tnp.asarray(s) for s in shapes]))
         return wrap(to_raw(tnp.where(good, out, np.nan)))  # a number where there are no dimensions
 
-    def _outside(self, method: str, kind: str, z: Any, low: float) -> Any:
+    def _outside(self, method: str, kind: str, z: Any, low: Any) -> Any:
         """The value where z is not in the support: density 0, probabilities 0 or 1."""
         zero, one = (-np.inf, 0.0) if method.startswith("log") else (0.0, 1.0)
         if kind in ("pdf", "pmf"):
@@ -183,8 +184,14 @@ def _log_of(probability: Formula, other: Formula | None, *xs: Any) -> Any:
     )
 
 
-def _middle(low: float, high: float) -> float:
+def _middle(low: Any, high: Any) -> Any:
     """A number inside the support."""
+    if has_box((low, high)):
+        return tnp.where(
+            tnp.isfinite(low),
+            tnp.where(tnp.isfinite(high), 0.5 * (low + tnp.where(tnp.isfinite(high), high, 0.0)), low + 1.0),
+            tnp.where(tnp.isfinite(high), high - 1.0, 0.0),
+        )
     if np.isfinite(low):
         return low + 0.5 if np.isfinite(high) else low + 1.0
     return 0.0

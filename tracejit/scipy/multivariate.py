@@ -1,4 +1,4 @@
-"""Distributions of vectors of scipy.stats: the multivariate normal and the Dirichlet distribution."""
+"""Distributions of vectors and matrices of scipy.stats."""
 
 from __future__ import annotations
 
@@ -8,52 +8,61 @@ from typing import Any
 
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import plain
 from tracejit.numpy.operands import has_box, raw
 from tracejit.scipy import linalg
 from tracejit.scipy import special as sp
-from tracejit.scipy.distributions import Named
-from tracejit.tracing import wrap
+from tracejit.scipy.distributions import Frozen, Named
+from tracejit.tracing import caller, to_raw, wrap
 
 
 class VectorDistribution(Named):
-    """A distribution of vectors with a logarithm of its density; other methods are SciPy's."""
+    """A distribution of vectors or matrices with a logarithm of its density, or of its probability where `kind` is
+    "pmf"; other methods are SciPy's."""
 
-    def __init__(self, name: str, logpdf: Callable[..., Any]) -> None:
+    def __init__(self, name: str, log: Callable[..., Any], kind: str = "pdf") -> None:
         super().__init__(name)
-        self.formula = logpdf
+        self.log = log
+        self.kind = kind
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        traced = has_box(args) or has_box(kwargs.values())
+        return Frozen(self, args, kwargs) if traced else super().__call__(*args, **kwargs)
 
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
             raise AttributeError(method)
-        return getattr(self.theirs, method)
+        if method not in (self.kind, f"log{self.kind}"):
+            return getattr(self.theirs, method)
 
-    def logpdf(self, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the density, for traced values too."""
-        if has_box(args) or has_box(kwargs.values()):
-            return self.formula(*args, **kwargs)
-        return plain(self.theirs.logpdf, args, kwargs)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not (has_box(args) or has_box(kwargs.values())):
+                return plain(getattr(self.theirs, method), args, kwargs)
+            out = self.log(*args, **kwargs)
+            return out if method.startswith("log") else tnp.exp(out)
 
-    def pdf(self, *args: Any, **kwargs: Any) -> Any:
-        """The density, for traced values too."""
-        if has_box(args) or has_box(kwargs.values()):
-            return tnp.exp(self.formula(*args, **kwargs))
-        return plain(self.theirs.pdf, args, kwargs)
+        call.__name__ = method
+        call.__doc__ = f"`scipy.stats.{self.name}.{method}`, for traced values too."
+        return call
 
 
-def _normal(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
-    """-(d log 2π + log|Σ| + |L⁻¹(x - μ)|²)/2, with Σ = L Lᵀ. `x` has the vectors along its last axis; `cov` is a
-    matrix, a vector of variances or one variance. Raises LinAlgError if it is not positive definite."""
-    if allow_singular:
-        raise ArgumentError(name="multivariate_normal", problem="allow_singular has no traced form")
-    x, cov = (wrap(raw(v)).astype(float) for v in (x, cov))
+def _floats(*xs: Any) -> list[Any]:
+    return [wrap(raw(x)).astype(float) for x in xs]
+
+
+def _measured(name: str, x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int, tuple[int, ...]]:
+    """|L⁻¹(x - μ)|² and log|L| with Σ = L Lᵀ, how many elements a vector has, and the shape of the result. `x` has the
+    vectors along its last axis; `cov` is a matrix, a vector of variances or one variance. Raises LinAlgError if it is
+    not positive definite."""
+    x, cov = _floats(x, cov)
     mean = None if mean is None else wrap(raw(mean)).astype(float)
     dim = mean.size if mean is not None else cov.shape[0] if cov.ndim == 2 else 1
     if cov.ndim < 2:
         cov = tnp.diag(tnp.broadcast_to(cov, (dim,)))
     if cov.shape != (dim, dim):
         problem = f"a covariance of shape {cov.shape} for vectors of {dim} elements"
-        raise ArgumentError(name="multivariate_normal", problem=problem)
+        raise ArgumentError(name=name, problem=problem)
     if x.ndim == 0:
         x = x.reshape(1)
     elif x.ndim == 1:
@@ -61,14 +70,141 @@ def _normal(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
     away = (x if mean is None else x - mean.reshape(dim)).reshape(-1, dim)
     factor = tnp.linalg.cholesky(cov)
     scaled = linalg.solve_triangular(factor, away.T, lower=True)
-    out = -0.5 * (dim * math.log(2 * math.pi) + tnp.square(scaled).sum(axis=0))
-    out = (out - tnp.log(tnp.diagonal(factor)).sum()).reshape(x.shape[:-1])
+    return tnp.square(scaled).sum(axis=0), _half_log_det(factor), dim, x.shape[:-1]
+
+
+def _half_log_det(factor: Any) -> Any:
+    return tnp.log(tnp.diagonal(factor)).sum()
+
+
+def _shaped(out: Any, shape: tuple[int, ...]) -> Any:
+    out = out.reshape(shape)
     return out[0] if out.shape == (1,) else out
+
+
+def _normal(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    """-(d log 2π + log|Σ| + |L⁻¹(x - μ)|²)/2."""
+    if allow_singular:
+        raise ArgumentError(name="multivariate_normal", problem="allow_singular has no traced form")
+    squares, half, dim, shape = _measured("multivariate_normal", x, mean, cov)
+    return _shaped(-0.5 * (dim * math.log(2 * math.pi) + squares) - half, shape)
+
+
+def _student(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
+    if allow_singular:
+        raise ArgumentError(name="multivariate_t", problem="allow_singular has no traced form")
+    squares, half, dim, out = _measured("multivariate_t", x, loc, shape)
+    known = sp.gammaln(0.5 * (df + dim)) - sp.gammaln(0.5 * df) - dim / 2 * tnp.log(df * math.pi) - half
+    return _shaped(known - 0.5 * (df + dim) * tnp.log1p(squares / df), out)
+
+
+# ---------------------------------------------------------------- matrices
+
+
+def _matrices(name: str, x: Any, scale: Any) -> tuple[Any, Any, Any, int]:
+    """The matrices x (n, p, p) and their factors, the factor of the scale, and p."""
+    x, scale = _floats(x, scale)
+    p = scale.shape[0] if scale.ndim == 2 else 0
+    if scale.shape != (p, p) or x.ndim not in (2, 3) or x.shape[:2] != (p, p):
+        problem = f"x of shape {x.shape} and a scale of shape {scale.shape}; give matrices"
+        raise ArgumentError(name=name, problem=problem)
+    x = x[None] if x.ndim == 2 else tnp.moveaxis(x, -1, 0)
+    return x, tnp.linalg.cholesky(x), tnp.linalg.cholesky(scale), p
+
+
+def _log_dets(factors: Any) -> Any:
+    return 2 * tnp.log(tnp.diagonal(factors, axis1=-2, axis2=-1)).sum(axis=-1)
+
+
+def _wishart(x: Any, df: Any, scale: Any) -> Any:
+    """`x` has several matrices along its last axis, as in SciPy."""
+    x, factors, root, p = _matrices("wishart", x, scale)
+    trace = tnp.trace(tnp.linalg.solve(root @ root.T, x), axis1=-2, axis2=-1)
+    out = 0.5 * (df - p - 1) * _log_dets(factors) - 0.5 * trace - df * _half_log_det(root)
+    out = out - 0.5 * df * p * math.log(2) - sp.multigammaln(0.5 * tnp.asarray(df), p)
+    return _shaped(out, out.shape)
+
+
+def _inverse_wishart(x: Any, df: Any, scale: Any) -> Any:
+    x, factors, root, p = _matrices("invwishart", x, scale)
+    trace = tnp.trace(tnp.linalg.solve(x, tnp.broadcast_to(root @ root.T, x.shape)), axis1=-2, axis2=-1)
+    out = df * _half_log_det(root) - 0.5 * trace - 0.5 * (df + p + 1) * _log_dets(factors)
+    out = out - 0.5 * df * p * math.log(2) - sp.multigammaln(0.5 * tnp.asarray(df), p)
+    return _shaped(out, out.shape)
+
+
+def _matrix_normal(x: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -> Any:
+    x, rows, columns = _floats(x, rowcov, colcov)
+    m, n = x.shape[-2:]
+
+    def alone(k: int) -> list[tuple[int, ...]]:
+        """The shapes that a covariance may have; of a number, SciPy knows the size by the mean."""
+        return [(k, k), *([()] if mean is not None or k == 1 else [])]
+
+    if rows.shape not in alone(m) or columns.shape not in alone(n):
+        problem = f"covariances of shapes {rows.shape} and {columns.shape} for matrices of shape {(m, n)}"
+        raise ArgumentError(name="matrix_normal", problem=problem)
+    left, right = (
+        tnp.linalg.cholesky(c * tnp.eye(k) if c.ndim == 0 else c) for c, k in ((rows, m), (columns, n))
+    )
+    away = (x if mean is None else x - mean).reshape(-1, m, n)
+    half = tnp.linalg.solve(left, away)
+    scaled = tnp.linalg.solve(right, tnp.swapaxes(half, -1, -2))
+    known = m * n * math.log(2 * math.pi) / 2 + n * _half_log_det(left) + m * _half_log_det(right)
+    out = -known - 0.5 * tnp.square(scaled).sum(axis=(-2, -1))
+    return out.reshape(x.shape[:-2])[()]
+
+
+# ---------------------------------------------------------------- counts
+
+
+def _counted(x: Any, n: Any) -> Any:
+    """Which vectors are counts of `n` things."""
+    return tnp.all((x >= 0) & (x == tnp.floor(x)), axis=-1) & (x.sum(axis=-1) == n)
+
+
+def _multinomial(x: Any, n: Any, p: Any) -> Any:
+    """The last probability is what is left of 1, as in SciPy."""
+    x, p = _floats(x, p)
+    n = tnp.asarray(n).astype(float)
+    left = 1 - p[..., :-1].sum(axis=-1, keepdims=True)
+    off = tnp.abs(1 - p.sum(axis=-1, keepdims=True)) > 10 * math.ulp(1.0)
+    if caller.does_over():  # SciPy warns
+        leave_if(to_raw(tnp.any(off)), "probabilities that do not sum to 1")
+    p = tnp.concatenate([p[..., :-1], tnp.where(off, left, p[..., -1:])], axis=-1)
+    out = sp.gammaln(n + 1) + (sp.xlogy(x, p) - sp.gammaln(x + 1)).sum(axis=-1)
+    good = tnp.all((p >= 0) & (p <= 1), axis=-1) & (n >= 0)
+    return tnp.where(good, tnp.where(_counted(x, n), out, -math.inf), math.nan)[()]
+
+
+def _whole(name: str, *xs: Any) -> None:
+    """Refuse what SciPy takes as counts in some cases only: floats."""
+    if any(tnp.asarray(x).dtype.kind not in "iu" for x in xs):
+        raise ArgumentError(name=name, problem="counts that are floats have no traced form")
+
+
+def _dirichlet_multinomial(x: Any, alpha: Any, n: Any) -> Any:
+    _whole("dirichlet_multinomial", x, n)
+    x, alpha = _floats(x, alpha)
+    n, total = tnp.asarray(n).astype(float), alpha.sum(axis=-1)
+    out = sp.gammaln(total) + sp.gammaln(n + 1) - sp.gammaln(n + total)
+    out = out + (sp.gammaln(x + alpha) - sp.gammaln(alpha) - sp.gammaln(x + 1)).sum(axis=-1)
+    return tnp.where(_counted(x, n), out, -math.inf)[()]
+
+
+def _multivariate_hypergeom(x: Any, m: Any, n: Any) -> Any:
+    _whole("multivariate_hypergeom", x, m, n)
+    x, m = _floats(x, m)
+    n, total = tnp.asarray(n).astype(float), m.sum(axis=-1)
+    inside = tnp.all(x <= m, axis=-1) & _counted(x, n)
+    ways = sp.gammaln(m + 1) - sp.gammaln(x + 1) - sp.gammaln(tnp.maximum(m - x, 0.0) + 1)
+    out = ways.sum(axis=-1) - sp.gammaln(total + 1) + sp.gammaln(n + 1) + sp.gammaln(total - n + 1)
+    return tnp.where(inside, out, -math.inf)[()]
 
 
 def _dirichlet(x: Any, alpha: Any) -> Any:
     """`x` has the components along its first axis; the last one may be left out."""
-    x, alpha = (wrap(raw(v)).astype(float) for v in (x, alpha))
+    x, alpha = _floats(x, alpha)
     if alpha.ndim != 1 or x.shape[0] not in (alpha.size, alpha.size - 1):
         problem = f"vectors of {x.shape[:1]} components for parameters of shape {alpha.shape}"
         raise ArgumentError(name="dirichlet", problem=problem)
@@ -79,6 +215,23 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
 
 
 multivariate_normal = VectorDistribution("multivariate_normal", _normal)
+multivariate_t = VectorDistribution("multivariate_t", _student)
 dirichlet = VectorDistribution("dirichlet", _dirichlet)
+wishart = VectorDistribution("wishart", _wishart)
+invwishart = VectorDistribution("invwishart", _inverse_wishart)
+matrix_normal = VectorDistribution("matrix_normal", _matrix_normal)
+multinomial = VectorDistribution("multinomial", _multinomial, "pmf")
+dirichlet_multinomial = VectorDistribution("dirichlet_multinomial", _dirichlet_multinomial, "pmf")
+multivariate_hypergeom = VectorDistribution("multivariate_hypergeom", _multivariate_hypergeom, "pmf")
 
-__all__ = ["dirichlet", "multivariate_normal"]
+__all__ = [
+    "dirichlet",
+    "dirichlet_multinomial",
+    "invwishart",
+    "matrix_normal",
+    "multinomial",
+    "multivariate_hypergeom",
+    "multivariate_normal",
+    "multivariate_t",
+    "wishart",
+]

@@ -16,14 +16,26 @@ import numpy as np
 
 from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_stats as _scipy_stats
+from tracejit.scipy import discrete as _discrete
 from tracejit.scipy import special as sp
+from tracejit.scipy.continuous import bounded as _bounded
 from tracejit.scipy.continuous import followed as _followed
 from tracejit.scipy.continuous import normal as _normal
 from tracejit.scipy.continuous import plain as _plain
 from tracejit.scipy.continuous import powers as _powers
 from tracejit.scipy.distributions import Distribution
 from tracejit.scipy.hosting.calls import others as _others
-from tracejit.scipy.multivariate import dirichlet, multivariate_normal
+from tracejit.scipy.multivariate import (
+    dirichlet,
+    dirichlet_multinomial,
+    invwishart,
+    matrix_normal,
+    multinomial,
+    multivariate_hypergeom,
+    multivariate_normal,
+    multivariate_t,
+    wishart,
+)
 from tracejit.scipy.samples import entropy, gmean, hmean, kurtosis, sem, skew, zscore
 
 _INF = np.inf
@@ -327,6 +339,7 @@ __all__ = [
     "cauchy",
     "chi2",
     "dirichlet",
+    "dirichlet_multinomial",
     "entropy",
     "expon",
     "gamma",
@@ -336,11 +349,16 @@ __all__ = [
     "halfnorm",
     "hmean",
     "invgamma",
+    "invwishart",
     "kurtosis",
     "laplace",
     "logistic",
     "lognorm",
+    "matrix_normal",
+    "multinomial",
+    "multivariate_hypergeom",
     "multivariate_normal",
+    "multivariate_t",
     "nbinom",
     "norm",
     "pareto",
@@ -350,11 +368,12 @@ __all__ = [
     "t",
     "uniform",
     "weibull_min",
+    "wishart",
     "zscore",
 ]
 
 
-_FAMILIES = (_followed, _normal, _plain, _powers)
+_FAMILIES = (_bounded, _discrete, _followed, _normal, _plain, _powers)
 _MORE = {n: x for m in _FAMILIES for n, x in vars(m).items() if isinstance(x, Distribution)}
 globals().update(_MORE)
 __all__ += list(_MORE)
