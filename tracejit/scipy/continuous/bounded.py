@@ -326,7 +326,7 @@ def _double_log_density(x: Any, u: Any, s: Any, a: Any, b: Any) -> Any:
     return tnp.log(a) + tnp.log(b) - tnp.log(a + b) - tnp.log(x) + normal(z) + sums
 
 
-def _double_probability(x: Any, u: Any, s: Any, a: Any, b: Any, sign: float) -> Any:
+def _double_probability(sign: float, x: Any, u: Any, s: Any, a: Any, b: Any) -> Any:
     z = (tnp.log(x) - u) / s
     left = b * tnp.exp(normal(z) + _mills(a * s - z))
     right = a * tnp.exp(normal(z) + _mills(b * s + z))
@@ -340,8 +340,8 @@ dpareto_lognorm = Distribution(
     valid=lambda u, s, a, b: (u == u) & (s > 0) & (a > 0) & (b > 0),
     vanishes=True,
     logpdf=lambda x, *shapes: where_positive(x, lambda x: _double_log_density(x, *shapes)),
-    cdf=lambda x, *shapes: where_positive(x, lambda x: _double_probability(x, *shapes, 1.0), 0.0),
-    sf=lambda x, *shapes: where_positive(x, lambda x: _double_probability(x, *shapes, -1.0), 1.0),
+    cdf=lambda x, *shapes: where_positive(x, lambda x: _double_probability(1.0, x, *shapes), 0.0),
+    sf=lambda x, *shapes: where_positive(x, lambda x: _double_probability(-1.0, x, *shapes), 1.0),
 )
 
 # ---------------------------------------------------------------- non-central ones
