@@ -78,6 +78,7 @@ class Assumptions:
         self._decisions = decisions
         self._places: Counter[Any] = Counter()
         self._values: dict[int, Any] = {}  # of variables, by id
+        self._known: dict[int, Any] = {}  # of these, what was taken for known
         self._start = clock()
         if call.over:
             trace.assume = self._take
@@ -88,6 +89,8 @@ class Assumptions:
             return None
         if len(self.path) >= MOST_VALUES or (self.trace.decides is not None and self.trace.decides([var])):
             return None  # arguments in the signature say more
+        if id(var) in self._known:
+            return self._known[id(var)]
         where = user_location()
         if self._places[where] >= MOST_AT_ONE:
             return None  # a loop that Python unrolls decides in each step
@@ -103,7 +106,8 @@ class Assumptions:
             self._check(var, value)
         self.path.append(value)
         self._tell(where, value)
-        return np.full(aval.shape, value, aval.dtype)[()]
+        self._known[id(var)] = np.full(aval.shape, value, aval.dtype)[()]
+        return self._known[id(var)]
 
     def _check(self, var: Var, value: Any) -> None:
         """Let the program fail where the variable has another value."""

@@ -193,14 +193,44 @@ def test_percent_d_of_floats_leaves_what_is_not_finite_to_python() -> None:
         lambda x: f"{x}".split(),
         lambda x: f"{x}"[0],
         lambda x: list(f"{x}"),
-        lambda x: {"a": 1}.get(f"{x}"),
-        lambda x: f"{x}" in {"a"},
+        lambda x: {"1.5": 1}.get(f"{x}"),
+        lambda x: f"{x}" in {"a", "1.5"},
+        lambda x: {f"{x}", "a", f"{x:.0f}"} | set(map(str, (x, "b"))),
+        lambda x: dict([(f"{x}", 2)], a=1),
+        lambda x: sorted([f"{x}", "a"], key=len),
+        lambda x: f"{x}".encode(),
+        lambda x: float(f"{x}".partition(".")[2]),
+        lambda x: getattr(np, "cos" if x > 2 else "sin")(x),
+    ],
+)
+def test_characters_are_taken_for_known(f: Any) -> None:
+    """A program is for one text; a call with another text makes another program, or takes the one that there is."""
+    compiled = tj.jit(f, fallback=True)
+    for x in (1.5, 2.5, 1.5, 2.5):
+        want, got = f(x), compiled(x)
+        assert type(got) is type(want) and got == want
+    assert compiled.trace_count == 2
+    with pytest.raises(TracedTextError):
+        tj.jit(lambda x: f"{x}"[0], fallback=False)(1.5)
+
+
+def test_texts_that_are_always_others_are_left_to_python() -> None:
+    """There are so many programs, and no more."""
+    f = lambda x: {f"{x:.3f}": x}
+    compiled = tj.jit(f, fallback=True)
+    with unwarned():
+        for n in range(40):
+            assert compiled(n / 7) == f(n / 7)
+    assert compiled.trace_count <= 14
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
         lambda x: int(f"{x}"),
         lambda x: "a".startswith(f"{x}"),
         lambda x: np.array(f"{x}"),
-        lambda x: sorted([f"{x}", "a"], key=len),
         lambda x: str.upper(f"{x}"),
-        lambda x: f"{x}".encode(),
     ],
 )
 def test_looking_at_characters_is_refused(f: Any) -> None:
@@ -231,8 +261,7 @@ def test_a_refusal_is_not_caught() -> None:
 
     with pytest.raises(TracedTextError):
         tj.jit(f, fallback=False)(1.5)
-    with unwarned():
-        assert tj.jit(f, fallback=True)(1.5) == {"1.5": 1}
+    assert tj.jit(f, fallback=True)(1.5) == {"1.5": 1}
 
 
 def test_c_code_that_does_not_take_it_is_not_caught() -> None:

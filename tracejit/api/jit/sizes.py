@@ -19,6 +19,7 @@ from tracejit.errors import (
     ShapeError,
     TracedIterationError,
     TracedLoopError,
+    TracedTextError,
     TracejitError,
     TracerBoolError,
     TracerIntegerError,
@@ -49,7 +50,8 @@ def sizes_needed(
     extents come from; otherwise all.
     """
     shapes = isinstance(error, ShapeError) and error.has_traced_sizes
-    if not shapes and not isinstance(error, (*_NEEDED, *_UNROLLED)):
+    texts = isinstance(error, TracedTextError) and error.traced
+    if not shapes and not texts and not isinstance(error, (*_NEEDED, *_UNROLLED)):
         return frozenset()
     owners = [key for key, _ in call.owners()]
     given = _given(call)

@@ -170,6 +170,7 @@ STAND_INS: dict[str, Any] = {
     "issubclass": kinds.traced_issubclass,
     "hasattr": kinds.traced_hasattr,
     "getattr": kinds.traced_getattr,
+    "setattr": kinds.traced_setattr,
     "super": traced_super,
     "max": _extremum("max", max, "gt"),
     "min": _extremum("min", min, "lt"),

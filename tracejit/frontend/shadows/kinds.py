@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
 import types
 import typing
 from typing import Any
 
 import numpy as np
 
-from tracejit.errors import TracedTextError, UnfollowedError, UnknownMemberError
+from tracejit.errors import UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.lists import buffers
@@ -28,7 +29,7 @@ from tracejit.frontend.origins import is_generated, is_library_class, is_library
 from tracejit.frontend.shadows import acting, attributes, behind, classes, growing
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
-from tracejit.frontend.text.deferred import Text
+from tracejit.frontend.text.deferred import Text, known
 from tracejit.frontend.text.sinks import StandIn
 from tracejit.numpy.boxes.conversions import class_of, no_attribute
 from tracejit.numpy.boxes.methods import REFUSED
@@ -173,9 +174,19 @@ def callee(f: Any) -> Any:
     """What is called by `f(...)`: the copy of such an object's `__call__`, a conversion for a NumPy scalar type."""
     if isinstance(f, type) and issubclass(f, np.generic):
         return converter(f)
+    if isinstance(f, type) and issubclass(f, BaseException) and isinstance(f.__init__, types.FunctionType):
+        return functools.partial(_exception, f)
     if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
         return f
     return found[0]
+
+
+def _exception(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """An exception of a class of the user's, by the copy of its `__init__`, which may make its text."""
+    error = cls.__new__(cls, *args, **kwargs)
+    init = _copied(error, "__init__")
+    (error.__init__ if init is None else init[0])(*args, **kwargs)
+    return error
 
 
 def _copied(x: Any, name: str) -> tuple[Any] | None:
@@ -213,7 +224,7 @@ def _is_found(x: Any, cls: type, name: str, raw: Any) -> bool:
     return type(raw) is property or name not in behind.instance_dict(x)
 
 
-_PLAIN_LOOKUPS = (object.__getattribute__, tuple.__getattribute__)
+_PLAIN_LOOKUPS = (object.__getattribute__, tuple.__getattribute__, BaseException.__getattribute__)
 
 
 #: Special members that are the same for all values of a class.
@@ -244,7 +255,7 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     """`getattr`, and `x.name` in the source. What a traced value has for Python's and NumPy's own use is
     not what the value has: the user's code is told of the value's and may not have the special ones."""
     if type(name) is Text:
-        raise TracedTextError(aval="value", use="the attribute of this name")
+        name = known(name, "the attribute of this name")
     if type(x) is not Box:
         return _member(x, name, *default)
     special = type(name) is str and name[:2] == "__"
@@ -265,6 +276,11 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     elif name not in vars(Box) and class_of(x) is np.ndarray and builtins.hasattr(np.ndarray, name):
         raise UnknownMemberError(name=name, aval=str(x.aval))
     return builtins.getattr(x, name, *default)
+
+
+def traced_setattr(x: Any, name: Any, value: Any, /) -> None:
+    """`setattr`."""
+    setattr(x, known(name, "the attribute of this name"), value)
 
 
 def of_object(name: str) -> Any:

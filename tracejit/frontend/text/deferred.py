@@ -8,6 +8,7 @@ real, the node is the real text. Whatever else looks at it is refused: nobody ev
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -29,14 +30,10 @@ from tracejit.frontend.text.recipes import (
 )
 from tracejit.ir.avals import Aval
 from tracejit.ir.values import Value
+from tracejit.numpy.assumed import assumed
+from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.tracing import Box, box, to_raw
-
-#: Methods of strings that give a string.
-METHODS = (
-    *("lower", "upper", "title", "capitalize", "swapcase", "casefold", "ljust", "rjust", "center", "zfill"),
-    *("strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace", "expandtabs"),
-)
 
 
 class Text:
@@ -55,11 +52,6 @@ class Text:
     def __class__(self) -> type:  # type: ignore[override]
         return str
 
-    def __getattr__(self, name: str) -> Any:
-        if hasattr(str, name):
-            raise self._refusal(f"`{name}`")
-        raise AttributeError(f"'str' object has no attribute {name!r}", name=name, obj=self)
-
     def __add__(self, other: Any) -> Any:
         return concatenated((self, other)) if is_text(other) else NotImplemented
 
@@ -71,21 +63,11 @@ class Text:
 
     __rmul__ = __mul__
 
-    def __bool__(self) -> bool:
-        if _has_text(self.recipe):
-            return True
-        raise self._refusal("whether it is empty")
-
-    __bool__.followed = lambda self: True if _has_text(self.recipe) else asked(bool, bool, self)  # type: ignore[attr-defined]
-
     def __copy__(self) -> Text:
         return self
 
     def __deepcopy__(self, memo: Any) -> Text:
         return self
-
-    def _refusal(self, use: str) -> TracedTextError:
-        return refusal(self, use)
 
 
 def refusal(text: Text, use: str) -> TracedTextError:
@@ -94,111 +76,9 @@ def refusal(text: Text, use: str) -> TracedTextError:
     return TracedTextError(aval=" and ".join(avals) or "value", use=use)
 
 
-def _has_text(recipe: Recipe) -> bool:
-    """Whether it surely makes a text of some length."""
-    if isinstance(recipe, Known):
-        return bool(recipe.value)
-    if not isinstance(recipe, Made):
-        return False
-    if recipe.fn is picked:
-        return isinstance(recipe.parts[1], Known) and all(recipe.parts[1].value)
-    return recipe.fn in (str, repr, format) or (recipe.fn is joined and any(map(_has_text, recipe.parts)))
-
-
 def is_text(x: Any) -> bool:
     """Whether `x` is a string, real or not."""
     return type(x) is Text or isinstance(x, str)
-
-
-def _refuse(name: str, use: str) -> Callable[..., Any]:
-    def method(self: Text, *_: Any, **__: Any) -> Any:
-        raise refusal(self, use)
-
-    method.__name__ = name
-    return method
-
-
-def _comparison(name: str) -> Callable[..., Any]:
-    function = getattr(operator, name)
-
-    def method(self: Text, other: Any) -> Any:
-        if is_text(other):
-            return asked(function, bool, self, other)
-        if type(other) is Box:
-            raise refusal(self, "a comparison with an array")
-        return NotImplemented
-
-    method.__name__ = name
-    return method
-
-
-def _question(name: str) -> Callable[..., Any]:
-    function = getattr(str, name)
-
-    def method(self: Text, *args: Any) -> Any:
-        if not all(type(x) in (int, str, Text) for x in args):
-            raise refusal(self, f"`{name}`")
-        return asked(function, np.int64 if name in ("count", "find", "rfind") else bool, self, *args)
-
-    method.__name__ = name
-    return method
-
-
-_USES = {
-    "its characters": (
-        "str",
-        "repr",
-        "format",
-        "iter",
-        "getitem",
-        "reversed",
-        "bytes",
-        "fspath",
-        "mod",
-        "rmod",
-    ),
-    "its length": ("len", "length_hint"),
-    "whether it is in it": ("contains",),
-    "its hash, as a key of a dict": ("hash",),
-    "a number": ("int", "float", "complex", "index"),
-    "an array of it": ("array", "array_interface", "array_struct"),
-    "a copy for others": ("reduce", "reduce_ex", "sizeof", "dir"),
-}
-for _use, _names in _USES.items():
-    for _name in _names:
-        setattr(Text, f"__{_name}__", _refuse(_name, _use))
-
-
-def _method(name: str) -> Callable[..., Any]:
-    function = getattr(str, name)
-
-    def method(self: Text, *args: Any) -> Any:
-        if not all(type(x) in (int, str, Text, type(None)) for x in args):
-            raise refusal(self, f"`{name}`")
-        return made(function, self, *args)
-
-    method.__name__ = name
-    return method
-
-
-for _name in METHODS:
-    setattr(Text, _name, _method(_name))
-
-
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Text, f"__{_name}__", _comparison(_name))
-for _name in (
-    "startswith",
-    "endswith",
-    "count",
-    "find",
-    "rfind",
-    "isdigit",
-    "isalpha",
-    "isnumeric",
-    "isspace",
-):
-    setattr(Text, _name, _question(_name))
 
 
 # ---------------------------------------------------------------- numbers of texts
@@ -262,6 +142,55 @@ def contains(item: Any, x: Text) -> Any:
     return asked(operator.contains, bool, x, item)
 
 
+# ---------------------------------------------------------------- texts that are taken for known
+
+#: Texts that have a number. Where there are more, Python runs the function: the number of another one is -1.
+MOST_TEXTS = 4096
+_numbers: dict[str, int] = {}
+_texts: list[str] = []
+_lock = threading.Lock()
+
+
+def number_of(text: str) -> int:
+    """The number of a text in this process."""
+    with _lock:
+        number = _numbers.get(text)
+        if number is None and len(_texts) < MOST_TEXTS:
+            number = _numbers[text] = len(_texts)
+            _texts.append(text)
+    return -1 if number is None else number
+
+
+def known(text: Any, use: str) -> Any:
+    """The string that the program takes a text to be (`numpy.assumed`), for a `use` that needs its characters. One of
+    integers and truth values is known by these, any other by its number. Raises TracedTextError where it can't be."""
+    if type(text) is not Text:
+        return text
+    if all(map(_is_whole, text.values)):
+        return text.recipe(iter([_taken(x, text, use) for x in text.values]))
+    number = int(_taken(asked(number_of, np.int64, text), text, use))
+    if number < 0:
+        raise refusal(text, use)
+    return _texts[number]
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether it is one of the numbers that a program may take for known."""
+    return type(x) is not Box or (x.aval.is_static and x.aval.size == 1 and x.aval.dtype.kind in "biu")
+
+
+def _taken(x: Any, text: Text, use: str) -> Any:
+    if type(x) is not Box:
+        return x
+    value = extents.known(x.read())
+    value = assumed(x.read(), lambda: refusal(text, use)) if value is None else value
+    if value is None:
+        error = refusal(text, use)
+        error.traced = (x.read(),)
+        raise error
+    return value
+
+
 # ---------------------------------------------------------------- making texts
 
 
@@ -289,24 +218,27 @@ def text_of(recipe: Recipe, values: Sequence[Any]) -> Any:
     try:
         example(recipe, nasty=True)
     except Exception:
-        _leave_for_nan(recipe, values)
+        return _of_most(recipe, values)
     return Text(recipe, values)
 
 
-def _leave_for_nan(recipe: Recipe, values: Sequence[Any]) -> None:
-    """Only Python has the text of such values (`"%d" % nan` raises): the program leaves it to Python. Raises
-    TracedTextError where it depends on other values too."""
-    slots = list(recipe.slots())
-    for slot, x in zip(slots, values, strict=True):
-        if slot.kind != PYTHON and slot.ndim:
-            raise refusal(Text(recipe, values), "a format that some values do not have")
-        if slot.dtype.kind == "f":
-            leave_if(ops.compare.not_(ops.compare.isfinite(to_raw(x))), "text of a number that is not finite")
+def _of_most(recipe: Recipe, values: Sequence[Any]) -> Any:
+    """The text where only Python has that of values that are not finite (`"%d" % nan` raises): the program leaves these
+    to Python. Where it depends on other values too (`chr(n)`), it has to be known."""
+    slots, text, use = list(recipe.slots()), Text(recipe, values), "a format that some values do not have"
+    if any(slot.kind != PYTHON and slot.ndim for slot in slots):
+        raise refusal(text, use)
     finite = [slot.example(slot.dtype.kind != "f") for slot in slots]
     try:
         recipe(iter(finite))
     except Exception:
-        raise refusal(Text(recipe, values), "a format that some values do not have") from None
+        if all(map(_is_whole, values)):
+            return known(text, use)
+        raise refusal(text, use) from None
+    for slot, x in zip(slots, values, strict=True):
+        if slot.dtype.kind == "f":
+            leave_if(ops.compare.not_(ops.compare.isfinite(to_raw(x))), "text of a number that is not finite")
+    return text
 
 
 def concatenated(parts: Iterable[Any]) -> Any:

@@ -13,6 +13,7 @@ from tracejit.control.regions.staging import convert
 from tracejit.frontend.lists import wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.blocks.decisions import capturing
+from tracejit.frontend.rewrite.hooks import keys
 from tracejit.frontend.rewrite.hooks.folds import all_, any_
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
 from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth
@@ -180,7 +181,7 @@ def contains(item: Any, held: Any) -> Any:
         return inside & ((item - container.start) % container.step == 0)
     if type(container) in _COLLECTIONS and (is_unknown(item) or any(map(is_unknown, container))):
         return any_([True if x is item else x == item for x in container])
-    return item in container
+    return (keys.key(item) if id(type(container)) in keys.HASHED else item) in container
 
 
 def is_array_of_none(x: Any) -> bool:
@@ -203,6 +204,9 @@ _FORMS: dict[Any, Any] = {
     builtins.bool: bool_,
     builtins.len: len_,
     builtins.list: list_,
+    builtins.set: keys.set_,
+    builtins.frozenset: keys.frozenset_,
+    builtins.dict: keys.dict_,
     builtins.round: round_,
     builtins.sum: sum_,
     builtins.any: any_,

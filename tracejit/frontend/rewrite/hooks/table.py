@@ -15,13 +15,13 @@ from tracejit.frontend.rewrite.hooks.conditions import (
     thrown,
 )
 from tracejit.frontend.rewrite.hooks.folds import over
+from tracejit.frontend.rewrite.hooks.keys import key, member, place
 from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import tried
 from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton, matched
 from tracejit.frontend.shadows.kinds import callee
-from tracejit.frontend.shadows.kinds import traced_getattr as member
 from tracejit.frontend.shadows.kinds import traced_isinstance as is_instance
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "is_instance",
     "is_sequence",
     "is_singleton",
+    "key",
     "loop",
     "matched",
     "member",
@@ -49,6 +50,7 @@ __all__ = [
     "not_",
     "or_",
     "over",
+    "place",
     "raised",
     "spec",
     "text",

@@ -31,6 +31,8 @@ _OF_OBJECTS = frozenset(
         "__init_subclass__",
     }
 )
+#: Methods of dicts and sets whose first argument is a key.
+BY_KEY = frozenset({"get", "setdefault", "pop", "add", "discard", "remove", "move_to_end"})
 _HOOKED = _METHODS | (_SPECIAL - _OF_OBJECTS)
 
 
@@ -80,7 +82,7 @@ class Texts(ast.NodeTransformer):
         if e.attr in _HOOKED:
             self.changes += 1
             return at(hook("method", e.value, ast.Constant(e.attr)), e)
-        if self._of_module(attribute):
+        if e.attr not in BY_KEY and self._of_module(attribute):
             return e
         self.changes += 1
         private = self.owner.strip("_") and e.attr[:2] == "__" != e.attr[-2:]

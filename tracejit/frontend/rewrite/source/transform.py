@@ -19,6 +19,7 @@ from tracejit.frontend.rewrite.source.bound import flagged
 from tracejit.frontend.rewrite.source.calls import BUILTINS, may_convert, written
 from tracejit.frontend.rewrite.source.code import Function, argument_names
 from tracejit.frontend.rewrite.source.escapes import Lowering, Plan, at, is_static
+from tracejit.frontend.rewrite.source.keys import Keys
 from tracejit.frontend.rewrite.source.matches import Matches, has_matches
 from tracejit.frontend.rewrite.source.names import (
     Liveness,
@@ -31,7 +32,7 @@ from tracejit.frontend.rewrite.source.names import (
     walk,
 )
 from tracejit.frontend.rewrite.source.targets import is_plain, sees_later, taking
-from tracejit.frontend.rewrite.source.texts import Texts, hook
+from tracejit.frontend.rewrite.source.texts import hook
 
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _INLINE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
@@ -72,7 +73,7 @@ def undecorated(node: Function) -> None:
         node.decorator_list, node.returns = [], None
 
 
-class _Function(Texts):
+class _Function(Keys):
     """Rewrites one function; functions defined in it get a `_Function` of their own."""
 
     def __init__(self, node: Function, outer: set[str], local: set[str], owner: str) -> None:
@@ -167,6 +168,8 @@ class _Function(Texts):
 
     def visit_Raise(self, raising: ast.Raise) -> Any:
         s: Any = self.generic_visit(raising)
+        if isinstance(s.exc, ast.Call):
+            s.exc.func = at(hook("callee", s.exc.func), s.exc.func)
         if s.exc is not None:
             s.exc = at(hook("thrown" if id(s) in self._caught() else "raised", s.exc), s)
         return s

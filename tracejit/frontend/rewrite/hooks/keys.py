@@ -1,0 +1,113 @@
+"""Keys of dicts and items of sets: traced integers and text among them are taken for known where that may be
+(`numpy.assumed`), since Python's containers look at what they hash, and keep it."""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import TracerFloatError, TracerIntegerError
+from tracejit.frontend.rewrite.blocks.decisions import capturing
+from tracejit.frontend.rewrite.source.texts import BY_KEY
+from tracejit.frontend.shadows.kinds import traced_getattr
+from tracejit.frontend.text.deferred import Text
+from tracejit.frontend.text.strings import known
+from tracejit.numpy.boxes.conversions import class_of, known_value
+from tracejit.tracing import Box
+
+_DICTS = (
+    dict,
+    collections.OrderedDict,
+    collections.defaultdict,
+    collections.Counter,
+    types.MappingProxyType,
+)
+_SETS = (set, frozenset)
+#: By identity: a metaclass may not let its classes be hashed.
+HASHED = frozenset(map(id, (*_DICTS, *_SETS)))
+
+
+def key(x: Any) -> Any:
+    """A key that a container hashes: no traced integer and no text of traced values."""
+    kind = type(x)
+    if kind is Box:
+        cls = class_of(x)
+        if cls is np.ndarray:
+            return x  # which has no hash
+        error = TracerIntegerError if x.aval.dtype.kind in "biu" else TracerFloatError
+        value = known_value(x, error)[()]
+        return value.item() if cls.__module__ == "builtins" else value
+    if kind is Text:
+        return known(x, "its hash, as a key of a dict")
+    return tuple(map(key, x)) if kind is tuple and any(id(type(v)) in _LOOKED_AT for v in x) else x
+
+
+_LOOKED_AT = frozenset(map(id, (Box, Text, tuple)))
+
+
+class _Keyed:
+    """Stands for a dict in `d[k]`, with what is done by key only."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.held[key(k)]
+
+    def __setitem__(self, k: Any, value: Any) -> None:
+        self.held[key(k)] = value
+
+    def __delitem__(self, k: Any) -> None:
+        del self.held[key(k)]
+
+
+def place(held: Any) -> Any:
+    """What `held[k]` is asked of in traced code, where `k` is no constant."""
+    return _Keyed(held) if id(type(held)) in _KEYED and capturing() is not None else held
+
+
+_KEYED = frozenset(map(id, _DICTS))
+
+
+def member(x: Any, name: str) -> Any:
+    """`x.name` in the source."""
+    if name in BY_KEY and id(type(x)) in HASHED and capturing() is not None:
+        return _by_key(getattr(x, name))
+    return traced_getattr(x, name)
+
+
+def _by_key(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a dict or set that is given a key first."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return method(key(args[0]), *args[1:], **kwargs) if args else method(**kwargs)
+
+    return called
+
+
+def set_(*args: Any) -> Any:
+    """`set`."""
+    return set(map(key, args[0])) if len(args) == 1 else set(*args)
+
+
+def frozenset_(*args: Any) -> Any:
+    """`frozenset`."""
+    return frozenset(map(key, args[0])) if len(args) == 1 else frozenset(*args)
+
+
+def dict_(*args: Any, **kwargs: Any) -> Any:
+    """`dict`."""
+    if len(args) != 1 or hasattr(args[0], "keys"):
+        return dict(*args, **kwargs)
+    return dict(_pairs(args[0]), **kwargs)
+
+
+def _pairs(items: Any) -> Iterable[Any]:
+    for item in items:
+        yield (key(item[0]), item[1]) if type(item) in (tuple, list) and len(item) == 2 else item
