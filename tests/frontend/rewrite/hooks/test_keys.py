@@ -30,9 +30,10 @@ def _written(x: Any) -> Any:
 
 
 def _methods(x: Any) -> Any:
-    k, d = np.int64(x[1]), OrderedDict(a=1)
+    k: Any = np.int64(x[1])
+    d: Any = OrderedDict(a=1)
     d.setdefault(k, []).append(x[0])
-    seen = {k}
+    seen: Any = {k}
     seen.add(int(x[2]))
     seen.discard(7)
     return d, d.get(k + 1, "none"), d.pop("a"), int(x[2]) in seen, k in d, 9 in seen, seen
