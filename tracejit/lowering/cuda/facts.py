@@ -69,6 +69,8 @@ class Facts:
             elif isinstance(s, SetPointer):  # what is reached through pointers may be written
                 self.written.add(s.target)
         self.written |= {b for pair in program.may_alias for b in pair}
+        self.made: dict[Any, Inst] = {s.out: s for s in stmts if isinstance(s, Inst)}
+        self._inside: dict[For, set[Reg]] = {}
         self.again: dict[Reg, Inst] = {}
         for s in program.body.stmts:
             if isinstance(s, Inst) and self._is_cheap(s):
@@ -102,7 +104,18 @@ class Facts:
     def trips(self, node: For) -> int:
         """The iterations of a loop, about."""
         start, stop = self.number(node.start), self.number(node.stop)
-        return _UNKNOWN if start is None or stop is None else max(stop - start, 0)
+        return self._length(node) if start is None or stop is None else max(stop - start, 0)
+
+    def _length(self, node: For) -> int:
+        """The iterations of a block of a longer loop, `range(b << 13, min((b + 1) << 13, n))`."""
+        start, stop = (self.made.get(x) for x in (node.start, node.stop))
+        ends = [self.made.get(a) for a in stop.args] if stop is not None and stop.op == "smin" else []
+        for e in ends:
+            if start is not None and e is not None and start.op == e.op == "shl":
+                bits = self.number(start.args[1])
+                if bits is not None and bits == self.number(e.args[1]):
+                    return 1 << bits
+        return _UNKNOWN
 
     def number(self, x: Any) -> int | None:
         """The integer that an operand is for these shapes."""
@@ -110,6 +123,12 @@ class Facts:
             return int(x.value)
         inst = self.again.get(x)
         return self.program.params[inst.attr] if inst is not None and inst.op == "param" else None
+
+    def inside(self, node: For) -> set[Reg]:
+        """The registers that are made in the body of a loop."""
+        if node not in self._inside:
+            self._inside[node] = {r for s in walk(node.body.stmts) for r in defined(s)}
+        return self._inside[node]
 
     def elements(self, node: Any) -> int:
         """How many iterations of innermost loops a statement runs in parallel, about."""

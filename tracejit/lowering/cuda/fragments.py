@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracejit.lowering.cuda import looking
+from tracejit.lowering.cuda import looking, trees
+from tracejit.lowering.cuda.copies import Copies
 from tracejit.lowering.cuda.facts import Facts, is_set_first
 from tracejit.lowering.cuda.nodes import CONVERGENT, Fragment, Keep, Kernel, Plan
 from tracejit.lowering.llvm.alias import walk
-from tracejit.lowering.llvm.body import Translator
 from tracejit.lowering.llvm.scalar import value
 from tracejit.lowering.llvm.target import Target
 from tracejit.lowering.llvm.text import Function, Module, literal, mem_type, reg_type
@@ -67,13 +67,12 @@ class Device(Target):
         return self.shares
 
 
-class Body(Translator):
+class Body(Copies):
     """Translates the statements of one fragment."""
 
     def __init__(
         self, f: Function, emitter: Kernels, kernel: Kernel, fragment: Fragment, target: Target | None = None
     ) -> None:
-        self.whole = kernel.kind == "threads"
         self.emitter, self.kernel, self.fragment = emitter, kernel, fragment
         share = None
         if fragment.shared is not None:
@@ -81,9 +80,11 @@ class Body(Translator):
                 "  %before = mul nsw i64 %cta, %ntid",
                 "  %first = add nsw i64 %before, %tid",
                 "  %step = mul nsw i64 %ntid, %ncta",
-            ] * self.whole
-            share = ("%first", "%step") if self.whole else ("%tid", "%ntid")
-        super().__init__(f, emitter.program, target or Device(emitter, share), emitter.first)
+            ] * (kernel.kind == "threads")
+            share = ("%first", "%step") if kernel.kind == "threads" else ("%tid", "%ntid")
+        super().__init__(
+            f, emitter.program, target or Device(emitter, share), emitter.first, fragment, kernel
+        )
         emitter.first = emitter.first or self
         self.totals = {t.slot: n for n, t in enumerate(fragment.totals)}
         self.scratch = ""  # the memory that each thread has of its own
@@ -171,6 +172,7 @@ class Body(Translator):
         if s not in self.slots:
             type_, name = mem_type(s.dtype), super().slot(s)
             entry = self.f.entry
+            self.variables.setdefault(s, []).append(name)
             if s in self.totals:
                 first = Const(self.fragment.totals[self.totals[s]].identity, s.dtype)
                 bits = str(int(first.value)) if s.dtype.kind == "b" else literal(first)
@@ -195,6 +197,7 @@ class Body(Translator):
         """Leave a slot where others find it, or what this thread has accumulated."""
         f, type_ = self.f, mem_type(s.dtype)
         if s in self.totals:
+            self.join(s, trees.name_of(self.fragment.totals[self.totals[s]]))
             where: str | None = f.let(f"getelementptr inbounds i64, ptr %mine, i64 {self.totals[s]}")
         else:
             where = self.place(s, True)
@@ -242,9 +245,6 @@ class Body(Translator):
             self.f.add(f"store {_boxed(self.f, x, value(self.f, x))}, ptr {where}, align 8")
         else:
             super().stmt(stmt)
-
-    def iterate(self, node: For, start: str, stop: str) -> None:
-        self.single(node, start, stop)
 
     def loop_hint(self, node: For, group: str) -> str:
         return ""

@@ -43,6 +43,21 @@ class Total:
 
 
 @record(eq=False)
+class Taking:
+    """How a thread takes iterations of a loop: `groups` at a time of `adjacent` ones. `aligned`: accesses to adjacent
+    elements, and the bytes that those of a group lie at a multiple of, at most 16."""
+
+    adjacent: int = 1
+    groups: int = 1
+    aligned: dict[Any, int] = field(default_factory=dict)
+
+    @property
+    def together(self) -> int:
+        """The iterations that a thread takes at a time."""
+        return self.adjacent * self.groups
+
+
+@record(eq=False)
 class Fragment:
     """Statements without a barrier. `shared`: the loop that they are, whose iterations the threads take in turn; None:
     one thread runs them all. `totals`: the slots that this loop accumulates."""
@@ -53,6 +68,7 @@ class Fragment:
     name: str = ""
     checks: bool = False
     own: set[Any] = field(default_factory=set)  # what each thread has of its own
+    taking: Taking = field(default_factory=Taking)
 
 
 @record(eq=False)
@@ -79,6 +95,7 @@ class Kernel:
     loop: For | None = None
     size: int = 1
     threads: int = 32
+    each: int = 1  # iterations that a thread takes at a time
     scratch: int = 0  # bytes of each thread's, row's or block's own memory
     user: str = ""  # the equations that it computes
     params: list[tuple[str, Any]] = field(default_factory=list)  # what it is launched with, in order

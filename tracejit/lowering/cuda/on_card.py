@@ -50,11 +50,11 @@ class OnCard(Skeleton):
     def text(self) -> str:
         k = self.kernel
         has_shared = k.kind != "threads" or self.plan.fallible
-        size = self.shared_words + (WARP if self.mine else 0)
-        for name in ("tid", "ntid", "ctaid", "nctaid"):
+        words = self.shared_words + (WARP if self.mine else 0)
+        for name, short in (("tid", "tid"), ("ctaid", "cta"), ("nctaid", "ncta")):
             self.add(f"%n.{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()")
-        for name, short in (("tid", "tid"), ("ntid", "ntid"), ("ctaid", "cta"), ("nctaid", "ncta")):
             self.add(f"%{short} = zext i32 %n.{name} to i64")
+        self.add(f"%ntid = add i64 {k.threads}, 0")
         self.add("%leads = icmp eq i64 %tid, 0")
         shared = f"addrspacecast (ptr addrspace(3) @{k.name}.shared to ptr)" if has_shared else "null"
         self.add(f"%local = getelementptr inbounds i8, ptr {shared}, i64 0")
@@ -64,9 +64,10 @@ class OnCard(Skeleton):
         self.body()
         self.add("br label %leave", "leave:", "ret void")
         parameters = ", ".join([*self.heads, *FIXED]).replace("ptr ", "ptr align 16 ")
-        head = f"define ptx_kernel void @{k.name}({parameters}) convergent {{"
+        size = f'"nvvm.reqntid"="{k.threads}"'
+        head = f"define ptx_kernel void @{k.name}({parameters}) convergent {size} {{"
         space = [
-            f"@{k.name}.shared = internal addrspace(3) global [{size} x i64] undef, align 16"
+            f"@{k.name}.shared = internal addrspace(3) global [{words} x i64] undef, align 16"
         ] * has_shared
         return "\n".join([*space, head, "entry:", *self.lines, "}"])
 

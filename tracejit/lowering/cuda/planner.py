@@ -18,6 +18,7 @@ from tracejit.lowering.cuda.facts import Facts, expand_copies, is_library, is_lo
 from tracejit.lowering.cuda.lanes.gather import gather
 from tracejit.lowering.cuda.lanes.group import SMALL
 from tracejit.lowering.cuda.nodes import WARP, Control, Fragment, Host, Keep, Kernel, Library, Plan
+from tracejit.lowering.cuda.taking import taking
 from tracejit.lowering.cuda.words import give_words
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
@@ -132,14 +133,23 @@ class _Planner:
             items = self.items(mine)
             most = max((self._threads(f.shared) for f in fragments(items) if f.shared), default=WARP)
             scratch = max((x.scratch for x in walk(mine) if isinstance(x, For)), default=0)
-            found.append(self._add(Kernel("", "block", items, None, 1, most, scratch)))
+            found.append(self._add(Kernel("", "block", items, None, 1, most, scratch=scratch)))
 
     def _threads(self, s: For) -> int:
         """The threads of a block that are worth while for a loop."""
         trips, is_loops = self.facts.trips(s), any(map(is_loop, s.body.stmts))
-        return _threads(trips * _PER_THREAD if is_loops else trips)
+        return _threads(trips, 1 if is_loops else _PER_THREAD)
 
     def _add(self, kernel: Kernel) -> Kernel:
+        inside = fragments(kernel.items)
+        for f in inside:
+            f.taking = taking(f, kernel, self.facts)
+        together = max((f.taking.together for f in inside), default=1)
+        if kernel.kind == "threads":
+            kernel.each = together
+        elif kernel.kind == "rows":
+            most = max((self.facts.trips(f.shared) for f in inside if f.shared), default=1)
+            kernel.threads = _threads(most, max(together, _PER_THREAD))
         kernel.name = f"k{len(self.kernels)}"
         kernel.user = "; ".join(self.user)
         self.user = []
@@ -192,7 +202,7 @@ class _Planner:
             keys = ((s, "start"), (s, "stop"))
             first = Fragment([Keep(s.start, keys[0]), Keep(s.stop, keys[1])])
             loop = Control(s, keys, body, by_blocks=True)
-            return Kernel("", "rows", [first, loop], s, trips, _threads(inner), s.scratch)
+            return Kernel("", "rows", [first, loop], s, trips, scratch=s.scratch)
         if s.scratch > SMALL or trips <= _MOST_THREADS:
             return None
         return Kernel("", "threads", [Fragment([s], s)], s, trips, _MOST_THREADS)
@@ -253,9 +263,9 @@ class _Planner:
 _LONG = 256
 
 
-def _threads(trips: int) -> int:
-    """The threads of a block that share loops of so many iterations."""
-    return min(max(-(-trips // (_PER_THREAD * WARP)) * WARP, WARP), _MOST_THREADS)
+def _threads(trips: int, each: int = _PER_THREAD) -> int:
+    """The threads of a block that share loops of so many iterations, `each` of them a thread."""
+    return min(max(-(-trips // (each * WARP)) * WARP, WARP), _MOST_THREADS)
 
 
 def fragments(items: list[Any]) -> list[Fragment]:

@@ -126,7 +126,7 @@ class _Run:
 
     def launch(self, k: Kernel) -> None:
         """Launch a kernel, as many blocks as its iterations are worth."""
-        blocks = {"threads": -(-k.size // k.threads), "rows": k.size}.get(k.kind, 1)
+        blocks = {"threads": -(-k.size // (k.threads * k.each)), "rows": k.size}.get(k.kind, 1)
         blocks = max(min(blocks, MOST_BLOCKS), 1)
         own = on_host.block_bytes(k)
         if own:

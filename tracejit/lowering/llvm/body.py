@@ -37,7 +37,7 @@ from tracejit.lowering.loops.uses import is_check, is_written_out, trips
 
 _COPIES, _SHORT = 4, 32  # how often the body of a loop with exits is written, and how long it may be
 _LONG = 256  # iterations of which the vectorised form is not written out
-_NOT_UNROLLED = '!{!"llvm.loop.unroll.disable"}'
+NOT_UNROLLED = '!{!"llvm.loop.unroll.disable"}'
 _NOT_VECTORISED = '!{!"llvm.loop.vectorize.enable", i1 false}'
 _EIGHT_AT_ONCE = '!{!"llvm.loop.unroll.count", i32 8}'
 _ROLLED = '!{!"llvm.loop.unroll.runtime.disable"}'
@@ -149,11 +149,11 @@ class Translator(Memory):
         if node.vector and (count := vectors_at_once(node, module)):
             hints.append(f'!{{!"llvm.loop.interleave.count", i32 {count}}}')
         if node.rare:
-            hints += [_NOT_UNROLLED, _NOT_VECTORISED]
+            hints += [NOT_UNROLLED, _NOT_VECTORISED]
         elif _only_looks_up(node):
             hints += [_EIGHT_AT_ONCE, _NOT_VECTORISED]
         elif _unrolls_badly(node):
-            hints.append(_NOT_UNROLLED)
+            hints.append(NOT_UNROLLED)
             if node.vector:
                 hints += self._afterwards(node)
         if not hints:
@@ -170,7 +170,7 @@ class Translator(Memory):
             return [f'!{{!"llvm.loop.vectorize.followup_all", {done}}}']
         # Where LLVM knows how often it runs, it would write out the loop over whole vectors twenty times; where it
         # does not, the loop over the few that are left over twice.
-        whole = f"{done}, {shared(_NOT_UNROLLED)}" if trips(node) >= _LONG else done
+        whole = f"{done}, {shared(NOT_UNROLLED)}" if trips(node) >= _LONG else done
         rest = f"{done}, {shared(_ROLLED)}"
         return [
             f'!{{!"llvm.loop.vectorize.followup_vectorized", {whole}}}',

@@ -153,11 +153,15 @@ class Memory:
             return base
         return self.f.let(f"getelementptr inbounds {type_}, ptr {base}, {typed(self.f, index)}")
 
+    def alignment(self, access: Inst | Store, dtype: np.dtype) -> int:
+        """What the address of an element that is read or written is a multiple of."""
+        return alignment(dtype)
+
     def load(self, inst: Inst) -> str:
         f, b, dtype = self.f, inst.attr, inst.out.dtype
         t = mem_type(dtype)
         where = self.element(b, inst.args[0], t)
-        got = f.let(f"load {t}, ptr {where}, align {alignment(dtype)}{self.scopes.tags(b)}")
+        got = f.let(f"load {t}, ptr {where}, align {self.alignment(inst, dtype)}{self.scopes.tags(b)}")
         return f.let(f"trunc i8 {got} to i1") if dtype.kind == "b" else got
 
     def store(self, node: Store) -> None:
@@ -165,7 +169,7 @@ class Memory:
         t, v = mem_type(dtype), value(self.f, node.value)
         where = self.element(b, node.index, t)
         v = f.let(f"zext i1 {v} to i8") if dtype.kind == "b" else v
-        f.add(f"store {t} {v}, ptr {where}, align {alignment(dtype)}{self.scopes.tags(b)}")
+        f.add(f"store {t} {v}, ptr {where}, align {self.alignment(node, dtype)}{self.scopes.tags(b)}")
 
     def copy(self, node: Copy) -> None:
         f, size, align = self.f, node.target.dtype.itemsize, alignment(node.target.dtype)

@@ -107,7 +107,8 @@ class Group:
         before = len(self.over)
         self._range(s)
         self._level(s.body.stmts)
-        self.steps |= len(self.over) > before
+        # Iterations that do not wait for each other are no steps: more threads can share them.
+        self.steps |= len(self.over) > before and not s.independent
 
     def _runs_over(self, s: For) -> Over | None:
         """How a loop runs over the lanes; None: it does not."""

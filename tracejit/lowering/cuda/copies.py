@@ -1,0 +1,134 @@
+"""Loops of which a thread takes several iterations at a time: the body is written for each, statement by statement, so
+that all loads come before what is computed from them, and LLVM makes one load of those of adjacent elements.
+
+Each copy accumulates into variables of its own; these are added up behind the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tracejit.lowering.cuda.nodes import Fragment, Kernel
+from tracejit.lowering.llvm.body import NOT_UNROLLED, Translator
+from tracejit.lowering.llvm.memory import Memory
+from tracejit.lowering.llvm.target import Target
+from tracejit.lowering.llvm.text import Function, alignment, mem_type
+from tracejit.lowering.loops.nodes import For, Inst, Program, SetSlot, Slot, Store
+from tracejit.lowering.loops.uses import defined, operands
+
+
+class Copies(Translator):
+    """Translates loops that threads share."""
+
+    def __init__(
+        self,
+        f: Function,
+        program: Program,
+        target: Target,
+        outer: Memory | None,
+        fragment: Fragment,
+        kernel: Kernel,
+    ) -> None:
+        super().__init__(f, program, target, outer)
+        self.taking, self.threads = fragment.taking, kernel.threads
+        self.whole = kernel.kind == "threads"  # whether all blocks share the iterations
+        self.variables: dict[Slot, list[str]] = {}  # what copies of a loop's body have for a slot
+        self.nth = 0  # the number of the adjacent iteration at hand
+        self.known = False  # whether it is known what its addresses are multiples of
+
+    def iterate(self, node: For, start: str, stop: str) -> None:
+        if node is self.outermost and self.taking.together > 1:
+            self._shared(node, start, stop)
+        else:
+            self.single(node, start, stop)
+
+    def _shared(self, node: For, start: str, stop: str) -> None:
+        """The groups of iterations of this thread, as many at a time as it takes; then one group at a time; then what
+        is left over at the end of the loop, which is less than a group. Between two groups are those of the other
+        threads of the block, and the blocks of a grid take turns."""
+        f, wide, groups = self.f, self.taking.adjacent, self.taking.groups
+        row = self.threads * wide
+        at = f.let(f"add nsw i64 {start}, {f.let(f'mul nsw i64 %tid, {wide}')}")
+        step = str(row * groups)
+        if self.whole:
+            at = f.let(f"add nsw i64 {at}, {f.let(f'mul nsw i64 %cta, {step}')}")
+            step = f.let(f"mul nsw i64 %ncta, {step}")
+        slots = [self._slots_of(node) for _ in range(wide * groups)]
+        at = self._groups(node, at, stop, step, slots)
+        if groups > 1 and wide > 1:
+            at = self._groups(node, at, stop, str(row), slots[:wide])
+        self._groups(node, at, stop, "1" if wide > 1 else str(row), slots[:1])
+        self.slots |= slots[0]
+
+    def _groups(self, node: For, first: str, stop: str, step: str, slots: Sequence[dict[Slot, str]]) -> str:
+        """A loop of which each iteration is those of as many copies as there are `slots`; where the rest starts."""
+        f, wide = self.f, min(self.taking.adjacent, len(slots))
+        groups = len(slots) // wide
+        i, after = f.fresh(), f.fresh()
+        head, body, done = f.labels("several", "copies", "rest")
+        before = f.label
+        starts = [i]
+        f.jump(head)
+        f.begin(head)
+        f.add(f"{i} = phi i64 [ {first}, %{before} ], [ {after}, %{body}.end ]")
+        for _ in range(groups - 1):
+            starts.append(f.let(f"add nsw i64 {starts[-1]}, {self.threads * wide}"))
+        last = f.let(f"add nsw i64 {starts[-1]}, {wide - 1}") if wide > 1 else starts[-1]
+        f.branch(f.let(f"icmp slt i64 {last}, {stop}"), body, done)
+        f.begin(body)
+        indices = [f.let(f"add nsw i64 {s}, {n}") if n else s for s in starts for n in range(wide)]
+        with self.scopes.independent(node.body):
+            self._copies(node, indices, slots)
+        f.add(f"{after} = add nsw i64 {i}, {step}")
+        f.jump(f"{body}.end")
+        f.begin(f"{body}.end")
+        module = f.module
+        hint = module.node(f"distinct !{{{{self}}, {module.shared(NOT_UNROLLED)}}}")
+        f.add(f"br label %{head}, !llvm.loop {hint}")
+        f.begin(done)
+        return i
+
+    def _copies(self, node: For, indices: Sequence[str], slots: Sequence[dict[Slot, str]]) -> None:
+        """Each statement of the body for each of the iterations `indices`."""
+        names = [{node.var.id: i} for i in indices]
+        self.known = len(slots) > 1 or self.taking.adjacent == 1
+        for s in node.body.stmts:
+            read, made = list(operands(s)), list(defined(s))
+            for n, own in enumerate(names):
+                self.f.names[node.var.id] = own[node.var.id]
+                self.f.names.update((r.id, own[r.id]) for r in read if r.id in own)
+                self.slots |= slots[n]
+                self.nth = n % self.taking.adjacent
+                self.stmt(s)
+                own.update((r.id, self.f.names[r.id]) for r in made)
+        self.known = False
+
+    def _slots_of(self, node: For) -> dict[Slot, str]:
+        """New variables for the slots that the body of a loop sets."""
+        mine = {}
+        for slot in dict.fromkeys(s.slot for s in node.body.stmts if isinstance(s, SetSlot)):
+            self.slots.pop(slot, None)
+            mine[slot] = self.slot(slot)
+        return mine
+
+    def alignment(self, access: Inst | Store, dtype: np.dtype) -> int:
+        known = self.taking.aligned.get(access, 0) if self.known else 0
+        size = alignment(dtype)
+        at = self.nth * size
+        while known > size and at % known:
+            known //= 2
+        return max(known, size)
+
+    def join(self, slot: Slot, name: str) -> None:
+        """Take what the copies have accumulated into the variable of the first, two at a time."""
+        f, type_, mine = self.f, mem_type(slot.dtype), self.variables[slot]
+        if len(mine) == 1:
+            return
+        values = [f.let(f"load {type_}, ptr {v}") for v in mine]
+        while len(values) > 1:
+            pairs = zip(values[::2], values[1::2], strict=False)
+            joined = [f.let(f"call {type_} @tj.take.{name}({type_} {a}, {type_} {b})") for a, b in pairs]
+            values = joined + values[len(joined) * 2 :]
+        f.add(f"store {type_} {values[0]}, ptr {self.slot(slot)}")

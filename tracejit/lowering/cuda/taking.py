@@ -1,0 +1,140 @@
+"""How many iterations of a loop a thread takes at a time: adjacent ones, so that it moves 16 bytes by one instruction,
+and several such groups, so that more loads are under way.
+
+A loop qualifies if its body is straight code. Adjacent iterations are worth while if most of its accesses are to
+adjacent elements, of which the first is known to lie at a multiple of 16 bytes (arrays begin at such). That is seen
+here, from the sizes of the program: what an index is a multiple of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit.lowering.cuda.facts import Facts
+from tracejit.lowering.cuda.nodes import Fragment, Kernel, Taking
+from tracejit.lowering.llvm.text import mem_type
+from tracejit.lowering.loops.nodes import Buffer, Comment, Const, For, Inst, Operand, Reg, SetSlot, Store
+
+#: Bytes of the widest loads and stores.
+BYTES = 16
+#: Iterations from which a thread of a whole loop takes adjacent ones, and several groups: with fewer, more threads are
+#: better.
+ADJACENT, GROUPS = 1 << 16, 1 << 20
+_MOST, _SUMS, _MOVES = 8, 4, 2  # adjacent iterations at most; groups of sums, and of loops that do little
+_ROOM, _LITTLE = 240, 12  # instructions that the copies of a body come to, and that little is
+_HEAVY = {"math": 40, "fdiv": 12, "sqrt": 12, "sdiv": 20, "srem": 20, "udiv": 20, "urem": 20}
+_ANYTHING = 1 << 20  # what zero is a multiple of
+
+
+def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
+    """How the threads of a kernel take the iterations of the loop that they share in a fragment."""
+    node = f.shared
+    if node is None or kernel.kind == "block" or not _is_straight(node, facts):
+        return Taking()
+    work = 1 + sum(_HEAVY.get(s.op, 1) if isinstance(s, Inst) else 1 for s in node.body.stmts)
+    trips = facts.trips(node)
+    made = Taking()
+    whole = kernel.kind == "threads"
+    if not whole or trips >= ADJACENT:
+        made = _adjacent(node, facts, _ROOM // work)
+    if f.totals:
+        made.groups = max(min(_SUMS, _ROOM // (work * made.adjacent)), 1)
+    elif work <= _LITTLE and (not whole or trips >= GROUPS):
+        made.groups = _MOVES
+    return made
+
+
+def _is_straight(node: For, facts: Facts) -> bool:
+    """Whether the iterations of a loop are straight code that touches nothing that each thread has of its own."""
+    if node.down or node.private:
+        return False
+    inside = {s.buffer for s in node.body.stmts if isinstance(s, Store)}
+    if any(b.kind == "stack" for b in inside):
+        return False
+    return all(isinstance(s, (Inst, Store, SetSlot, Comment)) for s in node.body.stmts)
+
+
+def _adjacent(node: For, facts: Facts, most: int) -> Taking:
+    """As many adjacent iterations as the narrowest of the accesses to adjacent elements asks for."""
+    accesses = [(s, x) for s in node.body.stmts if (x := _index(s)) is not None]
+    places = {s: _offset(x, node, facts) for s, x in accesses}
+    found = {s: n for s, n in places.items() if n is not None and _is_memory(_buffer(s))}
+    sizes = {s: _size(s) for s in places}
+    start = multiple_of(node.start, facts)
+    wanted = min(BYTES // min((sizes[s] for s in found), default=BYTES), _MOST, start)
+    while wanted > most:
+        wanted //= 2
+    if wanted < 2:
+        return Taking()
+    aligned = {}
+    for s, n in found.items():
+        bytes_ = min(sizes[s] * min(n, _MOST), sizes[s] * wanted, BYTES)
+        if bytes_ >= min(sizes[s] * wanted, BYTES):
+            aligned[s] = bytes_
+    wide = sum(sizes[s] for s in aligned)
+    return Taking(wanted, 1, aligned) if 2 * wide > sum(sizes.values()) else Taking()
+
+
+def _index(s: Any) -> Operand | None:
+    """The index of an access."""
+    if isinstance(s, Store):
+        return s.index
+    return s.args[0] if isinstance(s, Inst) and s.op == "load" else None
+
+
+def _buffer(s: Any) -> Buffer:
+    return s.buffer if isinstance(s, Store) else s.attr
+
+
+def _size(s: Any) -> int:
+    """Bytes of an element."""
+    dtype: np.dtype = s.value.dtype if isinstance(s, Store) else s.out.dtype
+    return 1 if mem_type(dtype) == "i8" else dtype.itemsize
+
+
+def _is_memory(b: Buffer) -> bool:
+    """Whether a buffer begins at a multiple of 16 bytes."""
+    return b.kind in ("arg", "arena", "private")
+
+
+def _offset(x: Operand, node: For, facts: Facts) -> int | None:
+    """What the index of an access is a multiple of besides the variable of the loop, None if the next iteration's is
+    not the next element."""
+    if x is node.var:
+        return _ANYTHING
+    made = facts.made.get(x) if isinstance(x, Reg) else None
+    if made is None or made.op != "iadd":
+        return None
+    a, b = made.args
+    for this, other in ((a, b), (b, a)):
+        rest = _offset(this, node, facts)
+        if rest is not None and not _depends(other, node, facts):
+            return min(rest, multiple_of(other, facts))
+    return None
+
+
+def _depends(x: Operand, node: For, facts: Facts) -> bool:
+    """Whether a value may differ between iterations of a loop."""
+    if x is node.var:
+        return True
+    return isinstance(x, Reg) and x in facts.inside(node)
+
+
+def multiple_of(x: Operand, facts: Facts) -> int:
+    """A power of two that an integer is a multiple of."""
+    number = facts.number(x)
+    if number is not None:
+        return min(number & -number, _ANYTHING) if number else _ANYTHING
+    made = facts.made.get(x) if isinstance(x, Reg) else None
+    if made is None:
+        return 1
+    if made.op in ("iadd", "isub", "smin", "smax"):
+        return min(multiple_of(a, facts) for a in made.args)
+    if made.op == "imul":
+        a, b = (multiple_of(a, facts) for a in made.args)
+        return min(a * b, _ANYTHING)
+    if made.op == "shl" and isinstance(made.args[1], Const):
+        return min(multiple_of(made.args[0], facts) << int(made.args[1].value), _ANYTHING)
+    return 1
