@@ -36,7 +36,7 @@ def test_programs_of_scientists(name: str) -> None:
     compiled = picture.at("compiled")
     assert compiled._repr_svg_().startswith("<svg") and compiled.memory().startswith("<svg")
     assert json.loads(json.dumps(picture.as_dict()))["nodes"]
-    with tj.config.override(fallback=True):  # results that are numbers of one kind or another are made by Python
+    with tj.config.override(fallback=True):  # Python makes results that are numbers of one kind or another
         profile = tj.profile(f)(*args())
     profile.roofline()
     assert profile.rows[0].name == name and not _HOLES.search(str(profile.table()))

@@ -253,15 +253,17 @@ class Counter:
     def _call(self, call: Call, cost: Cost) -> None:
         name = call.target.name
         library, _, routine = name.partition(":")
-        for arg in call.args:
-            if isinstance(arg, Buffer):
-                self.touch(cost, arg, self._elements(arg) or 0)
         letter, kind = routine[:1], routine[1:]
+        product = library == "blas" and kind in ("gemm", "gemv")
+        for arg in call.args:
+            buffer = arg[0] if isinstance(arg, tuple) and not product else arg
+            if isinstance(buffer, Buffer):
+                self.touch(cost, buffer, self._elements(buffer) or 0)
         if library == "library" and call.work:
             cost.operations["fmul"] += call.work
             cost.operations["fadd"] += call.work
             return
-        if library != "blas" or kind not in ("gemm", "gemv"):
+        if not product:
             cost.opaque.append(name)
             return
         # BLAS takes flags first, then the extents: two and three for a product of matrices.
