@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 from tests.lowering.cuda.lowering import on_device
 from tracejit.lowering.cuda import planner
-from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library
+from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move
 
 RNG = np.random.default_rng(0)
 LONG, ROWS, SMALL = RNG.normal(size=40_001), RNG.normal(size=(37, 300)), RNG.normal(size=(5, 7))
@@ -21,7 +21,10 @@ def kinds(steps: list[Any]) -> list[Any]:
     found: list[Any] = []
     for s in steps:
         name = {Host: "host", Library: "library", Kernel: getattr(s, "kind", "")}.get(type(s))
-        found.append(kinds(s.first + s.second) if name is None else name)
+        if isinstance(s, Control):
+            found.append(kinds(s.first + s.second))
+        elif not isinstance(s, Move):
+            found.append(name)
     return found
 
 
@@ -99,6 +102,25 @@ def test_long_loops_in_loops_are_launches_of_the_hosts() -> None:
     loop = next(s for s in program.plan.steps if isinstance(s, Control))
     assert "threads" in kinds(loop.first)
     assert "the host's for:" in program.describe()
+
+
+def test_the_turns_of_the_hosts_loops_are_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What depends on the number of a turn has no launch of its own, and nothing waits for the device."""
+    t = RNG.normal(size=(7, 20_003))
+
+    def f(x, t):
+        for i in range(7):
+            x = np.tanh(x[::-1]) * i + t[i]
+        return x
+
+    program, _ = on_device(f, t[0], t)
+    loop = next(s for s in program.plan.steps if isinstance(s, Control))
+    assert kinds(loop.first) == ["threads"] and loop.span == (0, 7) and not loop.keys
+    monkeypatch.setattr(program.device, "write", None)
+    monkeypatch.setattr(program.device, "read", None)
+    outs = program(*map(program.device.array, (t[0], t)))
+    want = tj.jit(f)(t[0], t)
+    assert any(np.array_equal(o.get(), want) for o in outs)
 
 
 def test_scalars_from_memory_are_part_of_the_kernel() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,9 @@ _TOTALS = {"fadd": True, "fmul": True} | dict.fromkeys(
 class Facts:
     """Facts of one program, whose copies have been made loops (`expand_copies`)."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, hosted: Collection[Buffer] = ()) -> None:
         self.program = program
+        self.hosted = frozenset(hosted)  # pointers that the host moves
         stmts = walk(program.body.stmts)
         self.uses = Counter(x for s in stmts for x in places(s))
         self.written = {s.buffer for s in stmts if isinstance(s, Store)}
@@ -71,18 +73,23 @@ class Facts:
         self.written |= {b for pair in program.may_alias for b in pair}
         self.made: dict[Any, Inst] = {s.out: s for s in stmts if isinstance(s, Inst)}
         self._inside: dict[For, set[Reg]] = {}
+        self.turns: set[Reg] = set()  # variables of loops of the host's, which kernels are launched with
         self.again: dict[Reg, Inst] = {}
-        for s in program.body.stmts:
+        self.compute_again(program.body)
+
+    def compute_again(self, block: Block) -> None:
+        """Let what is cheap in a block, the program's or one that the host controls, be computed where it is needed."""
+        for s in block.stmts:
             if isinstance(s, Inst) and self._is_cheap(s):
                 self.again[s.out] = s
 
     def _is_cheap(self, s: Inst) -> bool:
-        """Whether an instruction of the outermost level is computed again where it is needed."""
+        """Whether an instruction outside of kernels is computed again where it is needed."""
         if s.op == "load":
             known = s.attr.kind == "arg" and s.attr not in self.written
         else:
             known = s.op in _CHEAP
-        return known and all(not isinstance(a, Reg) or a in self.again for a in s.args)
+        return known and all(not isinstance(a, Reg) or a in self.again or a in self.turns for a in s.args)
 
     # -- who runs what
 
@@ -116,6 +123,13 @@ class Facts:
                 if bits is not None and bits == self.number(e.args[1]):
                     return 1 << bits
         return _UNKNOWN
+        span = self.span(node)
+        return _UNKNOWN if span is None else max(span[1] - span[0], 0)
+
+    def span(self, node: Any) -> tuple[int, int] | None:
+        """The start and stop of a loop over a range, if they are known."""
+        found = (self.number(node.start), self.number(node.stop)) if isinstance(node, For) else (None, None)
+        return None if found[0] is None or found[1] is None else (found[0], found[1])
 
     def number(self, x: Any) -> int | None:
         """The integer that an operand is for these shapes."""
@@ -136,6 +150,10 @@ class Facts:
         if isinstance(node, For):
             return self.trips(node) * max([1, *inner])
         return max([0, *inner])
+
+    def is_moved(self, s: Any) -> bool:
+        """Whether the host is to run a statement, which moves its pointers."""
+        return self.hosted.issuperset(moved(s)) if isinstance(s, (SetPointer, Rotate)) else False
 
     # -- what threads share
 
@@ -162,6 +180,13 @@ class Facts:
                 return None
             found.append(total)
         return found
+
+
+def moved(s: Any) -> tuple[Buffer, ...]:
+    """The pointers that a statement changes."""
+    if isinstance(s, SetPointer):
+        return (s.buffer,)
+    return s.pointers if isinstance(s, Rotate) else ()
 
 
 def is_set_first(slot: Slot, block: Block, kept: bool = False) -> bool:

@@ -2,8 +2,9 @@
 
     define internal void @k0.f1(<parameters>, ptr %local, ptr %mine, i64 %tid, i64 %ntid, i64 %cta, i64 %ncta)
 
-The parameters are those of the kernel: pointers of buffers (`%b3`), sizes (`%p0`), and `%frame`, `%status`, `%scratch`.
-`%local` are the words of the block, `%mine` those of the thread, for what it accumulates.
+The parameters are those of the kernel: pointers of buffers (`%b3`), sizes (`%p0`), variables of loops of the host's
+(`%step7`), and `%frame`, `%status`, `%scratch`. `%local` are the words of the block, `%mine` those of the thread, for
+what it accumulates.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from tracejit.lowering.cuda import looking, trees
 from tracejit.lowering.cuda.copies import Copies
-from tracejit.lowering.cuda.facts import Facts, is_set_first
+from tracejit.lowering.cuda.facts import Facts, is_set_first, moved
 from tracejit.lowering.cuda.nodes import CONVERGENT, Fragment, Keep, Kernel, Plan
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.scalar import value
@@ -29,8 +30,6 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     Operand,
     Program,
     Reg,
-    Rotate,
-    SetPointer,
     SetSlot,
     Slot,
     Store,
@@ -107,7 +106,7 @@ class Body(Copies):
                 self.f.add(f"store {_boxed(self.f, r, value(self.f, r))}, ptr {where}, align 8")
         for slot in dict.fromkeys(s.slot for s in inside if isinstance(s, SetSlot)):
             self.take_out(slot)
-        for b in dict.fromkeys(b for s in inside for b in _moved(s)):
+        for b in dict.fromkeys(b for s in inside for b in moved(s)):
             if (where := self.place(b, True)) is not None:
                 self.f.add(f"store ptr {self.base(b)}, ptr {where}, align 8")
 
@@ -156,6 +155,9 @@ class Body(Copies):
         """Let a register that is made elsewhere be known here."""
         if r.id in self.f.names:
             return
+        if r in self.emitter.facts.turns and self.kernel.kind != "host":
+            self.f.names[r.id] = self.emitter.parameter("turn", r)
+            return
         again = self.emitter.facts.again.get(r)
         if again is not None:
             for a in again.args:
@@ -203,6 +205,11 @@ class Body(Copies):
             where = self.place(s, True)
         if where is not None:
             f.add(f"store {type_} {f.let(f'load {type_}, ptr {self.slot(s)}')}, ptr {where}, align 8")
+
+    def base(self, b: Buffer) -> str:
+        if b in self.emitter.facts.hosted:
+            return self.target.arg(self.f, b)
+        return super().base(b)
 
     def variable(self, b: Buffer) -> str:
         """The variable of a pointer, which begins with what it was left as."""
@@ -265,13 +272,6 @@ def _results(s: Any) -> list[Reg]:
     return [s.out] if isinstance(s, (Inst, Call)) and s.out is not None else []
 
 
-def _moved(s: Any) -> tuple[Buffer, ...]:
-    """The pointers that a statement changes."""
-    if isinstance(s, SetPointer):
-        return (s.buffer,)
-    return s.pointers if isinstance(s, Rotate) else ()
-
-
 def _boxed(f: Function, x: Any, name: str) -> str:
     """A value as it is in memory, with its type."""
     if x.dtype.kind == "b":
@@ -293,7 +293,7 @@ class Kernels:
 
     def parameter(self, kind: str, x: Any) -> str:
         """The name of a parameter of the kernel at hand."""
-        name = f"%b{self.numbers[x]}" if kind == "buffer" else f"%p{x}"
+        name = f"%b{self.numbers[x]}" if kind == "buffer" else f"%p{x}" if kind == "size" else f"%step{x.id}"
         self.parameters[kind, x] = ("ptr " if kind == "buffer" else "i64 ") + name
         return name
 

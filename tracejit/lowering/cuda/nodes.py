@@ -1,6 +1,6 @@
 """What a program is on a device: steps, kernels, and what the threads of a kernel do between two barriers.
 
-    Plan.steps: Kernel | Library | Host | Control of steps    run by the host, one after another
+    Plan.steps: Kernel | Library | Host | Move | Control of steps    run by the host, one after another
     Kernel.items: Fragment | Control of items             run by the threads of a block
 
 A value that is made in one piece and read in another lies in a *word*: eight bytes of the frame, which is memory of
@@ -75,13 +75,15 @@ class Fragment:
 class Control:
     """A loop or branch (`node`) around items of a kernel or steps of a plan. `keys`: the words of start and stop of a
     For, or of the condition. `first`, `second`: the items of the body, of a while's head and body, or of the two
-    branches. `by_blocks`: the blocks of the grid take the iterations in turn."""
+    branches. `by_blocks`: the blocks of the grid take the iterations in turn. `span`: start and stop of a For of the
+    host's, where they are known; it has no keys then."""
 
     node: Any
     keys: tuple[Any, ...]
     first: list[Any]
     second: list[Any] = field(default_factory=list)
     by_blocks: bool = False
+    span: tuple[int, int] | None = None
 
 
 @record(eq=False)
@@ -119,6 +121,13 @@ class Library:
     stmts: list[Any]
     number: int
     function: Any = None  # of addresses
+
+
+@record(eq=False)
+class Move:
+    """The host points pointers at other buffers: those of `Facts.hosted`, which kernels are launched with."""
+
+    stmt: Any
 
 
 @record(eq=False)

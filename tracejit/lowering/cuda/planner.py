@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.kernel import Unsupported
-from tracejit.lowering.cuda.facts import Facts, expand_copies, is_library, is_loop, is_scalar
+from tracejit.lowering.cuda.facts import Facts, expand_copies, is_library, is_loop, is_scalar, moved
 from tracejit.lowering.cuda.lanes.gather import gather
 from tracejit.lowering.cuda.lanes.group import SMALL
-from tracejit.lowering.cuda.nodes import WARP, Control, Fragment, Host, Keep, Kernel, Library, Plan
+from tracejit.lowering.cuda.nodes import WARP, Control, Fragment, Host, Keep, Kernel, Library, Move, Plan
 from tracejit.lowering.cuda.taking import taking
 from tracejit.lowering.cuda.words import give_words
 from tracejit.lowering.llvm.alias import walk
@@ -55,15 +55,44 @@ def plan(program: Program) -> tuple[Plan, Facts]:
         raise Unsupported("arrays whose size only the program knows")
     expand_copies(program)
     gather(program)
-    planner = _Planner(program)
-    steps = planner.steps(program.body.stmts)
+    hosted = {b for b in program.buffers if b.kind == "pointer"}
+    while True:
+        planner = _Planner(program, hosted)
+        steps = planner.steps(program.body.stmts)
+        inside = _moved_inside(steps) & hosted
+        if not inside:
+            break
+        hosted -= _moved_with(program, inside)
     facts = planner.facts
     return give_words(program, facts, steps, planner.kernels, planner.placed), facts
 
 
+def _moved_inside(steps: list[Any]) -> set[Buffer]:
+    """The pointers that kernels move, or that only the host's code knows."""
+    found: set[Buffer] = set()
+    for s in steps:
+        if isinstance(s, Kernel):
+            found |= {b for f in fragments(s.items) for x in walk(f.stmts) for b in moved(x)}
+        elif isinstance(s, Host):
+            found |= {b for x in walk(s.stmts) for b in places(x) if isinstance(b, Buffer)}
+        elif isinstance(s, Control):
+            found |= _moved_inside([*s.first, *s.second])
+    return found
+
+
+def _moved_with(program: Program, pointers: set[Buffer]) -> set[Buffer]:
+    """Pointers, and all that take what they point at, or the other way round."""
+    found, moves = set(pointers), [s for s in walk(program.body.stmts) if moved(s)]
+    for _ in moves:
+        for s in moves:
+            alike = {*moved(s), *(b for b in places(s) if isinstance(b, Buffer) and b.kind == "pointer")}
+            found |= alike if alike & found else set()
+    return found
+
+
 class _Planner:
-    def __init__(self, program: Program) -> None:
-        self.facts = Facts(program)
+    def __init__(self, program: Program, hosted: set[Buffer]) -> None:
+        self.facts = Facts(program, hosted)
         self.kernels: list[Kernel] = []
         self.user: list[str] = []
         self.placed: list[Buffer] = []  # buffers of loops whose control is the host's
@@ -79,6 +108,10 @@ class _Planner:
                 self.user.append(s.text)
             elif isinstance(s, Inst) and s.out in self.facts.again:
                 continue
+            elif self.facts.is_moved(s):
+                if any(b in places(x) for x in walk(waiting) for b in moved(s)):
+                    self._flush(waiting, found)
+                found.append(Move(s))
             elif isinstance(s, Call) and is_library(s):
                 self._flush(waiting, found)
                 found.append(Library([s], int(s.target.name.rpartition(":")[2])))
@@ -159,16 +192,21 @@ class _Planner:
     def _driven(self, s: Any, waiting: list[Any]) -> list[Any]:
         """A loop or branch whose control is the host's."""
         found: list[Any] = []
+        if isinstance(s, For):
+            self.facts.turns.add(s.var)
+        for b in blocks_of(s):
+            self.facts.compute_again(b)
         if isinstance(s, While):
             self._flush(waiting, found)
             head = self.steps([*s.head.stmts, Keep(s.cond, (s, "cond"))])
             return [*found, Control(s, ((s, "cond"),), head, self.steps(s.body.stmts))]
         if isinstance(s, For):
             self.placed += [b for b in s.private if b.kind == "private"]
-        keys = self._keep(s, waiting)
+        span = self.facts.span(s)
+        keys = self._keep(s, waiting) if span is None else ()
         self._flush(waiting, found)
         first, *rest = [self.steps(b.stmts) for b in blocks_of(s)]
-        return [*found, Control(s, keys, first, rest[0] if rest else [])]
+        return [*found, Control(s, keys, first, rest[0] if rest else [], span=span)]
 
     @staticmethod
     def _keep(s: Any, into: list[Any]) -> tuple[Any, ...]:

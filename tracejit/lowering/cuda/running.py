@@ -16,9 +16,9 @@ from tracejit.errors import refusals
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering.cuda import hosting, kernels, on_host
 from tracejit.lowering.cuda.libs import operations
-from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library
+from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move
 from tracejit.lowering.cuda.planner import plan
-from tracejit.lowering.loops.nodes import Buffer, For, If
+from tracejit.lowering.loops.nodes import Buffer, For, If, SetPointer
 from tracejit.lowering.lowered import Lowered
 
 #: Blocks of a grid at most: enough for every card, and each takes several iterations then.
@@ -89,6 +89,8 @@ class _Run:
         self.base = memory.ptr
         self.frame, self.status = (self.base + n for n in of.offsets)
         args = of.lowered.program.args
+        self.turns: dict[Any, int] = {}  # the variables of the host's loops
+        self.pointers: dict[Buffer, int] = {}
         self.args = {b: self.device.address(arrays[b.slot]) for b in args}
         if of.plan.fallible:
             self.device.write(self.status, np.zeros(kernels.STATUS_WORDS, np.int64))
@@ -99,6 +101,8 @@ class _Run:
         """Where a buffer is on the device."""
         if b in self.args:
             return self.args[b]
+        if b.kind == "pointer":
+            return self.pointers[b]
         extra = self.of.plan.extra
         return self.base + extra.get(b, b.slot)
 
@@ -121,6 +125,8 @@ class _Run:
                 self.device.call(s.function, [self.address(b) for b in s.stmts[0].args])
             elif isinstance(s, Host):
                 self.host(s)
+            elif isinstance(s, Move):
+                self.move(s.stmt)
             else:
                 self.control(s)
 
@@ -133,7 +139,8 @@ class _Run:
             blocks = max(min(blocks, _MOST_SCRATCH // own), 1)
         scratch = self.device.memory(own * blocks) if own else None
         params = self.of.lowered.program.params
-        args = [self.address(x) if kind == "buffer" else params[x] for kind, x in k.params]
+        of = {"buffer": self.address, "size": params.__getitem__, "turn": self.turns.__getitem__}
+        args = [of[kind](x) for kind, x in k.params]
         args += [self.frame, self.status, scratch.ptr if scratch is not None else 0]
         self.device.launch(self.of.kernels[k.name], blocks, k.threads, args, on_host.words_of_host(k))
 
@@ -150,6 +157,8 @@ class _Run:
         for b in step.buffers:
             places.append(self.address(b))
             copies.append(device.read(places[-1], np.empty(step.sizes[b], np.uint8)))
+        for x, turn in self.turns.items():
+            frame[plan.frame[x]] = turn
         was = frame.copy()
         for b in step.pointers:
             n = plan.frame[b]
@@ -164,18 +173,26 @@ class _Run:
         for n in np.flatnonzero(frame != was):
             device.write(self.frame + 8 * int(n), frame[n : n + 1])
 
+    def move(self, s: Any) -> None:
+        """Point pointers at other buffers."""
+        if isinstance(s, SetPointer):
+            self.pointers[s.buffer] = self.address(s.target)
+        else:
+            now = [self.pointers[p] for p in s.pointers]
+            self.pointers |= zip(s.pointers, (*now[1:], now[0]), strict=True)
+
     def control(self, c: Control) -> None:
         """A loop or branch whose conditions the host reads."""
         node = c.node
         if isinstance(node, If):
             self.steps(c.first if self.number(c.keys[0], np.uint8) else c.second)
         elif isinstance(node, For):
-            start, stop = map(self.number, c.keys)
+            start, stop = c.span or map(self.number, c.keys)
             turns = range(stop - 1, start - 1, -1) if node.down else range(start, stop)
             for n, i in enumerate(turns):
                 if n % _LOOK == _LOOK - 1:
                     self.raise_failure()
-                self.device.write(self.word(node.var), np.array(i))
+                self.turns[node.var] = i
                 self.steps(c.first)
         else:
             self.steps(c.first)
@@ -224,7 +241,7 @@ def describe(steps: list[Any], lowered: Lowered, depth: int = 0) -> list[str]:
             lines.append(f"{pad}library: {operations.describe(lowered.libraries[s.number])}")
         elif isinstance(s, Host):
             lines.append(f"{pad}the host: {s.name}")
-        else:
+        elif isinstance(s, Control):
             what = type(s.node).__name__.lower()
             lines.append(f"{pad}the host's {what}:")
             lines += describe([*s.first, *s.second], lowered, depth + 1)

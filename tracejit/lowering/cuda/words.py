@@ -89,7 +89,7 @@ class _Touched:
             elif isinstance(s, (Host, Library)):
                 for x in named(s.stmts, self.facts):
                     self.touch(x, s, s, repeated, False)
-            else:
+            elif isinstance(s, Control):
                 self.control(s, s)
                 inner = repeated or not isinstance(s.node, If)
                 self.steps(s.first, inner)
@@ -148,5 +148,5 @@ def named(stmts: list[Any], facts: Facts) -> Iterator[Any]:
             if isinstance(r, Reg) and r not in facts.again:
                 yield r
         for x in places(s):
-            if isinstance(x, Slot) or x.kind in ("pointer", "stack"):
+            if isinstance(x, Slot) or (x.kind in ("pointer", "stack") and x not in facts.hosted):
                 yield x

@@ -31,7 +31,7 @@ def promote(group: Group, lane: Reg, body: list[Any], maker: Maker) -> list[Any]
     instead: dict[Any, Slot] = {}
     chosen = []
     for buffers, accesses in group.classes:
-        places = _places(buffers, accesses)
+        places = _places(buffers, accesses, group.lanes)
         if places and len(instead) + len(places) <= _MOST:
             for (width, offset), found in places.items():
                 slot = Slot(f"{found[0].buffer.name}.{offset}", _dtype(found[0]))
@@ -57,9 +57,9 @@ def promote(group: Group, lane: Reg, body: list[Any], maker: Maker) -> list[Any]
     return [*before, *body, *after]
 
 
-def _places(buffers: set[Buffer], accesses: list[Access]) -> dict[tuple[int, int], list[Access]]:
-    """The accesses of each element of a lane, if all are at places that are known, and an element is read and
-    written."""
+def _places(buffers: set[Buffer], accesses: list[Access], lanes: int) -> dict[tuple[int, int], list[Access]]:
+    """The accesses of each element of a lane, if all are at places that are known and that all lanes have, and an
+    element is read and written."""
     if any(b.kind == "pointer" for b in buffers) or not any(a.writes for a in accesses):
         return {}
     if all(a.writes for a in accesses) or len({_dtype(a) for a in accesses}) != 1:
@@ -69,7 +69,11 @@ def _places(buffers: set[Buffer], accesses: list[Access]) -> dict[tuple[int, int
         form = a.form or {}
         if not set(form) <= {LANE, ONE}:
             return {}
-        found.setdefault((form[LANE], form.get(ONE, 0)), []).append(a)
+        width, offset = form[LANE], form.get(ONE, 0)
+        size = int(a.buffer.size) * (2 if a.buffer.dtype.kind == "c" else 1)
+        if offset < 0 or width * (lanes - 1) + offset >= size:  # not each lane gets there
+            return {}
+        found.setdefault((width, offset), []).append(a)
     return found
 
 
