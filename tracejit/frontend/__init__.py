@@ -15,7 +15,7 @@ from __future__ import annotations
 from tracejit.frontend.active import session as current_session
 from tracejit.frontend.active import use
 from tracejit.frontend.capture import Capture, EagerCapture, Unfollowed
-from tracejit.frontend.given import kind_of, unseen
+from tracejit.frontend.given import is_shadowed, kind_of, unseen
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.prepare import Prepared, call, followed, prepare
 from tracejit.frontend.session import Session
@@ -31,6 +31,7 @@ __all__ += [
     "followed",
     "handed_back",
     "is_container",
+    "is_shadowed",
     "kind_of",
     "prepare",
     "text_of",

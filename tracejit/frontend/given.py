@@ -8,6 +8,7 @@ import types
 from typing import Any
 
 from tracejit.frontend.drawing import sources
+from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_class, is_library_function, is_quiet, why_not
 from tracejit.frontend.shadows import behind
 from tracejit.frontend.shadows.scopes import GuardedGlobals
@@ -43,3 +44,12 @@ def kind_of(x: Any) -> Any:
         return None if of_library else (cls, x.__name__, type(x.__self__))
     followed = not isinstance(x, type) and not behind.is_shadow(x) and "_tj_class" not in vars(cls)
     return cls if followed and why_not(cls) is None else None
+
+
+def is_shadowed(x: Any) -> bool:
+    """Whether an argument that has to be the same object enters as a captured one: a module, a class of the user's,
+    and what acts."""
+    if kind_of(x) is not None:
+        return False
+    users = isinstance(x, type) and not is_library_class(x)
+    return users or isinstance(x, types.ModuleType) or impure_origin(x) is not None

@@ -37,7 +37,6 @@ _COMPUTING = tuple(
     f"scipy.{part}."
     for part in ("signal", "stats", "linalg", "ndimage", "spatial", "cluster", "special", "fft", "_lib")
 )
-_BOUND = (types.BuiltinMethodType, types.MethodType, types.MethodWrapperType)
 _PATHS = tuple(
     os.path.abspath(path) + os.sep
     for name, path in sysconfig.get_paths().items()
@@ -50,101 +49,6 @@ _PLAIN_CLASSES = {
     "collections.UserList",
     "collections.ChainMap",
 }
-#: Why what acts can't be followed.
-ACTS = "it does more than compute, which would happen once, while tracing"
-#: Packages whose functions and classes compute from what they are given, and do nothing else that can be seen.
-_PURE = frozenset(
-    {
-        *("tracejit", "numpy", "scipy", "numba", "ml_dtypes", "optree", "opt_einsum", "einops", "sklearn"),
-        *("array_api_compat", "array_api_strict", "typing_extensions", "attr", "attrs"),
-        *(
-            "builtins",
-            "math",
-            "cmath",
-            "itertools",
-            "functools",
-            "operator",
-            "collections",
-            "typing",
-            "types",
-        ),
-        *(
-            "dataclasses",
-            "enum",
-            "abc",
-            "copy",
-            "copyreg",
-            "numbers",
-            "fractions",
-            "statistics",
-            "string",
-            "re",
-        ),
-        *(
-            "bisect",
-            "heapq",
-            "contextlib",
-            "array",
-            "graphlib",
-            "struct",
-            "zlib",
-            "binascii",
-            "base64",
-            "hashlib",
-        ),
-        *(
-            "json",
-            "colorsys",
-            "unicodedata",
-            "difflib",
-            "textwrap",
-            "reprlib",
-            "keyword",
-            "inspect",
-            "weakref",
-        ),
-        *(
-            "__future__",
-            "_operator",
-            "_functools",
-            "_collections",
-            "_collections_abc",
-            "_abc",
-            "_bisect",
-            "_heapq",
-        ),
-        *("_struct", "_hashlib", "_json", "_weakref", "_sre", "_statistics", "_typing", "_thread"),
-    }
-)
-#: Parts of them that do.
-_ACTING = frozenset(
-    {"numpy.random", "numpy.random.mtrand", "numpy.random._generator", "scipy.io", "scipy.datasets"}
-)
-_ACTING_OF_NUMPY = frozenset(
-    {
-        *(
-            "load",
-            "save",
-            "savez",
-            "savez_compressed",
-            "savetxt",
-            "loadtxt",
-            "genfromtxt",
-            "fromfile",
-            "fromregex",
-        ),
-        *("memmap", "printoptions", "array2string", "array_repr", "array_str", "format_float_positional"),
-        *("format_float_scientific", "DataSource"),
-    }
-)
-#: Functions of NumPy that set, ask for or show what holds for the whole process, in whichever of its modules.
-_SETTINGS = frozenset(
-    {
-        *("seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize"),
-        *("set_printoptions", "get_printoptions", "info", "show_config", "show_runtime"),
-    }
-)
-_ACTING_OF = {"numpy": _ACTING_OF_NUMPY, "builtins": {"print", "input", "exec", "eval", "breakpoint"}}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -261,37 +165,6 @@ def _is_library_class(cls: type) -> bool:
 def is_generated(fn: types.FunctionType) -> bool:
     """Whether dataclasses or namedtuple wrote `fn` (they name no file)."""
     return fn.__code__.co_filename.startswith("<string>") or fn.__code__.co_filename.startswith("<namedtuple")
-
-
-def impure_origin(value: Any) -> str | None:
-    """The module of a library that the callable, class, object or module `value` belongs to, if what is in it does
-    more than compute."""
-    name = _home(value)
-    if name in ("numpy.random.mtrand", "numpy.random._generator"):
-        return "numpy.random"
-    if _top(name) == "numpy" and type(value) is types.FunctionType and value.__name__ in _SETTINGS:
-        return name
-    acting = _ACTING_OF.get(name or "")
-    if acting is not None and getattr(value, "__name__", None) in acting:
-        return name
-    return None if name is None or (_top(name) in _PURE and name not in _ACTING) else name
-
-
-def _home(value: Any) -> str | None:
-    """The module that a thing of a library was made in; None for the user's."""
-    if isinstance(value, types.ModuleType):
-        return value.__name__
-    if isinstance(value, types.FunctionType):
-        return value.__globals__.get("__name__") if is_library_function(value) else None
-    if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__module__, str):
-        return value.__module__
-    if isinstance(value, type):
-        cls = value
-    else:
-        cls = type(
-            value.__self__ if isinstance(value, _BOUND) else value
-        )  # nothing is asked of a user's object
-    return cls.__module__ if is_library_class(cls) else None
 
 
 def why_not(cls: type) -> str | None:

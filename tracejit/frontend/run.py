@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.frontend.capture import Capture, NotFollowed, Unfollowed
+from tracejit.frontend.impure import ACTS, impure_origin
 from tracejit.frontend.journal import Change
 from tracejit.frontend.memory import Memory
-from tracejit.frontend.origins import ACTS, impure_origin, is_library_class
+from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows.randoms import Drawn
 from tracejit.frontend.shadows.refusing import refusal

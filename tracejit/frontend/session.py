@@ -19,7 +19,8 @@ from tracejit.frontend.checks import array_type
 from tracejit.frontend.drawing import methods as _  # noqa: F401 - what generators' stand-ins can do
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
-from tracejit.frontend.origins import impure_origin, is_library_module
+from tracejit.frontend.impure import impure_origin
+from tracejit.frontend.origins import is_library_module
 from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.chosen import Choices
@@ -66,6 +67,8 @@ class Session(Run):
                 return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
         with active.use(self), our_errors(), self.generators:
+            if self.guarded:
+                self.generators.enter_shared()
             args = [watch.argument(self, x) for x in args]
             kwargs = {k: watch.argument(self, x) for k, x in (kwargs or {}).items()}
             try:
@@ -285,8 +288,7 @@ class Session(Run):
         if is_library_module(value):
             if self.guarded and impure_origin(value):
                 self.generators.enter(str(node), value)
-                return acting.acting_module(value)
-            return value
+            return acting.library_module(value) if self.guarded else value
         known = self.known(value)
         if known is None:
             scope = self.scope(vars(value), value.__name__)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy import sin, sqrt
 
-from tests.frontend.fake import Marked, module, traced
-from tracejit.errors import CapturedWriteError
+from tests.frontend.fake import FakeCapture, Marked, module, traced
+from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.frontend import Session
 from tracejit.frontend.shadows import modules
 from tracejit.ir.avals import Aval
 from tracejit.tracing import Box, Storage
@@ -74,8 +75,10 @@ def test_isinstance_of_ndarray_holds_for_boxes():
     assert traced(lambda: np.ndarray.sum(np.ones(3)))[0] == 3
 
 
-def test_random_numbers_are_snapshots():
-    _, _, capture = traced(lambda: np.random.rand())
+def test_random_numbers_are_told_and_noticed():
+    capture = FakeCapture()
+    with pytest.raises(RandomStateError, match="not followed"):
+        Session(capture).run(lambda: np.random.rand())
     assert capture.things[0].path == "numpy.random"
     assert "once" in capture.things[0].reason
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import random
+import statistics
+import sys
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import tracejit as tj
 from tracejit.errors import RandomStateError
@@ -24,6 +28,42 @@ def test_drawing_from_what_is_not_followed_is_refused_and_undone() -> None:
 
 def test_generators_that_nothing_is_drawn_from_are_no_matter() -> None:
     assert tj.jit(lambda x: x + (RNG is not None))(1.0) == 2.0
+
+
+def test_draws_from_the_generators_of_the_process_are_noticed() -> None:
+    for draw in (lambda: scipy.stats.norm.rvs(), lambda: statistics.NormalDist().samples(1)[0]):
+        before = [randoms.state_of(g) for g in (random._inst, np.random.mtrand._rand)]
+        with pytest.raises(RandomStateError, match="not followed"):
+            tj.jit(lambda x, draw=draw: x * draw(), fallback=False)(np.zeros(3))
+        assert [randoms.state_of(g) for g in (random._inst, np.random.mtrand._rand)] == before
+
+
+def test_libraries_that_make_generators_without_a_seed_are_noticed() -> None:
+    with pytest.raises(tj.TracejitError, match="a generator without a seed"):
+        tj.jit(lambda x: x * scipy.stats.qmc.Halton(1).random(2), fallback=False)(np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("make", "seeded"),
+    [
+        (lambda: np.random.RandomState(3), [True]),
+        (lambda: pickle.loads(pickle.dumps(np.random.default_rng(3))), [True]),
+        (lambda: np.random.RandomState(), [False]),
+        (lambda: np.random.RandomState(3) and np.random.default_rng(), [True, False]),
+        (lambda: np.random.PCG64(), [False]),
+        (lambda: np.random.default_rng(3), []),
+    ],
+)
+def test_which_generators_get_a_seed_afterwards(make, seeded, monkeypatch) -> None:
+    seen = []
+
+    def randbits(bits: int) -> int:
+        seen.append(randoms._is_seeded_afterwards(sys._getframe(1)))
+        return 1
+
+    monkeypatch.setattr(np.random.bit_generator, "randbits", randbits)
+    make()
+    assert seen == seeded
 
 
 @pytest.mark.parametrize(

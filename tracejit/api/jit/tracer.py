@@ -31,7 +31,6 @@ from tracejit.errors import (
     TracejitError,
 )
 from tracejit.frontend.lists.buffers import Buffer
-from tracejit.frontend.origins import impure_origin, is_library_class
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -209,7 +208,7 @@ def _arguments(
     names = {n: call.fixed_name(n).replace("`", "") for n in call.fixed}
     capture.followed = frozenset(n for n, leaf in enumerate(call.kinds) if leaf in call.followed)
     given = [session.give(call.fixed[n], names[n]) for n in call.kinds]
-    others = {n: session.stand_in(x, names[n]) for n, x in call.fixed.items() if _is_shadowed(x)}
+    others = {n: session.stand_in(x, names[n]) for n, x in call.fixed.items() if frontend.is_shadowed(x)}
     return call.rebuild(boxes, given, others)
 
 
@@ -280,15 +279,6 @@ def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:
     are not among it: who sees these is looked at in each call (`Program.leaves_to_python`)."""
     acts = any(map(_runs_later, eqns)) or not all(can_be_done_over(e.effects) for e in eqns)
     return acts or bool(session.callbacks or session.cached_calls or session.choices.found)
-
-
-def _is_shadowed(x: Any) -> bool:
-    """Whether an argument that has to be the same object enters as a captured one: a module, a class of the user's,
-    and what acts."""
-    if frontend.kind_of(x) is not None:
-        return False
-    users = isinstance(x, type) and not is_library_class(x)
-    return users or isinstance(x, types.ModuleType) or impure_origin(x) is not None
 
 
 def _runs_later(eqn: Eqn) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tracejit import frontend
-from tracejit.frontend.origins import impure_origin, is_library_class
+from tracejit.frontend.impure import impure_origin
+from tracejit.frontend.origins import is_library_class
 
 _NUMBERS = frozenset({bool, int, float, complex})
 _CONSTANTS = (type(None), str, range, slice, type(...), np.dtype, types.ModuleType)

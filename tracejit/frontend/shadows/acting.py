@@ -23,7 +23,7 @@ import numpy as np
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import making
-from tracejit.frontend.origins import ACTS, impure_origin
+from tracejit.frontend.impure import ACTS, has_acting, impure_origin
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
 from tracejit.frontend.text import clocks, logs, sinks, warned
@@ -49,20 +49,27 @@ def tell(path: str, value: Any, reason: str = ACTS) -> None:
 
 
 class ActingModule(types.ModuleType):
-    """A library's module whose functions do more than compute."""
+    """A library's module of which all, or some, does more than compute."""
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(module.__name__, module.__doc__)
         self.__dict__["_tj_module"] = module
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self.__dict__["_tj_module"], name)
+        module = self.__dict__["_tj_module"]
+        value = getattr(module, name)
+        if not impure_origin(module):
+            if isinstance(value, types.ModuleType):
+                return library_module(value)
+            if impure_origin(value):
+                tell(f"`{self.__name__}.{name}`", value)
+            return value
         of_module = _OF_MODULES.get(self.__name__)
         ours = (of_module(name) if of_module is not None else None) or stand_in_for(value)
         if ours is not None:
             return ours
         if isinstance(value, types.ModuleType):
-            return acting_module(value) if impure_origin(value) else value
+            return library_module(value)
         session = active.session()
         if generator_of(value) is not None and session is not None and session.draws:
             return session.wrap(root(value, "function", f"{self.__name__}.{name}"), value)
@@ -86,6 +93,11 @@ class ActingModule(types.ModuleType):
 def acting_module(module: types.ModuleType) -> ActingModule:
     """The stand-in of a module, one for all."""
     return ActingModule(module)
+
+
+def library_module(module: types.ModuleType) -> types.ModuleType:
+    """What traced code gets for a library's module: the module itself, if nothing in it does more than compute."""
+    return acting_module(module) if has_acting(module) else module
 
 
 def _is_exception(value: Any) -> bool:

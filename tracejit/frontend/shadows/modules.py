@@ -12,8 +12,8 @@ import numpy as np
 from tracejit.errors import CapturedWriteError, RandomStateError, UnsupportedFunctionError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
+from tracejit.frontend.impure import impure_origin, is_acting_of_numpy
 from tracejit.frontend.origins import (
-    impure_origin,
     is_library_class,
     is_library_function,
     is_library_module,
@@ -135,6 +135,8 @@ def stand_in_for(value: Any) -> Any:
     """The tracejit callable that replaces `value`, or None."""
     if value is np.ndarray:
         return ndarray
+    if is_acting_of_numpy(value):
+        return None
     ours = _global_function(value)
     if ours is not None:
         return ours
@@ -204,6 +206,8 @@ class RebindModule(types.ModuleType):
             return rebound(real) or _library_module(self, name, real)
         if real is np.ndarray:
             return ndarray
+        if is_acting_of_numpy(real):
+            return _library_value(self, name, real)
         ours = getattr(REBIND.get(module.__name__), name, _missing)
         if ours is _missing or ours is real:
             ours = _missing if real is _missing else stand_in_for(real)
@@ -229,6 +233,9 @@ def _library_module(owner: RebindModule, name: str, module: types.ModuleType) ->
 def _library_value(owner: RebindModule, name: str, value: Any) -> Any:
     if impure_origin(value) and not (owner.__name__ == "numpy.random" and name in _CLASSES):
         acting.tell(f"{owner.__name__}.{name}", value)
+    session = active.session()
+    if isinstance(value, types.ModuleType) and session is not None and session.guarded:
+        return acting.library_module(value)
     return value
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import pickle
 import random
 import sys
 import types
 from typing import Any
 
+from tracejit.frontend import active
 from tracejit.interpreters import generators
 
 _BOUND = (types.BuiltinMethodType, types.MethodType)
@@ -45,6 +48,15 @@ class Drawn:
             self.seen[id(generator)] = name, generator, state_of(generator)
         return generator is not None
 
+    def enter_shared(self) -> None:
+        """Remember the generators of the process, from which libraries draw where they are given none: that of NumPy
+        (nobody has drawn from it where it was not imported) and that of Python."""
+        self.enter("the generator of `random`", random)
+        numbers = sys.modules.get("numpy.random.mtrand")
+        if numbers is not None:
+            self.enter("the generator of `np.random`", numbers._rand)
+            _watch_entropy(sys.modules["numpy.random.bit_generator"])
+
     def __enter__(self) -> Drawn:
         return self
 
@@ -60,6 +72,46 @@ class Drawn:
                 restore(generator, state)
                 found = found or name
         return found
+
+
+def _watch_entropy(module: Any) -> None:
+    """Let traced code notice where a library makes a generator of NumPy's without a seed, whose numbers would be the
+    same at every call."""
+    ask = module.randbits
+    if getattr(ask, "is_watched", False):
+        return
+
+    @functools.wraps(ask)
+    def randbits(bits: int) -> int:
+        session = active.session()
+        if session is not None and session.guarded and not _is_seeded_afterwards(sys._getframe(1)):
+            session.refuse("a generator without a seed", ask, "its numbers are others at every call")
+        return ask(bits)
+
+    randbits.is_watched = True  # type: ignore[attr-defined]
+    module.randbits = randbits
+
+
+def _is_seeded_afterwards(caller: types.FrameType) -> bool:
+    """Whether a generator for which the system is asked for entropy gets another state then: `RandomState(seed)`,
+    copies of generators, and those that are made here."""
+    if str(caller.f_globals.get("__name__")).startswith(("tracejit.", "numpy.random._pickle")):
+        return True
+    if "RandomState" not in caller.f_code.co_names:
+        return False
+    lines = list(dis.get_instructions(caller.f_code))
+    call = next(i for i in lines if i.offset == caller.f_lasti)
+    names = [i.argval for i in lines if i.offset < call.offset and _is_within(i, call)]
+    return bool(call.arg) and "RandomState" in names
+
+
+def _is_within(inner: dis.Instruction, outer: dis.Instruction) -> bool:
+    """Whether one instruction was made for a part of the source that another was made for."""
+    a, b = inner.positions, outer.positions
+    if a is None or b is None or None in (*a, *b):
+        return False
+    start, end = (a.lineno, a.col_offset), (a.end_lineno, a.end_col_offset)
+    return (b.lineno, b.col_offset) <= start and end <= (b.end_lineno, b.end_col_offset)
 
 
 def state_of(x: Any) -> bytes:
