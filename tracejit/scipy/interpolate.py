@@ -4,8 +4,12 @@ SciPy's."""
 from __future__ import annotations
 
 from tracejit.ops._lazy import scipy_module as _scipy_module
+from tracejit.scipy.interpolating import fitpack as _fitpack
 from tracejit.scipy.interpolating import grids as _grids
+from tracejit.scipy.interpolating import piecewise as _piecewise
+from tracejit.scipy.interpolating import scattered as _scattered
 from tracejit.scipy.interpolating import splines as _splines
+from tracejit.scipy.interpolating import triangles as _triangles
 from tracejit.scipy.interpolating.grids import RegularGridInterpolator, interp1d
 from tracejit.scipy.interpolating.piecewise import (
     Akima1DInterpolator,
@@ -14,13 +18,36 @@ from tracejit.scipy.interpolating.piecewise import (
     PchipInterpolator,
     PPoly,
 )
-from tracejit.scipy.interpolating.scattered import BarycentricInterpolator, RBFInterpolator
+from tracejit.scipy.interpolating.scattered import (
+    BarycentricInterpolator,
+    KroghInterpolator,
+    RBFInterpolator,
+)
 from tracejit.scipy.interpolating.splines import BSpline
+from tracejit.scipy.interpolating.triangles import LinearNDInterpolator, NearestNDInterpolator
+from tracejit.scipy.interpolating.univariate import (
+    InterpolatedUnivariateSpline,
+    LSQUnivariateSpline,
+    RectBivariateSpline,
+    UnivariateSpline,
+)
 from tracejit.scipy.lazily import Part as _Part
 
 _part = _Part("scipy.interpolate", lambda: _scipy_module("interpolate"))
 interpn = _part.solver(_grids.interpn)
 make_interp_spline = _part.solver(_splines.make_interp_spline)
+bisplev = _part.solver(_fitpack.bisplev)
+make_lsq_spline = _part.solver(_fitpack.make_lsq_spline)
+spalde = _part.solver(_fitpack.spalde)
+splantider = _part.solver(_fitpack.splantider)
+splder = _part.solver(_fitpack.splder)
+splev = _part.solver(_fitpack.splev)
+splint = _part.solver(_fitpack.splint)
+splrep = _part.solver(_fitpack.splrep)
+pchip_interpolate = _part.solver(_piecewise.pchip_interpolate)
+barycentric_interpolate = _part.solver(_scattered.barycentric_interpolate)
+krogh_interpolate = _part.solver(_scattered.krogh_interpolate)
+griddata = _part.solver(_triangles.griddata)
 
 _CLASSES = (
     Akima1DInterpolator,
@@ -28,10 +55,17 @@ _CLASSES = (
     BarycentricInterpolator,
     CubicHermiteSpline,
     CubicSpline,
+    InterpolatedUnivariateSpline,
+    KroghInterpolator,
+    LSQUnivariateSpline,
+    LinearNDInterpolator,
+    NearestNDInterpolator,
     PPoly,
     PchipInterpolator,
     RBFInterpolator,
+    RectBivariateSpline,
     RegularGridInterpolator,
+    UnivariateSpline,
     interp1d,
 )
 _part.names.update({c.__name__: c for c in _CLASSES})
@@ -42,13 +76,32 @@ __all__ = [
     "BarycentricInterpolator",
     "CubicHermiteSpline",
     "CubicSpline",
+    "InterpolatedUnivariateSpline",
+    "KroghInterpolator",
+    "LSQUnivariateSpline",
+    "LinearNDInterpolator",
+    "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",
     "RBFInterpolator",
+    "RectBivariateSpline",
     "RegularGridInterpolator",
+    "UnivariateSpline",
+    "barycentric_interpolate",
+    "bisplev",
+    "griddata",
     "interp1d",
     "interpn",
+    "krogh_interpolate",
     "make_interp_spline",
+    "make_lsq_spline",
+    "pchip_interpolate",
+    "spalde",
+    "splantider",
+    "splder",
+    "splev",
+    "splint",
+    "splrep",
 ]
 
 __getattr__, __dir__ = _part.others(__all__)

@@ -222,6 +222,14 @@ def _pchip_slopes(h: Any, y: Any) -> Any:
     return tnp.concatenate([first[None], mean, last[None]])
 
 
+def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+    """The values, or derivatives, at `x` of the monotone piecewise cubic through (xi, yi)."""
+    p = PchipInterpolator(xi, yi, axis=axis)
+    if isinstance(der, int):
+        return p(x) if der == 0 else p.derivative(der)(x)
+    return [p.derivative(nu)(x) for nu in der]
+
+
 def _pchip_end(h0: Any, h1: Any, d0: Any, d1: Any) -> Any:
     """By three points, which keeps the shape."""
     s = ((2 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import numpy as tnp
-from tracejit.scipy.interpolating.likeness import Like, as_array, floats, placed, refuse
+from tracejit.scipy.interpolating.likeness import Like, as_array, floats, placed, refuse, require
 
 
 class BarycentricInterpolator(metaclass=Like):
@@ -33,6 +33,66 @@ class BarycentricInterpolator(metaclass=Like):
         basis = tnp.prod(tnp.where(same, 1.0, distances / gaps), axis=-1)
         out = tnp.tensordot(basis, self.yi, 1)
         return as_array(placed(out.reshape(*at.shape, *self.yi.shape[1:]), at.ndim, self.axis))
+
+
+class KroghInterpolator(metaclass=Like):
+    """The polynomial through (xi, yi), in Newton's form. The points must be different."""
+
+    def __init__(self, xi: Any, yi: Any, axis: int = 0) -> None:
+        self.xi, yi = tnp.asarray(xi).astype(float), floats(yi)
+        self.axis = axis % yi.ndim
+        self.yi = tnp.moveaxis(yi, self.axis, 0)
+        n = self.xi.size
+        if self.yi.shape[0] != n:
+            raise ValueError("x and y arrays must be equal in length along interpolation axis.")
+        require(
+            tnp.all(self.xi[1:] != self.xi[:-1]),
+            "Equal points, which stand for derivatives, in KroghInterpolator.",
+        )
+        differences = self.yi
+        c = [differences[0]]
+        for k in range(1, n):
+            gaps = (self.xi[k:] - self.xi[:-k]).reshape(-1, *[1] * (self.yi.ndim - 1))
+            differences = (differences[1:] - differences[:-1]) / gaps
+            c.append(differences[0])
+        self.c = tnp.stack(c)
+
+    def __call__(self, x: Any) -> Any:
+        """The values at `x`."""
+        return self.derivative(x, 0)
+
+    def derivative(self, x: Any, der: int = 1) -> Any:
+        """The `der`-th derivatives at `x`."""
+        return self._rows(x, der + 1)[der]
+
+    def derivatives(self, x: Any, der: Any = None) -> Any:
+        """The value and the derivatives below `der` at `x`, all of them where it is None."""
+        return tnp.stack(self._rows(x, self.xi.size if der is None else int(der)))
+
+    def _rows(self, x: Any, count: int) -> list[Any]:
+        at, n = tnp.asarray(x).astype(float), self.xi.size
+        tail = self.yi.shape[1:]
+        p = at.reshape(-1, *[1] * len(tail))
+        rows = [tnp.zeros((at.size, *tail), self.c.dtype)] * count
+        for k in range(n - 1, -1, -1):  # Horner's scheme, and its derivatives by the product rule
+            gap = p - self.xi[k]
+            rows = [(row * gap + (j * rows[j - 1] if j else self.c[k])) for j, row in enumerate(rows)]
+        return [as_array(placed(r.reshape(*at.shape, *tail), at.ndim, self.axis)) for r in rows]
+
+
+def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+    """The values, or derivatives, at `x` of the polynomial through (xi, yi)."""
+    p = KroghInterpolator(xi, yi, axis)
+    if isinstance(der, int):
+        return p(x) if der == 0 else p.derivative(x, der)
+    return p.derivatives(x, max(der) + 1)[np.asarray(der)]
+
+
+def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, rng: Any = None) -> Any:
+    """The values at `x` of the polynomial through (xi, yi)."""
+    if der != 0 or rng is not None:
+        refuse("barycentric_interpolate", "derivatives, or an order at random", "call krogh_interpolate")
+    return BarycentricInterpolator(xi, yi, axis=axis)(x)
 
 
 def _root(s: Any) -> Any:

@@ -54,8 +54,8 @@ class BSpline(metaclass=Like):
             p = low + tnp.mod(p - low, high - low)
         t, c, k = self.t, self.c[:n], self.k
         for _ in range(operator.index(nu)):
-            t, c, k = _slope(t, c, k)
-        out = tnp.zeros((p.size, *c.shape[1:]), c.dtype) if k < 0 else _de_boor(t, c, k, p)
+            t, c, k = slope_of(t, c, k)
+        out = tnp.zeros((p.size, *c.shape[1:]), c.dtype) if k < 0 else value_at(t, c, k, p)
         if extrapolate is False:
             inside = (p >= low) & (p <= high)
             out = tnp.where(inside.reshape(-1, *[1] * (out.ndim - 1)), out, np.nan)
@@ -68,7 +68,7 @@ class BSpline(metaclass=Like):
         n = self.t.size - self.k - 1
         t, c, k = self.t, self.c[:n], self.k
         for _ in range(nu):
-            t, c, k = _slope(t, c, k)
+            t, c, k = slope_of(t, c, k)
         pad = tnp.zeros((t.size - c.shape[0], *c.shape[1:]), c.dtype)
         c = tnp.concatenate([c, pad])
         return BSpline.made(t=t, c=c, k=k, extrapolate=self.extrapolate, axis=self.axis)
@@ -84,11 +84,11 @@ class BSpline(metaclass=Like):
         knots = tnp.concatenate([t[:1], t[: n + k + 1], t[n + k : n + k + 1]])
         ends = tnp.stack([tnp.asarray(b).astype(float), tnp.asarray(a).astype(float)])
         require(tnp.all((ends >= t[k]) & (ends <= t[n])), "The limits are outside of the knots.")
-        values = _de_boor(knots, c, k + 1, ends)
+        values = value_at(knots, c, k + 1, ends)
         return as_array(values[0] - values[1])
 
 
-def _slope(t: Any, c: Any, k: int) -> tuple[Any, Any, int]:
+def slope_of(t: Any, c: Any, k: int) -> tuple[Any, Any, int]:
     """Knots, coefficients and degree of the derivative."""
     if k == 0:
         return t, tnp.zeros_like(c), -1
@@ -107,7 +107,7 @@ def _interval(t: Any, k: int, n: int, x: Any) -> Any:
     return tnp.clip(found, k, n - 1)
 
 
-def _de_boor(t: Any, c: Any, k: int, x: Any) -> Any:
+def value_at(t: Any, c: Any, k: int, x: Any) -> Any:
     """The values at the vector `x`: shape (len(x), ...)."""
     i = _interval(t, k, c.shape[0], x)
     rows = [c[i - k + j] for j in range(k + 1)]
@@ -138,18 +138,23 @@ def make_interp_spline(
     if t is None and k == 0:
         knots = tnp.concatenate([x, x[-1:]])
         return BSpline.made(t=knots, c=y, k=0, extrapolate=True, axis=axis)
-    knots = _knots(x, k) if t is None else tnp.asarray(t).astype(float)
+    knots = knots_of(x, k) if t is None else tnp.asarray(t).astype(float)
     n = x.size
     if knots.size != n + k + 1:
         raise ValueError(
             f"The number of derivatives at boundaries does not match: expected {knots.size - n - k - 1}"
         )
-    matrix = _de_boor(knots, tnp.eye(n), k, x)
+    matrix = basis(knots, k, x)
     c = tnp.linalg.solve(matrix, y.reshape(n, -1)).reshape(y.shape)
     return BSpline.made(t=knots, c=c, k=k, extrapolate=True, axis=axis)
 
 
-def _knots(x: Any, k: int) -> Any:
+def basis(t: Any, k: int, x: Any) -> Any:
+    """The values of the splines of the basis at the points `x`, shape (len(x), n)."""
+    return value_at(t, tnp.eye(t.size - k - 1), k, x)
+
+
+def knots_of(x: Any, k: int) -> Any:
     """The points, or the middles between them where k is even, without those next to the ends."""
     if x.size < k + 1:
         raise ValueError(f"Need at least {k + 1} points for degree {k}")

@@ -1,0 +1,161 @@
+"""`UnivariateSpline` and its kin, and splines of surfaces on a grid, without smoothing."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from tracejit import numpy as tnp
+from tracejit.scipy.interpolating import fitpack
+from tracejit.scipy.interpolating.likeness import Like, as_array, floats, increasing, refuse
+from tracejit.scipy.interpolating.splines import basis, knots_of
+
+_EXTENSIONS = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
+
+
+class UnivariateSpline(metaclass=Like):
+    """A spline through (x, y) of degree `k`. With smoothing (`s` not 0) it has no traced form."""
+
+    _eval_args: tuple[Any, Any, int]
+    ext: int
+
+    def __init__(
+        self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None,
+        ext: Any = 0, check_finite: bool = False,
+    ) -> None:  # fmt: skip
+        if type(s) not in (int, float) or s != 0:
+            refuse("UnivariateSpline", "smoothing", "give s=0, or LSQUnivariateSpline with knots")
+        self._through(x, y, bbox, k, ext)
+
+    def _through(self, x: Any, y: Any, bbox: Any, k: int, ext: Any, knots: Any = None, w: Any = None) -> None:
+        if any(b is not None for b in bbox):
+            refuse(type(self).__name__, "`bbox`")
+        k = operator.index(k)
+        if not 1 <= k <= 5:
+            raise ValueError("k should be 1 <= k <= 5")
+        self.ext = _extension(ext)
+        more = {} if knots is None else {"t": knots, "w": w}
+        self._eval_args = fitpack.splrep(x, y, k=k, **more)
+
+    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
+        """The values, or the `nu`-th derivatives, at `x`."""
+        t, c, k = self._eval_args
+        return fitpack.at_points(t, c, k, x, nu, self.ext if ext is None else _extension(ext))
+
+    def derivative(self, n: int = 1) -> Any:
+        """The spline of the `n`-th derivative; where this one is constant outside of the knots, it is zero."""
+        ext = 1 if self.ext == 3 else self.ext
+        return UnivariateSpline.made(_eval_args=fitpack.splder(self._eval_args, n), ext=ext)
+
+    def antiderivative(self, n: int = 1) -> Any:
+        """The spline of the `n`-th antiderivative."""
+        return UnivariateSpline.made(_eval_args=fitpack.splantider(self._eval_args, n), ext=self.ext)
+
+    def integral(self, a: Any, b: Any) -> Any:
+        """The integral from `a` to `b`, which is zero outside of the knots."""
+        return fitpack.splint(a, b, self._eval_args)
+
+    def derivatives(self, x: Any) -> Any:
+        """All derivatives at the number `x`, from the value on."""
+        return fitpack.spalde(x, self._eval_args)
+
+    def get_knots(self) -> Any:
+        """The knots, each end once."""
+        t, _, k = self._eval_args
+        return t[k : t.size - k]
+
+    def get_coeffs(self) -> Any:
+        """The coefficients."""
+        t, c, k = self._eval_args
+        return c[: t.size - k - 1]
+
+    def roots(self) -> Any:
+        """Their number depends on the values: there is no traced form."""
+        refuse("UnivariateSpline.roots", "a number of results that depends on values", "call brentq")
+
+
+class InterpolatedUnivariateSpline(UnivariateSpline):
+    """A spline through (x, y) of degree `k`."""
+
+    def __init__(
+        self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, ext: Any = 0,
+        check_finite: bool = False,
+    ) -> None:  # fmt: skip
+        self._through(x, y, bbox, k, ext)
+
+
+class LSQUnivariateSpline(UnivariateSpline):
+    """The spline of degree `k` with the inner knots `t` that has the least squares of `w` times the distances."""
+
+    def __init__(
+        self, x: Any, y: Any, t: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, ext: Any = 0,
+        check_finite: bool = False,
+    ) -> None:  # fmt: skip
+        self._through(x, y, bbox, k, ext, t, w)
+
+
+def _extension(ext: Any) -> int:
+    found = _EXTENSIONS.get(ext, ext)
+    if found not in (0, 1, 2, 3):
+        raise ValueError(f"Unknown extrapolation mode {ext}.")
+    return found
+
+
+class RectBivariateSpline(metaclass=Like):
+    """The surface through the values z (len(x), len(y)) on a grid, of degrees `kx` and `ky`; it is constant outside."""
+
+    tck: tuple[Any, Any, Any]
+    degrees: tuple[int, int]
+
+    def __init__(
+        self, x: Any, y: Any, z: Any, bbox: Any = (None,) * 4, kx: int = 3, ky: int = 3, s: Any = 0,
+        maxit: int = 20,
+    ) -> None:  # fmt: skip
+        if any(b is not None for b in bbox) or type(s) not in (int, float) or s != 0:
+            refuse("RectBivariateSpline", "smoothing or `bbox`")
+        x, y, z = (
+            increasing(x, "x must be strictly increasing"),
+            increasing(y, "y must be strictly increasing"),
+            floats(z),
+        )
+        if z.shape != (x.size, y.size):
+            raise ValueError(f"z of shape {z.shape} for {x.size} values of x and {y.size} of y")
+        tx, ty = knots_of(x, kx), knots_of(y, ky)
+        half = tnp.linalg.solve(basis(tx, kx, x), z)
+        c = tnp.linalg.solve(basis(ty, ky, y), half.T).T
+        self.tck, self.degrees = (tx, ty, c.reshape(-1)), (kx, ky)
+
+    def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+        """The values, or derivatives, on the grid of `x` and `y`, or for each pair of them."""
+        full = (*self.tck, *self.degrees)
+        x, y = (tnp.asarray(v).astype(float) for v in (x, y))
+        if grid:
+            if x.ndim > 1 or y.ndim > 1:
+                raise ValueError("x and y must be vectors on a grid")
+            return fitpack.on_grid(full, tnp.atleast_1d(x), tnp.atleast_1d(y), dx, dy)
+        x, y = tnp.broadcast_arrays(x, y)
+        tx, ty, c = self.tck
+        kx, ky = self.degrees
+        rows, columns = fitpack.side(tx, kx, x.reshape(-1), dx), fitpack.side(ty, ky, y.reshape(-1), dy)
+        out = tnp.sum((rows @ c.reshape(rows.shape[1], columns.shape[1])) * columns, axis=1)
+        return as_array(out.reshape(x.shape))
+
+    def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
+        """The values for each pair of `xi` and `yi`."""
+        return self(xi, yi, dx, dy, grid=False)
+
+    def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
+        """The integral over a rectangle, which is zero outside of the grid."""
+        tx, ty, c = self.tck
+        kx, ky = self.degrees
+        c = c.reshape(tx.size - kx - 1, ty.size - ky - 1)
+        inner = [fitpack.splint(ya, yb, (ty, row, ky)) for row in c]
+        return fitpack.splint(xa, xb, (tx, tnp.stack([tnp.asarray(v) for v in inner]), kx))
+
+    def get_knots(self) -> Any:
+        """The knots in both directions."""
+        return self.tck[:2]
+
+    def get_coeffs(self) -> Any:
+        """The coefficients."""
+        return self.tck[2]
