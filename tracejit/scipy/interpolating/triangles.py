@@ -46,7 +46,7 @@ class _Scattered(metaclass=Like):
         if options:
             refuse(type(self).__name__, f"the option `{min(options)}`")
         dims = self.points.shape[1]
-        at = _points(args if len(args) > 1 else args[0], dims)
+        at = _points(args[0] if len(args) == 1 else args, dims)
         if at.shape[-1] != dims:
             raise ValueError("number of dimensions in xi does not match x")
         out = self._at(at.reshape(-1, dims))
