@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from tracejit.api.autodiff.taylor import jet
     from tracejit.api.device.public import default_device, device_get, device_put, devices
     from tracejit.api.explain import explain
-    from tracejit.api.exporting.public import export, load_exported
+    from tracejit.api.exporting.public import export, load_exported, symbolic_shape
     from tracejit.api.foreign.printing import export_numba
     from tracejit.api.naming import (
         check_tracer_leaks,
@@ -103,7 +103,7 @@ _MODULES = [
 _NAMES = {
     "tracejit.api.device.public": ["default_device", "device_get", "device_put", "devices"],
     "tracejit.api.explain": ["explain"],
-    "tracejit.api.exporting.public": ["export", "load_exported"],
+    "tracejit.api.exporting.public": ["export", "load_exported", "symbolic_shape"],
     "tracejit.api.foreign.printing": ["export_numba"],
     "tracejit.api.autodiff.jacobians": ["hessian", "hvp", "jacfwd", "jacrev", "linear_transpose"],
     "tracejit.api.autodiff.residuals": ["print_saved_residuals"],
@@ -215,6 +215,7 @@ __all__ = [
     "random",
     "remat",
     "scipy",
+    "symbolic_shape",
     "test_util",
     "tree",
     "tree_util",

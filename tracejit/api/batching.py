@@ -21,7 +21,7 @@ from tracejit.errors import (
 )
 from tracejit.interpreters import leaks
 from tracejit.interpreters.vmap import BatchTrace, BatchTracer
-from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.avals import aval_of
 from tracejit.ops.building import helpers
 from tracejit.tracing import current_trace, new_trace
 
@@ -115,12 +115,7 @@ def _axis_size(
         raise VmapSizeError(function=name_of(f), sizes=_describe_sizes(f, args, kwargs, sizes, given))
     if not distinct:
         raise VmapNothingMappedError(function=name_of(f))
-    size = distinct.pop()
-    if isinstance(size, Dim):
-        raise VmapAxisError(
-            function=name_of(f), what="in_axes", axis=str(size), problem="the axis has a traced extent"
-        )
-    return size
+    return distinct.pop()
 
 
 def _describe_sizes(

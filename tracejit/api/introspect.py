@@ -34,15 +34,16 @@ _OF_TYPES = (*_LIKE, np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj
 class ShapeDtypeStruct:
     """The shape and dtype of an array that need not exist. Hashable; usable wherever only types matter.
 
-    Raises UnknownDtypeError for a dtype that is not numeric, ExportedSizeError for a size that is a name.
+    Sizes that are names, `ShapeDtypeStruct(("n", 3), float)`, are for `export`: any number, where the same name is the
+    same number.
+
+    Raises UnknownDtypeError for a dtype that is not numeric, ExportedSizeError for text that is no name.
     """
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
-        if any(isinstance(n, str) for n in shape):
-            raise ExportedSizeError(size=next(n for n in shape if isinstance(n, str)))
-        self.shape = tuple(int(n) for n in shape)
+    def __init__(self, shape: Sequence[int | str], dtype: Any) -> None:
+        self.shape: tuple[Any, ...] = tuple([size_name(n) if isinstance(n, str) else int(n) for n in shape])
         self.dtype = dtypes.canonical(dtype)
 
     @property
@@ -51,14 +52,22 @@ class ShapeDtypeStruct:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return int(np.prod(self.numbers(), dtype=np.int64))
+
+    def numbers(self) -> tuple[int, ...]:
+        """The shape. Raises ExportedSizeError where a size is a name."""
+        for n in self.shape:
+            if type(n) is str:
+                problem = f"the size {n!r} of an argument is a name, which only `tj.export` takes"
+                raise ExportedSizeError(problem=problem)
+        return self.shape
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """For NumPy's functions of types, such as `zeros_like`: the result for such an array. Others need an array."""
         if function not in _OF_TYPES:
             return NotImplemented
         args = [
-            np.broadcast_to(np.zeros((), x.dtype), x.shape) if isinstance(x, ShapeDtypeStruct) else x
+            np.broadcast_to(np.zeros((), x.dtype), x.numbers()) if isinstance(x, ShapeDtypeStruct) else x
             for x in args
         ]
         if function in _LIKE:
@@ -75,10 +84,39 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
 
 
+def size_name(size: str) -> str:
+    """A size that is a name. Raises ExportedSizeError."""
+    if not size.isidentifier():
+        raise ExportedSizeError(problem=f"the size {size!r} is neither a number nor a name")
+    return size
+
+
+class Extent(ShapeDtypeStruct):
+    """The type of an argument that is a size of others: an integer that is not negative."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__((), np.int64)
+
+
+class Sized(ShapeDtypeStruct):
+    """The type of an array some of whose sizes are other arguments (`Dim`s of these)."""
+
+    __slots__ = ()
+
+    def __init__(self, shape: Sequence[Any], dtype: Any) -> None:
+        super().__init__((), dtype)
+        self.shape = tuple(shape)
+
+    def numbers(self) -> tuple[Any, ...]:
+        return self.shape
+
+
 def leaf_aval(x: Any, what: str = "an argument") -> Aval:
-    """The aval of an array, a number or a ShapeDtypeStruct."""
+    """The aval of an array, a number or a ShapeDtypeStruct. Raises ExportedSizeError for a size that is a name."""
     if isinstance(x, ShapeDtypeStruct):
-        return Aval(x.shape, x.dtype)
+        return Aval(x.numbers(), x.dtype)
     return aval_of(to_raw(x, what))
 
 

@@ -187,18 +187,19 @@ class ExportRefusedError(TracejitError, TypeError):
 
 
 class ExportedSizeError(TracejitError, TypeError):
-    """A size that is a name. The machine code of a program is made for the sizes of its arguments (large ones are its
-    parameters, but the decisions about loops, memory and BLAS are not), so there is no program for all sizes."""
+    """A size that is a name, where it must be a number. A program that is exported for named sizes is one for all of
+    them, so that no decision of the function may depend on what they are: neither a shape of other arrays that must be
+    known, nor a loop that is unrolled, nor a routine that takes known sizes only."""
 
     code = "TJ241"
-    cause = "the size {size!r} of an argument is no integer: a program is exported for sizes that are known."
+    cause = "{problem}."
     remedies = (
         "export the function for each size that is needed: `tj.export(f)(tj.ShapeDtypeStruct((1000, 3), float))`",
         "export it for the largest size, with the number of elements that count as another argument, and mask the rest",
     )
     example = """
         import numpy as np, tracejit as tj
-        tj.export(np.sum)(tj.ShapeDtypeStruct(("n", 3), np.float64))
+        tj.export(lambda x: [x[i] for i in range(len(x))])(tj.ShapeDtypeStruct(("n",), np.float64))
     """
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.interpreters.jit import Compiled, c_strides, element_strides, operand
-from tracejit.lowering.foreign.writer import Input, Result
+from tracejit.lowering.foreign.inputs import Input, Result, SizeOf
 from tracejit.lowering.lowered import Callback, Check, Failure
 from tracejit.lowering.runtime import shell
 from tracejit.lowering.runtime.executable import Executable
@@ -28,6 +28,7 @@ __all__ = [
     "Member",
     "Read",
     "Result",
+    "SizeOf",
     "Stored",
     "Written",
     "build",
@@ -94,15 +95,23 @@ class Stored:
         fixed = self.fixed
         return (lambda *arrays: native(*fixed, *arrays)) if fixed else native
 
-    def inputs(self) -> list[Input]:
-        """The inputs of the program to a function of C: the arrays that it always takes are part of it."""
+    def inputs(self, shapes: Sequence[tuple[Any, ...]]) -> list[Input]:
+        """The inputs of the program to a function of C: the arrays that it always takes are part of it. `shapes`: those
+        of the arguments, in which the number of an argument as text is the size that this is."""
         written = set(self.lowered.aliases.values())
         fixed = [Input(a.dtype, a.shape, element_strides(a), np.array(a, order="K")) for a in self.fixed]
         count = len(fixed)
-        return fixed + [
-            Input(a.dtype, a.shape, c_strides(a.shape), None, n + count in written)
-            for n, a in enumerate(self.in_avals)
-        ]
+        sizes = {int(n) for shape in shapes for n in shape if type(n) is str}
+        free = []
+        for n, (a, shape) in enumerate(zip(self.in_avals, shapes, strict=True)):
+            full = self.shape(shape)
+            strides = c_strides(a.shape) if a.is_static else ()
+            free.append(Input(a.dtype, full, strides, None, n + count in written, n in sizes))
+        return fixed + free
+
+    def shape(self, shape: Sequence[Any]) -> tuple[Any, ...]:
+        """A shape in which text is the number of an argument, as functions of C take it."""
+        return tuple(SizeOf(len(self.fixed) + int(n)) if type(n) is str else n for n in shape)
 
     def run(self, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
         """The outputs of the program for arrays in C order, of its types."""

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tracejit.errors import ConcreteValueError
+from tracejit.errors import ConcreteValueError, DynamicExtentError, ShapeError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters.closed import stage_closed
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
@@ -36,7 +37,7 @@ class BatchTracer(Value):
 
 
 class BatchTrace(Trace):
-    """Applies batch rules under the parent trace. `size` is an int (or a raw 0-d integer). With `last`, batch axes
+    """Applies batch rules under the parent trace. `size` is an int or a Dim. With `last`, batch axes
     are the last ones as far as rules leave them there, and where arrays are made of scalars. With `numbers`, Python's
     numbers stay such to the user's code."""
 
@@ -69,7 +70,7 @@ class BatchTrace(Trace):
             try:
                 if "axis_name" in params:
                     params = {**params, "matched": named}
-                out, dim = op.batch(self.size, tuple(values), tuple(dims), **params)
+                out, dim = self._batched(op, tuple(values), tuple(dims), params)
                 if self.last and not op.multi and _are_scalars(values, dims):
                     out, dim = _to_last(out, dim)
             finally:
@@ -77,6 +78,18 @@ class BatchTrace(Trace):
         if op.multi:
             return [self.tracer(o, d) for o, d in zip(out, dim, strict=True)]
         return self.tracer(out, dim)
+
+    def _batched(self, op: Op, values: Any, dims: Any, params: dict[str, Any]) -> tuple[Any, Any]:
+        """The results of an op's batch rule; of each lane by itself, where a rule needs a size that only the program
+        knows."""
+        if type(self.size) is int:
+            return op.batch(self.size, values, dims, **params)
+        try:
+            with attempt(TypeError, ShapeError):
+                return op.batch(self.size, values, dims, **params)
+        except (TypeError, ShapeError):
+            outs, out_dims = _Lanes.one_by_one(op, self.size, values, dims, params)
+            return (outs, out_dims) if op.multi else (outs[0], out_dims[0])
 
     def tracer(self, value: Any, dim: int | None) -> Any:
         return value if dim is None else BatchTracer(self, value, dim)
@@ -100,6 +113,17 @@ def _uses(params: dict[str, Any], name: Any) -> bool:
     if params.get("axis_name") == name:
         return True
     return any(_uses(e.params, name) for sub in sub_jaxprs(params) for e in sub.eqns)
+
+
+class _Lanes:
+    """How ops are applied to each lane by itself: a loop, which rooms above this one know (`control.regions.lanes`)."""
+
+    one_by_one: Callable[..., tuple[list[Any], list[int]]]
+
+
+def apply_to_lanes(one_by_one: Callable[..., tuple[list[Any], list[int]]]) -> None:
+    """Let `one_by_one(op, size, values, dims, params)` give the results of an op for each lane by itself."""
+    _Lanes.one_by_one = staticmethod(one_by_one)  # type: ignore[assignment]
 
 
 class _Processing(threading.local):
@@ -137,16 +161,28 @@ def batch_flat(
     return values, out_dims
 
 
-@memoize_by_jaxpr
 def batch_jaxpr(
     jaxpr: Jaxpr,
-    size: int,
+    size: Any,
     batched: tuple[bool, ...],
     force_out: bool | tuple[bool, ...] = False,
     axis_name: Any = None,
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
     """`jaxpr` with a batch dimension of `size` at axis 0 of the inputs marked by `batched`; and
-    which outputs have one (also at axis 0). `force_out` broadcasts outputs that would not."""
+    which outputs have one (also at axis 0). `force_out` broadcasts outputs that would not.
+
+    Raises DynamicExtentError for a size that only the program knows: jaxprs close over nothing."""
+    if type(size) is not int:
+        raise DynamicExtentError(
+            op="vmap", problem="a region can't be mapped over an axis whose size is traced"
+        )
+    return _batch_jaxpr(jaxpr, size, batched, force_out, axis_name)
+
+
+@memoize_by_jaxpr
+def _batch_jaxpr(
+    jaxpr: Jaxpr, size: int, batched: tuple[bool, ...], force_out: bool | tuple[bool, ...], axis_name: Any
+) -> tuple[Jaxpr, tuple[bool, ...]]:
     out_batched: list[bool] = []
     forced = [force_out] * len(jaxpr.outs) if isinstance(force_out, bool) else force_out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracejit.ir.avals import Aval, Dim
+from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.jaxpr import Jaxpr, Literal, Var
 from tracejit.lowering.emit.nests import Nests
 from tracejit.lowering.llvm.streams import choose as choose_streams
@@ -13,11 +13,11 @@ from tracejit.lowering.loops.extents import pass_sizes
 from tracejit.lowering.loops.interrupt import make_interruptible
 from tracejit.lowering.loops.join import join_loops
 from tracejit.lowering.loops.memory import plan_memory
-from tracejit.lowering.loops.nodes import I64, Give
+from tracejit.lowering.loops.nodes import I64, Buffer, Give
 from tracejit.lowering.loops.parallel import parallelise
 from tracejit.lowering.lowered import Lowered
 from tracejit.lowering.notes import Notes
-from tracejit.lowering.plan.access import Stored, c_strides, is_contiguous
+from tracejit.lowering.plan.access import Scope, Stored, c_strides, is_contiguous
 from tracejit.lowering.plan.context import Context, work_of
 from tracejit.lowering.plan.groups import Storage
 
@@ -41,14 +41,8 @@ def lower(
         device: for a device (`cuda`), where every loop that threads can share is one that they do.
     """
     ctx = Context(jaxpr.name or "main", notes, device)
-    values, strides = {}, []
-    places: list[Stored] = []
-    for n, v in enumerate(jaxpr.invars):
-        given = in_strides[n] if n < len(in_strides) else None
-        strides.append(c_strides(v.aval.shape) if given is None else tuple(given))
-        buffer = ctx.k.buffer(f"in{n}", v.aval.dtype, v.aval.size, "arg", n)
-        places.append(Stored(buffer, strides[-1]))
-        values[v] = places[-1]
+    places = _inputs(ctx, jaxpr, in_strides)
+    values = dict(zip(jaxpr.invars, places, strict=True))
     targets, owned = _outputs(ctx, jaxpr, places, aliases)
     body = Nests(
         ctx,
@@ -81,7 +75,7 @@ def lower(
     return Lowered(
         program=program,
         in_avals=jaxpr.in_avals,
-        in_strides=strides,
+        in_strides=[_known(p.strides) for p in places],
         out_avals=jaxpr.out_avals,
         out_dims=[_dims(jaxpr, a.aval) for a in jaxpr.outs],
         aliases=dict(aliases),
@@ -93,11 +87,38 @@ def lower(
     )
 
 
+def _inputs(ctx: Context, jaxpr: Jaxpr, in_strides: Sequence[tuple[int, ...] | None]) -> list[Stored]:
+    """Where the inputs are."""
+    given = [*in_strides, *[None] * (len(jaxpr.invars) - len(in_strides))]
+    buffers = [
+        ctx.k.buffer(f"in{n}", v.aval.dtype, v.aval.size, "arg", n) for n, v in enumerate(jaxpr.invars)
+    ]
+    sizes = _scalars(ctx, jaxpr, buffers)
+    return [
+        Stored(buffer, _strides(ctx, sizes, v.aval.shape) if strides is None else tuple(strides))
+        for v, buffer, strides in zip(jaxpr.invars, buffers, given, strict=True)
+    ]
+
+
+def _scalars(ctx: Context, jaxpr: Jaxpr, buffers: Sequence[Buffer]) -> Scope:
+    """The inputs that are numbers, among which sizes of others are."""
+    numbers = ((v, b) for v, b in zip(jaxpr.invars, buffers, strict=True) if not v.aval.shape)
+    return Scope(ctx.k, {v: Stored(b, ()) for v, b in numbers})
+
+
+def _strides(ctx: Context, sizes: Scope, shape: Shape) -> tuple[Any, ...]:
+    """Strides in C order. Where extents decide them that nothing bounds, they are computed as the program starts."""
+    if any(isinstance(d, Dim) and d.bound is None for d in shape[1:]):
+        return ctx.layout(sizes, shape)[0]
+    return c_strides(shape)
+
+
 def _outputs(
     ctx: Context, jaxpr: Jaxpr, places: list[Stored], aliases: Mapping[int, int]
 ) -> tuple[list[Storage], dict[Var, Storage]]:
     """Where the outputs go: buffers of their own, or those of the inputs they replace."""
     targets, owned = [], {}
+    sizes = _scalars(ctx, jaxpr, [p.buffer for p in places])
     for n, a in enumerate(jaxpr.outs):
         shape = a.aval.shape
         if _is_given(jaxpr, a.aval):
@@ -111,7 +132,7 @@ def _outputs(
             if shape:
                 owned[v] = target
         else:
-            target = Storage(Stored(buffer, c_strides(shape)), None, True)
+            target = Storage(Stored(buffer, _strides(ctx, sizes, shape)), None, True)
         targets.append(target)
     return targets, owned
 
@@ -121,9 +142,9 @@ def _known(strides: tuple[Any, ...]) -> tuple[int, ...] | None:
 
 
 def _is_given(jaxpr: Jaxpr, aval: Aval) -> bool:
-    """Whether nobody can say before the program has run how large an output is, or what its strides are."""
-    dims = [(n, d.var) for n, d in enumerate(aval.shape) if isinstance(d, Dim) and d.bound is None]
-    return any(not isinstance(v, Literal) and (n > 0 or v not in jaxpr.invars) for n, v in dims)
+    """Whether nobody can say before the program has run how large an output is."""
+    dims = [d.var for d in aval.shape if isinstance(d, Dim) and d.bound is None]
+    return any(not isinstance(v, Literal) and v not in jaxpr.invars for v in dims)
 
 
 def _dims(jaxpr: Jaxpr, aval: Aval) -> tuple[Any, ...]:

@@ -76,18 +76,18 @@ class Library:
 class Lowered:
     """A jaxpr as one program of structured loops, with what is needed to call it.
 
-    `in_strides`: per input, in elements. `out_dims`: per output a tuple of ints, ('input', n) or
-    ('output', n): the extent is the integer value of that input or output. `aliases`: output ->
-    the input whose buffer holds it after the call. `given`: outputs that the program allocates itself,
-    since nothing says before how large they are -> their strides in elements, or None for C order at the bounds
-    of extents; their arguments are two int64 (see `nodes.Give`). `failures`: status code -> exception factory.
-    `libraries`: what a device's libraries are to do.
-    `small`: the work is so little that a call need not release the GIL.
+    `in_strides`: per input, in elements, or None for C order which only a run knows. `out_dims`: per output a
+    tuple of ints, ('input', n) or ('output', n): the extent is the integer value of that input or output.
+    `aliases`: output -> the input whose buffer holds it after the call. `given`: outputs that the program
+    allocates itself, since nothing says before how large they are -> their strides in elements, or None for C
+    order at the bounds of extents; their arguments are two int64 (see `nodes.Give`). `failures`: status code ->
+    exception factory. `libraries`: what a device's libraries are to do. `small`: the work is so little that a call
+    need not release the GIL.
     """
 
     program: Program
     in_avals: list[Aval]
-    in_strides: list[tuple[int, ...]]
+    in_strides: list[tuple[int, ...] | None]
     out_avals: list[Aval]
     out_dims: list[tuple[Any, ...]]
     aliases: dict[int, int]

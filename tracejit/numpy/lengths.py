@@ -8,6 +8,7 @@ traced for their values instead, after the refusal that `extents.decided_outside
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -217,3 +218,96 @@ def _repeated_alike(count: Any, size: Any) -> Any:
     dyn, sizes, bounds = ops.dims.split_dynamic((Dim(total, bound),))
     places = ops.create.iota(*dyn, shape=sizes, dtype=np.int64, bounds=bounds)
     return wrap(ops.arithmetic.floor_divide(places, ops.arithmetic.maximum(count, np.int64(1))))
+
+
+# ---------------------------------------------------------------- reshaped
+
+
+def reshape_target(old: Shape, new: Sequence[DimSize]) -> Shape:
+    """A new shape with traced sizes, -1 replaced by what is left of the old one. Where it is not known to hold as many
+    elements, the program checks it. Raises ShapeError."""
+    known = [d for d in new if not _is_open(d)]
+    left = list(old)
+    wanted = _product([d for d in known if not _taken(left, d)])
+    there = _product(left)
+    sizes = [extents.of_dim(d) for d in known]
+    sure = all((extents.least(n) or 0) >= 0 and extents.least(n) is not None for n in sizes)
+    if sure and not extents.decided_outside(sizes):
+        if len(new) - len(known) == 1 and (rest := _rest(known, left, there, wanted)) is not None:
+            return tuple(rest if _is_open(d) else d for d in new)
+        if len(new) == len(known) and _are_equal(there, wanted):
+            return tuple(known)
+    error = ShapeError(op="reshape", problem=f"cannot reshape an array of shape {old} into {tuple(new)}")
+    error.traced = tuple(linear.outermost(n) for n in sizes if type(n) is not int)
+    raise error
+
+
+def _is_open(d: DimSize) -> bool:
+    return type(d) is int and d == -1
+
+
+def _taken(left: list[DimSize], d: DimSize) -> bool:
+    """Whether a size was among those that are left, from which it is taken."""
+    found = d in left
+    if found:
+        left.remove(d)
+    return found
+
+
+def _product(sizes: Sequence[DimSize]) -> Any:
+    """A product of sizes as a number, the known ones first."""
+    total: Any = math.prod(d for d in sizes if type(d) is int)
+    for n in (extents.of_dim(d) for d in sizes if type(d) is not int):
+        total = 0 if type(total) is int and total == 0 else _times(n, total)
+    return total
+
+
+def _times(a: Any, b: Any) -> Any:
+    return extents.mul(a, b) if type(b) is int else extents.memo("mul", ops.arithmetic.mul, operand(a), b)
+
+
+def _rest(known: Sequence[DimSize], left: list[DimSize], there: Any, wanted: Any) -> DimSize | None:
+    """The size that -1 stands for beside the `known` ones; None where there is none."""
+    total = _product(known)
+    if (extents.least(total) or 0) < 1:  # nothing says how often nothing goes into nothing
+
+        def checked(n: Any) -> Any:
+            ops.index_check.fail_where(ops.compare.eq(n, np.int64(0)), _OTHER_SIZE)
+            return n
+
+        extents.memo("filled", checked, operand(total))
+    if type(wanted) is int and wanted == 1 and len(left) == 1:
+        return left[0]
+    size = _quotient(there, wanted)
+    return None if size is None else extents.to_dim(size, None)
+
+
+def _quotient(there: Any, wanted: Any) -> Any:
+    """How often so many elements go into those that are there, as a number: the program checks that none remains. None
+    where that can't be."""
+    if type(there) is int and type(wanted) is int:
+        return there // wanted if wanted and there % wanted == 0 else None
+    if type(wanted) is int:
+        if wanted == 0:
+            return None
+        size = extents.floordiv(there, wanted)
+    else:
+        most = extents.maximum(wanted, 1)
+        size = extents.memo("floor_divide", ops.arithmetic.floor_divide, operand(there), operand(most))
+    return size if _are_equal(there, _times(size, wanted)) else None
+
+
+_OTHER_SIZE = ops.index_check.Raising(ValueError, "cannot reshape an array into a shape of another size")
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    """Whether two numbers of elements are equal, as far as that is known; if it is not, the program checks it."""
+    if a is b or (type(a) is int and type(b) is int):
+        return a is b or a == b
+
+    def checked(x: Any, y: Any) -> Any:
+        ops.index_check.fail_where(ops.compare.ne(x, y), _OTHER_SIZE)
+        return x
+
+    extents.memo("equal sizes", checked, operand(a), operand(b))
+    return True

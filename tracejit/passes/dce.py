@@ -103,8 +103,11 @@ def _prune_while(run: _Dce, eqn: Eqn, used: Mask) -> Eqn:
     cond, cond_reads = run.sweep(p["cond"])
     carry, rows = _or(used[:n_carry], cond_reads[n_cond:]), used[n_carry:]
     body, reads, carry = _live_carry(run, p["body"], carry, rows, slice(n_body, None))
+    sizes: set[Any] = set()  # which the types of what is carried need, whatever the condition reads
+    _mark_extents(sizes, _keep(cond.invars[n_cond:], carry))
+    cond_reads = (*(r or v in sizes for r, v in zip(cond_reads[:n_cond], cond.invars, strict=False)), *carry)
     invars = (
-        *_keep(eqn.invars[:n_cond], cond_reads),
+        *_keep(eqn.invars[:n_cond], cond_reads[:n_cond]),
         *_keep(eqn.invars[n_cond : n_cond + n_body], reads),
         *_keep(eqn.invars[n_cond + n_body :], carry),
     )
@@ -112,7 +115,7 @@ def _prune_while(run: _Dce, eqn: Eqn, used: Mask) -> Eqn:
         eqn,
         invars,
         _keep(eqn.outvars, carry + rows),
-        cond=_with_invars(cond, cond_reads[:n_cond] + carry),
+        cond=_with_invars(cond, cond_reads),
         body=_with_invars(body, reads[:n_body] + carry),
         cond_consts=sum(cond_reads[:n_cond]),
         body_consts=sum(reads[:n_body]),

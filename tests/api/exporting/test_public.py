@@ -19,7 +19,6 @@ from examples.programs import PROGRAMS
 from tracejit import tree
 from tracejit.errors import (
     ExportedArgumentError,
-    ExportedSizeError,
     ExportRefusedError,
     IndexOutOfRangeError,
     ReadOnlyArgumentError,
@@ -233,11 +232,6 @@ def _writes(x: Any) -> Any:
 def test_refusals(f: Any, args: Any, why: str) -> None:
     with pytest.raises(ExportRefusedError, match=why):
         tj.export(f)(*args)
-
-
-def test_sizes_are_numbers() -> None:
-    with pytest.raises(ExportedSizeError, match="'n'"):
-        tj.ShapeDtypeStruct(("n", 3), float)  # type: ignore[arg-type]
 
 
 _ALL = """

@@ -9,22 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.api.exporting import checks, parts, structures
+from tracejit.api.exporting import checks, parts, sizes, structures
+from tracejit.api.exporting.arguments import PYTHON, Argument, type_of
 from tracejit.api.exporting.libraries import write
 from tracejit.api.exporting.values import Unstorable, decode
 from tracejit.api.jit import handed
-from tracejit.dtypes import bfloat16
 from tracejit.errors import (
     ExportedArgumentError,
     ExportedFileError,
     ExportRefusedError,
     ReadOnlyArgumentError,
-    RefusedFunctionError,
 )
 from tracejit.interpreters import jit as native
 from tracejit.interpreters import jit_stored
 from tracejit.ir.avals import Aval
-from tracejit.tracing import Box
 from tracejit.version import __version__
 
 #: What a description that is not one of ours raises where it is read.
@@ -38,70 +36,6 @@ _DAMAGED = (
     RecursionError,
     Unstorable,
 )
-_PYTHON: dict[str, type] = {"bool": bool, "int64": int, "float64": float, "complex128": complex}
-_ARRAYS = (np.ndarray, np.memmap, np.recarray)
-
-
-class Argument:
-    """What an array or number among the arguments must be."""
-
-    def __init__(self, d: dict[str, Any], written: bool) -> None:
-        self.name: str = d["name"]
-        self.kind: str = d["kind"]
-        self.dtype = jit_stored.DTYPES[d["dtype"]]
-        self.shape = tuple(map(int, d["shape"]))
-        self.wide: bool = d["wide"]
-        self.ordered: bool = d["ordered"]
-        self.written = written
-        types: Any = {
-            "array": np.ndarray,
-            "scalar": self.dtype.type,
-            "python": _PYTHON.get(d["dtype"]),
-        }
-        self.class_: Any = types[self.kind]
-
-    @property
-    def aval(self) -> Aval:
-        return Aval(self.shape, self.dtype)
-
-    def input(self) -> Any:
-        """What the native function checks. Numbers that it can't read itself are looked at by `array`."""
-        if self.kind == "array":
-            return native.Input(np.ndarray, self.dtype, self.shape, None, self.written)
-        return native.Input(type(None) if self.dtype == bfloat16 else self.class_, wide=self.wide)
-
-    def __str__(self) -> str:
-        if self.kind == "python":
-            return self.class_.__name__
-        shape = f"[{','.join(map(str, self.shape))}]" if self.kind == "array" else ""
-        return f"{self.dtype.name}{shape}"
-
-    def array(self, x: Any) -> np.ndarray:
-        """An argument as an array in C order. Raises Differs."""
-        if type(x) is Box:
-            raise RefusedFunctionError(
-                name="an exported program", reason="it is machine code", remedy="trace the function itself"
-            )
-        known = type(x) in _ARRAYS if self.kind == "array" else type(x) is self.class_
-        if not known:
-            raise structures.Differs(f"{self.name} is a {type(x).__name__}, where it was {_article(self)}")
-        if self.kind == "python":
-            if self.class_ is int and not (-(2**63) <= x < 2**63 if self.wide else abs(x) <= native.NEAR):
-                raise structures.Differs(f"{self.name} is {x}, where it was a smaller number")
-            return np.array(x, self.dtype)
-        if x.dtype.newbyteorder("=") != self.dtype or x.shape != self.shape:
-            shape = "" if self.kind == "scalar" else f"[{','.join(map(str, x.shape))}]"
-            raise structures.Differs(f"{self.name} is {x.dtype.name}{shape}, where it was {self}")
-        if self.ordered and not x.flags.c_contiguous:
-            raise structures.Differs(
-                f"{self.name} is not in C order, on which the memory of what the function gives depends"
-            )
-        a = native.operand(x)
-        return a if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(self.shape)
-
-
-def _article(a: Argument) -> str:
-    return f"one of Python's numbers ({a})" if a.kind == "python" else f"a NumPy {a.kind} ({a})"
 
 
 class Exported:
@@ -121,7 +55,8 @@ class Exported:
         self._parts = d["parts"]
         self._leaves = [Argument(leaf, n in d["written"]) for n, leaf in enumerate(d["leaves"])]
         self._stored = jit_stored.Stored(file.read, d["program"], checks.read, decode)
-        if [a.aval for a in self._leaves] != self._stored.in_avals:
+        self._sizes: list[str] = d.get("sizes", [])
+        if [type_of(a.aval) for a in self._leaves] != list(map(type_of, self._stored.in_avals)):
             raise jit_stored.Malformed("its arguments are not those of its program")
         self._written = list(d["written"])
         self._arrays = {n for kind, n in self._results if kind == "array"}
@@ -145,8 +80,9 @@ class Exported:
         leaves: list[Any] = [None] * len(self._leaves)
         try:
             self._flatten(args, kwargs, leaves)
+            plain = not self._sizes or self._sized(leaves)
             self._check_written(leaves)
-            outs = self._native(*leaves)
+            outs = self._native(*leaves) if plain else native.MISS
             if outs is native.MISS:
                 outs = self._converted(leaves)
         except structures.Differs as e:
@@ -165,6 +101,11 @@ class Exported:
             structures.flatten(d, x, f"argument {n}", leaves)
         for k, d in named:
             structures.flatten(d, kwargs[k], k, leaves)
+
+    def _sized(self, leaves: list[Any]) -> bool:
+        """Put the sizes before the arguments; whether native code can read the arrays that have them as they are."""
+        leaves[: len(self._sizes)] = sizes.find(self._leaves, leaves, self._sizes)
+        return all(not a.named or a.is_plain(x) for a, x in zip(self._leaves, leaves, strict=True))
 
     def _converted(self, leaves: list[Any]) -> Any:
         """The outputs for arguments that the native function does not take as they are."""
@@ -211,7 +152,12 @@ class Exported:
     @property
     def in_avals(self) -> tuple[Aval, ...]:
         """The types of the arrays and numbers among the arguments."""
-        return tuple(a.aval for a in self._leaves)
+        return tuple(a.aval for a in self._shown)
+
+    @property
+    def _shown(self) -> list[Argument]:
+        """The arguments of the function."""
+        return self._leaves[len(self._sizes) :]
 
     @property
     def out_avals(self) -> tuple[Aval, ...]:
@@ -223,7 +169,7 @@ class Exported:
     def _is_number(self, n: int) -> bool:
         if self._results[n][0] == "given":
             return False
-        return n not in self._given or isinstance(self._given[n], (np.ndarray, np.generic, *_PYTHON.values()))
+        return n not in self._given or isinstance(self._given[n], (np.ndarray, np.generic, *PYTHON.values()))
 
     def _out_aval(self, n: int, kind: str, x: Any) -> Aval:
         if n in self._given:
@@ -231,7 +177,21 @@ class Exported:
             return Aval(a.shape, a.dtype)
         if kind == "part":
             return Aval(tuple(self._parts[x][3]), jit_stored.DTYPES[self._parts[x][2]])
-        return self._leaves[x].aval if kind == "arg" else self._stored.lowered.out_avals[x]
+        return self._leaves[x].aval if kind == "arg" else self._output(x)
+
+    def _output(self, n: int) -> Aval:
+        """The type of an output, with the names of its sizes."""
+        low = self._stored.lowered
+        first = len(self._stored.fixed)
+        names = {("input", first + n): name for n, name in enumerate(self._sizes)}
+
+        def shown(size: Any, d: Any) -> Any:
+            if d in names:
+                return names[d]
+            return "?" if type(size) is not int and size.bound is None else size
+
+        aval = low.out_avals[n]
+        return aval.with_shape(tuple(map(shown, aval.shape, low.out_dims[n])))
 
     @property
     def host(self) -> dict[str, Any]:
@@ -249,7 +209,7 @@ class Exported:
         return self._description.get("vjp") is not None
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{a.name}: {a}" for a in self._leaves)
+        given = ", ".join(f"{a.name}: {a}" for a in self._shown)
         made = ", ".join(map(str, self.out_avals))
         return f"<exported {self.name}({given}) -> {made}{', with its gradient' * self.has_vjp}>"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit.errors import LibraryBuildError
 from tracejit.interpreters import jit_stored
-from tracejit.interpreters.jit_stored import Member, Result
+from tracejit.interpreters.jit_stored import Member, Result, SizeOf
 from tracejit.version import __version__
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -52,10 +52,10 @@ _WORDS = frozenset(
 _HEADER = """\
 /* Made by tracejit {version} for {machine} ({cpu}). The functions need neither Python nor tracejit.
 
-   Arrays are in C order, numbers are given by value, and results go where the pointers behind the arguments say. Memory
-   that is written belongs to one parameter. A function returns 1 if it worked. If a check failed it returns 0, and
-   ..._status has the code and the numbers that the check has looked at, until the next failure; -2 is the lack of
-   memory, -102 memory of two parameters of which one is written.{externals} */
+   Arrays are in C order, numbers are given by value, sizes first, and results go where the pointers behind the
+   arguments say. Memory that is written belongs to one parameter. A function returns 1 if it worked. If a check failed
+   it returns 0, and ..._status has the code and the numbers that the check has looked at, until the next failure; -2 is
+   the lack of memory, -101 a negative size, -102 memory of two parameters of which one is written.{externals} */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,13 +93,14 @@ def _functions(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _member(path: str, name: str, e: Any) -> Member:
     stored = e._stored
-    inputs = stored.inputs()
+    inputs = stored.inputs([_places(leaf.shape, e) for leaf in e._leaves])
     if stored.lowered.callbacks:
         names = ", ".join(sorted({c.name for c in stored.lowered.callbacks}))
         raise LibraryBuildError(
             path=path, problem=f"{name} needs NumPy or SciPy for {names}, which C does not have"
         )
-    if not all(a.is_static for a in stored.lowered.out_avals):
+    known = all(type(n) is int or n in e._sizes for a in _outs(e) for n in a.shape)
+    if not known:
         raise LibraryBuildError(path=path, problem=f"the shape of the result of {name} is computed")
     results = [_result(path, name, stored, inputs, e, kind, x) for kind, x in e._results]
     given = [_c_name(leaf.name) for leaf in e._leaves]
@@ -107,10 +108,20 @@ def _member(path: str, name: str, e: Any) -> Member:
     return Member(name, stored.executable, inputs, results, _unique([*given, *made]))
 
 
+def _outs(e: Any) -> list[Any]:
+    """The types of the outputs of a program, with the names of its sizes."""
+    return [e._output(n) for n in range(len(e._stored.lowered.out_avals))]
+
+
+def _places(shape: Sequence[Any], e: Any) -> tuple[Any, ...]:
+    """A shape with the number of an argument, as text, for a size that this is."""
+    return tuple(str(e._sizes.index(n)) if type(n) is str else n for n in shape)
+
+
 def _result(path: str, name: str, stored: Any, inputs: list[Any], e: Any, kind: str, x: Any) -> Result:
     if kind in ("out", "array"):
-        aval = stored.lowered.out_avals[x]
-        return Result(aval.dtype, aval.shape, x)
+        aval = e._output(x)
+        return Result(aval.dtype, stored.shape(_places(aval.shape, e)), x)
     if kind in ("arg", "const"):
         n = x + len(stored.fixed) - (0 if kind == "arg" else len(stored.captured))
         a = inputs[n]
@@ -161,9 +172,17 @@ def _header(members: Sequence[Member], programs: Sequence[Any]) -> str:
 def _described(m: Member, e: Any) -> str:
     """The declaration of a function, below what it is and how it can fail."""
     lines = [repr(e).strip("<>").replace("*/", "* /"), ""]
+    first = sum(x.fixed is not None for x in m.inputs)
     free = [x for x in m.inputs if x.fixed is None]
-    shapes = [*(x.shape for x in free), *(r.shape for r in m.results)]
-    lines += [f"  {name}: {_sizes(shape)}" for name, shape in zip(m.names, shapes, strict=True)]
+    shapes = [
+        tuple(m.names[n.input - first] if type(n) is SizeOf else n for n in x.shape)
+        for x in (*free, *m.results)
+    ]
+    what = [
+        ("a size" if n < len(free) and free[n].is_size else _sizes(shape)) for n, shape in enumerate(shapes)
+    ]
+    rows = sorted(zip(m.names, what, strict=True), key=lambda row: row[1] != "a size")
+    lines += [f"  {name}: {is_}" for name, is_ in rows]
     for code, d in e._description["program"]["failures"]:
         kind = type(m.executable.lowered.failures[code]((0, 0, 0))).__name__
         lines.append(f"  status {code}: {kind} at {d[-1]}" if d[-1] else f"  status {code}: {kind}")
@@ -171,5 +190,5 @@ def _described(m: Member, e: Any) -> str:
     return f"\n/* {text} */\n{m.declaration()[0].text};\nextern int64_t {m.name}_status[3];"
 
 
-def _sizes(shape: tuple[int, ...]) -> str:
+def _sizes(shape: tuple[Any, ...]) -> str:
     return " x ".join(map(str, shape)) if shape else "a number"

@@ -12,7 +12,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.api.autodiff.derivatives import vjp
 from tracejit.api.common import argument_names, name_of
-from tracejit.api.exporting import checks, parts, structures
+from tracejit.api.exporting import checks, parts, sizes, structures
 from tracejit.api.exporting.values import Unstorable, encode
 from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit.jitted import Jitted, jit
@@ -20,7 +20,8 @@ from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
 from tracejit.api.running import run_user
 from tracejit.dtypes import is_inexact
-from tracejit.errors import ExportRefusedError
+from tracejit.errors import ExportedSizeError, ExportRefusedError
+from tracejit.errors.refusals import attempt
 from tracejit.interpreters import jit as native
 from tracejit.interpreters import jit_stored
 from tracejit.interpreters.eval import ROOT
@@ -45,13 +46,48 @@ def describe(
 ) -> Description:
     """The description of a function's program for such arguments. Raises ExportRefusedError, and what tracing the
     function raises."""
-    name = name_of(function.fun)
     args, kwargs = _types(args), {k: _types(v) for k, v in kwargs.items()}
+    names = sizes.names_in((args, kwargs))
+    if not names:
+        return _described(written, function, args, kwargs, names)
+    sized, types, more = sizes.with_sizes(function, names, args, kwargs)
+    try:
+        with attempt(Exception):
+            return _described(written, sized, types, more, names)
+    except Exception as e:
+        numbers = {name: 11 + 2 * n for n, name in enumerate(names)}
+        if not _is_described(function, sizes.replaced(args, numbers), sizes.replaced(kwargs, numbers)):
+            raise
+        said = str(e).splitlines()[0].rstrip(".")
+        which = f"{name_of(function.fun)} can't be exported for any size {', '.join(names)}"
+        problem = f"{which}, but for numbers only: {said}"
+        raise ExportedSizeError(problem=problem, where=getattr(e, "where", None)) from e
+
+
+def _is_described(function: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a function can be exported for types whose sizes are numbers."""
+    try:
+        with attempt(Exception):
+            _described(jit_stored.Written(), function, args, kwargs, [])
+    except Exception:
+        return False
+    return True
+
+
+def _described(
+    written: jit_stored.Written,
+    function: Jitted,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    names: Sequence[str],
+) -> Description:
+    """The description of a function's program for these types; `names` are those of the sizes among them."""
+    name = name_of(function.fun)
     with use_trace(ROOT):
         lowering = function.lower(*args, **kwargs)
         program, call = lowering.program, lowering._call
         try:
-            return _Maker(written, name, program, call, lowering._consts).description()
+            return _Maker(written, name, program, call, lowering._consts, names).description()
         except Unstorable as e:
             raise _refusal(name, f"a file has no place for {e}") from None
 
@@ -79,16 +115,23 @@ class _Maker:
     """Describes one traced program."""
 
     def __init__(
-        self, written: jit_stored.Written, name: str, program: Program, call: Call, consts: Sequence[Any]
+        self,
+        written: jit_stored.Written,
+        name: str,
+        program: Program,
+        call: Call,
+        consts: Sequence[Any],
+        names: Sequence[str],
     ) -> None:
         self.written = written
         self.name = name
         self.program = program
         self.call = call
         self.consts = consts
+        self.names = names
         self._refuse(_unfit(program, call, len(consts)))
         self.captured = [np.array(native.operand(c), order="K", copy=True) for c in consts]
-        layouts = [native.c_strides(a.shape) for a in call.avals()]
+        layouts = [native.c_strides(a.shape) if a.is_static else None for a in call.avals()]
         strides = (*(native.element_strides(a) for a in self.captured), *layouts)
         self.compiled = program.machine(strides)
         self._refuse(_unfit_code(self.compiled))
@@ -103,12 +146,14 @@ class _Maker:
     def description(self) -> Description:
         program, call, first = self.program, self.call, len(self.consts)
         count = len(call.leaves)
-        arguments = call.rebuild([structures.Leaf(n) for n in range(count)], [])
+        args, kwargs = call.rebuild([structures.Leaf(n) for n in range(count)], [])
+        args = args[1:] if self.names else args
         shown = [self._part(p) for p in program.parts]
         places = [structures.Leaf(n) for n in range(len(program.results))]
         return {
             "name": self.name,
-            "arguments": structures.describe(arguments),
+            "arguments": structures.describe((args, kwargs)),
+            "sizes": list(self.names),
             "leaves": [self._leaf(n) for n in range(count)],
             "result": structures.describe(tree.unflatten(program.out_tree, places)),
             "results": [self._result(kind, x) for kind, x in program.results],
@@ -122,13 +167,16 @@ class _Maker:
 
     def _leaf(self, n: int) -> dict[str, Any]:
         call, aval = self.call, self.call.avals()[n]
+        if n < len(self.names):
+            size = {"name": self.names[n], "kind": "python", "dtype": "int64", "shape": []}
+            return {**size, "wide": False, "ordered": False}
         kind = "python" if call.weak[n] else "scalar" if call.scalar[n] else "array"
         needed = len(self.consts) + n in self.program.needed
         return {
             "name": call.names()[n].replace("`", ""),
             "kind": kind,
             "dtype": aval.dtype.name,
-            "shape": list(aval.shape),
+            "shape": sizes.shown(aval.shape, self.names),
             "wide": call.bounds[n] is None,
             "ordered": (needed or n in self.in_order) and len(aval.shape) > 0,
         }
@@ -138,6 +186,7 @@ class _Maker:
             return [kind, encode(x)]
         if kind == "given":
             key, steps = x
+            key = key - 1 if self.names and isinstance(key, int) else key
             return [kind, [key, [[is_attribute, encode(k)] for is_attribute, k in steps]]]
         if kind not in ("out", "array", "arg", "const", "part"):
             raise Unstorable("a result that is an object which Python makes")
@@ -217,7 +266,10 @@ def _is_real(x: Any) -> bool:
 def cotangent(d: Description) -> Any:
     """The types of a cotangent of the result of a described program."""
     program, leaves = d["program"], d["leaves"]
-    outs = [Aval(tuple(shape), jit_stored.DTYPES[name]) for name, shape in program["out"]]
+    outs = [
+        Aval(tuple(_sizes_of(d, shape, dims)), jit_stored.DTYPES[name])
+        for (name, shape), dims in zip(program["out"], program["out_dims"], strict=True)
+    ]
 
     def of(kind: str, x: Any) -> Any:
         if kind == "value":
@@ -233,11 +285,19 @@ def cotangent(d: Description) -> Any:
             return _example(leaves[x])
         if x in d["python"]:
             return {"f": 0.0, "c": 0j}.get(outs[x].dtype.kind)
-        if not outs[x].is_static:
+        if not all(type(n) in (int, str) for n in outs[x].shape):
             raise _refusal(d["name"], "the shape of its result is computed, so that a cotangent has none")
         return _struct(outs[x].dtype.name, outs[x].shape, kind == "out" and not outs[x].shape)
 
     return structures.build(d["result"], [of(*r) for r in d["results"]])
+
+
+def _sizes_of(d: Description, shape: Sequence[Any], dims: Sequence[Any]) -> Iterator[Any]:
+    """The sizes of a result: numbers, names of sizes, and None for computed ones."""
+    first = len(d["program"]["fixed"])
+    names = {first + n: name for n, name in enumerate(d["sizes"])}
+    for n, place in zip(shape, dims, strict=True):
+        yield n if type(n) is int else names.get(place[1]) if place[0] == "input" else None
 
 
 def _struct(dtype: str, shape: Sequence[int], number: bool = False) -> Any:

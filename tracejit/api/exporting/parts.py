@@ -24,7 +24,9 @@ def describe(part: Any, base: Aval, like: np.ndarray | None = None) -> Any:
     if type(part) is not Part:
         raise Unstorable("one of several arrays, as a condition says")
     if not base.is_static:
-        raise Unstorable("a view of an array whose shape is computed")
+        raise Unstorable(
+            "a view of an array whose size is computed or a name (a copy of it, `.copy()`, has one)"
+        )
     whole = np.empty(base.shape, base.dtype) if like is None else np.empty_like(like)
     view: Any = part.made(whole, _Unknown())  # type: ignore[arg-type]
     if type(view) is not np.ndarray or view.dtype.name not in DTYPES:

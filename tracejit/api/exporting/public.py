@@ -10,6 +10,7 @@ from typing import Any
 from tracejit.api.common import name_of
 from tracejit.api.exporting import making
 from tracejit.api.exporting.exported import Exported, File, written
+from tracejit.api.introspect import size_name
 from tracejit.api.tracebacks import door
 from tracejit.errors import FunctionNeededError
 from tracejit.interpreters.jit_stored import Written
@@ -19,7 +20,9 @@ def export(f: Callable[..., Any], *, vjp: bool = False) -> Callable[..., Exporte
     """A function that traces and compiles `f` for given arguments (arrays, numbers or ShapeDtypeStructs) and gives the
     program as an `Exported`, which can be saved and loaded where `f` is not.
 
-    With `vjp`, the program of its gradient as well. Raises ExportRefusedError for what needs Python."""
+    Sizes of ShapeDtypeStructs may be names, for which calls have any number, the same one for the same name. With
+    `vjp`, the program of its gradient as well. Raises ExportRefusedError for what needs Python, ExportedSizeError for a
+    function that needs to know a named size."""
     FunctionNeededError.check("export", f)
     function = making.jitted(f)
 
@@ -47,3 +50,12 @@ def load_exported(path: str | os.PathLike[str]) -> Exported:
     with open(path, "rb") as file:
         data = file.read()
     return File(data, os.fspath(path)).function(0)
+
+
+@door
+def symbolic_shape(text: str) -> tuple[Any, ...]:
+    """A shape with named sizes for `export`: `symbolic_shape("n, 3")` is `("n", 3)`. Names stand for any number.
+
+    Raises ExportedSizeError for what is neither a name nor a number."""
+    sizes = [size.strip() for size in text.strip().strip("()").split(",")]
+    return tuple([int(size) if size.isdecimal() else size_name(size) for size in sizes if size])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import weakref
 from collections.abc import Callable, Collection, Sequence
@@ -13,7 +12,7 @@ import numpy as np
 
 from tracejit import frontend, tree
 from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
-from tracejit.api.introspect import ShapeDtypeStruct, leaf_aval
+from tracejit.api.introspect import Extent, ShapeDtypeStruct, leaf_aval
 from tracejit.api.jit.followed import Followed, can_be_followed
 from tracejit.config import config
 from tracejit.errors import ArraySubclassError, BackendError, StaticArgumentError, UnhashableStaticError
@@ -255,6 +254,8 @@ class Call:
 
 def _bounds(x: Any, weak: bool) -> tuple[int, int] | None:
     """The range that a program for arguments like `x` may count on, if that is a Python integer and no large one."""
+    if type(x) is Extent:
+        return (0, NEAR)
     if type(x) is int:
         return (-NEAR, NEAR) if abs(x) <= NEAR else None
     if type(x) is Box and weak and x.aval.dtype.kind == "i" and not x.aval.shape:
@@ -329,11 +330,7 @@ def reference(x: Any) -> Callable[[], Any]:
     try:
         return weakref.ref(x)
     except TypeError:
-        return functools.partial(_same, x)
-
-
-def _same(x: Any) -> Any:
-    return x
+        return lambda: x
 
 
 #: Of these the values are part of the signature.

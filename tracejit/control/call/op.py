@@ -99,7 +99,9 @@ def _transpose(cts: Any, *args: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
 
 
 def _batch(size: Any, args: Any, dims: Any, *, jaxpr: Jaxpr, name: str) -> tuple[Any, Any]:
-    if _has_rows(jaxpr):  # lanes are not put before rows, and may end at different times
+    if (
+        _has_rows(jaxpr) or type(size) is not int
+    ):  # lanes are not put before rows, and may end at different times
         return batch_flat(lambda *raw: eval_jaxpr(jaxpr, raw), size, args, dims, processing_axis())
     from_front = helpers.batch_axes_first(args, dims)
     batched = tuple(d is not None for d in dims)

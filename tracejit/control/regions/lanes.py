@@ -15,9 +15,10 @@ import numpy as np
 from tracejit.control.regions.axes import processing_axis, uses_axis
 from tracejit.control.regions.rules import Typed, permute
 from tracejit.errors import LonelyLaneError
-from tracejit.interpreters.stage import arg_avals, stage
-from tracejit.ir.avals import aval_of
-from tracejit.ir.primitive import Op
+from tracejit.interpreters.stage import arg_avals, bounds_of, stage
+from tracejit.interpreters.vmap import apply_to_lanes
+from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.primitive import REGISTRY, Op
 from tracejit.ops.building import helpers
 from tracejit.tracing import bind
 
@@ -45,16 +46,35 @@ def over_lanes(
         return list(fn(*(next(one) if d is None else next(many) for d in dims)))
 
     index = Typed(aval_of(np.int64(0)))
-    jaxpr, consts = stage(body, arg_avals([index, *inputs]), name, [(0, max(size - 1, 0)), *bounds])
+    lead: list[Any] = [size.var] if isinstance(size, Dim) else []
+    length, bound = (None, size.bound) if isinstance(size, Dim) else (size, None)
+    known = bounds_of(size.var) if isinstance(size, Dim) else (size, size)
+    last = None if known is None else (0, max(known[1] - 1, 0))
+    jaxpr, consts = stage(body, arg_avals([index, *inputs]), name, [last, *bounds])
     if uses_axis((jaxpr,), processing_axis()):
         raise LonelyLaneError(axis=processing_axis())
     k = len(consts)
     jaxpr = permute(jaxpr, [k, *range(k), *range(k + 1, len(jaxpr.invars))])
-    params = {"length": size, "bound": None, "carry": 0, "reverse": False}
-    outs = bind(scan, *consts, *shared, *lanes, jaxpr=jaxpr, consts=k + len(shared), **params)
+    params = {"length": length, "bound": bound, "carry": 0, "reverse": False}
+    outs = bind(scan, *lead, *consts, *shared, *lanes, jaxpr=jaxpr, consts=k + len(shared), **params)
     return list(outs), [0] * len(outs)
 
 
 def _lane_aval(x: Any) -> Any:
     aval = aval_of(x)
     return aval.with_shape(aval.shape[1:])
+
+
+def _one_by_one(
+    op: Op, size: Any, args: Sequence[Any], dims: Sequence[int | None], params: dict[str, Any]
+) -> tuple[list[Any], list[int]]:
+    """An op for each lane of its operands."""
+
+    def lane(*raw: Any) -> list[Any]:
+        found = bind(op, *raw, **params)
+        return list(found) if op.multi else [found]
+
+    return over_lanes(REGISTRY["scan"], lane, size, args, dims, op.name)
+
+
+apply_to_lanes(_one_by_one)

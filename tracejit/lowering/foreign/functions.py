@@ -17,7 +17,8 @@ import numpy as np
 from tracejit.errors import ForeignArgumentError
 from tracejit.lowering._lazy import scipy
 from tracejit.lowering.foreign.declarations import Declaration, Parameter
-from tracejit.lowering.foreign.writer import OVERLAP, WRONG_LENGTH, Input, Result, Writer
+from tracejit.lowering.foreign.inputs import Input, Result
+from tracejit.lowering.foreign.writer import OVERLAP, WRONG_LENGTH, Writer
 from tracejit.lowering.llvm.memory import STATUS_WORDS
 from tracejit.lowering.runtime.compile import compile_llvm
 from tracejit.lowering.runtime.executable import Executable

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.foreign.declarations import Declaration, Meaning, Parameter, Place, meaning
+from tracejit.lowering.foreign.inputs import Input, Result, SizeOf
 from tracejit.lowering.llvm.memory import STATUS_WORDS
 from tracejit.lowering.loops.nodes import OUT_OF_MEMORY
 from tracejit.lowering.runtime.executable import Executable
-from tracejit.records import record
 
 #: Statuses of the function itself, beside those of the program.
 WRONG_LENGTH, OVERLAP = -101, -102
@@ -27,44 +27,6 @@ _SLACK = 64
 _OWN = 6
 
 _libc = ctypes.CDLL(None)
-
-
-@record(frozen=True)
-class Input:
-    """An input of a program: its type and strides in elements, its memory if that is `fixed`, and whether the program
-    writes there."""
-
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    fixed: Any = None  # an array
-    written: bool = False  # by the program
-
-    @property
-    def nbytes(self) -> int:
-        """From the first to the last byte."""
-        if 0 in self.shape:
-            return 0
-        reach = sum((n - 1) * abs(s) for n, s in zip(self.shape, self.strides, strict=True))
-        return (reach + 1) * self.dtype.itemsize
-
-    @property
-    def before(self) -> int:
-        """Bytes that lie before the first element, where strides are negative."""
-        back = sum((n - 1) * min(s, 0) for n, s in zip(self.shape, self.strides, strict=True))
-        return -back * self.dtype.itemsize
-
-
-@record(frozen=True)
-class Result:
-    """A result: output `number` of the program, with `given` its input of that number, or an array that is `fixed`; the
-    last two are copied."""
-
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    number: int
-    given: bool = False
-    fixed: Any = None
 
 
 def _llvm(dtype: np.dtype, register: bool = True) -> str:
@@ -187,12 +149,12 @@ class Writer:
         ins = self._inputs(lambda k: self._given(means.inputs[free.index(k)], self.inputs[k], declaration))
         places = [self._place(p, r) for p, r in zip(means.results, results, strict=True)]
         outs = self._outputs(ins, results, places)
-        self._overlaps(ins, self._checked(means, results, places))
+        self._overlaps(ins, self._checked(means, results, places, ins))
         self._call(ins, outs)
         for place, r in zip(places, results, strict=True):
             source = self._source(r, ins, outs)
             if source != place:
-                self._copy(place, source, math.prod(r.shape) * r.dtype.itemsize)
+                self._copy(place, source, self._bytes(r, ins))
         self._return(returned, means.results, places, results)
 
     def _source(self, r: Result, ins: list[str], outs: list[str]) -> str:
@@ -245,9 +207,19 @@ class Writer:
             return self._behind(place)
         dtype = declaration.parameters[place.parameter].dtype
         value = self._converted(f"%p{place.parameter}", dtype, x.dtype)
+        if x.is_size:
+            self.fail_if(self.new(f"icmp slt i64 {value}, 0"), WRONG_LENGTH, ("0", value))
         slot = self.new(f"alloca {_llvm(x.dtype, False)}, align 16")
         self._store(value, x.dtype, slot)
         return slot
+
+    def _bytes(self, x: Input | Result, ins: Sequence[str]) -> int | str:
+        """The bytes of an array in C order: a number or a register."""
+        total = str(math.prod(n for n in x.shape if type(n) is not SizeOf) * x.dtype.itemsize)
+        sizes = [n.input for n in x.shape if type(n) is SizeOf]
+        for n in sizes:
+            total = self.new(f"mul i64 {total}, {self._load(ins[n], self.inputs[n].dtype)}")
+        return total if sizes else int(total)
 
     def _behind(self, place: Place) -> str:
         return self.new(f"getelementptr i8, ptr %p{place.parameter}, i64 {place.offset}")
@@ -278,21 +250,25 @@ class Writer:
             outs.append(at)
         return outs
 
-    @staticmethod
-    def _checked(means: Meaning, results: Sequence[Result], places: list[str]) -> list[tuple[str, int]]:
+    def _checked(
+        self, means: Meaning, results: Sequence[Result], places: list[str], ins: Sequence[str]
+    ) -> list[tuple[str, int | str]]:
         """The results behind pointers, if the function can tell that they lie where they must not."""
         if not means.reports:  # it is for the caller to see to, as with `restrict` in C
             return []
         return [
-            (at, math.prod(r.shape) * r.dtype.itemsize)
+            (at, self._bytes(r, ins))
             for at, place, r in zip(places, means.results, results, strict=True)
             if place.pointer
         ]
 
-    def _overlaps(self, ins: list[str], results: Sequence[tuple[str, int]] = ()) -> None:
+    def _overlaps(self, ins: list[str], results: Sequence[tuple[str, int | str]] = ()) -> None:
         """Fail where the program writes into memory of another argument, or where one of `results`, pointers with their
         bytes, lies in an argument or in another result."""
-        spans = [(p, x.nbytes, x.before) for p, x in zip(ins, self.inputs, strict=True)]
+        spans: list[tuple[str, int | str, int]] = []
+        for p, x in zip(ins, self.inputs, strict=True):
+            size = x.nbytes
+            spans.append((p, self._bytes(x, ins) if size is None else size, x.before))
         written = [n for n, x in enumerate(self.inputs) if x.written]
         pairs = {(min(n, m), max(n, m)) for n in written for m in range(len(spans)) if m != n}
         ours = {n for n, x in enumerate(self.inputs) if x.fixed is not None}
@@ -300,15 +276,20 @@ class Writer:
         pairs |= {(m, n) for n in range(len(spans), len(spans) + len(results)) for m in range(n)}
         spans += [(p, size, 0) for p, size in results]
         for (p, a, before), (q, b, other) in ((spans[n], spans[m]) for n, m in sorted(pairs)):
-            if a and b:
-                start, least = self._moved(p, before), self._moved(q, other)
-                end, most = self._moved(start, -a), self._moved(least, -b)
-                first = self.new(f"icmp ult ptr {start}, {most}")
-                second = self.new(f"icmp ult ptr {least}, {end}")
-                self.fail_if(self.new(f"and i1 {first}, {second}"), OVERLAP)
+            if a == 0 or b == 0:
+                continue
+            start, least = self._moved(p, -before), self._moved(q, -other)
+            end, most = self._moved(start, a), self._moved(least, b)
+            first = self.new(f"icmp ult ptr {start}, {most}")
+            second = self.new(f"icmp ult ptr {least}, {end}")
+            both = self.new(f"and i1 {first}, {second}")
+            for size in (a, b):
+                if type(size) is str:  # what has no elements lies nowhere
+                    both = self.new(f"and i1 {both}, {self.new(f'icmp ne i64 {size}, 0')}")
+            self.fail_if(both, OVERLAP)
 
-    def _moved(self, pointer: str, back: int) -> str:
-        return self.new(f"getelementptr i8, ptr {pointer}, i64 {-back}") if back else pointer
+    def _moved(self, pointer: str, by: int | str) -> str:
+        return self.new(f"getelementptr i8, ptr {pointer}, i64 {by}") if by else pointer
 
     def _call(self, ins: list[str], outs: list[str]) -> None:
         for n, at in enumerate([*ins, *outs]):
@@ -383,5 +364,5 @@ class Writer:
         value = self.new(f"load {_llvm(dtype, False)}, ptr {slot}")
         return self.new(f"trunc i8 {value} to i1") if dtype.kind == "b" else value
 
-    def _copy(self, to: str, source: str, nbytes: int) -> None:
+    def _copy(self, to: str, source: str, nbytes: int | str) -> None:
         self.add(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {nbytes}, i1 false)")

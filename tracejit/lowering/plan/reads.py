@@ -117,7 +117,13 @@ class Reads:
         return list(access.reads) if eqn in self.constant else None
 
     def _is_alias(self, eqn: Eqn) -> bool:
-        return isinstance(eqn.op.kernel, Pull) and eqn.op.kernel.alias
+        """Whether this is a reshape of known sizes: others are found by their indices."""
+        form = eqn.op.kernel
+        return (
+            isinstance(form, Pull)
+            and form.alias
+            and all(a.aval.is_static for a in (*eqn.invars, *eqn.outvars))
+        )
 
     def is_view(self, eqn: Eqn) -> bool:
         """Whether a value is an affine view of another one, or of nothing (iota)."""

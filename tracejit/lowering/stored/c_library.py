@@ -18,7 +18,8 @@ import numpy as np
 from tracejit.errors import LibraryBuildError
 from tracejit.lowering._lazy import llvm
 from tracejit.lowering.foreign.declarations import Declaration, Meaning, Parameter, Place
-from tracejit.lowering.foreign.writer import Input, Result, Writer
+from tracejit.lowering.foreign.inputs import Input, Result
+from tracejit.lowering.foreign.writer import Writer
 from tracejit.lowering.llvm.memory import STATUS_WORDS
 from tracejit.lowering.loops.nodes import External
 from tracejit.lowering.runtime import compile as machine
@@ -124,7 +125,7 @@ class Member:
     names: Sequence[str]
 
     def declaration(self) -> tuple[Declaration, Meaning]:
-        """`int name(arguments, pointers to results)`, and what its parameters mean."""
+        """`int name(sizes, arguments, pointers to results)`, and what its parameters mean."""
         free = [x for x in self.inputs if x.fixed is None]
         given = [
             _parameter(x.dtype, bool(x.shape), n, x.written) for x, n in zip(free, self.names, strict=False)
@@ -133,10 +134,12 @@ class Member:
             _parameter(r.dtype, True, n, True)
             for r, n in zip(self.results, self.names[len(free) :], strict=True)
         ]
-        parameters = [*given, *made]
+        order = sorted(range(len(free)), key=lambda n: not free[n].is_size)
+        parameters = [*(given[n] for n in order), *made]
         text = f"int {self.name}({', '.join(_written(p) for p in parameters) or 'void'})"
-        places = [Place(n, p.pointer) for n, p in enumerate(parameters)]
-        means = Meaning(places[: len(given)], places[len(given) :], [], "status")
+        ins = [Place(order.index(n), p.pointer) for n, p in enumerate(given)]
+        outs = [Place(len(given) + n, p.pointer) for n, p in enumerate(made)]
+        means = Meaning(ins, outs, [], "status")
         return Declaration(text, Parameter("int", np.dtype(np.int32), False), tuple(parameters)), means
 
     @property

@@ -54,7 +54,7 @@ class Written:
             "in": [_aval(a) for a in low.in_avals],
             "out": [_aval(a) for a in low.out_avals],
             "out_dims": [[d if isinstance(d, int) else list(d) for d in dims] for dims in low.out_dims],
-            "in_strides": [list(s) for s in low.in_strides],
+            "in_strides": [None if s is None else list(s) for s in low.in_strides],
             "aliases": list(low.aliases.items()),
             "given": [[n, None if s is None else list(s)] for n, s in low.given.items()],
             "failures": [[code, describe(f)] for code, f in low.failures.items()],
@@ -103,7 +103,7 @@ class Read:
         lowered = Lowered(
             program=_program(d),
             in_avals=[_read_aval(a) for a in d["in"]],
-            in_strides=[tuple(s) for s in d["in_strides"]],
+            in_strides=[None if s is None else tuple(s) for s in d["in_strides"]],
             out_avals=[_read_aval(a) for a in d["out"]],
             out_dims=[tuple(n if isinstance(n, int) else tuple(n) for n in dims) for dims in d["out_dims"]],
             aliases=dict(d["aliases"]),

@@ -74,6 +74,17 @@ def shape_here(shape: Shape) -> Shape:
     return tuple(d if type(d) is int else Dim(here(d.var), d.bound) for d in shape)  # type: ignore[union-attr]
 
 
+def are_one(a: Shape, b: Shape) -> bool:
+    """Whether two shapes, of values of different traces, have the same sizes: numbers, or values of a trace around both
+    of them."""
+    pairs = zip(a, b, strict=False)
+    return len(a) == len(b) and all(
+        d == e
+        or (type(d) is not int and type(e) is not int and linear.outermost(d.var) is linear.outermost(e.var))
+        for d, e in pairs
+    )
+
+
 def memo(name: str, fn: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """`fn(*args, **params)`, or its earlier result for the same operands in this trace."""
     args = tuple(a[()] if type(a) is np.ndarray and not a.ndim else a for a in args)

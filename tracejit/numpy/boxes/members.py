@@ -27,6 +27,7 @@ from tracejit.errors import (
 )
 from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
+from tracejit.numpy import lengths
 from tracejit.numpy.boxes import either, extents, indexing, memory, views
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import raw, shape_of
@@ -224,7 +225,7 @@ def reshaped(x: Box, new: Any) -> Box:
     if target == old:
         return Box(x.storage, x.chain, x.aval, scalar=x.scalar)
     if not all(type(d) is int for d in (*old, *target)):
-        return _insert_ones(x, target)
+        return _with_dims(x, target)
     is_view = _of_memory(x, lambda base, layout, chain: memory.reshape_is_view(base, layout, chain, target))
     if is_view:
         view = views.Reshaped(old, target)  # type: ignore[arg-type]
@@ -275,14 +276,16 @@ def indexed_copy(value: Any) -> Box:
     return out
 
 
-def _insert_ones(x: Box, target: tuple[Any, ...]) -> Box:
-    """Reshape with dynamic dimensions: sizes 1 may come and go."""
+def _with_dims(x: Box, target: tuple[Any, ...]) -> Box:
+    """Reshape with dynamic dimensions. Sizes 1 may come and go in any view; other changes are views of whole arrays."""
     old = x.aval.shape
     if [d for d in old if d != 1] != [d for d in target if d != 1]:
-        shown = tuple(Dim(d, None) if isinstance(d, Value) else d for d in target)
-        error = ShapeError(op="reshape", problem=f"cannot reshape {x.aval} with its traced size into {shown}")
-        error.traced = tuple(d for d in target if isinstance(d, Value))
-        raise error
+        if x.chain or x.storage.layout is not None or isinstance(x.storage, either.Either):
+            shown = tuple(Dim(d, None) if isinstance(d, Value) else d for d in target)
+            problem = f"cannot reshape a part or another layout of {x.aval} with its traced size into {shown}"
+            raise ShapeError(op="reshape", problem=problem)
+        x.storage.layout_read = True
+        return indexing.view_of(x, (views.Reshaped(old, target),), target)
     items: list[Any] = [("at", 0) if d == 1 and type(d) is int else ("all",) for d in old]
     chain = indexing.views_of(x.chain, old, items)
     kept = indexing.view_of(x, chain)
@@ -296,10 +299,11 @@ def reshape_target(old: Any, new: Any) -> tuple[Any, ...]:
     numbers = [extents.number(d) for d in dims]
     by_var = {id(d.var): d for d in old if type(d) is not int}
     out = [n if type(n) is int else by_var.get(id(n), n) for n in numbers]
-    if by_var and -1 in out:
-        rest = [d for d in old if d not in out or d == 1]
-        return tuple(rest[0] if d == -1 and type(d) is int and rest else d for d in out)
-    if not by_var and all(type(n) is int for n in out):
+    if by_var or not all(type(n) is int for n in out):
+        return lengths.reshape_target(
+            tuple(old), [extents.to_dim(d, None) if isinstance(d, Value) else d for d in out]
+        )
+    else:
         total = int(np.prod(old, dtype=int))
         known = int(np.prod([n for n in out if n != -1], dtype=int))
         if -1 in out and known and total % known == 0 and out.count(-1) == 1:

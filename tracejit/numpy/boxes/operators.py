@@ -14,7 +14,7 @@ from tracejit.errors import (
     UnfollowedError,
     UnknownMemberError,
 )
-from tracejit.numpy.boxes import indexing, numbers
+from tracejit.numpy.boxes import extents, indexing, numbers
 from tracejit.numpy.boxes.conversions import class_name, class_of, known_value, no_attribute
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
@@ -82,11 +82,11 @@ def update(x: Box, ufunc: Ufunc, *operands: Any) -> Box:
     kept = selected.elementwise(ufunc.operator, (x, *operands)) if selected.selection(x) else None
     if kept is not None and masked.write_in_place(x, ..., kept, indexing.check_depth):
         return x
-    result = ufunc.apply((x, *operands))
-    if shape_of(result) != x.aval.shape:
+    result, shape = ufunc.apply((x, *operands)), extents.shape_here(x.aval.shape)
+    if shape_of(result) != shape:
         raise ShapeError(
             op=ufunc.__name__,
-            problem=f"non-broadcastable output operand with shape {x.aval.shape} doesn't match the "
+            problem=f"non-broadcastable output operand with shape {shape} doesn't match the "
             f"broadcast shape {shape_of(result)}",
         )
     indexing.assign(x.storage, x.chain, cast(result, x.aval.dtype))

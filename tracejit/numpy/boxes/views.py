@@ -336,11 +336,11 @@ def joined(chain: tuple[View, ...], more: tuple[View, ...]) -> tuple[View, ...]:
 
 
 class Reshaped(View):
-    """The parent's elements in C order in another static shape."""
+    """The parent's elements in C order in another shape."""
 
     __slots__ = ("parent", "shape")
 
-    def __init__(self, parent: Shape, shape: tuple[int, ...]) -> None:
+    def __init__(self, parent: Shape, shape: Shape) -> None:
         self.parent = parent
         self.shape = shape
 
@@ -348,11 +348,11 @@ class Reshaped(View):
         return isinstance(other, Reshaped) and other.parent == self.parent and other.shape == self.shape
 
     def read(self, raw: Any) -> Any:
-        return ops.shape.reshape(raw, shape=self.shape)
+        return ops.shape.reshape(raw, shape=extents.shape_here(self.shape), trusted=True)
 
     def write(self, holder: list[Any], new: Any) -> Any:
         holder.pop()
-        return ops.shape.reshape(new, shape=self.parent)  # type: ignore[arg-type]
+        return ops.shape.reshape(new, shape=extents.shape_here(self.parent), trusted=True)
 
 
 class _Part(View):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import AxisError, ShapeError
+from tracejit.errors import AxisError, DynamicExtentError, ShapeError
 from tracejit.ir.avals import Dim, DimSize, Shape
 from tracejit.ir.check import OperandRef
 
@@ -36,6 +36,8 @@ def check_axes(name: str, axes: Sequence[int], ndim: int) -> None:
 
 def dynamic_shape(name: str, sizes: Sequence[Any], bounds: Sequence[Any], count: int, first: int) -> Shape:
     """`sizes` with each None replaced by a Dim: the value of the next of `count` operands from `first` on."""
+    if not all(s is None or type(s) is int for s in sizes):
+        raise DynamicExtentError(op=name, problem=f"the shape {sizes} has a size that is traced")
     holes = [n for n, s in enumerate(sizes) if s is None]
     if not len(holes) == len(bounds) == count:
         raise ShapeError(
@@ -52,6 +54,15 @@ def split_dynamic(shape: Shape) -> tuple[list[Any], tuple[int | None, ...], tupl
     dims = [d for d in shape if isinstance(d, Dim)]
     sizes = tuple(None if isinstance(d, Dim) else d for d in shape)
     return [d.var for d in dims], sizes, tuple(d.bound for d in dims)
+
+
+def with_batch(
+    size: DimSize, dyn: Sequence[Any], sizes: Sequence[Any], bounds: Sequence[Any], last: bool = False
+) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """The parts of a shape, as `split_dynamic` gives them, with a batch axis before or behind all axes."""
+    new, one, most = split_dynamic((size,))
+    parts = ((new, dyn), (one, sizes), (most, bounds))
+    return tuple((*b, *a) if last else (*a, *b) for a, b in parts)  # type: ignore[return-value]
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

@@ -21,7 +21,7 @@ from tracejit.ir.primitive import (
     Op,
 )
 from tracejit.ir.values import AddInto, Overwrite, Value, is_linear
-from tracejit.ops.building.dims import dims_of, dynamic_shape, split_dynamic
+from tracejit.ops.building.dims import dims_of, dynamic_shape, split_dynamic, with_batch
 from tracejit.ops.building.helpers import batch_is_last, to_batch_axis
 from tracejit.ops.building.values import lift
 from tracejit.ops.creation import create
@@ -124,12 +124,13 @@ def _slice_batch(size: int, args: Any, dims: Any, *, sizes: Any, bounds: Any) ->
         )
     zero = np.int64(0)
     if all(d is None for d in dims[1:]) and batch_is_last(args, dims):
-        out = bind(dynamic_slice_op, x, *starts, zero, *dyn, sizes=(*sizes, size), bounds=bounds)
-        return out, n
+        dyn, sizes, bounds = with_batch(size, dyn, sizes, bounds, last=True)
+        return bind(dynamic_slice_op, x, *starts, zero, *dyn, sizes=sizes, bounds=bounds), n
     if dims[0] is not None:
         x = to_batch_axis(x, dims[0], 0, size)
     if all(d is None for d in dims[1:]):
-        return bind(dynamic_slice_op, x, zero, *starts, *dyn, sizes=(size, *sizes), bounds=bounds), 0
+        dyn, sizes, bounds = with_batch(size, dyn, sizes, bounds)
+        return bind(dynamic_slice_op, x, zero, *starts, *dyn, sizes=sizes, bounds=bounds), 0
     return _slice_examples(size, x, starts, dims, _full_sizes(sizes, dyn, bounds)), 0
 
 

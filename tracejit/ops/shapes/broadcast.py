@@ -12,7 +12,7 @@ from tracejit import ops
 from tracejit.errors import DynamicExtentError, ShapeError
 from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.kernel import Repeat
-from tracejit.ops.building.dims import check_axes, dims_of, dynamic_shape, split_dynamic
+from tracejit.ops.building.dims import check_axes, dims_of, dynamic_shape, split_dynamic, with_batch
 from tracejit.ops.building.helpers import batch_is_last, move_batch_axis, view
 from tracejit.ops.shapes.moves import broadcast_of_expanded, broadcast_twice, same_type
 from tracejit.tracing import bind
@@ -73,12 +73,13 @@ def _broadcast_batch(
         raise DynamicExtentError(
             op="broadcast_in_dim", problem="the size differs between the examples of a vmap"
         )
-    if batch_is_last(args, dims):
-        x, dim, axes, shape = args[0], len(shape), (*broadcast_dimensions, len(shape)), (*shape, size)
+    if batch_is_last(args[:1], dims[:1]):
+        x, dim, axes = args[0], len(shape), (*broadcast_dimensions, len(shape))
     else:
         x, dim = move_batch_axis(args[0], dims[0], 0), 0
-        axes, shape = (0, *(b + 1 for b in broadcast_dimensions)), (size, *shape)
-    out = bind(broadcast_in_dim_op, x, *args[1:], shape=shape, broadcast_dimensions=axes, bounds=bounds)
+        axes = (0, *(b + 1 for b in broadcast_dimensions))
+    dyn, shape, bounds = with_batch(size, args[1:], shape, bounds, last=dim > 0)
+    out = bind(broadcast_in_dim_op, x, *dyn, shape=shape, broadcast_dimensions=axes, bounds=bounds)
     return out, dim
 
 

@@ -29,7 +29,8 @@ def relabel_twice(eqn: Any) -> Any:
     if x.aval == eqn.aval:
         return x
     static = x.aval.is_static and eqn.aval.is_static and "reshape" in (eqn.op.name, made.op.name)
-    return ("op", ops.shape.reshape_op, (x,), {"shape": eqn.aval.shape}) if static else None
+    params = {"shape": eqn.aval.shape, "bounds": ()}
+    return ("op", ops.shape.reshape_op, (x,), params) if static else None
 
 
 def no_permutation(eqn: Any) -> Any:

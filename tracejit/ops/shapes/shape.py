@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import DynamicExtentError, ShapeError
-from tracejit.ir.avals import Aval
+from tracejit.ir.avals import Aval, Dim, Shape
 from tracejit.ir.kernel import Permute, Pull
 from tracejit.ir.primitive import FROM_JVP, LINEAR, NO_EFFECTS, NO_INPLACE, Op, Rule
-from tracejit.ops.building.dims import broadcast_shapes, check_axes, dims_of, normalize_axis
+from tracejit.ir.values import Value
+from tracejit.ops.building.dims import (  # fmt: skip
+    broadcast_shapes,
+    check_axes,
+    dims_of,
+    dynamic_shape,
+    normalize_axis,
+    split_dynamic,
+)
 from tracejit.ops.building.helpers import batch_is_last, move_batch_axis, shift_axes, view
 from tracejit.ops.building.identities import same_bounds
 from tracejit.ops.shapes.broadcast import broadcast_in_dim, broadcast_to
@@ -51,22 +59,32 @@ def _relabel(name: str, doc: str, *, type: Rule, eval: Rule, transpose: Rule, ba
 # ---------------------------------------------------------------- reshape
 
 
-def _reshape_type(x: Aval, *, shape: tuple[int, ...]) -> Aval:
-    if not x.is_static or not all(type(d) is int for d in shape):
-        raise DynamicExtentError(op="reshape", problem=f"{x} has a dimension whose size is a traced integer")
-    if math.prod(shape) != x.size or any(d < 0 for d in shape):
+def _reshape_type(x: Aval, *dyn: Aval, shape: tuple[Any, ...], bounds: tuple[Any, ...]) -> Aval:
+    """Whether dynamic shapes hold as many elements is known to who binds it."""
+    out = dynamic_shape("reshape", shape, bounds, len(dyn), 1)
+    if x.is_static and not dyn and (math.prod(shape) != x.size or any(d < 0 for d in shape)):
         raise ShapeError(op="reshape", problem=f"{x} has {x.size} elements, the shape {shape} does not")
-    return Aval(shape, x.dtype)
+    return Aval(out, x.dtype)
 
 
-def _reshape_transpose(ct: Any, x: Any, *, shape: tuple[int, ...]) -> list[Any]:
-    return [reshape(ct, shape=x.aval.shape)]
+def _reshape_eval(x: Any, *dyn: Any, shape: Any, bounds: Any) -> Any:
+    sizes = map(int, dyn)
+    return np.reshape(x, tuple(next(sizes) if d is None else d for d in shape))
 
 
-def _reshape_batch(size: int, args: Any, dims: Any, *, shape: tuple[int, ...]) -> tuple[Any, int]:
-    if batch_is_last(args, dims):
-        return reshape(args[0], shape=(*shape, size)), len(shape)
-    return reshape(move_batch_axis(args[0], dims[0], 0), shape=(size, *shape)), 0
+def _reshape_transpose(ct: Any, x: Any, *dyn: Any, shape: Any, bounds: Any) -> list[Any]:
+    return [reshape(ct, shape=x.aval.shape, trusted=True), *(None for _ in dyn)]
+
+
+def _reshape_batch(size: Any, args: Any, dims: Any, *, shape: Any, bounds: Any) -> tuple[Any, int]:
+    x, *dyn = args
+    if any(d is not None for d in dims[1:]):
+        raise DynamicExtentError(op="reshape", problem="the size differs between the examples of a vmap")
+    given = (Dim(n, b) if isinstance(n, Value) else int(n) for n, b in zip(dyn, bounds, strict=True))
+    shape = tuple(next(given) if d is None else d for d in shape)
+    if batch_is_last(args[:1], dims[:1]):
+        return reshape(x, shape=(*shape, size), trusted=True), len(shape)
+    return reshape(move_batch_axis(x, dims[0], 0), shape=(size, *shape), trusted=True), 0
 
 
 def _equal_blocks(a: Sequence[int], b: Sequence[int]) -> list[tuple[range, range]]:
@@ -86,36 +104,67 @@ def _equal_blocks(a: Sequence[int], b: Sequence[int]) -> list[tuple[range, range
     return out
 
 
-def _reshape_pull(k: Any, idx: Any, operands: Any, out: Any, *, shape: tuple[int, ...]) -> Any:
-    source = operands[0].aval.shape
+def _segments(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[range, range]] | None:
+    """The blocks of two shapes whose dynamic dimensions stand beside each other, in the same order, with equally many
+    elements between them; None for others."""
+    holes_a, holes_b = ([n for n, d in enumerate(s) if type(d) is not int] for s in (a, b))
+    if [a[n] for n in holes_a] != [b[n] for n in holes_b]:
+        return None
+    out: list[tuple[range, range]] = []
+    i = j = 0
+    for m, n in zip([*holes_a, len(a)], [*holes_b, len(b)], strict=True):
+        if math.prod(a[i:m]) != math.prod(b[j:n]) or 0 in a[i:m]:
+            return None
+        blocks = _equal_blocks(a[i:m], b[j:n])
+        out += [(range(p.start + i, p.stop + i), range(q.start + j, q.stop + j)) for p, q in blocks]
+        out.append((range(m, min(m + 1, len(a))), range(n, min(n + 1, len(b)))))
+        i, j = m + 1, n + 1
+    return out
+
+
+def _reshape_pull(k: Any, idx: Any, operands: Any, out: Any, *, shape: Any, bounds: Any) -> Any:
+    x = operands[0]
+    source, target = x.aval.shape, out.aval.shape
     index = [k.const(0, _I64)] * len(source)
-    for axes, out_axes in _equal_blocks(source, shape) if 0 not in source else ():
+    blocks = [] if 0 in source else _segments(source, target)
+    if blocks is None:
+        blocks = [(range(len(source)), range(len(target)))]
+    for axes, out_axes in blocks:
         position: Any = k.const(0, _I64)
         for n in out_axes:
-            if shape[n] != 1:
-                position = k.add(k.mul(position, shape[n]), idx[n])
+            if target[n] != 1:
+                position = k.add(k.mul(position, out.extent(n)), idx[n])
         left = [n for n in axes if source[n] != 1]
         for n in reversed(left):
-            index[n] = position if n == left[0] else k.int_op("urem", position, source[n])
-            position = position if n == left[0] else k.int_op("udiv", position, source[n])
-    return operands[0][tuple(index)]
+            index[n] = position if n == left[0] else k.int_op("urem", position, x.extent(n))
+            position = position if n == left[0] else k.int_op("udiv", position, x.extent(n))
+    return x[tuple(index)]
 
 
 reshape_op = _relabel(
     "reshape",
     "the same elements in C order, in another shape",
     type=_reshape_type,
-    eval=lambda x, *, shape: np.reshape(x, shape),
+    eval=_reshape_eval,
     transpose=_reshape_transpose,
     batch=_reshape_batch,
     pull=_reshape_pull,
 )
 
 
-def reshape(x: Any, *, shape: Sequence[int]) -> Any:
-    """The elements of `x` in C order, in another static `shape` (no -1)."""
-    shape = tuple(shape)
-    return x if dims_of(x) == shape else bind(reshape_op, x, shape=shape)
+def reshape(x: Any, *, shape: Shape, trusted: bool = False) -> Any:
+    """The elements of `x` in C order, in another `shape` (no -1). With `trusted` the caller knows that traced sizes
+    hold as many elements; otherwise they stand in both shapes, with equally many elements between them.
+
+    Raises DynamicExtentError for other traced sizes."""
+    shape, have = tuple(shape), dims_of(x)
+    if have == shape:
+        return x
+    dyn, sizes, bounds = split_dynamic(shape)
+    if not trusted and not all(type(d) is int for d in (*have, *shape)) and _segments(have, shape) is None:
+        problem = f"{have} to {shape}: sizes are traced, and nothing says that they hold as many elements"
+        raise DynamicExtentError(op="reshape", problem=problem)
+    return bind(reshape_op, x, *dyn, shape=sizes, bounds=bounds)
 
 
 # ---------------------------------------------------------------- transpose

@@ -343,7 +343,7 @@ class _Merged:
     def _of_one_shape(self, x: Leaf, y: Leaf) -> tuple[Any, Any, Callable[[Any], Any] | None] | None:
         """The raw values of two leaves, those of other lengths in memory for the longer one, and what cuts the one that
         is chosen to its length; None if they have no shape in common, or arguments decide which it is."""
-        if aval_of(x.raw).shape == aval_of(y.raw).shape:
+        if extents.are_one(aval_of(x.raw).shape, aval_of(y.raw).shape):
             return x.raw, y.raw, None
         if x.scalar or y.scalar or extents.decided_outside((self.choice.pred,)):
             return None

@@ -27,7 +27,9 @@ from tracejit.frontend.rewrite.hooks.lazies import Lazy, taken, walked
 from tracejit.frontend.rewrite.hooks.nests import Nest
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.steps import Steps
-from tracejit.ir.avals import Aval, aval_of
+from tracejit.interpreters.core import rename_dims
+from tracejit.interpreters.stage import bounds_of
+from tracejit.ir.avals import Aval, Dim, aval_of
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.numpy.boxes import extents
 from tracejit.tracing import bind
@@ -278,11 +280,15 @@ def _bind_stopped(result: Result, count: Any, stopped: Any, body: Block, s: Spec
 
 
 def _bind_while(body: Jaxpr, consts: list[Any], carry: list[Any]) -> list[Any]:
-    """A while loop that goes on as long as the first of its carry is true."""
-    seen = [Var(None, aval_of(x)) for x in carry]
-    cond = Jaxpr(tuple(seen), (), (seen[0],), body.name)
-    counts = {"cond_consts": 0, "body_consts": len(consts)}
-    return list(bind(control.while_loop.op.while_op, *consts, *carry, cond=cond, body=body, **counts))
+    """A while loop that goes on as long as the first of its carry is true. The condition is given the sizes of what is
+    carried, which its types refer to."""
+    dims = [d for x in carry for d in aval_of(x).shape if isinstance(d, Dim)]
+    sizes = list({id(d.var): d.var for d in dims}.values())
+    known = {x: Var(None, aval_of(x), bounds_of(x)) for x in sizes}
+    seen = [Var(None, rename_dims(aval_of(x), known)) for x in carry]
+    cond = Jaxpr((*known.values(), *seen), (), (seen[0],), body.name)
+    counts = {"cond_consts": len(sizes), "body_consts": len(consts)}
+    return list(bind(control.while_loop.op.while_op, *sizes, *consts, *carry, cond=cond, body=body, **counts))
 
 
 # ---------------------------------------------------------------- while
