@@ -19,14 +19,14 @@ class OnDevice(Program):
     the results beside that, are copies on the host. Arguments of the host are copied to the device, and what is
     written into them is copied back."""
 
-    def on(self, call: Call) -> Any:
+    def on(self) -> Any:
         """The device."""
-        return jit_device.device(call.options.device)
+        return jit_device.device(self.device)
 
     def _run(self, consts: list[Any], leaves: Sequence[Any], call: Call) -> Any:
         given = [*consts, *leaves]
         inputs = [_array(x) for x in given]
-        where = self.on(call)
+        where = self.on()
         self._check_devices(inputs, where)
         if not self.simple:
             self._check_written(given)
@@ -40,6 +40,14 @@ class OnDevice(Program):
             numbers = [x.get()[()] if where.is_array(x) else x for x in numbers]
         users = [x.given if isinstance(x, Held) else x for x in leaves]
         return self._assemble(numbers, users, consts, call)
+
+    def caller(self, consts: Sequence[Any], leaves: Sequence[Any], asks: bool) -> Any:
+        if self.store is not None:
+            return None
+        fixed = [type(s) is not int for s in self.const_sources]
+        compiled: Any = self.compiled(self.on())
+        given = [x.array if isinstance(x, Held) and x.array is x.given else x for x in leaves]
+        return compiled.caller_like(consts, given, fixed, self.python, asks)
 
     def _number(self, n: int, out: Any) -> Any:
         return out.item() if n in self.python else out

@@ -44,13 +44,13 @@ import optree
 
 from tracejit import frontend, tree
 from tracejit.api import timed
+from tracejit.api.introspect import ShapeDtypeStruct
 from tracejit.api.jit.handed import Path
 from tracejit.api.jit.parts import Part
 from tracejit.api.jit.programs import Program, as_array
 from tracejit.api.jit.signature import BY_VALUE, SCALARS, Call, is_array_like, reference
 from tracejit.config import config
-from tracejit.interpreters import jit as native
-from tracejit.interpreters.jit import MISS, Input
+from tracejit.interpreters.jit import MISS
 from tracejit.timeline import SWITCH
 from tracejit.tracing import ROOTS, STATE, TRACING
 
@@ -73,13 +73,12 @@ def fast_call(
     method for them (or None); `missed(self, args, kwargs)` takes over the calls that it does not
     know, `again(error, args, kwargs)` those in which compiled code has raised, if Python is `allowed()` to."""
     consts = program.constants(call.objects)
-    if consts is None or program.warns or program.stores or program.backend != "llvm":
+    if consts is None or program.warns or program.stores:
         return None
     written = set(program.written) | set(program.donated)
-    inputs: Any = [Input.of(x, n in written) for n, x in enumerate((*consts, *call.leaves))]
-    if None in inputs:
+    native_call = program.caller(consts, call.leaves, call.options.fallback is not False)
+    if native_call is None:
         return None
-    strides = tuple([native.element_strides(np.asarray(x)) for x in (*consts, *call.leaves)])
     w = _Writer(program)
     w.names["again"] = again
     if not w.arguments(call, args, kwargs):
@@ -91,8 +90,6 @@ def fast_call(
     w.constants()
     w.overlaps(sorted(written), consts, call.leaves)
     single = len(program.jaxpr.outs) == 1
-    asks = call.options.fallback is not False
-    native_call = program.running(strides).caller(inputs, single, program.python, asks)
     w.names["native"] = program.acting(native_call, allowed)
     w.results(single)
     made = w.compiled("call(args, kwargs)", w.lines)
@@ -178,7 +175,7 @@ class _Writer:
                 self.equal(field, x)
             names = self.unpack(f"({''.join(f'{v}.{name}, ' for name in children)})", len(children))
             return all(map(self.walk, names, children.values()))
-        if cls is np.ndarray or isinstance(value, SCALARS):
+        if cls is np.ndarray or isinstance(value, (*SCALARS, ShapeDtypeStruct)):
             self.leaves.append(v)  # the shell looks at its type
             return True
         if value is None or not is_array_like(value):
@@ -236,7 +233,7 @@ class _Writer:
         """What is written must share no memory with other inputs."""
         given, values = [*self.inputs, *self.leaves], [*consts, *leaves]
         for n in written:
-            for m, y in enumerate(values):
+            for m, y in enumerate(values if type(values[n]) is np.ndarray else ()):
                 if m != n and type(y) is np.ndarray and not (m in written and m < n):
                     self.unless(f"not overlap({given[n]}, {given[m]})")
 

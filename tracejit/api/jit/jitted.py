@@ -98,16 +98,15 @@ class Jitted(Attributed):
     def call_by(self, args: tuple[Any, ...], kwargs: dict[str, Any], turn: assumed.Turn | None = None) -> Any:
         if config.disable_jit or jit_session() is not None:
             return run_user(self.fun, args, kwargs)
+        given = args, kwargs
         self, args, kwargs = self.where_it_runs(args, kwargs)
         if not is_tracing() and native.errors_are_seen() and self.python.allowed:
             return self.python.plain(args, kwargs)
         key = fast_key(self.options.in_key, args, kwargs) if config.fast and not is_tracing() else None
         fast = self._fast.get(key) if key is not None and turn is None else None
-        if fast is not None:
-            out = fast(args, kwargs)
-            if out is not MISS:
-                self._put_first(fast)
-                return out
+        if fast is not None and (out := fast(*given)) is not MISS:
+            self._put_first(fast)
+            return out
         prepared = self.prepare(args, kwargs, () if turn is None else turn.path)
         if isinstance(prepared, Refusal):
             return self.python.run(prepared, self._signature(args, kwargs), args, kwargs)

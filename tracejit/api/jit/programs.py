@@ -150,6 +150,18 @@ class Program:
             return self._number(0, outs[0])
         return self._assemble([self._number(n, o) for n, o in enumerate(outs)], leaves, consts, call)
 
+    def caller(self, consts: Sequence[Any], leaves: Sequence[Any], asks: bool) -> Callable[..., Any] | None:
+        """The native function of inputs like these, which it checks: it gives its outputs, or MISS for others; of one
+        output that itself. None if there can be none. `asks`: for NumPy's settings of floating-point errors."""
+        if self.backend != "llvm":
+            return None
+        written, given = {*self.written, *self.donated}, (*consts, *leaves)
+        inputs: Any = [native.Input.of(x, n in written) for n, x in enumerate(given)]
+        if None in inputs:
+            return None
+        strides = tuple([native.element_strides(np.asarray(x)) for x in given])
+        return self.running(strides).caller(inputs, len(self.jaxpr.outs) == 1, self.python, asks)
+
     def call_cached(self) -> None:
         """Call the cached functions that the traced function calls, as a call that has succeeded does."""
         for call in self.cached:
@@ -324,7 +336,9 @@ def raw_const(c: Any) -> Any:
 
 
 def as_array(x: Any) -> Any:
-    """An output without dimensions as the array that it was in the function."""
+    """An output without dimensions as the array that it was in the function; those of devices are arrays."""
+    if hasattr(type(x), "__cuda_array_interface__"):
+        return x
     if type(x) is not Box:
         return np.asarray(x)
     x.scalar = False

@@ -390,8 +390,8 @@ def fast_key(
 
 def _key(x: Any, known_by: Callable[[Any], Any]) -> Any:
     """Numbers may change between calls like each other, objects not."""
-    if type(x) is np.ndarray:
-        return x.dtype, x.shape, x.strides
+    if type(x) is np.ndarray or isinstance(x, ShapeDtypeStruct):  # on a device they are in C order
+        return x.dtype, x.shape, getattr(x, "strides", None)
     if isinstance(x, SCALARS):
         return type(x), None
     return type(x), x if isinstance(x, BY_VALUE) else known_by(x)

@@ -15,6 +15,7 @@ from tracejit.interpreters import messages
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.jit import Compiled, c_strides, operand
 from tracejit.interpreters.jit_cuda import foreign
+from tracejit.interpreters.jit_cuda.calling import ALIGNED, caller
 from tracejit.ir.jaxpr import DRAWN, Jaxpr
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering import fuse
@@ -24,8 +25,6 @@ from tracejit.lowering.cuda.running import DeviceProgram
 from tracejit.lowering.cuda.sanitized import SANITIZED
 from tracejit.lowering.notes import Note, Notes
 from tracejit.tracing import LOCK, use_trace
-
-_ALIGNED = 16  # bytes at whose multiples kernels expect arrays to start
 
 
 @functools.cache
@@ -134,12 +133,27 @@ class CompiledOnDevice(Compiled):
             outs[out] = given[n]
         return tuple(outs)
 
+    def caller_like(
+        self, consts: Sequence[Any], leaves: Sequence[Any], fixed: Sequence[bool], *rest: Any
+    ) -> Callable[..., Any] | None:
+        """A function of inputs like these, which it checks (see `calling.caller`). `fixed` says which of `consts` are
+        always the same."""
+        if self.host is not None:
+            return None
+        given = [*map(operand, self.constants), *consts, *leaves]
+        every = [*(True for _ in self.constants), *fixed, *(False for _ in leaves)]
+        aliases = set(self._aliases.values())
+        made = caller(self.program, self.device, given, every, aliases, *rest)
+        if made is None or not self.constants:
+            return made
+        return lambda *xs: made(*self.constants, *xs)
+
     def _placed(self, x: Any) -> Any:
         """An argument as an array of the device in C order."""
         on = self.device
         if not on.is_array(x):
             return on.array(np.ascontiguousarray(x).reshape(np.shape(x)))
-        if x.flags.c_contiguous and on.address(x) % _ALIGNED == 0:
+        if x.flags.c_contiguous and on.address(x) % ALIGNED == 0:
             return x
         return on.array(x)
 

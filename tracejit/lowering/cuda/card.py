@@ -1,20 +1,27 @@
 """A CUDA card, by way of CuPy: memory from its pool, arrays that are CuPy's, kernels from PTX.
 
-The methods are those of `emulated.Emulated`, which the tests run. This file has not been run on a card.
+The methods are those of `emulated.Emulated`, which the tests run; here they run with a stand-in for CuPy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+import math
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit.errors import DeviceMemoryError, LaunchError, NoDeviceError
+from tracejit.lazily import LazyModule
 from tracejit.lowering._lazy import cupy
 from tracejit.lowering.cuda import ptx
 from tracejit.lowering.cuda.libs import operations
 
+_driver: Any = LazyModule("cupy_backends.cuda.api.driver")
+_runtime: Any = LazyModule("cupy_backends.cuda.api.runtime")
+_TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
 #: The oldest compute capability: shuffles with masks, and threads of a warp that make progress independently.
 OLDEST = (7, 5)
 
@@ -25,7 +32,7 @@ class Card:
     name, kind = "card", "cuda"
 
     def __init__(self, number: int) -> None:
-        self.number, self.launches = number, 0
+        self.number, self.launches, self._thread = number, 0, threading.local()
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except ImportError as e:
@@ -47,38 +54,53 @@ class Card:
 
     def memory(self, size: int) -> Any:
         """A block of memory from CuPy's pool, which is not set to anything. Raises DeviceMemoryError."""
+        return self._allocated(size, lambda: cupy.cuda.alloc(max(size, 1)))
+
+    def _allocated(self, size: int, allocate: Callable[[], Any]) -> Any:
         try:
+            if _runtime.getDevice() == self.number:
+                return allocate()
             with self.device:
-                return cupy.cuda.alloc(max(size, 1))
+                return allocate()
         except cupy.cuda.memory.OutOfMemoryError as e:
             free = self.device.mem_info[0]
             raise DeviceMemoryError(wanted=size, device=str(self), free=free) from e
 
     def write(self, address: int, host: np.ndarray) -> None:
-        """Copy a contiguous array of the host to an address, in the order of the stream."""
+        """Copy a contiguous array of the host to an address, in the order of the stream. CUDA has copied it away when
+        this returns, as it does with memory of the host that is not pinned."""
         stream = cupy.cuda.get_current_stream()
-        kind = cupy.cuda.runtime.memcpyHostToDevice
-        cupy.cuda.runtime.memcpyAsync(address, host.ctypes.data, host.nbytes, kind, stream.ptr)
-        stream.synchronize()  # `host` may be gone afterwards
+        self._checked(
+            lambda: _runtime.memcpyAsync(address, host.ctypes.data, host.nbytes, _TO_DEVICE, stream.ptr)
+        )
 
     def read(self, address: int, host: np.ndarray) -> np.ndarray:
         """Copy to a contiguous array of the host, when all that was launched is done."""
-        stream = cupy.cuda.get_current_stream()
-        kind = cupy.cuda.runtime.memcpyDeviceToHost
-        self._checked(
-            lambda: (
-                cupy.cuda.runtime.memcpyAsync(host.ctypes.data, address, host.nbytes, kind, stream.ptr),
-                stream.synchronize(),
-            )
-        )
-        return host
+        stream = cupy.cuda.get_current_stream().ptr
+        return self._checked(lambda: self.fetch(address, host, stream))
+
+    def clear(self, address: int, size: int, stream: int) -> None:
+        """Set bytes to 0, in the order of the stream."""
+        _runtime.memsetAsync(address, 0, size, stream)
+
+    def pinned(self, words: int) -> np.ndarray:
+        """Memory of the host into which the card copies directly."""
+        return np.frombuffer(cupy.cuda.alloc_pinned_memory(8 * words), np.int64, words)
+
+    def fetch(self, address: int, pinned: np.ndarray, stream: int) -> np.ndarray:
+        """Copy to such memory, and wait for that."""
+        _runtime.memcpyAsync(pinned.ctypes.data, address, pinned.nbytes, _TO_HOST, stream)
+        _runtime.streamSynchronize(stream)
+        return pinned
 
     # -- arrays
 
     def empty(self, shape: Sequence[int], dtype: np.dtype) -> Any:
         """A new array in C order."""
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        return cupy.ndarray(tuple(shape), dtype, self.memory(size))
+        size = math.prod(shape) * dtype.itemsize
+        if not size:
+            return cupy.ndarray(tuple(shape), dtype, self.memory(size))
+        return self._allocated(size, lambda: cupy.ndarray(tuple(shape), dtype))
 
     def array(self, host: np.ndarray) -> Any:
         """A copy of an array of the host, or of one of the device."""
@@ -90,6 +112,10 @@ class Card:
     def is_array(x: Any) -> bool:
         """Whether an object is an array of CuPy's."""
         return isinstance(x, cupy.ndarray)
+
+    def has(self, x: Any) -> bool:
+        """Whether an array of CuPy's is on this card."""
+        return x.data.device_id == self.number
 
     @staticmethod
     def address(x: Any) -> int:
@@ -117,21 +143,47 @@ class Card:
             self._checked(lambda: module.load(ptx.assemble(text, self.cc).encode()))
         return {n: module.get_function(n) for n in names}
 
-    def launch(self, kernel: Any, blocks: int, threads: int, args: Sequence[int], words: int) -> None:
-        """Launch a kernel; its memory for words is part of it."""
-        packed = tuple(np.int64(x) for x in args)
-        self.launches += 1
-        with self.device:
-            self._checked(lambda: kernel((blocks,), (threads,), packed))
+    def launcher(
+        self, kernel: Any, blocks: int, threads: int, cells: Sequence[int], values: Any, words: int
+    ) -> Callable[[int], None]:
+        """The function of a stream that launches a kernel with what these cells of a table of words have then. It has
+        to be called `within`."""
+        start = ctypes.addressof(values)
+        places: Any = (ctypes.c_void_p * len(cells))(*[start + 8 * n for n in cells])
+        given, function, launch = ctypes.addressof(places), kernel.ptr, _driver.launchKernel
+
+        def run(stream: int) -> None:
+            self.launches += 1
+            launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, given, 0)
+
+        run.kept = kernel, values, places  # type: ignore[attr-defined]  # whose addresses are used
+        return run
+
+    def within(self, act: Callable[[int, Any], Any], given: Any) -> Any:
+        """`act(stream, given)` while this card is the current one of the thread. Raises LaunchError."""
+        if _runtime.getDevice() != self.number:
+            with self.device:
+                return self.within(act, given)
+        if not getattr(self._thread, "has_context", False):
+            _runtime.memGetInfo()  # the driver's functions find this card then, as they do after CuPy's own launches
+            self._thread.has_context = True
+        try:
+            return act(cupy.cuda.get_current_stream().ptr, given)
+        except (_driver.CUDADriverError, _runtime.CUDARuntimeError) as e:
+            raise LaunchError(device=str(self), problem=str(e)) from e
 
     def library(self, library: Any) -> Any:
         """The function of addresses of a call of a library."""
         return operations.on_card(library, self.number)
 
     def call(self, function: Any, addresses: Sequence[int]) -> None:
-        """Let a library do something, in the order of the stream."""
-        with self.device:
-            self._checked(lambda: function(*addresses))
+        """Let a library do something, in the order of the stream. It has to be called `within`."""
+        try:
+            function(*addresses)
+        except cupy.cuda.memory.OutOfMemoryError as e:
+            raise DeviceMemoryError(wanted="some", device=str(self), free=self.device.mem_info[0]) from e
+        except RuntimeError as e:  # of cuBLAS, cuSOLVER and so on
+            raise LaunchError(device=str(self), problem=str(e)) from e
 
     def synchronize(self) -> None:
         """Wait for all that was launched."""
@@ -141,5 +193,5 @@ class Card:
         """What `act` gives. Raises LaunchError for errors of CUDA's."""
         try:
             return act()
-        except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as e:
+        except (_driver.CUDADriverError, _runtime.CUDARuntimeError) as e:
             raise LaunchError(device=str(self), problem=str(e)) from e

@@ -8,7 +8,7 @@ most programs need, and the same refusals.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -207,9 +207,17 @@ class Emulated:
         ctypes.memmove(host.ctypes.data, address, host.nbytes)
         return host
 
-    def copy(self, target: int, source: int, size: int) -> None:
-        """Copy bytes on the device."""
-        ctypes.memmove(target, source, size)
+    def clear(self, address: int, size: int, stream: int) -> None:
+        """Set bytes to 0, in the order of the stream."""
+        self.write(address, np.zeros(size, np.uint8))
+
+    def pinned(self, words: int) -> np.ndarray:
+        """Memory of the host into which the device copies directly."""
+        return np.zeros(words, np.int64)
+
+    def fetch(self, address: int, pinned: np.ndarray, stream: int) -> np.ndarray:
+        """Copy to such memory, and wait for that."""
+        return self.read(address, pinned)
 
     # -- arrays
 
@@ -229,6 +237,10 @@ class Emulated:
     def is_array(x: Any) -> bool:
         """Whether an object is an array of this device."""
         return isinstance(x, Array)
+
+    def has(self, x: Array) -> bool:
+        """Whether one of its arrays is on this device."""
+        return x._memory.device is self
 
     @staticmethod
     def address(x: Array) -> int:
@@ -267,6 +279,16 @@ class Emulated:
         block = np.empty(words, np.int64)
         self.launches += 1
         self.run(kernel, packed, blocks, threads, block)
+
+    def launcher(
+        self, kernel: Any, blocks: int, threads: int, cells: Sequence[int], values: Any, words: int
+    ) -> Callable[[int], None]:
+        """The function of a stream that runs a kernel with what these cells of a table of words have then."""
+        return lambda stream: self.launch(kernel, blocks, threads, [values[n] for n in cells], words)
+
+    def within(self, act: Callable[[int, Any], Any], given: Any) -> Any:
+        """`act(stream, given)` while this is the current device, where there is such a thing."""
+        return act(0, given)
 
     def run(self, kernel: Any, packed: Any, blocks: int, threads: int, block: np.ndarray) -> None:
         """Call a kernel's function."""

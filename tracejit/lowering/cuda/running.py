@@ -3,11 +3,15 @@
 One block of memory has what a run needs besides its arrays: the arena, small buffers, the frame and the status. All
 steps are launched one after another; the host waits only where it reads something: the condition of a loop that is its
 own, the arrays of a library's function, and the status of a program that has checks.
+
+What kernels are launched with lies in a table of words, which is written once for a run: the launches have been made
+ready for it before (`_Table`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +29,9 @@ from tracejit.lowering.lowered import Lowered
 MOST_BLOCKS = 4096
 _MOST_SCRATCH = 1 << 28  # bytes of all blocks' own memory
 _LOOK = 64  # iterations of a loop of the host's between two looks at the status
+_FRAME: Any = ("frame", None)
+_STATUS: Any = ("status", None)
+_SCRATCH: Any = ("scratch", None)
 
 
 class DeviceProgram:
@@ -38,25 +45,92 @@ class DeviceProgram:
         self.text, sites = kernels.module_text(program, self.facts, self.plan, device.name)
         names = [k.name for k in self.plan.kernels]
         self.kernels = device.load(self.text, names, sites) if names else {}
-        for step in flat(self.plan.steps):
+        self.every = flat(self.plan.steps)
+        for step in self.every:
             if isinstance(step, Library):
                 step.function = device.library(lowered.libraries[step.number])
-        hosts = [s for s in flat(self.plan.steps) if isinstance(s, Host)]
+        hosts = [s for s in self.every if isinstance(s, Host)]
         self.hosts: Any = hosting.HostSteps(lowered, self.facts, self.plan, hosts) if hosts else None
-        frame = -(-max(self.plan.bytes, 1) // 256) * 256
+        frame = -(-self.plan.bytes // 256) * 256
         self.offsets = frame, frame + 8 * len(self.plan.frame)
-        self.bytes = self.offsets[1] + 8 * kernels.STATUS_WORDS
+        #: Of the block of memory.
+        self.bytes = self.offsets[1] + 8 * kernels.STATUS_WORDS * self.plan.fallible
+        self._lay_out()
+        self._tables: list[_Table] = []  # that no run uses now
+        self._rooms = [self._known_room(n) for n in range(len(lowered.out_avals))]
+        self._is_static = all(a.is_static for a in lowered.out_avals)
+
+    def _lay_out(self) -> None:
+        """Decide which word of a table is what (`cells`), and which of them a run has to write: addresses of arrays,
+        and of what lies in its memory."""
+        args = {b: b.slot for b in self.lowered.program.args}
+        named = [p for k in self.plan.kernels for p in k.params]
+        named += [("buffer", b) for s in self.every if isinstance(s, Library) for b in s.stmts[0].args]
+        self.cells = {x: n for n, x in enumerate(dict.fromkeys([*named, _FRAME, _STATUS, _SCRATCH]))}
+        self.of_arrays, self.of_memory = list[tuple[int, int]](), list[tuple[int, Any]]()
+        for x, n in self.cells.items():
+            if x[0] == "buffer" and x[1] in args:
+                self.of_arrays.append((n, args[x[1]]))
+            elif x[0] == "buffer" and x[1].kind != "pointer":
+                self.of_memory.append((n, self.plan.extra.get(x[1], x[1].slot)))
+        if self.bytes:
+            self.of_memory += [(self.cells[_FRAME], self.offsets[0]), (self.cells[_STATUS], self.offsets[1])]
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        low, device = self.lowered, self.device
+        return self.device.within(self._call, arrays)
+
+    def _call(self, stream: int, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        device = self.device
         outs = [
-            arrays[low.aliases[n]] if n in low.aliases else device.empty(self._room(n, arrays), a.dtype)
-            for n, a in enumerate(low.out_avals)
-        ]
-        run = _Run(self, device.memory(self.bytes), [*arrays, *outs])
-        run.steps(self.plan.steps)
-        run.raise_failure()
+            arrays[known] if type(known) is int
+            else device.empty(*(known or (self._room(n, arrays), self.lowered.out_avals[n].dtype)))
+            for n, known in enumerate(self._rooms)
+        ]  # fmt: skip
+        everything = (*arrays, *outs)
+        memory = device.memory(self.bytes) if self.bytes else None
+        base = memory.ptr if memory is not None else 0
+        try:
+            table = self._tables.pop()
+        except IndexError:
+            table = _Table(self)
+        values = table.values
+        for cell, n in self.of_arrays:
+            values[cell] = device.address(everything[n])
+        for cell, offset in self.of_memory:
+            values[cell] = base + offset
+        try:
+            if self.plan.fallible:
+                device.clear(base + self.offsets[1], 8 * kernels.STATUS_WORDS, stream)
+            if table.straight is not None:
+                for run in table.straight:
+                    run(stream)
+            else:
+                _Run(self, table, stream, base, everything).steps(self.plan.steps)
+            if self.plan.fallible:
+                self.raise_failure(table, stream)
+        finally:
+            self._tables.append(table)
+        if self._is_static:
+            return tuple(outs)
         return tuple([self._trimmed(n, x, arrays, outs) for n, x in enumerate(outs)])
+
+    def raise_failure(self, table: _Table, stream: int) -> None:
+        """Wait for what was launched, and raise the exception of a check that has failed."""
+        status = self.device.fetch(table.values[self.cells[_STATUS]], table.status, stream)
+        if status[0]:
+            error = self.lowered.failures[int(status[0])]((int(status[1]), int(status[2])))
+            refusals.failed(error)
+            raise error
+
+    # -- results
+
+    def _known_room(self, n: int) -> Any:
+        """The input whose memory output `n` takes; or its shape and dtype if they are known before a run; else None."""
+        if n in self.lowered.aliases:
+            return self.lowered.aliases[n]
+        aval = self.lowered.out_avals[n]
+        known = not any(isinstance(d, Dim) and d.bound is None for d in aval.shape)
+        return (tuple(capacity(aval.shape)), aval.dtype) if known else None
 
     def _room(self, n: int, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The shape of output `n` at the bounds of its extents; unbounded ones are integers among the inputs."""
@@ -81,30 +155,68 @@ class DeviceProgram:
         return describe(self.plan.steps, self.lowered)
 
 
-class _Run:
-    """One run of a program."""
+class _Table:
+    """The words that the kernels of a program are launched with, `values`, which one run at a time writes, and the
+    launches made ready for them. `straight`: the steps as functions of the stream, where the host has nothing to decide
+    or to compute; else None."""
 
-    def __init__(self, of: DeviceProgram, memory: Any, arrays: Sequence[Any]) -> None:
-        self.of, self.device, self.memory = of, of.device, memory
-        self.base = memory.ptr
-        self.frame, self.status = (self.base + n for n in of.offsets)
-        args = of.lowered.program.args
+    def __init__(self, of: DeviceProgram) -> None:
+        self.of, cells = of, of.cells
+        self.values: Any = (ctypes.c_int64 * len(cells))()
+        for x, n in cells.items():
+            if x[0] == "size":
+                self.values[n] = of.lowered.program.params[x[1]]
+        self.launches = {k: self._launch(k) for k in of.plan.kernels}
+        self.calls = {s: self._call(s) for s in of.every if isinstance(s, Library)}
+        self.status = of.device.pinned(kernels.STATUS_WORDS) if of.plan.fallible else None
+        self.straight: list[Callable[[int], None]] | None = None
+        known: dict[Any, Any] = {**self.launches, **self.calls}
+        if all(s in known and not (isinstance(s, Kernel) and on_host.block_bytes(s)) for s in of.plan.steps):
+            self.straight = [known[s] for s in of.plan.steps]
+
+    def _launch(self, k: Kernel) -> Callable[[int], None]:
+        """The launch of a kernel, as many blocks as its iterations are worth."""
+        cells = [self.of.cells[p] for p in (*k.params, _FRAME, _STATUS, _SCRATCH)]
+        words, kernel = on_host.words_of_host(k), self.of.kernels[k.name]
+        return self.of.device.launcher(kernel, blocks_of(k), k.threads, cells, self.values, words)
+
+    def _call(self, s: Library) -> Callable[[int], None]:
+        """The call of a library."""
+        values, call, function = self.values, self.of.device.call, s.function
+        cells = [self.of.cells["buffer", b] for b in s.stmts[0].args]
+        return lambda stream: call(function, [values[n] for n in cells])
+
+
+def blocks_of(k: Kernel) -> int:
+    """The blocks of a kernel's launch."""
+    blocks = {"threads": -(-k.size // (k.threads * k.each)), "rows": k.size}.get(k.kind, 1)
+    if own := on_host.block_bytes(k):
+        blocks = min(blocks, _MOST_SCRATCH // own)
+    return max(min(blocks, MOST_BLOCKS), 1)
+
+
+class _Run:
+    """One run of a program in which the host has something to decide or to compute."""
+
+    def __init__(
+        self, of: DeviceProgram, table: _Table, stream: int, base: int, arrays: Sequence[Any]
+    ) -> None:
+        self.of, self.device, self.table, self.stream, self.base = of, of.device, table, stream, base
+        self.frame = base + of.offsets[0]
+        self.arrays = arrays
         self.turns: dict[Any, int] = {}  # the variables of the host's loops
         self.pointers: dict[Buffer, int] = {}
-        self.args = {b: self.device.address(arrays[b.slot]) for b in args}
-        if of.plan.fallible:
-            self.device.write(self.status, np.zeros(kernels.STATUS_WORDS, np.int64))
 
     # -- addresses
 
     def address(self, b: Buffer) -> int:
         """Where a buffer is on the device."""
-        if b in self.args:
-            return self.args[b]
+        if b.kind == "arg":
+            return self.device.address(self.arrays[b.slot])
         if b.kind == "pointer":
             return self.pointers[b]
-        extra = self.of.plan.extra
-        return self.base + extra.get(b, b.slot)
+        place: Any = self.of.plan.extra.get(b, b.slot)
+        return self.base + place
 
     def word(self, key: Any) -> int:
         """The address of a word of the frame."""
@@ -114,6 +226,12 @@ class _Run:
         """What a word of the frame has now."""
         return int(self.device.read(self.word(key), np.zeros((), dtype))[()])
 
+    def _tell(self, x: Any, value: int) -> None:
+        """Write a word of the table, if there is one."""
+        cell = self.of.cells.get(x)
+        if cell is not None:
+            self.table.values[cell] = value
+
     # -- steps
 
     def steps(self, steps: list[Any]) -> None:
@@ -122,7 +240,7 @@ class _Run:
             if isinstance(s, Kernel):
                 self.launch(s)
             elif isinstance(s, Library):
-                self.device.call(s.function, [self.address(b) for b in s.stmts[0].args])
+                self.table.calls[s](self.stream)
             elif isinstance(s, Host):
                 self.host(s)
             elif isinstance(s, Move):
@@ -131,18 +249,12 @@ class _Run:
                 self.control(s)
 
     def launch(self, k: Kernel) -> None:
-        """Launch a kernel, as many blocks as its iterations are worth."""
-        blocks = {"threads": -(-k.size // (k.threads * k.each)), "rows": k.size}.get(k.kind, 1)
-        blocks = max(min(blocks, MOST_BLOCKS), 1)
+        """Launch a kernel, with memory of its own for each block if it needs that."""
         own = on_host.block_bytes(k)
-        if own:
-            blocks = max(min(blocks, _MOST_SCRATCH // own), 1)
-        scratch = self.device.memory(own * blocks) if own else None
-        params = self.of.lowered.program.params
-        of = {"buffer": self.address, "size": params.__getitem__, "turn": self.turns.__getitem__}
-        args = [of[kind](x) for kind, x in k.params]
-        args += [self.frame, self.status, scratch.ptr if scratch is not None else 0]
-        self.device.launch(self.of.kernels[k.name], blocks, k.threads, args, on_host.words_of_host(k))
+        scratch = self.device.memory(own * blocks_of(k)) if own else None
+        if scratch is not None:
+            self.table.values[self.of.cells[_SCRATCH]] = scratch.ptr
+        self.table.launches[k](self.stream)
 
     def host(self, s: Host) -> None:
         """Run a step of the host on copies of its arrays. Nothing is done after a check has failed."""
@@ -176,10 +288,13 @@ class _Run:
     def move(self, s: Any) -> None:
         """Point pointers at other buffers."""
         if isinstance(s, SetPointer):
-            self.pointers[s.buffer] = self.address(s.target)
+            moved = {s.buffer: self.address(s.target)}
         else:
             now = [self.pointers[p] for p in s.pointers]
-            self.pointers |= zip(s.pointers, (*now[1:], now[0]), strict=True)
+            moved = dict(zip(s.pointers, (*now[1:], now[0]), strict=True))
+        self.pointers |= moved
+        for b, address in moved.items():
+            self._tell(("buffer", b), address)
 
     def control(self, c: Control) -> None:
         """A loop or branch whose conditions the host reads."""
@@ -193,6 +308,7 @@ class _Run:
                 if n % _LOOK == _LOOK - 1:
                     self.raise_failure()
                 self.turns[node.var] = i
+                self._tell(("turn", node.var), i)
                 self.steps(c.first)
         else:
             self.steps(c.first)
@@ -206,11 +322,7 @@ class _Run:
     def raise_failure(self) -> None:
         """Wait for what was launched, and raise the exception of a check that has failed."""
         if self.of.plan.fallible:
-            status = self.device.read(self.status, np.zeros(kernels.STATUS_WORDS, np.int64))
-            if status[0]:
-                error = self.of.lowered.failures[int(status[0])]((int(status[1]), int(status[2])))
-                refusals.failed(error)
-                raise error
+            self.of.raise_failure(self.table, self.stream)
 
 
 def flat(steps: list[Any]) -> list[Any]:
