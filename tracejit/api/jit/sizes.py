@@ -21,6 +21,7 @@ from tracejit.errors import (
     TracedLoopError,
     TracedTextError,
     TracejitError,
+    TracerArrayError,
     TracerBoolError,
     TracerIntegerError,
     VariableTypeError,
@@ -41,7 +42,7 @@ _SPARSE = os.path.join("scipy", "sparse", "")
 
 
 def sizes_needed(
-    error: TracejitError, call: Call, eqns: Sequence[Eqn], args: Sequence[Any]
+    error: Exception, call: Call, eqns: Sequence[Eqn], args: Sequence[Any]
 ) -> frozenset[int | str]:
     """The arguments (positions and keywords) that must be part of the signature for tracing to go on; empty where
     `error` has another reason. `eqns`: what was recorded until then; `args`: the leaves' variables.
@@ -49,9 +50,12 @@ def sizes_needed(
     They are the Python integers that the value in question comes from; where that is not known, those that
     extents come from; otherwise all.
     """
+    if not isinstance(error, TracejitError):
+        return _of_c_code(error, call)
     shapes = isinstance(error, ShapeError) and error.has_traced_sizes
     texts = isinstance(error, TracedTextError) and error.traced
-    if not shapes and not texts and not isinstance(error, (*_NEEDED, *_UNROLLED)):
+    arrays = isinstance(error, TracerArrayError) and error.traced
+    if not shapes and not texts and not arrays and not isinstance(error, (*_NEEDED, *_UNROLLED)):
         return frozenset()
     owners = [key for key, _ in call.owners()]
     given = _given(call)
@@ -60,6 +64,14 @@ def sizes_needed(
     found = sources(error.traced or _extents(eqns), eqns, args)
     chosen = [n for n in given if n in found] or given
     return frozenset(owners[n] for n in chosen)
+
+
+def _of_c_code(error: Exception, call: Call) -> frozenset[int | str]:
+    """The same where C code was given a traced integer and takes only Python's, as `deque(maxlen=n)`."""
+    if type(error) is not TypeError or "integer" not in str(error):
+        return frozenset()
+    owners = [key for key, _ in call.owners()]
+    return frozenset(owners[n] for n in _given(call))
 
 
 def _given(call: Call) -> list[int]:

@@ -222,7 +222,7 @@ def _ask_for_more(
     places = structures_needed(error, trace, capture) or inputs_needed(error, trace, capture)
     if places:
         raise InputsNeeded(places, error) from None
-    if isinstance(error, TracejitError) and (sizes := sizes_needed(error, call, trace.eqns, args)):
+    if sizes := sizes_needed(error, call, trace.eqns, args):
         raise arguments.MoreNeeded(error, sizes) from None
     if trace.settled and not isinstance(error, TracejitError):
         raise NumberError(message=f"NumPy's, and not Python's, raises {type(error).__name__}") from error

@@ -6,11 +6,12 @@ import linecache
 import opcode
 import operator
 import sys
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes
+from tracejit import dtypes, ops
 from tracejit.errors import (
     ArgumentTypeError,
     LostDerivativeError,
@@ -28,9 +29,10 @@ from tracejit.errors import (
 from tracejit.ir.values import Value
 from tracejit.numpy.assumed import assumed
 from tracejit.numpy.boxes import extents, unsure
-from tracejit.numpy.boxes.members import attribute, member
+from tracejit.numpy.boxes.members import attribute, iterate, member
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.fitting import judge_shape
-from tracejit.tracing import Box, new_array
+from tracejit.tracing import Box, box, new_array
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
@@ -167,13 +169,37 @@ def _index(x: Box) -> int:
 def item(x: Box, *index: Any) -> Any:
     """The one element (or the one at `index`) as a Python number."""
     judge_shape(lambda zeros: zeros.item(*index), x)
-    return known_number(x).item(*index)
+    if not _is_recorded(x):
+        return known_number(x).item(*index)
+    if len(index) == 1 and type(index[0]) is not tuple:
+        return _as_python(NUMPY_TO_TRACEJIT[np.ravel](x)[index[0]])
+    return _as_python(x[index[0] if len(index) == 1 else index] if index else x.reshape(()))
 
 
 @member("tolist")
 def tolist(x: Box) -> Any:
-    """Nested Python lists of numbers; needs known values."""
-    return known_number(x).tolist()
+    """Nested Python lists of numbers."""
+    if not _is_recorded(x):
+        return known_number(x).tolist()
+    return [tolist(row) for row in iterate(x)] if x.aval.shape else _as_python(x)
+
+
+def _is_recorded(x: Box) -> bool:
+    """Whether the numbers are ones of a program, and not too many to be Python's one by one."""
+    sizes = [d for d in x.aval.shape if type(d) is int]
+    return extents.known(x.read()) is None and prod(sizes) <= MOST_NUMBERS and x.aval.dtype.kind in "bifc"
+
+
+#: Numbers that a traced array is taken apart into.
+MOST_NUMBERS = 1024
+_PYTHONS = {"b": np.dtype(bool), "i": np.dtype(np.int64), "f": np.dtype(float), "c": np.dtype(complex)}
+
+
+def _as_python(x: Box) -> Box:
+    """A traced number as one of Python's."""
+    raw = x.read()
+    wide = _PYTHONS[x.aval.dtype.kind]
+    return box(raw if x.aval.dtype == wide else ops.create.convert(raw, wide), weak=True)
 
 
 @member("__hash__")

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ConcreteValueError, IndexOutOfRangeError
+from tracejit.errors import ConcreteValueError, IndexOutOfRangeError, TracejitError
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import ROOM, StageTrace, bounds_of
 from tracejit.ir.avals import Dim, DimSize, Shape
 from tracejit.ir.values import Value
+from tracejit.numpy.assumed import assumed
 from tracejit.numpy.boxes import linear
 from tracejit.tracing import Box, current_trace, wrap
 
@@ -37,6 +38,24 @@ def known(raw: Any) -> Any:
         return raw.concrete()  # type: ignore[attr-defined]
     except (ConcreteValueError, AttributeError):
         return None
+
+
+#: Items of a length that is taken for known.
+MOST_ITEMS = 256
+
+
+def settled(n: Number, refusal: Callable[[], Exception]) -> int:
+    """How many items the program takes a length to be, which Python runs over. Raises what `refusal` makes where it
+    can't be taken for known."""
+    if type(n) is int:
+        return n
+    value = assumed(n, refusal)
+    if value is None or not 0 <= int(value) <= MOST_ITEMS:
+        error = refusal()
+        if isinstance(error, TracejitError) and not error.traced:
+            error.traced = (n,)
+        raise error
+    return int(value)
 
 
 def number(x: Any) -> Number:

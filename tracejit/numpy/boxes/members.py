@@ -321,22 +321,19 @@ Box.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
 
 @member("__iter__")
 def iterate(x: Box) -> Iterator[Any]:
-    if x.aval.shape and type(x.aval.shape[0]) is not int:
-        raise TracedIterationError(what="an array whose length is traced")
-    n = len_of(x)
+    n = len_of(x, lambda: TracedIterationError(what="an array whose length is traced"))
     return (indexing.getitem(x, i) for i in range(n))
 
 
 @member("__len__")
-def len_of(x: Box) -> int:
+def len_of(x: Box, refusal: Callable[[], Exception] | None = None) -> int:
     if not x.aval.shape:
         raise ArgumentTypeError(name="len()", problem="of unsized object: the array is 0-d")
     n = x.aval.shape[0]
-    if type(n) is not int:
-        error = TracerIntegerError(aval=str(n.var.aval))  # type: ignore[union-attr]
-        error.traced = (n.var,)  # type: ignore[union-attr]
-        raise error
-    return n
+    if type(n) is int:
+        return n
+    var: Any = n.var  # type: ignore[union-attr]
+    return extents.settled(var, refusal or (lambda: TracerIntegerError(aval=str(var.aval))))
 
 
 @member("__contains__")
@@ -351,7 +348,9 @@ def contains(x: Box, value: Any) -> bool:
 def _array(x: Box, dtype: Any = None, copy: Any = None) -> np.ndarray:
     value = x.read()
     if isinstance(value, Value):
-        raise TracerArrayError(aval=str(x.aval))
+        error = TracerArrayError(aval=str(x.aval))
+        error.traced = (value,) if not x.aval.shape and x.aval.dtype.kind in "bi" else ()
+        raise error
     return np.array(value, dtype)
 
 

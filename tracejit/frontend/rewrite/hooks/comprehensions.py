@@ -14,6 +14,7 @@ from tracejit.frontend.rewrite.hooks import branches
 from tracejit.frontend.rewrite.hooks.iterables import steps_of
 from tracejit.frontend.rewrite.hooks.loops import loop
 from tracejit.frontend.rewrite.hooks.steps import Steps
+from tracejit.numpy.boxes import extents
 
 
 def comprehension(
@@ -51,11 +52,18 @@ def comprehension(
             loop(iterable, body, spec)
         return items
     except TracedLoopError:
-        if not traced:
+        if not traced or steps is None:
             raise
+    items.clear()
+    for k in range(extents.settled(count, lambda: _refusal(count))):
+        body(steps.item(k))
+    return items
+
+
+def _refusal(count: Any) -> TracedIterationError:
     error = TracedIterationError(what="a comprehension")
     error.traced, error.fills_lists = (count,), True
-    raise error
+    return error
 
 
 def _is_short(steps: Steps | None) -> bool:

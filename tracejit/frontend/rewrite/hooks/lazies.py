@@ -9,6 +9,7 @@ from typing import Any
 from tracejit.errors import TracedIterationError
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.hooks.steps import Steps
+from tracejit.numpy.boxes import extents
 
 
 class Lazy:
@@ -48,9 +49,7 @@ class Lazy:
     def _fresh(self) -> Iterator[Any]:
         if self.plain is not None:
             return self.plain()
-        if type(self.steps.count) is not int:
-            raise TracedIterationError(what=self.what)
-        return iter(self.steps)
+        return self.steps.first(self._count())
 
     def __next__(self) -> Any:
         if self.again:
@@ -58,10 +57,10 @@ class Lazy:
         return next(iter(self))
 
     def __len__(self) -> int:
-        n = self.steps.count
-        if type(n) is not int:
-            raise TracedIterationError(what=self.what)
-        return n
+        return self._count()
+
+    def _count(self) -> int:
+        return extents.settled(self.steps.count, lambda: TracedIterationError(what=self.what))
 
     def spend(self, wholly: bool) -> None:
         """A native loop has run over it, `wholly` or to where it was left."""

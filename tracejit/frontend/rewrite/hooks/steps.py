@@ -20,7 +20,11 @@ class Steps:
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
-        return (self.item(k) for k in builtins.range(self.count))
+        return self.first(self.count)
+
+    def first(self, n: int) -> Iterator[Any]:
+        """The first `n` items, one by one."""
+        return (self.item(k) for k in builtins.range(n))
 
     def end(self) -> None:
         """A loop over them has ended."""

@@ -122,7 +122,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         raise ArgumentError(name="histogram", problem="`bins` must be positive, when an integer")
     first, last = _outer_edges(x, range)
     dtype = result_type(first, last, x)
-    dtype = dtype if dtypes.is_inexact(dtype) else result_type(dtype, float)
+    dtype = dtype if dtypes.is_inexact(dtype) else np.result_type(dtype, float)
     return linspace(first, last, n + 1, dtype=dtype)
 
 
