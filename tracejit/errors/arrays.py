@@ -178,7 +178,8 @@ class TracerIntegerError(TracejitError, TypeError):
 
 
 class TracerFloatError(TracejitError, TypeError):
-    """Python needed the value of a traced number: float(x), complex(x), math.sin(x), x.item()."""
+    """Python needed the value of a traced number: a method of its own such as
+    x.as_integer_ratio(), or more of the numbers of an array than a program takes one by one."""
 
     code = "TJ102"
     limit = True
@@ -189,7 +190,7 @@ class TracerFloatError(TracejitError, TypeError):
     )
     example = """
         import numpy as np, tracejit as tj
-        tj.make_jaxpr(lambda x: x.item())(np.float64(1))
+        tj.make_jaxpr(lambda x: x.as_integer_ratio())(np.float64(1))
     """
 
 
