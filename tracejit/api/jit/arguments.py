@@ -19,7 +19,7 @@ class MoreNeeded(Exception):
     and keywords; or since containers among the arguments are changed: those of `followed`."""
 
     def __init__(
-        self, error: TracejitError, sizes: frozenset[int | str], followed: frozenset[int | str] = frozenset()
+        self, error: Exception, sizes: frozenset[int | str], followed: frozenset[int | str] = frozenset()
     ) -> None:
         super().__init__()
         self.sizes = sizes
