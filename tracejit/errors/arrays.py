@@ -178,8 +178,7 @@ class TracerIntegerError(TracejitError, TypeError):
 
 
 class TracerFloatError(TracejitError, TypeError):
-    """Python needed the value of a traced number: a method of its own such as
-    x.as_integer_ratio(), or more of the numbers of an array than a program takes one by one."""
+    """Python needed the value of a traced number: x.as_integer_ratio(), a long list by x.tolist()."""
 
     code = "TJ102"
     limit = True
