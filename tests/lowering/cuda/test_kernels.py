@@ -73,6 +73,25 @@ def test_reductions_exchange_by_shuffles() -> None:
     assert "ld.local" not in text and "st.local" not in text, "what a thread accumulates is in registers"
 
 
+def test_rows_are_in_shared_memory_and_wait_seldom() -> None:
+    def softmax(x: Any) -> Any:
+        e = np.exp(x - x.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+
+    text = ptx_of(lowered(softmax, X.reshape(40, 1000)))
+    assert text.count(".visible .entry") == 1
+    assert text.count("bar.sync") == 6, "one before the rows; two for each reduction; one behind a row"
+    assert text.count("ex2") == 0 and "st.shared.v2.b64" in text and "ld.shared.v2.b64" in text
+    assert "8000" in text.split("_near[")[1][:6], "a row of exponentials"
+
+
+def test_indices_are_checked_by_the_threads_that_use_them() -> None:
+    x, i = np.arange(40_000.0), np.arange(40_000)[::-1].copy()
+    program, (got,) = on_device(lambda x, i: x[i] * 2, x, i)
+    assert [k.kind for k in program.plan.kernels] == ["threads"]
+    np.testing.assert_array_equal(got, x[i] * 2)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_function_assembles_without_calls_to_the_outside(dtype: type) -> None:
     k = Builder("all")

@@ -82,7 +82,11 @@ def test_a_barrier_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_shared_memory_that_nothing_has_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OnSanitized, "put", lambda self, address, value, type_="i64": None)
-    monkeypatch.setattr(OnSanitized, "for_", lambda self, c: [self.get(self.place(c.node.var)), None][1])
+    monkeypatch.setattr(
+        OnSanitized,
+        "for_",
+        lambda self, c: [self.get(self.let("getelementptr inbounds i64, ptr %local, i64 9")), None][1],
+    )
     with pytest.raises(
         DeviceAccessError, match="a word of a loop, branch or sum: a thread reads what nothing"
     ):

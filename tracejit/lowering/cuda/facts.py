@@ -75,21 +75,18 @@ class Facts:
         self._inside: dict[For, set[Reg]] = {}
         self.turns: set[Reg] = set()  # variables of loops of the host's, which kernels are launched with
         self.again: dict[Reg, Inst] = {}
-        self.compute_again(program.body)
-
-    def compute_again(self, block: Block) -> None:
-        """Let what is cheap in a block, the program's or one that the host controls, be computed where it is needed."""
-        for s in block.stmts:
+        self.variables = {s.var for s in stmts if isinstance(s, For)}
+        for s in stmts:
             if isinstance(s, Inst) and self._is_cheap(s):
                 self.again[s.out] = s
 
     def _is_cheap(self, s: Inst) -> bool:
-        """Whether an instruction outside of kernels is computed again where it is needed."""
+        """Whether an instruction is computed again where it is needed, from constants and variables of loops."""
         if s.op == "load":
             known = s.attr.kind == "arg" and s.attr not in self.written
         else:
             known = s.op in _CHEAP
-        return known and all(not isinstance(a, Reg) or a in self.again or a in self.turns for a in s.args)
+        return known and all(not isinstance(a, Reg) or a in self.again or a in self.variables for a in s.args)
 
     # -- who runs what
 

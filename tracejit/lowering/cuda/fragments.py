@@ -1,10 +1,11 @@
 """A fragment of a kernel as an LLVM function, the same text for a card and for the emulated device.
 
-    define internal void @k0.f1(<parameters>, ptr %local, ptr %mine, i64 %tid, i64 %ntid, i64 %cta, i64 %ncta)
+    define internal void @k0.f1(<parameters>, ptr %local, ptr %mine, i64 %tid, i64 %ntid, i64 %cta, i64 %ncta,
+                                 i64 %row)
 
 The parameters are those of the kernel: pointers of buffers (`%b3`), sizes (`%p0`), variables of loops of the host's
 (`%step7`), and `%frame`, `%status`, `%scratch`. `%local` are the words of the block, `%mine` those of the thread, for
-what it accumulates.
+what it accumulates; `%row` is the iteration that the block is at.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from tracejit.lowering.loops.uses import defined, is_check, operands
 
 #: What every fragment and kernel knows besides buffers and sizes.
 FIXED = ("ptr %frame", "ptr %status", "ptr %scratch")
-THREAD = ("ptr %local", "ptr %mine", "i64 %tid", "i64 %ntid", "i64 %cta", "i64 %ncta")
+THREAD = ("ptr %local", "ptr %mine", "i64 %tid", "i64 %ntid", "i64 %cta", "i64 %ncta", "i64 %row")
 
 
 class Device(Target):
@@ -101,9 +102,7 @@ class Body(Copies):
         self.outermost = self.fragment.shared
         for s in stmts:
             self.stmt(s)
-        for r in dict.fromkeys(r for s in stmts for r in _results(s)):
-            if (where := self.place(r, True)) is not None:
-                self.f.add(f"store {_boxed(self.f, r, value(self.f, r))}, ptr {where}, align 8")
+        self.leave(list(dict.fromkeys(r for s in stmts for r in _results(s))))
         for slot in dict.fromkeys(s.slot for s in inside if isinstance(s, SetSlot)):
             self.take_out(slot)
         for b in dict.fromkeys(b for s in inside for b in moved(s)):
@@ -112,17 +111,33 @@ class Body(Copies):
 
     # -- what comes in and goes out
 
+    def leave(self, results: list[Reg]) -> None:
+        """Let one thread leave values where others find them."""
+        f, others = self.f, ""
+        if self.fragment.shared is not None and any(map(self.has_place, results)):
+            lead, others = f.labels("lead", "led")
+            f.branch(f.let("icmp eq i64 %tid, 0"), lead, others)
+            f.begin(lead)
+        for r in results:
+            if (where := self.place(r, True)) is not None:
+                f.add(f"store {_boxed(f, r, value(f, r))}, ptr {where}, align 8")
+        if others:
+            f.jump(others)
+            f.begin(others)
+
+    def has_place(self, x: Any) -> bool:
+        """Whether a value has a word."""
+        return x not in self.fragment.own and (x in self.emitter.plan.frame or x in self.kernel.local)
+
     def place(self, x: Any, writes: bool = False) -> str | None:
         """The address of the word of a value, to be read or written; None if it has none."""
         plan, f = self.emitter.plan, self.f
-        if x in self.fragment.own:
+        if not self.has_place(x):
             return None
         if x in plan.frame:
             where = f.let(f"getelementptr inbounds i64, ptr %frame, i64 {plan.frame[x]}")
-        elif x in self.kernel.local:
-            where = f.let(f"getelementptr inbounds i64, ptr %local, i64 {self.kernel.local[x]}")
         else:
-            return None
+            where = f.let(f"getelementptr inbounds i64, ptr %local, i64 {self.kernel.local[x]}")
         return self.looked(where, 8, writes, where, 8, f"the word of {getattr(x, 'name', 'a value')}")
 
     # -- accesses that are looked at
@@ -157,6 +172,9 @@ class Body(Copies):
             return
         if r in self.emitter.facts.turns and self.kernel.kind != "host":
             self.f.names[r.id] = self.emitter.parameter("turn", r)
+            return
+        if self.kernel.kind == "rows" and self.kernel.loop is not None and r is self.kernel.loop.var:
+            self.f.names[r.id] = "%row"
             return
         again = self.emitter.facts.again.get(r)
         if again is not None:
@@ -238,7 +256,8 @@ class Body(Copies):
         f, name = self.f, self.f.fresh()
         if base == "%scratch.block" and not self.has_block:
             self.has_block = True
-            f.entry.append(f"  %scratch.at = mul nsw i64 %cta, {self.emitter.scratch(self.kernel)}")
+            blocks = "0" if self.kernel.is_near else "%cta"
+            f.entry.append(f"  %scratch.at = mul nsw i64 {blocks}, {self.kernel.own}")
             f.entry.append("  %scratch.block = getelementptr inbounds i8, ptr %scratch, i64 %scratch.at")
         f.entry.append(f"  {name} = getelementptr inbounds i8, ptr {base}, i64 {offset}")
         return name
@@ -296,11 +315,6 @@ class Kernels:
         name = f"%b{self.numbers[x]}" if kind == "buffer" else f"%p{x}" if kind == "size" else f"%step{x.id}"
         self.parameters[kind, x] = ("ptr " if kind == "buffer" else "i64 ") + name
         return name
-
-    @staticmethod
-    def scratch(kernel: Kernel) -> int:
-        """Bytes of each block's own memory."""
-        return -(-kernel.scratch // 64) * 64
 
     def write(self, kernel: Kernel, fragments: list[Fragment]) -> None:
         """Write the fragments of a kernel, and find its parameters."""

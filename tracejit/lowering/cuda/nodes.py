@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.lowering.loops.nodes import Buffer, For, Operand, Slot
+from tracejit.lowering.loops.nodes import Buffer, Const, For, Operand, Slot
 from tracejit.records import record
 
 #: Threads that exchange values by shuffles.
 WARP = 32
+#: Bytes of a block's own memory up to which it is shared memory: as much as leaves room for many blocks.
+NEAR = 32 << 10
 #: How functions are defined that a barrier or a shuffle lies in, or is called next to. Without `convergent` LLVM copies
 #: the barrier in front of a call into both branches before it, and threads would wait at different barriers.
 CONVERGENT = "convergent alwaysinline"
@@ -34,12 +36,14 @@ class Keep:
 
 @record(eq=False)
 class Total:
-    """A slot that the threads of a block accumulate: each on its own, from the identity of `op`, then as a tree."""
+    """A slot that the threads of a block accumulate: each on its own, from the identity of `op`, then as a tree.
+    `start`: the constant that the slot has before; None: what is in its word."""
 
     slot: Slot
     op: str
     dtype: np.dtype
     identity: Any
+    start: Const | None = None
 
 
 @record(eq=False)
@@ -59,8 +63,9 @@ class Taking:
 
 @record(eq=False)
 class Fragment:
-    """Statements without a barrier. `shared`: the loop that they are, whose iterations the threads take in turn; None:
-    one thread runs them all. `totals`: the slots that this loop accumulates."""
+    """Statements without a barrier. `shared`: the loop that is the last of them, whose iterations the threads take in
+    turn, and before which each computes the same scalars; None: one thread runs them all. `totals`: the slots that this
+    loop accumulates."""
 
     stmts: list[Any]
     shared: For | None = None
@@ -103,6 +108,21 @@ class Kernel:
     params: list[tuple[str, Any]] = field(default_factory=list)  # what it is launched with, in order
     local: dict[Any, int] = field(default_factory=dict)  # the words of the block's memory
     places: dict[Buffer, int] = field(default_factory=dict)  # of buffers in the block's own memory
+
+    @property
+    def own(self) -> int:
+        """Bytes of memory that each block has of its own, besides words."""
+        return 0 if self.kind == "threads" else -(-self.scratch // 64) * 64
+
+    @property
+    def is_near(self) -> bool:
+        """Whether that memory is shared memory of the block."""
+        return 0 < self.own <= NEAR
+
+    @property
+    def far(self) -> int:
+        """Bytes of that memory if it is the device's."""
+        return 0 if self.is_near else self.own
 
 
 @record(eq=False)

@@ -29,10 +29,10 @@ class OnCard(Skeleton):
         self.add(f"br i1 %leads, label %{write}, label %{on}", f"{write}:")
         self.add(f"store {type_} {value}, ptr {address}, align 8", f"br label %{on}", f"{on}:")
 
-    def take(self, address: str, value: str, type_: str, name: str) -> None:
+    def take(self, address: str, value: str, type_: str, name: str, start: str | None) -> None:
         write, on = self.labels("take", "others")
         self.add(f"br i1 %leads, label %{write}, label %{on}", f"{write}:")
-        was = self.let(f"load {type_}, ptr {address}, align 8")
+        was = start or self.let(f"load {type_}, ptr {address}, align 8")
         now = self.let(f"call {type_} @tj.take.{name}({type_} {was}, {type_} {value})")
         self.add(f"store {type_} {now}, ptr {address}, align 8", f"br label %{on}", f"{on}:")
 
@@ -41,7 +41,8 @@ class OnCard(Skeleton):
 
     def tree(self, total: Total, n: int) -> str:
         mine = self.let(f"getelementptr inbounds i64, ptr %mine, i64 {n}")
-        words = self.let(f"getelementptr inbounds i64, ptr %local, i64 {self.shared_words}")
+        at = self.shared_words + n * WARP
+        words = self.let(f"getelementptr inbounds i64, ptr %local, i64 {at}")
         type_ = mem_type(total.dtype)
         return self.let(
             f"call {type_} @tj.tree.{trees.name_of(total)}(ptr {mine}, ptr {words}, i64 %tid, i64 %ntid)"
@@ -50,7 +51,7 @@ class OnCard(Skeleton):
     def text(self) -> str:
         k = self.kernel
         has_shared = k.kind != "threads" or self.plan.fallible
-        words = self.shared_words + (WARP if self.mine else 0)
+        words = self.shared_words + WARP * self.mine
         for name, short in (("tid", "tid"), ("ctaid", "cta"), ("nctaid", "ncta")):
             self.add(f"%n.{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()")
             self.add(f"%{short} = zext i32 %n.{name} to i64")
@@ -58,6 +59,8 @@ class OnCard(Skeleton):
         self.add("%leads = icmp eq i64 %tid, 0")
         shared = f"addrspacecast (ptr addrspace(3) @{k.name}.shared to ptr)" if has_shared else "null"
         self.add(f"%local = getelementptr inbounds i8, ptr {shared}, i64 0")
+        if k.is_near:
+            self.add(f"%near = addrspacecast ptr addrspace(3) @{k.name}.near to ptr")
         self.add(f"%mine = alloca [{max(self.mine, 1)} x i64], align 8")
         if self.plan.fallible:
             self._begin_checked()
@@ -69,6 +72,7 @@ class OnCard(Skeleton):
         space = [
             f"@{k.name}.shared = internal addrspace(3) global [{words} x i64] undef, align 16"
         ] * has_shared
+        space += [f"@{k.name}.near = internal addrspace(3) global [{k.own} x i8] undef, align 16"] * k.is_near
         return "\n".join([*space, head, "entry:", *self.lines, "}"])
 
     def _begin_checked(self) -> None:

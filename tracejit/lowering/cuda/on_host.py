@@ -33,8 +33,8 @@ class OnHost(Skeleton):
     def put(self, address: str, value: str, type_: str = "i64") -> None:
         self.add(f"store {type_} {value}, ptr {address}, align 8")
 
-    def take(self, address: str, value: str, type_: str, name: str) -> None:
-        was = self.let(f"load {type_}, ptr {address}, align 8")
+    def take(self, address: str, value: str, type_: str, name: str, start: str | None) -> None:
+        was = start or self.let(f"load {type_}, ptr {address}, align 8")
         now = self.let(f"call {type_} @tj.take.{name}({type_} {was}, {type_} {value})")
         self.put(address, now, type_)
 
@@ -59,6 +59,7 @@ class OnHost(Skeleton):
             self.add(f"{name} = load {type_}, ptr {where}")
         at = self.shared_words + WARP
         self.add(f"%threads = getelementptr inbounds i64, ptr %local, i64 {at}")
+        self.add(f"%near = getelementptr inbounds i64, ptr %local, i64 {_near(self.kernel)}")
         if self.plan.fallible:
             was = self.let("load i64, ptr %status, align 8")
             self.add(f"br i1 {self.let(f'icmp ne i64 {was}, 0')}, label %over, label %blocks", "blocks:")
@@ -95,9 +96,10 @@ class OnSanitized(OnHost):
         self._look(address, True, "0")
         super().put(address, value, type_)
 
-    def take(self, address: str, value: str, type_: str, name: str) -> None:
-        self._look(address, False, "0")
-        super().take(address, value, type_, name)
+    def take(self, address: str, value: str, type_: str, name: str, start: str | None) -> None:
+        if start is None:
+            self._look(address, False, "0")
+        super().take(address, value, type_, name, start)
 
     def barrier(self) -> None:
         self.add("call void @tj.epoch()")
@@ -107,11 +109,13 @@ class OnSanitized(OnHost):
 
 
 def words_of_host(kernel: Kernel) -> int:
-    """The words that the emulated device needs for a block: shared memory, then what threads accumulate."""
+    """The words that the emulated device needs for a block: shared words, what threads accumulate, and the block's own
+    memory if that is shared memory."""
+    return _near(kernel) + (kernel.own // 8 if kernel.is_near else 0)
+
+
+def _near(kernel: Kernel) -> int:
+    """The word at which a block's own memory begins, at a multiple of 16 bytes."""
     mine = max((len(f.totals) for f in fragments(kernel.items)), default=0)
-    return RESERVED + len(kernel.local) + WARP + mine * kernel.threads
-
-
-def block_bytes(kernel: Kernel) -> int:
-    """Bytes of memory that each block of a kernel has of its own, besides its words."""
-    return 0 if kernel.kind == "threads" else Kernels.scratch(kernel)
+    words = RESERVED + len(kernel.local) + WARP + mine * kernel.threads
+    return words + words % 2

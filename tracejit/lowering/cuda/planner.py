@@ -17,7 +17,18 @@ from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.cuda.facts import Facts, expand_copies, is_library, is_loop, is_scalar, moved
 from tracejit.lowering.cuda.lanes.gather import gather
 from tracejit.lowering.cuda.lanes.group import SMALL
-from tracejit.lowering.cuda.nodes import WARP, Control, Fragment, Host, Keep, Kernel, Library, Move, Plan
+from tracejit.lowering.cuda.nodes import (
+    WARP,
+    Control,
+    Fragment,
+    Host,
+    Keep,
+    Kernel,
+    Library,
+    Move,
+    Plan,
+    Total,
+)
 from tracejit.lowering.cuda.taking import taking
 from tracejit.lowering.cuda.words import give_words
 from tracejit.lowering.llvm.alias import walk
@@ -26,16 +37,18 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     Buffer,
     Call,
     Comment,
+    Const,
     For,
     Free,
     Give,
     Grow,
     Inst,
     Program,
+    SetSlot,
     While,
     blocks_of,
 )
-from tracejit.lowering.loops.uses import defined, operands, places
+from tracejit.lowering.loops.uses import defined, is_check, operands, places
 
 #: Iterations up to which a parallel loop is run by the block that runs what is around it: a launch costs more.
 ALONE = 2048
@@ -194,8 +207,6 @@ class _Planner:
         found: list[Any] = []
         if isinstance(s, For):
             self.facts.turns.add(s.var)
-        for b in blocks_of(s):
-            self.facts.compute_again(b)
         if isinstance(s, While):
             self._flush(waiting, found)
             head = self.steps([*s.head.stmts, Keep(s.cond, (s, "cond"))])
@@ -263,9 +274,15 @@ class _Planner:
             waiting.clear()
 
         for s in stmts:
+            if isinstance(s, Inst) and s.out in self.facts.again:
+                continue
             if isinstance(s, For) and (totals := self._shared(s)) is not None:
-                flush()
-                found.append(Fragment([s], s, totals))
+                _begin(totals, waiting)
+                before = [] if any(isinstance(x, Keep) for x in waiting) else _by_all(waiting)
+                if not before:
+                    flush()
+                waiting.clear()
+                found.append(Fragment([*before, s], s, totals))
             elif is_loop(s) and self._has_shared(s):
                 found += self._control(s, waiting, flush)
             else:
@@ -297,6 +314,24 @@ class _Planner:
         )
 
 
+def _begin(totals: list[Total], waiting: list[Any]) -> None:
+    """Let totals begin with the constants that their slots are set to, rather than set these by one thread."""
+    for t in totals:
+        touching = [x for x in waiting if t.slot in places(x)]
+        if touching and all(isinstance(x, SetSlot) and isinstance(x.value, Const) for x in touching):
+            t.start = touching[-1].value
+            waiting[:] = [x for x in waiting if x not in touching]
+
+
+def _by_all(waiting: list[Any]) -> list[Any]:
+    """The scalars that are waiting, if all threads of a block may as well compute them, which saves a barrier."""
+    stmts = [x for x in waiting if not isinstance(x, Comment)]
+    suits = all(isinstance(x, Inst) and not is_check(x) and x.op not in ("load", "math") for x in stmts)
+    return stmts if suits and len(stmts) <= _FEW_SCALARS else []
+
+
+#: Scalars that each thread of a block computes rather than wait for another one.
+_FEW_SCALARS = 24
 #: Iterations of an inner loop that a block is worth.
 _LONG = 256
 

@@ -171,7 +171,7 @@ class _Table:
         self.status = of.device.pinned(kernels.STATUS_WORDS) if of.plan.fallible else None
         self.straight: list[Callable[[int], None]] | None = None
         known: dict[Any, Any] = {**self.launches, **self.calls}
-        if all(s in known and not (isinstance(s, Kernel) and on_host.block_bytes(s)) for s in of.plan.steps):
+        if all(s in known and not (isinstance(s, Kernel) and s.far) for s in of.plan.steps):
             self.straight = [known[s] for s in of.plan.steps]
 
     def _launch(self, k: Kernel) -> Callable[[int], None]:
@@ -190,7 +190,7 @@ class _Table:
 def blocks_of(k: Kernel) -> int:
     """The blocks of a kernel's launch."""
     blocks = {"threads": -(-k.size // (k.threads * k.each)), "rows": k.size}.get(k.kind, 1)
-    if own := on_host.block_bytes(k):
+    if own := k.far:
         blocks = min(blocks, _MOST_SCRATCH // own)
     return max(min(blocks, MOST_BLOCKS), 1)
 
@@ -250,7 +250,7 @@ class _Run:
 
     def launch(self, k: Kernel) -> None:
         """Launch a kernel, with memory of its own for each block if it needs that."""
-        own = on_host.block_bytes(k)
+        own = k.far
         scratch = self.device.memory(own * blocks_of(k)) if own else None
         if scratch is not None:
             self.table.values[self.of.cells[_SCRATCH]] = scratch.ptr

@@ -18,6 +18,7 @@ class Skeleton:
         self.plan, self.kernel = plan, kernel
         self.lines: list[str] = []
         self.count = 0
+        self.row = "0"  # the iteration that the block is at
         names = [kernels.parameter(*p) for p in kernel.params]
         self.heads = [
             ("ptr " if p[0] == "buffer" else "i64 ") + n for p, n in zip(kernel.params, names, strict=True)
@@ -54,8 +55,17 @@ class Skeleton:
 
     def arguments(self, tid: str, mine: str) -> str:
         """What a fragment is called with."""
-        thread = ("ptr %local", f"ptr {mine}", f"i64 {tid}", "i64 %ntid", "i64 %cta", "i64 %ncta")
-        return ", ".join([*self.heads, *FIXED, *thread])
+        own = ["ptr %near"] if self.kernel.is_near else FIXED[2:]
+        thread = (
+            "ptr %local",
+            f"ptr {mine}",
+            f"i64 {tid}",
+            "i64 %ntid",
+            "i64 %cta",
+            "i64 %ncta",
+            f"i64 {self.row}",
+        )
+        return ", ".join([*self.heads, *FIXED[:2], *own, *thread])
 
     # -- what differs
 
@@ -71,8 +81,8 @@ class Skeleton:
         """Let one thread store into a word."""
         raise NotImplementedError
 
-    def take(self, address: str, value: str, type_: str, name: str) -> None:
-        """Let one thread take a value into a word, by the operation of a name."""
+    def take(self, address: str, value: str, type_: str, name: str, start: str | None) -> None:
+        """Let one thread take a value into a word, by the operation of a name; into `start` if that is known."""
         raise NotImplementedError
 
     def get(self, address: str, type_: str = "i64") -> str:
@@ -105,7 +115,8 @@ class Skeleton:
             self.all(x)
         for n, t in enumerate(x.totals):
             got, type_ = self.tree(t, n), mem_type(t.dtype)
-            self.take(self.place(t.slot), got, type_, trees.name_of(t))
+            start = None if t.start is None else trees.constant(t.start)
+            self.take(self.place(t.slot), got, type_, trees.name_of(t), start)
         self.barrier()
         if x.checks and self.kernel.kind != "threads":
             failed = self.let("load i64, ptr %local, align 8")
@@ -136,9 +147,13 @@ class Skeleton:
         self.add(f"{now} = phi i64 [ {first}, %{before} ], [ {after}, %{latch} ]")
         inside = f"icmp sge i64 {now}, {start}" if node.down else f"icmp slt i64 {now}, {stop}"
         self.add(f"br i1 {self.let(inside)}, label %{body}, label %{done}", f"{body}:")
-        self.put(self.place(node.var), now)
-        self.barrier()
+        if c.by_blocks:
+            self.row = now
+        else:
+            self.put(self.place(node.var), now)
+            self.barrier()
         self.items(c.first)
+        self.row = "0" if c.by_blocks else self.row
         self.add(f"br label %{latch}", f"{latch}:")
         self.add(
             f"{after} = {'sub' if node.down else 'add'} i64 {now}, {step}", f"br label %{head}", f"{done}:"

@@ -24,6 +24,7 @@ BYTES = 16
 ADJACENT, GROUPS = 1 << 16, 1 << 20
 _MOST, _SUMS, _MOVES = 8, 4, 2  # adjacent iterations at most; groups of sums, and of loops that do little
 _ROOM, _LITTLE = 240, 12  # instructions that the copies of a body come to, and that little is
+_MUCH = 30  # instructions of a body from which on registers are scarce
 _HEAVY = {"math": 40, "fdiv": 12, "sqrt": 12, "sdiv": 20, "srem": 20, "udiv": 20, "urem": 20}
 _ANYTHING = 1 << 20  # what zero is a multiple of
 
@@ -39,7 +40,7 @@ def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
     whole = kernel.kind == "threads"
     if not whole or trips >= ADJACENT:
         made = _adjacent(node, facts, _ROOM // work)
-    if f.totals:
+    if f.totals and work <= _MUCH:
         made.groups = max(min(_SUMS, _ROOM // (work * made.adjacent)), 1)
     elif work <= _LITTLE and (not whole or trips >= GROUPS):
         made.groups = _MOVES

@@ -38,9 +38,12 @@ def operation(total: Total) -> str:
 
 def identity(total: Total) -> str:
     """What an operation begins with, as it is in memory."""
-    return (
-        str(int(total.identity)) if total.dtype.kind == "b" else literal(Const(total.identity, total.dtype))
-    )
+    return constant(Const(total.identity, total.dtype))
+
+
+def constant(x: Const) -> str:
+    """A constant, as it is in memory."""
+    return str(int(x.value)) if x.dtype.kind == "b" else literal(x)
 
 
 def _shuffled(f: Function, x: str, type_: str, distance: int) -> str:
@@ -66,7 +69,7 @@ def _shuffled(f: Function, x: str, type_: str, distance: int) -> str:
 
 def tree_of_card(total: Total, barrier: str) -> str:
     """`T tree(ptr mine, ptr words, i64 tid, i64 ntid)`: the value of all threads of the block, for each of them.
-    `words` has room in shared memory for a value of each warp."""
+    `words` has room in shared memory for a value of each warp, which is read until the next barrier."""
     f, t, name = Function(Module()), mem_type(total.dtype), name_of(total)
     x = f.let(f"load {t}, ptr %mine, align 8")
     for d in _DISTANCES:
@@ -87,7 +90,6 @@ def tree_of_card(total: Total, barrier: str) -> str:
     x = f.let(f"phi {t} [ {got}, %inside ], [ {identity(total)}, %led ]")
     for d in _DISTANCES:
         x = f.let(f"call {t} @tj.take.{name}({t} {x}, {t} {_shuffled(f, x, t, d)})")
-    f.add(f"call void {barrier}")
     head = f"define internal {t} @tj.tree.{name}(ptr %mine, ptr %words, i64 %tid, i64 %ntid) {CONVERGENT} {{"
     return "\n".join([head, "start:", *f.lines, f"  ret {t} {x}", "}"])
 

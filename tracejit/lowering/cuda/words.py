@@ -105,6 +105,7 @@ class _Touched:
                         self.touch(name, kernel, x, repeated, looped)
                 for t in x.totals:
                     self.touch(t.slot, kernel, t, repeated, looped)
+                    self.touch(t.slot, kernel, "always", repeated, looped)
                 continue
             self.control(x, kernel)
             inner = looped or not isinstance(x.node, If)
@@ -113,7 +114,8 @@ class _Touched:
 
     def control(self, c: Control, piece: Any) -> None:
         """Visit what controls a loop or branch, and the variable of a loop."""
-        names = [*c.keys, c.node.var] if hasattr(c.node, "var") else c.keys
+        has_word = hasattr(c.node, "var") and not c.by_blocks
+        names = [*c.keys, c.node.var] if has_word else c.keys
         for x in names:
             self.touch(x, piece, c, False, False)
             self.touch(x, piece, "always", False, False)

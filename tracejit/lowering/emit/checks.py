@@ -20,7 +20,10 @@ _BLOCK = 256
 
 
 def in_blocks(body: Body, eqns: list[Eqn], size: int, own: dict[Var, Any]) -> bool:
-    """Whether it pays, and can be done: what is stored must not be what the elements are made of."""
+    """Whether it pays, and can be done: what is stored must not be what the elements are made of. Threads of a device
+    end one by one."""
+    if body.ctx.device:
+        return False
     written = [v.buffer for v in own.values() if type(v) is Stored]
     read = [body.stored(body.values[a]) for e in body.inlined(eqns) for a in e.invars if a in body.values]
     overwrites = any(type(v) is Stored and v.buffer in written for v in read)

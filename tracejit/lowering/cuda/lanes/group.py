@@ -66,7 +66,10 @@ class Group:
         self.scratch = 0
         self.steps = False  # whether there are loops of steps around loops over lanes
         self.width = 1  # iterations of inner loops that a lane runs at a time
+        self.checked: set[For] = set()  # loops over lanes with checks
         self._level(stmts)
+        if len(self.checked) > 1 or any(c not in stmts or self.over[c].each > 1 for c in self.checked):
+            raise Apart  # the first check to fail would be another one
         self.classes = self._classes(memory)
 
     def is_whole(self, x: Any) -> bool:
@@ -182,8 +185,8 @@ class Group:
             self.accesses.append(Access(s, s.buffer, s.index, True, loop))
         elif s.op == "load":
             self.accesses.append(Access(s, s.attr, s.args[0], False, loop))
-        elif is_check(s) and loop is not None:  # the first one to fail would be another one
-            raise Apart
+        elif is_check(s) and loop is not None:
+            self.checked.add(loop)
 
     # -- memory
 
