@@ -6,6 +6,7 @@ from tracejit.lazily import parts as _parts
 
 if TYPE_CHECKING:
     from tracejit.scipy import (
+        cluster,
         fft,
         integrate,
         interpolate,
@@ -13,12 +14,14 @@ if TYPE_CHECKING:
         ndimage,
         optimize,
         signal,
+        sparse,
         spatial,
         special,
         stats,
     )
 
 __all__ = [
+    "cluster",
     "fft",
     "integrate",
     "interpolate",
@@ -26,13 +29,14 @@ __all__ = [
     "ndimage",
     "optimize",
     "signal",
+    "sparse",
     "spatial",
     "special",
     "stats",
 ]
 
 #: SciPy's modules with counterparts here; and those whose functions programs only call.
-TRACED = (*__all__, "spatial.distance")
+TRACED = (*(n for n in __all__ if n not in ("cluster", "sparse")), "spatial.distance")
 CALLED = ("cluster.hierarchy", "cluster.vq")
 
 __getattr__, __dir__ = _parts(__name__, __all__)

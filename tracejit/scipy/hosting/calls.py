@@ -35,8 +35,8 @@ from tracejit.scipy.hosting.results import Template, Untellable, avals, describe
 from tracejit.scipy.hosting.samples import FAMILIES, laid, sample
 from tracejit.tracing import Box, CapturedArray, caller, to_raw, untraced
 
-#: The parts of SciPy that compute.
-_PARTS = {*PARTS, "cluster", "differentiate", "fftpack"}
+#: The parts of SciPy that compute, but for sparse arrays, whose Python code is followed.
+_PARTS = {*PARTS, "differentiate", "fftpack"} - {"sparse"}
 _NUMBERS = (bool, int, float, complex)
 #: Values among the arguments that are constants of the call.
 _CONSTANTS = (*_NUMBERS, str, bytes, type(None), type(...), slice, np.dtype)

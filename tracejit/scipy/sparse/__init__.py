@@ -4,7 +4,7 @@ In comes SciPy's own Python code, which runs as the user's does (`frontend/origi
 known (`frontend/structures.py`). Where it calls one of its compiled functions with elements that are traced, the forms
 here compute. What a function does to elements is asked of the function itself: given positions in their place, it shows
 where each goes. Read `forms`, then `products`, `operations`, `moves`, and for linear equations
-`solving`, `hosted` and `krylov`. (`linalg` has JAX's names, whose matrices are functions.)
+`solving`, `hosted`, `krylov`, `squares` and `spectra`. (`linalg` has JAX's names, whose matrices are functions.)
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from tracejit.lazily import parts
 from tracejit.numpy.dispatch import LIBRARIES
 from tracejit.ops._lazy import scipy_module
-from tracejit.scipy.sparse import hosted, krylov, moves, operations, products
+from tracejit.scipy.sparse import hosted, krylov, moves, operations, products, spectra, squares
 from tracejit.scipy.sparse.forms import Form, form_of
 from tracejit.scipy.sparse.solving import SOLVERS
 
 if TYPE_CHECKING:
     from tracejit.scipy.sparse import linalg
 
-__all__ = ["hosted", "krylov", "linalg", "moves", "operations", "products"]
+__all__ = ["hosted", "krylov", "linalg", "moves", "operations", "products", "spectra", "squares"]
 __getattr__, __dir__ = parts(__name__, ["linalg"])
 
 
