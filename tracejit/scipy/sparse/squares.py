@@ -40,7 +40,11 @@ def columns_of(name: str, a: Any) -> tuple[Any, Callable[[np.ndarray], Any]]:
             return scipy_module("sparse").csc_array((d, *where), shape=shape)
 
     elif hasattr(a, "shape") and not hasattr(a, "matvec"):
-        data, made = tnp.asarray(a), np.asarray
+        data = tnp.asarray(a)
+
+        def made(d: np.ndarray) -> Any:
+            return d
+
     else:
         raise SolverOptionError(
             function=f"scipy.sparse.linalg.{name}", problem="an operator", remedy="give a matrix"
