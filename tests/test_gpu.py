@@ -38,10 +38,11 @@ def test_the_emulated_device_is_no_card() -> None:
 def test_the_table_of_a_card_has_shares_and_peers() -> None:
     rows = [
         {"workload": "copy", "elements": 10, "bytes": 100.0, "seconds": {"tracejit": 2e-3}},
-        {"workload": "sum", "elements": 10, "bytes": 50.0, "seconds": {"tracejit": 1e-3, "jax": 3e-3}},
+        {"workload": "sum", "elements": 10, "bytes": 50.0, "seconds": {"tracejit": 4e-3, "jax": 5e-3}},
     ]
+    rows[0]["in a row"], rows[1]["in a row"] = {"tracejit": 2e-3}, {"tracejit": 1e-3, "jax": 3e-3}
     text = bench.table(rows, ["tracejit", "jax"], True)
-    assert text.splitlines()[-1].endswith("| 1 | 3 | 100% | 3.00 |")
+    assert text.splitlines()[-1].endswith("| 4 / 1 | 5 / 3 | 100% | 3.00 |")
 
 
 @no_card

@@ -19,6 +19,7 @@ NO_CARD = (
     "There is no card: {why}\nThe emulated device runs the benchmark for small sizes. That shows that it runs to its "
     "end; the times are those of this machine's processors and say nothing about a card.\n"
 )
+HOW = "milliseconds of a call until its results are there, the median of several / of calls in a row"
 
 
 def card() -> tuple[str, str]:
@@ -32,15 +33,31 @@ def card() -> tuple[str, str]:
     return runtime.getDeviceProperties(device.id)["name"].decode(), ""
 
 
+_MADE: dict[Any, Any] = {}
+_IN_A_ROW, _QUEUED = 0.03, 8e9  # seconds, and bytes of results, of calls that do not wait for one another
+
+
+def made(w: Workload, n: int, on_card: bool) -> Any:
+    """The arrays of a workload, on the card if there is one; those of the last workload are kept."""
+    if (w.make, n) not in _MADE:
+        _MADE.clear()
+        arrays = w.make(np.random.default_rng(0), n)
+        _MADE[w.make, n] = [tj.device_put(x, "cuda") for x in arrays] if on_card else arrays
+    return _MADE[w.make, n]
+
+
 def measure(w: Workload, on_card: bool, repeats: int, among: Any) -> dict[str, Any]:
-    """A row: the workload's size, bytes and launches, and the seconds of each library, or why there are none."""
+    """A row: the workload's size, bytes and launches, and the seconds of each library, or why there are none: of a call
+    until its results are there (`seconds`), of calls in a row, and between events."""
     n = w.large if on_card else w.small
-    arrays = w.make(np.random.default_rng(0), n)
+    arrays = made(w, n, on_card)
     row: dict[str, Any] = {
         "workload": w.name,
         "elements": n,
         "bytes": w.moved(n),
         "seconds": {},
+        "in a row": {},
+        "events": {},
         "missing": {},
     }
     for name, peer in among.items():
@@ -51,7 +68,16 @@ def measure(w: Workload, on_card: bool, repeats: int, among: Any) -> dict[str, A
                 continue
             if name == "tracejit":
                 row["launches"] = launches(call)
-            row["seconds"][name] = (peers.by_events if on_card else peers.by_process)(call, repeats)
+            if not on_card:
+                row["seconds"][name] = peers.by_process(call, repeats)
+                continue
+            wait = peers.waiting(name)
+            wait(call())
+            took = row["seconds"][name] = peers.by_clock(call, wait, repeats)
+            count = int(max(1, min(100, _IN_A_ROW / took, _QUEUED / w.moved(n))))
+            row["in a row"][name] = peers.in_a_row(call, wait, count)
+            if name in peers.ON_STREAM:
+                row["events"][name] = peers.by_events(call, repeats)
         except Exception as e:  # a library that fails is a hole in the table, not its end
             if name == "tracejit" and not on_card:
                 raise
@@ -69,18 +95,22 @@ def launches(call: peers.Call) -> int:
 
 
 def table(rows: list[dict[str, Any]], names: list[str], on_card: bool) -> str:
-    """The rows in Markdown. On a card also the share of the copy's bandwidth, and the best other library's time
-    divided by ours."""
+    """The rows in Markdown: of each library the time of a call, and on a card behind a stroke that of calls in a row.
+    There also the share of the copy's bandwidth, and the best other library's time divided by ours, of calls in a
+    row."""
     head = ["workload", "elements", "MB moved", "launches", *[f"{n} (ms)" for n in names]]
-    copy = next((r["bytes"] / r["seconds"]["tracejit"] for r in rows if r["workload"] == "copy"), None)
+    copies = [r["in a row"]["tracejit"] for r in rows if r["workload"] == "copy" and r.get("in a row")]
+    copy = next((r["bytes"] for r in rows if r["workload"] == "copy"), 0) / copies[0] if copies else None
     head += ["of copy's bandwidth", "best other / ours"] if on_card else []
     lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))]
     for r in rows:
-        got = r["seconds"]
+        got, row = r["seconds"], r.get("in a row", {})
         cells = [r["workload"], f"{r['elements']:,}", f"{r['bytes'] / 1e6:.3g}", str(r.get("launches", "—"))]
-        cells += [f"{got[n] * 1e3:.4g}" if n in got else "—" for n in names]
+        for n in names:
+            again = f" / {row[n] * 1e3:.3g}" if n in row else ""
+            cells.append(f"{got[n] * 1e3:.3g}{again}" if n in got else "—")
         if on_card:
-            ours, others = got.get("tracejit"), [t for n, t in got.items() if n != "tracejit"]
+            ours, others = row.get("tracejit"), [t for n, t in row.items() if n != "tracejit"]
             cells.append(f"{r['bytes'] / ours / copy:.0%}" if ours and copy else "—")
             cells.append(f"{min(others) / ours:.2f}" if ours and others else "—")
         lines.append(" | ".join(cells))
@@ -93,12 +123,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", default="build/gpu", help="folder of gpu.json and gpu.md")
     parser.add_argument("--only", default="", help="workloads whose name has this in it")
     parser.add_argument(
-        "--peers", default="", help="the libraries besides this one, by commas; all that are there"
+        "--peers", default="cupy,jax", help="the libraries besides this one, by commas: cupy, jax, torch"
     )
-    parser.add_argument("--repeats", type=int, default=0, help="calls of which the fastest counts")
+    parser.add_argument("--repeats", type=int, default=0, help="calls of which the median counts")
     args = parser.parse_args(arguments)
     name, why = card()
-    print(f"{name}, the fastest of several calls between CUDA events\n" if name else NO_CARD.format(why=why))
+    print(f"{name}: {HOW}\n" if name else NO_CARD.format(why=why))
     with tj.config.override(cuda="auto" if name else "emulate"):
         rows = []
         among = peers.installed(args.peers) if name else {"tracejit": peers.tracejit}
@@ -113,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     facts = {"card": name or None, "date": datetime.date.today().isoformat(), "version": tj.__version__}
     (folder / "gpu.json").write_text(json.dumps(facts | {"no card": why, "rows": rows}, indent=1) + "\n")
-    (folder / "gpu.md").write_text(f"{name or NO_CARD.format(why=why)}\n\n{text}\n")
+    (folder / "gpu.md").write_text(f"{f'{name}: {HOW}' if name else NO_CARD.format(why=why)}\n\n{text}\n")
     print(f"\nwritten to {folder}/gpu.json and gpu.md")
     return 0
 

@@ -1,10 +1,14 @@
-"""The libraries that are compared, each as a function that makes a call of no arguments for a workload, or None."""
+"""The libraries that are compared, each as a function that makes a call of no arguments for a workload, or None, and
+what waits for its results. On a card the arguments are CuPy's arrays, which every library takes without a copy.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +17,18 @@ import tracejit as tj
 from benchmarks.gpu.workloads import Workload
 
 Call = Callable[[], Any]
+RATE = 0.1  # of a step of gradient descent
+
+
+def stepping(function: Any, w: Workload) -> Any:
+    """A step of gradient descent: the loss and the new parameters. `function(argnums)` gives a function that gives the
+    loss and the gradients."""
+
+    def step(*xs: Any) -> Any:
+        value, slopes = function(tuple(range(w.steps)))(*xs)
+        return value, [x - RATE * g for x, g in zip(xs, slopes, strict=False)]
+
+    return step
 
 
 class Torch:
@@ -41,42 +57,49 @@ class Torch:
         return self._along("amax", x, axis, keepdims)
 
 
-def tracejit(w: Workload, arrays: tuple[np.ndarray, ...]) -> Call:
+def tracejit(w: Workload, arrays: Sequence[Any]) -> Call:
     """This library, on the first device."""
 
     def f(*xs: Any) -> Any:
         return w.body(np, *xs)
 
+    if w.steps:
+        f = stepping(lambda n, loss=f: tj.value_and_grad(loss, argnums=n), w)
     made = tj.jit(tj.value_and_grad(f) if w.gradient else f, device="cuda")
     there = [tj.device_put(x, "cuda") for x in arrays]
     return lambda: made(*there)
 
 
-def cupy(w: Workload, arrays: tuple[np.ndarray, ...]) -> Call | None:
+def cupy(w: Workload, arrays: Sequence[Any]) -> Call | None:
     """CuPy, which has no gradients."""
     xp = importlib.import_module("cupy")
-    there = [xp.asarray(x) for x in arrays]
-    return None if w.gradient else lambda: w.body(xp, *there)
+    return None if w.gradient or w.steps else lambda: w.body(xp, *arrays)
 
 
-def jax(w: Workload, arrays: tuple[np.ndarray, ...]) -> Call:
-    """JAX, in double precision."""
+def jax(w: Workload, arrays: Sequence[Any]) -> Call:
+    """JAX, in double precision, and with products as exact as their types, as the other libraries have them."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # it would take most of the card's memory
     library = importlib.import_module("jax")
     library.config.update("jax_enable_x64", True)
+    library.config.update("jax_default_matmul_precision", "highest")
 
     def f(*xs: Any) -> Any:
         return w.body(library.numpy, *xs)
 
+    if w.steps:
+        f = stepping(lambda n, loss=f: library.value_and_grad(loss, argnums=n), w)
     made = library.jit(library.value_and_grad(f) if w.gradient else f)
-    there = [library.device_put(x) for x in arrays]
-    return lambda: library.block_until_ready(made(*there))
+    there = [library.numpy.from_dlpack(x) for x in arrays]
+    return lambda: made(*there)
 
 
-def torch(w: Workload, arrays: tuple[np.ndarray, ...]) -> Call:
+def torch(w: Workload, arrays: Sequence[Any]) -> Call | None:
     """PyTorch, compiled by torch.compile."""
+    if w.steps:
+        return None
     library = importlib.import_module("torch")
     xp = Torch(library)
-    there = [library.from_numpy(x).cuda() for x in arrays]
+    there = [library.from_dlpack(x) for x in arrays]
     if w.gradient:
         there[0].requires_grad_()
 
@@ -92,23 +115,56 @@ def torch(w: Workload, arrays: tuple[np.ndarray, ...]) -> Call:
     return call
 
 
-PEERS: dict[str, Callable[[Workload, tuple[np.ndarray, ...]], Call | None]] = {
+PEERS: dict[str, Callable[[Workload, Sequence[Any]], Call | None]] = {
     "tracejit": tracejit, "cupy": cupy, "jax": jax, "torch": torch,
 }  # fmt: skip
+#: Those whose work is on CuPy's stream, which events see.
+ON_STREAM = frozenset(("tracejit", "cupy"))
 
 
-def installed(names: str = "") -> dict[str, Callable[[Workload, tuple[np.ndarray, ...]], Call | None]]:
-    """The libraries that can be measured on a card; of the others, those that `names` has, by commas, if it has any."""
-    chosen = {"tracejit", *(names.split(",") if names else PEERS)}
+def waiting(name: str) -> Callable[[Any], Any]:
+    """What waits for the results of a library."""
+    if name == "jax":
+        return importlib.import_module("jax").block_until_ready
+    if name == "torch":
+        synchronize = importlib.import_module("torch").cuda.synchronize
+        return lambda _: synchronize()
+    device = importlib.import_module("cupy").cuda.Device()
+    return lambda _: device.synchronize()
+
+
+def installed(names: str) -> dict[str, Callable[[Workload, Sequence[Any]], Call | None]]:
+    """The libraries that can be measured on a card: this one, and of the others those that `names` has, by commas."""
+    chosen = {"tracejit", *names.split(",")}
     return {n: p for n, p in PEERS.items() if n in chosen and importlib.util.find_spec(n) is not None}
 
 
+def by_clock(call: Call, wait: Callable[[Any], Any], repeats: int) -> float:
+    """Seconds from a call to its results, the median of `repeats`: what somebody who waits sees."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        wait(call())
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def in_a_row(call: Call, wait: Callable[[Any], Any], count: int) -> float:
+    """Seconds of each of many calls that do not wait for one another, until all are done; the least of three times."""
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        out = None
+        for _ in range(count):
+            out = call()
+        wait(out)
+        times.append((time.perf_counter() - start) / count)
+    return min(times)
+
+
 def by_events(call: Call, repeats: int) -> float:
-    """Seconds of a call on a card, the least of `repeats`, between two CUDA events of the stream that it is on. JAX
-    has streams of its own and waits itself: its calls lie between the events all the same."""
+    """Seconds of a call on a card, the least of `repeats`, between two CUDA events of CuPy's stream."""
     runtime = importlib.import_module("cupy").cuda
-    call()
-    runtime.Device().synchronize()
     times = []
     for _ in range(repeats):
         first, last = runtime.Event(), runtime.Event()

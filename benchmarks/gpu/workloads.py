@@ -13,7 +13,8 @@ import numpy as np
 class Workload:
     """`body(xp, *arrays)`; `make(rng, n)` gives its arrays, of `large` elements on a card and of `small` ones on the
     emulated device. `moved`: bytes between memory and the card that it takes at least, for arrays of n elements.
-    `gradient`: the gradient of its first argument is measured, by the libraries that have gradients."""
+    `gradient`: the gradient of its first argument is measured, by the libraries that have gradients; `steps`: the first
+    arguments are parameters, so many, which one step of gradient descent replaces."""
 
     name: str
     body: Callable[..., Any]
@@ -22,19 +23,32 @@ class Workload:
     small: int = 4096
     large: int = 100_000_000
     gradient: bool = False
+    steps: int = 0
+
+
+def _normal(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Numbers that are normally distributed: a million of them, again and again, since drawing many takes seconds."""
+    return np.resize(rng.normal(size=min(n, 1 << 20)), n)
 
 
 def _vector(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
-    return (rng.normal(size=n),)
+    return (_normal(rng, n),)
 
 
 def _rows(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
-    return (rng.normal(size=(n // 1000 or 1, 1000)),)
+    rows = n // 1000 or 1
+    return (_normal(rng, rows * 1000).reshape(rows, 1000),)
 
 
 def _square(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
     side = int(n**0.5)
-    return rng.normal(size=(side, side)), rng.normal(size=(side, side))
+    x, y = (_normal(rng, side * side).reshape(side, side) for _ in range(2))
+    return x, y
+
+
+def _single(make: Callable[..., tuple[np.ndarray, ...]]) -> Callable[..., tuple[np.ndarray, ...]]:
+    """The same arrays as numbers of 32 bits."""
+    return lambda rng, n: tuple(x.astype(np.float32) for x in make(rng, n))
 
 
 def _options(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
@@ -48,7 +62,7 @@ def _network(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
 
 
 def _places(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
-    return rng.normal(size=n), rng.integers(0, n, n)
+    return _normal(rng, n), rng.integers(0, n, n)
 
 
 def softmax(xp: Any, x: Any) -> Any:
@@ -99,8 +113,11 @@ WORKLOADS = [
     Workload("transpose", lambda xp, x, y: x.T + y, _square, lambda n: 24 * n),
     Workload("gather", lambda xp, x, i: x[i], _places, lambda n: 24 * n, large=10_000_000),
     Workload("product", lambda xp, x, y: x @ y, _square, lambda n: 24 * n, large=4096**2),
-    Workload("training step", loss, _network, lambda n: 8 * n * 784, 32, 512, gradient=True),
-    Workload("recurrences", paths, lambda rng, n: (rng.normal(size=(64, n // 64)),), lambda n: 8 * n,
+    Workload("product, 32 bits", lambda xp, x, y: x @ y, _single(_square), lambda n: 12 * n, large=4096**2),
+    Workload("gradient of a network", loss, _network, lambda n: 8 * n * 784, 32, 512, gradient=True),
+    Workload("training step", loss, _network, lambda n: 8 * n * 784, 32, 512, steps=2),
+    Workload("training step, 32 bits", loss, _single(_network), lambda n: 4 * n * 784, 32, 512, steps=2),
+    Workload("recurrences", paths, lambda rng, n: (_normal(rng, n).reshape(64, n // 64),), lambda n: 8 * n,
              2048, 6_400_000),
     Workload("small call", lambda xp, x: xp.exp(x) * 2 + x, _vector, lambda n: 16 * n, 256, 256),
 ]  # fmt: skip

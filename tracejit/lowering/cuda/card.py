@@ -69,15 +69,14 @@ class Card:
     def write(self, address: int, host: np.ndarray) -> None:
         """Copy a contiguous array of the host to an address, in the order of the stream. CUDA has copied it away when
         this returns, as it does with memory of the host that is not pinned."""
-        stream = cupy.cuda.get_current_stream()
-        self._checked(
-            lambda: _runtime.memcpyAsync(address, host.ctypes.data, host.nbytes, _TO_DEVICE, stream.ptr)
+        self.within(
+            lambda stream, data: _runtime.memcpyAsync(address, data, host.nbytes, _TO_DEVICE, stream),
+            host.ctypes.data,
         )
 
     def read(self, address: int, host: np.ndarray) -> np.ndarray:
         """Copy to a contiguous array of the host, when all that was launched is done."""
-        stream = cupy.cuda.get_current_stream().ptr
-        return self._checked(lambda: self.fetch(address, host, stream))
+        return self.within(lambda stream, target: self.fetch(address, target, stream), host)
 
     def clear(self, address: int, size: int, stream: int) -> None:
         """Set bytes to 0, in the order of the stream."""
@@ -105,7 +104,10 @@ class Card:
     def array(self, host: np.ndarray) -> Any:
         """A copy of an array of the host, or of one of the device."""
         out = self.empty(host.shape, host.dtype)
-        out[...] = host if self.is_array(host) else cupy.asarray(host)
+        if self.is_array(host):
+            out[...] = host
+        elif host.nbytes:
+            self.write(self.address(out), np.ascontiguousarray(host))
         return out
 
     @staticmethod

@@ -98,5 +98,6 @@ def seen(v: Any, address: int) -> np.ndarray:
 
 def describe(library: Any) -> str:
     """A call in words."""
-    shapes = " and ".join("×".join(map(str, v.shape)) for v in library.ins)
+    several = any(v.shape[:1] != (1,) for v in library.ins)
+    shapes = " and ".join("×".join(map(str, v.shape[not several :])) for v in library.ins)
     return f"{library.name} of {shapes}, {library.ins[0].dtype}"
