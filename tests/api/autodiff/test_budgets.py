@@ -131,7 +131,7 @@ def test_arguments_that_are_written_are_copies() -> None:
 def test_explain_says_what_the_plan_is() -> None:
     findings = [f for f in tj.explain(planned)(X).findings if f.topic == "rows"]
     (plan,) = [f for f in findings if f.rule == "rows: plan"]
-    assert plan.facts["memory"] == BUDGET >= plan.facts["bytes"] and "levels deep" in plan.why
+    assert plan.facts["memory"] == BUDGET >= plan.facts["bytes"] and "states are kept" in plan.why
     assert not any(f.rule == "rows: plan" for f in tj.explain(tj.grad(chain))(X).findings)
 
     def unrolled(x: Any, ws: Any) -> Any:

@@ -75,7 +75,10 @@ def plans_of(jaxpr: Jaxpr) -> list[Note]:
             stack += sub_jaxprs(e.params)
     notes = []
     for p in found:
-        blocks = f"; loops are cut into blocks, {max(p.levels)} levels deep" if p.levels else ""
+        blocks = "".join(
+            f"; of a loop {slots} states are kept at a time, and its steps are done {again:.1f} times more"
+            for slots, _, again in p.loops
+        )
         facts = {"memory": p.memory, "bytes": p.bytes, "count": len(p.kept), "again": p.again}
         notes.append(
             Note(

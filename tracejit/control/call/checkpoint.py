@@ -18,6 +18,7 @@ from tracejit.control.call.policies import (
     checkpoint_policies,
     name_value,
 )
+from tracejit.control.plans.binomial import Schedule
 from tracejit.control.regions.axes import processing_axis
 from tracejit.control.regions.intern import intern_jaxpr
 from tracejit.control.regions.rules import (
@@ -144,6 +145,11 @@ def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[l
 
 
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    if isinstance(params["policy"], Schedule):
+        found = plans.sweeps.linearize(tape, primals, tangents, params["jaxpr"], params["policy"])
+        if found is not None:
+            return found
+        params = {**params, "policy": None}
     nonzero = flags(tangents)
     plan = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
     halves = plan.halves
@@ -184,25 +190,36 @@ def _recomputing(
 
 
 def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any) -> _Plan:
-    """The halves that stay within a budget; its loops are cut into blocks, deeper and deeper, if they must be.
+    """The halves that stay within a budget; its loops keep fewer and fewer states, if they must.
     Raises MemoryBudgetError."""
 
-    def again(block: Jaxpr, args: Sequence[Any]) -> list[Any]:
-        return list(bind(checkpoint_op, *args, jaxpr=block, policy=None, prevent_cse=False))
+    def again(block: Jaxpr, args: Sequence[Any], schedule: Schedule | None) -> list[Any]:
+        return list(bind(checkpoint_op, *args, jaxpr=block, policy=schedule, prevent_cse=False))
 
-    least = None
-    for levels in plans.blocks.depths(jaxpr):
-        forward, linear, out_nz, _ = linearize_jaxpr(plans.blocks.blocked(jaxpr, levels, again), nonzero)
+    def tried(chosen: dict[int, Schedule]) -> tuple[_Plan | None, int]:
+        """A plan with these schedules for loops, None if it does not fit, and the least that was found."""
+        forward, linear, out_nz, _ = linearize_jaxpr(plans.blocks.scheduled(jaxpr, chosen, again), nonzero)
         if not all(a.aval.is_static for a in forward.outs[len(jaxpr.outs) :]):
             problem = "it keeps arrays whose length only a run knows, as of a loop that ends by a condition"
             raise MemoryBudgetError(function=jaxpr.name, problem=problem)
         problem = plans.planner.Problem(forward, linear, len(jaxpr.outs), nonzero, guard)
         found = plans.planner.plan(problem, budget.memory)
-        if found.fits(budget.memory):
-            depth = tuple(n for n in levels.values() if n > 1)
-            planned = Planned(jaxpr.name, budget.memory, found.bytes, *problem.summary(found), depth)
-            return _Plan(problem.halves(found.saved), out_nz, planned)
-        least = found.least if least is None else min(least, found.least)
+        if not found.fits(budget.memory):
+            return None, found.least
+        loops = tuple(
+            (s.slots, s.width, 1 + s.again(jaxpr.eqns[n].params["length"])) for n, s in chosen.items()
+        )
+        planned = Planned(jaxpr.name, budget.memory, found.bytes, *problem.summary(found), loops)
+        return _Plan(problem.halves(found.saved), out_nz, planned), found.least
+
+    plan, least = tried({})
+    for chosen in () if plan else plans.blocks.schedules(jaxpr, budget.memory, least):
+        plan, needed = tried(chosen)
+        least = min(least, needed)
+        if plan:
+            break
+    if plan:
+        return plan
     least_bytes = f"it needs at least {least:,} bytes, more than memory={budget.memory:,}"
     raise MemoryBudgetError(function=jaxpr.name, problem=least_bytes)
 

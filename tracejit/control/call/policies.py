@@ -42,8 +42,9 @@ class Planned:
     """The policy of what a plan has given: further derivatives keep nothing. It says what the plan is, for `explain`.
 
     `memory`: the budget; `bytes`: what the derivative needs; `kept`: (operation and type, line, bytes) of each value
-    that is kept; `again`: operations that are done twice; `share`: their cost in that of the function; `levels`: how
-    deep loops were cut into blocks.
+    that is kept; `again`: operations that are done twice; `share`: their cost in that of the function; `loops`: of each
+    loop with a schedule, how many states are kept at a time, how many steps are linearized at once, and how often one
+    is done again.
     """
 
     function: str
@@ -52,7 +53,7 @@ class Planned:
     kept: tuple[tuple[str, str, int], ...]
     again: int
     share: float
-    levels: tuple[int, ...]
+    loops: tuple[tuple[int, int, float], ...]
 
     def __call__(self, op: Op, *avals: Any, **params: Any) -> bool:
         """Whether a further derivative keeps a result."""

@@ -2,7 +2,8 @@
 
 In come the two halves of a linearized function and a number of bytes, out goes the set of values that are kept. Read
 `planner` (the search, which measures real programs), then `graph` (the model of what is alive when), `integer` and
-`greedy` (who choose), `again`, `late` and `blocks` (the programs that follow from a choice).
+`greedy` (who choose), `again` and `late` (the programs that follow from a choice). What loops keep is chosen first:
+`binomial` (schedules), `sweeps` (the derivative of a loop with a schedule), `blocks` (programs with such loops).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from tracejit.lazily import parts
 
 if TYPE_CHECKING:
-    from tracejit.control.plans import again, blocks, graph, greedy, integer, late, planner, weights
+    from tracejit.control.plans import again, blocks, graph, greedy, integer, late, planner, sweeps, weights
 
-__all__ = ["again", "blocks", "graph", "greedy", "integer", "late", "planner", "weights"]
+__all__ = ["again", "blocks", "graph", "greedy", "integer", "late", "planner", "sweeps", "weights"]
 __getattr__, __dir__ = parts(__name__, __all__)
