@@ -89,8 +89,8 @@ def has_acting(module: types.ModuleType) -> bool:
 
 
 def is_acting_of_numpy(value: Any) -> bool:
-    """Whether `value` is a function of NumPy's of this kind. Some have traced forms, which say why traced values can't be
-    given to them."""
+    """Whether `value` is a function of NumPy's of this kind. Some have traced forms, which say why traced values
+    can't be given to them."""
     return id(value) in _OF_NUMPY
 
 
