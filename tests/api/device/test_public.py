@@ -50,6 +50,11 @@ def test_results_are_arrays_of_the_device() -> None:
     assert f.trace_count == 1
 
 
+def test_arrays_without_dimensions_are_the_devices_too() -> None:
+    out = tj.jit(lambda x: (np.array(x.sum()), x), device="cuda")(X)
+    assert out[0].shape == () and float(out[0]) == pytest.approx(X.sum())
+
+
 def test_calls_run_where_their_arrays_are() -> None:
     f = tj.jit(lambda x: x + 1)
     assert isinstance(f(X), np.ndarray)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from examples import digits
 from examples.programs import PROGRAMS
+from tests.fuzz.devices import device_failure, of_small_arrays
+from tests.fuzz.grammar import program
 from tests.lowering.cuda.lowering import SETTING
 from tests.test_rules import ALL, lifted
 from tracejit import tree
-from tracejit.lowering.cuda import planner
 
 
 def sampled(names: list[Any], every: int, first: int = 0) -> list[Any]:
@@ -41,15 +44,46 @@ def test_primitives(n: int) -> None:
 
 
 @pytest.mark.parametrize("name", sampled(sorted(PROGRAMS), 8, 3))
-@pytest.mark.parametrize("alone", [planner.ALONE, pytest.param(0, marks=pytest.mark.exhaustive)])
-def test_programs(name: str, alone: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As they are planned, and with a launch for every loop."""
-    monkeypatch.setattr(planner, "ALONE", alone)
-    monkeypatch.setattr(planner, "MANY", planner.MANY if alone else 64)
+@pytest.mark.parametrize("small", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_programs(name: str, small: bool) -> None:
+    """As they are planned, and as if their arrays were large."""
+    with of_small_arrays() if small else nullcontext():
+        compare_program(name)
+
+
+def compare_program(name: str) -> None:
     p = PROGRAMS[name]
     args = p.make(np.random.default_rng(0), p.size)
     ours, plain = copy.deepcopy(args), copy.deepcopy(args)
     with tj.config.override(cuda=SETTING), np.errstate(all="ignore"):
-        want = tj.jit(p.f, static_argnums=p.static)(*plain)
+        want = tj.jit(p.f, static_argnums=p.static, fallback=True)(*plain)
         equal(tj.jit(p.f, static_argnums=p.static, device="cuda", fallback=True)(*ours), want, p.tolerance)
         equal(ours, plain, p.tolerance)
+
+
+SEEDS = [*range(12), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(12, 1200))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs(seed: int) -> None:
+    """Every third one on the device that looks at each access."""
+    setting = "sanitize" if SETTING == "emulate" and seed % 3 == 0 else SETTING
+    assert device_failure(program(seed), setting) == ""
+
+
+def test_a_step_of_training() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.random((16, 64)), np.eye(10)[rng.integers(0, 10, 16)]
+
+    def step(p, m, v, t):
+        value, g = tj.value_and_grad(digits.loss)(p, x, y)
+        digits.adamw(p, g, m, v, t, 1e-3)
+        return value
+
+    def trained(**options: Any) -> Any:
+        p, f = digits.init(), tj.jit(step, **options)
+        m, v = ({k: np.zeros_like(a) for k, a in p.items()} for _ in range(2))
+        return [float(f(p, m, v, float(t))) for t in (1, 2)], p, m, v
+
+    with tj.config.override(cuda=SETTING):
+        equal(trained(device="cuda"), trained(), 1e-9)

@@ -129,8 +129,9 @@ class Body(Copies):
         """Whether a value has a word."""
         return x not in self.fragment.own and (x in self.emitter.plan.frame or x in self.kernel.local)
 
-    def place(self, x: Any, writes: bool = False) -> str | None:
-        """The address of the word of a value, to be read or written; None if it has none."""
+    def place(self, x: Any, writes: bool = False, looks: bool = True) -> str | None:
+        """The address of the word of a value, to be read or written; None if it has none. `looks`: it is told of; what
+        is only handed on may never have been set."""
         plan, f = self.emitter.plan, self.f
         if not self.has_place(x):
             return None
@@ -138,7 +139,8 @@ class Body(Copies):
             where = f.let(f"getelementptr inbounds i64, ptr %frame, i64 {plan.frame[x]}")
         else:
             where = f.let(f"getelementptr inbounds i64, ptr %local, i64 {self.kernel.local[x]}")
-        return self.looked(where, 8, writes, where, 8, f"the word of {getattr(x, 'name', 'a value')}")
+        name = f"the word of {getattr(x, 'name', 'a value')}"
+        return self.looked(where, 8, writes, where, 8, name) if looks else where
 
     # -- accesses that are looked at
 
@@ -197,19 +199,18 @@ class Body(Copies):
                 first = Const(self.fragment.totals[self.totals[s]].identity, s.dtype)
                 bits = str(int(first.value)) if s.dtype.kind == "b" else literal(first)
                 entry.append(f"  store {type_} {bits}, ptr {name}")
-            elif (
-                not is_set_first(s, Block(self.fragment.stmts), True)
-                and (place := self.address(s)) is not None
+            elif not is_set_first(s, (block := Block(self.fragment.stmts)), True) and (
+                place := self.address(s, not is_set_first(s, block))
             ):
                 entry.append(f"  {name}.was = load {type_}, ptr {place}, align 8")
                 entry.append(f"  store {type_} {name}.was, ptr {name}")
         return self.slots[s]
 
-    def address(self, x: Any) -> str | None:
+    def address(self, x: Any, looks: bool = True) -> str | None:
         """As `place`, in the entry block."""
         lines, self.f.lines = self.f.lines, self.f.entry
         try:
-            return self.place(x)
+            return self.place(x, looks=looks)
         finally:
             self.f.lines = lines
 

@@ -26,10 +26,12 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
 )
 from tracejit.lowering.loops.uses import defined, is_check, operands, places
 
-_LEAST = 8  # lanes
+#: Lanes from which a group is made.
+LEAST = 8
 _MOST = 32  # statements of a group, and lengths that are tried
 _AHEAD = 3  # loops whose lengths are looked at
 _NARROW, _MANY = 16, 8192  # iterations that a lane runs at a time, and lanes from which it may be any number
+_TOGETHER = 4  # elements side by side that threads take without being slower than by themselves
 _SIMPLE = (Inst, SetSlot, SetPointer, Rotate, Comment, Store)
 
 
@@ -139,11 +141,14 @@ def _lengths(window: list[Any], facts: Facts) -> list[int]:
             if isinstance(s, For) and (s.vector or s.independent):
                 trips = facts.trips(s)
                 found |= {trips, *(trips * facts.trips(x) for x in s.body.stmts if isinstance(x, For))}
-    return sorted((n for n in found if n >= _LEAST), reverse=True)[:_MOST]
+    return sorted((n for n in found if n >= LEAST), reverse=True)[:_MOST]
 
 
 def _is_worth_it(group: Group) -> bool:
     """Whether a group is better than its statements one by one."""
     if group.steps:
         return group.width <= _NARROW or group.lanes >= _MANY
-    return len(group.over) > 1 and group.width == 1
+    together = max(o.each for o in group.over.values()) if group.over else 0
+    return len(group.over) > 1 and (
+        group.width == 1 or (group.width <= _NARROW and group.lanes >= _MANY and together <= _TOGETHER)
+    )
