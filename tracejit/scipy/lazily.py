@@ -53,17 +53,20 @@ class Part:
         self.names[name] = call
         return call  # type: ignore[return-value]
 
-    def solver(self, fn: F, own: frozenset[str] = frozenset()) -> F:
+    def solver(self, fn: F, own: frozenset[str] = frozenset(), supply: Callable[..., Any] | None = None) -> F:
         """Decorator of what takes a user's function: SciPy's where nothing is traced, else `fn`. The function may read
         traced values, though there are none among the arguments. `own`: keywords that SciPy has not, which say how
-        derivatives are found."""
+        derivatives are found. `supply` adds derivatives to the arguments of SciPy's."""
         name = fn.__name__
 
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
             if is_tracing():
                 return fn(*args, **kwargs)
-            return getattr(self.load(), name)(*args, **{k: v for k, v in kwargs.items() if k not in own})
+            kwargs = {k: v for k, v in kwargs.items() if k not in own}
+            if supply is not None and len(args) >= 2:
+                args, kwargs = supply(*args, **kwargs)
+            return getattr(self.load(), name)(*args, **kwargs)
 
         self.names[name] = call
         return call  # type: ignore[return-value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools as _functools
 from collections.abc import Callable as _Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from tracejit.scipy.optimizing import minima as _minima
 from tracejit.scipy.optimizing import older as _older
 from tracejit.scipy.optimizing import one_variable as _one_variable
 from tracejit.scipy.optimizing import squares as _squares
+from tracejit.scipy.optimizing import supplied as _supplied
 from tracejit.scipy.optimizing.results import message as _message
 from tracejit.scipy.optimizing.results import partial as _partial
 from tracejit.scipy.optimizing.results import place_of as _place_of
@@ -41,7 +43,7 @@ def _refuse_given(function: str, **options: Any) -> None:
             _refuse(function, f"the option `{name}`", "leave it away")
 
 
-@_part.solver
+@_functools.partial(_part.solver, supply=_supplied.root)
 def root(
     fun: _Callable[..., Any],
     x0: Any,
@@ -65,7 +67,7 @@ def root(
     return _partial("root", x=x, fun=_solving.values(_solving.with_args(fun, args)(x)), **fields)
 
 
-@_part.solver
+@_functools.partial(_part.solver, supply=_supplied.fsolve)
 def fsolve(
     func: _Callable[..., Any],
     x0: Any,
@@ -162,8 +164,8 @@ fixed_point = _part.solver(_one_variable.fixed_point)
 linprog = _part.function(_linear.linprog)
 milp = _part.solver(_linear.milp)
 nnls = _part.function(_linear.nnls)
-least_squares = _part.solver(_squares.least_squares)
-minimize = _part.solver(_minima.minimize)
+least_squares = _part.solver(_squares.least_squares, supply=_supplied.least_squares)
+minimize = _part.solver(_minima.minimize, supply=_supplied.minimize)
 minimize_scalar = _part.solver(_one_variable.minimize_scalar)
 newton = _part.solver(_one_variable.newton)
 root_scalar = _part.solver(_one_variable.root_scalar)
@@ -187,7 +189,7 @@ fmin_slsqp = _part.solver(_older.fmin_slsqp)
 fmin_tnc = _part.solver(_older.fmin_tnc)
 fminbound = _part.solver(_older.fminbound)
 golden = _part.solver(_older.golden)
-leastsq = _part.solver(_older.leastsq)
+leastsq = _part.solver(_older.leastsq, supply=_supplied.leastsq)
 linearmixing = _part.solver(_older.linearmixing)
 newton_krylov = _part.solver(_older.newton_krylov)
 basinhopping = _part.solver(_everywhere.basinhopping)

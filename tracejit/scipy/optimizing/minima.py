@@ -20,8 +20,8 @@ from tracejit.tracing import caller, to_raw
 
 _F64 = np.dtype(float)
 #: Methods of `minimize` that take gradients, and those that take second derivatives, too.
-_WITH_GRADIENT = ("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp", "newton-cg", "trust-constr")
-_WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
+WITH_GRADIENT = ("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp", "newton-cg", "trust-constr")
+WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
 _CONSTRAINED = ("slsqp", "cobyla", "cobyqa", "trust-constr")
 
 
@@ -94,9 +94,9 @@ class _Problem:
     def functions(self) -> list[Any]:
         """The function, and the derivatives that the method takes."""
         found = [self.value]
-        if self.chosen in _WITH_GRADIENT or self.chosen in _WITH_HESSIAN:
+        if self.chosen in WITH_GRADIENT or self.chosen in WITH_HESSIAN:
             found.append(self.slope)
-        if self.chosen in _WITH_HESSIAN:
+        if self.chosen in WITH_HESSIAN:
             found.append(solving.jacobian(self.slope))
         return found
 
