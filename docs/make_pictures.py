@@ -31,6 +31,34 @@ def graph() -> Path:
     return PICTURES / "graph.svg"
 
 
+def wasteful(x: Any) -> Any:
+    """A program of which the passes leave little (in docs/pictures.md)."""
+    y = np.sin(x) * 1.0
+    return y + np.sin(x)
+
+
+def stages() -> Path:
+    """What a pass did, marked in its stage."""
+    picture = tj.draw(wasteful, stage="simplify", graphviz=False)(np.ones(3))
+    picture.save(PICTURES / "graph-stage.png")
+    return PICTURES / "graph-stage.png"
+
+
+def training(w: Any, x: Any, y: Any) -> Any:
+    """Steps of gradient descent, to be differentiated."""
+    for _ in range(20):
+        z = np.tanh(x @ w)
+        w = w - 0.1 * x.T @ (z - y)
+    return np.mean((np.tanh(x @ w) - y) ** 2)
+
+
+def loops() -> Path:
+    """The gradient of a loop: the two loops, and what the first one keeps for the second."""
+    picture = tj.draw(tj.grad(training), stage="compiled", graphviz=False)
+    picture(np.ones(3), np.ones((100, 3)), np.ones(100)).save(PICTURES / "graph-loop.svg")
+    return PICTURES / "graph-loop.svg"
+
+
 def speed() -> Path:
     """The summary of the committed results of the benchmarks."""
     path = PICTURES / "speed.svg"
@@ -41,7 +69,7 @@ def speed() -> Path:
 
 def main() -> None:
     """Make all of them."""
-    print(graph())
+    print(graph(), stages(), loops(), sep="\n")
     print(speed())
 
 
