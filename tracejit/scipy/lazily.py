@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.numpy.operands import has_box
 from tracejit.scipy.hosting.calls import others
@@ -44,9 +45,10 @@ class Part:
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
             kwargs.pop("_no_deco", None)  # what functions of scipy.stats say to one another
+            scipys = getattr(self.load(), name)
             if has_box(args) or (kwargs and has_box(kwargs.values())):
-                return fn(*args, **kwargs)
-            return plain(getattr(self.load(), name), args, kwargs)
+                return as_numpys(scipys, args, kwargs, fn(*args, **kwargs), ordered=True)
+            return plain(scipys, args, kwargs)
 
         if not call.__doc__:
             call.__doc__ = f"`{self.module}.{name}`, for traced values too."

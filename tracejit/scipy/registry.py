@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.numpy.operands import broadcast_operands, convert, has_box, kind_of, promote, store
 from tracejit.numpy.ufuncs import Ufunc, loop_dtypes
@@ -70,7 +71,7 @@ def function(fn: F, own: frozenset[str] = frozenset()) -> F:
         if not traced and not (own and own & kwargs.keys()):
             return plain(getattr(scipy_special(), name), args, kwargs)
         out = kwargs.pop("out", None)
-        result = fn(*args, **kwargs)
+        result = as_numpys(getattr(scipy_special(), name), args, kwargs, fn(*args, **kwargs))
         return result if out is None else store(out, result, name)
 
     if not call.__doc__:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import functools
 import operator
 import types
@@ -36,7 +37,17 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 _BOUND = (types.FunctionType, LRU, staticmethod, classmethod, functools.cached_property)
-_ON_SHADOW = ("__copy__", "__deepcopy__", "__reduce_ex__")
+_COPYING = ("__copy__", "__deepcopy__")
+#: What a class may define that a copy is made by, or that makes its objects.
+_MAKING = (
+    "__reduce_ex__",
+    "__reduce__",
+    "__getstate__",
+    "__setstate__",
+    "__getnewargs__",
+    "__getnewargs_ex__",
+    "__new__",
+)
 
 
 def read(self: Any, name: str) -> Any:
@@ -53,7 +64,7 @@ def read(self: Any, name: str) -> Any:
     owner, raw = find(type(original).__mro__, name)
     if name == "__dict__":
         return _names(self, state)
-    if owner is object or name in _ON_SHADOW:
+    if owner is object or name == "__reduce_ex__" or (raw is MISSING and name in _COPYING):
         return object.__getattribute__(self, name)
     if raw is not MISSING and hasattr(type(raw), "__set__"):
         if here is GONE:
@@ -303,11 +314,26 @@ def delete(self: Any, name: str) -> None:
 
 def copy_of(self: Any) -> Any:
     """`copy.copy`: an object of the user's class that holds the stand-ins."""
-    original = state_of(self).original
+    state = state_of(self)
+    original = state.original
+    _refuse_own_copies(state, type(original))
     new = object.__new__(type(original))
     for name in _attributes(self):
         object.__setattr__(new, name, read(self, name))
     return new
+
+
+def _refuse_own_copies(state: State, cls: type) -> None:
+    """Refuse to copy an object whose class says how, or makes its objects, in its own way."""
+    if cls in copyreg.dispatch_table:
+        state.session.refuse(
+            f"a copy of {state.node}", state.original, "`copyreg` says how its class is copied"
+        )
+    for name in _MAKING:
+        owner, method = find(cls.__mro__, name)
+        if owner not in (object, None) and getattr(method, "__module__", None) != "dataclasses":
+            what = f"a copy of {state.node}"
+            state.session.refuse(what, state.original, f"its class defines `{name}`")
 
 
 def _attributes(self: Any) -> list[str]:

@@ -69,12 +69,19 @@ def lies_in(x: Box, order: Order | None) -> None:
 
 
 def as_numpys(
-    function: Any, args: Iterable[Any], kwargs: dict[str, Any], result: Any, ordered: bool = False
+    function: Any,
+    args: Iterable[Any],
+    kwargs: dict[str, Any],
+    result: Any,
+    ordered: bool = False,
+    regular: bool = False,
 ) -> Any:
     """`result` of NumPy's `function`, the new arrays in it in the order of memory in which NumPy's lie. `ordered`: the
-    function gives another order than C's to arrays that are in C order."""
+    function gives another order than C's to arrays that are in C order. `regular`: it takes
+    positive definite matrices."""
     if not (ordered or kwargs) and all(map(_is_plain, args)):
         return result
+    ordered = ordered or any(map(_is_unlike_c, args))
     given = list(_boxes((*args, *kwargs.values())) if kwargs else _boxes(args))
     choices = [orders_of(x) for x in given]
     if not ordered and all(c == _STRAIGHT for c in choices):
@@ -86,7 +93,7 @@ def as_numpys(
         return result
     if ordered and given:
         args, kwargs = _decided(args, kwargs, given[0])
-    answers = [_answer(function, args, kwargs, given, orders) for orders in itertools.product(*choices)]
+    answers = [_answer(function, args, kwargs, given, o, regular) for o in itertools.product(*choices)]
     for n, x in enumerate(new):
         if x is not None:
             found = {a[n] for a in answers if len(a) > n and len(a[n]) == len(x.aval.shape)}
@@ -112,7 +119,7 @@ def _decided(args: Iterable[Any], kwargs: dict[str, Any], x: Box) -> tuple[list[
 def _is_plain(x: Any) -> bool:
     """Whether an argument is in C order, as far as that is seen at once."""
     if type(x) is not Box:
-        return type(x) is not tuple and type(x) is not list
+        return type(x) is not tuple and type(x) is not list and not _is_unlike_c(x)
     if len(x.aval.shape) < 2:
         return True
     storage = x.storage
@@ -120,6 +127,11 @@ def _is_plain(x: Any) -> bool:
         return False
     storage.order_read = True
     return True
+
+
+def _is_unlike_c(x: Any) -> bool:
+    """Whether an array that is known while tracing is in another order than C's."""
+    return type(x) is np.ndarray and x.ndim > 1 and not x.flags.c_contiguous
 
 
 def _boxes(xs: Iterable[Any]) -> Iterator[Box]:
@@ -154,11 +166,16 @@ def _can_be_asked(args: Iterable[Any], kwargs: dict[str, Any], given: list[Box])
 
 
 def _answer(
-    function: Any, args: Iterable[Any], kwargs: dict[str, Any], given: list[Box], orders: Iterable[Any]
+    function: Any,
+    args: Iterable[Any],
+    kwargs: dict[str, Any],
+    given: list[Box],
+    orders: Iterable[Any],
+    regular: bool,
 ) -> list[Order]:
     """The orders of what NumPy's function gives for stand-ins of its arguments; none if it can't be asked."""
     short = any(math.prod(x.aval.shape) > _MOST for x in given)  # type: ignore[arg-type]
-    stand_in = _StandIns(dict(zip(map(id, given), orders, strict=True)), short).of
+    stand_in = _StandIns(dict(zip(map(id, given), orders, strict=True)), short, regular).of
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -179,11 +196,12 @@ def _is_users(x: Any) -> bool:
 
 class _StandIns:
     """NumPy's arrays in the place of boxes, with axes in given orders; `short`: of a few elements. Integers may be
-    indices, and are zero."""
+    indices, and are zero; of `regular` matrices, the diagonal is large."""
 
-    def __init__(self, orders: dict[int, Any], short: bool) -> None:
+    def __init__(self, orders: dict[int, Any], short: bool, regular: bool = False) -> None:
         self.orders = orders
         self.short = short
+        self.regular = regular
 
     def of(self, x: Any) -> Any:
         if type(x) is tuple or type(x) is list:
@@ -200,4 +218,7 @@ class _StandIns:
         order = self.orders.get(id(x)) or tuple(range(len(shape)))
         back = tuple(sorted(range(len(order)), key=order.__getitem__))
         make: Callable[..., np.ndarray] = np.zeros if zero else np.ones
-        return make([shape[n] for n in order], x.aval.dtype).transpose(back)
+        made = make([shape[n] for n in order], x.aval.dtype).transpose(back)
+        if self.regular and made.ndim > 1:
+            made += np.eye(*made.shape[-2:], dtype=made.dtype) * max(made.shape)
+        return made

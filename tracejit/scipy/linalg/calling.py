@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tracejit.errors import ArgumentError
+from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.dispatch import plain
 from tracejit.numpy.operands import has_box
 from tracejit.ops import _lazy
@@ -19,9 +20,10 @@ def of_scipy(fn: F) -> F:
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
+        scipys = getattr(_lazy.scipy_linalg(), fn.__name__)
         if has_box(args) or (kwargs and has_box(kwargs.values())):
-            return fn(*args, **kwargs)
-        return plain(getattr(_lazy.scipy_linalg(), fn.__name__), args, kwargs)
+            return as_numpys(scipys, args, kwargs, fn(*args, **kwargs), ordered=True, regular=True)
+        return plain(scipys, args, kwargs)
 
     return call  # type: ignore[return-value]
 

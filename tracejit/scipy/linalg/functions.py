@@ -6,6 +6,7 @@ from typing import Any
 
 from tracejit import ops
 from tracejit.numpy import linalg
+from tracejit.numpy.functions.algebra.factorizations import as_numpys
 from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy
@@ -32,8 +33,9 @@ def expm_frechet(
 
 @of_scipy
 def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
-    """The principal square root: complex, also where SciPy finds that it is real."""
-    return wrap(_d.sylvester.sqrtm(matrix("sqrtm", A)))
+    """The principal square root: complex, also where SciPy finds that it is real, if Python can't take over."""
+    x = matrix("sqrtm", A)
+    return wrap(as_numpys(x, _d.sylvester.sqrtm(x))[0])
 
 
 def _exp(x: Any, factor: complex) -> Any:

@@ -232,5 +232,19 @@ def lstsq(
 
 @of_scipy
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
-    """The norm of a vector or matrix."""
-    return linalg.norm(box_of(a), ord, axis, keepdims)
+    """The norm of a vector or matrix; a Python number where SciPy has BLAS or LAPACK compute it."""
+    x = box_of(a)
+    found = linalg.norm(x, ord, axis, keepdims)
+    if axis is not None or keepdims or not _is_pythons(x, ord):
+        return found
+    return wrap(ops.create.convert_element_type(raw(found), dtype=np.dtype(float)), weak=True)
+
+
+def _is_pythons(x: Any, ord: Any) -> bool:
+    """Whether SciPy gives a Python number as the norm of all elements."""
+    if x.aval.dtype.char not in "fdFD" or 0 in x.aval.shape:
+        return False
+    if x.ndim == 1:
+        return ord in (None, 2)
+    flags = x.flags
+    return x.ndim == 2 and ord in (1, np.inf) and flags.c_contiguous != flags.f_contiguous
