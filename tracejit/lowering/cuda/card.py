@@ -26,6 +26,20 @@ _TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
 OLDEST = (7, 5)
 
 
+def _linked(code: bytes) -> bytes:
+    """Machine code of PTX, by the driver's assembler."""
+    state = cupy.cuda.function.LinkState()
+    state.add_ptr_data(code, "kernels.ptx")
+    return state.complete()
+
+
+def _module(code: bytes) -> Any:
+    """Machine code or PTX as CuPy's module."""
+    module = cupy.cuda.function.Module()
+    module.load(code)
+    return module
+
+
 class Card:
     """One card. Everything is launched on CuPy's current stream."""
 
@@ -140,10 +154,10 @@ class Card:
 
     def load(self, text: str, names: Sequence[str], sites: Sequence[str] = ()) -> dict[str, Any]:
         """The kernels of a module. `sites`: what its accesses are called, where they are looked at (`looking`)."""
-        module = cupy.cuda.function.Module()
+        driver = str(_runtime.driverGetVersion())
         with self.device:
-            self._checked(lambda: module.load(ptx.assemble(text, self.cc).encode()))
-        return {n: module.get_function(n) for n in names}
+            module = self._checked(lambda: ptx.loaded(text, self.cc, driver, _linked, _module))
+            return {n: module.get_function(n) for n in names}
 
     def launcher(
         self, kernel: Any, blocks: int, threads: int, cells: Sequence[int], values: Any, words: int

@@ -1,13 +1,23 @@
-"""LLVM text of kernels -> PTX, by LLVM's NVPTX target. Needs neither a GPU nor its driver."""
+"""LLVM text of kernels -> PTX, by LLVM's NVPTX target. Needs neither a GPU nor its driver.
+
+What a card's driver makes of that is kept on disk, as machine code of the CPU is (`runtime.cache`): an entry is found
+by the text, the compute capability, the driver, and what made it, so that a second process runs neither LLVM nor the
+driver's assembler.
+"""
 
 from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tracejit.errors import InternalTypeError
 from tracejit.lowering._lazy import llvm
+from tracejit.lowering.runtime import cache
+from tracejit.lowering.runtime import compile as machine
+from tracejit.version import __version__
 
 _TRIPLE = "nvptx64-nvidia-cuda"
 _lock = threading.RLock()
@@ -19,6 +29,44 @@ def _machine(cc: tuple[int, int]) -> Any:
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(_TRIPLE)
     return target.create_target_machine(cpu=f"sm_{cc[0]}{cc[1]}", opt=3)
+
+
+def loaded(
+    text: str,
+    cc: tuple[int, int],
+    driver: str,
+    link: Callable[[bytes], bytes],
+    load: Callable[[bytes], Any],
+) -> Any:
+    """What `load` makes of the machine code of a module, which is on disk or is made now: by `link`, the assembler of
+    the `driver`, of PTX. `load` and `link` may raise RuntimeError: without machine code, PTX is loaded."""
+    store, text = cache.current(), machine.stripped(text)
+    key = cache.key_of(_made_by(cc, driver), text)
+    if store is not None and (kept := store.load(key)) is not None:
+        try:
+            return load(kept)
+        except RuntimeError as e:
+            store.distrust(key, f"the driver does not load it: {e}")
+    code = assemble(text, cc).encode()
+    try:
+        code = link(code)
+    except RuntimeError:
+        return load(code)
+    made = load(code)
+    if store is not None:
+        store.save(key, code)
+    return made
+
+
+@functools.cache
+def _made_by(cc: tuple[int, int], driver: str) -> str:
+    """The hash of what decides, besides the text, which code is made."""
+    try:
+        recipe = Path(__file__).read_text(encoding="utf-8")
+    except OSError:  # installed without sources: the version says the same
+        recipe = ""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return cache.makers(__version__, recipe, version, _TRIPLE, f"sm_{cc[0]}{cc[1]}", driver)
 
 
 def assemble(text: str, cc: tuple[int, int] = (9, 0)) -> str:
