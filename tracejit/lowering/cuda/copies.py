@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracejit.lowering.cuda.nodes import Fragment, Kernel
+from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.body import NOT_UNROLLED, Translator
 from tracejit.lowering.llvm.memory import Memory
 from tracejit.lowering.llvm.target import Target
@@ -95,7 +96,8 @@ class Copies(Translator):
         names = [{node.var.id: i} for i in indices]
         self.known = len(slots) > 1 or self.taking.adjacent == 1
         for s in node.body.stmts:
-            read, made = list(operands(s)), list(defined(s))
+            inside = walk([s])
+            read, made = ([r for i in inside for r in names_of(i)] for names_of in (operands, defined))
             for n, own in enumerate(names):
                 self.f.names[node.var.id] = own[node.var.id]
                 self.f.names.update((r.id, own[r.id]) for r in read if r.id in own)

@@ -30,6 +30,7 @@ from tracejit.lowering.cuda.nodes import (
     Total,
 )
 from tracejit.lowering.cuda.taking import taking
+from tracejit.lowering.cuda.tiles.crossed import tile
 from tracejit.lowering.cuda.words import give_words
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
@@ -68,6 +69,7 @@ def plan(program: Program) -> tuple[Plan, Facts]:
         raise Unsupported("arrays whose size only the program knows")
     expand_copies(program)
     gather(program)
+    tile(program)
     hosted = {b for b in program.buffers if b.kind == "pointer"}
     while True:
         planner = _Planner(program, hosted)

@@ -14,8 +14,21 @@ import numpy as np
 
 from tracejit.lowering.cuda.facts import Facts
 from tracejit.lowering.cuda.nodes import Fragment, Kernel, Taking
+from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.text import mem_type
-from tracejit.lowering.loops.nodes import Buffer, Comment, Const, For, Inst, Operand, Reg, SetSlot, Store
+from tracejit.lowering.loops.nodes import (  # fmt: skip
+    Buffer,
+    Comment,
+    Const,
+    For,
+    If,
+    Inst,
+    Operand,
+    Reg,
+    SetSlot,
+    Store,
+    blocks_of,
+)
 
 #: Bytes of the widest loads and stores.
 BYTES = 16
@@ -34,7 +47,7 @@ def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
     node = f.shared
     if node is None or kernel.kind == "block" or not _is_straight(node, facts):
         return Taking()
-    work = 1 + sum(_HEAVY.get(s.op, 1) if isinstance(s, Inst) else 1 for s in node.body.stmts)
+    work = 1 + sum(_HEAVY.get(s.op, 1) if isinstance(s, Inst) else 1 for s in walk(node.body.stmts))
     trips = facts.trips(node)
     made = Taking()
     whole = kernel.kind == "threads"
@@ -42,6 +55,8 @@ def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
         made = _adjacent(node, facts, _ROOM // work)
     if f.totals and work <= _MUCH:
         made.groups = max(min(_SUMS, _ROOM // (work * made.adjacent)), 1)
+    elif work <= _MUCH and not whole and made.adjacent == 1:
+        made.groups = 2 * _MOVES
     elif work <= _LITTLE and (not whole or trips >= GROUPS):
         made.groups = _MOVES
     return made
@@ -51,10 +66,15 @@ def _is_straight(node: For, facts: Facts) -> bool:
     """Whether the iterations of a loop are straight code that touches nothing that each thread has of its own."""
     if node.down or node.private:
         return False
-    inside = {s.buffer for s in node.body.stmts if isinstance(s, Store)}
+    inside = {s.buffer for s in walk(node.body.stmts) if isinstance(s, Store)}
     if any(b.kind == "stack" for b in inside):
         return False
-    return all(isinstance(s, (Inst, Store, SetSlot, Comment)) for s in node.body.stmts)
+    return all(isinstance(s, (Inst, Store, SetSlot, Comment)) or _is_guard(s) for s in node.body.stmts)
+
+
+def _is_guard(s: Any) -> bool:
+    """Whether a statement is a branch without anything but instructions and stores."""
+    return isinstance(s, If) and all(isinstance(x, (Inst, Store)) for b in blocks_of(s) for x in b.stmts)
 
 
 def _adjacent(node: For, facts: Facts, most: int) -> Taking:

@@ -29,7 +29,8 @@ _WORTH = 64 * 64  # elements below which everything is in the cache anyway
 @contextlib.contextmanager
 def nest(body: Body, members: list[Eqn], shape: Any, vector: bool) -> Iterator[Index]:
     """Loops over `shape` for `members`, tiled if that pays; elements are computed independently."""
-    axis = _crossed_axis(body, members, shape)
+    # On a device such nests are tiled later, by way of shared memory.
+    axis = None if body.ctx.device else _crossed_axis(body, members, shape)
     if axis is None:
         with loops(body, shape, vector, independent=True) as idx:
             yield idx
