@@ -46,7 +46,6 @@ def driver(tmp_path: Path) -> Any:
         yield Driver()
 
 
-<<<<<<< HEAD
 def test_a_second_process_runs_neither_llvm_nor_the_assembler(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,21 +53,6 @@ def test_a_second_process_runs_neither_llvm_nor_the_assembler(
     assert driver.did == ["link", "load"] and code.startswith(b"machine code")
     monkeypatch.setattr(ptx, "assemble", None)
     assert driver() == code and driver.did == ["load"]
-=======
-LONG, ROWS = np.zeros(1 << 20), np.zeros((1000, 1000))
-KERNELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "copy": (lambda x: x.copy(), (LONG,)),
-    "pointwise": (lambda x: np.exp(x) * 2 + x, (LONG,)),
-    "pointwise of float32": (lambda x: np.tanh(x) * x, (LONG.astype(np.float32),)),
-    "sum": (np.sum, (LONG,)),
-    "position of the maximum": (np.argmax, (LONG,)),
-    "maximum of rows": (lambda x: x.max(1), (ROWS,)),
-    "softmax": (softmax, (ROWS,)),
-    "layernorm": (layernorm, (ROWS,)),
-    "transpose": (lambda x, y: x.T + y, (ROWS, ROWS)),
-    "gather": (lambda x, i: x[i], (LONG, np.zeros(1 << 20, int))),
-}
->>>>>>> dc06950 (Transposes on a device by tiles in shared memory)
 
 
 def test_another_card_driver_or_text_is_another_entry(driver: Driver) -> None:

@@ -1,0 +1,81 @@
+"""What `ptxas` makes of kernels, where it is found: registers, shared memory, and that nothing is spilled.
+
+`pytest --update-golden` writes what it says. Another version of `ptxas` may need some registers more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.lowering.cuda.lowering import lowered
+from tracejit.lowering.cuda.kernels import ptx_of
+
+PTXAS = shutil.which("ptxas")
+GOLDEN = Path(__file__).parents[2] / "golden" / "cuda.json"
+MORE = 16  # registers that another version may need more
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def layernorm(x: Any) -> Any:
+    c = x - x.mean(1, keepdims=True)
+    return c / np.sqrt((c * c).mean(1, keepdims=True) + 1e-5)
+
+
+LONG, ROWS = np.zeros(1 << 20), np.zeros((1000, 1000))
+KERNELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "copy": (lambda x: x.copy(), (LONG,)),
+    "pointwise": (lambda x: np.exp(x) * 2 + x, (LONG,)),
+    "pointwise of float32": (lambda x: np.tanh(x) * x, (LONG.astype(np.float32),)),
+    "sum": (np.sum, (LONG,)),
+    "position of the maximum": (np.argmax, (LONG,)),
+    "maximum of rows": (lambda x: x.max(1), (ROWS,)),
+    "softmax": (softmax, (ROWS,)),
+    "layernorm": (layernorm, (ROWS,)),
+    "transpose": (lambda x, y: x.T + y, (ROWS, ROWS)),
+    "gather": (lambda x, i: x[i], (LONG, np.zeros(1 << 20, int))),
+}
+
+
+def needs(text: str, folder: Path) -> dict[str, list[int]]:
+    """Of each kernel in PTX its registers, and bytes of shared memory and of spills."""
+    path = folder / "kernels.ptx"
+    path.write_text(text, encoding="utf-8")
+    command = [str(PTXAS), "-v", "-arch=sm_90", str(path), "-o", str(folder / "kernels.cubin")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stderr
+    found = {}
+    for part in said.split("Compiling entry function ")[1:]:
+        name = part.split("'")[1]
+        counts = [
+            re.search(p, part)
+            for p in (r"Used (\d+) registers", r"(\d+) bytes smem", r"(\d+) bytes spill stores")
+        ]
+        found[name] = [int(m[1]) if m else 0 for m in counts]
+    return found
+
+
+@pytest.mark.skipif(PTXAS is None, reason="there is no ptxas")
+def test_registers_shared_memory_and_spills(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    got = {name: needs(ptx_of(lowered(f, *args)), tmp_path) for name, (f, args) in KERNELS.items()}
+    if request.config.getoption("--update-golden"):
+        lines = [f'"{name}": {json.dumps(got[name])}' for name in got]
+        GOLDEN.write_text("{\n  " + ",\n  ".join(lines) + "\n}\n", encoding="utf-8")
+    golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    assert {name: list(kernels) for name, kernels in got.items()} == {n: list(k) for n, k in golden.items()}
+    for name, kernels in golden.items():
+        for kernel, (registers, shared, _) in kernels.items():
+            now = got[name][kernel]
+            assert now[0] <= registers + MORE, f"{name}, {kernel}: {now[0]} registers, {registers} before"
+            assert now[1:] == [shared, 0], f"{name}, {kernel}: shared memory, and spills"
