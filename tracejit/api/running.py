@@ -15,6 +15,7 @@ from tracejit import frontend, numpy, scipy
 from tracejit.frontend.lists import heaps
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.shadows import builtins_, modules
+from tracejit.frontend.text import written
 from tracejit.lazily import LazyModule
 from tracejit.numpy.dispatch import LIBRARIES, OTHERS
 from tracejit.tracing import caller
@@ -55,6 +56,8 @@ modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT
 modules.CALLABLES |= heaps.FORMS
+modules.CALLABLES |= written.FORMS
+modules.REBIND |= written.MODULES
 modules.CALLABLES |= {np.ndindex: nests.ndindex, np.ndenumerate: nests.ndenumerate}
 modules.CALLABLES |= {
     **dict.fromkeys((operator.concat, operator.iconcat), builtins_.concat),

@@ -186,7 +186,7 @@ class _Writer:
     def value(self, x: Any, what: str) -> str:
         """What the run has as `x`, for the user. Raises UnfollowedError about `what`."""
         cls = type(x)
-        if cls in _PLAIN:
+        if cls in _PLAIN or isinstance(x, np.dtype):
             return self.literal(x)
         if id(x) in self.known:
             return self.known[id(x)]

@@ -270,7 +270,11 @@ def _result(
 
 def _is_stored(x: Any) -> bool:
     """Whether a leaf of a result is an object of the user's, or a list whose length the program knows."""
-    return type(x) is Buffer or (type(x) is not Box and frontend.kind_of(x) is type(x))
+    return (
+        type(x) is Buffer
+        or isinstance(x, (np.dtype, type))
+        or (type(x) is not Box and frontend.kind_of(x) is type(x))
+    )
 
 
 def _needs_python(session: frontend.Session, eqns: list[Eqn]) -> bool:

@@ -5,6 +5,7 @@ values. It is made when the program has run (results), or where the program is (
 `control.callbacks.journal`). In come the objects that are shown, and out go `str`s where everything is known, else
 `Text`s. Read `recipes` (what a text is made by), `deferred` (the object), `strings` (what strings do),
 `shown` (`str`, `repr`, `format` of traced
-things), `templates` (`%` and `str.format`), then what the text goes to: `sinks` (print and streams), `logs`, `warned`
+things), `templates` (`%` and `str.format`), `written` (`json`, `pprint`,
+`textwrap`), then what the text goes to: `sinks` (print and streams), `logs`, `warned`
 and `clocks`; `places` knows the user's lines that these are called from.
 """

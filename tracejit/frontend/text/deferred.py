@@ -213,13 +213,31 @@ def text_of(recipe: Recipe, values: Sequence[Any]) -> Any:
         return recipe(iter(()))
     session = active.session()
     if session is not None and session.print_options not in (None, np.get_printoptions()):
-        raise refusal(Text(recipe, values), "the text by print options of the function's own")
+        recipe = _by_options(recipe, values)
     example(recipe)
     try:
         example(recipe, nasty=True)
     except Exception:
         return _of_most(recipe, values)
     return Text(recipe, values)
+
+
+class _ByOptions(NamedTuple):
+    """A function that makes text, by the print options of NumPy that the traced function has set then."""
+
+    fn: Callable[..., Any]
+    options: tuple[tuple[str, Any], ...]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with np.printoptions(**dict(self.options)):
+            return self.fn(*args, **kwargs)
+
+
+def _by_options(recipe: Recipe, values: Sequence[Any]) -> Recipe:
+    options = np.get_printoptions()
+    if not isinstance(recipe, Made) or options.get("formatter") is not None:
+        raise refusal(Text(recipe, values), "the text by print options of the function's own")
+    return Made(_ByOptions(recipe.fn, tuple(options.items())), recipe.parts, recipe.names)
 
 
 def _of_most(recipe: Recipe, values: Sequence[Any]) -> Any:
