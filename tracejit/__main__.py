@@ -55,19 +55,30 @@ _ABOUT_FUNCTIONS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one subcommand; the exit status."""
-    args = _parser().parse_args(argv)
+    """Run one subcommand; the exit status. Without one, say which there are."""
+    parser = _parser()
+    args = parser.parse_args(argv)
     try:
-        return args.run(args)
+        if not hasattr(args, "run"):
+            parser.print_help()
+            return 2
+        status = args.run(args)
+        sys.stdout.flush()
+        return status
     except errors.TargetError as e:
         print(e, file=sys.stderr)
         return 2
+    except (
+        BrokenPipeError
+    ):  # who reads has seen enough, as `head`; Python would complain of what is left at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tracejit", description=__doc__)
     parser.add_argument("--version", action="version", version=f"tracejit {tracejit.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(metavar="command")
     for name, about in _ABOUT_FUNCTIONS.items():
         command = commands.add_parser(name, help=about)
         _commands.add(name, command)
