@@ -1,4 +1,4 @@
-"""`least_squares` for traced values: without bounds a native loop, else SciPy's solver on the host."""
+"""`least_squares` for traced values: a native loop for "trf", else SciPy's solver on the host."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.errors import SolverFailedError
 from tracejit.ir.avals import Aval
@@ -17,9 +18,12 @@ from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.optimizing.constraints import limits
 from tracejit.scipy.optimizing.one_variable import refuse
+from tracejit.scipy.optimizing.reflected import Box
+from tracejit.scipy.optimizing.reflected import fit as between
 from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
 from tracejit.scipy.optimizing.trust_region import LOSSES, Robust, fit
-from tracejit.tracing import Box, call_user, caller, to_raw
+from tracejit.tracing import Box as Traced
+from tracejit.tracing import call_user, caller, to_raw
 
 _EPS = float(np.finfo(float).eps)
 
@@ -55,7 +59,7 @@ def least_squares(
     workers: Any = None,
 ) -> Any:
     """The minimum of half the sum of `loss` of the squares of `fun(x, *args, **kwargs)`, by SciPy's method, with the
-    Jacobian of the compiled function, whatever `jac` says. The method "trf" without bounds is a native loop, and its
+    Jacobian of the compiled function, whatever `jac` says. The method "trf" is a native loop, and its
     result has all fields that SciPy's has.
 
     Other results have `x`, `cost`, `fun`, `jac`, `grad`, `nfev`, `status`, `success` and `message`. The derivatives of
@@ -86,14 +90,14 @@ def least_squares(
 
 def solved(problem: Problem, bounds: Any, settings: dict[str, Any]) -> Any:
     """The result of `least_squares` with these arguments: natively, where that is possible."""
-    bounded = hasattr(bounds, "lb") or any(type(b) is Box or np.any(np.isfinite(b)) for b in bounds)
+    bounded = hasattr(bounds, "lb") or any(type(b) is Traced or np.any(np.isfinite(b)) for b in bounds)
     tolerances = [settings[k] for k in ("ftol", "xtol", "gtol")]
     plain = settings["tr_solver"] in (None, "exact") and all(t is None or t >= _EPS for t in tolerances)
-    if bounded or settings["method"] != "trf" or not plain or all(t is None for t in tolerances):
-        pair = bounds if hasattr(bounds, "lb") else _Pair(*bounds)
-        return problem.by_scipy(pair if bounded else None, settings)
+    pair = (bounds if hasattr(bounds, "lb") else _Pair(*bounds)) if bounded else None
+    if settings["method"] != "trf" or not plain or all(t is None for t in tolerances):
+        return problem.by_scipy(pair, settings)
     zeros = {k: 0.0 for k in ("ftol", "xtol", "gtol") if settings[k] is None}
-    return problem.natively({"x_scale": 1.0, **settings, **zeros})
+    return problem.natively(pair, {"x_scale": 1.0, **settings, **zeros})
 
 
 class Problem:
@@ -112,32 +116,66 @@ class Problem:
         matrix, scaled = self.robust.scaled(self.matrix(x), f)
         return {"x": x, "cost": self.robust.cost(f), "fun": f, "jac": matrix, "grad": scaled @ matrix}
 
-    def natively(self, settings: dict[str, Any]) -> Any:
-        """By the loop of `trust_region`."""
+    def natively(self, bounds: Any, settings: dict[str, Any]) -> Any:
+        """By the loops of `trust_region` and `reflected`."""
         if isinstance(settings["x_scale"], str) and settings["x_scale"] != "jac":
             raise ValueError("`x_scale` must be 'jac' or array_like with positive numbers.")
         if settings["max_nfev"] is not None and settings["max_nfev"] <= 0:
             raise ValueError("`max_nfev` must be None or positive integer.")
+        box = None if bounds is None else Box(*limits(bounds, self.start))
 
         def solve(x: Any) -> tuple[Any, Any]:
-            found = fit(self.value, self.matrix, x, self.robust, settings)
+            if box is None:
+                found = fit(self.value, self.matrix, x, self.robust, settings)
+            else:
+                still = Box(*(lax.stop_gradient(e) for e in box))
+                found = between(self.value, self.matrix, x, still, self.robust, settings)
             return found.x, (found.calls, found.matrices, found.status)
 
-        fine = tnp.all(tnp.isfinite(self.value(self.start)))
-        text = "Residuals are not finite in the initial point."
-        fail_if(compare.eq(to_raw(fine), np.False_), SolverFailedError, text)
-        x, (nfev, njev, status) = solving.root_of(self.slope, self.start, solve, solving.dense_solve)
+        if box is not None:
+            _must(
+                tnp.all(box.low < box.high), "Each lower bound must be strictly less than each upper bound."
+            )
+            _must(box.holds(self.start), "Initial guess is outside of provided bounds")
+        begins = self.start if box is None else box.start(self.start)
+        _must(tnp.all(tnp.isfinite(self.value(begins))), "Residuals are not finite in the initial point.")
+        x, (nfev, njev, status) = solving.root_of(
+            self._conditions(box), self.start, solve, solving.dense_solve
+        )
         fields = self._fields(x)
+        slope = fields["grad"]
+        active = tnp.zeros_like(x)
+        if box is not None:
+            on_low, on_high = box.active(x, settings["xtol"])
+            active = tnp.where(on_high, 1, tnp.where(on_low, -1, 0))
+            slope = slope * box.distances(x, slope)[0]
         return complete(
             **fields,
-            optimality=tnp.max(tnp.abs(fields["grad"])),
-            active_mask=tnp.zeros_like(x),
+            optimality=tnp.max(tnp.abs(slope)),
+            active_mask=active,
             nfev=python(nfev),
             njev=python(njev),
             status=python(status),
             message=caller.text_of(_message, to_raw(status)),
             success=python(status > 0),
         )
+
+    def _conditions(self, box: Box | None) -> Callable[[Any], Any]:
+        """What is zero at the minimum. It is on a bound where the slope leads there, and the bound is nearer than the
+        minimum that the slope and the curvature predict."""
+        if box is None:
+            return self.slope
+
+        def conditions(x: Any) -> Any:
+            slope = self.slope(x)
+            g = lax.stop_gradient(slope)
+            matrix, _ = self.robust.scaled(*lax.stop_gradient((self.matrix(x), self.value(x))))
+            ahead = g / tnp.maximum(tnp.sum(matrix**2, axis=0), np.finfo(float).tiny)
+            for edge, there in ((box.low, x - box.low <= ahead), (box.high, x - box.high >= ahead)):
+                slope = tnp.where(lax.stop_gradient(there & tnp.isfinite(edge)), x - edge, slope)
+            return slope
+
+        return conditions
 
     def by_scipy(self, bounds: Any, settings: dict[str, Any]) -> Any:
         """By SciPy's solver, with `bounds` or without."""
@@ -155,14 +193,16 @@ class Problem:
             x, *rest = solving.host_call(host, compiled, types, x, low, high)
             return x, rest
 
-        def conditions(x: Any) -> Any:
-            return self.slope(x) if bounds is None else solving.within(low, high, x, self.slope(x))
-
+        conditions = self._conditions(None if bounds is None else Box(low, high))
         x, (nfev, status, success, place) = solving.root_of(
             conditions, self.start, solve, solving.dense_solve
         )
         counts = {"nfev": python(nfev), "status": python(status), "success": python(success != 0)}
         return partial("least_squares", **self._fields(x), **counts, message=message(place))
+
+
+def _must(good: Any, text: str) -> None:
+    fail_if(compare.eq(to_raw(good), np.False_), SolverFailedError, text)
 
 
 def _message(status: int) -> str:

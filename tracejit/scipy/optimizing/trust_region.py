@@ -150,11 +150,11 @@ def _put(x: Any, value: Any, n: Any) -> Any:
     return lax.dynamic_update_index_in_dim(x, value, n, 0)
 
 
-def _size(v: Any) -> Any:
+def size_of(v: Any) -> Any:
     return tnp.sqrt(v @ v)
 
 
-def _within(s: Any, v: Any, g: Any, radius: Any, damping: Any, m: int) -> tuple[Any, Any]:
+def within(s: Any, v: Any, g: Any, radius: Any, damping: Any, m: int) -> tuple[Any, Any]:
     """The step of at most the length `radius` that lessens the linear problem most, and its damping.
 
     `g` are the products of the singular values with the residuals in their directions."""
@@ -164,15 +164,15 @@ def _within(s: Any, v: Any, g: Any, radius: Any, damping: Any, m: int) -> tuple[
     g = tnp.where(counts, g, 0.0)  # where there is no slope but rounding
     safe = tnp.where(full, s, 1.0)
     newton = g / (safe * safe)
-    inside = full & (_size(newton) <= radius)
+    inside = full & (size_of(newton) <= radius)
 
     def phi(a: Any) -> tuple[Any, Any]:
         bottom = s * s + a
-        length = _size(g / bottom)
+        length = size_of(g / bottom)
         return length - radius, -tnp.sum(g * g / bottom**3) / length
 
     value, slope = phi(tnp.where(full, 0.0, 1.0))
-    upper = _size(g) / radius
+    upper = size_of(g) / radius
     lower = tnp.where(full, -value / slope, 0.0)
 
     def guess(lower: Any, upper: Any) -> Any:
@@ -192,7 +192,7 @@ def _within(s: Any, v: Any, g: Any, radius: Any, damping: Any, m: int) -> tuple[
     start = damping, lower, upper, np.int64(0), inside
     a, _, _, _, _ = lax.while_loop(lambda s: (s[3] < 10) & ~s[4], step, start)
     damped = g / (s * s + a)
-    damped = damped * (radius / _size(damped))
+    damped = damped * (radius / size_of(damped))
     return -(v.T @ tnp.where(inside, newton, damped)), tnp.where(inside, 0.0, a)
 
 
@@ -248,7 +248,7 @@ def fit(
     matrix, f = robust.scaled(jacobian(x), f)
     slope = f @ matrix
     scale = scales(matrix, None) if by_matrix else tnp.broadcast_to(settings["x_scale"], x.shape) + 0.0 * x
-    radius = _size(x / scale)
+    radius = size_of(x / scale)
     radius = tnp.where(radius == 0, 1.0, radius)
     first = tnp.where(tnp.max(tnp.abs(slope)) < settings["gtol"], 1, np.int64(0 if most == 1 else -1))
     zero, one = tnp.zeros(()), np.int64(1)
@@ -262,21 +262,21 @@ def _lessened(value: Any, robust: Robust, s: Fit, linear: Any, limits: Any) -> I
     most, ftol, xtol = limits
     # U' f, each times its singular value.
     along = v @ (s.f @ matrix)
-    length = _size(s.x)
+    length = size_of(s.x)
 
     def step(t: Inner) -> Inner:
-        h, damping = _within(sigma, v, along, t.radius, t.damping, s.f.shape[0])
+        h, damping = within(sigma, v, along, t.radius, t.damping, s.f.shape[0])
         moved = matrix @ h
         predicted = -(0.5 * (moved @ moved) + h @ g)
         change = s.scale * h
         x = s.x + change
         f = value(x)
-        size, calls = _size(h), t.calls + 1
+        size, calls = size_of(h), t.calls + 1
         fine = tnp.all(tnp.isfinite(f))
         cost = robust.cost(f)
         less = tnp.where(fine, s.cost - cost, -1.0)
-        radius, ratio = _adapted(t.radius, less, predicted, size)
-        small = _size(change) < xtol * (xtol + length)
+        radius, ratio = adapted(t.radius, less, predicted, size)
+        small = size_of(change) < xtol * (xtol + length)
         flat = (less < ftol * s.cost) & (ratio > 0.25)
         status = tnp.where(flat & small, 4, tnp.where(flat, 2, tnp.where(small, 3, -1)))
         status = tnp.where(fine, status, -1)
@@ -296,7 +296,7 @@ def _lessened(value: Any, robust: Robust, s: Fit, linear: Any, limits: Any) -> I
     return lax.while_loop(lambda t: (t.less <= 0) & (t.calls < most) & (t.status < 0), step, start)
 
 
-def _adapted(radius: Any, less: Any, predicted: Any, size: Any) -> tuple[Any, Any]:
+def adapted(radius: Any, less: Any, predicted: Any, size: Any) -> tuple[Any, Any]:
     """The radius by how good the prediction was, and their ratio."""
     both = (predicted == 0) & (less == 0)
     ratio = tnp.where(
