@@ -78,8 +78,8 @@ REDUCTIONS = (
     Mechanism(
         "sums in parts",
         "a reduction of everything is done in parts that threads share",
-        ("lowering/emit/reduce.py:_Parts", "lowering/emit/reduce.py:_is_worth_parts"),
-        {"tracejit.lowering.emit.reduce:_is_worth_parts": gives(False)},
+        ("lowering/emit/parts.py:Parts", "lowering/emit/parts.py:is_worth_parts"),
+        {"tracejit.lowering.emit.reduce:is_worth_parts": gives(False)},
         ("sum over axis None @large f8", "logsumexp @large f8"),
         "threads; results are the same at every number of them",
         threads=2,
