@@ -116,9 +116,10 @@ def test_the_turns_of_the_hosts_loops_are_parameters(monkeypatch: pytest.MonkeyP
     program, _ = on_device(f, t[0], t)
     loop = next(s for s in program.plan.steps if isinstance(s, Control))
     assert kinds(loop.first) == ["threads"] and loop.span == (0, 7) and not loop.keys
+    there = [program.device.array(a) for a in (t[0], t)]
     monkeypatch.setattr(program.device, "write", None)
     monkeypatch.setattr(program.device, "read", None)
-    outs = program(*map(program.device.array, (t[0], t)))
+    outs = program(*there)
     want = tj.jit(f)(t[0], t)
     assert any(np.array_equal(o.get(), want) for o in outs)
 
