@@ -107,8 +107,8 @@ class Facts:
 
     def trips(self, node: For) -> int:
         """The iterations of a loop, about."""
-        start, stop = self.number(node.start), self.number(node.stop)
-        return self._length(node) if start is None or stop is None else max(stop - start, 0)
+        span = self.span(node)
+        return self._length(node) if span is None else max(span[1] - span[0], 0)
 
     def _length(self, node: For) -> int:
         """The iterations of a block of a longer loop, `range(b << 13, min((b + 1) << 13, n))`."""
@@ -120,8 +120,6 @@ class Facts:
                 if bits is not None and bits == self.number(e.args[1]):
                     return 1 << bits
         return _UNKNOWN
-        span = self.span(node)
-        return _UNKNOWN if span is None else max(span[1] - span[0], 0)
 
     def span(self, node: Any) -> tuple[int, int] | None:
         """The start and stop of a loop over a range, if they are known."""

@@ -171,6 +171,29 @@ def test_lanes_have_the_bits_of_the_cpu(name: str) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+COLUMNS = {
+    "sum": lambda x: x.sum(0),
+    "mean": lambda x: x.mean(0),
+    "max": lambda x: x.max(0),
+    "var": lambda x: x.var(0),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize(
+    ("shape", "lanes"), [((6000, 16), 48), ((40, 20_000), 20_000)], ids=["parts of rows", "parts of columns"]
+)
+def test_sums_of_columns_have_a_thread_for_each_part(name: str, shape: tuple[int, int], lanes: int) -> None:
+    """Loops whose iterations do not wait for each other, around loops of steps: all their lanes are one loop's."""
+    x, f = RNG.normal(size=shape), COLUMNS[name]
+    with tj.config.override(cuda="sanitize" if shape[1] < 40 else "emulate"):
+        there = tj.jit(f, device="cuda")
+        got = tj.device_get(there(x))
+        plan = there.lower(x).compile().as_text("plan")
+    assert f"{lanes} lanes" in plan and "rows" not in plan
+    np.testing.assert_array_equal(got, tj.jit(f)(x))
+
+
 def test_a_scan_of_many_lanes_is_one_launch() -> None:
     x = RNG.normal(size=(8, 40_001))
     program, (got, *_) = on_device(lambda x: paths(x), x)

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, Maker, is_loop
-from tracejit.lowering.cuda.lanes.group import Apart, Group
+from tracejit.lowering.cuda.lanes.group import Apart, Group, Parts
 from tracejit.lowering.cuda.lanes.interchange import interchange
 from tracejit.lowering.cuda.lanes.owners import Memory
 from tracejit.lowering.llvm.alias import pointees, walk
@@ -83,7 +83,9 @@ class _Gatherer:
 
     def _longest(self, window: list[Any]) -> tuple[Group, list[Any], int] | None:
         """The longest group that a window begins with, what comes before it, and its length in the window."""
-        best, most = None, 0
+        best, most = self._of_parts(window[0]), 0
+        if best is not None:
+            return best
         for lanes in _lengths(window, self.facts):
             for rows in (True, False):
                 made = self._grown(window, lanes, rows)
@@ -92,6 +94,20 @@ class _Gatherer:
                 if made is None or all(o.each == 1 for o in made[0].over.values()):
                     break
         return best
+
+    def _of_parts(self, s: Any) -> tuple[Group, list[Any], int] | None:
+        """A loop whose iterations do not wait for each other around loops of steps over lanes, as a group."""
+        trips = self.facts.trips(s) if isinstance(s, For) and s.independent and not s.down else 0
+        if trips < 2 or self.facts.span(s) is None:
+            return None
+        for parts in _parts(s, self.facts):
+            try:
+                group = Group(self.facts, self.memory, s.body.stmts, parts.size, parts=parts)
+            except Apart:
+                continue
+            if group.steps and _is_worth_it(group):
+                return group, [], 1
+        return None
 
     def _grown(self, window: list[Any], lanes: int, rows: bool) -> tuple[Group, list[Any], int] | None:
         best = None
@@ -142,6 +158,21 @@ def _lengths(window: list[Any], facts: Facts) -> list[int]:
                 trips = facts.trips(s)
                 found |= {trips, *(trips * facts.trips(x) for x in s.body.stmts if isinstance(x, For))}
     return sorted((n for n in found if n >= LEAST), reverse=True)[:_MOST]
+
+
+def _parts(loop: For, facts: Facts) -> list[Parts]:
+    """The parts that the iterations of a loop may be: as long as a loop inside, or cut from a range by its number."""
+    found = [Parts(loop, n) for n in _lengths(loop.body.stmts, facts)]
+    trips = facts.trips(loop)
+    for s in walk(loop.body.stmts):
+        start, stop = (facts.made.get(x) for x in (s.start, s.stop)) if isinstance(s, For) else (None, None)
+        if start is None or stop is None or start.op not in ("imul", "shl") or stop.op != "smin":
+            continue
+        by = facts.number(start.args[1]) or 0
+        size = by if start.op == "imul" else 1 << by
+        ends = [n for n in map(facts.number, stop.args) if n is not None]
+        found += [Parts(loop, size, n) for n in ends if (trips - 1) * size < n <= trips * size]
+    return found[:_AHEAD]
 
 
 def _is_worth_it(group: Group) -> bool:

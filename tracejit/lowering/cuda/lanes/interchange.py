@@ -30,7 +30,8 @@ def interchange(group: Group, maker: Maker) -> list[Any]:
     """The statements that a group becomes: its comments, the loop over lanes, and what hands its slots on."""
     lane = maker.reg(I64)
     before, after, behind = _slots(group, maker)
-    body = _level(group.stmts, group, lane, maker)
+    side, first = _side(group, lane, maker)
+    body = [*first, *_level(group.stmts, group, lane, side, maker)]
     body = [s for s in body if not isinstance(s, Comment)]
     body = promote(group, lane, [*before, *body], maker)
     if after:
@@ -75,15 +76,26 @@ def _slots(group: Group, maker: Maker) -> tuple[list[Any], list[Any], list[Any]]
     return before, after, behind
 
 
-def _level(stmts: list[Any], group: Group, lane: Reg, maker: Maker) -> list[Any]:
+def _side(group: Group, lane: Reg, maker: Maker) -> tuple[Reg, list[Any]]:
+    """The lane that loops inside run over, and what makes it and the number of the part of this lane."""
+    if group.parts is None:
+        return lane, []
+    loop, size = group.parts.loop, Const(group.parts.size, I64)
+    part, side = maker.reg(I64), maker.reg(I64)
+    number = [Inst("sdiv", part, (lane, size)), Inst("iadd", loop.var, (part, loop.start))]
+    return side, [*number, Inst("srem", side, (lane, size))]
+
+
+def _level(stmts: list[Any], group: Group, lane: Reg, side: Reg, maker: Maker) -> list[Any]:
     """Statements outside of loops over lanes, with the bodies of these loops for one lane."""
     found: list[Any] = []
     for s in stmts:
         if isinstance(s, For) and s in group.over:
-            found += _lane(s, group.over[s], group, lane, maker)
+            over = group.over[s]
+            found += _lane(s, over, group, lane if over.part else side, maker)
             continue
         for b in blocks_of(s):
-            b.stmts[:] = _level(b.stmts, group, lane, maker)
+            b.stmts[:] = _level(b.stmts, group, lane, side, maker)
         found.append(s)
     return found
 
@@ -101,10 +113,12 @@ def _lane(s: For, over: Over, group: Group, lane: Reg, maker: Maker) -> list[Any
             Inst("iadd", over.inner.var, (inner, over.inner.start)),
             *over.inner.body.stmts,
         ]
+    if over.part:
+        return [Inst("iadd", s.var, (lane, Const(0, I64))), *s.body.stmts]
     if over.each == 1:
         return [Inst("iadd", s.var, (lane, s.start)), *s.body.stmts]
     turn, place, at = maker.reg(I64), maker.reg(I64), maker.reg(I64)
-    factors = (lane, Const(over.each, I64)) if over.rows else (turn, Const(group.lanes, I64))
+    factors = (lane, Const(over.each, I64)) if over.rows else (turn, Const(group.side, I64))
     body = [
         Inst("imul", place, factors),
         Inst("iadd", at, (place, turn if over.rows else lane)),

@@ -37,6 +37,9 @@ def promote(group: Group, lane: Reg, body: list[Any], maker: Maker) -> list[Any]
                 slot = Slot(f"{found[0].buffer.name}.{offset}", _dtype(found[0]))
                 instead |= {a.stmt: slot for a in found}
                 chosen.append((slot, width, offset, buffers, found))
+    for b, found in group.kept.items():
+        if found:
+            instead |= dict.fromkeys((a.stmt for a in found), Slot(f"{b.name}.lane", _dtype(found[0])))
     if not instead:
         return body
     body = _replaced(body, instead)
