@@ -81,12 +81,14 @@ class Card:
             raise DeviceMemoryError(wanted=size, device=str(self), free=free) from e
 
     def write(self, address: int, host: np.ndarray) -> None:
-        """Copy a contiguous array of the host to an address, in the order of the stream. CUDA has copied it away when
-        this returns, as it does with memory of the host that is not pinned."""
-        self.within(
-            lambda stream, data: _runtime.memcpyAsync(address, data, host.nbytes, _TO_DEVICE, stream),
-            host.ctypes.data,
-        )
+        """Copy a contiguous array of the host to an address, in the order of the stream, and wait for that: afterwards
+        the array may be gone."""
+
+        def copy(stream: int, data: int) -> None:
+            _runtime.memcpyAsync(address, data, host.nbytes, _TO_DEVICE, stream)
+            _runtime.streamSynchronize(stream)
+
+        self.within(copy, host.ctypes.data)
 
     def read(self, address: int, host: np.ndarray) -> np.ndarray:
         """Copy to a contiguous array of the host, when all that was launched is done."""
@@ -117,12 +119,13 @@ class Card:
 
     def array(self, host: np.ndarray) -> Any:
         """A copy of an array of the host, or of one of the device."""
-        out = self.empty(host.shape, host.dtype)
         if self.is_array(host):
+            out = self.empty(host.shape, host.dtype)
             out[...] = host
-        elif host.nbytes:
-            self.write(self.address(out), np.ascontiguousarray(host))
-        return out
+            return out
+        if not host.nbytes:
+            return self.empty(host.shape, host.dtype)
+        return self._allocated(host.nbytes, lambda: cupy.array(host, order="C"))
 
     @staticmethod
     def is_array(x: Any) -> bool:
