@@ -64,12 +64,14 @@ class View:
 @record(frozen=True)
 class Library:
     """A call of a device's library: external 'library:NAME:N' is number N of `Lowered.libraries`, and takes the buffers
-    of `ins`, then of `outs`. `name` is one of `cuda.libs.operations.OPERATIONS`."""
+    of `ins`, then of `outs`. `name` is one of `cuda.libs.operations.OPERATIONS`; `op` evaluates the same on the host,
+    where there is such a thing."""
 
     name: str
     params: dict[str, Any]
     ins: list[View]
     outs: list[View]
+    op: Op | None = None
 
 
 @record()

@@ -176,6 +176,7 @@ RULES = {
     ),
     "products: vectors": Words("loops do it: a product of two vectors is a sum"),
     "products: dynamic": Words("loops do it: a length that only the program knows is none of BLAS's", ""),
+    "calls: device": Words("the device's library does it"),
     "calls: library": Words("a library's routine is called by address, without Python"),
     "calls: python": Words(
         "Python evaluates it ({name}), which takes some microseconds and holds the GIL",

@@ -108,6 +108,10 @@ class DeviceProgram:
                 _Run(self, table, stream, base, everything).steps(self.plan.steps)
             if self.plan.fallible:
                 self.raise_failure(table, stream)
+        except np.linalg.LinAlgError:
+            if self.plan.fallible:
+                self.raise_failure(table, stream)  # what failed before: a library does not look for that
+            raise
         finally:
             self._tables.append(table)
         if self._is_static:

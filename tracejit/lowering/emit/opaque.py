@@ -9,6 +9,7 @@ from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.jaxpr import SHOWN, Atom, Eqn, Var
 from tracejit.ir.kernel import Composite, Filling, Routine, UserCode
 from tracejit.ir.primitive import Op
+from tracejit.lowering.emit import libraries
 from tracejit.lowering.lowered import Callback, Spec
 from tracejit.lowering.plan.access import Scalar, Stored
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 def emit_call(body: Body, eqn: Eqn) -> None:
     """Store the operands, call out, take the results from where the call left them."""
+    if (made := libraries.operation(body, eqn)) is not None:
+        if body.ctx.notes is not None:
+            body.ctx.notes.about("calls: device", eqn)
+        for v, s in zip(eqn.outvars, made, strict=True):
+            _bind(body, v, s)
+        return
     ins = [_operand(body, a) for a in eqn.invars]
     outs = [_result(body, v) for v in eqn.outvars]
     by_routine = _by_routine(body, eqn, ins, outs)

@@ -136,9 +136,10 @@ def factorization(
     formula: Rule | None = None,
     routine: Rule | None = None,
     spelled: Rule | None = None,
+    library: str = "",
 ) -> Op:
     """Register an op on stacks of matrices that runs a library routine; `formula` and `routine` as in `Composite`,
-    `spelled` as in `Opaque`."""
+    `spelled` and `library` as in `Opaque`."""
 
     def get_op() -> Op:
         return op
@@ -153,7 +154,9 @@ def factorization(
         transpose=transpose,
         batch=batch or batch_leading(get_op),
         effects=effects,
-        kernel=Composite(formula, None, routine, spelled=spelled) if formula else Opaque(spelled=spelled),
+        kernel=Composite(formula, None, routine, spelled=spelled, library=library)
+        if formula
+        else Opaque(spelled=spelled, library=library),
     )
     return op
 

@@ -52,7 +52,15 @@ def _converted(name: str, x: Aval, table: dict[str, Any], kinds: str) -> np.dtyp
 
 
 def _record(
-    name: str, doc: str, *, type: Rule, eval: Rule, transpose: Rule, batch: Rule, spelled: Rule
+    name: str,
+    doc: str,
+    *,
+    type: Rule,
+    eval: Rule,
+    transpose: Rule,
+    batch: Rule,
+    spelled: Rule,
+    library: str = "",
 ) -> Op:
     return plain(
         name=name,
@@ -62,7 +70,7 @@ def _record(
         jvp=LINEAR,
         transpose=transpose,
         batch=batch,
-        kernel=Opaque(spelled=spelled),
+        kernel=Opaque(spelled=spelled, library=library),
     )
 
 
@@ -104,6 +112,7 @@ def _complex_transform(name: str, doc: str, np_function: Callable[..., Any]) -> 
         spelled=spelled,
         transpose=transpose,
         batch=batch,
+        library=name,
     )
     return op
 
@@ -169,6 +178,7 @@ rfft_op = _record(
     type=_rfft_type,
     eval=lambda x, *, axis, norm: np.fft.rfft(x, axis=axis, norm=norm),
     spelled=lambda *, axis, norm: f"numpy.fft.rfft({{0}}, axis={axis}, norm={norm!r})",
+    library="rfft",
     transpose=_rfft_transpose,
     batch=_rfft_batch,
 )

@@ -6,7 +6,7 @@ operand and the left one. Numbers of 32 bits are multiplied as such, not as TF32
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ _ON_HOST, _ON_DEVICE = 0, 1  # where factors and the results of dot are
 _WHOLE = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: parts of a sum are not rounded to 16 bits
 
 
-def takes(dtype: np.dtype) -> bool:
-    """Whether cuBLAS multiplies matrices of a dtype."""
-    return dtype.name in _TYPES
+def takes(avals: Sequence[Any], params: dict[str, Any]) -> bool:
+    """Whether cuBLAS multiplies matrices of these types."""
+    return all(a.dtype.name in _TYPES for a in avals)
 
 
 def product(library: Any, blas: Any) -> Callable[..., None]:

@@ -7,30 +7,39 @@ first run the device makes a function of their addresses of it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tracejit.errors import refusals
 from tracejit.lazily import LazyModule
 from tracejit.lowering._lazy import cupy
-from tracejit.lowering.cuda.libs import cublas, emulated_blas
+from tracejit.lowering.cuda.libs import cublas, emulated_blas, functions
 from tracejit.records import record
 
 
 @record(frozen=True)
 class Operation:
-    """An operation of a library. `takes(dtype)`: whether it is there for operands of a dtype. `run(xp, ins, outs,
-    **params)` does it on arrays of `xp`, NumPy or CuPy. Or `direct(library, blas)` makes the function of addresses, by
-    the functions of `blas`: cuBLAS's, or the emulated ones."""
+    """An operation of a library. `takes(avals, params)`: whether it is there for operands of these types. `run(on, ins,
+    outs, **params)` does it on arrays, by the functions of `on` (see `functions`). Or `direct(library, blas)` makes the
+    function of addresses, by the functions of `blas`: cuBLAS's, or the emulated ones."""
 
-    takes: Callable[[np.dtype], bool]
+    takes: Callable[[Sequence[Any], dict[str, Any]], bool]
     run: Callable[..., None] | None = None
     direct: Callable[[Any, Any], Callable[..., None]] | None = None
 
 
 OPERATIONS: dict[str, Operation] = {
     "product": Operation(cublas.takes, direct=cublas.product),
+    "sort": Operation(functions.sorts, functions.sort),
+    "argsort": Operation(functions.sorts, functions.argsort),
+    "fft": Operation(functions.transforms, functions.fft),
+    "ifft": Operation(functions.transforms, functions.ifft),
+    "rfft": Operation(functions.transforms, functions.rfft),
+    "cholesky": Operation(functions.factorizes, functions.cholesky),
+    "lu": Operation(functions.factorizes, functions.lu),
+    "triangular solve": Operation(functions.substitutes, functions.substitute),
 }
 
 
@@ -50,36 +59,48 @@ _device: Any = LazyModule("cupy.cuda.device")
 
 def on_emulated(library: Any) -> Callable[..., None]:
     """The function of addresses for the emulated device."""
-    operation, count = OPERATIONS[library.name], len(library.ins)
-    if operation.direct is not None:
-        return operation.direct(library, emulated_blas)
-
-    def run(*addresses: int) -> None:
-        assert operation.run is not None
-        views = [seen(v, a) for v, a in zip([*library.ins, *library.outs], addresses, strict=True)]
-        operation.run(np, views[:count], views[count:], **library.params)
-
-    return run
+    return _function(library, emulated_blas, functions.OnHost(), seen)
 
 
 def on_card(library: Any, number: int) -> Callable[..., None]:
     """The function of addresses for a card, which is the current one when it is called."""
+
+    def array(v: Any, address: int) -> Any:
+        size = v.dtype.itemsize
+        memory = cupy.cuda.UnownedMemory(address + v.offset * size, spanned(v), None, number)
+        strides = tuple(s * size for s in v.strides)
+        return cupy.ndarray(v.shape, v.dtype, cupy.cuda.MemoryPointer(memory, 0), strides)
+
+    return _function(library, _CuBlas(), functions.OnCard(), array)
+
+
+def _function(library: Any, blas: Any, on: Any, array: Callable[[Any, int], Any]) -> Callable[..., None]:
     operation, count = OPERATIONS[library.name], len(library.ins)
     if operation.direct is not None:
-        return operation.direct(library, _CuBlas())
-    views = [*library.ins, *library.outs]
+        return operation.direct(library, blas)
+    views, does = [*library.ins, *library.outs], operation.run
+    assert does is not None
 
     def run(*addresses: int) -> None:
-        assert operation.run is not None
-        arrays = []
-        for v, a in zip(views, addresses, strict=True):
-            size = v.dtype.itemsize
-            memory = cupy.cuda.UnownedMemory(a + v.offset * size, spanned(v), None, number)
-            strides = tuple(s * size for s in v.strides)
-            arrays.append(cupy.ndarray(v.shape, v.dtype, cupy.cuda.MemoryPointer(memory, 0), strides))
-        operation.run(cupy, arrays[:count], arrays[count:], **library.params)
+        arrays = [array(v, a) for v, a in zip(views, addresses, strict=True)]
+        ins, outs = arrays[:count], arrays[count:]
+        try:
+            does(on, ins, outs, **library.params)
+        except (functions.HostDecidesError, np.linalg.LinAlgError):
+            _by_host(library, on, ins, outs)
 
     return run
+
+
+def _by_host(library: Any, on: Any, ins: list[Any], outs: list[Any]) -> None:
+    """What the host's function gives. Raises what it raises."""
+    try:
+        made = library.op.eval(*map(on.host, ins), **library.params)
+    except Exception as e:
+        refusals.failed(e)
+        raise
+    for out, x in zip(outs, made if library.op.multi else (made,), strict=True):
+        on.put(out, x)
 
 
 def spanned(v: Any) -> int:

@@ -1,0 +1,119 @@
+"""Operations of a device's libraries beside NumPy: values, layouts, wrong input, and what the host decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import tracejit as tj
+from tests.lowering.cuda.lowering import SETTING
+from tracejit.lowering.cuda.libs import functions
+
+RNG = np.random.default_rng(0)
+LONG, GRID = RNG.normal(size=3000), RNG.normal(size=(6, 40, 5))
+A = RNG.normal(size=(40, 40))
+S = A @ A.T + np.eye(40)
+STACK = np.stack([S, 2 * S + np.eye(40), S[::-1, ::-1]])
+COMPLEX = A + 1j * RNG.normal(size=(40, 40))
+HERMITIAN = COMPLEX @ COMPLEX.conj().T + np.eye(40)
+
+
+@pytest.fixture(autouse=True)
+def devices() -> Iterator[None]:
+    with tj.config.override(cuda=SETTING, fallback=True):
+        yield
+
+
+CASES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
+    "sort": (np.sort, (LONG,), "sort"),
+    "sort along an axis": (lambda x: np.sort(x, axis=1), (GRID,), "sort"),
+    "sort integers": (np.sort, (RNG.integers(-9, 9, 3000),), "sort"),
+    "sort with NaN": (np.sort, (np.where(LONG > 1, np.nan, LONG),), "sort"),
+    "sort of a sum": (lambda x: np.sort(x + 1)[::-1] * 2, (LONG,), "sort"),
+    "argsort": (np.argsort, (LONG,), "argsort"),
+    "median": (np.median, (LONG,), "sort"),
+    "fft": (np.fft.fft, (LONG,), "fft"),
+    "fft of an axis": (lambda x: np.fft.fft(x, axis=1, norm="ortho"), (GRID,), "fft"),
+    "fft of a matrix": (np.fft.fft2, (A.astype(np.float32),), "fft"),
+    "ifft": (lambda x: np.fft.ifftn(x, norm="forward"), (COMPLEX,), "ifft"),
+    "rfft": (lambda x: np.fft.rfft(x, axis=1), (GRID,), "rfft"),
+    "cholesky": (np.linalg.cholesky, (S,), "cholesky"),
+    "cholesky of a stack": (np.linalg.cholesky, (STACK,), "cholesky"),
+    "cholesky of complex numbers": (np.linalg.cholesky, (HERMITIAN,), "cholesky"),
+    "solve": (np.linalg.solve, (A, A[:, :3] + 1), "lu"),
+    "solve for a vector": (np.linalg.solve, (A, A[0]), "lu"),
+    "solve stacks": (np.linalg.solve, (STACK, STACK[:, :, :2]), "lu"),
+    "inv": (np.linalg.inv, (A,), "triangular solve"),
+    "det": (np.linalg.det, (A,), "lu"),
+    "lower": (lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True), (S, A), "triangular solve"),
+    "transposed": (lambda a, b: scipy.linalg.solve_triangular(a, b, trans=2), (HERMITIAN, COMPLEX), "triangular solve"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name: str) -> None:
+    f, args, library = CASES[name]
+    g = tj.jit(f, device="cuda")
+    with np.errstate(all="ignore"):
+        want = f(*args)
+    for got in (g(*args), g(*map(tj.device_put, args))):
+        got = tj.device_get(got)
+        assert got.dtype == want.dtype and got.shape == want.shape
+        tolerance = 1e-4 if want.dtype.itemsize == (8 if want.dtype.kind == "c" else 4) else 1e-9
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+    steps = g.lower(*args).compile().as_text("plan")
+    if name not in ("lower", "transposed"):  # which look for zeros on the diagonal
+        assert f"library: {library} of" in steps and "callback" not in steps
+
+
+def test_wrong_matrices_raise_what_numpy_raises() -> None:
+    for f, x, said in (
+        (np.linalg.cholesky, -S, "Matrix is not positive definite"),
+        (np.linalg.inv, np.ones((40, 40)), "Singular matrix"),
+    ):
+        g = tj.jit(f, device="cuda", fallback=False)
+        with pytest.raises(np.linalg.LinAlgError, match=said):
+            g(x)
+        np.testing.assert_allclose(tj.device_get(g(S)), f(S), rtol=1e-8, atol=1e-12)
+
+
+def test_a_failed_check_before_a_library_is_what_is_raised() -> None:
+    f = tj.jit(lambda x, i: np.linalg.cholesky(x[i]), device="cuda", fallback=False)
+    with pytest.raises(IndexError, match="index 40 is out of bounds"):
+        f(S, np.arange(1, 41))
+    with pytest.raises(np.linalg.LinAlgError):
+        f(S, np.arange(40)[::-1] * 0)
+
+
+def test_an_exception_is_caught_as_on_the_cpu() -> None:
+    def f(x):
+        try:
+            return np.linalg.cholesky(x)
+        except np.linalg.LinAlgError:
+            return x * 0
+
+    for x in (S, -S):
+        np.testing.assert_allclose(tj.device_get(tj.jit(f, device="cuda")(x)), f(x), rtol=1e-10, atol=1e-12)
+
+
+def test_matrices_that_are_not_finite_are_the_hosts() -> None:
+    x = A.copy()
+    x[3, 4] = np.nan
+    got = tj.device_get(tj.jit(tj.scipy.linalg.lu_factor, device="cuda")(x))
+    for g, w in zip(got, tj.jit(tj.scipy.linalg.lu_factor)(x), strict=True):
+        np.testing.assert_array_equal(g, w)
+    none = np.full((40, 40), np.nan)
+    got = tj.device_get(tj.jit(np.linalg.cholesky, device="cuda")(none))
+    np.testing.assert_array_equal(got, tj.jit(np.linalg.cholesky)(none))
+
+
+def test_few_large_matrices_are_a_librarys() -> None:
+    assert "library" not in tj.jit(np.linalg.cholesky, device="cuda").lower(S[:9, :9]).compile().as_text(
+        "plan"
+    )
+    many = np.broadcast_to(S, (functions._LANES + 1, 40, 40))
+    assert "library" not in tj.jit(np.linalg.cholesky, device="cuda").lower(many).compile().as_text("plan")
