@@ -126,11 +126,8 @@ def _operand(body: Body, atom: Atom, batch: Any, rows: Any, columns: Any) -> Sto
     if count(shape, range(len(shape))) > _COPIED:
         return None
     body.note_copy("layout of a product", atom)
-    places = range(len(shape))
-    copied = tuple(shape[n] for n in (*batch, *rows, *columns))
-    at = len(batch), len(batch) + len(rows)
-    made = permuted(body, atom, batch, rows, columns)
-    return _matrices(made, copied, places[: at[0]], places[at[0] : at[1]], places[at[1] :])
+    m, n = count(shape, rows), count(shape, columns)
+    return replace(permuted(body, atom, batch, rows, columns), strides=(m * n, n, 1))
 
 
 def _matrices(s: Stored, shape: Any, batch: Any, rows: Any, columns: Any) -> Stored | None:

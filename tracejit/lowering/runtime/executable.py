@@ -77,6 +77,8 @@ class Executable:
             return pool.address()
         if kind == "threads":
             return threads.address(name)
+        if kind == "library":
+            return 0  # a device's, which nothing on the host calls
         raise InternalTypeError(problem=f"no address for the external function {external.name!r}")
 
     def _keep_exception(self, e: BaseException, users: bool) -> None:

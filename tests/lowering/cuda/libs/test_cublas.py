@@ -55,6 +55,11 @@ CASES = {
     "batch of vectors": (lambda x, y: np.einsum("bij,bj->bi", x, y), (BATCH, made(3, 5)), 0),
     "batch of dots": (lambda x, y: np.einsum("bj,bj->b", x, y), (made(3, 5), made(3, 5)), 0),
     "batch last": (lambda x, y: np.einsum("ijb,jkb->bik", x, y), (made(7, 5, 3), made(5, 6, 3)), 2),
+    "several axes that are no one": (
+        lambda x, y: np.tensordot(x, y, ((0, 2), (2, 0))),
+        (made(4, 3, 5), made(5, 6, 4)),
+        2,
+    ),
     "several axes": (lambda x, y: np.tensordot(x, y, 2), (made(4, 3, 5), made(3, 5, 6)), 0),
     "into a part": (lambda x, y: np.concatenate([x @ y, y[:2]]), (A, B), 1),
     "of a sum": (lambda x, y: (x + 1) @ (y * 2), (A, B), 2),

@@ -89,6 +89,11 @@ def test_a_failed_check_before_a_library_is_what_is_raised() -> None:
         f(S, np.arange(40)[::-1] * 0)
 
 
+def test_the_host_and_a_library_in_one_program() -> None:
+    got = tj.jit(lambda x: np.linalg.eigvalsh(np.linalg.cholesky(x)), device="cuda")(S)
+    np.testing.assert_allclose(tj.device_get(got), np.linalg.eigvalsh(np.linalg.cholesky(S)), rtol=1e-10)
+
+
 def test_an_exception_is_caught_as_on_the_cpu() -> None:
     def f(x):
         try:

@@ -6,6 +6,7 @@ As in cuBLAS matrices are stored by columns, and arguments that it refuses are r
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from tracejit import dtypes
 _NAMES = {0: "float32", 1: "float64", 2: "float16", 4: "complex64", 5: "complex128"}
 _COMPUTED = {"float64": 70, "complex128": 70}
 _LETTERS = {"s": 0, "d": 1, "c": 4, "z": 5}
-_pointer_mode = 0
+_modes = threading.local()  # as handles are
 
 
 def get_cublas_handle() -> int:
@@ -30,8 +31,7 @@ def setMathMode(handle: int, mode: int) -> None:
 
 def setPointerMode(handle: int, mode: int) -> None:
     """Where the results of `dot` go: 0 to the host, 1 to the device."""
-    global _pointer_mode
-    _pointer_mode = mode
+    _modes.pointer = mode
 
 
 def gemmEx(*args: Any) -> None:
@@ -71,7 +71,7 @@ def _gemv(kind: int, handle: int, t: int, m: int, n: int, alpha: int, a: int, ld
 
 def _dot(kind: int, handle: int, n: int, x: int, step: int, y: int, stride: int, result: int) -> None:
     dtype = _dtype(kind)
-    assert _pointer_mode == 1, "the result would go to the host"
+    assert _modes.pointer == 1, "the result would go to the host"
     _vector(result, 1, 1, dtype)[0] = _vector(x, n, step, dtype) @ _vector(y, n, stride, dtype)
 
 
