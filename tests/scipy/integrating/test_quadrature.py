@@ -97,12 +97,35 @@ def test_vmap() -> None:
     np.testing.assert_allclose(tj.jit(tj.vmap(tj.grad(f)))(ks), [tj.grad(f)(k) for k in ks], rtol=1e-8)
 
 
-def test_singular_integrands_are_pythons() -> None:
-    f = lambda k: si.quad(lambda x: k / np.sqrt(x), 0, 1)[0]
+SINGULAR = {
+    "root": (lambda p: si.quad(lambda x: p / np.sqrt(x), 0, 1)[0], 1.5, 2.0),
+    "power": (lambda p: si.quad(lambda x: x**-p, 0, 1)[0], 0.9, 100.0),
+    "logarithm": (lambda p: si.quad(lambda x: p * np.log(x) / np.sqrt(x), 0, 1)[0], 1.5, -4.0),
+    "inside": (
+        lambda p: si.quad(lambda x: p / np.sqrt(np.abs(x - 0.3)), 0, 1)[0],
+        1.5,
+        2 * (0.3**0.5 + 0.7**0.5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_singularities_are_extrapolated(name: str) -> None:
+    f, p, slope = SINGULAR[name]
+    np.testing.assert_allclose(tj.jit(f)(p), f(p), rtol=1e-9)
+    np.testing.assert_allclose(tj.jit(tj.grad(f))(p), slope, rtol=1e-7)
+
+
+def test_what_does_not_converge_is_pythons() -> None:
+    for f in (
+        lambda k: si.quad(lambda x: k / x, 0.0, 1.0)[0],
+        lambda k: si.quad(lambda x: k * np.sin(1 / x), 0.0, 1.0)[0],
+    ):
+        with pytest.raises(SolverFailedError, match="intervals"):
+            tj.grad(f)(2.0)
+    both_ends = lambda k: si.quad(lambda x: k / np.sqrt(x * (1 - x)), 0, 1)[0]
     with tj.config.override(fallback=True):
-        assert tj.jit(f)(2.0) == f(2.0)
-    with pytest.raises(SolverFailedError, match="intervals"):
-        tj.grad(f)(2.0)
+        assert tj.jit(both_ends)(2.0) == both_ends(2.0)
 
 
 def test_options_without_a_traced_form() -> None:

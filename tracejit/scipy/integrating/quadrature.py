@@ -2,14 +2,16 @@
 
 The algorithm is QUADPACK's QAG (Piessens et al. 1983): the interval with the largest error is halved until the sum of
 the errors is small enough, with 21 points in finite intervals and 15 in infinite ones, and QUADPACK's estimate of the
-error of a rule. Derivatives, by the limits too, are those of the sum over the points that were chosen.
+error of a rule. Where there is no room for more intervals, as at a singularity, the sums so far are extrapolated by
+Wynn's epsilon algorithm (1956), as QAGS does along the way. Derivatives, by the limits too, are those of the sum over
+the points that were chosen.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +29,18 @@ Integrand = Callable[[Any], tuple[Any, Any]]
 _EPS = float(np.finfo(float).eps)
 #: Intervals that there is room for, at most.
 MOST = 500
+#: How many sums are extrapolated, from how much further ahead they are once more, and where they end at the latest:
+#: points that are nearer to the end of an interval are too near for the distance of numbers.
+_LAST, _MORE, _DEEPEST = 21, 4, 42
+
+
+class How(NamedTuple):
+    """The tolerances, how many intervals there is room for, and whether sums are extrapolated where that ends."""
+
+    epsabs: Any
+    epsrel: Any
+    limit: int
+    extrapolates: bool
 
 
 def _apply(rule: Rule, g: Integrand, low: Any, width: Any) -> tuple[Any, Any, Any]:
@@ -60,13 +74,13 @@ def _norm(v: Any) -> Any:
     return tnp.abs(v) if v.ndim == 0 else tnp.sqrt(tnp.sum(v * v))
 
 
-def adaptive(
-    g: Integrand, rule: Rule, edges: Sequence[Any], epsabs: Any, epsrel: Any, limit: int
-) -> tuple[Any, Any, Any]:
+def adaptive(g: Integrand, rule: Rule, edges: Sequence[Any], how: How) -> tuple[Any, Any, Any]:
     """The integral of `g` from the first of `edges` to the last, the estimate of its error, and the largest error of
     `g`.
 
-    `g(t)` gives a value and its error. Where more than `limit` intervals would be needed, the program fails."""
+    `g(t)` gives a value and its error. Where more than `limit` intervals would be needed, and extrapolation is not
+    asked for or not good enough, the program fails."""
+    epsabs, epsrel, limit, extrapolates = how
     pairs = (
         tnp.stack([tnp.asarray(e) for e in edges[:-1]]),
         tnp.diff(tnp.stack([tnp.asarray(e) for e in edges])),
@@ -78,17 +92,18 @@ def adaptive(
     def held(x: Any) -> Any:
         return tnp.concatenate([x, tnp.zeros((room - count, *x.shape[1:]), x.dtype)]) if room > count else x
 
-    state = (*map(held, (*pairs, first[0], first[1])), tnp.max(first[2]), np.int64(count))
+    sums = held(tnp.cumsum(first[0], axis=0)) if extrapolates else None
+    state = (*map(held, (*pairs, first[0], first[1])), tnp.max(first[2]), np.int64(count), sums)
 
-    def bound(values: Any) -> Any:
-        return tnp.maximum(epsabs, epsrel * _norm(lax.stop_gradient(values.sum(axis=0))))
+    def bound(total: Any) -> Any:
+        return tnp.maximum(epsabs, epsrel * _norm(lax.stop_gradient(total)))
 
     def going(s: Any) -> Any:
-        _, _, values, errors, _, n = s
-        return (tnp.sum(errors) > bound(values)) & (n < room)
+        _, _, values, errors, _, n, _ = s
+        return (tnp.sum(errors) > bound(values.sum(axis=0))) & (n < room)
 
     def halve(s: Any) -> Any:
-        low, width, values, errors, inner, n = s
+        low, width, values, errors, inner, n, sums = s
         worst = tnp.argmax(errors)
         half = 0.5 * width[worst]
         starts = tnp.stack([low[worst], low[worst] + half])
@@ -97,17 +112,50 @@ def adaptive(
         width = _put(_put(width, half, worst), half, n)
         values = _put(_put(values, v[0], worst), v[1], n)
         errors = _put(_put(errors, e[0], worst), e[1], n)
-        return low, width, values, errors, tnp.maximum(inner, tnp.max(i)), n + 1
+        sums = sums if sums is None else _put(sums, values.sum(axis=0), n)
+        return low, width, values, errors, tnp.maximum(inner, tnp.max(i)), n + 1, sums
 
-    _, _, values, errors, inner, _ = lax.while_loop(going, halve, state) if room > count else state
+    _, _, values, errors, inner, n, sums = lax.while_loop(going, halve, state) if room > count else state
     total, error = values.sum(axis=0), tnp.sum(errors)
-    small = error <= bound(values)
+    small = error <= bound(total)
+    if sums is not None and room - count >= _LAST + _MORE:
+        given = sums, tnp.minimum(n, _DEEPEST)
+        total, error = lax.cond(small, lambda _: (total, error), lambda a: _limit_of(*a), given)
+        small = tnp.isfinite(error) & (error <= bound(tnp.where(tnp.isfinite(error), total, 0.0)))
     fail_if(
         compare.eq(to_raw(small), np.False_),
         SolverFailedError,
         "The integral does not converge in `limit` intervals.",
     )
     return total, error, inner
+
+
+def _limit_of(sums: Any, n: Any) -> tuple[Any, Any]:
+    """The limit of the first `n` sums, by two parts of them that must agree, and how far they do."""
+    starts = n - _LAST - np.array([0, _MORE])
+    limits, moved = zip(
+        *[_extrapolated(lax.dynamic_slice(sums, (s,), (_LAST,))) for s in starts], strict=True
+    )
+    error = tnp.maximum(tnp.maximum(*moved), tnp.abs(lax.stop_gradient(limits[0] - limits[1])))
+    return limits[0], tnp.where(starts[1] >= 0, error, np.inf)
+
+
+def _extrapolated(sums: Any) -> tuple[Any, Any]:
+    """The limit of a sequence by the epsilon algorithm, from the even column whose end moved least, and by how much."""
+    before, column = tnp.zeros(sums.shape[0] + 1), sums
+    ends = [column[-1]]
+    tiny = np.finfo(float).tiny
+    while column.shape[0] > 2:
+        for _ in range(2):
+            gap = column[1:] - column[:-1]
+            before, column = column, before[1:-1] + 1 / tnp.where(tnp.abs(gap) > tiny, gap, tiny)
+        ends.append(column[-1])
+    ends = tnp.stack(ends)
+    moved = lax.stop_gradient(tnp.abs(ends[1:] - ends[:-1]))
+    moved = moved[1:] + moved[:-1]
+    moved = tnp.where(tnp.isfinite(moved), moved, np.inf)
+    best = tnp.argmin(moved)
+    return ends[best + 2], tnp.maximum(moved[best], 10 * _EPS * tnp.abs(lax.stop_gradient(ends[best + 2])))
 
 
 def _put(x: Any, value: Any, at: Any) -> Any:
@@ -117,22 +165,13 @@ def _put(x: Any, value: Any, at: Any) -> Any:
 # ---------------------------------------------------------------- limits
 
 
-def integral(
-    f: Integrand,
-    a: Any,
-    b: Any,
-    epsabs: Any,
-    epsrel: Any,
-    limit: int,
-    points: Any = None,
-    infinite: Rule = RULE15,
-) -> tuple[Any, Any]:
+def integral(f: Integrand, a: Any, b: Any, how: How, points: Any = None) -> tuple[Any, Any]:
     """The integral of `f` and its error, for any limits; the larger of it and of those of `f`."""
     low, high = _limit(a), _limit(b)
     if points is not None and not (low or high):
-        return _finite(f, a, b, epsabs, epsrel, limit, points)
+        return _finite(f, a, b, how, points)
     if not (low or high):
-        return _finite(f, a, b, epsabs, epsrel, limit, ())
+        return _finite(f, a, b, how, ())
     if points is not None:
         raise SolverOptionError(
             function="quad", problem="points and an infinite limit", remedy="split the interval"
@@ -140,10 +179,10 @@ def integral(
     if low and high:
         if low == high:
             return tnp.asarray(0.0), tnp.asarray(0.0)
-        value, error = _half_line(lambda x: _both(f, x), 0.0, 1, epsabs, epsrel, limit, infinite)
+        value, error = _half_line(lambda x: _both(f, x), 0.0, 1, how)
         return (value, error) if low < 0 else (-value, error)
     start, side = (b, low) if low else (a, high)
-    value, error = _half_line(f, tnp.asarray(start).astype(float), side, epsabs, epsrel, limit, infinite)
+    value, error = _half_line(f, tnp.asarray(start).astype(float), side, how)
     # From a to +inf, or from -inf to b, what was summed is the integral; the other way about, minus it.
     return (value, error) if (side > 0) == (not low) else (-value, error)
 
@@ -162,9 +201,7 @@ def _limit(x: Any) -> int:
     return int(np.sign(raw)) if np.isinf(raw) else 0
 
 
-def _finite(
-    f: Integrand, a: Any, b: Any, epsabs: Any, epsrel: Any, limit: int, points: Sequence[Any]
-) -> tuple[Any, Any]:
+def _finite(f: Integrand, a: Any, b: Any, how: How, points: Sequence[Any]) -> tuple[Any, Any]:
     a, b = (tnp.asarray(x).astype(float) for x in (a, b))
     if not len(points):
         edges: list[Any] = [0.0, 1.0]
@@ -177,20 +214,18 @@ def _finite(
         value, error = f(a + (b - a) * t)
         return (b - a) * value, error
 
-    value, error, inner = adaptive(g, RULE21, edges, epsabs, epsrel, limit)
+    value, error, inner = adaptive(g, RULE21, edges, how)
     return value, tnp.maximum(error, inner)
 
 
-def _half_line(
-    f: Integrand, start: Any, side: int, epsabs: Any, epsrel: Any, limit: int, rule: Rule
-) -> tuple[Any, Any]:
+def _half_line(f: Integrand, start: Any, side: int, how: How) -> tuple[Any, Any]:
     """By x = start + side (1 - t)/t (QUADPACK's QAGI)."""
 
     def g(t: Any) -> tuple[Any, Any]:
         value, error = f(start + side * ((1 - t) / t))
         return value / t / t, error
 
-    value, error, inner = adaptive(g, rule, [0.0, 1.0], epsabs, epsrel, limit)
+    value, error, inner = adaptive(g, RULE15, [0.0, 1.0], how)
     return value, tnp.maximum(error, inner)
 
 
@@ -233,12 +268,12 @@ def quad(
     """The integral of `func(x, *args)` from `a` to `b`, and an estimate of its error, both Python's floats.
 
     Raises SolverOptionError for `full_output`, `weight` and `complex_func`, and SolverFailedError where `limit`
-    intervals are not enough: SciPy's QAGS extrapolates at singularities, which this does not."""
+    intervals are not enough, and extrapolation from them is not."""
     _refuse("quad", full_output=full_output, weight=weight, wvar=wvar, wopts=wopts, complex_func=complex_func)
     if not callable(func) or type(func).__name__ == "LowLevelCallable":
         raise SolverOptionError(function="quad", problem="a compiled integrand", remedy="give a function")
     room = min(operator.index(limit), MOST)
-    return _numbers(*integral(_of_numbers(func, args), a, b, epsabs, epsrel, room, points))
+    return _numbers(*integral(_of_numbers(func, args), a, b, How(epsabs, epsrel, room, True), points))
 
 
 def dblquad(
@@ -303,12 +338,13 @@ def nquad(
         def inner(x: Any) -> tuple[Any, Any]:
             return at(depth - 1, (box(to_raw(x), True), *known))
 
-        tolerances = (
+        how = How(
             o.get("epsabs", 1.49e-8),
             o.get("epsrel", 1.49e-8),
             min(operator.index(o.get("limit", 50)), MOST),
+            False,
         )
-        return integral(inner, low, high, *tolerances, o.get("points"))
+        return integral(inner, low, high, how, o.get("points"))
 
     return _numbers(*at(len(ranges) - 1, ()))
 
@@ -348,7 +384,7 @@ def quad_vec(
         return tnp.asarray(out).astype(float), np.float64(0)
 
     room = min(operator.index(limit), MOST)
-    value, error = integral(values, a, b, epsabs, epsrel, room, points)
+    value, error = integral(values, a, b, How(epsabs, epsrel, room, False), points)
     return box(to_raw(value), all(numbers)), box(to_raw(error), True)
 
 
