@@ -144,7 +144,7 @@ def _extrapolated(sums: Any) -> tuple[Any, Any]:
     """The limit of a sequence by the epsilon algorithm, from the even column whose end moved least, and by how much."""
     before, column = tnp.zeros(sums.shape[0] + 1), sums
     ends = [column[-1]]
-    tiny = np.finfo(float).tiny
+    tiny = float(np.finfo(float).tiny) ** 0.5
     while column.shape[0] > 2:
         for _ in range(2):
             gap = column[1:] - column[:-1]
