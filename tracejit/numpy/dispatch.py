@@ -17,7 +17,7 @@ import numpy as np
 
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.operands import arrays_of, has_box, store
-from tracejit.tracing import Box, is_tracing, new_array
+from tracejit.tracing import STATE, Box, is_tracing, new_array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,6 +101,8 @@ def implements(
                 if np_function is None or not EXTENSIONS.isdisjoint(kwargs):
                     return fn(*args, **kwargs)
                 return plain(np_function, args, kwargs)
+            if STATE.numbers is not None:
+                STATE.numbers.check_function(fn.__name__, args)
             args = arrays_of(args)
             if len(args) > 1:
                 place, parameters = _out_place(np_function)

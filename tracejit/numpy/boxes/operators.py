@@ -23,7 +23,7 @@ from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.elementwise import root_of_number
 from tracejit.numpy.operands import cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, int_like, loop_dtypes
-from tracejit.tracing import Box, new_array, unbox, wrap
+from tracejit.tracing import STATE, Box, new_array, unbox, wrap
 
 _OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
 
@@ -161,6 +161,8 @@ def power(x: Any, y: Any) -> Any:
         kept = selected.elementwise(power, (x, y))
         if kept is not None:
             return kept
+        if STATE.numbers is not None:
+            STATE.numbers.check(TABLE["power"], (x, y))
         fast = _small_power(x, y)
         if fast is not None:
             return as_numpys(np.power, (x, y), {}, fast)

@@ -151,3 +151,46 @@ def test_derivatives_of_what_divides() -> None:
     assert tj.grad(lambda x: np.float64(1) * x[0] / x[1])(X)[0] == 2  # NumPy's numbers are NumPy's again
     with pytest.warns(RuntimeWarning, match="divide|invalid"):
         tj.grad(quotient)(0 * X)
+
+
+SMALL = {d: np.array([1, 2], d) for d in ("f4", "c8", "i1", "i4", "u1", "?", "i8")}
+MIXED = {
+    "half": lambda a: 0.5 * a,
+    "power": lambda a: a**2,
+    "quotient": lambda a: a / a,
+    "root": lambda a: np.sqrt(a),
+    "chosen": lambda a: np.where(a > a[0], a, 2.5),
+    "limited": lambda a: np.clip(a, 0.5, 1.5),
+    "appended": lambda a: np.append(a, 1.5),
+    "small": lambda a: a * np.ones(2, np.float32),
+    "wide": lambda a: a + np.ones(2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        (name, d) if k % 9 == 0 else pytest.param(name, d, marks=pytest.mark.exhaustive)
+        for k, (name, d) in enumerate((n, d) for n in MIXED for d in SMALL)
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_arrays_of_small_numbers(name: str, dtype: str) -> None:
+    """Where Numba's dtype is another one than NumPy's, Numba's compiled code is run."""
+    compiled, a = numba.njit(MIXED[name]), SMALL[dtype]
+    try:
+        wanted = compiled(a)
+    except (numba.NumbaError, NotImplementedError):
+        return
+    with tj.config.override(fallback=True):
+        got = tj.jit(lambda a: compiled(a))(a)
+    assert got.dtype == wanted.dtype
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_products_of_float32() -> None:
+    compiled = numba.njit(MIXED["half"])
+    with pytest.raises(tj.TracejitError, match="numbers of 32 bits beside others"):
+        tj.jit(lambda a: compiled(a))(SMALL["f4"])
+    double = numba.njit(lambda a: a + a)
+    assert tj.jit(lambda a: double(a))(SMALL["f4"]).dtype == np.float32
