@@ -3,6 +3,7 @@ of which the same is read, and keeps none of them alive."""
 
 from __future__ import annotations
 
+import collections
 import functools
 import types
 from typing import Any
@@ -13,7 +14,7 @@ from tracejit.frontend.origins import is_library_class, is_library_function, is_
 from tracejit.frontend.shadows import behind
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
-_HOLDERS = (set, frozenset, types.SimpleNamespace, functools.partial)
+_HOLDERS = (set, frozenset, collections.Counter, types.SimpleNamespace, functools.partial)
 
 
 def unseen(x: Any) -> str | None:

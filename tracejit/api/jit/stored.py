@@ -37,6 +37,7 @@ from tracejit.frontend.origins import is_library_class, is_library_function, why
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
 from tracejit.frontend.shadows import classes, containers, growing
 from tracejit.frontend.shadows.scopes import GuardedGlobals
+from tracejit.frontend.text.deferred import Text
 from tracejit.ir.values import Value
 from tracejit.tracing import Box
 
@@ -211,6 +212,8 @@ class _Writer:
             return self.const(classes.users_class(x))
         if cls is Listed:
             return self.pieces(x, what)
+        if cls is Text:
+            return self.new(f"{self.const(x.recipe)}(iter(({self.listed(x.values, what)})))")
         if cls is Buffer:
             made, pieces = parts(x)
             return self.new(f"{self.const(made)}({self.listed(pieces, what)})")
@@ -236,7 +239,7 @@ class _Writer:
             if cls is dict:
                 return self.new("{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}")
             factory = f"{self.value(x.default_factory, what)}, " if type(x) is collections.defaultdict else ""
-            return self.new(f"{self.const(cls)}({factory}[{''.join(f'({k}, {v}), ' for k, v in pairs)}])")
+            return self.new(f"{self.const(cls)}({factory}{{{', '.join(f'{k}: {v}' for k, v in pairs)}}})")
         inside = self.listed(x, what)
         if cls in _DISPLAYS and (inside or cls is not set):
             return self.new(_DISPLAYS[cls].format(inside))
@@ -313,7 +316,10 @@ class _Writer:
                 self.put.append(f"{owner}[{self.value(k, what)}] = {self.value(now[k], what)}")
             return
         pairs = "".join(f"({self.value(k, what)}, {self.value(v, what)}), " for k, v in now.items())
-        self.put += [f"{owner}.clear()", f"{owner}.update([{pairs}])"]
+        update = (
+            f"{self.const(dict.update)}({owner}, " if type(now) is collections.Counter else f"{owner}.update("
+        )
+        self.put += [f"{owner}.clear()", f"{update}[{pairs}])"]
 
     def _sequence(self, owner: str, now: Any, old: list[Any], what: str) -> None:
         after = list(now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import types
 from typing import Any
@@ -272,7 +273,7 @@ def _is_stored(x: Any) -> bool:
     """Whether a leaf of a result is an object of the user's, or a list whose length the program knows."""
     return (
         type(x) is Buffer
-        or isinstance(x, (np.dtype, type))
+        or isinstance(x, (np.dtype, type, collections.Counter))
         or (type(x) is not Box and frontend.kind_of(x) is type(x))
     )
 

@@ -40,7 +40,7 @@ class Copy(NamedTuple):
 
 
 _LISTS = (list, collections.deque)
-_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 _SETS = (set, frozenset)
 CONTAINERS = (*_LISTS, *_DICTS, *_SETS, tuple)
 

@@ -106,6 +106,16 @@ def bin_(x: Any) -> Any:
     return _shown(bin, x) if is_unknown(x) else bin(x)
 
 
+def chr_(x: Any) -> Any:
+    """`chr`."""
+    return _shown(chr, x) if is_unknown(x) else chr(x)
+
+
+def ascii_(x: Any) -> Any:
+    """`ascii`."""
+    return text_of(Made(ascii, (x.recipe,)), x.values) if type(x) is Text else _shown(ascii, x)
+
+
 def _shown(fn: Callable[..., Any], x: Any, *more: Any) -> Any:
     """`fn(x, *more)`, where the first argument may have unknown values."""
     if type(x) in _CONSTANTS and not any(type(m) is Text for m in more):

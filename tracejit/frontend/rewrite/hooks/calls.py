@@ -222,5 +222,7 @@ _FORMS: dict[Any, Any] = {
     builtins.hex: shown.hex_,
     builtins.oct: shown.oct_,
     builtins.bin: shown.bin_,
+    builtins.chr: shown.chr_,
+    builtins.ascii: shown.ascii_,
     builtins.map: map_,
 }
