@@ -24,6 +24,7 @@ from tracejit.api.common import (
     normalize_argnums,
     plain,
 )
+from tracejit.api.jit.jitted import jit
 from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
 from tracejit.api.tracebacks import door
@@ -257,19 +258,21 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
     memory: int | None = None,
+    offload: str | None = None,
 ) -> Callable[..., Any]:
     """A function that returns `(f(...), gradient)` of a scalar-valued `f`.
 
     The gradient has the structure of the arguments chosen by `argnums` (a tuple of them if it is
     a sequence). With `has_aux`, `f` returns (value, aux) and the result is ((value, aux), gradient). With `memory`, a
     number of bytes, no more are needed between arguments and results: values are computed again instead of kept, at
-    the least cost (see `checkpoint`).
+    the least cost (see `checkpoint`). With `offload="disk"`, what loops keep is in a temporary file, and the
+    function is compiled.
 
     Raises:
         NonScalarOutputError, NonFloatInputError, NonFloatOutputError, ArgumentCountError, MemoryBudgetError.
     """
     FunctionNeededError.check("grad", f)
-    planned = within(f, memory)
+    planned = within(f, memory, offload)
 
     @door
     @functools.wraps(f)
@@ -289,7 +292,9 @@ def value_and_grad(
         result = (value, strip_aux(flat.aux, trace)) if has_aux else value
         return result, grads[0] if isinstance(argnums, int) else grads
 
-    return remember(value_and_grad_f, value_and_grad, f, argnums, has_aux, holomorphic, allow_int, memory)
+    # One program, so that it is known who reads what was written, and when that has failed.
+    made = value_and_grad_f if offload is None else jit(value_and_grad_f, fallback=False)
+    return remember(made, value_and_grad, f, argnums, has_aux, holomorphic, allow_int, memory, offload)
 
 
 def fix_others(f: Callable[..., Any], args: tuple[Any, ...], nums: tuple[int, ...]) -> Callable[..., Any]:
@@ -348,13 +353,14 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
     memory: int | None = None,
+    offload: str | None = None,
 ) -> Callable[..., Any]:
     """The gradient of a scalar-valued `f`; arguments as `value_and_grad`. With `has_aux`: (gradient, aux)."""
-    inner = value_and_grad(f, argnums, has_aux, holomorphic, allow_int, memory)
+    inner = value_and_grad(f, argnums, has_aux, holomorphic, allow_int, memory, offload)
 
     @functools.wraps(f)
     def grad_f(*args: Any, **kwargs: Any) -> Any:
         value, g = inner(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
-    return remember(grad_f, grad, f, argnums, has_aux, holomorphic, allow_int, memory)
+    return remember(grad_f, grad, f, argnums, has_aux, holomorphic, allow_int, memory, offload)

@@ -14,6 +14,7 @@ from tracejit.control.call.policies import (
     Budget,
     Planned,
     Policy,
+    Spilled,
     checkpoint_name,
     checkpoint_policies,
     name_value,
@@ -72,7 +73,7 @@ def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,
     prevent_cse: bool = True,
-    policy: Policy | Budget | str | None = None,
+    policy: Policy | Budget | Spilled | str | None = None,
     static_argnums: int | Sequence[int] = (),
     memory: int | None = None,
 ) -> Any:
@@ -95,7 +96,7 @@ def checkpoint(
     FunctionNeededError.check("checkpoint", fun)
     if policy == "auto" or memory is not None:
         policy = Budget.of(policy, memory)
-    elif policy is not None and not callable(policy):
+    elif policy is not None and not callable(policy) and not isinstance(policy, Spilled):
         problem = f"a policy is a function such as those of checkpoint_policies, not {policy!r}"
         raise ArgumentTypeError(name="checkpoint", problem=problem)
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
@@ -175,7 +176,7 @@ class _Plan:
 
 @memoize_by_jaxpr
 def _recomputing(
-    jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | Budget | None, prevent_cse: bool
+    jaxpr: Jaxpr, nonzero: tuple[bool, ...], policy: Policy | Budget | Spilled | None, prevent_cse: bool
 ) -> _Plan:
     tag = next(_tags)
 
@@ -184,6 +185,8 @@ def _recomputing(
 
     if isinstance(policy, Budget):
         return _planned(_flat(jaxpr), nonzero, policy, guard)
+    if isinstance(policy, Spilled):
+        return _spilled(_flat(jaxpr), nonzero, guard)
     forward, linear, out_nz, _ = linearize_jaxpr(jaxpr if policy is None else _flat(jaxpr), nonzero)
     saved = [] if policy is None else _saved(forward, policy)
     return _Plan(plans.again.recomputing(forward, linear, len(jaxpr.outs), nonzero, saved, guard), out_nz)
@@ -193,12 +196,9 @@ def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any
     """The halves that stay within a budget; its loops keep fewer and fewer states, if they must.
     Raises MemoryBudgetError."""
 
-    def again(block: Jaxpr, args: Sequence[Any], schedule: Schedule | None) -> list[Any]:
-        return list(bind(checkpoint_op, *args, jaxpr=block, policy=schedule, prevent_cse=False))
-
     def tried(chosen: dict[int, Schedule]) -> tuple[_Plan | None, int]:
         """A plan with these schedules for loops, None if it does not fit, and the least that was found."""
-        forward, linear, out_nz, _ = linearize_jaxpr(plans.blocks.scheduled(jaxpr, chosen, again), nonzero)
+        forward, linear, out_nz, _ = linearize_jaxpr(plans.blocks.scheduled(jaxpr, chosen, _again), nonzero)
         if not all(a.aval.is_static for a in forward.outs[len(jaxpr.outs) :]):
             problem = "it keeps arrays whose length only a run knows, as of a loop that ends by a condition"
             raise MemoryBudgetError(function=jaxpr.name, problem=problem)
@@ -222,6 +222,22 @@ def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any
         return plan
     least_bytes = f"it needs at least {least:,} bytes, more than memory={budget.memory:,}"
     raise MemoryBudgetError(function=jaxpr.name, problem=least_bytes)
+
+
+def _again(block: Jaxpr, args: Sequence[Any], schedule: Schedule | None) -> list[Any]:
+    return list(bind(checkpoint_op, *args, jaxpr=block, policy=schedule, prevent_cse=False))
+
+
+def _spilled(jaxpr: Jaxpr, nonzero: tuple[bool, ...], guard: Any) -> _Plan:
+    """The halves that keep everything, the states of loops in files. Raises ArgumentTypeError if there are no loops."""
+    chosen = {n: plans.blocks.on_disk(jaxpr.eqns[n]) for n in plans.blocks.loops_of(jaxpr)}
+    if not chosen:
+        problem = f"offload='disk' is for loops, and {jaxpr.name} has none whose number of steps is known"
+        raise ArgumentTypeError(name="grad", problem=problem)
+    forward, linear, out_nz, _ = linearize_jaxpr(plans.blocks.scheduled(jaxpr, chosen, _again), nonzero)
+    made = {v for e in forward.eqns for v in e.outvars}
+    saved = [v for v in dict.fromkeys(forward.outs[len(jaxpr.outs) :]) if v in made]
+    return _Plan(plans.again.recomputing(forward, linear, len(jaxpr.outs), nonzero, saved, guard), out_nz)
 
 
 class _Inliner(StageTrace):

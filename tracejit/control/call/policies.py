@@ -38,6 +38,11 @@ class Budget:
 
 
 @record(frozen=True)
+class Spilled:
+    """The policy to keep everything, the states of loops in files."""
+
+
+@record(frozen=True)
 class Planned:
     """The policy of what a plan has given: further derivatives keep nothing. It says what the plan is, for `explain`.
 

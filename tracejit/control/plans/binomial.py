@@ -18,10 +18,12 @@ _MORE = 1.2  # the first way may need so much of the budget by the model: fusion
 
 @record(frozen=True)
 class Schedule:
-    """How a loop is reversed: `slots` states are kept at a time, and `width` steps at a time are linearized."""
+    """How a loop is reversed: `slots` states are kept at a time, and `width` steps at a time are linearized. With
+    `disk` there are no slots: the state before each block of `width` steps is in a file."""
 
     slots: int
     width: int
+    disk: bool = False
 
     def again(self, length: int) -> float:
         """How often a step of a loop is done again, on average, before it is linearized."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from tracejit.tracing import bind
 Again = Callable[[Jaxpr, Sequence[Any], Schedule | None], list[Any]]
 
 _SHORTEST = 4  # steps below which a loop is left as it is
+_BLOCK = 16  # steps for each state in a file
 _ONE_BY_ONE = 4  # loops that get a schedule one after another, before all others do
 
 
@@ -51,6 +53,11 @@ def _ways(eqn: Eqn, budget: int, needed: int) -> list[Schedule]:
     state = max(1, sum(room(v.aval) for v in split(eqn.invars, eqn.params).carry))
     weight = min(_handed_on(eqn), needed / length) / state
     return list(ways(length, max(weight, 0.5), budget / state))
+
+
+def on_disk(eqn: Eqn) -> Schedule:
+    """The schedule of a loop whose states are in a file: blocks are short, since what a block keeps is in memory."""
+    return Schedule(0, max(1, min(_BLOCK, math.isqrt(eqn.params["length"]))), disk=True)
 
 
 def schedules(jaxpr: Jaxpr, budget: int, needed: int) -> Iterator[dict[int, Schedule]]:

@@ -1,8 +1,9 @@
 """A loop that keeps the states of a schedule for its derivative, and reaches the others from these on the way back.
 
 Three programs, of a scan whose steps are taken in blocks. The first half is the loop itself, which puts states into
-slots as it passes. Tangents need no slots: they go with the loop, done again. Cotangents go back over the blocks: for
-each one, the state before it is reached (`binomial.Reach`), the block is linearized there, and its transpose applied.
+slots, or into a file, as it passes. Tangents need no slots: they go with the loop, done again. Cotangents go back over
+the blocks: for each one, the state before it is reached (`binomial.Reach`) or read, the block is linearized there, and
+its transpose applied.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
+from tracejit.control.callbacks.ops import pure_callback_op
+from tracejit.control.callbacks.spilling import Site
 from tracejit.control.custom.linear_call import linear_call_op
-from tracejit.control.plans.binomial import Schedule, reaches
+from tracejit.control.plans.binomial import Reach, Schedule, reaches
 from tracejit.control.regions.rules import Typed, build, flags, pick, spread, union, zero_tangents
 from tracejit.control.scan.op import bind_scan
 from tracejit.control.scan.operands import Parts, split
@@ -31,6 +34,7 @@ from tracejit.ir.kernel import ScanRegion
 from tracejit.ir.values import Zero
 from tracejit.ops.building.helpers import instantiate
 from tracejit.records import record
+from tracejit.tracing import bind
 
 _ONE, _ZERO = np.int64(1), np.int64(0)
 _INDEX = Typed(aval_of(_ZERO))
@@ -93,10 +97,13 @@ class _Blocks:
         self.reverse: bool = loop.params["reverse"]
         self.count: int = loop.params["length"] // self.width
         self.parts = split(jaxpr.invars, loop.params)
+        self.site = Site([v.aval for v in self.parts.carry]) if schedule.disk else None
         self.slots = min(schedule.slots, self.count)
-        self.reaches = reaches(self.count, self.slots)
+        self.reaches = [] if schedule.disk else reaches(self.count, self.slots)
         carry, xs = len(self.parts.carry), [_blocked(v.aval, self.count, self.width) for v in self.parts.xs]
-        self.states = [v.aval.with_shape((self.slots + 1, *v.aval.shape)) for v in self.parts.carry]
+        #: What lies between the two halves: the slots of each carry, or the number of the file.
+        self.kept = [v.aval.with_shape((self.slots + 1, *v.aval.shape)) for v in self.parts.carry]
+        self.kept = [aval_of(_ZERO)] if schedule.disk else self.kept
         self.rows = [Typed(a.with_shape(a.shape[1:])) for a in xs]
         self.block = build(self._steps, [_INDEX, *self.parts.consts, *self.parts.carry, *self.rows])
         self.advance = Jaxpr(self.block.invars, self.block.eqns, self.block.outs[:carry], jaxpr.name)
@@ -174,89 +181,111 @@ class _Blocks:
     # -- the three programs
 
     def sweeps(self) -> Sweeps:
-        given, slots = list(self.jaxpr.invars), [Typed(a) for a in self.states]
+        given, kept = list(self.jaxpr.invars), [Typed(a) for a in self.kept]
         out_nz = (*self.carry_nz, *self.ys_nz)
         cts = [Typed(v.aval.tangent()) for v in pick(self.jaxpr.outs, out_nz)]
         ts = [Typed(v.aval.tangent()) for v in pick(given, self.nonzero)]
         name = self.jaxpr.name
         forward = build(self._forward, given, name)
-        tangent = build(self._tangent, [*given, *slots, *ts], name)
-        return Sweeps(forward, tangent, build(self._backward, [*given, *slots, *cts], name), out_nz)
+        tangent = build(self._tangent, [*given, *kept, *ts], name)
+        return Sweeps(forward, tangent, build(self._backward, [*given, *kept, *cts], name), out_nz)
 
     def _forward(self, *args: Any) -> list[Any]:
         consts, carry, xs = self._taken(args)
-        # Before each block its state goes where the next one belongs that is kept: the last to go there is that one.
-        stored = {0: 0, **dict(self.reaches[-1].stores)}
+        zeros = [ops.shape.broadcast_to(a.dtype.type(0), a.shape) for a in self.kept]
+
+        def body(row: Any, consts: Any, state: Any, xs: list[Any]) -> Any:
+            carry, kept = state[: len(self.parts.carry)], state[len(self.parts.carry) :]
+            kept = self._keep(row, carry, kept, xs[0])
+            outs = eval_jaxpr(self.block, [self.first_row(row), *consts, *carry, *xs[1:]])
+            return [*outs[: len(carry)], *kept], outs[len(carry) :]
+
+        rows = [self.table(self._targets()), *map(self._in_blocks, xs)]
+        state, ys = self.over_rows(body, consts, [*carry, *zeros], rows, self.reverse)
+        return [*state[: len(carry)], *map(_joined, ys), *state[len(carry) :]]
+
+    def _keep(self, row: Any, carry: Sequence[Any], kept: Sequence[Any], slot: Any) -> list[Any]:
+        """The slots, or the number of the file, with the state before a block put there."""
+        if self.site is None:
+            return [_put(s, c, slot) for s, c in zip(kept, carry, strict=True)]
+        store = self.site.store
+        params = {"callback": store, "results": store.results, "vmap_method": "broadcast_all"}
+        return list(bind(pure_callback_op, *kept, self.place(row), *carry, **params))
+
+    def _targets(self) -> list[int]:
+        """For each block in time the slot to which its state goes: that of the next state that is kept, which so goes
+        there last. Behind the last one there is a slot for what nobody needs."""
+        stored = {0: 0, **dict(self.reaches[-1].stores)} if self.reaches else {}
         places, slot = [], self.slots
         for place in reversed(range(self.count)):
             slot = stored.get(place, slot)
             places.append(slot)
-        zeros = [ops.shape.broadcast_to(a.dtype.type(0), a.shape) for a in self.states]
-
-        def body(row: Any, consts: Any, state: Any, xs: list[Any]) -> Any:
-            slot, *rows = xs
-            carry, slots = state[: len(self.states)], state[len(self.states) :]
-            slots = [_put(s, c, slot) for s, c in zip(slots, carry, strict=True)]
-            outs = eval_jaxpr(self.block, [self.first_row(row), *consts, *carry, *rows])
-            return [*outs[: len(carry)], *slots], outs[len(carry) :]
-
-        rows = [self.table(places[::-1]), *map(self._in_blocks, xs)]
-        state, ys = self.over_rows(body, consts, [*carry, *zeros], rows, self.reverse)
-        return [*state[: len(carry)], *map(_joined, ys), *state[len(carry) :]]
+        return places[::-1]
 
     def _tangent(self, *args: Any) -> list[Any]:
-        known, ts = args[: len(self.jaxpr.invars)], args[len(self.jaxpr.invars) + len(self.states) :]
+        known, ts = args[: len(self.jaxpr.invars)], args[len(self.jaxpr.invars) + len(self.kept) :]
         out_nz = (*self.carry_nz, *self.ys_nz)
         both, _ = jvp_jaxpr(self.jaxpr, self.nonzero, out_nz)
         return eval_jaxpr(both, [*known, *ts])[len(self.jaxpr.outs) :]
 
     def _backward(self, *args: Any) -> list[Any]:
-        n, s = len(self.jaxpr.invars), len(self.states)
+        n, s = len(self.jaxpr.invars), len(self.kept)
         consts, _, xs = self._taken(args[:n])
-        slots, cts = list(args[n : n + s]), list(args[n + s :])
+        kept, cts = list(args[n : n + s]), list(args[n + s :])
         ct_carry, ct_ys = cts[: sum(self.carry_nz)], cts[sum(self.carry_nz) :]
         whole = [*map(self._in_blocks, xs)]
-        *tables, steps, targets = self._tables()
+        tables, lists = self._tables()
         sums = [instantiate(Zero(v.aval.tangent())) for v in pick(self.parts.consts, self.consts_nz)]
-        counts = len(consts), len(whole)
+        counts, t = (len(consts), len(consts) + len(whole)), len(tables)
 
         def body(row: Any, fixed: Any, state: Any, rows: list[Any]) -> Any:
-            known, wholes = list(fixed[: counts[0]]), list(fixed[counts[0] : -2])
-            slots, cts, sums = state[:s], state[s : s + len(ct_carry)], state[s + len(ct_carry) :]
-            (slot, begin, start, stop), rows = rows[:4], rows[4:]
-            reach = _Reached(self, known, wholes, fixed[-2:])
-            carry, slots = reach.state(list(slots), slot, begin, start, stop, self.place(row))
-            given = [self.first_row(row), *known, *carry, *rows[: len(wholes)]]
-            kept = eval_jaxpr(self.first, given)
-            found = iter(eval_jaxpr(self.back, [*kept, *cts, *rows[len(wholes) :]]))
+            known, wholes = list(fixed[: counts[0]]), list(fixed[counts[0] : counts[1]])
+            kept, cts, sums = state[:s], state[s : s + len(ct_carry)], state[s + len(ct_carry) :]
+            how, rows = rows[:t], rows[t:]
+            carry, kept = self._state(row, list(kept), known, wholes, fixed[counts[1] :], how)
+            values = eval_jaxpr(self.first, [self.first_row(row), *known, *carry, *rows[: len(wholes)]])
+            found = iter(eval_jaxpr(self.back, [*values, *cts, *rows[len(wholes) :]]))
             types = [v.aval for v in pick(self.block.invars[1:], self._given_nz())]
             new = [
                 next(found) if nz else instantiate(Zero(a)) for a, nz in zip(types, self.back_nz, strict=True)
             ]
             a, b = len(sums), len(sums) + len(cts)
             added = [ops.arithmetic.add(x, y) for x, y in zip(sums, new[:a], strict=True)]
-            return [*slots, *new[a:b], *added], new[b:]
+            return [*kept, *new[a:b], *added], new[b:]
 
         rows = [*tables, *whole, *map(self._in_blocks, ct_ys)]
-        fixed = [*consts, *whole, steps, targets]
-        state, ct_xs = self.over_rows(body, fixed, [*slots, *ct_carry, *sums], rows, not self.reverse)
-        carries = spread(state[s : s + len(ct_carry)], self.carry_nz, [None] * s)
+        fixed = [*consts, *whole, *lists]
+        state, ct_xs = self.over_rows(body, fixed, [*kept, *ct_carry, *sums], rows, not self.reverse)
+        carries = spread(state[s : s + len(ct_carry)], self.carry_nz, [None] * len(self.parts.carry))
         return [*state[s + len(ct_carry) :], *pick(carries, tuple(self.flags[1])), *map(_joined, ct_xs)]
+
+    def _state(
+        self, row: Any, kept: list[Any], known: list[Any], rows: list[Any], lists: Sequence[Any], how: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """The state before a block, and what is kept from then on."""
+        if self.site is None:
+            slot, begin, start, stop = how
+            return _Reached(self, known, rows, lists).state(kept, slot, begin, start, stop, self.place(row))
+        load = self.site.load
+        params = {"callback": load, "results": load.results, "vmap_method": "broadcast_all"}
+        return list(bind(pure_callback_op, *kept, self.place(row), **params)), kept
 
     def _given_nz(self) -> tuple[bool, ...]:
         return (*self.consts_nz, *self.carry_nz, *self.xs_nz)
 
-    def _tables(self) -> list[np.ndarray]:
+    def _tables(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """By row: the slot from which a state is reached, its place, and the first and the last of its stores in two
         lists, of places and of slots."""
+        if self.site is not None:
+            return [], []
         found = list(self.reaches)
         last = found[-1]  # the first half has made its stores
         place, slot = last.stores[-1] if last.stores else (0, 0)
-        found[-1] = type(last)(slot, place)
+        found[-1] = Reach(slot, place)
         stores = [s for r in found for s in r.stores] or [(0, 0)]
         ends = np.cumsum([len(r.stores) for r in found]).tolist()
         columns = ([r.slot for r in found], [r.begin for r in found], [0, *ends[:-1]], ends)
-        return [*map(self.table, columns), *(np.array(c, np.int64) for c in zip(*stores, strict=True))]
+        return [*map(self.table, columns)], [np.array(c, np.int64) for c in zip(*stores, strict=True)]
 
     def _in_blocks(self, x: Any) -> Any:
         return ops.shape.reshape(x, shape=_blocked(aval_of(x), self.count, self.width).shape)
@@ -268,7 +297,7 @@ class _Reached:
 
     def __init__(self, blocks: _Blocks, known: list[Any], rows: list[Any], lists: Sequence[Any]) -> None:
         self.blocks, self.fixed, self.lists = blocks, [*known, *rows], list(lists)
-        self.counts = len(known), len(blocks.states)
+        self.counts = len(known), len(blocks.kept)
 
     def state(
         self, slots: list[Any], slot: Any, begin: Any, start: Any, stop: Any, place: Any

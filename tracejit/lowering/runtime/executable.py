@@ -199,6 +199,8 @@ class Executable:
     def fail(self, status: bytes) -> None:
         """Raise the exception of a nonzero status."""
         refusals.failed(None)
+        for c in self.lowered.callbacks:  # those that hold something until a later call
+            getattr(c.params.get("callback"), "abandoned", _nothing)()
         code, *details = struct.unpack(f"<{len(status) // 8}q", status)
         if code == CALLBACK_RAISED:
             e, users = self._raised.exception
@@ -216,6 +218,10 @@ class Executable:
         if code == shell.WRONG_COUNT:
             raise InternalTypeError(problem=f"an executable takes {len(self.lowered.in_avals)} arrays")
         raise InternalTypeError(problem=f"a compiled function ended with the unknown status {code}")
+
+
+def _nothing() -> None:
+    pass
 
 
 def _first(out: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
