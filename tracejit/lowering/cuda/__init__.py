@@ -2,6 +2,6 @@
 
 In comes a `Lowered` whose loops are marked for a device, and out goes a `running.DeviceProgram`, which is called with
 arrays of the device. Read `nodes`, what a plan is, then `planner` (with `facts` and `words`), `fragments` and `kernels`
-(the code), `hosting` (what the host does in between), `running`. Everything about CUDA is in this folder: `card` and
-`emulated` are the two devices, `ptx` assembles.
+(the code), `hosting` and `libs` (what the host and the device's libraries do in between), `running`. Everything about
+CUDA is in this folder: `card` and `emulated` are the two devices, `ptx` assembles.
 """
