@@ -67,8 +67,8 @@ class SolverOptionError(TracejitError, ValueError):
     cause = "{function} has no traced form with {problem}."
     remedies = ("{remedy}", "outside of transformations, SciPy's own function runs")
     example = """
-        import scipy.integrate, tracejit as tj
-        tj.grad(lambda k: scipy.integrate.solve_ivp(lambda t, y: k * y, (0, 1), [1.0], method="LSODA").y[0, -1])(1.0)
+        import numpy as np, scipy.integrate, tracejit as tj
+        tj.grad(lambda x: scipy.integrate.romb(x * np.ones(5), show=True))(1.0)
     """
 
 

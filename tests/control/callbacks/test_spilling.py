@@ -90,7 +90,7 @@ def test_files_are_closed_where_a_program_fails(files: list[Any], monkeypatch: p
     slope(X, ROWS)
     store, load = spilling._Store.__call__, spilling._Load.__call__
 
-    def fails(real: Any, error: Exception) -> Any:
+    def fails(real: Any, error: BaseException) -> Any:
         def call(self: Any, number: Any, row: Any, *states: Any) -> Any:
             if row == 3:
                 raise error
