@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tracejit.errors import NumberSizeError, UnknownDtypeError
+from tracejit.errors import NumberSizeError, UnfollowedError, UnknownDtypeError
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 # The tangent dtype of integers and booleans, as in JAX: zero bytes an element.
@@ -106,3 +106,13 @@ def short_name(d: np.dtype) -> str:
         return "bool"
     base = d.name.rstrip("0123456789")
     return f"{_SHORT.get(base, base)}{d.itemsize * 8}"
+
+
+def asked(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a function of NumPy's gives, which may ask objects for their arrays: it takes no traced ones from them."""
+    try:
+        return function(*args, **kwargs)
+    except ValueError as error:
+        if "__array__ method" in str(error):
+            raise UnfollowedError(what="an object's `__array__`", reason="NumPy calls it itself") from None
+        raise

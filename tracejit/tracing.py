@@ -396,5 +396,5 @@ def to_raw(x: Any, what: str = "a value") -> Any:
     if d is not None:
         return dtypes.number(d, x, what)
     if isinstance(x, (bool, int, float, complex)) or (hasattr(x, "__array__") and not isinstance(x, type)):
-        return to_raw(np.asarray(x)[()], what)
+        return to_raw(dtypes.asked(np.asarray, x)[()], what)
     raise NotAnArrayError(what=what, type=type(x).__name__, value=x)

@@ -43,6 +43,7 @@ from tracejit.frontend.shadows.refusing import Refusing, held
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text import sinks
 from tracejit.frontend.text.deferred import plain_exception
+from tracejit.frontend.told import kept_back
 from tracejit.tracing import Box, CapturedArray
 
 
@@ -66,7 +67,7 @@ class Session(Run):
             with ending.only_once(self):
                 return self.stand_in(f, name)(*args, **(kwargs or {}))
         self.call_site = self.call_site or user_location()
-        with active.use(self), our_errors(), self.generators:
+        with active.use(self), our_errors(), self.generators, kept_back(self):
             if self.guarded:
                 self.generators.enter_shared()
             args = [watch.argument(self, x) for x in args]

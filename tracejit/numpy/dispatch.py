@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tracejit import dtypes
 from tracejit.numpy.boxes.layouts import as_numpys
-from tracejit.numpy.operands import arrays_of, has_box, store
+from tracejit.numpy.operands import arrays_of, has_box, shape_of, store
 from tracejit.tracing import STATE, Box, is_tracing, new_array
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -121,7 +122,8 @@ def implements(
             if out is None or out is np._NoValue:
                 ordered = np_function is np.einsum or _asks_order(args, kwargs)
                 return as_numpys(np_function, args, kwargs, result, ordered)
-            return store(out, result, fn.__name__)
+            stored = store(out, result, fn.__name__)
+            return result if np_function is np.dot and not shape_of(result) else stored  # as NumPy's
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
 
@@ -160,7 +162,7 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
             kwargs.pop("like", None)
             judge_device(kwargs.pop("device", None))
             ordered = np_function is np.asfortranarray or _asks_order(args, kwargs)
-            return as_numpys(np_function, args, kwargs, fn(*args, **kwargs), ordered)
+            return as_numpys(np_function, args, kwargs, dtypes.asked(fn, *args, **kwargs), ordered)
 
         return publish(np_function, call, fn.__name__, *names)  # type: ignore[return-value]
 
@@ -201,7 +203,7 @@ def publish(np_function: Any, fn: Any, *names: str) -> Any:
 def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """NumPy's own function. While tracing, a new array it makes is boxed, so that it can be assigned into."""
     try:
-        result = np_function(*args, **kwargs)
+        result = dtypes.asked(np_function, *args, **kwargs) if is_tracing() else np_function(*args, **kwargs)
     except TypeError:
         for x in (*args, *kwargs.values()):
             hasattr(x, "__array__")  # what can't be followed says so

@@ -80,6 +80,8 @@ def element(x: Any, dtype: np.dtype) -> Any:
     """The raw value of what becomes an element in `dtype`: a number that does not fit raises as in NumPy."""
     if type(x) is Box:
         return fitting.stored(x, dtype)
+    if isinstance(x, Value):
+        return cast(x, dtype)
     return fitting.converted(x, dtype) if np.ndim(x) == 0 else cast(raw(x), dtype)
 
 

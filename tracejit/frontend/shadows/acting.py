@@ -8,14 +8,13 @@ warnings and the clock become part of the program (`frontend.text`).
 from __future__ import annotations
 
 import builtins
-import contextlib
 import functools
 import io
 import random
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -124,14 +123,31 @@ class Seeded:
         )
 
 
-@contextlib.contextmanager
-def errstate(**kinds: Any) -> Iterator[None]:
+class errstate:
     """`np.errstate` for traced code. Compiled code tells of no floating-point errors, which is what ignoring them
     asks for; where they shall be raised, called or printed it can't be followed."""
-    if any(kind not in (None, "ignore", "warn") for kind in kinds.values()):
-        tell("`np.errstate`", np.errstate, "compiled code does not look for floating-point errors")
-    with np.errstate(**kinds):
-        yield
+
+    __module__ = "numpy"
+
+    def __init__(self, **kinds: Any) -> None:
+        self._tj_own = np.errstate(**kinds)
+        self._tj_kinds = kinds
+
+    def __enter__(self) -> None:
+        if any(kind not in (None, "ignore", "warn") for kind in self._tj_kinds.values()):
+            tell("`np.errstate`", np.errstate, "compiled code does not look for floating-point errors")
+        self._tj_own.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._tj_own.__exit__(*error)
+
+    def __call__(self, function: Any) -> Any:
+        @functools.wraps(function)
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            with errstate(**self._tj_kinds):
+                return function(*args, **kwargs)
+
+        return inner
 
 
 #: Modules of which some names become part of the program.

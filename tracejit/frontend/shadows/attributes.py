@@ -22,6 +22,7 @@ from tracejit.frontend.shadows.behind import (
     instance_dict,
     is_slot,
     no_attribute,
+    not_overridden,
     owns,
     put,
     refused,
@@ -66,6 +67,8 @@ def read(self: Any, name: str) -> Any:
         return _names(self, state)
     if owner is object or name == "__reduce_ex__" or (raw is MISSING and name in _COPYING):
         return object.__getattribute__(self, name)
+    if owner is not type(original):
+        not_overridden(state.session, type(original), owner, name)
     if raw is not MISSING and hasattr(type(raw), "__set__"):
         if here is GONE:
             raise no_attribute(original, name)

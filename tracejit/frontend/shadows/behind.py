@@ -125,6 +125,12 @@ def class_node(owner: type, name: str) -> Node:
     return root(vars(owner), "class attribute", owner.__name__).item(name, f"{owner.__name__}.{name}")
 
 
+def not_overridden(session: Any, cls: type, owner: Any, name: str) -> None:
+    """Guard that no class of `cls` before `owner` gets such an attribute; nothing where none has it."""
+    for base in cls.__mro__[: cls.__mro__.index(owner)] if owner is not None else ():
+        session.check(root(vars(base), "class attribute", base.__name__), "absent", name)
+
+
 def slots(cls: type) -> list[str]:
     """The names of all slots of a class."""
     return [n for base in cls.__mro__ for n, x in vars(base).items() if type(x) is types.MemberDescriptorType]

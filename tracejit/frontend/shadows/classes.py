@@ -61,6 +61,33 @@ class _Property(_Member):
         return fn if session is None else session.wrap(here.named(raw).attr(name), fn)
 
 
+class _Descriptor(_Member):
+    """A descriptor of the user's that assignments go to: by its own methods, as copies."""
+
+    def __get__(self, obj: Any, owner: Any = None) -> Any:
+        raw = vars(self.cls)[self.name]
+        if obj is not None and not hasattr(type(raw), "__get__"):  # Python looks into the object then
+            return behind.instance_dict(obj).get(self.name, raw)
+        return super().__get__(obj, owner)
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        self._do("__set__", obj, value)
+
+    def __delete__(self, obj: Any) -> None:
+        self._do("__delete__", obj)
+
+    def _do(self, by: str, obj: Any, *value: Any) -> None:
+        raw, session = vars(self.cls)[self.name], active.session()
+        base, method = behind.find(type(raw).__mro__, by)
+        if base is None:
+            raise AttributeError(by)
+        if session is None or not isinstance(method, types.FunctionType):
+            method(raw, obj, *value)
+            return
+        own = session.wrap(behind.class_node(self.cls, self.name), raw)
+        session.wrap(behind.class_node(base, by), method)(own, obj, *value)
+
+
 class _TracedMeta(type):
     """Makes the stand-in count as the user's class."""
 
@@ -160,7 +187,10 @@ def _is_member(name: str, raw: Any) -> bool:
 
 
 def _member(cls: type, name: str, raw: Any) -> _Member:
-    return _Property(cls, name) if isinstance(raw, property) else _Member(cls, name)
+    if isinstance(raw, property):
+        return _Property(cls, name)
+    takes = hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
+    return _Descriptor(cls, name) if takes else _Member(cls, name)
 
 
 def demote(obj: Any) -> None:

@@ -115,13 +115,22 @@ def entry_of(e: Any) -> tuple[str, Any]:
     return ("array" if shape_of(value) else "int"), value
 
 
+_NO_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+    "indices"
+)
+
+
 def _sequence(e: Any) -> Any:
     if isinstance(e, (list, tuple)):
         return nested(e) if len(e) else np.zeros(0, np.int64)
     if isinstance(e, range):
         return np.asarray(e)
     if hasattr(e, "__index__"):
-        return np.int64(e.__index__())
+        index = e.__index__()
+        if type(index) is not Box and not isinstance(index, int):  # Python's C code would not take it
+            raise IndexingError(problem=_NO_INDEX)
+        return np.int64(index)
     raise IndexingError(problem=f"{type(e).__name__!r} objects are not valid indices")
 
 
