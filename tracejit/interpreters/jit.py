@@ -215,18 +215,27 @@ class Compiled:
             "asm": self.code.asm,
             "ptx": self._ptx,
             "numba": lambda: self.printed(self.jaxpr.name or "program"),
+            "numba.cuda": lambda: self.printed(self.jaxpr.name or "program", cuda=True),
         }
         if stage not in texts:
             raise ValueError(f"no stage {stage!r}: choose one of {', '.join(texts)}")
         return texts[stage]()
 
     def printed(
-        self, name: str, inputs: Sequence[str] = (), fixed: Sequence[Any] = (), about: str = ""
+        self,
+        name: str,
+        inputs: Sequence[str] = (),
+        fixed: Sequence[Any] = (),
+        about: str = "",
+        cuda: bool = False,
     ) -> str:
-        """The program as a Python file for Numba, with a function `name` of the inputs called `inputs`, the first of
-        which are `fixed`; `about` says where it comes from. Raises NotPrintableError."""
+        """The program as a Python file for Numba, or with `cuda` for Numba's CUDA, with a function `name` of the inputs
+        called `inputs`, the first of which are `fixed`; `about` says where it comes from. Raises NotPrintableError."""
         values = [operand(x) for x in (*self.constants, *fixed)]
         names = [*(f"constant_{n}" for n in range(len(self.constants))), *inputs]
+        if cuda:
+            low = fuse.lower(self.jaxpr, [None] * len(self.jaxpr.invars), self._aliases, device=True)
+            return source.cuda.file_of(low, name, names, values, about)
         low = self.lowered
         if any(s != c_strides(a.shape) for s, a in zip(low.in_strides, low.in_avals, strict=True)):
             low = fuse.lower(self.jaxpr, [None] * len(low.in_avals), self._aliases)

@@ -180,12 +180,13 @@ class CompiledFunction(Drawn):
 
     def as_text(self, stage: str = "llvm") -> str:
         """The compiled program at a stage: 'jaxpr', 'loops', 'source', 'llvm', 'asm', 'ptx', or 'numba': a Python file
-        that needs NumPy and Numba only (see `export_numba`)."""
-        return self.printed() if stage == "numba" else self._compiled.as_text(stage)
+        that needs NumPy and Numba only (see `export_numba`); 'numba.cuda': one whose kernel is for Numba's CUDA."""
+        cuda = stage == "numba.cuda"
+        return self.printed(cuda) if cuda or stage == "numba" else self._compiled.as_text(stage)
 
-    def printed(self) -> str:
-        """The Python file for Numba. Its function takes the arrays and numbers among the arguments, one after
-        another. Raises NotPrintableError."""
+    def printed(self, cuda: bool = False) -> str:
+        """The Python file for Numba, or for its CUDA: programs of one nest of loops that threads can share. Its
+        function takes the arrays and numbers among the arguments, one after another. Raises NotPrintableError."""
         lowering, program = self._lowering, self._lowering.program
         function = name_of(lowering.jitted.fun)
         if program.store is not None:
@@ -195,7 +196,7 @@ class CompiledFunction(Drawn):
         about = f"{function}({', '.join(map(str, lowering._call.avals()))})"
         with use_trace(ROOT):
             return self._compiled.printed(
-                _plain_name(function), [*captured, *args], [to_raw(c) for c in lowering._consts], about
+                _plain_name(function), [*captured, *args], [to_raw(c) for c in lowering._consts], about, cuda
             )
 
     @property

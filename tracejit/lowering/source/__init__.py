@@ -4,9 +4,9 @@ In comes a `Lowered`, out goes the text of a file that needs `numpy` and `numba`
 LAPACK or special functions): `module.file_of` is the whole file, `body.Writer` the statements of the program,
 `straight` and `scalars` their expressions, `functions` the vector functions, `prelude` the few LLVM instructions for
 which Python has no spelling. The file computes what the LLVM target computes, operation by operation; read `scalars`
-first. `runtime.printed` loads a file and calls it.
+first. `cuda` prints programs of one nest as kernels of Numba's CUDA. `runtime.printed` loads a file and calls it.
 """
 
 from tracejit.lazily import parts
 
-__getattr__, __dir__ = parts(__name__, ["module"])
+__getattr__, __dir__ = parts(__name__, ["cuda", "module"])

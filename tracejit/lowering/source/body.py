@@ -220,11 +220,7 @@ class Writer(Straight):
         self.known[s.var.id] = Expr(var)
         shared = self.is_shared(s)
         self.parallel |= shared
-        if s.down:
-            span = f"{_less(stop)}, {_less(start)}, -1"
-        else:
-            span = stop.text if start.text == "0" else f"{start.text}, {stop.text}"
-        self.put(f"for {var} in {'numba.prange' if shared else 'range'}({span}):")
+        self.head(s, var, start, stop, shared)
         self.nesting += 1
         self.depth += 1
         for b in s.private if shared else ():
@@ -232,6 +228,14 @@ class Writer(Straight):
         self.depth -= 1
         self.inside(s.body)
         self.nesting -= 1
+
+    def head(self, s: For, var: str, start: Expr, stop: Expr, shared: bool) -> None:
+        """The line that begins a loop."""
+        if s.down:
+            span = f"{_less(stop)}, {_less(start)}, -1"
+        else:
+            span = stop.text if start.text == "0" else f"{start.text}, {stop.text}"
+        self.put(f"for {var} in {'numba.prange' if shared else 'range'}({span}):")
 
     def while_(self, s: While, block: Block) -> None:
         self.flush(_anything)
