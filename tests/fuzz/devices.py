@@ -16,7 +16,7 @@ from tests.fuzz.program import Loaded
 from tests.fuzz.spellings import Traced
 from tracejit.errors import UnsupportedFunctionError
 from tracejit.lowering.cuda import planner
-from tracejit.lowering.cuda.lanes import gather
+from tracejit.lowering.cuda.lanes import gather, scatter
 
 
 @contextmanager
@@ -26,6 +26,7 @@ def of_small_arrays() -> Iterator[None]:
         patch.setattr(planner, "ALONE", 0)
         patch.setattr(planner, "MANY", 4)
         patch.setattr(gather, "LEAST", 2)
+        patch.setattr(scatter, "LEAST", 2)
         patch.setattr(planner, "FEW", 2)
         yield
 

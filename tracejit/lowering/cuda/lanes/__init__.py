@@ -12,5 +12,6 @@ become one as well.
                                                     c[i] = slot
 
 Read `gather` first, which finds such statements; `group` sees whether lanes are independent, by `forms` of indices and
-by `owners` of memory; `interchange` writes the loop, `promote` its registers.
+by `owners` of memory; `interchange` writes the loop, `promote` its registers. `scatter` is about loops that write at
+places which they read: there the threads share the places, not the iterations.
 """

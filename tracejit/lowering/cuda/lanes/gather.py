@@ -9,6 +9,7 @@ from tracejit.lowering.cuda.facts import Facts, Maker, is_loop
 from tracejit.lowering.cuda.lanes.group import Apart, Group, Parts
 from tracejit.lowering.cuda.lanes.interchange import interchange
 from tracejit.lowering.cuda.lanes.owners import Memory
+from tracejit.lowering.cuda.lanes.scatter import scattered
 from tracejit.lowering.llvm.alias import pointees, walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     Block,
@@ -58,6 +59,11 @@ class _Gatherer:
                 group, before, end = made
                 found += [*before, *interchange(group, self.maker)]
                 at += end
+                continue
+            shared = scattered(s, self.facts, self.memory, self.maker)
+            if shared is not None:
+                found.append(shared)
+                at += 1
                 continue
             if is_loop(s) and not (isinstance(s, For) and (s.vector or s.independent)):
                 for b in blocks_of(s):
