@@ -42,6 +42,8 @@ from tracejit.tracing import use_trace
 MOST_VALUES, MOST_PROGRAMS = 16, 12
 #: Values that are needed at one line, as in the steps of a loop.
 MOST_AT_ONE = 8
+#: Operations between known values and one that follows from them, and values of a program that are known.
+MOST_IMPLIED, MOST_KNOWN = 32, 256
 #: Of the compile budget, what tracing may have taken when a value is taken for known, and what all such programs of
 #: a signature may take: where Python runs the function in the end, that time is lost.
 TRACING, ALL = 0.05, 0.2
@@ -79,6 +81,7 @@ class Assumptions:
         self._places: Counter[Any] = Counter()
         self._values: dict[int, Any] = {}  # of variables, by id
         self._known: dict[int, Any] = {}  # of these, what was taken for known
+        self._held: list[Var] = []  # so that ids stay taken
         self._start = clock()
         if call.over:
             trace.assume = self._take
@@ -87,15 +90,15 @@ class Assumptions:
         aval = var.aval
         if not aval.is_static or aval.size != 1 or aval.dtype.kind not in "biu" or aval.dtype == np.uint64:
             return None
+        if config.compile_budget and clock() - self._start > TRACING * config.compile_budget:
+            return None
+        if (implied := self._implied(var)) is not None:
+            return self._keep(var, implied)
         if len(self.path) >= MOST_VALUES or (self.trace.decides is not None and self.trace.decides([var])):
             return None  # arguments in the signature say more
-        if id(var) in self._known:
-            return self._known[id(var)]
         where = user_location()
         if self._places[where] >= MOST_AT_ONE:
             return None  # a loop that Python unrolls decides in each step
-        if config.compile_budget and clock() - self._start > TRACING * config.compile_budget:
-            return None
         known = len(self.path) < len(self.call.path)
         value = self.call.path[len(self.path)] if known else self._now(var)
         if value is None:
@@ -106,8 +109,44 @@ class Assumptions:
             self._check(var, value)
         self.path.append(value)
         self._tell(where, value)
-        self._known[id(var)] = np.full(aval.shape, value, aval.dtype)[()]
-        return self._known[id(var)]
+        return self._keep(var, np.full(aval.shape, value, aval.dtype)[()])
+
+    def _keep(self, var: Var, value: Any) -> Any:
+        self._held.append(var)
+        self._known[id(var)] = value
+        return value
+
+    def _implied(self, var: Var) -> Any:
+        """The value that follows from those that are taken for known already, by a few operations; else None."""
+        if id(var) in self._known or not self._known or len(self._known) >= MOST_KNOWN:
+            return self._known.get(id(var))
+        makers = {id(v): e for e in self.trace.eqns for v in e.outvars}
+        inputs: dict[int, Var] = {}
+        wanted: dict[int, Eqn] = {}
+        left: list[Any] = [var]
+        while left:
+            v = left.pop()
+            if type(v) is not Var or id(v) in inputs:
+                continue
+            if id(v) in self._known:
+                inputs[id(v)] = v
+                continue
+            maker = makers.get(id(v))
+            if maker is None or not maker.effects <= {"error"} or len(wanted) == MOST_IMPLIED:
+                return None
+            if id(maker) not in wanted:
+                wanted[id(maker)] = maker
+                left += maker.invars
+        eqns = tuple(e for e in self.trace.eqns if id(e) in wanted)
+        if not inputs or any(True for e in eqns for _ in sub_jaxprs(e.params)):
+            return None
+        jaxpr = Jaxpr(tuple(inputs.values()), eqns, (var,), self.trace.name)
+        try:
+            with refusals.into(None), use_trace(ROOT):
+                (out,) = eval_jaxpr(jaxpr, [self._known[id(v)] for v in inputs.values()])
+        except Exception:  # a check fails: the program says so
+            return None
+        return np.asarray(out)[()]
 
     def _check(self, var: Var, value: Any) -> None:
         """Let the program fail where the variable has another value."""

@@ -96,6 +96,24 @@ def test_what_has_no_hash_has_none() -> None:
         assert tj.jit(f, fallback=True)(X) == "TypeError"
 
 
+def test_what_follows_from_known_keys_is_known() -> None:
+    def f(x: Any) -> Any:
+        memo: Any = {}
+
+        def fib(n: Any) -> Any:
+            if n in memo:
+                return memo[n]
+            memo[n] = n if n < 2 else fib(n - 1) + fib(n - 2)
+            return memo[n]
+
+        return fib(int(x[3]) + 8) * x, memo
+
+    compiled = tj.jit(f, fallback=True)
+    for x in (X, X - 3, X):
+        assert repr(compiled(x)) == repr(f(x))
+    assert compiled.trace_count == 2
+
+
 def test_missing_keys_raise() -> None:
     def f(x: Any) -> Any:
         return {1: 2.0}[int(x[0])] * x
