@@ -25,6 +25,12 @@ def data() -> bytes:
     return tj.export(f, vjp=False)(X, 2).to_bytes()
 
 
+@pytest.fixture(scope="module")
+def named() -> bytes:
+    """The same for any size."""
+    return tj.export(f)(tj.ShapeDtypeStruct(("n",), float), 2).to_bytes()
+
+
 def _mutated(data: bytes, seed: int) -> bytes:
     """A file with bytes changed, left out, put in, repeated, exchanged, or of another file."""
     r = random.Random(seed)
@@ -65,9 +71,9 @@ def _loads(data: bytes, path: Path) -> None:
 @pytest.mark.parametrize(
     "start", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(100, 1000, 100))]
 )
-def test_mutated_files(start: int, data: bytes, tmp_path: Path) -> None:
+def test_mutated_files(start: int, data: bytes, named: bytes, tmp_path: Path) -> None:
     for seed in range(start, start + 100):
-        _loads(_mutated(data, seed), tmp_path / "mutated.tj")
+        _loads(_mutated(named if seed % 2 else data, seed), tmp_path / "mutated.tj")
 
 
 @pytest.mark.parametrize(
@@ -172,3 +178,15 @@ def test_traced_values_are_refused() -> None:
         tj.grad(lambda x: e(x).sum())(X)
     with tj.config.override(fallback=True), pytest.warns(tj.errors.FallbackWarning):
         np.testing.assert_allclose(tj.jit(lambda x: e(x) + 1)(X), np.sin(X) + 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [(["sizes"], []), (["sizes"], ["m"]), (["sizes"], ["n", "n"]), (["leaves", 1, "shape"], ["m"]),
+     (["leaves", 1, "shape"], [7]), (["leaves", 0, "kind"], "array"), (["leaves", 0, "dtype"], "float64")],
+    ids=str,
+)  # fmt: skip
+def test_sizes_that_are_none(path: list[Any], value: Any, named: bytes, tmp_path: Path) -> None:
+    (tmp_path / "changed.tj").write_bytes(_changed(named, ["functions", 0, *path], value))
+    with pytest.raises(ExportedFileError):
+        tj.load_exported(tmp_path / "changed.tj")

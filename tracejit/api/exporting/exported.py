@@ -56,6 +56,10 @@ class Exported:
         self._leaves = [Argument(leaf, n in d["written"]) for n, leaf in enumerate(d["leaves"])]
         self._stored = jit_stored.Stored(file.read, d["program"], checks.read, decode)
         self._sizes: list[str] = d.get("sizes", [])
+        count = len(self._sizes)
+        named = {n for a in self._leaves[count:] for n in a.shape if type(n) is str}
+        if named != set(self._sizes) or any(str(a) != "int" for a in self._leaves[:count]):
+            raise jit_stored.Malformed("its sizes are not those of its arguments")
         if [type_of(a.aval) for a in self._leaves] != list(map(type_of, self._stored.in_avals)):
             raise jit_stored.Malformed("its arguments are not those of its program")
         self._written = list(d["written"])

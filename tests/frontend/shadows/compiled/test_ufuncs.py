@@ -154,3 +154,39 @@ def test_a_division_by_zero_is_numpys() -> None:
 def test_other_calls_of_generalized_functions_are_refused(f: Any) -> None:
     with pytest.raises(tj.errors.UnfollowedError, match="Numba"):
         tj.jit(f, fallback=False)(A)
+
+
+@numba.vectorize
+def rectified(a: Any) -> Any:
+    return a if a > 0 else 0
+
+
+@numba.vectorize
+def limited(a: Any) -> Any:
+    if a < 0:
+        return 0
+    scale = 1
+    if a < 1:
+        scale = a
+    return scale
+
+
+@numba.vectorize(["int64(int64,int64)", "float64(float64,float64)"])
+def floors(a: Any, b: Any) -> Any:
+    return a // b if b != 0 else 0
+
+
+def test_names_have_one_type() -> None:
+    """An integer in one branch and a float in another are floats, as Numba types them."""
+    x, n = np.array([-1.5, 0.25, 2.0, 0.0]), np.array([7, -7, 3, 0])
+    for f, args in (
+        (rectified, (x,)),
+        (rectified, (n,)),
+        (limited, (x,)),
+        (floors, (x, x[::-1])),
+        (floors, (n, n - 3)),
+    ):
+        got, wanted = tj.jit(lambda *a, f=f: f(*a))(*args), f(*args)
+        assert got.dtype == wanted.dtype and got.tolist() == wanted.tolist()
+    for f, slopes in ((rectified, [0, 1, 1, 0]), (limited, [0, 1, 0, 1])):
+        assert tj.jit(tj.grad(lambda x, f=f: f(x).sum()))(x).tolist() == slopes

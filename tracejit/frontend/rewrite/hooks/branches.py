@@ -34,7 +34,7 @@ from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import unsure
 from tracejit.records import record
-from tracejit.tracing import Storage, bind, current_trace, new_trace, use_trace
+from tracejit.tracing import STATE, Storage, bind, current_trace, new_trace, use_trace
 
 Block = Callable[..., Any]
 #: Stagings of both branches, until it is known what they change.
@@ -363,13 +363,14 @@ class _Merged:
 
     def _mixed(self, x: Leaf, y: Leaf) -> Any:
         """The (dtype, weak) of a number that is of two types: in the step of a loop the wider one, which the loop
-        looks after (`Result.check_turned`)."""
+        looks after (`Result.check_turned`), and in functions that Numba compiled, whose names have one type."""
         loop = in_loop()
-        if loop is None:
+        if loop is None and STATE.numbers is None and not STATE.one_type:
             return None
         p, q = aval_of(x.raw).dtype, aval_of(y.raw).dtype
         common = promoted(p, x.weak, q, y.weak) or promoted(q, y.weak, p, x.weak)
-        loop.mixed |= common is not None
+        if loop is not None:
+            loop.mixed |= common is not None
         return common
 
     def _refusal(self) -> VariableTypeError:

@@ -13,7 +13,7 @@ from tracejit.frontend.paths import Node
 from tracejit.numpy.functions.arrays.mapping import vectorize
 from tracejit.numpy.functions.arrays.shaping import reshape
 from tracejit.numpy.operands import cast, dtype_of, filled, has_box, raw, shape_of
-from tracejit.tracing import box, new_array
+from tracejit.tracing import STATE, box, new_array
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -77,8 +77,16 @@ class Vectorized(_Called):
         of = [dtype_of(x) for x in args]
         *given, result = self._loop([np.empty(0, d) for d in of], of, 1)
         xs = [box(cast(raw(x), d)) for x, d in zip(args, given, strict=True)]
-        out = vectorize(self._followed, otypes=[result])(*xs)
+        out = vectorize(self._typed, otypes=[result])(*xs)
         return box(raw(out)) if not out.aval.shape else out
+
+    def _typed(self, *args: Any) -> Any:
+        """The function of one element: a name that is an integer in one branch and a float in another is a float."""
+        outside, STATE.one_type = STATE.one_type, True
+        try:
+            return self._followed(*args)
+        finally:
+            STATE.one_type = outside
 
 
 class Generalized(_Called):
