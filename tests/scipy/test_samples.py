@@ -24,6 +24,11 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "gmean weights": lambda x: stats.gmean(x, weights=np.arange(1.0, 7)[:, None] + 0 * X),
     "hmean": lambda x: stats.hmean(x, axis=None),
     "entropy": lambda x: stats.entropy(x),
+    "tvar": lambda x: stats.tvar(x),
+    "tstd": lambda x: stats.tstd(x, axis=1, ddof=0),
+    "tsem": lambda x: stats.tsem(x, axis=None),
+    "zmap": lambda x: stats.zmap(x[:2], x, axis=None, ddof=1),
+    "variation": lambda x: stats.variation(x, axis=1, ddof=1, keepdims=True),
     "relative entropy": lambda x: stats.entropy(x, X[::-1], base=2, axis=1),
 }
 
@@ -38,3 +43,8 @@ def test_summaries(name: str) -> None:
 def test_nan_policies_are_refused() -> None:
     with pytest.raises(ValueError, match="nan_policy"):
         tj.jit(lambda x: stats.skew(x, nan_policy="omit"))(X)
+
+
+def test_limits_are_left_to_scipy() -> None:
+    f = lambda x: (stats.tvar(x, (0.5, 2.5)), stats.tstd(x, (None, 2.0)), stats.tsem(x, (0.5, None)))
+    np.testing.assert_allclose(tj.jit(f)(X), f(X), rtol=1e-12)

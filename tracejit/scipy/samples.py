@@ -8,8 +8,10 @@ from tracejit import dtypes
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
 from tracejit.numpy.operands import dtype_of, raw
+from tracejit.ops._lazy import scipy_stats
 from tracejit.scipy import special as sp
 from tracejit.scipy.distributions import PART
+from tracejit.scipy.hosting import calls
 from tracejit.tracing import wrap
 
 
@@ -120,4 +122,57 @@ def entropy(
     return out if base is None else out / tnp.log(base)
 
 
-__all__ = ["entropy", "gmean", "hmean", "kurtosis", "sem", "skew", "zscore"]
+def _trimmed(name: str) -> Any:
+    """A function of SciPy's that leaves out what is beyond `limits`; with limits the program calls SciPy's."""
+
+    def trimmed(
+        a: Any, limits: Any = None, inclusive: Any = (True, True), axis: Any = 0, ddof: int = 1, **more: Any
+    ) -> Any:
+        if limits is not None or more:
+            return calls.of(getattr(scipy_stats(), name))(a, limits, inclusive, axis, ddof, **more)
+        x = _sample(name, a, "propagate")
+        n = x.size if axis is None else x.shape[axis]
+        if name == "tvar":
+            return x.var(axis=axis, ddof=ddof)
+        out = x.std(axis=axis, ddof=ddof)
+        return out / n**0.5 if name == "tsem" else out
+
+    trimmed.__name__ = trimmed.__qualname__ = name
+    what = {"tvar": "variance", "tstd": "standard deviation", "tsem": "standard error of the mean"}[name]
+    trimmed.__doc__ = f"The {what} of what lies within `limits`."
+    return PART.function(trimmed)
+
+
+tvar, tstd, tsem = map(_trimmed, ("tvar", "tstd", "tsem"))
+
+
+@PART.function
+def zmap(scores: Any, compare: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+    """How many standard deviations of `compare` each score is above its mean."""
+    x, y = _sample("zmap", scores, nan_policy), _sample("zmap", compare, nan_policy)
+    return (x - y.mean(axis=axis, keepdims=True)) / y.std(axis=axis, ddof=ddof, keepdims=True)
+
+
+@PART.function
+def variation(
+    a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
+) -> Any:
+    """The standard deviation by the mean."""
+    x = _sample("variation", a, nan_policy)
+    return x.std(axis=axis, ddof=ddof, keepdims=keepdims) / x.mean(axis=axis, keepdims=keepdims)
+
+
+__all__ = [
+    "entropy",
+    "gmean",
+    "hmean",
+    "kurtosis",
+    "sem",
+    "skew",
+    "tsem",
+    "tstd",
+    "tvar",
+    "variation",
+    "zmap",
+    "zscore",
+]

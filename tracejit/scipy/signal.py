@@ -26,6 +26,7 @@ from tracejit.ops._lazy import scipy_signal as _scipy_signal
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.scipy.signals import filters as _filters
+from tracejit.scipy.signals import sampling as _sampling
 from tracejit.scipy.signals import spectra as _spectra
 from tracejit.tracing import wrap as _wrap
 
@@ -186,6 +187,12 @@ stft = _part.function(_spectra.stft)
 upfirdn = _part.function(_spectra.upfirdn)
 welch = _part.function(_spectra.welch)
 
+decimate = _part.function(_sampling.decimate)
+medfilt = _part.function(_sampling.medfilt)
+resample_poly = _part.function(_sampling.resample_poly)
+sawtooth = _part.function(_sampling.sawtooth)
+sosfiltfilt = _part.function(_sampling.sosfiltfilt)
+
 __all__ = [
     "coherence",
     "convolve",
@@ -193,16 +200,21 @@ __all__ = [
     "correlate",
     "correlate2d",
     "csd",
+    "decimate",
     "detrend",
     "fftconvolve",
     "filtfilt",
     "hilbert",
     "lfilter",
     "lfilter_zi",
+    "medfilt",
     "periodogram",
+    "resample_poly",
     "savgol_filter",
+    "sawtooth",
     "sosfilt",
     "sosfilt_zi",
+    "sosfiltfilt",
     "spectrogram",
     "stft",
     "upfirdn",

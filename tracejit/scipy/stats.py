@@ -36,7 +36,20 @@ from tracejit.scipy.multivariate import (
     multivariate_t,
     wishart,
 )
-from tracejit.scipy.samples import entropy, gmean, hmean, kurtosis, sem, skew, zscore
+from tracejit.scipy.samples import (
+    entropy,
+    gmean,
+    hmean,
+    kurtosis,
+    sem,
+    skew,
+    tsem,
+    tstd,
+    tvar,
+    variation,
+    zmap,
+    zscore,
+)
 
 _INF = np.inf
 _REAL = (-_INF, _INF)
@@ -366,9 +379,14 @@ __all__ = [
     "sem",
     "skew",
     "t",
+    "tsem",
+    "tstd",
+    "tvar",
     "uniform",
+    "variation",
     "weibull_min",
     "wishart",
+    "zmap",
     "zscore",
 ]
 

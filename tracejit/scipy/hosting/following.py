@@ -41,7 +41,7 @@ _NAMES: dict[str, str] = {
     """,
     "signal": """
         argrelextrema argrelmax argrelmin chirp cont2discrete cspline1d deconvolve envelope freqz freqz_sos
-        freqz_zpk gauss_spline gausspulse hilbert2 lfiltic lombscargle lp2bp lp2bs lp2hp lp2lp minimum_phase
+        freqz_zpk gauss_spline gausspulse hilbert2 istft lfiltic lombscargle lp2bp lp2bs lp2hp lp2lp minimum_phase
         normalize oaconvolve qspline1d resample square sweep_poly vectorstrength wiener zpk2tf
     """,
     "spatial": """
@@ -57,7 +57,7 @@ _NAMES: dict[str, str] = {
     """,
     "stats": """
         alexandergovern bartlett boxcox boxcox_llf brunnermunzel chatterjeexi chisquare circmean circstd circvar
-        combine_pvalues  cumfreq describe differential_entropy energy_distance
+        combine_pvalues cumfreq describe differential_entropy energy_distance expectile
         false_discovery_control fligner friedmanchisquare gstd gzscore iqr jarque_bera kruskal kstat kstatvar
         kurtosistest levene linregress lmoment mannwhitneyu median_abs_deviation mode mood normaltest
         obrientransform pmean power_divergence quantile rankdata ranksums relfreq scoreatpercentile sigmaclip
