@@ -188,7 +188,6 @@ upfirdn = _part.function(_spectra.upfirdn)
 welch = _part.function(_spectra.welch)
 
 decimate = _part.function(_sampling.decimate)
-medfilt = _part.function(_sampling.medfilt)
 resample_poly = _part.function(_sampling.resample_poly)
 sawtooth = _part.function(_sampling.sawtooth)
 sosfiltfilt = _part.function(_sampling.sosfiltfilt)
@@ -207,7 +206,6 @@ __all__ = [
     "hilbert",
     "lfilter",
     "lfilter_zi",
-    "medfilt",
     "periodogram",
     "resample_poly",
     "savgol_filter",

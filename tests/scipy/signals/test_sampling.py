@@ -26,8 +26,6 @@ CASES = {
     "decimate": (lambda x: ss.decimate(x, 2), LONG),
     "one way": (lambda x: ss.decimate(x, 3, 4, zero_phase=False), LONG),
     "fir": (lambda x: ss.decimate(x, 2, ftype="fir", axis=0), IMAGE),
-    "medfilt": (lambda x: ss.medfilt(x, 5), X),
-    "of an image": (lambda x: ss.medfilt(x, [3, 5]), IMAGE),
     "sawtooth": (lambda x: ss.sawtooth(x, 0.3), X),
     "rising": (lambda x: ss.sawtooth(3 * x), X),
 }
@@ -49,10 +47,7 @@ def test_values_and_derivatives(name: str) -> None:
 
 
 def test_what_scipy_does_itself() -> None:
-    for f, x in (
-        (lambda x: ss.resample_poly(x, 3, 2, padtype="line"), X),
-        (lambda x: ss.medfilt(x), DATA["k"]),
-    ):
+    for f, x in ((lambda x: ss.resample_poly(x, 3, 2, padtype="line"), X),):
         with tj.config.override(fallback=True):
             np.testing.assert_allclose(tj.jit(f)(x), f(x), rtol=1e-9, atol=1e-12)
     for bad in (
@@ -60,5 +55,5 @@ def test_what_scipy_does_itself() -> None:
         lambda x: ss.resample_poly(x, 0, 2),
         lambda x: ss.sosfiltfilt(SOS, x[:5]),
     ):
-        with pytest.raises(ValueError, match=r"odd|>= 1|padlen"):
+        with pytest.raises(ValueError, match=r">= 1|padlen"):
             tj.jit(bad)(X)

@@ -1,4 +1,4 @@
-"""Signals at other rates, sections forwards and backwards, medians of neighbours."""
+"""Signals at other rates, sections forwards and backwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tracejit.ir.values import Value
 from tracejit.numpy.operands import raw
 from tracejit.ops._lazy import scipy_signal
 from tracejit.ops.building.dims import normalize_axis
-from tracejit.scipy import ndimage
 from tracejit.scipy.hosting import calls
 from tracejit.scipy.signals.filters import _continued, sosfilt, sosfilt_zi
 from tracejit.scipy.signals.spectra import upfirdn
@@ -127,17 +126,6 @@ def decimate(
     sos = scipy_signal().cheby1(8 if n is None else n, 0.05, 0.8 / q, output="sos")
     y = sosfiltfilt(sos, x, axis) if zero_phase else sosfilt(wrap(sos), x, axis)
     return tnp.moveaxis(tnp.moveaxis(y, axis, 0)[::q], 0, axis)
-
-
-def medfilt(volume: Any, kernel_size: Any = None) -> Any:
-    """The median of the neighbours of each element, those outside being 0; `kernel_size` has odd numbers."""
-    x = tnp.atleast_1d(wrap(raw(volume)))
-    sizes = np.broadcast_to(np.asarray(3 if kernel_size is None else kernel_size), (x.ndim,))
-    if np.any(sizes % 2 == 0):
-        raise ValueError("Each element of kernel_size should be odd.")
-    if x.dtype.kind != "f":
-        return _hosted("medfilt", volume, kernel_size)
-    return ndimage.median_filter(x, size=tuple(int(s) for s in sizes), mode="constant", cval=0.0)
 
 
 def sawtooth(t: Any, width: Any = 1) -> Any:
