@@ -17,6 +17,8 @@ from tests.fuzz.grammar import program
 from tests.lowering.cuda.lowering import SETTING
 from tests.test_rules import ALL, lifted
 from tracejit import tree
+from tracejit.lowering.cuda.libs import functions
+from tracejit.lowering.emit import libraries
 
 
 def sampled(names: list[Any], every: int, first: int = 0) -> list[Any]:
@@ -87,3 +89,18 @@ def test_a_step_of_training() -> None:
 
     with tj.config.override(cuda=SETTING):
         equal(trained(device="cuda"), trained(), 1e-9)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_programs_by_libraries(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every product, and matrices of all sizes, by the device's libraries; called twice."""
+    monkeypatch.setattr(libraries, "LEAST", 1)
+    monkeypatch.setattr(functions, "_LEAST", 1)
+    p = PROGRAMS[name]
+    args = p.make(np.random.default_rng(0), p.size)
+    with tj.config.override(cuda=SETTING), np.errstate(all="ignore"):
+        want = tj.jit(p.f, static_argnums=p.static, fallback=True)(*copy.deepcopy(args))
+        f = tj.jit(p.f, static_argnums=p.static, device="cuda", fallback=True)
+        for _ in range(2):
+            equal(f(*copy.deepcopy(args)), want, max(p.tolerance, 1e-9))
