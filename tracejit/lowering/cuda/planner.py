@@ -31,6 +31,7 @@ from tracejit.lowering.cuda.nodes import (
 )
 from tracejit.lowering.cuda.taking import taking
 from tracejit.lowering.cuda.tiles.crossed import tile
+from tracejit.lowering.cuda.tiles.flat import flatten
 from tracejit.lowering.cuda.words import give_words
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
@@ -70,6 +71,7 @@ def plan(program: Program) -> tuple[Plan, Facts]:
     expand_copies(program)
     gather(program)
     tile(program)
+    flatten(program)
     hosted = {b for b in program.buffers if b.kind == "pointer"}
     while True:
         planner = _Planner(program, hosted)

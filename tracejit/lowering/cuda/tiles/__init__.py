@@ -6,5 +6,6 @@
                                                     for t in range(1024):     # neighbours write neighbours
                                                         out[...] = near[...]
 
-`crossed` finds such nests and writes the loops.
+`crossed` finds such nests and writes the loops. Other nests that compute elements become one loop (`flat`). `nests` has
+what both know of nests.
 """

@@ -7,13 +7,13 @@ from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, Maker
 from tracejit.lowering.cuda.lanes.forms import Forms
+from tracejit.lowering.cuda.tiles.nests import Nest, Writer, nest_of
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     BOOL,
     I64,
     Block,
     Buffer,
-    Comment,
     Const,
     For,
     If,
@@ -40,17 +40,6 @@ def tile(program: Program) -> None:
         block.stmts[:] = [tiler.tiled(s) or s for s in block.stmts]
 
 
-class _Nest:
-    """Loops each of which is all that the one around it does, but for scalars. `scalars`: these, of all loops."""
-
-    def __init__(self, loops: list[For], scalars: list[Inst]) -> None:
-        self.loops, self.scalars = loops, scalars
-        self.body = loops[-1].body.stmts
-        self.stored = {s.buffer for s in self.body if isinstance(s, Store)}
-        self.loads = [s for s in self.body if isinstance(s, Inst) and s.op == "load"]
-        self.updates = not self.stored.isdisjoint(s.attr for s in self.loads)
-
-
 class _Tiler:
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -58,8 +47,8 @@ class _Tiler:
 
     def tiled(self, s: Any) -> For | None:
         """The loop over tiles that a nest becomes; None if it has no use for them."""
-        nest = self._nest(s) if isinstance(s, For) else None
-        if nest is None:
+        nest = nest_of(s, self.facts) if isinstance(s, For) else None
+        if nest is None or nest.trips[-1] < _SIDE or math.prod(nest.trips) < _WORTH:
             return None
         forms, inner = Forms(self.facts.made, self.facts.number), nest.loops[-1].var
         if any(abs(forms.of(x.index).get(inner, 0)) > 2 for x in nest.body if isinstance(x, Store)):
@@ -73,43 +62,7 @@ class _Tiler:
             return None
         return _Writer(self, nest, best[0], best[1]).loop()
 
-    def _nest(self, s: For) -> _Nest | None:
-        """The nest that begins with a loop."""
-        loops, scalars = [s], list[Inst]()
-        while loops[-1].body.stmts and isinstance(loops[-1].body.stmts[-1], For):
-            *before, last = (x for x in loops[-1].body.stmts if not isinstance(x, Comment))
-            if not all(isinstance(x, Inst) and x.op not in ("load", "get", "index") for x in before):
-                return None
-            scalars += before
-            loops.append(last)
-        suits = all(x.independent for x in loops[:-1]) and (loops[-1].vector or loops[-1].independent)
-        if len(loops) < 2 or not suits or any(x.down or x.private or not self._is_known(x) for x in loops):
-            return None
-        trips = [self.facts.trips(x) for x in loops]
-        nest = _Nest(loops, scalars)
-        if trips[-1] < _SIDE or math.prod(trips) < _WORTH or not nest.body:
-            return None
-        plain = all(
-            isinstance(x, (Store, Comment)) or (isinstance(x, Inst) and x.op not in ("get", "index"))
-            for x in nest.body
-        )
-        return nest if plain and not self._reads_back(nest) else None
-
-    def _is_known(self, s: For) -> bool:
-        return self.facts.number(s.start) is not None and self.facts.number(s.stop) is not None
-
-    @staticmethod
-    def _reads_back(nest: _Nest) -> bool:
-        """Whether an element is read behind a store into its buffer."""
-        written: set[Buffer] = set()
-        for s in nest.body:
-            if isinstance(s, Store):
-                written.add(s.buffer)
-            elif isinstance(s, Inst) and s.op == "load" and s.attr in written:
-                return True
-        return False
-
-    def _is_crossed(self, s: Inst, nest: _Nest, form: dict[Any, int], var: Reg) -> bool:
+    def _is_crossed(self, s: Inst, nest: Nest, form: dict[Any, int], var: Reg) -> bool:
         """Whether a load strides in the innermost loop and walks in that of `var`, through what the nest only reads."""
         strides = abs(form.get(nest.loops[-1].var, 0)) >= _FAR and abs(form.get(var, 0)) in (1, 2)
         b = s.attr
@@ -117,13 +70,12 @@ class _Tiler:
         return strides and b.kind in ("arg", "arena") and nest.stored.isdisjoint({b, *others})
 
 
-class _Writer:
+class _Writer(Writer):
     """Writes the loop over tiles of a nest, whose `crossed` loads walk with the loop `walking`."""
 
-    def __init__(self, tiler: _Tiler, nest: _Nest, walking: For, crossed: list[Inst]) -> None:
-        self.facts, self.maker, self.nest = tiler.facts, tiler.maker, nest
+    def __init__(self, tiler: _Tiler, nest: Nest, walking: For, crossed: list[Inst]) -> None:
+        super().__init__(tiler.facts, tiler.maker, nest)
         self.walking, self.inner, self.crossed = walking, nest.loops[-1], crossed
-        self.made = {s.out: s for s in (*nest.scalars, *nest.body) if isinstance(s, Inst)}
         self.tiles: list[Buffer] = []
         self.scratch = 0
         for s in crossed:
@@ -131,7 +83,6 @@ class _Writer:
             size = _SIDE * _ROOM * s.out.dtype.itemsize
             self.scratch += -(-size // _ALIGN) * _ALIGN
         tiler.program.buffers += self.tiles
-        self.out: list[Any] = []  # where statements go
 
     def loop(self) -> For:
         """The loop over all tiles."""
@@ -153,13 +104,6 @@ class _Writer:
         made = For(tile, Const(0, I64), Const(math.prod(counts), I64), body, independent=True, grain=1)
         made.private, made.scratch = self.tiles, self.scratch
         return made
-
-    def inst(self, op: str, *args: Any, dtype: Any = I64, attr: Any = None) -> Reg:
-        """Add an instruction; its result."""
-        out = self.maker.reg(dtype)
-        operands = tuple(Const(a, I64) if isinstance(a, int) else a for a in args)
-        self.out.append(Inst(op, out, operands, attr))
-        return out
 
     def fetch(self, places: dict[Reg, Operand]) -> For:
         """The loop that fills the tiles: neighbours are neighbours along the loop that walks."""
@@ -224,14 +168,3 @@ class _Writer:
         if not tests:
             return None
         return tests[0] if len(tests) == 1 else self.inst("and", *tests, dtype=BOOL)
-
-    def again(self, x: Operand, known: dict[Any, Operand]) -> Operand:
-        """An operand of the nest for the element at hand."""
-        if not isinstance(x, Reg) or x in known:
-            return known.get(x, x) if isinstance(x, Reg) else x
-        s = self.made.get(x)
-        if s is None:
-            return x
-        args = tuple(self.again(a, known) for a in s.args)
-        known[x] = self.inst(s.op, *args, dtype=s.out.dtype, attr=s.attr)
-        return known[x]
