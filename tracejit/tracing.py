@@ -78,9 +78,6 @@ if hasattr(os, "register_at_fork"):  # a child has no other thread that could re
 class _State(threading.local):
     trace: Any = None  # set to the root by interpreters.eval, per thread on first use
     numbers: Any = None  # how they are typed in a function that Numba compiled; None: as NumPy's
-    one_type = (
-        False  # whether names of numbers have one type, as in elementwise functions that Numba compiled
-    )
 
 
 _state = _State()

@@ -23,6 +23,7 @@ from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.taken import native_or_taken
+from tracejit.frontend.rewrite.names import NAMES
 from tracejit.frontend.text.choices import Choice, can_choose
 from tracejit.frontend.text.deferred import plain_exception
 from tracejit.interpreters import leaks
@@ -365,7 +366,7 @@ class _Merged:
         """The (dtype, weak) of a number that is of two types: in the step of a loop the wider one, which the loop
         looks after (`Result.check_turned`), and in functions that Numba compiled, whose names have one type."""
         loop = in_loop()
-        if loop is None and STATE.numbers is None and not STATE.one_type:
+        if loop is None and STATE.numbers is None and not NAMES.one_type:
             return None
         p, q = aval_of(x.raw).dtype, aval_of(y.raw).dtype
         common = promoted(p, x.weak, q, y.weak) or promoted(q, y.weak, p, x.weak)

@@ -10,10 +10,11 @@ import numpy as np
 
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.paths import Node
+from tracejit.frontend.rewrite.names import NAMES
 from tracejit.numpy.functions.arrays.mapping import vectorize
 from tracejit.numpy.functions.arrays.shaping import reshape
 from tracejit.numpy.operands import cast, dtype_of, filled, has_box, raw, shape_of
-from tracejit.tracing import STATE, box, new_array
+from tracejit.tracing import box, new_array
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -82,11 +83,11 @@ class Vectorized(_Called):
 
     def _typed(self, *args: Any) -> Any:
         """The function of one element: a name that is an integer in one branch and a float in another is a float."""
-        outside, STATE.one_type = STATE.one_type, True
+        outside, NAMES.one_type = NAMES.one_type, True
         try:
             return self._followed(*args)
         finally:
-            STATE.one_type = outside
+            NAMES.one_type = outside
 
 
 class Generalized(_Called):
