@@ -129,6 +129,16 @@ def test_threads_have_files_of_their_own(files: list[Any]) -> None:
     assert len(files) == 4
 
 
+def test_explain_says_what_is_on_disk() -> None:
+    report = tj.explain(tj.grad(f, offload="disk"))(X, ROWS)
+    found = [x.why for x in report.findings if x.rule == "calls: file"]
+    assert len(found) == 2 and found[0].endswith("written to a file") and "offload='disk'" in found[1]
+    assert report.callbacks == [
+        "a state of a loop is written to a file",
+        "a state of a loop is read from a file",
+    ]
+
+
 def test_what_it_does_not_do() -> None:
     with pytest.raises(ArgumentTypeError, match="offload is 'disk'"):
         tj.grad(f, offload="tape")

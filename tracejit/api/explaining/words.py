@@ -182,6 +182,7 @@ RULES = {
         "Python evaluates it ({name}), which takes some microseconds and holds the GIL",
         "Many small ones are better batched with `vmap`.",
     ),
+    "calls: file": Words("the derivative keeps this on disk (`offload='disk'`): {name}"),
     "calls: user": Words("Python calls your function ({name})"),
     "threads: shared": Words("threads share it: about {work:,} instructions"),
     "threads: inside": Words("threads share a loop inside of it: about {work:,} instructions"),

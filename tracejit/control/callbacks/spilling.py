@@ -60,7 +60,8 @@ class _Host:
     """What a program calls, as `HostFunction`s are called. Lanes of a batch lie in front of every operand, and are rows
     of one file: numbers are the same in all."""
 
-    name = "a file of states"
+    name = told = ""
+    rule = "calls: file"  # what `explain` says of it
 
     def __init__(self, site: Site, results: Sequence[Aval]) -> None:
         self.site = site
@@ -76,6 +77,8 @@ class _Host:
 
 
 class _Store(_Host):
+    name = told = "a state of a loop is written to a file"
+
     def __call__(self, number: Any, row: Any, *states: Any) -> list[Any]:
         run, place = _first(number), _first(row)
         if place == 0:
@@ -91,6 +94,8 @@ class _Store(_Host):
 
 
 class _Load(_Host):
+    name = told = "a state of a loop is read from a file"
+
     def __call__(self, number: Any, row: Any) -> list[Any]:
         run, place = _first(number), _first(row)
         file = self.site.file(run)

@@ -31,10 +31,11 @@ def emit_call(body: Body, eqn: Eqn) -> None:
     if not by_routine:
         _by_callback(body, eqn, ins, outs)
     if body.ctx.notes is not None:
-        name = getattr(eqn.params.get("callback"), "told", eqn.op.name)
+        callback = eqn.params.get("callback")
+        name = getattr(callback, "told", eqn.op.name)
         users = isinstance(eqn.op.kernel, UserCode)
         rule = "calls: library" if by_routine else "calls: user" if users else "calls: python"
-        body.ctx.notes.about(rule, eqn, name=name.partition(" (at ")[0])
+        body.ctx.notes.about(getattr(callback, "rule", rule), eqn, name=name.partition(" (at ")[0])
     for v, s in zip(eqn.outvars, outs, strict=True):
         _bind(body, v, s)
 
