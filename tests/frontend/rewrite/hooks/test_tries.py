@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import CaughtCheckError, IndexOutOfRangeError
+from tracejit.errors import CaughtCheckError, FallbackWarning, IndexOutOfRangeError
 
 X = np.arange(1.0, 5.0)
 
@@ -153,3 +153,25 @@ def test_outside_of_the_jitted_function_it_is_caught() -> None:
             return 0.0
 
     assert f(1) == 2 and f(9) == 0
+
+
+def test_what_values_have_not_is_caught() -> None:
+    def f(x: Any) -> Any:
+        try:
+            return x.foo, x.sum()
+        except AttributeError as e:
+            return str(e), x * 2
+
+    compiled = tj.jit(f, fallback=False)
+    for x in (2.0, 3, np.float64(1.5), np.arange(3.0), True):
+        got, want = compiled(x), f(x)
+        assert got[0] == want[0] and np.array_equal(got[1], want[1])
+    with pytest.warns(FallbackWarning):  # what arrays have, and stands for them has not
+        assert tj.jit(lambda x: _interface(x), fallback=True)(np.arange(3.0)) == "there"
+
+
+def _interface(x: Any) -> str:
+    try:
+        return "there" if x.__array_interface__ else "empty"
+    except AttributeError:
+        return "missing"

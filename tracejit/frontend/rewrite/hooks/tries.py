@@ -24,7 +24,8 @@ from tracejit.frontend.rewrite.blocks.decisions import capturing, place
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.jaxpr import JOURNAL, Eqn, sub_jaxprs
-from tracejit.tracing import caller, current_trace
+from tracejit.numpy.boxes.conversions import class_of
+from tracejit.tracing import Box, caller, current_trace
 
 
 def _program() -> StageTrace | None:
@@ -113,12 +114,15 @@ def _is_doubtful(error: BaseException) -> bool:
     """Whether library code raised `error`, or a built-in function that was called by the user's code and does not
     take a class; or ours, which may not take what NumPy takes. What the user's code raises is what plain Python raises,
     and so is what comes of assignments: there the target is at fault, such as a tuple, and not the value. Errors of
-    ours that say what is wrong with values (IndexError, ValueError) are NumPy's, too."""
+    ours that say what is wrong with values (IndexError, ValueError) are NumPy's, too, and so is what a traced value's
+    class has not."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     if at is None or (isinstance(error, TypeError) and _OF_PLAIN.match(str(error))):
         return False
+    if isinstance(error, AttributeError) and type(error.obj) is Box and error.name is not None:
+        return hasattr(class_of(error.obj), error.name)
     code = at.tb_frame.f_code
     if is_internal(code.co_filename):
         return isinstance(error, (TypeError, AttributeError))
