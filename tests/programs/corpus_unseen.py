@@ -184,3 +184,56 @@ def error_states_are_objects() -> Any:
         return r, type(state).__name__, logarithm(x), logarithm.__name__
 
     return f, _VECTORS, None
+
+
+class Counter:
+    k = 1
+
+    @classmethod
+    def c(cls, x: Any) -> Any:
+        return cls.__name__, cls.k * x
+
+    @staticmethod
+    def s(x: Any) -> Any:
+        return x + 1
+
+
+@program
+def attributes_that_classes_get_later() -> Any:
+    class Derived(Counter):
+        pass
+
+    def f(x):
+        return Derived.k * x, Derived.c(x), Derived.s(x), getattr(Derived, "z", None), hasattr(Derived, "y")
+
+    def before(n):
+        if n == 1:
+            Derived.k, Derived.z = 4, 1
+        if n == 2:
+            Derived.y = 1
+            Derived.c, Derived.s = classmethod(lambda cls, x: "new"), staticmethod(lambda x: -x)
+
+    return f, [(1.0,), (1.0,), (1.0,)], None, before
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: Any) -> None:
+        self.a = a
+
+
+@program
+def slots_that_are_empty_at_times() -> Any:
+    o = Slotted(1.0)
+
+    def f(x):
+        held = getattr(o, "b", o.a)
+        o.b = held + x
+        return held, hasattr(Slotted(x), "b"), Slotted.__slots__
+
+    def before(n):
+        if n in (1, 3):
+            del o.b
+
+    return f, [(1.0,), (2.0,), (-3.0,), (1.0,), (2.0,)], lambda: o, before

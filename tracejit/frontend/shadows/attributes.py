@@ -129,6 +129,8 @@ def data_descriptor(self: Any, state: State, owner: type, raw: Any, name: str) -
         return state.session.wrap(here.named(raw).attr("fget"), raw.fget)(self)
     if _has_getter(raw):
         return _get(state.session, owner, name, raw, self, state.session.stand_in(type(state.original)))
+    if type(raw) is types.MemberDescriptorType and not hasattr(state.original, name):
+        state.session.check(state.node, "missing", name)
     return _value(state, name, getattr(state.original, name))
 
 

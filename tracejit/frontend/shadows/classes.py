@@ -37,6 +37,8 @@ class _Member:
         session = active.session()
         if session is None:
             return raw.__get__(obj, owner) if hasattr(type(raw), "__get__") else raw
+        if (real := users_class(owner)) is not owner:
+            behind.not_overridden(session, real, self.cls, self.name)
         value = attributes.bind_member(session, self.cls, self.name, raw, obj, owner)
         if isinstance(raw, functools.cached_property) and obj is not None:
             vars(obj)[self.name] = value
@@ -100,6 +102,12 @@ class _TracedMeta(type):
     def _counts(cls, c: type) -> bool:
         return issubclass(c, users_class(cls))
 
+    def __getattr__(cls, name: str) -> Any:
+        session, real = active.session(), users_class(cls)
+        if session is not None and real is not cls and name[:2] != "__":
+            behind.not_overridden(session, real, object, name)
+        return getattr(real, name) if real is not cls else _missing(cls, name)
+
     def __eq__(cls, other: object) -> bool:
         return users_class(cls) is users_class(other)
 
@@ -116,6 +124,10 @@ class _TracedMeta(type):
         if session is not None and session.guarded:
             raise CapturedWriteError(what=f"class attribute `{real.__name__}.{name}`")
         setattr(real, name, value)
+
+
+def _missing(cls: type, name: str) -> Any:
+    raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
 
 
 class _Asked(threading.local):
@@ -175,9 +187,11 @@ def _make(cls: type) -> type | None:
         bases = (objects.Quiet, *bases)
     try:
         with active.use(None):  # abc reads members; that is no reading by the user
-            return new(_METAS[type(cls)], cls.__name__, (*bases, cls), body)
+            made = new(_METAS[type(cls)], cls.__name__, (*bases, cls), body)
     except TypeError:  # bases that don't go together in this order
         return None
+    type.__delattr__(made, "__slots__")  # who asks for them gets the user's
+    return made
 
 
 def _is_member(name: str, raw: Any) -> bool:
