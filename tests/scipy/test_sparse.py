@@ -351,3 +351,16 @@ def test_factors_are_kept(monkeypatch):
     for k in (1, 1, 2, 2, 2):
         np.testing.assert_allclose(solve(c.data * k, Z), splu(c * k).solve(Z))
     assert len(found) == 1
+
+
+def test_matrices_of_the_older_functions() -> None:
+    """Their code is followed, though `tracejit.scipy` has a part of this name."""
+    assert "sparse" in tj.scipy.__all__ and tj.scipy.sparse.__name__ == "tracejit.scipy.sparse"
+    d = np.arange(1.0, 5)
+    f = lambda d: (
+        sp.diags([d, d[1:]], [0, 1]) @ d,
+        sp.spdiags(d, 0, 4, 4).sum(),
+        sp.kronsum(sp.diags(d), sp.eye(2)).sum(),
+    )
+    for got, want in zip(tj.jit(f)(d), f(d), strict=True):
+        np.testing.assert_allclose(got, want)
