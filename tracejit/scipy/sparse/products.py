@@ -125,8 +125,11 @@ def _bands(m: int, n: int, offsets: Any, length: int) -> list[tuple[int, slice, 
 def _dia_matvec(
     _: Any, m: int, n: int, count: int, length: int, offsets: Any, data: Any, x: Any, out: Any
 ) -> None:
+    x = tnp.reshape(x, (n,))  # SciPy gives vectors, and matrices of one column
+    total = tnp.zeros(m, out.dtype)
     for number, rows, columns in _bands(m, n, offsets, length):
-        out[rows] = out[rows] + data[number, columns] * tnp.asarray(x)[columns]
+        total[rows] = total[rows] + data[number, columns] * x[columns]
+    _add(out, total)
 
 
 @forms("dia_matvecs")
