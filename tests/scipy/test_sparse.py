@@ -357,10 +357,11 @@ def test_matrices_of_the_older_functions() -> None:
     """Their code is followed, though `tracejit.scipy` has a part of this name."""
     assert "sparse" in tj.scipy.__all__ and tj.scipy.sparse.__name__ == "tracejit.scipy.sparse"
     d = np.arange(1.0, 5)
-    f = lambda d: (
-        sp.diags([d, d[1:]], [0, 1]) @ d,
-        sp.dia_array((d[None], [0]), shape=(4, 4)).sum(),
-        sp.kronsum(sp.diags(d), sp.eye(2)).sum(),
-    )
+
+    def f(d: Any) -> Any:
+        diagonals = sp.dia_array((d[None], [0]), shape=(4, 4))
+        sums = diagonals.sum(), diagonals.sum(axis=1)
+        return sp.diags([d, d[1:]], [0, 1]) @ d, *sums, sp.kronsum(sp.diags(d), sp.eye(2)).toarray()
+
     for got, want in zip(tj.jit(f)(d), f(d), strict=True):
         np.testing.assert_allclose(got, want)
