@@ -6,7 +6,7 @@ Each copy accumulates into variables of its own; these are added up behind the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from tracejit.lowering.cuda.nodes import Fragment, Kernel
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.body import NOT_UNROLLED, Translator
 from tracejit.lowering.llvm.memory import Memory
+from tracejit.lowering.llvm.scalar import value
 from tracejit.lowering.llvm.target import Target
 from tracejit.lowering.llvm.text import Function, alignment, mem_type
-from tracejit.lowering.loops.nodes import For, Inst, Program, SetSlot, Slot, Store
-from tracejit.lowering.loops.uses import defined, operands
+from tracejit.lowering.loops.nodes import Comment, For, Inst, Program, SetSlot, Slot, Store
+from tracejit.lowering.loops.uses import defined, is_check, operands
 
 
 class Copies(Translator):
@@ -37,6 +38,7 @@ class Copies(Translator):
         self.whole = kernel.kind == "threads"  # whether all blocks share the iterations
         self.variables: dict[Slot, list[str]] = {}  # what copies of a loop's body have for a slot
         self.nth = 0  # the number of the adjacent iteration at hand
+        self.totals: Mapping[Slot, int] = {t.slot: n for n, t in enumerate(fragment.totals)}
         self.known = False  # whether it is known what its addresses are multiples of
 
     def iterate(self, node: For, start: str, stop: str) -> None:
@@ -58,10 +60,56 @@ class Copies(Translator):
             step = f.let(f"mul nsw i64 %ncta, {step}")
         slots = [self._slots_of(node) for _ in range(wide * groups)]
         at = self._groups(node, at, stop, step, slots)
-        if groups > 1 and wide > 1:
+        if groups > 1 and wide > 1 and self._only_accumulates(node):
+            at = self._masked(node, at, start, stop, slots)
+        elif groups > 1 and wide > 1:
             at = self._groups(node, at, stop, str(row), slots[:wide])
         self._groups(node, at, stop, "1" if wide > 1 else str(row), slots[:1])
         self.slots |= slots[0]
+
+    def _only_accumulates(self, node: For) -> bool:
+        """Whether a loop does nothing but accumulate what it reads."""
+        return (
+            not self.whole
+            and all(
+                isinstance(s, (Inst, Comment)) or (isinstance(s, SetSlot) and s.slot in self.totals)
+                for s in node.body.stmts
+            )
+            and not any(is_check(s) for s in node.body.stmts)
+        )
+
+    def _masked(self, node: For, at: str, start: str, stop: str, slots: Sequence[dict[Slot, str]]) -> str:
+        """What is left of the groups of this thread, all at once, so that it waits for memory once: those outside of
+        the range read the first one of all, and accumulate nothing. Where the rest starts, less than a group."""
+        f, wide = self.f, self.taking.adjacent
+        some, done, before, rest = *f.labels("some", "none"), f.label, f.fresh()
+        f.branch(f.let(f"icmp sge i64 {f.let(f'sub nsw i64 {stop}, {start}')}, {wide}"), some, done)
+        f.begin(some)
+        left, masks, indices = stop, [], []
+        for n in range(self.taking.groups):
+            first = f.let(f"add nsw i64 {at}, {n * self.threads * wide}") if n else at
+            inside = f.let(f"icmp sle i64 {f.let(f'add nsw i64 {first}, {wide}')}, {stop}")
+            begun = f.let(f"icmp slt i64 {first}, {stop}")
+            ends = f.let(f"and i1 {begun}, {f.let(f'xor i1 {inside}, true')}")
+            left = f.let(f"select i1 {ends}, i64 {first}, i64 {left}")
+            where = f.let(f"select i1 {inside}, i64 {first}, i64 {start}")
+            indices += [f.let(f"add nsw i64 {where}, {k}") if k else where for k in range(wide)]
+            masks += [inside] * wide
+        with self.scopes.independent(node.body):
+            self._copies(node, indices, slots, masks)
+        after = f.label
+        f.jump(done)
+        f.begin(done)
+        f.add(f"{rest} = phi i64 [ {at}, %{before} ], [ {left}, %{after} ]")
+        return rest
+
+    def _set_where(self, mask: str, s: SetSlot) -> None:
+        """Set a slot if a condition holds."""
+        f, type_, name = self.f, mem_type(s.slot.dtype), value(self.f, s.value)
+        name = f.let(f"zext i1 {name} to i8") if s.slot.dtype.kind == "b" else name
+        was = f.let(f"load {type_}, ptr {self.slot(s.slot)}")
+        now = f.let(f"select i1 {mask}, {type_} {name}, {type_} {was}")
+        f.add(f"store {type_} {now}, ptr {self.slot(s.slot)}")
 
     def _groups(self, node: For, first: str, stop: str, step: str, slots: Sequence[dict[Slot, str]]) -> str:
         """A loop of which each iteration is those of as many copies as there are `slots`; where the rest starts."""
@@ -91,8 +139,10 @@ class Copies(Translator):
         f.begin(done)
         return i
 
-    def _copies(self, node: For, indices: Sequence[str], slots: Sequence[dict[Slot, str]]) -> None:
-        """Each statement of the body for each of the iterations `indices`."""
+    def _copies(
+        self, node: For, indices: Sequence[str], slots: Sequence[dict[Slot, str]], masks: Sequence[str] = ()
+    ) -> None:
+        """Each statement of the body for each of the iterations `indices`; slots are set where `masks` hold."""
         names = [{node.var.id: i} for i in indices]
         self.known = len(slots) > 1 or self.taking.adjacent == 1
         for s in node.body.stmts:
@@ -103,7 +153,10 @@ class Copies(Translator):
                 self.f.names.update((r.id, own[r.id]) for r in read if r.id in own)
                 self.slots |= slots[n]
                 self.nth = n % self.taking.adjacent
-                self.stmt(s)
+                if masks and isinstance(s, SetSlot):
+                    self._set_where(masks[n], s)
+                else:
+                    self.stmt(s)
                 own.update((r.id, self.f.names[r.id]) for r in made)
         self.known = False
 

@@ -86,7 +86,6 @@ class Body(Copies):
             f, emitter.program, target or Device(emitter, share), emitter.first, fragment, kernel
         )
         emitter.first = emitter.first or self
-        self.totals = {t.slot: n for n, t in enumerate(fragment.totals)}
         self.scratch = ""  # the memory that each thread has of its own
         self.writes = False  # whether the access at hand is a store
         self.has_block = False  # whether the address of the block's own memory is known
