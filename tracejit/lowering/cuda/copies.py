@@ -59,8 +59,13 @@ class Copies(Translator):
             at = f.let(f"add nsw i64 {at}, {f.let(f'mul nsw i64 %cta, {step}')}")
             step = f.let(f"mul nsw i64 %ncta, {step}")
         slots = [self._slots_of(node) for _ in range(wide * groups)]
-        at = self._groups(node, at, stop, step, slots)
-        if groups > 1 and wide > 1 and self._only_accumulates(node):
+        is_masked = groups > 1 and wide > 1 and self._only_accumulates(node)
+        limit = stop
+        if is_masked:  # all threads of the block do as many whole rounds
+            more = f.let(f"mul nsw i64 {f.let('add nsw i64 %tid, 1')}, {wide}")
+            limit = f.let(f"add nsw i64 {f.let(f'sub nsw i64 {stop}, {row}')}, {more}")
+        at = self._groups(node, at, limit, step, slots)
+        if is_masked:
             at = self._masked(node, at, start, stop, slots)
         elif groups > 1 and wide > 1:
             at = self._groups(node, at, stop, str(row), slots[:wide])
@@ -83,7 +88,8 @@ class Copies(Translator):
         the range read the first one of all, and accumulate nothing. Where the rest starts, less than a group."""
         f, wide = self.f, self.taking.adjacent
         some, done, before, rest = *f.labels("some", "none"), f.label, f.fresh()
-        f.branch(f.let(f"icmp sge i64 {f.let(f'sub nsw i64 {stop}, {start}')}, {wide}"), some, done)
+        long = f.let(f"icmp sge i64 {f.let(f'sub nsw i64 {stop}, {start}')}, {wide}")
+        f.branch(f.let(f"and i1 {long}, {f.let(f'icmp slt i64 {at}, {stop}')}"), some, done)
         f.begin(some)
         left, masks, indices = stop, [], []
         for n in range(self.taking.groups):
