@@ -35,6 +35,7 @@ def layernorm(x: Any) -> Any:
 
 
 LONG, ROWS = np.zeros(1 << 20), np.zeros((1000, 1000))
+MANY = np.zeros((4096, 1000))
 KERNELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "copy": (lambda x: x.copy(), (LONG,)),
     "pointwise": (lambda x: np.exp(x) * 2 + x, (LONG,)),
@@ -44,6 +45,10 @@ KERNELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "maximum of rows": (lambda x: x.max(1), (ROWS,)),
     "softmax": (softmax, (ROWS,)),
     "layernorm": (layernorm, (ROWS,)),
+    "maximum of many rows": (lambda x: x.max(1), (MANY,)),
+    "softmax of many rows": (softmax, (MANY,)),
+    "layernorm of many rows": (layernorm, (MANY,)),
+    "layernorm of many rows of float32": (layernorm, (MANY.astype(np.float32),)),
     "transpose": (lambda x, y: x.T + y, (ROWS, ROWS)),
     "gather": (lambda x, i: x[i], (LONG, np.zeros(1 << 20, int))),
 }

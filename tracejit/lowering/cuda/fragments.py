@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.lowering.cuda import looking, trees
-from tracejit.lowering.cuda.copies import Copies
 from tracejit.lowering.cuda.facts import Facts, is_set_first, moved
 from tracejit.lowering.cuda.nodes import CONVERGENT, Fragment, Keep, Kernel, Plan
+from tracejit.lowering.cuda.sharing.copies import Copies
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.scalar import value
 from tracejit.lowering.llvm.target import Target

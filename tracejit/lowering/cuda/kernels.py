@@ -73,9 +73,12 @@ def module_text(program: Program, facts: Facts, plan: Plan, device: str) -> tupl
         kernels.write(k, inside)
         totals |= {trees.name_of(t): t for f in inside for t in f.totals}
     for name, t in totals.items():
-        tree = trees.tree_of_card(t, BARRIER) if device == "card" else trees.tree_of_host(t)
         module.functions[f"tj.take.{name}"] = trees.operation(t)
-        module.functions[f"tj.tree.{name}"] = tree
+        if device == "card":
+            module.functions[f"tj.tree.{name}"] = trees.tree_of_card(t, BARRIER)
+            module.functions[f"tj.warp.{name}"] = trees.warp_of_card(t)
+        else:
+            module.functions[f"tj.tree.{name}"] = trees.tree_of_host(t)
     if plan.fallible:
         module.functions["tj.fail"] = _FAIL
     if kernels.sites is not None:

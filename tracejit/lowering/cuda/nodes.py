@@ -21,6 +21,8 @@ from tracejit.records import record
 WARP = 32
 #: Bytes of a block's own memory up to which it is shared memory: as much as leaves room for many blocks.
 NEAR = 32 << 10
+#: Bytes of shared memory that a block has without asking for more.
+SHARED = 48 << 10
 #: How functions are defined that a barrier or a shuffle lies in, or is called next to. Without `convergent` LLVM copies
 #: the barrier in front of a call into both branches before it, and threads would wait at different barriers.
 CONVERGENT = "convergent alwaysinline"
@@ -94,7 +96,10 @@ class Control:
 @record(eq=False)
 class Kernel:
     """One launch. `kind`: 'threads' (each takes iterations of one loop), 'rows' (each block does) or 'block' (there is
-    one). `size`: the iterations that there are, an operand that the host knows, else None; `threads` of a block."""
+    one). `size`: the iterations that there are, an operand that the host knows, else None; `threads` of a block.
+
+    `warps`: so many blocks of one warp each are launched together, as one block of the card's. Each is a block on its
+    own to what it runs: it has its number in the grid, its words and own memory, and its barriers are the warp's."""
 
     name: str
     kind: str
@@ -102,6 +107,7 @@ class Kernel:
     loop: For | None = None
     size: int = 1
     threads: int = 32
+    warps: int = 0
     each: int = 1  # iterations that a thread takes at a time
     scratch: int = 0  # bytes of each thread's, row's or block's own memory
     user: str = ""  # the equations that it computes
@@ -118,6 +124,11 @@ class Kernel:
     def is_near(self) -> bool:
         """Whether that memory is shared memory of the block."""
         return 0 < self.own <= NEAR
+
+    @property
+    def launched(self) -> int:
+        """The threads of a block of the card's."""
+        return self.threads * max(self.warps, 1)
 
     @property
     def far(self) -> int:

@@ -1,5 +1,6 @@
 """A kernel for the emulated device: a function of the host that runs the blocks one after another, and of each block
 the threads, one after another, from one barrier to the next: `void k(ptr args, i64 blocks, i64 threads, ptr words)`.
+What a card launches together as one block, but whose warps are blocks on their own, are blocks here.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class OnHost(Skeleton):
             type_, name = head.split(" ")
             where = self.let(f"getelementptr inbounds i64, ptr %args, i64 {n}")
             self.add(f"{name} = load {type_}, ptr {where}")
+        self.add(f"%ntid = add i64 {self.kernel.threads}, 0")
+        self.add(f"%ncta = mul i64 %launched, {max(self.kernel.warps, 1)}")
         at = self.shared_words + WARP
         self.add(f"%threads = getelementptr inbounds i64, ptr %local, i64 {at}")
         self.add(f"%near = getelementptr inbounds i64, ptr %local, i64 {_near(self.kernel)}")
@@ -73,7 +76,7 @@ class OnHost(Skeleton):
         self.add(
             "br label %leave", "leave:", "%next = add i64 %cta, 1", "br label %head", "over:", "ret void"
         )
-        head = f"define void @{self.kernel.name}(ptr %args, i64 %ncta, i64 %ntid, ptr %local) {{"
+        head = f"define void @{self.kernel.name}(ptr %args, i64 %launched, i64 %threads.each, ptr %local) {{"
         return "\n".join([head, "entry:", *self.lines, "}"])
 
 

@@ -29,7 +29,8 @@ from tracejit.lowering.cuda.nodes import (
     Plan,
     Total,
 )
-from tracejit.lowering.cuda.taking import taking
+from tracejit.lowering.cuda.sharing.taking import taking
+from tracejit.lowering.cuda.sharing.warps import by_warps
 from tracejit.lowering.cuda.tiles.crossed import tile
 from tracejit.lowering.cuda.tiles.flat import flatten
 from tracejit.lowering.cuda.words import give_words
@@ -81,7 +82,10 @@ def plan(program: Program) -> tuple[Plan, Facts]:
             break
         hosted -= _moved_with(program, inside)
     facts = planner.facts
-    return give_words(program, facts, steps, planner.kernels, planner.placed), facts
+    made = give_words(program, facts, steps, planner.kernels, planner.placed)
+    for k in made.kernels:
+        by_warps(k, fragments(k.items), facts)
+    return made, facts
 
 
 def _moved_inside(steps: list[Any]) -> set[Buffer]:

@@ -182,7 +182,7 @@ class _Table:
         """The launch of a kernel, as many blocks as its iterations are worth."""
         cells = [self.of.cells[p] for p in (*k.params, _FRAME, _STATUS, _SCRATCH)]
         words, kernel = on_host.words_of_host(k), self.of.kernels[k.name]
-        return self.of.device.launcher(kernel, blocks_of(k), k.threads, cells, self.values, words)
+        return self.of.device.launcher(kernel, blocks_of(k), k.launched, cells, self.values, words)
 
     def _call(self, s: Library) -> Callable[[int], None]:
         """The call of a library."""
@@ -193,7 +193,9 @@ class _Table:
 
 def blocks_of(k: Kernel) -> int:
     """The blocks of a kernel's launch."""
-    blocks = {"threads": -(-k.size // (k.threads * k.each)), "rows": k.size}.get(k.kind, 1)
+    blocks = {"threads": -(-k.size // (k.threads * k.each)), "rows": -(-k.size // max(k.warps, 1))}.get(
+        k.kind, 1
+    )
     if own := k.far:
         blocks = min(blocks, _MOST_SCRATCH // own)
     return max(min(blocks, MOST_BLOCKS), 1)
@@ -340,6 +342,7 @@ def flat(steps: list[Any]) -> list[Any]:
 _KINDS = {
     "threads": "a thread for each of {} iterations",
     "lanes": "a thread for each of {} lanes",
+    "warps": "a warp for each of {} rows",
     "rows": "a block for each of {} rows",
     "block": "one block",
 }
@@ -351,8 +354,8 @@ def describe(steps: list[Any], lowered: Lowered, depth: int = 0) -> list[str]:
     for s in steps:
         if isinstance(s, Kernel):
             of_lanes = s.loop is not None and s.loop.lanes
-            what = _KINDS["lanes" if of_lanes else s.kind].format(s.size)
-            lines.append(f"{pad}kernel {s.name}: {what}, {s.threads} threads a block")
+            what = _KINDS["lanes" if of_lanes else "warps" if s.warps else s.kind].format(s.size)
+            lines.append(f"{pad}kernel {s.name}: {what}, {s.launched} threads a block")
         elif isinstance(s, Library):
             lines.append(f"{pad}library: {operations.describe(lowered.libraries[s.number])}")
         elif isinstance(s, Host):

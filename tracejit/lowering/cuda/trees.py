@@ -1,9 +1,10 @@
 """What the threads of a block have accumulated, added up in a fixed order.
 
 Each warp exchanges its values by shuffles: lane n takes in those of lanes n + 16, n + 8, n + 4, n + 2, n + 1, in this
-order, so that lane 0 has them all. Then the warps' values are taken in alike. The order depends on nothing but the
-number of threads, so the bits are the same in every run. `tree_of_card` is the code for a card, in which each thread
-runs it; `tree_of_host` has loops over the threads of a block, with the same operations in the same order.
+order, so that lane 0 has them all. Then the warps' values are taken in alike; where a warp is a block on its own, these
+are that of one warp and identities, which change nothing, and a card leaves them out. The order depends on nothing but
+the number of threads, so the bits are the same in every run. `tree_of_card` is the code for a card, in which each
+thread runs it; `tree_of_host` has loops over the threads of a block, with the same operations in the same order.
 """
 
 from __future__ import annotations
@@ -67,13 +68,27 @@ def _shuffled(f: Function, x: str, type_: str, distance: int) -> str:
     return out if type_.startswith("i") else f.let(f"bitcast i{bits} {out} to {type_}")
 
 
+def warp_of_card(total: Total) -> str:
+    """`T warp(ptr mine)`: the value of all threads of the warp, for its first thread."""
+    f, t, name = Function(Module()), mem_type(total.dtype), name_of(total)
+    x = _round(f, f.let(f"load {t}, ptr %mine, align 8"), total)
+    head = f"define internal {t} @tj.warp.{name}(ptr %mine) {CONVERGENT} {{"
+    return "\n".join([head, "start:", *f.lines, f"  ret {t} {x}", "}"])
+
+
+def _round(f: Function, x: str, total: Total) -> str:
+    """What all lanes have, for the first of them."""
+    t, name = mem_type(total.dtype), name_of(total)
+    for d in _DISTANCES:
+        x = f.let(f"call {t} @tj.take.{name}({t} {x}, {t} {_shuffled(f, x, t, d)})")
+    return x
+
+
 def tree_of_card(total: Total, barrier: str) -> str:
     """`T tree(ptr mine, ptr words, i64 tid, i64 ntid)`: the value of all threads of the block, for each of them.
     `words` has room in shared memory for a value of each warp, which is read until the next barrier."""
     f, t, name = Function(Module()), mem_type(total.dtype), name_of(total)
-    x = f.let(f"load {t}, ptr %mine, align 8")
-    for d in _DISTANCES:
-        x = f.let(f"call {t} @tj.take.{name}({t} {x}, {t} {_shuffled(f, x, t, d)})")
+    x = _round(f, f.let(f"load {t}, ptr %mine, align 8"), total)
     lane, warp = f.let(f"and i64 %tid, {WARP - 1}"), f.let(f"lshr i64 %tid, {WARP.bit_length() - 1}")
     f.branch(f.let(f"icmp eq i64 {lane}, 0"), "lead", "led")
     f.begin("lead")
@@ -87,9 +102,7 @@ def tree_of_card(total: Total, barrier: str) -> str:
     got = f.let(f"load {t}, ptr {f.let(f'getelementptr inbounds i64, ptr %words, i64 {lane}')}, align 8")
     f.jump("outside")
     f.begin("outside")
-    x = f.let(f"phi {t} [ {got}, %inside ], [ {identity(total)}, %led ]")
-    for d in _DISTANCES:
-        x = f.let(f"call {t} @tj.take.{name}({t} {x}, {t} {_shuffled(f, x, t, d)})")
+    x = _round(f, f.let(f"phi {t} [ {got}, %inside ], [ {identity(total)}, %led ]"), total)
     head = f"define internal {t} @tj.tree.{name}(ptr %mine, ptr %words, i64 %tid, i64 %ntid) {CONVERGENT} {{"
     return "\n".join([head, "start:", *f.lines, f"  ret {t} {x}", "}"])
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.lowering.cuda.facts import Facts
-from tracejit.lowering.cuda.nodes import Fragment, Kernel, Taking
+from tracejit.lowering.cuda.nodes import WARP, Fragment, Kernel, Taking
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.text import mem_type
 from tracejit.lowering.loops.nodes import (  # fmt: skip
@@ -36,6 +36,7 @@ BYTES = 16
 #: better.
 ADJACENT, GROUPS = 1 << 16, 1 << 20
 _MOST, _SUMS, _MOVES = 8, 4, 2  # adjacent iterations at most; groups of sums, and of loops that do little
+_OF_WARP = 5, 3, 1  # groups of a warp that takes a row at most: of sums, of other short code, of long code
 _ROOM, _LITTLE = 240, 12  # instructions that the copies of a body come to, and that little is
 _MUCH = 30  # instructions of a body from which on registers are scarce
 _HEAVY = {"math": 40, "fdiv": 12, "sqrt": 12, "sdiv": 20, "srem": 20, "udiv": 20, "urem": 20}
@@ -53,13 +54,22 @@ def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
     whole = kernel.kind == "threads"
     if not whole or trips >= ADJACENT:
         made = _adjacent(node, facts, _ROOM // work)
-    if f.totals and work <= _MUCH:
+    if kernel.warps:
+        most = _OF_WARP[0] if f.totals and work <= _MUCH else _OF_WARP[1 + (work > _MUCH)]
+        made.groups = _fewest(trips // (WARP * made.adjacent), min(most, 2 * _ROOM // (work * made.adjacent)))
+    elif f.totals and work <= _MUCH:
         made.groups = max(min(_SUMS, _ROOM // (work * made.adjacent)), 1)
     elif work <= _MUCH and not whole and made.adjacent == 1:
         made.groups = 2 * _MOVES
     elif work <= _LITTLE and (not whole or trips >= GROUPS):
         made.groups = _MOVES
     return made
+
+
+def _fewest(count: int, most: int) -> int:
+    """How many of `count` groups are to be taken at a time so that the turns are the fewest: those of the loop, and
+    those of the groups that are left over. A warp waits in each of them for memory."""
+    return min(range(1, max(most, 1) + 1), key=lambda n: (count // n + count % n, n))
 
 
 def _is_straight(node: For, facts: Facts) -> bool:

@@ -10,8 +10,9 @@ import pytest
 import tracejit as tj
 from tests.lowering.cuda.lowering import lowered, on_device
 from tests.lowering.cuda.test_sanitized import run
-from tracejit.lowering.cuda import planner, taking
+from tracejit.lowering.cuda import planner
 from tracejit.lowering.cuda.planner import fragments
+from tracejit.lowering.cuda.sharing import taking
 
 RNG = np.random.default_rng(0)
 DTYPES = [np.float64, np.float32, np.float16, np.int8, np.uint16, np.int32, np.bool_, np.complex64]
