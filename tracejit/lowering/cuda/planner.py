@@ -30,7 +30,7 @@ from tracejit.lowering.cuda.nodes import (
     Total,
 )
 from tracejit.lowering.cuda.sharing.taking import taking
-from tracejit.lowering.cuda.sharing.warps import by_warps
+from tracejit.lowering.cuda.sharing.warps import by_warps, suits_warps
 from tracejit.lowering.cuda.tiles.crossed import tile
 from tracejit.lowering.cuda.tiles.flat import flatten
 from tracejit.lowering.cuda.words import give_words
@@ -254,7 +254,8 @@ class _Planner:
         if self.facts.elements(s) <= ALONE or self.facts.totals(s) != []:
             return None
         trips, inner = self.facts.trips(s), self._longest_inside(s)
-        if s.grain and inner >= WARP and (inner >= trips or s.scratch > SMALL or inner >= _LONG):
+        worth_it = inner >= trips or s.scratch > SMALL or inner >= _LONG or suits_warps(s, self.facts)
+        if s.grain and inner >= WARP and worth_it:
             body = self.items(s.body.stmts)
             keys = ((s, "start"), (s, "stop"))
             first = Fragment([Keep(s.start, keys[0]), Keep(s.stop, keys[1])])

@@ -71,7 +71,7 @@ def test_a_check_that_fails_in_one_row() -> None:
 
 def test_warps_touch_nothing_of_each_other() -> None:
     with tj.config.override(cuda="sanitize"):
-        x = RNG.normal(size=(MANY, 256))
+        x = RNG.normal(size=(MANY, 64))
         got = tj.device_get(tj.jit(softmax, device="cuda", fallback=False)(x))
     np.testing.assert_allclose(got, softmax(x), rtol=1e-13)
 

@@ -56,7 +56,9 @@ def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
         made = _adjacent(node, facts, _ROOM // work)
     if kernel.warps:
         most = _OF_WARP[0] if f.totals and work <= _MUCH else _OF_WARP[1 + (work > _MUCH)]
-        made.groups = _fewest(trips // (WARP * made.adjacent), min(most, 2 * _ROOM // (work * made.adjacent)))
+        at_once = bool(f.totals) and not any(isinstance(s, Store) for s in node.body.stmts)
+        room = 2 * _ROOM // (work * made.adjacent)
+        made.groups = _fewest(trips // (WARP * made.adjacent), min(most, room), at_once)
     elif f.totals and work <= _MUCH:
         made.groups = max(min(_SUMS, _ROOM // (work * made.adjacent)), 1)
     elif work <= _MUCH and not whole and made.adjacent == 1:
@@ -66,10 +68,10 @@ def taking(f: Fragment, kernel: Kernel, facts: Facts) -> Taking:
     return made
 
 
-def _fewest(count: int, most: int) -> int:
+def _fewest(count: int, most: int, at_once: bool) -> int:
     """How many of `count` groups are to be taken at a time so that the turns are the fewest: those of the loop, and
-    those of the groups that are left over. A warp waits in each of them for memory."""
-    return min(range(1, max(most, 1) + 1), key=lambda n: (count // n + count % n, n))
+    those of the groups that are left over, which sums take `at_once`. A warp waits in each of them for memory."""
+    return min(range(1, max(most, 1) + 1), key=lambda n: (count // n + (n > 1 if at_once else count % n), n))
 
 
 def _is_straight(node: For, facts: Facts) -> bool:
@@ -128,6 +130,12 @@ def _size(s: Any) -> int:
 def _is_memory(b: Buffer) -> bool:
     """Whether a buffer begins at a multiple of 16 bytes."""
     return b.kind in ("arg", "arena", "private")
+
+
+def follows(s: Any, node: For, facts: Facts) -> bool:
+    """Whether what a statement accesses in memory is the next element in the next iteration of a loop, or the same."""
+    x = _index(s)
+    return x is None or not _depends(x, node, facts) or _offset(x, node, facts) is not None
 
 
 def _offset(x: Operand, node: For, facts: Facts) -> int | None:

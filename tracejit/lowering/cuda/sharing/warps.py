@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from tracejit.lowering.cuda.facts import Facts
 from tracejit.lowering.cuda.nodes import SHARED, WARP, Fragment, Kernel
-from tracejit.lowering.cuda.sharing.taking import taking
+from tracejit.lowering.cuda.sharing.taking import follows, taking
 from tracejit.lowering.cuda.words import RESERVED
+from tracejit.lowering.llvm.alias import walk
+from tracejit.lowering.loops.nodes import For
 
 #: Iterations of a row's longest loop up to which a warp takes it, and rows from which on there are enough warps.
 SHORT, MANY_ROWS = 2048, 2048
@@ -33,6 +35,19 @@ def by_warps(kernel: Kernel, inside: list[Fragment], facts: Facts) -> None:
     kernel.warps, kernel.threads = warps, WARP
     for f in inside:
         f.taking = taking(f, kernel, facts)
+
+
+def suits_warps(s: For, facts: Facts) -> bool:
+    """Whether warps are better for the iterations of a loop than threads: many rows with sums or extremes in them,
+    whose elements follow one another, so that lanes read neighbours where threads would read a row each."""
+    if facts.trips(s) < MANY_ROWS:
+        return False
+    inner = [x for x in walk(s.body.stmts) if isinstance(x, For)]
+    if any(facts.totals(x) is None or facts.trips(x) < WARP for x in inner) or not any(
+        map(facts.totals, inner)
+    ):
+        return False
+    return all(follows(a, x, facts) for x in inner for a in walk(x.body.stmts))
 
 
 def words_of_warp(kernel: Kernel) -> int:

@@ -6,6 +6,7 @@
                                                     for t in range(1024):     # neighbours write neighbours
                                                         out[...] = near[...]
 
-`crossed` finds such nests and writes the loops. Other nests that compute elements become one loop (`flat`). `nests` has
+`crossed` finds such nests and writes the loops. Other nests that compute elements become one loop (`flat`), and so
+do the outer loops of nests whose inner ones are not straight code (`joined`). `nests` has
 what both know of nests.
 """

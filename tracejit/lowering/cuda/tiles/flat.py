@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit.lowering.cuda.facts import Facts, Maker
 from tracejit.lowering.cuda.lanes.forms import ONE, Form, Forms
+from tracejit.lowering.cuda.tiles.joined import join
 from tracejit.lowering.cuda.tiles.nests import Nest, Writer, nest_of
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import (
@@ -35,7 +36,12 @@ def flatten(program: Program) -> None:
     """Let loops over all elements take the place of nests of a program."""
     facts, maker = Facts(program), Maker(program)
     for block in [program.body, *(b for s in walk(program.body.stmts) for b in blocks_of(s))]:
-        block.stmts[:] = [(isinstance(s, For) and flat(s, facts, maker)) or s for s in block.stmts]
+        block.stmts[:] = [_one(s, facts, maker) if isinstance(s, For) else s for s in block.stmts]
+
+
+def _one(s: For, facts: Facts, maker: Maker) -> For:
+    """The loop that is to take the place of a nest: of its elements, or of its rows."""
+    return flat(s, facts, maker) or join(s, facts, maker)
 
 
 def flat(s: For, facts: Facts, maker: Maker) -> For | None:
