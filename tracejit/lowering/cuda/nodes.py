@@ -96,7 +96,8 @@ class Control:
 @record(eq=False)
 class Kernel:
     """One launch. `kind`: 'threads' (each takes iterations of one loop), 'rows' (each block does) or 'block' (there is
-    one). `size`: the iterations that there are, an operand that the host knows, else None; `threads` of a block.
+    one). The first of the `items` of threads is that loop; one thread runs the others. `size`: the iterations that
+    there are, an operand that the host knows, else None; `threads` of a block.
 
     `warps`: so many blocks of one warp each are launched together, as one block of the card's. Each is a block on its
     own to what it runs: it has its number in the grid, its words and own memory, and its barriers are the warp's."""

@@ -29,6 +29,7 @@ from tracejit.lowering.cuda.nodes import (
     Plan,
     Total,
 )
+from tracejit.lowering.cuda.sharing.beside import put_beside
 from tracejit.lowering.cuda.sharing.taking import taking
 from tracejit.lowering.cuda.sharing.warps import by_warps, suits_warps
 from tracejit.lowering.cuda.tiles.crossed import tile
@@ -82,7 +83,11 @@ def plan(program: Program) -> tuple[Plan, Facts]:
             break
         hosted -= _moved_with(program, inside)
     facts = planner.facts
-    made = give_words(program, facts, steps, planner.kernels, planner.placed)
+    steps = put_beside(steps, facts)
+    kernels = [k for k in planner.kernels if k in every(steps)]
+    for n, k in enumerate(kernels):
+        k.name = f"k{n}"
+    made = give_words(program, facts, steps, kernels, planner.placed)
     for k in made.kernels:
         by_warps(k, fragments(k.items), facts)
     return made, facts
@@ -204,7 +209,6 @@ class _Planner:
         elif kernel.kind == "rows":
             most = max((self.facts.trips(f.shared) for f in inside if f.shared), default=1)
             kernel.threads = _threads(most, max(together, _PER_THREAD))
-        kernel.name = f"k{len(self.kernels)}"
         kernel.user = "; ".join(self.user)
         self.user = []
         self.kernels.append(kernel)
@@ -348,6 +352,14 @@ _LONG = 256
 def _threads(trips: int, each: int = _PER_THREAD) -> int:
     """The threads of a block that share loops of so many iterations, `each` of them a thread."""
     return min(max(-(-trips // (each * WARP)) * WARP, WARP), _MOST_THREADS)
+
+
+def every(steps: list[Any]) -> list[Any]:
+    """The steps but for loops and branches, those inside of them too."""
+    found: list[Any] = []
+    for s in steps:
+        found += every([*s.first, *s.second]) if isinstance(s, Control) else [s]
+    return found
 
 
 def fragments(items: list[Any]) -> list[Fragment]:

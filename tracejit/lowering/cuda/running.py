@@ -21,7 +21,7 @@ from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering.cuda import hosting, kernels, on_host
 from tracejit.lowering.cuda.libs import operations
 from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move
-from tracejit.lowering.cuda.planner import plan
+from tracejit.lowering.cuda.planner import every, plan
 from tracejit.lowering.loops.nodes import Buffer, For, If, SetPointer
 from tracejit.lowering.lowered import Lowered
 
@@ -45,7 +45,7 @@ class DeviceProgram:
         self.text, sites = kernels.module_text(program, self.facts, self.plan, device.name)
         names = [k.name for k in self.plan.kernels]
         self.kernels = device.load(self.text, names, sites) if names else {}
-        self.every = flat(self.plan.steps)
+        self.every = every(self.plan.steps)
         for step in self.every:
             if isinstance(step, Library):
                 step.function = device.library(lowered.libraries[step.number])
@@ -329,14 +329,6 @@ class _Run:
         """Wait for what was launched, and raise the exception of a check that has failed."""
         if self.of.plan.fallible:
             self.of.raise_failure(self.table, self.stream)
-
-
-def flat(steps: list[Any]) -> list[Any]:
-    """The steps but for loops and branches, those inside of them too."""
-    found: list[Any] = []
-    for s in steps:
-        found += flat([*s.first, *s.second]) if isinstance(s, Control) else [s]
-    return found
 
 
 _KINDS = {

@@ -73,6 +73,13 @@ class Skeleton:
         """Let one thread run a fragment."""
         raise NotImplementedError
 
+    def once(self, fragment: Fragment) -> None:
+        """Let one thread of the first block run a fragment."""
+        first, on = self.labels("first", "blocks")
+        self.add(f"br i1 {self.let('icmp eq i64 %cta, 0')}, label %{first}, label %{on}", f"{first}:")
+        self.one(fragment)
+        self.add(f"br label %{on}", f"{on}:")
+
     def all(self, fragment: Fragment) -> None:
         """Let all threads run a fragment."""
         raise NotImplementedError
@@ -192,6 +199,9 @@ class Skeleton:
     def body(self) -> None:
         """What a block does, up to the label `leave`."""
         if self.kernel.kind == "threads":
-            self.all(self.kernel.items[0])
+            shared, *others = self.kernel.items
+            for x in others:
+                self.once(x)
+            self.all(shared)
         else:
             self.items(self.kernel.items)

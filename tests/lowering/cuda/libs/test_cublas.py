@@ -13,7 +13,7 @@ from tests.lowering.cuda.lowering import SETTING, on_device
 from tests.lowering.cuda.test_planner import kinds
 from tracejit.lowering.cuda.libs import cublas, emulated_blas
 from tracejit.lowering.cuda.nodes import Control, Kernel, Library
-from tracejit.lowering.cuda.running import flat
+from tracejit.lowering.cuda.planner import every
 from tracejit.lowering.emit import libraries
 
 RNG = np.random.default_rng(0)
@@ -72,7 +72,7 @@ def test_layouts(name: str, dtype: Any) -> None:
     f, args, _ = CASES[name]
     args = [made(*x.shape, dtype=dtype) for x in args]
     program, _ = on_device(f, *args)
-    steps = [s for s in flat(program.plan.steps) if isinstance(s, Library)]
+    steps = [s for s in every(program.plan.steps) if isinstance(s, Library)]
     with tj.config.override(cuda=SETTING):
         got = tj.device_get(tj.jit(f, device="cuda")(*args))
     want = f(*args)
