@@ -49,3 +49,18 @@ def test_a_scalar_exponent_of_one_half(name: str, dtype: Any) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-14)
         if dtype is not np.complex128:
             np.testing.assert_array_equal(np.signbit(got[want == 0]), np.signbit(want[want == 0]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint64", "int8", "int32"])
+@pytest.mark.parametrize("number", [-300, 2**40])
+def test_traced_numbers_of_python_are_compared_with_integers_that_do_not_hold_them(
+    dtype: str, number: int
+) -> None:
+    x = np.array([1, 100, np.iinfo(dtype).max], dtype)
+
+    def f(x: Any, n: Any) -> Any:
+        return x == n, n == x, x < n, n < x, x >= n, x != n
+
+    inside = tj.lax.fori_loop(number, number + 1, lambda n, _: f(x, n), (x == x,) * 6)
+    for got, want in zip(inside, f(x, number), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -154,7 +154,10 @@ class Ufunc:
         """The raw result(s) on operands of any kind. `dtype`: of the results, or a signature."""
         if dtype is not None and type(dtype) is not tuple and not (type(dtype) is str and "->" in dtype):
             dtype = dtypes.canonical(dtype)
-        loop = loop_dtypes(self.np, tuple(map(kind_of, args)), dtype, casting)
+        kinds = tuple(map(kind_of, args))
+        if dtype is None and int in kinds and self.__name__ in _COMPARISONS:
+            kinds = _compared(args, kinds)
+        loop = loop_dtypes(self.np, kinds, dtype, casting)
         beyond = self._beyond(args, loop) if int in map(type, args) else None
         if beyond is not None:
             return beyond
@@ -249,6 +252,14 @@ def int_like(x: Any) -> Any:
     if type(x) is Box and x.aval.dtype.kind == "b":
         return wrap(cast(x.read(), dtypes.int64), weak=True)
     return x
+
+
+def _compared(args: tuple[Any, ...], kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a comparison takes its operands for: a traced integer of Python compares with integers of any dtype, and
+    need not fit in theirs."""
+    if not all(k is int or (isinstance(k, np.dtype) and k.kind in "iu") for k in kinds):
+        return kinds
+    return tuple(x.aval.dtype if type(x) is Box and k is int else k for x, k in zip(args, kinds, strict=True))
 
 
 _COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
