@@ -15,6 +15,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.paths import Node
 from tracejit.frontend.rewrite.blocks.chosen import known
 from tracejit.frontend.rewrite.blocks.containers import opened
+from tracejit.frontend.shadows import classes
 from tracejit.tracing import Box, box
 
 _SEQUENCES = (list, tuple, collections.deque)
@@ -218,6 +219,12 @@ def has_twice(out: Any) -> bool:
         return again or any(see(part) for _, part in inside)
 
     return see(out)
+
+
+def has_stand_ins(out: Any) -> bool:
+    """Whether a dict in a result has a class as a key that stands for the user's."""
+    keys = out if isinstance(out, _DICTS) else ()
+    return any(classes.users_class(k) is not k for k in keys) or any(has_stand_ins(x) for _, x in _parts(out))
 
 
 def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:

@@ -259,7 +259,8 @@ def _result(
 ) -> tuple[list[Any], Any, Store | None]:
     """The leaves of a result, and what makes the result of them: a structure, or a function that also stores what the
     run has changed."""
-    if not session.changes and (session.choices.found or not handed.has_twice(out)):
+    by_leaves = session.choices.found or not (handed.has_twice(out) or handed.has_stand_ins(out))
+    if not session.changes and by_leaves:
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
         leaves = handed.shown(leaves)
         if not any(map(_is_stored, leaves)):
@@ -269,10 +270,16 @@ def _result(
     return store.leaves, tree.structure([0] * len(store.leaves)), store
 
 
+#: Classes of results that are the same at every call.
+_VALUES = (bool, int, float, complex, str, bytes)
+
+
 def _is_stored(x: Any) -> bool:
-    """Whether a leaf of a result is an object of the user's, or a list whose length the program knows."""
+    """Whether a leaf of a result is an object of the user's, or a list whose length the program knows. (A number of
+    a class of the user's, such as a member of an `IntEnum`, is such an object, and no number.)"""
     return (
         type(x) is Buffer
+        or (type(x) not in _VALUES and isinstance(x, _VALUES) and not isinstance(x, np.generic))
         or isinstance(x, (np.dtype, type, collections.Counter))
         or (type(x) is not Box and frontend.kind_of(x) is type(x))
     )
@@ -360,7 +367,7 @@ def _sort_results(
             results.append(("arg", by_id[id(x)]))
         elif id(x) in captured:
             results.append(("const", captured[id(x)]))
-        elif type(x) in (bool, int, float, complex, str, bytes):
+        elif type(x) in _VALUES:
             results.append(("value", x))
         elif type(x) is handed.Captured:
             results.append(("value", x.value))

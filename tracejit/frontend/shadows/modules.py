@@ -84,6 +84,7 @@ class ndarray(metaclass=_ArrayMeta):
     """What `np.ndarray` is to traced code."""
 
     __module__ = "numpy"
+    _tj_class = np.ndarray
 
 
 class GlobalRandom:

@@ -28,8 +28,8 @@ from tracejit.tracing import Box, Storage, View, current_trace, to_raw
 
 
 def raw_of(x: Any) -> Any:
-    """The raw value of an array or number, or None for anything else."""
-    if isinstance(x, (Box, Value, np.ndarray, np.generic, bool, int, float, complex)):
+    """The raw value of an array or number, or None for anything else: a number of a class of the user's is such."""
+    if isinstance(x, (Box, Value, np.ndarray, np.generic)) or type(x) in (bool, int, float, complex):
         try:
             return to_raw(x)
         except (NotAnArrayError, UnknownDtypeError, OverflowError):
