@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import copyreg
 import functools
 import operator
 import types
@@ -26,7 +24,6 @@ from tracejit.frontend.shadows.behind import (
     owns,
     put,
     refused,
-    slots,
     state_of,
     written,
 )
@@ -39,16 +36,6 @@ if TYPE_CHECKING:
 
 _BOUND = (types.FunctionType, LRU, staticmethod, classmethod, functools.cached_property)
 _COPYING = ("__copy__", "__deepcopy__")
-#: What a class may define that a copy is made by, or that makes its objects.
-_MAKING = (
-    "__reduce_ex__",
-    "__reduce__",
-    "__getstate__",
-    "__setstate__",
-    "__getnewargs__",
-    "__getnewargs_ex__",
-    "__new__",
-)
 
 
 def read(self: Any, name: str) -> Any:
@@ -75,7 +62,7 @@ def read(self: Any, name: str) -> Any:
         return data_descriptor(self, state, owner, raw, name)
     values = instance_dict(original)
     if name in values and here is not GONE:
-        return _value(state, name, values[name])
+        return _value(state, name, values[name], _acts_if_absent(type(original), raw))
     if hasattr(original, "__dict__") and here is not GONE:
         state.session.check(state.node.attr("__dict__"), "absent", name)
     if raw is MISSING:
@@ -109,8 +96,17 @@ def _names(self: Any, state: State) -> dict[str, Any]:
     return held
 
 
-def _value(state: State, name: str, value: Any) -> Any:
+def _acts_if_absent(cls: type, raw: Any) -> bool:
+    """Whether asking an object for an attribute runs the user's code once it is not the object's own: a later call that
+    looks whether it is still there must not."""
+    by_class = raw is not MISSING and hasattr(type(raw), "__get__") and type(raw) is not types.FunctionType
+    return by_class or find(cls.__mro__, "__getattr__")[0] is not None
+
+
+def _value(state: State, name: str, value: Any, by_dict: bool = False) -> Any:
     node = state.node.attr(name)
+    if by_dict:
+        node = state.node.attr("__dict__").item(name, node.text)
     result = structures.part(state.session, type(state.original), node, value)
     if result is None:
         result = state.session.wrap(node, value)
@@ -315,45 +311,6 @@ def delete(self: Any, name: str) -> None:
     """`object.__delattr__` of a shadow."""
     if not _of_descriptor(self, state_of(self), name, ("fdel", "__delete__")):
         drop(self, name)
-
-
-def copy_of(self: Any) -> Any:
-    """`copy.copy`: an object of the user's class that holds the stand-ins."""
-    state = state_of(self)
-    original = state.original
-    _refuse_own_copies(state, type(original))
-    new = object.__new__(type(original))
-    for name in _attributes(self):
-        object.__setattr__(new, name, read(self, name))
-    return new
-
-
-def _refuse_own_copies(state: State, cls: type) -> None:
-    """Refuse to copy an object whose class says how, or makes its objects, in its own way."""
-    if cls in copyreg.dispatch_table:
-        state.session.refuse(
-            f"a copy of {state.node}", state.original, "`copyreg` says how its class is copied"
-        )
-    for name in _MAKING:
-        owner, method = find(cls.__mro__, name)
-        if owner not in (object, None) and getattr(method, "__module__", None) != "dataclasses":
-            what = f"a copy of {state.node}"
-            state.session.refuse(what, state.original, f"its class defines `{name}`")
-
-
-def _attributes(self: Any) -> list[str]:
-    """The names of all that the object itself has now."""
-    state = state_of(self)
-    held = instance_dict(state.original) if state.names is None else state.names
-    names = dict.fromkeys([*held, *slots(type(state.original)), *state.writes])
-    return [n for n in names if state.writes.get(n) is not GONE]
-
-
-def deep_copy_of(self: Any, memo: dict[int, Any]) -> Any:
-    new = memo[id(self)] = copy_of(self)
-    for name in (*instance_dict(new), *slots(type(new))):
-        object.__setattr__(new, name, copy.deepcopy(getattr(new, name), memo))
-    return new
 
 
 def _reduce(self: Any, protocol: Any) -> Any:

@@ -166,11 +166,12 @@ def traced_class(cls: type) -> type | None:
     """The stand-in of the user's class `cls`; None if it is used as it is."""
     if users_class(cls) is not cls:
         return cls
-    return _make(cls) if type(cls) in _METAS else None
+    return _make(cls, tuple(tuple(vars(base)) for base in cls.__mro__)) if type(cls) in _METAS else None
 
 
 @functools.lru_cache(maxsize=64)
-def _make(cls: type) -> type | None:
+def _make(cls: type, _: tuple[tuple[str, ...], ...]) -> type | None:
+    """The stand-in of a class of which each base has attributes of these names."""
     if why_not(cls) or objects.is_node(cls):
         return None
     bases = tuple(t for base in cls.__bases__ if (t := traced_class(base)) is not None)

@@ -22,7 +22,7 @@ from tracejit.frontend.checks import IMMUTABLE
 from tracejit.frontend.journal import Change
 from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
-from tracejit.frontend.shadows import attributes, behind
+from tracejit.frontend.shadows import attributes, behind, copied
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -163,8 +163,8 @@ def _make_class(cls: type) -> type:
     )
     if "__del__" in names:  # the object's own is for the object
         body["__del__"] = _leave
-    body.setdefault("__copy__", attributes.copy_of)
-    body.setdefault("__deepcopy__", attributes.deep_copy_of)
+    body.setdefault("__copy__", copied.copy_of)
+    body.setdefault("__deepcopy__", copied.deep_copy_of)
     if cls.__eq__ is object.__eq__:
         body["__eq__"] = _same_object
     if cls.__hash__ is object.__hash__:

@@ -55,6 +55,13 @@ def no_attribute(x: Box, name: str) -> AttributeError:
     return AttributeError(f"{class_name(x)!r} object has no attribute {name!r}", name=name, obj=x)
 
 
+@member("__delitem__")
+def _delete(x: Box, index: Any) -> None:
+    if class_of(x) is np.ndarray:
+        raise ValueError("cannot delete array elements")
+    raise TypeError(f"{class_name(x)!r} object does not support item deletion")
+
+
 @member("__dir__")
 def _dir(x: Box) -> list[str]:
     return dir(class_of(x))

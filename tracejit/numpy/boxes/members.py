@@ -58,11 +58,6 @@ def attribute(name: str) -> Any:
 # ---------------------------------------------------------------- attributes
 
 
-@member("__delitem__")
-def _delete(x: Box, index: Any) -> None:
-    raise ValueError("cannot delete array elements")
-
-
 @attribute("shape")
 def shape(x: Box) -> tuple[Any, ...]:
     """The shape: ints, and boxes of traced integers for dynamic dimensions."""

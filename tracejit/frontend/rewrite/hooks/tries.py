@@ -115,7 +115,9 @@ def _is_doubtful(error: BaseException) -> bool:
     take a class; or ours, which may not take what NumPy takes. What the user's code raises is what plain Python raises,
     and so is what comes of assignments: there the target is at fault, such as a tuple, and not the value. Errors of
     ours that say what is wrong with values (IndexError, ValueError) are NumPy's, too, and so is what a traced value's
-    class has not."""
+    class has not. Where the message is about a traced array, plain Python's is another."""
+    if isinstance(error, (TypeError, AttributeError)) and _is_of_traced(error):
+        return True
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -130,6 +132,11 @@ def _is_doubtful(error: BaseException) -> bool:
         return True
     plain = at.tb_lasti >= 0 and code.co_code[at.tb_lasti] in _AS_PYTHON
     return isinstance(error, (TypeError, AttributeError, BufferError)) and not plain
+
+
+def _is_of_traced(error: BaseException) -> bool:
+    """Whether Python's message names the class of traced arrays."""
+    return any(type(text) is str and f"'{Box.__name__}'" in text for text in error.args)
 
 
 #: What built-in functions say of a value of Python's own or NumPy's classes, and ours of traced values that are such.
