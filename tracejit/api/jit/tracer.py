@@ -47,6 +47,7 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 #: The dtypes of Python's numbers.
 _PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))
+_VALUES = (bool, int, float, complex, str, bytes)  # classes of results that are the same at every call
 #: How often a function is traced again because another thread changed a name that it reads meanwhile.
 _ATTEMPTS = 100
 
@@ -259,8 +260,8 @@ def _result(
 ) -> tuple[list[Any], Any, Store | None]:
     """The leaves of a result, and what makes the result of them: a structure, or a function that also stores what the
     run has changed."""
-    by_leaves = session.choices.found or not (handed.has_twice(out) or handed.has_stand_ins(out))
-    if not session.changes and by_leaves:
+    stored = not session.choices.found and (handed.has_twice(out) or handed.has_stand_ins(out))
+    if not session.changes and not stored:
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
         leaves = handed.shown(leaves)
         if not any(map(_is_stored, leaves)):
@@ -270,13 +271,9 @@ def _result(
     return store.leaves, tree.structure([0] * len(store.leaves)), store
 
 
-#: Classes of results that are the same at every call.
-_VALUES = (bool, int, float, complex, str, bytes)
-
-
 def _is_stored(x: Any) -> bool:
-    """Whether a leaf of a result is an object of the user's, or a list whose length the program knows. (A number of
-    a class of the user's, such as a member of an `IntEnum`, is such an object, and no number.)"""
+    """Whether a leaf of a result is an object of the user's (also a number, such as a member of an `IntEnum`), or a
+    list whose length the program knows."""
     return (
         type(x) is Buffer
         or (type(x) not in _VALUES and isinstance(x, _VALUES) and not isinstance(x, np.generic))
