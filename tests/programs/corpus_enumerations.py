@@ -180,6 +180,9 @@ def classes_of_arrays_called_and_compared() -> Any:
             type(x) is type(x * 2),
             issubclass(type(x), np.ndarray),
             type(type(x)) is type,
+            type(type(x)),
+            {type: type},
+            isinstance(type(x), type),
         )
 
     return f, [(A,), (A * 2,)], None

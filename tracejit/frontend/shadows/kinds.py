@@ -68,9 +68,7 @@ def real_class(cls: Any) -> Any:
     cls = held(cls)
     if type(cls) is acting.Seeded:
         return cls.make
-    if cls is ndarray:
-        return np.ndarray
-    return type if cls is TracedType else classes.users_class(cls)
+    return classes.users_class(cls)
 
 
 def _type_of(x: Any) -> Any:
@@ -109,6 +107,8 @@ class _TypeMeta(type):
 
 class TracedType(type, metaclass=_TypeMeta):
     """`type`, which tells the user's class of a shadow and `np.ndarray` of a traced array."""
+
+    _tj_class = type
 
 
 def traced_isinstance(x: Any, cls: Any, /) -> bool:
