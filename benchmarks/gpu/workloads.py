@@ -61,6 +61,12 @@ def _network(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
     return tuple(rng.normal(size=s) / s[0] ** 0.5 for s in shapes)
 
 
+def _layer(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
+    """What the first product of the network multiplies."""
+    v, _, x, _ = _network(rng, n)
+    return x, v
+
+
 def _places(rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
     return _normal(rng, n), rng.integers(0, n, n)
 
@@ -114,6 +120,8 @@ WORKLOADS = [
     Workload("gather", lambda xp, x, i: x[i], _places, lambda n: 24 * n, large=10_000_000),
     Workload("product", lambda xp, x, y: x @ y, _square, lambda n: 24 * n, large=4096**2),
     Workload("product, 32 bits", lambda xp, x, y: x @ y, _single(_square), lambda n: 12 * n, large=4096**2),
+    Workload("product of a layer", lambda xp, x, y: x @ y, _layer, lambda n: 8 * n * 784, 32, 512),
+    Workload("product of a layer, 32 bits", lambda xp, x, y: x @ y, _single(_layer), lambda n: 4 * n * 784, 32, 512),
     Workload("gradient of a network", loss, _network, lambda n: 8 * n * 784, 32, 512, gradient=True),
     Workload("training step", loss, _network, lambda n: 8 * n * 784, 32, 512, steps=2),
     Workload("training step, 32 bits", loss, _single(_network), lambda n: 4 * n * 784, 32, 512, steps=2),

@@ -14,6 +14,7 @@ from typing import Any
 
 from tracejit.lowering.cuda import looking, trees
 from tracejit.lowering.cuda.facts import Facts, is_set_first, moved
+from tracejit.lowering.cuda.lanes.ahead import AHEAD, NAME, is_ahead
 from tracejit.lowering.cuda.nodes import CONVERGENT, Fragment, Keep, Kernel, Plan
 from tracejit.lowering.cuda.sharing.copies import Copies
 from tracejit.lowering.llvm.alias import walk
@@ -269,11 +270,18 @@ class Body(Copies):
         if isinstance(stmt, Keep):
             where, x = self.place(stmt.key, True), stmt.value
             self.f.add(f"store {_boxed(self.f, x, value(self.f, x))}, ptr {where}, align 8")
-        else:
-            super().stmt(stmt)
+            return
+        if isinstance(stmt, SetSlot) and stmt.slot.name == NAME and isinstance(x := stmt.value, Reg):
+            # Or LLVM would load where the value is used.
+            self.f.names[x.id] = self.f.let(f"freeze {reg_type(x.dtype)} {value(self.f, x)}")
+        super().stmt(stmt)
 
     def loop_hint(self, node: For, group: str) -> str:
-        return ""
+        if not (self.emitter.unrolls and is_ahead(node)):
+            return ""
+        module = self.f.module
+        turns = module.shared(f'!{{!"llvm.loop.unroll.count", i32 {AHEAD}}}')
+        return f", !llvm.loop {module.node(f'distinct !{{{{self}}, {turns}}}')}"
 
     def leave_if(self, cond: str, code: str, details: tuple[str, ...] = ()) -> None:
         shared = self.fragment.shared
@@ -299,12 +307,15 @@ def _boxed(f: Function, x: Any, name: str) -> str:
 
 
 class Kernels:
-    """Writes the fragments of a plan's kernels into one module. `parameters` are those of the kernel at hand. `looks`:
-    each access of memory that threads share is told to `looking.LOOK`."""
+    """Writes the fragments of a plan's kernels into one module. `parameters` are those of the kernel at hand. `device`:
+    the kind of device. A sanitised one is told of each access of memory that threads share, by `looking.LOOK`."""
 
-    def __init__(self, program: Program, facts: Facts, plan: Plan, looks: bool = False) -> None:
+    def __init__(self, program: Program, facts: Facts, plan: Plan, device: str = "") -> None:
         self.program, self.facts, self.plan = program, facts, plan
-        self.sites: list[str] | None = [] if looks else None  # what each access is called
+        self.unrolls = (
+            device == "card"
+        )  # whether loops that read ahead are written out, so that nothing moves
+        self.sites: list[str] | None = [] if device == "sanitized" else None  # what each access is called
         self.module = Module()
         self.first: Any = None  # the first body, which knows what pointers point at
         self.parameters: dict[tuple[str, Any], str] = {}

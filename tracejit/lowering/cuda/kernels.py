@@ -64,7 +64,7 @@ done:
 def module_text(program: Program, facts: Facts, plan: Plan, device: str) -> tuple[str, list[str]]:
     """The LLVM text of all kernels of a plan, for a kind of device, and what its accesses are called, if that looks at
     them."""
-    kernels = Kernels(program, facts, plan, device == "sanitized")
+    kernels = Kernels(program, facts, plan, device)
     module = kernels.module
     vecmath.plan(module, program.body.stmts)
     totals: dict[str, Total] = {}

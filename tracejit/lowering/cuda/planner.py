@@ -15,6 +15,7 @@ from typing import Any
 
 from tracejit.ir.kernel import Unsupported
 from tracejit.lowering.cuda.facts import Facts, expand_copies, is_library, is_loop, is_scalar, moved
+from tracejit.lowering.cuda.lanes.ahead import read_ahead
 from tracejit.lowering.cuda.lanes.gather import gather
 from tracejit.lowering.cuda.lanes.group import SMALL
 from tracejit.lowering.cuda.nodes import (
@@ -74,6 +75,7 @@ def plan(program: Program) -> tuple[Plan, Facts]:
     gather(program)
     tile(program)
     flatten(program)
+    read_ahead(program)
     hosted = {b for b in program.buffers if b.kind == "pointer"}
     while True:
         planner = _Planner(program, hosted)
