@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -118,3 +119,22 @@ def lengths_that_must_be_equal() -> Any:
         return x[x > 0] * y[y > 0], np.sum(x[x > 0] - y[y > 0])
 
     return f, [(A, A[::-1].copy()), (A, B), (A, C), (A, np.array([1.0, -1, -1, -1, -1, -1]))], None
+
+
+@program
+def items_of_nests_as_lists() -> Any:
+    def f(x):
+        y = x * 2
+        return (
+            list(np.ndenumerate(y)),
+            list(itertools.product(y, range(2))),
+            list(itertools.combinations(y, 2)),
+            list(np.ndindex(2, len(y))),
+            dict(np.ndenumerate(y)),
+            next(iter(np.ndenumerate(y))),
+            [*itertools.islice(y, 1, None, 2)],
+            next(itertools.permutations(y)),
+            tuple(itertools.combinations_with_replacement(y, 2)),
+        )
+
+    return f, [(np.arange(n) * 1.5,) for n in (3, 3, 2, 1)], None

@@ -127,7 +127,7 @@ def _nested_for(session: Any, nest: Nest, body: Block, s: Spec) -> None:
             inner = _Around(body, lambda others: body(nest.whole(item, others)))
             _for(session, rest, rest, inner, s)
 
-    _for(session, nest.first, nest.first, _Around(body, outer), s)
+    _for(session, nest.outermost, nest.outermost, _Around(body, outer), s)
 
 
 def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -> bool:

@@ -42,10 +42,10 @@ _LONGEST_TABLE = 1 << 20  # positions of combinations that are listed
 
 
 class Nest(Steps):
-    """The steps of `first`, and in each of them those of `rest(item)`, if there are more; `whole` makes one item of
+    """The steps of `outermost`, and in each of them those of `rest(item)`, if there are more; `whole` makes one item of
     both."""
 
-    first: Steps
+    outermost: Steps
 
     def rest(self, item: Any) -> Nest | None:
         raise NotImplementedError
@@ -60,7 +60,7 @@ class Product(Nest):
     def __init__(self, parts: list[Steps]) -> None:
         super().__init__(product_of([p.count for p in parts]))
         self.parts = parts
-        self.first = parts[0]
+        self.outermost = parts[0]
 
     def rest(self, item: Any) -> Nest | None:
         return Product(self.parts[1:]) if len(self.parts) > 1 else None
@@ -86,7 +86,7 @@ class Combinations(Nest):
         super().__init__(count if type(begin) is int and not begin else -1)
         self.pool, self.size, self.again = pool, size, again
         last = n if again else n - size + 1  # there are items for the rest
-        self.first = CountedSteps(Part(pool, begin, extents.sub(last, begin)), begin)
+        self.outermost = CountedSteps(Part(pool, begin, extents.sub(last, begin)), begin)
 
     def rest(self, item: Any) -> Nest | None:
         if self.size == 1:
@@ -114,7 +114,7 @@ class Pairs(Nest):
     def __init__(self, places: Product, x: Any) -> None:
         super().__init__(places.count)
         self.places, self.x = places, x
-        self.first = places.first
+        self.outermost = places.outermost
 
     def rest(self, item: Any) -> Nest | None:
         return self.places.rest(item)

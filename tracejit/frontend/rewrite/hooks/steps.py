@@ -39,11 +39,11 @@ class Steps:
 
 
 class Part(Steps):
-    """Some of the steps: `item(k)` is the owner's `item(first + k * stride)`."""
+    """Some of the steps: `item(k)` is the owner's `item(begin + k * stride)`."""
 
-    def __init__(self, of: Steps, first: Number, count: Number, stride: int = 1) -> None:
+    def __init__(self, of: Steps, begin: Number, count: Number, stride: int = 1) -> None:
         super().__init__(count)
-        self.of, self.first, self.stride = of, first, stride
+        self.of, self.begin, self.stride = of, begin, stride
 
     def item(self, k: Number) -> Any:
-        return self.of.item(extents.add(extents.mul(k, self.stride), self.first))
+        return self.of.item(extents.add(extents.mul(k, self.stride), self.begin))
