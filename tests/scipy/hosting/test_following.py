@@ -5,7 +5,6 @@ A few calls, drawn anew for each day, are in every run; all are in the exhaustiv
 
 from __future__ import annotations
 
-import datetime
 import importlib
 import random
 import re
@@ -91,7 +90,7 @@ def check_slope(f: Any, args: list[Any], floats: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", random.Random(datetime.date.today().toordinal()).sample(CALLS, 6), ids=lambda c: c[1]
+    "call", random.Random(0).sample(CALLS, 6), ids=lambda c: c[1]
 )
 def test_some(call: tuple[str, str]) -> None:
     check(*call)

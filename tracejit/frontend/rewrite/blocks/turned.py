@@ -11,6 +11,7 @@ that finds the list when it begins.
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -79,6 +80,9 @@ def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> 
     if type(x) is Buffer:
         x.tj_widen(items)
         return None
+    for generation in (1, 2):  # what an earlier attempt has left may refer to it, young as a rule
+        if sys.getrefcount(x) != ONLY_LOCAL + len(found):
+            gc.collect(generation)
     if sys.getrefcount(x) != ONLY_LOCAL + len(found) or type(x) not in CLASSES:
         raise NotNative("a list that it changes is held by more than its names")
     held = common(x) if x else items
