@@ -1,6 +1,5 @@
 """What a trace may not change: it is put back, and the trace refused."""
 
-import collections
 import dataclasses
 import enum
 
@@ -181,7 +180,7 @@ def test_nothing_is_asked_of_objects():
     assert asked == []
 
 
-@pytest.mark.parametrize("x", [iter([1.0]), bytearray(b"a"), collections.Counter("a"), (k for k in "a")])
+@pytest.mark.parametrize("x", [iter([1.0]), bytearray(b"a"), (k for k in "a")])
 def test_arguments_that_change_unseen_are_refused(x):
     with pytest.raises(UnfollowedError):
         tj.jit(lambda x, y: y)(x, 1.0)

@@ -15,7 +15,7 @@ from tests.lowering.programs import Maker
 from tests.lowering.running import native, trace, trace_closed
 from tracejit import lax, ops
 from tracejit.lowering import fuse
-from tracejit.lowering.emit import columns, reduce
+from tracejit.lowering.emit import columns, parts
 from tracejit.lowering.loops import extents, parallel
 from tracejit.lowering.loops.builder import Builder
 from tracejit.lowering.loops.nodes import I64, For, Inst, SetSlot, Size
@@ -118,7 +118,7 @@ def test_a_new_batch_size_compiles_nothing(
 ) -> None:
     """Programs that are large enough to be shared among threads are other ones, once for all sizes too."""
     worth = 1 if shared else 1 << 60
-    for module, constant in ((parallel, "_WORTH"), (reduce, "MANY"), (columns, "MANY")):
+    for module, constant in ((parallel, "_WORTH"), (parts, "MANY"), (columns, "MANY")):
         monkeypatch.setattr(module, constant, worth)
     fn, reference, make = CASES[name]
     f = tj.jit(fn)

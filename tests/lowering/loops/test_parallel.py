@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 from tests.lowering.running import nodes, trace
 from tracejit import lax
-from tracejit.lowering.emit import columns, reduce
+from tracejit.lowering.emit import columns, parts
 from tracejit.lowering.fuse import lower
 from tracejit.lowering.loops import parallel
 from tracejit.lowering.loops.nodes import For
@@ -35,9 +35,9 @@ def everything_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for module, name, value in [
         (parallel, "_WORTH", 1),
         (parallel, "_SHARE", 1),
-        (reduce, "MANY", 1),
-        (reduce, "_BLOCK", 64),
-        (reduce, "_LEAST_PART", 8),
+        (parts, "MANY", 1),
+        (parts, "_BLOCK", 64),
+        (parts, "_LEAST_PART", 8),
         (columns, "MANY", 1),
         (columns, "_PART", 64),
         (columns, "_LEAST_ROWS", 2),
@@ -249,7 +249,7 @@ def test_the_outermost_loop_is_shared_if_it_is_long_enough() -> None:
 
 def test_a_sum_of_everything_is_shared_by_blocks() -> None:
     low = lowered(lambda x: reduce_sum(exp(x), axes=(0,)), (1_000_000,))
-    assert lengths(low) == [-(-1_000_000 // reduce._BLOCK)]
+    assert lengths(low) == [-(-1_000_000 // parts._BLOCK)]
     assert not shared(lowered(lambda x: reduce_sum(x, axes=(0,)), (50_000,)))
 
 

@@ -89,9 +89,7 @@ def check_slope(f: Any, args: list[Any], floats: list[int]) -> None:
     np.testing.assert_allclose(tj.jit(tj.grad(along))(0.0), near, rtol=2e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "call", random.Random(0).sample(CALLS, 6), ids=lambda c: c[1]
-)
+@pytest.mark.parametrize("call", random.Random(0).sample(CALLS, 6), ids=lambda c: c[1])
 def test_some(call: tuple[str, str]) -> None:
     check(*call)
 

@@ -13,7 +13,29 @@ from typing import TYPE_CHECKING
 from tracejit.lazily import parts
 
 if TYPE_CHECKING:
-    from tracejit.control.plans import again, blocks, graph, greedy, integer, late, planner, sweeps, weights
+    from tracejit.control.plans import (
+        again,
+        binomial,
+        blocks,
+        graph,
+        greedy,
+        integer,
+        late,
+        planner,
+        sweeps,
+        weights,
+    )
 
-__all__ = ["again", "blocks", "graph", "greedy", "integer", "late", "planner", "sweeps", "weights"]
+__all__ = [
+    "again",
+    "binomial",
+    "blocks",
+    "graph",
+    "greedy",
+    "integer",
+    "late",
+    "planner",
+    "sweeps",
+    "weights",
+]
 __getattr__, __dir__ = parts(__name__, __all__)
