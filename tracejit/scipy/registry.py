@@ -7,6 +7,7 @@ Without traced operands they are SciPy's own. With them, SciPy's ufunc says whic
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -81,6 +82,7 @@ def function(fn: F, own: frozenset[str] = frozenset()) -> F:
 
 
 def _entries(module: Any) -> dict[Any, Any]:
+    importlib.import_module("tracejit.scipy.special")  # this file may have been imported without the names' own
     return {getattr(module, name): ours for name, ours in NAMES.items() if hasattr(module, name)}
 
 
