@@ -82,7 +82,7 @@ def function(fn: F, own: frozenset[str] = frozenset()) -> F:
 
 
 def _entries(module: Any) -> dict[Any, Any]:
-    importlib.import_module("tracejit.scipy.special")  # this file may have been imported without the names' own
+    importlib.import_module("tracejit.scipy.special")  # it may not have been, though this file was
     return {getattr(module, name): ours for name, ours in NAMES.items() if hasattr(module, name)}
 
 
