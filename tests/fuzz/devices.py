@@ -16,7 +16,8 @@ from tests.fuzz.program import Loaded
 from tests.fuzz.spellings import Traced
 from tracejit.errors import UnsupportedFunctionError
 from tracejit.lowering.cuda import planner
-from tracejit.lowering.cuda.lanes import gather, scatter
+from tracejit.lowering.cuda.lanes import ahead, gather, scatter
+from tracejit.lowering.cuda.sharing import warps
 
 
 @contextmanager
@@ -28,6 +29,8 @@ def of_small_arrays() -> Iterator[None]:
         patch.setattr(gather, "LEAST", 2)
         patch.setattr(scatter, "LEAST", 2)
         patch.setattr(planner, "FEW", 2)
+        patch.setattr(warps, "MANY_ROWS", 2)
+        patch.setattr(ahead, "STEPS", 2)
         yield
 
 

@@ -29,7 +29,7 @@ from tracejit.lowering.loops.uses import is_check
 
 #: Steps that are read ahead, which a card's code has in registers; loads of a step, and steps, for which it is done.
 AHEAD = 4
-_LOADS, _STEPS = 4, 16
+_LOADS, STEPS = 4, 16
 _PLACES = frozenset(("iadd", "isub", "imul", "shl", "cast", "param"))
 #: What slots of loads ahead are called.
 NAME = "ahead"
@@ -67,14 +67,16 @@ class _Ahead:
         if span is None or node.down or is_outer or any(map(is_check, walk(node.body.stmts))):
             return [node]
         loads = [s for s in node.body.stmts if isinstance(s, Inst) and self.suits(s)]
-        if span[1] - span[0] < _STEPS or not 0 < len(loads) <= _LOADS:
+        if span[1] - span[0] < STEPS or not 0 < len(loads) <= _LOADS:
             return [node]
         node.start, node.stop = (Const(n, I64) for n in span)
         before: list[Any] = []
         for load in loads:
             slots = [Slot(NAME, load.out.dtype) for _ in range(AHEAD)]
             for n, slot in enumerate(slots):
-                before.append(SetSlot(slot, self.again(load, Const(span[0] + n, I64), before)))
+                before.append(
+                    SetSlot(slot, self.again(load, Const(min(span[0] + n, span[1] - 1), I64), before))
+                )
             self.rotate(load, slots, span[1] - 1)
         return [*before, node]
 
