@@ -127,7 +127,7 @@ def _sequence(e: Any) -> Any:
     if isinstance(e, range):
         return np.asarray(e)
     if hasattr(e, "__index__"):
-        index = e.__index__()
+        index: Any = e.__index__()
         if type(index) is not Box and not isinstance(index, int):  # Python's C code would not take it
             raise IndexingError(problem=_NO_INDEX)
         return np.int64(index)
