@@ -127,10 +127,10 @@ def _sequence(e: Any) -> Any:
     if isinstance(e, range):
         return np.asarray(e)
     if hasattr(e, "__index__"):
-        index: Any = e.__index__()
+        index = e.__index__()
         if type(index) is not Box and not isinstance(index, int):  # Python's C code would not take it
             raise IndexingError(problem=_NO_INDEX)
-        return np.int64(index)
+        return np.int64(index)  # type: ignore[arg-type]
     raise IndexingError(problem=f"{type(e).__name__!r} objects are not valid indices")
 
 
