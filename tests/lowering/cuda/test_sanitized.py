@@ -12,10 +12,11 @@ import tracejit as tj
 from tests.lowering.cuda.lowering import lowered
 from tests.test_rules import ALL, lifted
 from tracejit.errors import DeviceAccessError
+from tracejit.lowering.cuda import planner
 from tracejit.lowering.cuda.facts import Facts
 from tracejit.lowering.cuda.on_host import OnSanitized
 from tracejit.lowering.cuda.running import DeviceProgram
-from tracejit.lowering.cuda.sanitized import SANITIZED
+from tracejit.lowering.cuda.sanitized import SANITIZED, Sanitized
 from tracejit.lowering.loops.builder import Builder
 from tracejit.lowering.lowered import Lowered
 
@@ -102,6 +103,28 @@ def test_memory_of_the_device_that_nothing_has_set() -> None:
     program = DeviceProgram(Lowered(k.program, [], [], [], [], {}), on)
     with pytest.raises(DeviceAccessError, match="k0, x: a thread reads what nothing has set"):
         program(on.empty((4000,), np.dtype(float)), on.array(np.ones(4000)))
+
+
+@pytest.mark.parametrize("was", [0, 255])
+def test_what_the_host_sets_is_set_whatever_was_there(was: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words that happen to have had the host's result before are no less set; others are set as well."""
+    memory = Sanitized.memory
+
+    def filled(self: Sanitized, size: int) -> Any:
+        made = memory(self, size)
+        made.bytes[:] = was
+        return made
+
+    def f(x, y, z):
+        return np.fmod(x, y) + z
+
+    monkeypatch.setattr(planner, "ALONE", 0)
+    monkeypatch.setattr(Sanitized, "memory", filled)
+    args = [np.float64(4), np.float64(2), np.arange(4000.0)]
+    program = DeviceProgram(lowered(f, *args), on := SANITIZED[0])
+    assert any("the host: c:fmod" in line for line in program.describe())
+    got = program(*map(on.array, map(np.asarray, args)))
+    np.testing.assert_array_equal(got[0].get(), f(*args))
 
 
 def test_the_setting_makes_every_launch_looked_at() -> None:

@@ -90,6 +90,7 @@ class Body(Copies):
         self.scratch = ""  # the memory that each thread has of its own
         self.writes = False  # whether the access at hand is a store
         self.has_block = False  # whether the address of the block's own memory is known
+        self.left: list[Any] = []  # whose words of the frame it sets
 
     def write(self) -> None:
         """Translate the fragment, with what comes in before it and what goes out after it."""
@@ -136,6 +137,7 @@ class Body(Copies):
         if not self.has_place(x):
             return None
         if x in plan.frame:
+            self.left += [x] * writes
             where = f.let(f"getelementptr inbounds i64, ptr %frame, i64 {plan.frame[x]}")
         else:
             where = f.let(f"getelementptr inbounds i64, ptr %local, i64 {self.kernel.local[x]}")

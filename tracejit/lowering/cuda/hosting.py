@@ -50,16 +50,18 @@ class _Copies(HostTarget):
 
 
 class HostStep:
-    """A function of the host: which buffers it takes, and what it changes of the frame."""
+    """A function of the host: which buffers it takes, and which words of the frame it sets (`left`: whose)."""
 
-    def __init__(self, program: Program, plan: Plan, step: Host, buffers: list[Buffer], address: int) -> None:
+    def __init__(
+        self, program: Program, plan: Plan, step: Host, buffers: list[Buffer], left: list[Any], address: int
+    ) -> None:
         known = pointees(program)
         self.buffers = buffers
         self.pointers = [b for b in _named(step.stmts) if b.kind == "pointer"]
         self.sizes = {b: _bytes(b) for b in self.buffers}
         for b in self.pointers:
             self.sizes[b] = max((_bytes(t) for t in known.get(b, ())), default=0)
-        self.words = [plan.frame[b] for b in self.pointers]
+        self.words = sorted({plan.frame[x] for x in left if x not in self.pointers})
         gil = any(needs_gil(s.target) for s in step.stmts if isinstance(s, Call))
         self.function = (ctypes.PYFUNCTYPE if gil else ctypes.CFUNCTYPE)(ctypes.c_int32, *_TYPES)(address)
 
@@ -71,13 +73,17 @@ class HostSteps:
         program = lowered.program
         emitter = Kernels(program, facts, plan)
         places = [_Copies(program) for _ in steps]
+        left = []
         for n, step in enumerate(steps):
-            emitter.module.functions[f"host{n}"] = _function(emitter, places[n], step, f"host{n}")
+            text, names = _function(emitter, places[n], step, f"host{n}")
+            emitter.module.functions[f"host{n}"] = text
+            left.append(names)
         code = machine.compile_llvm(emitter.module.render())
         #: It knows the addresses of what is called, and what a failure means.
         self.executable = Executable(lowered, code)
         for n, step in enumerate(steps):
-            step.function = HostStep(program, plan, step, places[n].buffers, code.symbols[f"host{n}"])
+            address = code.symbols[f"host{n}"]
+            step.function = HostStep(program, plan, step, places[n].buffers, left[n], address)
 
     def run(self, step: HostStep, frame: np.ndarray, copies: list[np.ndarray]) -> None:
         """Run a step on copies. Raises what Python has raised in it, and the exceptions of failed checks."""
@@ -89,7 +95,8 @@ class HostSteps:
             self.executable.fail(np.array([code, *status], np.int64).tobytes())
 
 
-def _function(emitter: Kernels, places: _Copies, step: Host, name: str) -> str:
+def _function(emitter: Kernels, places: _Copies, step: Host, name: str) -> tuple[str, list[Any]]:
+    """The text of a step's function, and whose words of the frame it sets."""
     f = Function(emitter.module)
     kernel, fragment = Kernel(name, "host", []), Fragment(step.stmts)
     f.entry.append("  %frame = load ptr, ptr %args")
@@ -99,7 +106,7 @@ def _function(emitter: Kernels, places: _Copies, step: Host, name: str) -> str:
     f.add(f"ret i32 {f.let('load i32, ptr %status.code')}")
     head = f"define i32 @{name}(ptr %args, ptr %params, ptr %table, ptr %arena, ptr %status) nounwind {{"
     start = ["entry:", "  %status.code = alloca i32", "  store i32 0, ptr %status.code"]
-    return "\n".join([head, *start, *f.entry, "  br label %start", "start:", *f.lines, "}"])
+    return "\n".join([head, *start, *f.entry, "  br label %start", "start:", *f.lines, "}"]), body.left
 
 
 def _named(stmts: list[Any]) -> list[Buffer]:

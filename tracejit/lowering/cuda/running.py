@@ -277,19 +277,16 @@ class _Run:
             copies.append(device.read(places[-1], np.empty(step.sizes[b], np.uint8)))
         for x, turn in self.turns.items():
             frame[plan.frame[x]] = turn
-        was = frame.copy()
         for b in step.pointers:
             n = plan.frame[b]
-            places.append(int(was[n]))
+            places.append(int(frame[n]))
             copies.append(device.read(places[-1], np.empty(step.sizes[b], np.uint8)))
             frame[n] = copies[-1].ctypes.data
         self.of.hosts.run(step, frame, copies)
         for place, copy in zip(places, copies, strict=True):
             device.write(place, copy)
-        for b in step.pointers:
-            frame[plan.frame[b]] = was[plan.frame[b]]
-        for n in np.flatnonzero(frame != was):
-            device.write(self.frame + 8 * int(n), frame[n : n + 1])
+        for n in step.words:  # those that happen to have been what they are now, too
+            device.write(self.frame + 8 * n, frame[n : n + 1])
 
     def move(self, s: Any) -> None:
         """Point pointers at other buffers."""
