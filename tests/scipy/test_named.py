@@ -26,14 +26,13 @@ TABLE = {n: (k, 1) for k, names in named._ONE.items() for n in names.split()}
 TABLE |= {n: k for k, names in named._SEVERAL.items() for n in names.split()}
 _BY_HAND: dict[str, list[Any]] = {
     **{n: [F, P] for n in ("kn", "yn")},
-    **{n: [F, F + 6, U] for n in ("bdtr", "bdtrc", "bdtri")},
     **{n: [F, F + 2, U] for n in ("nbdtr", "nbdtrc", "nbdtri")},
     **{n: [F + 2, U] for n in ("smirnov", "smirnovi")},
     **{n: [F * 0 + 1, F + 1, U] for n in ("pro_cv", "obl_cv")},
     **{n: [U] for n in ("ellipk", "ellipe", "ellipkm1", "kolmogi")},
     **{n: [P, U] for n in ("ellipkinc", "ellipeinc", "ellipj")},
     **{n: [P, U] for n in ("chdtri", "stdtrit")},
-    **{n: [P, P[::-1], U] for n in ("betainccinv", "fdtri", "gdtrix", "gdtrib", "nctdtrit")},
+    **{n: [P, P[::-1], U] for n in ("betaincc", "betainccinv", "fdtri", "gdtrix", "gdtrib", "nctdtrit")},
     **{n: [U, P, P[::-1]] for n in ("gdtria", "chndtrix", "chndtridf", "chndtrinc", "nrdtrimn")},
     "ncfdtri": [P, P[::-1], P, U],
     "nrdtrisd": [P, U * 0.4 + 0.5, P + 2],
@@ -104,7 +103,9 @@ def check_slope(name: str, xs: list[Any], n: int, part: int) -> None:
 
     h = 1e-6
     near = (f(xs[n] + h) - f(xs[n] - h)) / (2 * h)
-    np.testing.assert_allclose(tj.jvp(f, (xs[n],), (np.ones_like(xs[n]),))[1], near, rtol=2e-5, atol=1e-7)
+    # SciPy's itairy is wrong by 6e-7 at 2.1, its slope by 5e-5; the derivative here is Airy's function itself.
+    rtol = 1e-4 if name == "itairy" else 2e-5
+    np.testing.assert_allclose(tj.jvp(f, (xs[n],), (np.ones_like(xs[n]),))[1], near, rtol=rtol, atol=1e-7)
 
 
 _SOME = random.Random(0).sample(sorted(TABLE), 8)
@@ -169,3 +170,10 @@ def test_lambert_w() -> None:
     np.testing.assert_allclose(tj.jit(lambda z: sp.lambertw(z, -1))(z), sp.lambertw(z, -1), rtol=1e-14)
     near = (sp.lambertw(0.7001) - sp.lambertw(0.6999)).real / 0.0002
     assert np.isclose(tj.grad(lambda x: sp.lambertw(x).real)(0.7), near)
+
+
+def test_the_upper_incomplete_beta_function_near_zero() -> None:
+    """Where 1 - x is 1 in double precision, and the function is not."""
+    x = np.array([0.0, 1e-30, 1e-18])
+    got = tj.jit(lambda x: sp.betaincc(0.1, 0.2, x))(x)
+    np.testing.assert_allclose(1 - got, sp.betainc(0.1, 0.2, x), rtol=1e-12)

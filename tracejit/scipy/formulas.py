@@ -28,6 +28,7 @@ from tracejit.ops.elementwise.arithmetic import (
     scale,
     square,
     sub,
+    trunc,
 )
 from tracejit.ops.elementwise.compare import and_, eq, ge, gt, isnan, le, lt, ne, or_, select
 from tracejit.ops.elementwise.inverse import logaddexp
@@ -76,10 +77,6 @@ def rgamma(x: Any) -> Any:
 def loggamma(x: Any) -> Any:
     """The principal branch of log(gamma(x)): no real number below 0."""
     return sp.loggamma_complex(x) if _is_complex(x) else select(lt(x, 0), np.nan, sp.lgamma(x))
-
-
-def betaincc(a: Any, b: Any, x: Any) -> Any:
-    return sp.regularized_incomplete_beta(b, a, sub(1.0, x))
 
 
 # ---------------------------------------------------------------- logarithms of probabilities
@@ -229,6 +226,51 @@ def pdtrc(k: Any, m: Any) -> Any:
     return sp.igamma(add(floor(k), 1.0), m)
 
 
+def _binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """(k and n as whole numbers, whether n is finite and p a probability, a, b): p's beta distribution of the shapes
+    a and b gives the probability of more than k successes in n trials; both are 1 where there is none.
+
+    SciPy's C functions are not called by address: with a float n they warn that it may not be whole, whatever it is.
+    """
+    k, n = floor(k), trunc(n)
+    known = and_(lt(abs(n), np.inf), and_(ge(p, 0), le(p, 1)))
+    inside = and_(known, and_(ge(k, 0), lt(k, n)))
+    return k, n, known, select(inside, add(k, 1.0), 1.0), select(inside, sub(n, k), 1.0)
+
+
+def _certain(k: Any, n: Any, known: Any, inside: Any, below: float, at: float) -> Any:
+    """`inside` where 0 <= k < n, `below` where k < 0, `at` where k = n, and NaN elsewhere."""
+    out = select(lt(k, n), inside, select(eq(k, n), lift(at, inside), np.nan))
+    return select(known, select(lt(k, 0), below, out), np.nan)
+
+
+def _in_unit(p: Any) -> Any:
+    return select(and_(ge(p, 0), le(p, 1)), p, 0.5)
+
+
+def bdtr(k: Any, n: Any, p: Any) -> Any:
+    """The probability of at most k successes in n trials."""
+    k, n, known, a, b = _binomial(k, n, p)
+    return _certain(k, n, known, sp.by_name("betaincc", a, b, _in_unit(p)), np.nan, 1.0)
+
+
+def bdtrc(k: Any, n: Any, p: Any) -> Any:
+    """The probability of more than k successes in n trials, which is 1 for k < 0 whatever n is."""
+    k, n, known, a, b = _binomial(k, n, p)
+    return _certain(k, n, known, sp.regularized_incomplete_beta(a, b, _in_unit(p)), 1.0, 0.0)
+
+
+def bdtri(k: Any, n: Any, y: Any) -> Any:
+    """The probability of a success with which that of at most k in n trials is y."""
+    k, n, known, a, b = _binomial(k, n, y)
+    p = sp.by_name("betainccinv", a, b, _in_unit(y))
+    # SciPy's inverse is NaN for some tiny y, where the first term of the series in 1 - p is all that counts.
+    tiny = and_(gt(y, 0), lt(y, 1e-100))
+    log_q = div(add(tr.log(mul(select(tiny, y, 0.5), b)), sp.betaln(a, b)), b)
+    p = select(and_(tiny, isnan(p)), sub(1.0, tr.exp(log_q)), p)
+    return _certain(k, n, known, p, np.nan, np.nan)
+
+
 #: Name in scipy.special -> (function of raw operands, their number).
 TABLE: dict[str, tuple[Callable[..., Any], int]] = {
     **dict.fromkeys(("digamma", "psi"), (sp.digamma, 1)),
@@ -246,7 +288,6 @@ TABLE: dict[str, tuple[Callable[..., Any], int]] = {
     "gammaincinv": (sp.igammainv, 2),
     "gammainccinv": (sp.igammacinv, 2),
     "betainc": (sp.regularized_incomplete_beta, 3),
-    "betaincc": (betaincc, 3),
     "betaincinv": (sp.betaincinv, 3),
     "erf": (sp.erf, 1),
     "erfc": (sp.erfc, 1),
@@ -287,6 +328,9 @@ TABLE: dict[str, tuple[Callable[..., Any], int]] = {
     **{f"{kind}{n}": (getattr(sp, f"bessel_{kind}{n}"), 1) for kind in "ijky" for n in "01"},
     **{f"{kind}{n}e": (getattr(sp, f"bessel_{kind}{n}e"), 1) for kind in "ik" for n in "01"},
     **{f"{kind}v": (getattr(sp, f"bessel_{kind}v"), 2) for kind in "ijky"},
+    "bdtr": (bdtr, 3),
+    "bdtrc": (bdtrc, 3),
+    "bdtri": (bdtri, 3),
     "chdtr": (chdtr, 2),
     "chdtrc": (chdtrc, 2),
     "gdtr": (gdtr, 3),

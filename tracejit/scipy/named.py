@@ -23,7 +23,7 @@ _ONE = {
     " eval_hermitenorm eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu eval_sh_legendre hankel1 hankel1e"
     " hankel2 hankel2e hyp0f1 ive jve kn kve mathieu_a mathieu_b modstruve owens_t pdtri pdtrik powm1 smirnov"
     " smirnovi stdtr stdtridf stdtrit struve tklmbda yn yve",
-    3: "bdtr bdtrc bdtri bdtrik bdtrin besselpoly betainccinv btdtria btdtrib chndtr chndtridf chndtrinc chndtrix"
+    3: "bdtrik bdtrin besselpoly betaincc betainccinv btdtria btdtrib chndtr chndtridf chndtrinc chndtrix"
     " elliprd elliprf elliprg eval_gegenbauer eval_genlaguerre fdtr fdtrc fdtri fdtridfd gdtria gdtrib gdtrix hyperu"
     " log_wright_bessel lpmv nbdtr nbdtrc nbdtri nbdtrik nbdtrin nctdtr nctdtridf nctdtrinc nctdtrit nrdtrimn"
     " nrdtrisd obl_cv pro_cv radian voigt_profile wright_bessel",

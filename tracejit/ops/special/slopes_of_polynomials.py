@@ -111,6 +111,7 @@ def _chi2_density(v: Term, x: Term) -> Term:
 
 
 slopes("chdtri", None, lambda x, v, p: -1 / _chi2_density(v, x))
+slopes("betaincc", None, None, lambda y, a, b, x: -_beta(a, b, x))
 slopes("betainccinv", None, None, lambda x, a, b, p: -1 / _beta(a, b, x))
 slopes("fdtr", None, None, lambda p, n, m, x: _f_density(n, m, x))
 slopes("fdtrc", None, None, lambda p, n, m, x: -_f_density(n, m, x))
@@ -123,16 +124,6 @@ slopes("ndtri_exp", lambda x, y: exp(y) / _normal(x))
 slopes("nbdtr", None, None, lambda y, k, n, p: _beta(n, k + 1, p))
 slopes("nbdtrc", None, None, lambda y, k, n, p: -_beta(n, k + 1, p))
 slopes("nbdtri", None, None, lambda p, k, n, y: 1 / _beta(n, k + 1, p))
-
-
-def _binomial(k: Term, n: Term, p: Term) -> Term:
-    """Minus the derivative of the probability of at most k successes."""
-    return _beta(floor(k) + 1, n - floor(k), p)
-
-
-slopes("bdtr", None, None, lambda y, k, n, p: -_binomial(k, n, p))
-slopes("bdtrc", None, None, lambda y, k, n, p: _binomial(k, n, p))
-slopes("bdtri", None, None, lambda p, k, n, y: -1 / _binomial(k, n, p))
 slopes("pdtri", None, lambda m, k, y: -1 / _gamma(k + 1, m))
 
 
