@@ -65,3 +65,10 @@ def test_strided_slices(s: slice) -> None:
     np.testing.assert_array_equal(tj.jit(f)(X), X[:, s] ** 2)
     np.testing.assert_array_equal(tj.vmap(lambda x: x[s] ** 2)(X), X[:, s] ** 2)
     check_grads(f, (X,), order=2)
+
+
+def test_one_entry_is_along_the_first_axis_unless_told() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    assert lax.dynamic_index_in_dim(x, 1).tolist() == [[3, 4, 5]]
+    assert lax.dynamic_index_in_dim(x, 1, keepdims=False).tolist() == [3, 4, 5]
+    assert lax.dynamic_index_in_dim(x, 1, -1, keepdims=False).tolist() == [1, 4]

@@ -148,3 +148,12 @@ def test_powers() -> None:
     np.testing.assert_allclose(f(z, n), z**n, rtol=1e-13)
     assert f(np.zeros(3, complex), np.array([0, 2, 1 + 1j])).tolist() == [1, 0, 0]
     assert "callback" not in f.lower(z, w).as_text("loops")
+
+
+def test_the_logarithm_beside_the_unit_circle() -> None:
+    """The modulus is 1 but for the last bits: its logarithm is what products and sums have lost."""
+    angles = np.linspace(0.1, 6.2, 40)
+    z = np.cos(angles) + 1j * np.sin(angles)
+    with mp.workdps(60):
+        want = [float(mp.log(mp.mpf(float(w.real)) ** 2 + mp.mpf(float(w.imag)) ** 2) / 2) for w in z]
+    np.testing.assert_allclose(tj.jit(np.log)(z).real, want, rtol=1e-14, atol=1e-32)

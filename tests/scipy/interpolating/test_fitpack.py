@@ -105,3 +105,13 @@ def test_bad_arguments() -> None:
     for bad in (lambda y: si.splev(1.0, tck(y), 4), lambda y: si.splev(1.0, tck(y), ext=7)):
         with pytest.raises(ValueError, match=r"must hold|not in"):
             tj.jit(bad)(Y)
+
+
+def test_places_of_a_surface_are_two_vectors() -> None:
+    tx = np.array([0.0, 0, 1, 1])
+    surface = (tx, tx, np.ones(4), 1, 1)
+    for x, y in ((np.ones((2, 2)) / 2, 0.5), (0.5, np.ones((2, 2)) / 2)):
+        with pytest.raises(ValueError, match="rank-1"):
+            tj.jit(lambda c, x=x, y=y: si.bisplev(x, y, (*surface[:2], c, 1, 1)))(surface[2])
+        with pytest.raises(ValueError, match="rank-1"):
+            si.bisplev(x, y, surface)

@@ -48,3 +48,10 @@ def test_cross_products_of_vectors_and_stacks(shape: tuple[int, ...]) -> None:
     first, second = np.moveaxis(x, -1, 0), np.moveaxis(y, -1, 0)
     got = tj.jit(lambda x, y: np.cross(x, y, axisa=0, axisb=0, axisc=0))(first, second)
     np.testing.assert_allclose(got, np.cross(first, second, axisa=0, axisb=0, axisc=0), rtol=1e-14)
+
+
+def test_einsum_of_lists_has_letters_for_large_numbers() -> None:
+    """Labels from 26 on are capital letters."""
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    f = tj.jit(lambda x, y: np.einsum(x, [0, 26], y, [26, 25], [25, 0]))
+    np.testing.assert_array_equal(f(x, y), np.einsum(x, [0, 26], y, [26, 25], [25, 0]))
