@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 #: Pages outside of docs/.
-OTHERS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/results/results.md")
+OTHERS = (
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "benchmarks/results/results.md",
+    "benchmarks/results/gpu/gpu.md",
+)
 PICTURES = (".svg", ".png")
 BLOCK = re.compile(r"^```python\n(.*?)^```\n?", re.MULTILINE | re.DOTALL)
 
