@@ -60,4 +60,5 @@ def test_workloads_are_what_numpy_computes(w: Workload) -> None:
     arrays = w.make(np.random.default_rng(0), 1024)
     with tj.config.override(cuda="emulate"):
         got = tj.device_get(tj.jit(lambda *xs: w.body(np, *xs), device="cuda")(*arrays))
-    np.testing.assert_allclose(got, w.body(np, *arrays), rtol=1e-12, atol=1e-12)
+    tolerance = 1e-5 if arrays[0].dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(got, w.body(np, *arrays), rtol=tolerance, atol=tolerance)

@@ -143,7 +143,8 @@ def main(arguments: list[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     facts = {"card": name or None, "date": datetime.date.today().isoformat(), "version": tj.__version__}
     (folder / "gpu.json").write_text(json.dumps(facts | {"no card": why, "rows": rows}, indent=1) + "\n")
-    (folder / "gpu.md").write_text(f"# Speed on a card\n\n{f'{name}: {HOW}' if name else NO_CARD.format(why=why)}\n\n{text}\n")
+    said = f"{name}: {HOW}" if name else NO_CARD.format(why=why)
+    (folder / "gpu.md").write_text(f"# Speed on a card\n\n{said}\n\n{text}\n")
     print(f"\nwritten to {folder}/gpu.json and gpu.md")
     return 0
 
