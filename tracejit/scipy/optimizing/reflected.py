@@ -14,7 +14,16 @@ import numpy as np
 
 from tracejit import lax
 from tracejit import numpy as tnp
-from tracejit.scipy.optimizing.trust_region import Fit, Inner, Robust, adapted, decomposed, size_of, within
+from tracejit.scipy.optimizing.trust_region import (
+    Fit,
+    Inner,
+    Proposal,
+    Robust,
+    decomposed,
+    shortened,
+    size_of,
+    within,
+)
 
 _INF = np.inf
 
@@ -194,7 +203,6 @@ def fit(
 
 def _lessened(value: Any, robust: Robust, box: Box, s: Fit, limits: Any) -> Inner:
     """Shorter and shorter steps until one lessens the cost, or is too small."""
-    most, ftol, xtol = limits
     far, way = box.distances(s.x, s.slope)
     theta = tnp.maximum(0.995, 1 - tnp.max(tnp.abs(s.slope * far)))
     far = tnp.where(way != 0, far / s.scale, far)
@@ -203,36 +211,13 @@ def _lessened(value: Any, robust: Robust, box: Box, s: Fit, limits: Any) -> Inne
     whole = tnp.concatenate([model.matrix, tnp.diag(tnp.sqrt(model.diagonal))])
     sigma, v = decomposed(whole)
     along = v @ (s.f @ model.matrix)
-    length = size_of(s.x)
 
-    def step(t: Inner) -> Inner:
+    def proposed(t: Inner) -> Proposal:
         p, damping = within(sigma, v, along, t.radius, t.damping, s.f.shape[0])
         cut = _chosen(box, model, s.x, p, d, t.radius, theta)
         stays = box.holds(s.x + d * p)
         own = p, d * p, -model.value(p)
         h, change, predicted = (tnp.where(stays, a, b) for a, b in zip(own, cut, strict=True))
-        x = box.inside(s.x + change)
-        f = value(x)
-        size, calls = size_of(h), t.calls + 1
-        fine = tnp.all(tnp.isfinite(f))
-        cost = robust.cost(f)
-        less = tnp.where(fine, s.cost - cost, -1.0)
-        radius, ratio = adapted(t.radius, less, predicted, size)
-        small = size_of(change) < xtol * (xtol + length)
-        flat = (less < ftol * s.cost) & (ratio > 0.25)
-        status = tnp.where(flat & small, 4, tnp.where(flat, 2, tnp.where(small, 3, -1)))
-        status = tnp.where(fine, status, -1)
-        ended = status > 0
-        return Inner(
-            x,
-            f,
-            cost,
-            less,
-            tnp.where(fine, tnp.where(ended, t.radius, radius), 0.25 * size),
-            tnp.where(fine & ~ended, damping * t.radius / radius, damping),
-            calls,
-            status,
-        )
+        return Proposal(box.inside(s.x + change), h, change, predicted, damping)
 
-    start = Inner(s.x, s.f, s.cost, -tnp.ones(()), s.radius, s.damping, s.calls, np.int64(-1))
-    return lax.while_loop(lambda t: (t.less <= 0) & (t.calls < most) & (t.status < 0), step, start)
+    return shortened(value, robust, s, limits, proposed)

@@ -259,35 +259,56 @@ def fit(
 def _lessened(value: Any, robust: Robust, s: Fit, linear: Any, limits: Any) -> Inner:
     """Shorter and shorter steps until one lessens the cost, or is too small."""
     matrix, g, sigma, v = linear
-    most, ftol, xtol = limits
     # U' f, each times its singular value.
     along = v @ (s.f @ matrix)
+
+    def proposed(t: Inner) -> Proposal:
+        h, damping = within(sigma, v, along, t.radius, t.damping, s.f.shape[0])
+        moved = matrix @ h
+        change = s.scale * h
+        return Proposal(s.x + change, h, change, -(0.5 * (moved @ moved) + h @ g), damping)
+
+    return shortened(value, robust, s, limits, proposed)
+
+
+class Proposal(NamedTuple):
+    """A step within the radius: where it leads, itself in scaled unknowns, the change of `x`, by what the cost is
+    predicted to be less, and the damping that it takes."""
+
+    x: Any
+    h: Any
+    change: Any
+    predicted: Any
+    damping: Any
+
+
+def shortened(
+    value: Any, robust: Robust, s: Fit, limits: Any, proposed: Callable[[Inner], Proposal]
+) -> Inner:
+    """Proposals for a smaller and smaller radius, until one lessens the cost, or is too small."""
+    most, ftol, xtol = limits
     length = size_of(s.x)
 
     def step(t: Inner) -> Inner:
-        h, damping = within(sigma, v, along, t.radius, t.damping, s.f.shape[0])
-        moved = matrix @ h
-        predicted = -(0.5 * (moved @ moved) + h @ g)
-        change = s.scale * h
-        x = s.x + change
-        f = value(x)
-        size, calls = size_of(h), t.calls + 1
+        p = proposed(t)
+        f = value(p.x)
+        size, calls = size_of(p.h), t.calls + 1
         fine = tnp.all(tnp.isfinite(f))
         cost = robust.cost(f)
         less = tnp.where(fine, s.cost - cost, -1.0)
-        radius, ratio = adapted(t.radius, less, predicted, size)
-        small = size_of(change) < xtol * (xtol + length)
+        radius, ratio = adapted(t.radius, less, p.predicted, size)
+        small = size_of(p.change) < xtol * (xtol + length)
         flat = (less < ftol * s.cost) & (ratio > 0.25)
         status = tnp.where(flat & small, 4, tnp.where(flat, 2, tnp.where(small, 3, -1)))
         status = tnp.where(fine, status, -1)
         ended = status > 0
         return Inner(
-            x,
+            p.x,
             f,
             cost,
             less,
             tnp.where(fine, tnp.where(ended, t.radius, radius), 0.25 * size),
-            tnp.where(fine & ~ended, damping * t.radius / radius, damping),
+            tnp.where(fine & ~ended, p.damping * t.radius / radius, p.damping),
             calls,
             status,
         )
