@@ -289,7 +289,7 @@ class Session(Run):
         if is_library_module(value):
             if self.guarded and impure_origin(value):
                 self.generators.enter(str(node), value)
-            return acting.library_module(value) if self.guarded else value
+            return acting.as_it_acts(value) if self.guarded else value
         known = self.known(value)
         if known is None:
             scope = self.scope(vars(value), value.__name__)

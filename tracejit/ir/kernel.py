@@ -148,12 +148,12 @@ class Opaque(Kernel):
 
     Works anywhere (loops too); costs microseconds a call. `spelled(**params)`: the same as an expression of NumPy's for
     files that need no tracejit, with `{0}`, `{1}` for operands; None, as where there is no such function, for params
-    with which it would be another thing. `library`: what it is called among the operations of a device's libraries
+    with which it would be another thing. `on_device`: what it is called among the operations of a device's libraries
     (`lowering.cuda.libs.operations`), if it is one of them.
     """
 
     spelled: Callable[..., str | None] | None = field(default=None, kw_only=True)
-    library: str = field(default="", kw_only=True)
+    on_device: str = field(default="", kw_only=True)
 
 
 @record(frozen=True)

@@ -59,7 +59,7 @@ class ActingModule(types.ModuleType):
         value = getattr(module, name)
         if not impure_origin(module):
             if isinstance(value, types.ModuleType):
-                return library_module(value)
+                return as_it_acts(value)
             if impure_origin(value):
                 tell(f"`{self.__name__}.{name}`", value)
             return value
@@ -68,7 +68,7 @@ class ActingModule(types.ModuleType):
         if ours is not None:
             return ours
         if isinstance(value, types.ModuleType):
-            return library_module(value)
+            return as_it_acts(value)
         session = active.session()
         if generator_of(value) is not None and session is not None and session.draws:
             return session.wrap(root(value, "function", f"{self.__name__}.{name}"), value)
@@ -94,7 +94,7 @@ def acting_module(module: types.ModuleType) -> ActingModule:
     return ActingModule(module)
 
 
-def library_module(module: types.ModuleType) -> types.ModuleType:
+def as_it_acts(module: types.ModuleType) -> types.ModuleType:
     """What traced code gets for a library's module: the module itself, if nothing in it does more than compute."""
     return acting_module(module) if has_acting(module) else module
 

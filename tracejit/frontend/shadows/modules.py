@@ -236,7 +236,7 @@ def _library_value(owner: RebindModule, name: str, value: Any) -> Any:
         acting.tell(f"{owner.__name__}.{name}", value)
     session = active.session()
     if isinstance(value, types.ModuleType) and session is not None and session.guarded:
-        return acting.library_module(value)
+        return acting.as_it_acts(value)
     return value
 
 

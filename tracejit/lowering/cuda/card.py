@@ -191,7 +191,7 @@ class Card:
         except (_driver.CUDADriverError, _runtime.CUDARuntimeError) as e:
             raise LaunchError(device=str(self), problem=str(e)) from e
 
-    def library(self, library: Any) -> Any:
+    def function_of(self, library: Any) -> Any:
         """The function of addresses of a call of a library."""
         return operations.on_card(library, self.number)
 

@@ -294,7 +294,7 @@ class Emulated:
         """Call a kernel's function."""
         kernel[1](ctypes.addressof(packed), blocks, threads, block.ctypes.data)
 
-    def library(self, library: Any) -> Any:
+    def function_of(self, library: Any) -> Any:
         """The function of addresses of a call of a library."""
         return operations.on_emulated(library)
 

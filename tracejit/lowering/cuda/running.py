@@ -48,7 +48,7 @@ class DeviceProgram:
         self.every = every(self.plan.steps)
         for step in self.every:
             if isinstance(step, Library):
-                step.function = device.library(lowered.libraries[step.number])
+                step.function = device.function_of(lowered.libraries[step.number])
         hosts = [s for s in self.every if isinstance(s, Host)]
         self.hosts: Any = hosting.HostSteps(lowered, self.facts, self.plan, hosts) if hosts else None
         frame = -(-self.plan.bytes // 256) * 256

@@ -95,9 +95,9 @@ class Sanitized(Emulated):
         self.shared = block.ctypes.data, block.ctypes.data + block.nbytes
         super().run(kernel, packed, blocks, threads, block)
 
-    def library(self, library: Any) -> Any:
+    def function_of(self, library: Any) -> Any:
         """The function of addresses of a call, which looks whether its operands are set, and sets its results."""
-        function = super().library(library)
+        function = super().function_of(library)
         count = len(library.ins)
 
         def run(*addresses: int) -> None:

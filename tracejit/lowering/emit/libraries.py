@@ -70,7 +70,7 @@ def product(body: Body, p: Product) -> bool:
 def operation(body: Body, eqn: Eqn) -> list[Stored] | None:
     """Write an equation as a call of the device's library, whose results are given as whole blocks. None, and nothing
     is written: the library does not do it."""
-    name = getattr(eqn.op.kernel, "library", "")
+    name = getattr(eqn.op.kernel, "on_device", "")
     known = OPERATIONS.get(name)
     avals = [a.aval for a in (*eqn.invars, *eqn.outvars)]
     if body.ctx.libraries is None or known is None or not all(a.is_static and a.size for a in avals):

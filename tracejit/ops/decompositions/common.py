@@ -136,10 +136,10 @@ def factorization(
     formula: Rule | None = None,
     routine: Rule | None = None,
     spelled: Rule | None = None,
-    library: str = "",
+    on_device: str = "",
 ) -> Op:
     """Register an op on stacks of matrices that runs a library routine; `formula` and `routine` as in `Composite`,
-    `spelled` and `library` as in `Opaque`."""
+    `spelled` and `on_device` as in `Opaque`."""
 
     def get_op() -> Op:
         return op
@@ -154,9 +154,9 @@ def factorization(
         transpose=transpose,
         batch=batch or batch_leading(get_op),
         effects=effects,
-        kernel=Composite(formula, None, routine, spelled=spelled, library=library)
+        kernel=Composite(formula, None, routine, spelled=spelled, on_device=on_device)
         if formula
-        else Opaque(spelled=spelled, library=library),
+        else Opaque(spelled=spelled, on_device=on_device),
     )
     return op
 

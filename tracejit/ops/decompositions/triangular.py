@@ -173,7 +173,7 @@ triangular_solve_op = c.factorization(
     effects=c.check_effects,
     formula=_formula,
     routine=_routine,
-    library="triangular solve",
+    on_device="triangular solve",
 )
 
 

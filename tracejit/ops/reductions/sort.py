@@ -162,7 +162,7 @@ sort_op = plain(
     jvp=_sort_jvp,
     transpose=NONLINEAR,
     batch=_sort_batch,
-    kernel=Composite(_sort_few, _sort_into, _sort_routine, library="sort"),
+    kernel=Composite(_sort_few, _sort_into, _sort_routine, on_device="sort"),
 )
 
 
@@ -211,7 +211,7 @@ argsort_op = plain(
     jvp=ZERO_TANGENT,
     transpose=NONLINEAR,
     batch=_argsort_batch,
-    kernel=Routine(_argsort_routine, library="argsort"),
+    kernel=Routine(_argsort_routine, on_device="argsort"),
 )
 
 

@@ -60,7 +60,7 @@ def _record(
     transpose: Rule,
     batch: Rule,
     spelled: Rule,
-    library: str = "",
+    on_device: str = "",
 ) -> Op:
     return plain(
         name=name,
@@ -70,7 +70,7 @@ def _record(
         jvp=LINEAR,
         transpose=transpose,
         batch=batch,
-        kernel=Opaque(spelled=spelled, library=library),
+        kernel=Opaque(spelled=spelled, on_device=on_device),
     )
 
 
@@ -112,7 +112,7 @@ def _complex_transform(name: str, doc: str, np_function: Callable[..., Any]) -> 
         spelled=spelled,
         transpose=transpose,
         batch=batch,
-        library=name,
+        on_device=name,
     )
     return op
 
@@ -178,7 +178,7 @@ rfft_op = _record(
     type=_rfft_type,
     eval=lambda x, *, axis, norm: np.fft.rfft(x, axis=axis, norm=norm),
     spelled=lambda *, axis, norm: f"numpy.fft.rfft({{0}}, axis={axis}, norm={norm!r})",
-    library="rfft",
+    on_device="rfft",
     transpose=_rfft_transpose,
     batch=_rfft_batch,
 )

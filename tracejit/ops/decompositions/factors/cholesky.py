@@ -64,7 +64,7 @@ cholesky_op = c.factorization(
     multi=False,
     effects=c.check_effects,
     formula=_formula,
-    library="cholesky",
+    on_device="cholesky",
 )
 
 

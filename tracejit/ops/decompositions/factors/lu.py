@@ -150,7 +150,7 @@ lu_op = c.factorization(
     jvp=_jvp,
     formula=_formula,
     routine=_routine,
-    library="lu",
+    on_device="lu",
 )
 
 
