@@ -107,7 +107,6 @@ CASES: dict[str, list[Case]] = {
     + [case(at("polygamma", 1.0), fixed([-0.4, -1.3, 4.2]), tolerance=1e-3, precision=1e-9)],
     "zeta": [case(at("zeta", s), positive(2, 3), **_LOOSE) for s in (2.0, 3.5)],
     "riemann_zeta": [case(lambda x: special.riemann_zeta(ops.create.stop_gradient(x)), normal(2, 3), smooth=False)],
-    "expn": [case(at("expn", n), positive(2, 3), **_LOOSE) for n in (0.0, 1.0, 3.0)],
     "igamma_grad_a": [
         case(lambda a, x: special.igamma_grad_a(a, x), positive(3), positive(3)),
         case(lambda a, x: special.igamma_grad_a(a, x, order=2), positive(), fixed([0.3, 4.0])),

@@ -52,7 +52,6 @@ REFERENCE = {
     "bessel_jv": (lambda v, x: mp.besselj(v, x), (2.5, 1.3)),
     "expi": (mp.ei, (1.3,)),
     "exp1": (mp.e1, (1.3,)),
-    "expn": (lambda n, x: mp.expint(n, x), (2.0, 1.3)),
     "spence": (lambda z: mp.polylog(2, 1 - z), (0.7,)),
     "zeta": (mp.zeta, (2.5, 1.3)),
     "polygamma": (lambda n, x: mp.polygamma(int(n), x), (2.0, 1.3)),

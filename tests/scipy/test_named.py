@@ -6,6 +6,7 @@ A few of them, drawn anew for each day, are in every run; all are in the exhaust
 from __future__ import annotations
 
 import random
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.special as sp
 
 import tracejit as tj
 from tracejit.errors import NotDifferentiableError, SpecialFunctionError
-from tracejit.ops.special.named import SLOPES
+from tracejit.ops.special.named import SLOPES, TRUNCATING
 from tracejit.scipy import named
 
 _RNG = np.random.default_rng(1)
@@ -25,7 +26,7 @@ F = W.astype(float)
 TABLE = {n: (k, 1) for k, names in named._ONE.items() for n in names.split()}
 TABLE |= {n: k for k, names in named._SEVERAL.items() for n in names.split()}
 _BY_HAND: dict[str, list[Any]] = {
-    **{n: [F, P] for n in ("kn", "yn")},
+    **{n: [F, P] for n in ("expn", "kn", "yn")},
     **{n: [F, F + 2, U] for n in ("nbdtr", "nbdtrc", "nbdtri")},
     **{n: [F + 2, U] for n in ("smirnov", "smirnovi")},
     **{n: [F * 0 + 1, F + 1, U] for n in ("pro_cv", "obl_cv")},
@@ -177,3 +178,31 @@ def test_the_upper_incomplete_beta_function_near_zero() -> None:
     x = np.array([0.0, 1e-30, 1e-18])
     got = tj.jit(lambda x: sp.betaincc(0.1, 0.2, x))(x)
     np.testing.assert_allclose(1 - got, sp.betainc(0.1, 0.2, x), rtol=1e-12)
+
+
+#: What SciPy cuts off in the first operands of some functions, with a warning.
+_CUT = np.array([1.5, 2.0, 3.0, -1.5, np.nan, 3e9])
+
+
+@pytest.mark.parametrize("name", TRUNCATING)
+def test_what_is_not_whole_is_cut_off_with_a_warning(name: str) -> None:
+    real, count = getattr(sp, name), TRUNCATING[name]
+    xs = [_CUT[:3] if i == 0 else _CUT[:3] // 1 + i for i in range(count)] + [U[:3]] * (real.nin - count)
+
+    def f(*a: Any) -> Any:
+        return real(*a)
+
+    compiled = tj.jit(f, fallback=True)
+    whole = [np.floor(x) for x in xs[:count]] + xs[count:]
+    np.testing.assert_allclose(compiled(*whole), real(*whole), rtol=1e-13)
+    with pytest.warns(RuntimeWarning, match="truncated to an integer"):
+        want = real(*xs)
+    with pytest.warns(RuntimeWarning, match="truncated to an integer"):
+        np.testing.assert_array_equal(compiled(*xs), want)
+    with pytest.raises(RuntimeWarning, match="truncated to an integer"):
+        compiled(*xs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        xs[0] = _CUT[3:]
+        np.testing.assert_array_equal(compiled(*xs), real(*xs))
+        np.testing.assert_array_equal(tj.vmap(f)(*xs), real(*xs))

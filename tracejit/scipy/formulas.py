@@ -211,19 +211,27 @@ def chdtrc(v: Any, x: Any) -> Any:
 
 
 def gdtr(a: Any, b: Any, x: Any) -> Any:
-    return sp.igamma(b, mul(a, x))
+    return select(lt(x, 0), np.nan, sp.igamma(b, mul(a, x)))
 
 
 def gdtrc(a: Any, b: Any, x: Any) -> Any:
-    return sp.igammac(b, mul(a, x))
+    return select(lt(x, 0), np.nan, sp.igammac(b, mul(a, x)))
+
+
+def _poisson(k: Any, m: Any, of_gamma: Any, at_zero: float) -> Any:
+    """A function of gamma's of the whole part of k, plus 1, and m; NaN for negative ones. For no m it is known, even
+    for a k that is NaN."""
+    outside = or_(lt(k, 0), lt(m, 0))
+    out = of_gamma(select(outside, 1.0, add(floor(k), 1.0)), select(outside, 1.0, m))
+    return select(outside, np.nan, select(and_(isnan(k), eq(m, 0)), at_zero, out))
 
 
 def pdtr(k: Any, m: Any) -> Any:
-    return sp.igammac(add(floor(k), 1.0), m)
+    return _poisson(k, m, sp.igammac, 1.0)
 
 
 def pdtrc(k: Any, m: Any) -> Any:
-    return sp.igamma(add(floor(k), 1.0), m)
+    return _poisson(k, m, sp.igamma, 0.0)
 
 
 def _binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -231,9 +239,10 @@ def _binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any, Any, Any, Any]:
     a and b gives the probability of more than k successes in n trials; both are 1 where there is none.
 
     SciPy's C functions are not called by address: with a float n they warn that it may not be whole, whatever it is.
+    As for them, an n beyond 32 bits is none.
     """
     k, n = floor(k), trunc(n)
-    known = and_(lt(abs(n), np.inf), and_(ge(p, 0), le(p, 1)))
+    known = and_(lt(abs(n), 2.0**31), and_(ge(p, 0), le(p, 1)))
     inside = and_(known, and_(ge(k, 0), lt(k, n)))
     return k, n, known, select(inside, add(k, 1.0), 1.0), select(inside, sub(n, k), 1.0)
 
@@ -320,7 +329,6 @@ TABLE: dict[str, tuple[Callable[..., Any], int]] = {
     "log1p": (tr.log1p, 1),
     "exp1": (sp.exp1, 1),
     "expi": (sp.expi, 1),
-    "expn": (sp.expn, 2),
     "spence": (sp.spence, 1),
     "dawsn": (sp.dawson, 1),
     "hyp1f1": (sp.hyp1f1, 3),

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from tracejit import dtypes
+from tracejit import dtypes, ops
 from tracejit import numpy as tnp
 from tracejit.errors import SpecialFunctionError
+from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.operands import broadcast_operands, convert, kind_of
 from tracejit.numpy.ufuncs import loop_dtypes
 from tracejit.ops import special as sp
+from tracejit.ops.special.named import TRUNCATING
 from tracejit.scipy.registry import NAMES, ScipyUfunc, function
-from tracejit.tracing import wrap
+from tracejit.tracing import caller, wrap
 
 #: Number of operands -> ufuncs of scipy.special with one result.
 _ONE = {
     1: "bei beip ber berp cosdg cotdg ellipe ellipk ellipkm1 erfi it2struve0 itmodstruve0 itstruve0 kei keip ker kerp"
     " kolmogi kolmogorov ndtri_exp round sindg tandg wofz wrightomega zetac",
     2: "agm chdtri chdtriv ellipeinc ellipkinc elliprc eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_hermite"
-    " eval_hermitenorm eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu eval_sh_legendre hankel1 hankel1e"
+    " eval_hermitenorm eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu eval_sh_legendre expn hankel1 hankel1e"
     " hankel2 hankel2e hyp0f1 ive jve kn kve mathieu_a mathieu_b modstruve owens_t pdtri pdtrik powm1 smirnov"
     " smirnovi stdtr stdtridf stdtrit struve tklmbda yn yve",
     3: "bdtrik bdtrin besselpoly betaincc betainccinv btdtria btdtrib chndtr chndtridf chndtrinc chndtrix"
@@ -59,8 +64,30 @@ class Named(ScipyUfunc):
         while loop[whole].kind == "i":
             whole += 1
         raws = broadcast_operands(self.__name__, [convert(a, target) for a in args])
+        whole = max(whole, _whole_for_sure(self.__name__, raws, whole))
         parts = [sp.by_name(self.__name__, *raws, part=p, whole=whole) for p in range(self.nout)]
         return tuple(parts) if self.nout > 1 else parts[0]
+
+
+def _whole_for_sure(name: str, xs: Any, whole: int) -> int:
+    """How many first operands of a function that cuts off what is not whole are whole numbers, where programs leave all
+    others to Python, which warns. (`whole`: as many are integers.)"""
+    count = TRUNCATING.get(name, 0)
+    compare, arithmetic = ops.compare, ops.arithmetic
+    good = [
+        compare.and_(compare.eq(arithmetic.trunc(x), x), compare.lt(arithmetic.abs(x), 2.0**31))
+        for x in xs[whole:count]
+    ]
+    if not good or not caller.does_over():
+        return 0
+    sure = functools.reduce(compare.and_, good)
+    if not isinstance(sure, Value) and not np.all(sure):
+        return 0
+    leave_if(
+        ops.reduce.reduce_or(compare.not_(sure), axes=tuple(range(aval_of(sure).ndim))),
+        "a warning of SciPy's",
+    )
+    return count
 
 
 for _nin, _names in _ONE.items():

@@ -11,7 +11,7 @@ from tracejit.ops.elementwise import arithmetic, compare, powers
 
 class Term:
     """A raw value with operators. `whole`: it is an integer, which functions of SciPy with a form for integers are
-    given as one; it stays one when a number is added."""
+    given as one; it stays one when an integer is added."""
 
     __slots__ = ("raw", "whole")
 
@@ -51,7 +51,7 @@ class Term:
         return self._with(powers.pow, y)
 
     def __neg__(self) -> Term:
-        return Term(arithmetic.neg(self.raw))
+        return Term(arithmetic.neg(self.raw), self.whole)
 
     def is_complex(self) -> bool:
         return dtype_of(self.raw).kind == "c"
@@ -69,5 +69,6 @@ def of(fn: Callable[..., Any]) -> Callable[..., Term]:
 def where(x: Term, comparison: str, y: Any, yes: Any, no: Any) -> Term:
     """`yes` where `x` compares so with `y` ("lt", "eq", "ge" …), else `no`; at least one of them is a term."""
     mask = getattr(compare, comparison)(x.raw, lift(y.raw if isinstance(y, Term) else y, x.raw))
+    whole = all(v.whole if isinstance(v, Term) else type(v) is int for v in (yes, no))
     yes, no = (v.raw if isinstance(v, Term) else lift(v, x.raw) for v in (yes, no))
-    return Term(compare.select(mask, yes, no))
+    return Term(compare.select(mask, yes, no), whole)

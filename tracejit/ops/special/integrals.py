@@ -8,14 +8,13 @@ import numpy as np
 
 from tracejit.ir.kernel import Opaque
 from tracejit.ops._lazy import scipy_special
-from tracejit.ops.elementwise.arithmetic import abs, add, div, maximum, mul, neg, square, sub
-from tracejit.ops.elementwise.compare import eq, lt, select
+from tracejit.ops.elementwise.arithmetic import abs, add, div, mul, neg, square, sub
+from tracejit.ops.elementwise.compare import lt, select
 from tracejit.ops.elementwise.scale import unscale
 from tracejit.ops.elementwise.transcendental import cos, exp, log, log1p, sin
 from tracejit.ops.special.building import (
     F64,
     SMALL,
-    call_scipy,
     no_derivative,
     quotient,
     series,
@@ -35,35 +34,6 @@ exp1 = special(
     analytic=True,
 )
 
-
-def _expn(n: Any, x: Any) -> Any:
-    """SciPy's, which takes no number that is not whole."""
-    whole = n == np.floor(n)
-    y = scipy_special().expn(np.where(whole, n, 0.0), x)
-    return np.where(whole, y, np.nan)
-
-
-def _expn_kernel(k: Any, n: Any, x: Any) -> Any:
-    whole = k.eq(k.float_op("floor", n), n)
-    y = call_scipy("expn")(k, k.select(whole, n, k.const(0, n.dtype)), x)
-    return k.select(whole, y, k.const(np.nan, n.dtype))
-
-
-def _expn_slope(ans: Any, n: Any, x: Any) -> Any:
-    """-E(n - 1); for n = 0, where E is exp(-x)/x, -(1 + 1/x) E."""
-    first = eq(n, 0)
-    over = div(1.0, select(first, x, 1.0))
-    return neg(select(first, mul(ans, add(over, 1)), expn(maximum(sub(n, 1), 0.0), x)))
-
-
-expn = special(
-    "expn",
-    "the exponential integral of a whole order",
-    _expn,
-    no_derivative("expn", "its order"),
-    times(_expn_slope),
-    kernel=_expn_kernel,
-)
 
 # ---------------------------------------------------------------- pairs of integrals
 

@@ -38,7 +38,13 @@ def _loop(name: str, kind: str, whole: int) -> str:
     """The operands' types in the loop of the ufunc that takes double precision and `whole` integers first."""
     for types in scipy_ufunc(name).types:
         ins = types.partition("->")[0]
-        if {"f": "d", "c": "D"}[kind] in ins and ins[:whole] == "l" * whole and "f" not in ins.lower():
+        rest = ins[whole:]
+        if (
+            {"f": "d", "c": "D"}[kind] in rest
+            and ins[:whole] == "l" * whole
+            and rest[:1] != "l"
+            and "f" not in rest.lower()
+        ):
             return ins
     return ("l" * whole).ljust(scipy_ufunc(name).nin, "d" if kind == "f" else "D")
 
@@ -123,6 +129,11 @@ _COMPLEX_TOO = """
     eval_sh_jacobi eval_sh_legendre hyp0f1 ive jve kve yve shichi wrightomega _spherical_jn _spherical_in
     _spherical_yn _spherical_kn
 """
+#: Functions that cut off what is not whole in their first operands, and warn, or raise what the warning is made to be.
+#: Machine code is none that may do so: it calls them for whole numbers only.
+TRUNCATING = dict.fromkeys(["expn", "kn", "pdtri", "smirnov", "smirnovi", "yn"], 1) | dict.fromkeys(
+    ["nbdtr", "nbdtrc", "nbdtri"], 2
+)
 _PARTED = frozenset(_MANY.split())
 _COMPLEX = _COMPLEX_ONLY.union(_COMPLEX_TOO.split())
 
@@ -131,7 +142,8 @@ def by_name(name: str, *xs: Any, part: int = 0, whole: int = 0) -> Any:
     """Result number `part` of `scipy.special.<name>` of raw operands of one dtype, the first `whole` of which hold
     integers. Raises TypeRuleError for dtypes that it has no form for."""
     check_kind(name, "c" if name in _COMPLEX_ONLY else "fc" if name in _COMPLEX else "f", aval_of(xs[0]))
-    if name in _PARTED or name.startswith("_") or dtype_of(xs[0]).kind == "c":
+    cut = whole < TRUNCATING.get(name, 0)
+    if cut or name in _PARTED or name.startswith("_") or dtype_of(xs[0]).kind == "c":
         return _PARTS[len(xs) - 1](*xs, name=name, part=part, whole=whole)
     return _REAL[len(xs) - 1](*xs, name=name, whole=whole)
 

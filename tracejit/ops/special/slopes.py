@@ -177,6 +177,11 @@ _of_order("hankel1", 0.5, -0.5)
 _of_order("hankel2", 0.5, -0.5)
 _of_order("hankel1e", 0.5, -0.5, lambda x: x * 0 - 1j)
 _of_order("hankel2e", 0.5, -0.5, lambda x: x * 0 + 1j)
+slopes(
+    "expn",
+    None,
+    lambda y, n, x: where(n, "eq", 0, -(1 + 1 / x) * y, -f("expn", where(n, "eq", 0, n, n - 1), x)),
+)  # DLMF 8.19.13
 slopes("hyp0f1", None, lambda y, v, z: f("hyp0f1", v + 1, z) / v)
 slopes("hyperu", None, None, lambda y, a, b, x: -(a * f("hyperu", a + 1, b + 1, x)))
 slopes("wright_bessel", None, None, lambda y, a, b, x: f("wright_bessel", a, a + b, x))
