@@ -8,7 +8,8 @@
 #               BENCH_ARGS=--quick: two minutes; BENCH_PEERS=: without PyTorch, which is some gigabytes, and Dr.Jit
 # make test-gpu the tests of programs on CUDA devices, on this machine's card; without one on the emulated device
 # make bench-gpu  the same for speed, beside JAX, torch.compile, CuPy and a copy on the device; table in build/gpu
-# make docs     the site, in build/docs/html: runs the code of all pages, needs the index of packages once, two minutes
+# make docs     the site, in build/docs/html: runs the code of all pages, needs the index of packages once, two minutes;
+#               the pictures that show a browser or times are made by hand: python -m docs.screens
 # make format   let ruff fix what it can
 #
 # Each makes the virtual environment first, if it is not there. PYTHON chooses the interpreter.

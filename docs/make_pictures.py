@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +15,32 @@ from docs.building import plots
 PICTURES = Path(__file__).parent / "pictures"
 
 
-def loss(w: Any, x: Any, y: Any) -> Any:
-    """The program that README shows."""
+#: The program that README shows, as a file, so that its boxes have the lines that a reader sees.
+LOSS = """import numpy as np
+import tracejit as tj
+
+
+def loss(w, x, y):
     predicted = np.tanh(x @ w)
     error = predicted - y
     return np.mean(error**2)
+"""
 
 
 def graph() -> Path:
     """The program of a value and its gradient, and (in docs/pictures.md) how it is compiled."""
     PICTURES.mkdir(exist_ok=True)
-    picture = tj.draw(tj.value_and_grad(loss), graphviz=False)(np.ones(3), np.ones((100, 3)), np.ones(100))
-    picture.save(PICTURES / "graph.svg")
-    compiled = picture.at("compiled")
-    compiled.save(PICTURES / "graph-compiled.svg")
-    (PICTURES / "graph-memory.svg").write_text(compiled.memory(), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "loss.py")
+        path.write_text(LOSS, encoding="utf-8")
+        loss = runpy.run_path(str(path))["loss"]
+        picture = tj.draw(tj.value_and_grad(loss), graphviz=False)(
+            np.ones(3), np.ones((100, 3)), np.ones(100)
+        )
+        picture.save(PICTURES / "graph.svg")
+        compiled = picture.at("compiled")
+        compiled.save(PICTURES / "graph-compiled.svg")
+        (PICTURES / "graph-memory.svg").write_text(compiled.memory(), encoding="utf-8")
     return PICTURES / "graph.svg"
 
 

@@ -106,6 +106,16 @@ def test_the_tutorial_is_an_hour():
     assert {p: n for p in steps if (n := len(PAGES[p].split())) > 700} == {}
 
 
+def test_the_picture_of_the_readme_is_of_its_program():
+    """The boxes have the lines of the block above the picture."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = readme[: readme.index("pictures/graph.svg")].rpartition("```python\n")[2]
+    svg = (DOCS / "pictures/graph.svg").read_text(encoding="utf-8")
+    lines = {int(n) for n in re.findall(r" :(\d+)</text>", svg)}
+    found = [block.splitlines()[n - 1].strip() for n in sorted(lines)]
+    assert found == ["predicted = np.tanh(x @ w)", "error = predicted - y", "return np.mean(error**2)"]
+
+
 def test_the_gallery_has_fifteen_examples():
     assert len(EXAMPLES) >= 15
     assert [p.name for p in EXAMPLES if not re.match(r'"""\n.+\n=+\n', p.read_text(encoding="utf-8"))] == []

@@ -19,7 +19,9 @@ def chart(memory: Memory) -> str:
     place here; the last line has their number."""
     count = max(len(memory.steps), 1)
     wide = min(_WIDE, max(_NARROW, _MOST / count))
-    width, height = _LEFT + count * wide + 90, _TOP + _HIGH + _FOOT
+    note = _note(memory)
+    width = _LEFT + max(count * wide + 90, text_width(note, SMALL) + 12)
+    height = _TOP + _HIGH + _FOOT
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="memory over time">',
@@ -31,13 +33,17 @@ def chart(memory: Memory) -> str:
     for block in memory.blocks:
         if block.offset is not None and block.bytes:
             parts += _block(block, memory, wide)
-    others = [b for b in memory.blocks if b.offset is None]
-    note = f"the arena: {amount(memory.arena)}"
-    if others:
-        known = sum(b.bytes or 0 for b in others)
-        note += f"; besides, {len(others)} blocks on the stack or allocated, {amount(known)} as far as known"
     parts.append(f'<text class="small" x="{_LEFT}" y="{height - 12:.1f}">{escape(note)}</text>')
     return "\n".join([*parts, "</svg>"])
+
+
+def _note(memory: Memory) -> str:
+    others = [b for b in memory.blocks if b.offset is None]
+    note = f"the arena: {amount(memory.arena)}"
+    if not others:
+        return note
+    known = sum(b.bytes or 0 for b in others)
+    return f"{note}; besides, {len(others)} blocks on the stack or allocated, {amount(known)} as far as known"
 
 
 _STYLE = (

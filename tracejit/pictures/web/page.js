@@ -31,7 +31,7 @@
     legend();
     changes();
     arrange();
-    if (!keep) fit();
+    if (!keep) begin();
     search();
     choose(chosen && boxes[chosen] ? chosen : null);
   }
@@ -191,21 +191,35 @@
 
   function apply() { world.setAttribute("transform", `translate(${view.x},${view.y}) scale(${view.k})`); }
 
-  function fit() {
-    const r = canvas.getBoundingClientRect();
-    const high = stage.layout.now.length ? stage.layout.now[stage.layout.now.length - 1][1] : 1;
-    const all = stage.layout.boxes.map(l => boxes[l.id]);
-    let left = Math.min(...all.map(b => b.x - b.w / 2)), right = Math.max(...all.map(b => b.x + b.w / 2));
-    view.k = Math.min((r.width - 40) / Math.max(right - left, 1), (r.height - 80) / Math.max(high, 1), 1.25);
-    if (view.k < 0.2) {  // it is large: begin with the first rows
-      const first = all.filter(b => b.row < 4);
-      left = Math.min(...first.map(b => b.x - b.w / 2));
-      right = Math.max(...first.map(b => b.x + b.w / 2));
-      view.k = Math.max(0.3, Math.min(0.8, (r.width - 40) / Math.max(right - left, 1)));
-    }
-    view.x = (r.width - (left + right) * view.k) / 2;
-    view.y = 20;
+  // The left and the right end of boxes.
+  function ends(some) {
+    let left = Infinity, right = -Infinity;
+    for (const b of some) { left = Math.min(left, b.x - b.w / 2); right = Math.max(right, b.x + b.w / 2); }
+    return some.length ? [left, right] : [0, 1];
+  }
+
+  function look([left, right], k) {
+    const spare = canvas.clientWidth - (right - left) * k;
+    view = {x: Math.max(spare / 2, 20) - left * k, y: 20, k};
     apply();
+  }
+
+  // Everything, however small it is then.
+  function fit() {
+    const high = stage.layout.now.length ? stage.layout.now[stage.layout.now.length - 1][1] : 1;
+    const all = ends(stage.layout.boxes.map(l => boxes[l.id])), below = $("legend").offsetHeight + 50;
+    look(all, Math.min((canvas.clientWidth - 40) / Math.max(all[1] - all[0], 1),
+      (canvas.clientHeight - below) / Math.max(high, 1), 1.25));
+  }
+
+  // Everything if it can be read then, else what fits at a size that can: all columns, or those of the first rows.
+  function begin() {
+    fit();
+    const readable = 0.62, room = canvas.clientWidth - 40, all = stage.layout.boxes.map(l => boxes[l.id]);
+    if (view.k >= readable) return;
+    let across = ends(all);
+    if ((across[1] - across[0]) * readable > room) across = ends(all.filter(b => b.row < 4));
+    look(across, Math.max(readable, Math.min(0.9, room / Math.max(across[1] - across[0], 1))));
   }
 
   function zoom(factor, cx, cy) {
@@ -376,8 +390,8 @@
   $("after").addEventListener("click", () => step(1));
   $("slider").addEventListener("input", () => show(data.order[+$("slider").value], true));
   $("fit").addEventListener("click", fit);
-  $("close").addEventListener("click", () => { for (const id in boxes) if (boxes[id].panels.length) closed.add(id); arrange(); fit(); });
-  $("open").addEventListener("click", () => { closed.clear(); arrange(); fit(); });
+  $("close").addEventListener("click", () => { for (const id in boxes) if (boxes[id].panels.length) closed.add(id); arrange(); begin(); });
+  $("open").addEventListener("click", () => { closed.clear(); arrange(); begin(); });
   window.addEventListener("keydown", e => {
     if (e.target.tagName === "INPUT") return;
     const r = canvas.getBoundingClientRect(), keys = {
@@ -393,5 +407,5 @@
   show(data.stage);
   // A page in something that is closed has no size until that is opened.
   let seen = canvas.clientWidth > 0;
-  new ResizeObserver(() => { if (!seen && canvas.clientWidth > 0) { seen = true; fit(); } }).observe(canvas);
+  new ResizeObserver(() => { if (!seen && canvas.clientWidth > 0) { seen = true; begin(); } }).observe(canvas);
 })();
