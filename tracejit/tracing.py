@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit import dtypes
-from tracejit.errors import ArraySubclassError, ConcreteValueError, LeakedTracerError, NotAnArrayError
+from tracejit.errors import ConcreteValueError, LeakedTracerError, NotAnArrayError
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.primitive import Op
-from tracejit.ir.seen import SeenArray
+from tracejit.ir.seen import SeenArray, plain_of
 from tracejit.ir.values import Value, origin
 
 
@@ -318,15 +319,6 @@ def wrap(value: Any, weak: Any = False) -> Any:
     return box(value, weak) if _state.trace is not _root[0] else value
 
 
-def _base_array(x: np.ndarray, what: str) -> np.ndarray:
-    """An instance of a subclass as a plain array, if its operations are ndarray's (as memmap's are)."""
-    plain = (np.memmap, np.recarray)  # they compute as arrays do
-    for name in ("__array_ufunc__", "__array_function__", "__mul__", "__getitem__"):
-        if getattr(type(x), name) is not getattr(np.ndarray, name) and type(x) not in plain:
-            raise ArraySubclassError(what=what, type=type(x).__name__)
-    return np.asarray(x)
-
-
 class Frozen(View):
     """What traced indices show of a real array: nothing can be written through it."""
 
@@ -348,13 +340,17 @@ class CapturedArray(SeenArray):
 
     def __getitem__(self, index: Any) -> Any:
         if type(index) is not int and _has_unknown(index):
-            storage = Storage(self.plain, _state.trace)
-            return Box(storage, _frozen, aval_of(self.plain))[index]
+            return shown(self.plain)[index]
         return super().__getitem__(index)
 
     def copied(self, array: np.ndarray) -> Any:
         """A copy is captured no more: while tracing it is a box, which may be assigned traced values."""
         return new_array(array) if is_tracing() and array.dtype.kind in "biufc" else array
+
+
+def shown(array: Any) -> Box:
+    """A real array as a box: it can be computed with, and not be written."""
+    return Box(Storage(array, _state.trace), _frozen, aval_of(array))
 
 
 def _has_unknown(index: Any) -> bool:
@@ -389,12 +385,15 @@ def to_raw(x: Any, what: str = "a value") -> Any:
         x = x.plain
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.canonical(x.dtype)
-        return x if type(x) is np.ndarray or isinstance(x, np.generic) else _base_array(x, what)
+        return x if type(x) is np.ndarray or isinstance(x, np.generic) else plain_of(x, what)
     if isinstance(x, Value):
         return x
     d = dtypes.of_python_scalar(x)
     if d is not None:
         return dtypes.number(d, x, what)
+    if is_elsewhere(x):
+        dtypes.canonical(x.dtype)
+        return x
     if isinstance(x, (bool, int, float, complex)) or (hasattr(x, "__array__") and not isinstance(x, type)):
         return to_raw(dtypes.asked(np.asarray, x)[()], what)
     raise NotAnArrayError(what=what, type=type(x).__name__, value=x)

@@ -15,11 +15,15 @@ from tracejit.api.running import run_user
 from tracejit.control.regions.staging import is_weak, raw_leaves
 from tracejit.errors import ArgumentCountError, NonFloatInputError, NonFloatOutputError
 from tracejit.ir.avals import aval_of
+from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.ir.values import Value
 from tracejit.lazily import LazyModule
+from tracejit.ops.building import helpers
 from tracejit.tracing import Box, box, wrap
 
 #: Imports Numba, when Numba has asked.
 _numba_types: Any = LazyModule("tracejit.api.foreign.numba_types")
+_eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 
 
 def name_of(f: Any) -> str:
@@ -109,9 +113,20 @@ def plain(raw: Any, weak: bool = False) -> Any:
 def fresh(raw: Any, held: Container[int] = ()) -> Any:
     """`plain`, for derivatives: never a view of, or the same as, an array that the caller or the linear
     program (those whose ids are in `held`) still has. The gradient of `x * y` is `y`, but not the caller's."""
-    if type(raw) is np.ndarray and (raw.base is not None or not raw.flags.writeable or id(raw) in held):
+    is_host = type(raw) is np.ndarray
+    if (is_host and (raw.base is not None or not raw.flags.writeable)) or (
+        (is_host or is_elsewhere(raw)) and id(raw) in held
+    ):
         raw = raw.copy()
     return plain(raw)
+
+
+def beside(x: Any, derivative: Any) -> Any:
+    """A derivative, given as a raw value or a Zero, on the device that `x` is on, if it is on one."""
+    if not is_elsewhere(x) or is_elsewhere(derivative):
+        return derivative
+    made = helpers.instantiate(derivative)
+    return made if isinstance(made, Value) or made.dtype == dtypes.float0 else _eager.beside(x, made)
 
 
 def check_input(

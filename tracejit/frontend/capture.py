@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tracejit.frontend.paths import Node
-from tracejit.tracing import Box, CapturedArray
+from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.tracing import Box, CapturedArray, shown
 
 
 class Unfollowed(NamedTuple):
@@ -95,6 +96,8 @@ class EagerCapture:
     trace: Any = None
 
     def array(self, path: Node, value: Any) -> Any:
+        if is_elsewhere(value):
+            return shown(value)
         return CapturedArray.of(value) if type(value) is np.ndarray and value.dtype.kind in "biufc" else value
 
     def owns(self, box: Any) -> bool:

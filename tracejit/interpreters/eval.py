@@ -12,9 +12,13 @@ from tracejit.errors import DynamicExtentError, LeakedTracerError, ShapeError
 from tracejit.errors.refusals import attempt
 from tracejit.interpreters import nans
 from tracejit.ir.avals import aval_of
+from tracejit.ir.elsewhere import TYPES
 from tracejit.ir.primitive import Op
 from tracejit.ir.values import Value, origin
+from tracejit.lazily import LazyModule
 from tracejit.tracing import ONLY_LOCAL, Trace, set_root
+
+_eager: Any = LazyModule("tracejit.interpreters.jit_cuda.eager")
 
 #: Operations with dtypes of operands that their type rules take.
 _taken: set[tuple[Any, ...]] = set()
@@ -56,15 +60,19 @@ class EvalTrace(Trace):
             if isinstance(a, Value):
                 raise LeakedTracerError(value=origin(a))
         judge(op, args, params)
+        if TYPES and not TYPES.isdisjoint(map(type, args)):
+            return _eager.evaluate(op, args, params)
         return nans.evaluate(op, args, params) if config.checks else op.eval(*args, **params)
 
     def update(self, op: Op, holder: list[Any], rest: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if config.checks:  # operands are shown as they were
+        if config.checks or type(holder[0]) in TYPES:  # operands are shown as they were
             return self.process(op, (holder.pop(), *rest), params)
         x = holder.pop()
         for a in rest:
             if isinstance(a, Value):
                 raise LeakedTracerError(value=origin(a))
+        if TYPES and not TYPES.isdisjoint(map(type, rest)):
+            return self.process(op, (x, *rest), params)
         judge(op, (x, *rest), params)
         if (
             type(x) is np.ndarray

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.ir.elsewhere import is_elsewhere
 
 
 class Dim:
@@ -117,5 +118,5 @@ def aval_of(x: Any) -> Aval:
     py = dtypes.of_python_scalar(x)
     if py is not None:
         return Aval((), py)
-    a = np.asarray(x)
-    return Aval(a.shape, dtypes.canonical(a.dtype))
+    a = x if is_elsewhere(x) else np.asarray(x)
+    return Aval(tuple(a.shape), dtypes.canonical(a.dtype))

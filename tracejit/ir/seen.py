@@ -7,6 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from tracejit.errors import ArraySubclassError
+
+
+def plain_of(x: np.ndarray, what: str) -> np.ndarray:
+    """An instance of a subclass as a plain array, if its operations are ndarray's (as memmap's are)."""
+    plain = (np.memmap, np.recarray)  # they compute as arrays do
+    for name in ("__array_ufunc__", "__array_function__", "__mul__", "__getitem__"):
+        if getattr(type(x), name) is not getattr(np.ndarray, name) and type(x) not in plain:
+            raise ArraySubclassError(what=what, type=type(x).__name__)
+    return np.asarray(x)
+
 
 class SeenArray(np.ndarray):
     """The memory of an array that is looked at as something more. New arrays that NumPy makes of it are plain,

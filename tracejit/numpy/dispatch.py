@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.ir.elsewhere import TYPES, is_elsewhere
 from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.operands import arrays_of, has_box, shape_of, store
-from tracejit.tracing import STATE, Box, is_tracing, new_array
+from tracejit.tracing import STATE, Box, is_tracing, new_array, shown, unbox
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -158,6 +159,8 @@ def creates(np_function: Callable[..., Any], *names: str) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             # Rules of custom functions may run on boxes where nothing is traced any more.
             if not is_tracing() and not has_box(args):
+                if TYPES and any(map(is_elsewhere, args)):
+                    return unbox(fn(*args, **kwargs))  # NumPy's would copy them
                 return np_function(*args, **kwargs)
             kwargs.pop("like", None)
             judge_device(kwargs.pop("device", None))
@@ -205,6 +208,10 @@ def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     try:
         result = dtypes.asked(np_function, *args, **kwargs) if is_tracing() else np_function(*args, **kwargs)
     except TypeError:
+        if TYPES and not is_tracing() and any(map(is_elsewhere, args)):
+            ours = NUMPY_TO_TRACEJIT.get(np_function)
+            if ours is not None:
+                return _there(ours, args, kwargs)
         for x in (*args, *kwargs.values()):
             hasattr(x, "__array__")  # what can't be followed says so
         raise
@@ -212,6 +219,12 @@ def plain(np_function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return result
     fresh = result.dtype.kind in "biufc" and _is_new(result, (*args, *kwargs.values()))
     return new_array(result) if fresh else result
+
+
+def _there(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of ours of arrays on a device, which the library's function does not take."""
+    result = ours(*[shown(x) if is_elsewhere(x) else x for x in args], **kwargs)
+    return type(result)(map(unbox, result)) if type(result) in (list, tuple) else unbox(result)
 
 
 def _is_new(x: np.ndarray, given: Iterable[Any]) -> bool:

@@ -18,6 +18,7 @@ from tracejit.interpreters.autodiff import recipes
 from tracejit.interpreters.autodiff.linearize import LinearizeTracer
 from tracejit.interpreters.autodiff.recipes import EagerTrace, Recipe
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.elsewhere import TYPES
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.operands import kind_of
@@ -62,6 +63,8 @@ def by_recipe(ufunc: Traced, args: tuple[Any, ...], operator: bool) -> Any:
             a, kind = a.plain, np.ndarray
         if kind is np.ndarray:
             key += a.shape, a.dtype
+        elif kind in TYPES:
+            return None
         else:
             key.append(kind)
         primals.append(a)

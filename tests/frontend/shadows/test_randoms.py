@@ -6,6 +6,7 @@ import pickle
 import random
 import statistics
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +42,23 @@ def test_draws_from_the_generators_of_the_process_are_noticed() -> None:
 def test_libraries_that_make_generators_without_a_seed_are_noticed() -> None:
     with pytest.raises(tj.TracejitError, match="a generator without a seed"):
         tj.jit(lambda x: x * scipy.stats.qmc.Halton(1).random(2), fallback=False)(np.zeros(2))
+
+
+def test_modules_that_are_imported_by_traced_code_may_make_generators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `scipy.stats` does, which a module runs once: plain Python would import it then, too."""
+    (tmp_path / "drawing.py").write_text(
+        "import numpy as np\n\nSIZE = np.random.default_rng().random(3).size\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def f(x):
+        import drawing
+
+        return x * drawing.SIZE
+
+    assert tj.jit(f, fallback=False)(2.0) == 6.0
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tracejit.api.autodiff.pullbacks import Pullback, detached
 from tracejit.api.common import (
     FlatFunction,
     argument_names,
+    beside,
     check_input,
     check_output,
     flatten_args,
@@ -44,6 +45,7 @@ from tracejit.interpreters.autodiff.tape import Tape
 from tracejit.interpreters.autodiff.transpose import pull_back
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value, Zero
 from tracejit.ops.building import helpers
 from tracejit.tracing import ONLY_LOCAL, Box, box, current_trace, is_tracing, new_trace, to_raw, unbox
@@ -98,7 +100,10 @@ def jvp(
     leaks.check(f"jvp of {name_of(f)}", trace, flat.aux)
     out, out_t = split_outputs(trace, outs)
     result = tree.unflatten(flat.out_tree, [plain(o) for o in out])
-    tangent = tree.unflatten(flat.out_tree, [_materialize(t, {id(t) for t in ts}) for t in out_t])
+    tangent = tree.unflatten(
+        flat.out_tree,
+        [_materialize(beside(o, t), {id(t) for t in ts}) for o, t in zip(out, out_t, strict=True)],
+    )
     return (result, tangent, strip_aux(flat.aux, trace)) if has_aux else (result, tangent)
 
 
@@ -202,7 +207,7 @@ def input_cotangents(ins: Inputs, tape: Tape, cts: list[Any]) -> list[Any]:
     """Raw cotangents of all inputs: Zeros for those without tangents."""
     found = iter(pull_back(tape, cts))
     return [
-        next(found) if nz else Zero(aval_of(x).tangent())
+        beside(x, next(found) if nz else Zero(aval_of(x).tangent()))
         for x, nz in zip(ins.leaves, ins.nonzero, strict=True)
     ]
 
@@ -286,7 +291,7 @@ def value_and_grad(
         _check_scalar(f, flat, outs, holomorphic)
         one = aval_of(outs[0]).dtype.type(1)
         cts = input_cotangents(ins, tape, [one])
-        held = tape.held() if any(type(c) is np.ndarray for c in cts) else ()
+        held = tape.held() if any(type(c) is np.ndarray or is_elsewhere(c) for c in cts) else ()
         grads = tree.unflatten(ins.structure, [_materialize(c, held) for c in cts])
         value = plain(outs[0])
         result = (value, strip_aux(flat.aux, trace)) if has_aux else value
@@ -318,7 +323,7 @@ def own_copy(arg: Any) -> Any:
 
 
 def _is_array(x: Any) -> bool:
-    return isinstance(x, (Box, np.ndarray))
+    return isinstance(x, (Box, np.ndarray)) or is_elsewhere(x)
 
 
 def _check_inputs(

@@ -24,6 +24,7 @@ from tracejit.errors import ArgumentError, BranchTypeError, PredicateError
 from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.stage import arg_avals
 from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.elsewhere import to_host
 from tracejit.ir.jaxpr import Jaxpr, Var
 from tracejit.ir.values import Value
 from tracejit.tracing import NUMPYS, bind, to_raw, wrap
@@ -99,7 +100,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
 def _known(raw: Any) -> Any:
     """The value if it is known now, else None."""
     if not isinstance(raw, Value):
-        return np.asarray(raw)[()]
+        return to_host(raw)[()]
     primal = getattr(raw, "primal", None)  # what is being differentiated may be known all the same
     return None if primal is None else _known(primal)
 

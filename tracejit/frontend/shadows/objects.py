@@ -23,6 +23,7 @@ from tracejit.frontend.journal import Change
 from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes, behind, copied
+from tracejit.ir.elsewhere import is_elsewhere
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -40,6 +41,8 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
     """The shadow of a user's object; anything else as it is, reported."""
     if "_tj_class" in vars(type(value)):  # made inside a traced run: its methods are copies already
         return value
+    if not session.guarded and is_elsewhere(value):
+        return session.capture.array(node, value)
     outer = behind.is_shadow(value)
     if outer and behind.state_of(value).session is session:  # such as `self` of a method bound in this run
         return value

@@ -13,6 +13,8 @@ from typing import Any
 from tracejit.frontend import active
 from tracejit.interpreters import generators
 
+#: The modules of Python's that run the code of modules.
+_IMPORTERS = ("importlib._bootstrap", "importlib._bootstrap_external")
 _BOUND = (types.BuiltinMethodType, types.MethodType)
 
 
@@ -84,7 +86,13 @@ def _watch_entropy(module: Any) -> None:
     @functools.wraps(ask)
     def randbits(bits: int) -> int:
         session = active.session()
-        if session is not None and session.guarded and not _is_seeded_afterwards(sys._getframe(1)):
+        caller = sys._getframe(1)
+        if (
+            session is not None
+            and session.guarded
+            and not _is_seeded_afterwards(caller)
+            and not _is_importing(caller)
+        ):
             session.refuse("a generator without a seed", ask, "its numbers are others at every call")
         return ask(bits)
 
@@ -103,6 +111,18 @@ def _is_seeded_afterwards(caller: types.FrameType) -> bool:
     call = next(i for i in lines if i.offset == caller.f_lasti)
     names = [i.argval for i in lines if i.offset < call.offset and _is_within(i, call)]
     return bool(call.arg) and "RandomState" in names
+
+
+def _is_importing(frame: types.FrameType | None) -> bool:
+    """Whether a module that is being imported asks, which it does once, be it in traced code or not."""
+    while frame is not None:
+        if (
+            frame.f_code.co_name == "_call_with_frames_removed"
+            and frame.f_globals.get("__name__") in _IMPORTERS
+        ):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_within(inner: dis.Instruction, outer: dis.Instruction) -> bool:

@@ -12,6 +12,7 @@ from tracejit.interpreters.core import eval_jaxpr
 from tracejit.interpreters.memo import memoize_by_jaxpr
 from tracejit.interpreters.stage import jaxpr_arg_avals
 from tracejit.ir.avals import aval_of
+from tracejit.ir.elsewhere import is_elsewhere, to_host
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.primitive import FROM_JVP, LINEAR, ZERO_TANGENT, Op, Sentinel
 from tracejit.ir.values import Value, Zero
@@ -36,7 +37,9 @@ class JVPTracer(Value):
 
 def concrete(raw: Any) -> Any:
     """The array a raw value stands for, if it is known; raises ConcreteValueError otherwise."""
-    return raw.concrete() if isinstance(raw, Value) else raw
+    if isinstance(raw, Value):
+        return raw.concrete()
+    return to_host(raw)[()] if is_elsewhere(raw) else raw
 
 
 class JVPTrace(Trace):

@@ -21,6 +21,7 @@ from tracejit.interpreters.autodiff.tape import Application, Tape
 from tracejit.interpreters.autodiff.transpose import Accumulators, pull_back
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import Aval, aval_of
+from tracejit.ir.elsewhere import TYPES
 from tracejit.ir.jaxpr import Eqn, Literal, Var
 from tracejit.ir.kernel import Contract, Pointwise, Pull, Reduce
 from tracejit.ir.primitive import FROM_JVP, LINEAR, Op, Sentinel
@@ -56,6 +57,8 @@ class EagerTrace(LinearizeTrace):
                 key.append(None)
             if type(x) is np.ndarray:
                 key += x.shape, x.dtype
+            elif type(x) in TYPES:
+                return super().process(op, args, params)  # recipes are NumPy's functions
             else:
                 key.append(type(x))
             primals.append(x)

@@ -13,6 +13,7 @@ from tracejit.interpreters.autodiff.jvp import (
 from tracejit.interpreters.autodiff.provenance import Made
 from tracejit.interpreters.stage import StageTrace, arg_avals, captured, make_args
 from tracejit.ir.avals import Dim, aval_of
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.jaxpr import Literal, Var
 from tracejit.ir.primitive import FROM_JVP, Op
 from tracejit.ir.values import Value, Zero
@@ -79,7 +80,8 @@ class TangentTrace(StageTrace):
         if isinstance(x, Value):
             check_live(x)
             return Residual(captured(x) if x.trace.level >= self.level else x)
-        return Literal(np.asarray(x).dtype.type(x)) if np.ndim(x) == 0 else Residual(x)
+        is_number = np.ndim(x) == 0 and not is_elsewhere(x)
+        return Literal(np.asarray(x).dtype.type(x)) if is_number else Residual(x)
 
     # A repeated number is known here as any array is: what would be recorded for it is no tangent.
     _operand = lift

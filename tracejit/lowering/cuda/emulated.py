@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import DeviceMemoryError, HostReadError
+from tracejit.ir.elsewhere import TYPES
 from tracejit.lowering.cuda.libs import operations
 from tracejit.lowering.runtime import compile as machine
 
@@ -58,6 +59,8 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     strides = property(lambda self: self._view.strides)
     flags = property(lambda self: self._view.flags)
     T = property(lambda self: Array(self._memory, self._view.T))
+    real = property(lambda self: _wrapped(self, self._view.real))
+    imag = property(lambda self: _wrapped(self, self._view.imag))
 
     @property
     def device(self) -> Emulated:
@@ -158,6 +161,19 @@ def _wrapped(like: Array, got: Any) -> Any:
     if isinstance(got, np.ndarray) and np.may_share_memory(got, like._memory.bytes):
         return Array(like._memory, got)
     return like.device.array(np.asarray(got))
+
+
+def _method(name: str) -> Any:
+    method = getattr(np.ndarray, name)
+    return lambda self, *args, **kwargs: _wrapped(self, method(self._view, *args, **_inside(kwargs)))
+
+
+for _name in (
+    *("all", "any", "argmax", "argmin", "astype", "cumsum", "dot", "flatten", "max", "mean", "min", "prod"),
+    *("ravel", "squeeze", "std", "sum", "take", "var"),
+):
+    setattr(Array, _name, _method(_name))
+TYPES.add(Array)
 
 
 class _Here:

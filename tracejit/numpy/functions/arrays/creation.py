@@ -10,6 +10,7 @@ from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ShapeError
 from tracejit.interpreters.stage import SMALL_CONSTANT
 from tracejit.ir.avals import Shape
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.dispatch import creates, implements
@@ -218,6 +219,8 @@ def _numeric(object: Any, dtype: Any) -> bool:
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Any:
     order_of(order)
+    if is_elsewhere(a) and not is_tracing():
+        return convert(a, dtypes.canonical(dtype or a.dtype)) if dtype or copy else a
     if type(a) is Box:
         return array(a, dtype) if copy else _uncopied(a, dtype, {"copy": copy, "order": order})
     if isinstance(a, np.ndarray) or not is_tracing():
