@@ -11,7 +11,7 @@ from typing import Any
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_class, is_library_function, is_quiet, why_not
-from tracejit.frontend.shadows import behind
+from tracejit.frontend.shadows import behind, compiled
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 _HOLDERS = (set, frozenset, collections.Counter, types.SimpleNamespace, functools.partial)
@@ -38,6 +38,9 @@ def kind_of(x: Any) -> Any:
         return None if None in parts else (cls, *parts)
     if cls in _HOLDERS:
         return cls
+    ours = compiled.kind_of(x)
+    if ours is not None:
+        return ours
     if sources.is_followed(x):
         return sources.classes_of(x)
     if cls is types.BuiltinMethodType or cls is types.MethodWrapperType:  # `log.append`

@@ -23,6 +23,8 @@ FOLLOW: set[str] = set()
 
 #: Modules of libraries that compute with arrays in Python, and are followed as well: SciPy's sparse arrays.
 _FOLLOWED = "scipy.sparse"
+#: Where classes of ours say that they are, which stand for lists and dicts of Numba's.
+_TYPED = "numba.typed.traced"
 _SOLVERS = frozenset(
     {
         "scipy.sparse.linalg",
@@ -74,6 +76,8 @@ def is_followed(module: str | None) -> bool:
 def is_part_followed(module: Any) -> bool:
     """Whether a module is one of those in `_FOLLOWED`. They are taken as they are, as other code of libraries is: what
     is in them is not guarded."""
+    if module == _TYPED:
+        return True
     if type(module) is not str or not module.startswith(_FOLLOWED):
         return False
     if module == _FOLLOWED or module in _SOLVERS:

@@ -300,7 +300,7 @@ class Session(Run):
         self.check(node, "is", value)
         if watch.calls_by_name(value):
             watch.release(self)
-        ours = classes.traced_class(value)
+        ours = classes.traced_class(compiled.class_of(value) or value)
         if ours is None:
             if not issubclass(value, BaseException):  # which `except` needs as they are
                 self.from_library(node, value)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function, why_not
 from tracejit.frontend.paths import Node, root
-from tracejit.frontend.shadows import behind, containers, functions, objects
+from tracejit.frontend.shadows import behind, compiled, containers, functions, objects
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.tracing import Box
 
@@ -50,7 +50,7 @@ def argument(session: Run, value: Any) -> Any:
         type(x) in _FUNCTIONS and not session.is_stand_in(x) for x in value
     ):
         return type(value)(argument(session, x) for x in value)
-    if why_not(type(value)) or objects.is_node(type(value)):
+    if (why_not(type(value)) and compiled.kind_of(value) is None) or objects.is_node(type(value)):
         watch_argument(session, value)
         return value
     return session.stand_in(value, "self")

@@ -35,7 +35,7 @@ from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.lists.buffers import Buffer, parts
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
-from tracejit.frontend.shadows import classes, containers, growing
+from tracejit.frontend.shadows import behind, classes, containers, growing
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text.deferred import Text
 from tracejit.ir.values import Value
@@ -223,7 +223,7 @@ class _Writer:
         if cls in _DISPLAYS or cls in containers.CONTAINERS or containers.is_namedtuple(cls):
             return self._container(x, cls, what)
         real = classes.users_class(cls)
-        if why_not(real) or is_library_class(real):
+        if why_not(real) or is_library_class(real) or behind.stays(real):
             raise UnfollowedError(
                 what=what, reason=f"it is given a {real.__name__}, which is not made anew at each call"
             )

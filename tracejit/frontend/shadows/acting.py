@@ -27,6 +27,8 @@ from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
 from tracejit.frontend.text import clocks, logs, sinks, warned
 
+#: Modules of libraries whose classes are followed.
+_FOLLOWED = ("numba.typed.typedlist", "numba.typed.typeddict")
 _CONSTANTS = (int, float, str, bytes, complex, tuple, type(None))
 _GENERATORS = (
     "default_rng",
@@ -60,6 +62,9 @@ class ActingModule(types.ModuleType):
         if not impure_origin(module):
             if isinstance(value, types.ModuleType):
                 return as_it_acts(value)
+            session = active.session()
+            if isinstance(value, type) and value.__module__ in _FOLLOWED and session is not None:
+                return session.stand_in(value, f"{self.__name__}.{name}")
             if impure_origin(value):
                 tell(f"`{self.__name__}.{name}`", value)
             return value

@@ -14,11 +14,13 @@ from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.shadows.behind import (
     MISSING,
+    Kept,
     State,
     class_node,
     find,
     instance_dict,
     is_slot,
+    keeps,
     no_attribute,
     not_overridden,
     owns,
@@ -123,9 +125,9 @@ def data_descriptor(self: Any, state: State, owner: type, raw: Any, name: str) -
         if raw.fget is None:
             return getattr(state.original, name)
         return state.session.wrap(here.named(raw).attr("fget"), raw.fget)(self)
-    if _has_getter(raw):
+    if not keeps(raw) and _has_getter(raw):
         return _get(state.session, owner, name, raw, self, state.session.stand_in(type(state.original)))
-    if type(raw) is types.MemberDescriptorType and not hasattr(state.original, name):
+    if keeps(raw) and not hasattr(state.original, name):
         state.session.check(state.node, "missing", name)
     return _value(state, name, getattr(state.original, name))
 
@@ -212,7 +214,8 @@ def assign(self: Any, name: str, value: Any) -> None:
     """`object.__setattr__` of a shadow: by a property or descriptor, or as the object's own."""
     state = state_of(self)
     if not _of_descriptor(self, state, name, ("fset", "__set__"), value):
-        put(self, name, value)
+        raw = find(type(state.original).__mro__, name)[1]
+        put(self, name, raw.cast(value) if isinstance(raw, Kept) else value)
 
 
 def own(self: Any, name: str) -> Any:
@@ -260,7 +263,7 @@ def _of_descriptor(self: Any, state: State, name: str, by: tuple[str, str], *val
             raise CapturedWriteError(what=f"attribute `{cls.__name__}.{name}`")
         session.wrap(here.named(raw).attr(by[0]), accessor)(self, *value)
         return True
-    if raw is MISSING or type(raw) is types.MemberDescriptorType or not hasattr(type(raw), by[1]):
+    if raw is MISSING or keeps(raw) or not hasattr(type(raw), by[1]):
         return False
     base, method = find(type(raw).__mro__, by[1])
     if not isinstance(method, types.FunctionType):
@@ -290,7 +293,7 @@ def _holds(self: Any, state: State, name: str, value: Any) -> bool:
         return False
     raw = find(cls.__mro__, name)[1]
     if raw is not MISSING and hasattr(type(raw), "__set__"):
-        own = type(raw) is types.MemberDescriptorType
+        own = keeps(raw)
     else:
         own = name in instance_dict(state.original)
     return own and unchanged(read(self, name), value)

@@ -76,8 +76,26 @@ def no_attribute(original: Any, name: str) -> AttributeError:
     return AttributeError(text, name=name, obj=original)
 
 
+class Kept:
+    """A descriptor of ours of an attribute that objects keep elsewhere than in their `__dict__`, as slots are."""
+
+    def cast(self, value: Any) -> Any:
+        """What the attribute holds when `value` is assigned."""
+        raise NotImplementedError
+
+
+def keeps(raw: Any) -> bool:
+    """Whether what a class has by a name says where objects keep that attribute: a slot, or one of ours."""
+    return type(raw) is types.MemberDescriptorType or isinstance(raw, Kept)
+
+
+def stays(cls: type) -> bool:
+    """Whether objects of a class of ours are only there while a function is traced."""
+    return "_tj_stays" in vars(cls)
+
+
 def is_slot(original: Any, name: str) -> bool:
-    return type(find(type(original).__mro__, name)[1]) is types.MemberDescriptorType
+    return keeps(find(type(original).__mro__, name)[1])
 
 
 def find(mro: tuple[type, ...], name: str) -> tuple[Any, Any]:

@@ -16,13 +16,13 @@ import threading
 import types
 from typing import Any
 
-from tracejit.errors import CapturedWriteError
+from tracejit.errors import CapturedWriteError, UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.origins import why_not
 from tracejit.frontend.shadows import attributes, behind, objects
 
 _SKIP = objects.OWN - {"__new__", "__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
-_MADE = (types.FunctionType, staticmethod, classmethod, functools.cached_property)
+_MADE = (staticmethod, classmethod, functools.cached_property)
 
 
 class _Member:
@@ -197,8 +197,8 @@ def _make(cls: type, _: tuple[tuple[str, ...], ...]) -> type | None:
 
 def _is_member(name: str, raw: Any) -> bool:
     if name[:2] == "__" == name[-2:]:
-        return name not in _SKIP and isinstance(raw, _MADE)
-    return not isinstance(raw, (types.MemberDescriptorType, types.GetSetDescriptorType))
+        return name not in _SKIP and (isinstance(raw, _MADE) or objects.is_function(raw))
+    return name[:4] != "_tj_" and not behind.keeps(raw) and not isinstance(raw, types.GetSetDescriptorType)
 
 
 def _member(cls: type, name: str, raw: Any) -> _Member:
@@ -209,8 +209,13 @@ def _member(cls: type, name: str, raw: Any) -> _Member:
 
 
 def demote(obj: Any) -> None:
-    """Give an object that traced code made the user's class, as it leaves the run."""
+    """Give an object that traced code made the user's class, as it leaves the run.
+
+    Raises UnfollowedError for what only stands for an object of the user's, and can't be made one."""
     real = users_class(type(obj))
     if real is not type(obj):
+        if behind.stays(real):
+            reason = "another compiler makes objects of its class"
+            raise UnfollowedError(what=f"a `{real.__name__}` that traced code makes", reason=reason)
         with contextlib.suppress(TypeError):  # memory laid out differently (see Quiet)
             obj.__class__ = real

@@ -79,11 +79,15 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
     else:
         here = node.named(value) if outer else session.hold(node, value)
         session.differs(node, value)
-    state = behind.State(session, here, value)
+    return session.remember(value, shadow(cls, behind.State(session, here, value)), node)
+
+
+def shadow(cls: type, state: behind.State) -> Any:
+    """A shadow of an object of class `cls`."""
     made = shadow_class(cls)
-    shadow = object.__new__(made)
-    vars(made)["_tj_state"].__set__(shadow, state)
-    return session.remember(value, shadow, node)
+    new = object.__new__(made)
+    vars(made)["_tj_state"].__set__(new, state)
+    return new
 
 
 def _keep(session: Run, node: Node, value: Any) -> None:
@@ -156,7 +160,7 @@ def _make_class(cls: type) -> type:
     body: dict[str, Any] = {
         n: _forward(n)
         for n, f in names.items()
-        if n[:2] == "__" == n[-2:] and n not in OWN and isinstance(f, types.FunctionType)
+        if n[:2] == "__" == n[-2:] and n not in OWN and is_function(f)
     }
     body.update(
         attributes.PROTOCOL,
@@ -187,6 +191,11 @@ def _register_node(cls: type, shadow: type) -> None:
     handler = optree.register_pytree_node.get(cls, namespace=tree.NAMESPACE)  # type: ignore[attr-defined]
     if handler is not None:
         tree.register(shadow, lambda s: handler.flatten_func(s)[:2], handler.unflatten_func)
+
+
+def is_function(x: Any) -> bool:
+    """Whether a member of a class is a function, or one that Numba compiled."""
+    return isinstance(x, types.FunctionType) or isinstance(getattr(x, "py_func", None), types.FunctionType)
 
 
 def is_node(cls: type) -> bool:

@@ -99,15 +99,3 @@ def callback(x: Any) -> Any:
 def test_a_c_callback_is_its_python_function_to_python() -> None:
     square = tj.jit(lambda x: (callback(x), callback.address), fallback=False)
     assert square(3.0) == (10.0, callback.address) and tj.grad(callback)(3.0) == 6.0
-
-
-def test_numba_says_nothing_of_its_own_about_traced_values() -> None:
-    typed = numba.typed.List
-
-    def f(x: Any) -> Any:
-        values = typed()
-        values.append(x[0])
-        return values[0]
-
-    with pytest.raises(tj.errors.UnfollowedError, match="Numba's compiled code would need its values"):
-        tj.jit(f, fallback=False)(X)

@@ -1,7 +1,8 @@
 """What another compiler made: functions of Numba's, and of `np.vectorize`.
 
-In comes such an object as the user's function meets it, and out goes a stand-in that follows its Python function. Read
-`numbers` (how Numba types numbers), `dispatchers` (`njit`), `ufuncs` (`vectorize`, `guvectorize`), then `stencils`.
+In comes such an object as the user's function meets it, and out goes a stand-in that follows its Python functions. Read
+`numbers` (how Numba types numbers), `dispatchers` (`njit`), `ufuncs` (`vectorize`, `guvectorize`), `stencils`,
+`instances` (`jitclass`), then `typed` and `made` (`numba.typed`).
 Numba is not imported for this: whoever has such an object has imported it.
 """
 
@@ -11,13 +12,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend.paths import Node
-from tracejit.frontend.shadows.compiled import dispatchers, stencils, ufuncs
+from tracejit.frontend.shadows.compiled import dispatchers, instances, stencils, typed, ufuncs
 from tracejit.frontend.shadows.compiled.numpys import wrap_numpys
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
-__all__ = ["wrap", "wrap_numpys"]
+__all__ = ["class_of", "kind_of", "wrap", "wrap_numpys"]
 
 _KINDS: dict[tuple[str, str], Callable[[Run, Node, Any], Any]] = {
     ("numba.np.ufunc.dufunc", "DUFunc"): ufuncs.wrap_vectorized,
@@ -32,6 +33,10 @@ def wrap(session: Run, node: Node, value: Any) -> Any:
     cls = type(value)
     if not cls.__module__.startswith("numba."):
         return None
+    if instances.kind_of(value) is not None:
+        return instances.wrap_instance(session, node, value)
+    if typed.kind_of(value) is not None:
+        return typed.wrap_typed(session, node, value)
     handler = _KINDS.get((cls.__module__, cls.__name__))
     if handler is None:
         handler = dispatchers.wrap_compiled if dispatchers.is_compiled(value) else None
@@ -39,3 +44,15 @@ def wrap(session: Run, node: Node, value: Any) -> Any:
         return None
     session.check(node, "is", value)
     return session.known(value) or handler(session, node.named(value), value)
+
+
+def kind_of(x: Any) -> Any:
+    """What of an argument of Numba's belongs into the signature, if it is followed as an object; None for others."""
+    if not type(x).__module__.startswith("numba."):
+        return None
+    return instances.kind_of(x) or typed.kind_of(x)
+
+
+def class_of(cls: type) -> type | None:
+    """The class of ours by which one of Numba's, or that Numba compiled, is followed; None for others."""
+    return instances.class_of(cls) or typed.class_of(cls)

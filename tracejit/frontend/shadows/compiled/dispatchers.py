@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.paths import Node
+from tracejit.frontend.shadows.compiled.instances import numba_type
 from tracejit.frontend.shadows.compiled.numbers import as_numba
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.functions.arrays.mapping import PYTHONS
@@ -71,8 +72,8 @@ def _result_type(dispatcher: Any, args: Any, kwargs: Any) -> Any:
     """Numba's type of the result, for such arguments; the function is compiled, if it is not yet."""
     numba: Any = sys.modules["numba"]
     try:
-        types_ = [numba.typeof(_sample(x)) for x in args]
-        named = {name: numba.typeof(_sample(x)) for name, x in kwargs.items()}
+        types_ = [numba_type(x) or numba.typeof(_sample(x)) for x in args]
+        named = {name: numba_type(x) or numba.typeof(_sample(x)) for name, x in kwargs.items()}
         _, _, folded, _ = dispatcher.get_call_template(types_, named)
         return dispatcher.overloads[tuple(folded)].signature.return_type
     except Exception as e:
