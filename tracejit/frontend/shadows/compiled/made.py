@@ -1,8 +1,9 @@
 """What stands for the lists and dicts of `numba.typed` that traced code makes.
 
-These classes are followed as the user's own are (they count as those of a module `numba.typed.traced`): a list that grows in
-a native loop or under a traced condition is one of Python's inside. Items are of the type of the first one, as Numba's
-are: integers become floating-point numbers where the first was one, and what does not fit is refused. They can't leave.
+These classes are followed as the user's own are (they count as those of a module `numba.typed.traced`): a list that
+grows in a native loop or under a traced condition is one of Python's inside. Items are of the type of the first one, as
+Numba's are: integers become floating-point numbers where the first was one, and what does not fit is refused. They
+can't leave.
 """
 
 from __future__ import annotations
