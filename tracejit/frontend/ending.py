@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,14 +12,19 @@ from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.paths import ATTR, CELL, ITEM
 from tracejit.frontend.rewrite.blocks.state import in_blocks_of
 from tracejit.frontend.run import Run
-from tracejit.frontend.shadows import behind, containers, functions, objects
+from tracejit.frontend.shadows import behind, containers, functions, members, objects
+
+#: So many keys of a container are asked whether comparing them changes something.
+_MOST_KEYS = 4
 
 
 def finish(session: Run) -> None:
     """Writes down what of outside is changed, carries it out (in eager runs), or refuses it."""
-    found = _found(session)
     if session.guarded:
         _refuse_deleted(session)
+        with _unchanged(session):
+            _ask_keys(session)
+    found = _found(session)
     if found and session.guarded and (shared := _by_two_ways(session)) is not None:
         raise CapturedWriteError(what=shared, where=session.call_site)
     for change, free in found:
@@ -37,7 +43,7 @@ def _found(session: Run) -> list[tuple[Change, bool]]:
     """What of outside is changed, and whether each may be."""
     found = [pair for scope in session.scopes() for pair in scope.changes()]
     found += [*functions.cell_changes(session), *functions.attribute_changes(session)]
-    return [*found, *objects.changes(session), *containers.changes(session)]
+    return [*found, *objects.changes(session), *containers.changes(session), *members.changes(session)]
 
 
 @contextlib.contextmanager
@@ -47,6 +53,13 @@ def only_once(session: Run) -> Iterator[None]:
     if not session.capture.journaled or in_blocks_of(session.capture.trace):
         yield
         return
+    with _unchanged(session):
+        yield
+
+
+@contextlib.contextmanager
+def _unchanged(session: Run) -> Iterator[None]:
+    """Refuses what changes something here."""
     before = [(change.node.place(), _identity(change)) for change, _ in _found(session)]
     try:
         yield
@@ -86,6 +99,18 @@ def _refuse_deleted(session: Run) -> None:
             if name in scope.real:
                 where = functions.find_store(code, ("DELETE_GLOBAL",), name)
                 raise CapturedWriteError(what=f"global `{scope.prefix}{name}`", where=where)
+
+
+def _ask_keys(session: Run) -> None:
+    """Lets keys be hashed and compared by the user's own methods, as guards and the program do, too: what these change,
+    they would change more often than Python lets them."""
+    for _, copy, _, _ in session.containers:
+        if isinstance(copy, (dict, set, frozenset)):
+            keys = [k for k in list(copy)[:_MOST_KEYS] if behind.is_shadow(k)]
+            for key in keys:
+                if isinstance(behind.find(type(key).__mro__, "__hash__")[1], types.FunctionType):
+                    hash(key)
+                    _ = key == keys[0]
 
 
 def _identity(change: Change) -> Any:

@@ -94,6 +94,19 @@ class Node:
         return f"<{self}>"
 
 
+class Members(Node):
+    """The attributes of a class itself, of which the root is a view: Python makes another view each time."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: type) -> None:
+        super().__init__(None, CONST, vars(owner), "class attribute", owner.__name__)
+        self.owner = owner
+
+    def place(self) -> tuple[Any, ...]:
+        return (id(self.owner), (ATTR, "__dict__"))
+
+
 def argument(number: int, text: str) -> Node:
     """A path that begins at an argument of the call, which is not held."""
     return Node(None, GIVEN, number, "argument", text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import threading
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -113,7 +114,7 @@ class Session(Run):
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
         self.attributes.clear()
-        for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers):
+        for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers, self.members):
             met.clear()
 
     def cached(self, node: Node, value: Any) -> None:
@@ -390,6 +391,7 @@ _HANDLERS: dict[type, Any] = {
     types.MethodWrapperType: functions.wrap_builtin,
     functools.partial: functions.wrap_partial,
     types.SimpleNamespace: containers.wrap_namespace,
+    threading.local: containers.wrap_namespace,
     cached.LRU: cached.wrap_cached,
     np.vectorize: compiled.wrap_numpys,
     types.ModuleType: Session._module,

@@ -121,7 +121,7 @@ def _watch_method(session: Run, cls: type, name: str, raw: Any, fn: types.Functi
     if session.rewrites and name[:2] != "__" and name not in session.as_is | _OF_TREES:
         session.followed_methods.setdefault(name, []).append((cls, raw, fn))
         return
-    node = root(vars(cls), "class attribute", cls.__name__).item(name, f"{cls.__name__}.{name}")
+    node = behind.class_node(cls, name)
     session.check(node, "is", raw)
     watch_function(session, node, fn)
 

@@ -117,9 +117,9 @@ def test_protocols():
 def test_class_attributes_and_methods_are_guarded(monkeypatch):
     model = Model(np.ones(2))
     _, guards, capture = traced(lambda: (model.constant, model.table, model(1.0)))
-    assert capture.paths == ["model.table"]
+    assert capture.paths == ["Base.table"]
     monkeypatch.setattr(Base, "constant", 8)
-    assert guards.why() == "closure variable `model.constant` changed from 7 to 8"
+    assert guards.why() == "class attribute `Base.constant` changed from 7 to 8"
     monkeypatch.undo()
     assert guards.check()
     monkeypatch.setattr(Base, "__call__", lambda self, x: x)

@@ -12,6 +12,7 @@ from tracejit.errors import CapturedWriteError
 from tracejit.frontend import structures
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
+from tracejit.frontend.shadows import members
 from tracejit.frontend.shadows.behind import (
     MISSING,
     Kept,
@@ -67,6 +68,8 @@ def read(self: Any, name: str) -> Any:
         return _value(state, name, values[name], _acts_if_absent(type(original), raw))
     if hasattr(original, "__dict__") and here is not GONE:
         state.session.check(state.node.attr("__dict__"), "absent", name)
+    if (changed := members.written(state.session, type(original), name)) is not MISSING:
+        return changed
     if raw is MISSING:
         return _missing(self, state, name)
     if here is GONE:
@@ -148,6 +151,9 @@ def _get(session: Run, owner: type, name: str, raw: Any, obj: Any, cls: Any) -> 
 def bind(self: Any, state: State, owner: type, raw: Any, name: str) -> Any:
     """A class attribute as seen from the shadow: methods bound to it, constants guarded."""
     session = state.session
+    if not hasattr(type(raw), "__get__"):
+        part = structures.part(session, type(state.original), state.node.attr(name), raw)
+        return members.read(session, owner, name, raw) if part is None else part
     if not isinstance(raw, _BOUND) and not _has_getter(raw):
         return _value(state, name, getattr(state.original, name))
     result = bind_member(session, owner, name, raw, self, session.stand_in(type(state.original)))
@@ -177,7 +183,7 @@ def bind_member(session: Run, owner: type, name: str, raw: Any, obj: Any, cls: A
     if hasattr(type(raw), "__get__"):
         session.check(here, "is", raw)
         return raw.__get__(obj, cls)
-    return session.wrap(here, raw)
+    return members.read(session, owner, name, raw)
 
 
 def _bound(fn: Any, obj: Any, cls: Any) -> Any:

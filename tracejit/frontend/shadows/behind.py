@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
 from tracejit.frontend.journal import GONE
-from tracejit.frontend.paths import Node, root
+from tracejit.frontend.paths import Members, Node
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -140,13 +140,13 @@ def refused(state: State, name: str) -> CapturedWriteError:
 
 def class_node(owner: type, name: str) -> Node:
     """The path to a member of a class."""
-    return root(vars(owner), "class attribute", owner.__name__).item(name, f"{owner.__name__}.{name}")
+    return Members(owner).item(name, f"{owner.__name__}.{name}")
 
 
 def not_overridden(session: Any, cls: type, owner: Any, name: str) -> None:
     """Guard that no class of `cls` before `owner` gets such an attribute; nothing where none has it."""
     for base in cls.__mro__[: cls.__mro__.index(owner)] if owner is not None else ():
-        session.check(root(vars(base), "class attribute", base.__name__), "absent", name)
+        session.check(Members(base), "absent", name)
 
 
 def slots(cls: type) -> list[str]:

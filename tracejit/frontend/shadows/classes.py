@@ -19,7 +19,7 @@ from typing import Any
 from tracejit.errors import CapturedWriteError, UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.origins import why_not
-from tracejit.frontend.shadows import attributes, behind, objects
+from tracejit.frontend.shadows import attributes, behind, members, objects
 
 _SKIP = objects.OWN - {"__new__", "__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
 _MADE = (staticmethod, classmethod, functools.cached_property)
@@ -39,6 +39,8 @@ class _Member:
             return raw.__get__(obj, owner) if hasattr(type(raw), "__get__") else raw
         if (real := users_class(owner)) is not owner:
             behind.not_overridden(session, real, self.cls, self.name)
+        if (changed := members.written(session, real, self.name)) is not behind.MISSING:
+            return changed
         value = attributes.bind_member(session, self.cls, self.name, raw, obj, owner)
         if isinstance(raw, functools.cached_property) and obj is not None:
             vars(obj)[self.name] = value
@@ -122,8 +124,15 @@ class _TracedMeta(type):
             type.__setattr__(cls, name, value)
             return
         if session is not None and session.guarded:
+            members.write(session, real, name, value)
+        else:
+            setattr(real, name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        session, real = active.session(), users_class(cls)
+        if session is not None and session.guarded:
             raise CapturedWriteError(what=f"class attribute `{real.__name__}.{name}`")
-        setattr(real, name, value)
+        delattr(real, name)
 
 
 def _missing(cls: type, name: str) -> Any:

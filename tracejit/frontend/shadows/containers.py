@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import copy as copying
 import operator
+import threading
 import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -166,8 +167,8 @@ def wrap_key(session: Run, key: Any) -> Any:
     return session.stand_in(key, "a key")
 
 
-def wrap_namespace(session: Run, node: Node, value: types.SimpleNamespace) -> Any:
-    """`types.SimpleNamespace`: a dict with dots."""
+def wrap_namespace(session: Run, node: Node, value: types.SimpleNamespace | threading.local) -> Any:
+    """`types.SimpleNamespace`: a dict with dots; and `threading.local`, which is one for each thread."""
     known = session.known(value)
     if known is not None:
         session.alias(node, value)
@@ -176,13 +177,13 @@ def wrap_namespace(session: Run, node: Node, value: types.SimpleNamespace) -> An
         held = _eager(session, node.attr("__dict__"), vars(value))
         if held is vars(value):
             return value
-        copy = session.remember(value, types.SimpleNamespace(), node)
+        copy = session.remember(value, type(value)(), node)
         vars(copy).update(held)
         session.containers[-1] = Copy(node, vars(copy), contents(vars(copy)))
         session.remember(vars(value), vars(copy), node.attr("__dict__"))
         return copy
-    session.check(node, "type", types.SimpleNamespace)
-    copy = session.remember(value, types.SimpleNamespace(), node)
+    session.check(node, "type", type(value))
+    copy = session.remember(value, type(value)(), node)
     inner = node.attr("__dict__")
     session.check(inner, "keys", tuple(vars(value)))
     for key, x in vars(value).items():

@@ -1,4 +1,4 @@
-"""What stands for things of outside that a run may write: objects, globals, containers, functions' attributes.
+"""What stands for things of outside that a run may write: objects, classes, globals, containers, functions' attributes.
 
 Reading one of them for the first time gives it its place in the session, also if that happens in a block that is
 staged. Then the block is staged again: what is known before it begins can be carried, or put back.
@@ -12,14 +12,16 @@ from typing import Any
 from tracejit.frontend import active
 from tracejit.frontend.journal import GONE
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND
-from tracejit.frontend.shadows import attributes, behind, containers
+from tracejit.frontend.shadows import attributes, behind, containers, members
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 
 def written(x: Any) -> dict[str, Any] | None:
-    """What the run has written to the attributes of a shadow, or to globals; None of anything else."""
+    """What the run has written to the attributes of a shadow or a class, or to globals; None of anything else."""
     if behind.is_shadow(x):
         return dict(behind.state_of(x).writes)
+    if type(x) is members.Members:
+        return dict(x.writes)
     return dict(x.written()) if type(x) is GuardedGlobals else None
 
 
@@ -28,7 +30,7 @@ def rewrite(x: Any, before: dict[str, Any]) -> None:
     if type(x) is GuardedGlobals:
         x.restore(before)
         return
-    writes = behind.state_of(x).writes
+    writes = x.writes if type(x) is members.Members else behind.state_of(x).writes
     writes.clear()
     writes.update(before)
 
@@ -36,7 +38,7 @@ def rewrite(x: Any, before: dict[str, Any]) -> None:
 def read(x: Any, name: str) -> Any:
     """An attribute or global as it is now. UNBOUND if there is none, or none that is the object's own."""
     try:
-        return x.lookup(name) if type(x) is GuardedGlobals else attributes.own(x, name)
+        return x.lookup(name) if type(x) in (GuardedGlobals, members.Members) else attributes.own(x, name)
     except (AttributeError, KeyError):
         return UNBOUND
 
@@ -45,6 +47,8 @@ def write(x: Any, name: str, value: Any) -> None:
     """Assign an attribute or global."""
     if type(x) is GuardedGlobals:
         x.put(name, value)
+    elif type(x) is members.Members:
+        x.writes[name] = value
     else:
         behind.put(x, name, value)
 
@@ -109,6 +113,8 @@ def _stand_ins(session: Any) -> Iterator[tuple[str, Any]]:
         yield copy.node.text, copy.copy
     for scope in session.scopes():
         yield "globals", scope
+    for names in list(session.members.values()):
+        yield names.cls.__name__, names
     for node, fn, _ in session.attributes:
         yield node.text, fn
 

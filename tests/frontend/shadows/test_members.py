@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.errors import CapturedWriteError
+
+A = np.array([1.0, 2.0, 2.5])
+
+
+class Model:
+    calls, total, gone = 0, 0.0, 1
+
+    def step(self, x):
+        Model.calls += 1
+        type(self).total += float(x.sum())
+        return x * Model.calls
+
+
+def test_a_class_that_counts_is_compiled_once():
+    step = tj.jit(Model().step)
+    Model.calls, Model.total = 0, 0.0
+    for n in range(1, 10_001):
+        assert step(A)[0] == n
+    assert (Model.calls, Model.total) == (10_000, 55_000.0) and step.trace_count == 1
+
+
+def test_derivatives_read_a_class_and_do_not_write_it():
+    class Filter:
+        state, gain = 1.0, 3.0
+
+        def step(self, x):
+            Filter.state = Filter.state * self.gain + x[0] ** 2
+            return Filter.state
+
+    f = Filter()
+    slope = tj.jit(lambda x: tj.grad(lambda x: f.gain * x.sum())(x))
+    assert slope(A).tolist() == [3.0] * 3
+
+    def loss(x):
+        f.step(x)
+        return f.step(x * 2) ** 2
+
+    with pytest.raises(CapturedWriteError):  # a derivative's run is not the program's
+        tj.jit(tj.grad(loss))(A)
+    assert Filter.state == 1.0
+
+
+def test_what_can_not_be_written_is_refused_and_stays():
+    def deletes(x):
+        del Model.gone
+        return x
+
+    def renames(x):
+        Model.other = 1
+        return x
+
+    def replaces(x):
+        Model.step = deletes
+        return x
+
+    for f in (deletes, renames, replaces):
+        with pytest.raises(CapturedWriteError, match="class attribute"):
+            tj.jit(f)(A)
+    assert Model.gone == 1 and not hasattr(Model, "other") and Model.step.__name__ == "step"

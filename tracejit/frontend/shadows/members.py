@@ -1,0 +1,92 @@
+"""What a run writes to attributes of the user's classes: `Model.count += 1`, `type(self).calls += 1`.
+
+The class itself stays as it is while a function is traced. Who asks it, what stands for it, or one of its objects for an
+attribute is given what the run has written to the first class of the method resolution order that has it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tracejit.errors import CapturedWriteError
+from tracejit.frontend.checks import unchanged
+from tracejit.frontend.journal import Change
+from tracejit.frontend.paths import root
+from tracejit.frontend.shadows.behind import MISSING, class_node, find
+
+if TYPE_CHECKING:
+    from tracejit.frontend.run import Run
+
+
+class Members:
+    """The attributes of one class that a run has read, and those that it has written."""
+
+    __slots__ = ("cls", "read", "session", "writes")
+
+    def __init__(self, session: Run, cls: type) -> None:
+        self.session, self.cls = session, cls
+        self.read: dict[str, Any] = {}
+        self.writes: dict[str, Any] = {}
+
+    def lookup(self, name: str) -> Any:
+        """What the class itself has now. KeyError if it has no such attribute."""
+        if name in self.writes:
+            return self.writes[name]
+        if name not in self.read:
+            self.read[name] = self.session.wrap(class_node(self.cls, name), vars(self.cls)[name])
+        return self.read[name]
+
+    def changes(self) -> Iterator[tuple[Change, bool]]:
+        """The attributes that the run has left with something else."""
+        for name, value in self.writes.items():
+            if not (name in self.read and unchanged(self.read[name], value)):
+                node = root(self.cls, "class attribute", self.cls.__name__).attr(name)
+                yield Change(node, value), True
+
+
+def of(session: Run, cls: type) -> Members:
+    """Those of a class."""
+    known = session.members.get(id(cls))
+    if known is None:
+        known = session.members[id(cls)] = Members(session, cls)
+    return known
+
+
+def written(session: Run, cls: type, name: str) -> Any:
+    """What the run has written to the attribute that a class, or an object of it, has by this name; MISSING if it is
+    the one of before."""
+    if session.members:
+        for base in cls.__mro__:
+            names = session.members.get(id(base))
+            if names is not None and name in names.writes:
+                return names.writes[name]
+            if name in vars(base):
+                break
+    return MISSING
+
+
+def read(session: Run, owner: type, name: str, raw: Any) -> Any:
+    """The stand-in of `raw`, which `owner` has by this name and which is no descriptor."""
+    if session.guarded and session.capture.journaled and not isinstance(raw, type):
+        return of(session, owner).lookup(name)
+    return session.wrap(class_node(owner, name), raw)
+
+
+def write(session: Run, cls: type, name: str, value: Any) -> None:
+    """Assign an attribute of a class in this run.
+
+    Raises CapturedWriteError: Python would look at it in another way, as at a method, or it is a new name."""
+    owner, raw = find(cls.__mro__, name)
+    old = raw if owner is None or (now := written(session, cls, name)) is MISSING else now
+    bound = isinstance(value, types.MethodType) or hasattr(type(value), "__get__")
+    if not session.capture.journaled or raw is MISSING or bound or hasattr(type(old), "__get__"):
+        raise CapturedWriteError(what=f"class attribute `{cls.__name__}.{name}`")
+    of(session, cls).writes[name] = value
+
+
+def changes(session: Run) -> Iterator[tuple[Change, bool]]:
+    """The attributes of classes that the run has left with something else."""
+    for names in session.members.values():
+        yield from names.changes()
