@@ -242,3 +242,37 @@ def comparisons_of_keys_count() -> Any:
         return table[keys[1]] * x
 
     return f, THREE, lambda: [k.compared for k in keys]
+
+
+class Vector:
+    made = 0
+
+    def __init__(self, x, y):
+        Vector.made += 1
+        self.x, self.y = x, y
+
+    def __add__(self, other):
+        return Vector(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, s):
+        return Vector(self.x * s, self.y * s)
+
+    def clipped(self, most):
+        length = self.x * self.x + self.y * self.y
+        n = 0
+        while length > most:
+            length, n = length / 4, n + 1
+        if length < 0.5:
+            n = n + 0.5
+        return Vector(self.x, n) if isinstance(self, Vector) else None
+
+
+@program
+def methods_that_name_their_class_have_loops() -> Any:
+    Vector.made = 0
+
+    def f(x, y):
+        v = (Vector(x, y) + Vector(y, x) * 2.0).clipped(3.0)
+        return v.x, v.y
+
+    return f, [(1.0, 2.0), (0.1, 0.2), (30.0, -4.0)], lambda: Vector.made

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracejit.errors import CapturedWriteError, RandomStateError
+from tracejit.frontend import members
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.paths import ATTR, CELL, ITEM
 from tracejit.frontend.rewrite.blocks.state import in_blocks_of
 from tracejit.frontend.run import Run
-from tracejit.frontend.shadows import behind, containers, functions, members, objects
+from tracejit.frontend.shadows import behind, containers, functions, objects
 
 #: So many keys of a container are asked whether comparing them changes something.
 _MOST_KEYS = 4

@@ -88,7 +88,7 @@ class Run(Memory):
         self.print_options = np.get_printoptions() if capture.guarded else None
         #: By identity, the arguments to which containers belong that are not followed: taken apart and made again.
         self.arguments: dict[int, int | str] = {}
-        self.members: dict[int, Any] = {}  # what was written to classes: `shadows.members.Members`, by identity
+        self.members: dict[int, Any] = {}  # what was written to classes: `members.Members`, by identity
         self.given = 0  # how many arguments of the call are followed
         self.callbacks: list[types.FunctionType] = []  # called when the program runs: not followed
         #: Whether Python does calls of the program over in which a check fails, and whether that was asked.

@@ -113,8 +113,8 @@ class Session(Run):
         for value, stand_in, node in self._seen.values():
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
-        self.attributes.clear()
-        for met in (self._seen, self._originals, self._scopes, self.cells, self.codes, self.containers, self.members):
+        lists = self.cells, self.codes, self.containers, self.attributes
+        for met in (*lists, self._seen, self._originals, self._scopes, self.members):
             met.clear()
 
     def cached(self, node: Node, value: Any) -> None:

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
-from tracejit.frontend import structures
+from tracejit.frontend import members, structures
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
-from tracejit.frontend.shadows import members
 from tracejit.frontend.shadows.behind import (
     MISSING,
     Kept,

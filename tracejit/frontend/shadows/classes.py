@@ -17,9 +17,9 @@ import types
 from typing import Any
 
 from tracejit.errors import CapturedWriteError, UnfollowedError
-from tracejit.frontend import active
+from tracejit.frontend import active, members
 from tracejit.frontend.origins import why_not
-from tracejit.frontend.shadows import attributes, behind, members, objects
+from tracejit.frontend.shadows import attributes, behind, objects
 
 _SKIP = objects.OWN - {"__new__", "__init__", "__post_init__", "__getattr__", "__setattr__", "__delattr__"}
 _MADE = (staticmethod, classmethod, functools.cached_property)

@@ -57,3 +57,26 @@ def test_lines_of_decorated_functions():
     program = tj.jit(decorated).lower(np.ones(3)).jaxpr
     first = decorated.__code__.co_firstlineno
     assert [e.source.line - first for e in program.eqns] == [3, 5]
+
+
+class Steps:
+    def halved(self, x):
+        n = 0
+        while x > 1:
+            x, n = x / 2, n + 1
+        return Steps.named(x, n)
+
+    @staticmethod
+    def named(x, n):
+        return (x, n) if isinstance(x, Steps.Inner) else (n, x)
+
+    class Inner:
+        def doubled(self, x):
+            if x > 1:
+                x = x * 2 + len(Steps.__name__) + len(Steps.Inner.__name__)
+            return x
+
+
+def test_methods_that_name_their_own_class():
+    assert tj.jit(Steps().halved)(9.0) == (4, 0.5625)
+    assert tj.jit(Steps.Inner().doubled)(3.0) == 16.0

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tracejit.frontend import active
+from tracejit.frontend import active, members
 from tracejit.frontend.journal import GONE
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND
-from tracejit.frontend.shadows import attributes, behind, containers, members
+from tracejit.frontend.shadows import attributes, behind, containers
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
 

@@ -142,9 +142,11 @@ def compile_function(node: Function, parents: list[ast.AST], original: types.Cod
     if names:  # private names are mangled
         inner = ast.ClassDef(names[-1], [], [], [inner], [])
         inner.type_params = []  # type: ignore[attr-defined]
+    # A method that names its class means the global, not the class that stands around it here.
+    own: list[ast.stmt] = [ast.Global(names[-1:])] if {*names[-1:]} - {*original.co_freevars} else []
     free = [ast.arg(name) for name in original.co_freevars]
     arguments = ast.arguments([], free, None, [], [], None, [])
-    factory = ast.FunctionDef("factory", arguments, [inner], [], None)
+    factory = ast.FunctionDef("factory", arguments, [*own, inner], [], None)
     factory.type_params = []  # type: ignore[attr-defined]
     module = ast.fix_missing_locations(ast.Module([factory], []))
     flags = original.co_flags & 0x1FF0000 & ~0x200  # those of __future__ statements

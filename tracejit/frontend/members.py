@@ -1,7 +1,7 @@
 """What a run writes to attributes of the user's classes: `Model.count += 1`, `type(self).calls += 1`.
 
-The class itself stays as it is while a function is traced. Who asks it, what stands for it, or one of its objects for an
-attribute is given what the run has written to the first class of the method resolution order that has it.
+The class itself stays as it is while a function is traced. Who asks it, what stands for it, or one of its objects for
+an attribute is given what the run has written to the first class of the method resolution order that has it.
 """
 
 from __future__ import annotations
