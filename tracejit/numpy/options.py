@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ def judge_partition(size: Any, kth: Any, kind: Any, order: Any) -> None:
     for k in np.ravel(kth).tolist():
         if not -size <= k < size and size:
             raise ValueError(f"kth(={k + size if k < 0 else k}) out of bounds ({size})")
+
+
+def keeps(keepdims: Any, strict: bool = True) -> bool:
+    """Whether reduced axes stay, with size 1. NumPy's functions in C are `strict` and want an integer, the others take
+    what is true. A traced number is asked for its value."""
+    if keepdims is True or keepdims is False or keepdims is np._NoValue:  # type: ignore[attr-defined]
+        return keepdims is True
+    return bool(operator.index(keepdims)) if strict else bool(keepdims)
 
 
 def mode_of(mode: Any) -> str:

@@ -27,6 +27,7 @@ from tracejit.numpy.operands import (
     shape_of,
     store,
 )
+from tracejit.numpy.options import keeps
 from tracejit.tracing import Box, wrap
 
 _NO_VALUE = np._NoValue  # type: ignore[attr-defined]
@@ -93,7 +94,7 @@ def reduce(
             options |= {"dtype": dtype} if ufunc.__name__ in ("add", "multiply") else {}
         result = NUMPY_TO_TRACEJIT[function](x, **options)
     else:
-        result = _folded(ufunc, a, axis, dtype, keepdims is True, initial, where)
+        result = _folded(ufunc, a, axis, dtype, keeps(keepdims), initial, where)
     return result if out is None else store(out, result, ufunc.__name__)
 
 

@@ -165,7 +165,7 @@ def _int(x: Box) -> int:
 
 @member("__index__")
 def _index(x: Box) -> int:
-    if x.aval.dtype.kind not in "iub" or x.aval.shape:
+    if x.aval.dtype.kind not in ("iub" if x.weak else "iu") or x.aval.shape:  # np.True_ is no integer
         raise ArgumentTypeError(
             name="index", problem=f"a traced {x.aval} cannot be interpreted as an integer"
         )

@@ -22,7 +22,7 @@ class _Flags:
         x = self._x
         if name in ("C_CONTIGUOUS", "F_CONTIGUOUS"):
             return is_contiguous(x, name[0])
-        if name == "WRITEABLE":
+        if name == "WRITEABLE" and not any(getattr(view, "warns", False) for view in x.chain):
             return not x.scalar and all(view.writable for view in x.chain)
         if name == "ALIGNED":
             return True

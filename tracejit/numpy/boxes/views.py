@@ -387,14 +387,14 @@ class ImagPart(_Part):
 
 
 class ReadOnly(View):
-    """A view that NumPy makes read-only: a function of the parent's raw value. `places`: NumPy's own of an array."""
+    """A view that NumPy makes read-only (or, if it `warns`, one that it lets write with a warning): a function of the
+    parent's raw value. `places`: NumPy's own of an array."""
 
-    __slots__ = ("fn", "places")
+    __slots__ = ("fn", "places", "warns")
     writable = False
 
-    def __init__(self, fn: Any, places: Any = None) -> None:
-        self.fn = fn
-        self.places = places
+    def __init__(self, fn: Any, places: Any = None, warns: bool = False) -> None:
+        self.fn, self.places, self.warns = fn, places, warns
 
     def read(self, raw: Any) -> Any:
         return self.fn(raw)

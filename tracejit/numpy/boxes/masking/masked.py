@@ -12,7 +12,7 @@ from tracejit.errors import MaskCountError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.masks import mask_of, same_value, spread
 from tracejit.numpy.boxes.masking.selected import Selected, boxed, nonzero, selection, widened
-from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
+from tracejit.numpy.operands import has_box, nested, cast, dtype_of, raw, shape_of
 from tracejit.records import record
 from tracejit.tracing import Box, current_trace, wrap
 
@@ -92,6 +92,7 @@ def as_mask(index: Any, shape: Any) -> Any:
 
 def places_of_masks(index: tuple[Any, ...]) -> tuple[Any, ...]:
     """An index with traced masks as the integers where they hold, if there are other integers (or masks)."""
+    index = tuple(wrap(nested(e)) if isinstance(e, (list, tuple)) and has_box(e) else e for e in index)
     traced = [_is_traced_mask(e) for e in index]
     integers = [
         t or isinstance(e, (int, np.integer, list, np.ndarray)) or type(e) is Box

@@ -145,14 +145,15 @@ def identity(n: Any, dtype: Any = None) -> Any:
 @creates(np.tri, "tri")
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Any:
     """Ones at and below the k-th diagonal."""
-    n, m, k = (extents.number(v) for v in (N, N if M is None else M, k))
-    return new_array(cast(lower_mask((n, m), k), dtypes.canonical(dtype)))
+    sizes = (extents.maximum(extents.number(v), 0) for v in (N, N if M is None else M))
+    shape = tuple(v if type(v) is int else extents.to_dim(v, None) for v in sizes)
+    return new_array(cast(lower_mask(shape, extents.number(k)), dtypes.canonical(dtype)))
 
 
-def lower_mask(shape: Shape, k: int) -> Any:
+def lower_mask(shape: Shape, k: Any) -> Any:
     """Boolean: on and below the k-th diagonal of a matrix."""
     row = index_grid(shape, 0)
-    return ops.compare.ge(ops.arithmetic.add(row, np.int64(k)), index_grid(shape, 1))
+    return ops.compare.ge(ops.arithmetic.add(row, extents.operand(k)), index_grid(shape, 1))
 
 
 def index_grid(shape: Shape, axis: int) -> Any:
@@ -207,7 +208,8 @@ def _uncopied(x: Box, dtype: Any, options: dict[str, Any]) -> Any:
     fits = dtype is None or x.aval.dtype == dtypes.canonical(dtype)
     if fits and not (x.weak or x.scalar) and _lies_in(x, options.get("order")):
         return x
-    if options.get("copy") is False:
+    copy = options.get("copy")
+    if copy is not None and not copy:
         raise ArgumentError(name="array", problem="Unable to avoid copy while creating an array as requested")
     return array(x, dtype)
 

@@ -86,9 +86,11 @@ class _Grid:
 
     def _of_traced(self, key: Any) -> Any:
         if not isinstance(key, tuple):
-            return _points(_ends(key), key)
+            start, stop, step = ends = _ends(key)
+            kind = result_type(start, stop, abs(step)) if isinstance(step, complex) else None
+            return _points(ends, kind)
         kind = result_type(*(abs(v) if isinstance(v, complex) else v for p in key for v in _ends(p)))
-        lines = [_points(_ends(p), None).astype(kind) for p in key]
+        lines = [_points(_ends(p), kind) for p in key]
         n = len(lines)
         open_ = [reshape(x, tuple(-1 if k == i else 1 for k in range(n))) for i, x in enumerate(lines)]
         return tuple(open_) if self._sparse else stack(broadcast_arrays(*open_))
@@ -98,17 +100,17 @@ def _known(end: Any) -> Any:
     return end.__index__() if type(end) is Box else end
 
 
-def _points(ends: tuple[Any, Any, Any], alone: Any) -> Any:
-    """The points of one axis; those of an axis that is `alone` are `arange`'s."""
+def _points(ends: tuple[Any, Any, Any], kind: Any) -> Any:
+    """The points of one axis, in a dtype; `arange`'s without one."""
     start, stop, step = ends
     if isinstance(step, complex):
         size = int(abs(step))
         step = (stop - start) / float(size - 1) if size > 1 else stop - start
-    elif alone is not None:
+    elif kind is None:
         return arange(start, stop, step)
     else:
         size = extents.user_size(extents.to_dim(count(start, stop, step), None))
-    return arange(size) * step + start
+    return (arange(size, dtype=kind) * step + start).astype(kind)
 
 
 publish(None, _Grid(np.mgrid, sparse=False), "mgrid")

@@ -23,6 +23,10 @@ from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, new_array, wrap
 
 
+#: More elements than this no array has.
+_MOST = 2.0**62
+
+
 def _statics(*xs: Any) -> list[Any] | None:
     """Python or NumPy scalars where all values are known, else None."""
     out = [extents.known(x.read()) if type(x) is Box else x for x in xs]
@@ -94,7 +98,11 @@ def count(start: Any, stop: Any, step: Any) -> Any:
     values = _statics(start, stop, step)
     if values is not None:
         return np.arange(*values).shape[0]
-    span = TABLE["divide"](TABLE["subtract"](stop, start), step)
+    distance = TABLE["subtract"](stop, start)
+    span = TABLE["divide"](distance, step)
+    lost = raw(TABLE["logical_and"](TABLE["equal"](span, 0), TABLE["not_equal"](distance, 0)))
+    wrong = ops.compare.or_(ops.compare.not_(raw(TABLE["less"](TABLE["absolute"](span), _MOST))), lost)
+    leave_if(wrong, "an array without end, or the error of one")
     return extents.maximum(extents.number(TABLE["ceil"](span).astype(dtypes.int64)), 0)
 
 

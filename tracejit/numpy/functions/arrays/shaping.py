@@ -19,7 +19,7 @@ from tracejit.numpy.functions.arrays.creation import lower_mask, shape_arg
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of, reduced_axes
 from tracejit.numpy.operands import broadcast_shapes, dtype_of, filled, raw, shape_of
 from tracejit.numpy.options import order_of, order_of_shape
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import Box, new_array, wrap
 
 
 def box_of(x: Any) -> Any:
@@ -51,7 +51,7 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
         out = members.reshaped(x.T, tuple(reversed(dims))).T
     else:
         out = members.reshaped(x, shape)
-    if copy is False and out.storage is not x.storage:
+    if copy is not None and not copy and out.storage is not x.storage:
         raise ArgumentError(name="reshape", problem="Unable to avoid creating a copy while reshaping")
     return members.indexed_copy(out.read()) if copy else out
 
@@ -169,9 +169,12 @@ def grown(x: Box, n: int) -> Box:
 atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 
 
-def read_only(x: Box, fn: Any, shape: Shape | None = None, places: Any = None) -> Box:
-    """A view that cannot be written through: `fn` of the raw value, NumPy's `places` of an array."""
-    return members.indexing.view_of(x, (*x.chain, ReadOnly(fn, places)), shape)
+def read_only(
+    x: Box, fn: Any, shape: Shape | None = None, places: Any = None, warns: bool = False
+) -> Box:
+    """A view that cannot be written through: `fn` of the raw value, NumPy's `places` of an array. `warns`: one that
+    NumPy writes through, and warns."""
+    return members.indexing.view_of(x, (*x.chain, ReadOnly(fn, places, warns)), shape)
 
 
 def placed(x: Box, fn: Any, places: Any, shape: Shape | None = None) -> Box:
@@ -192,14 +195,25 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 
 @implements(np.broadcast_arrays, "broadcast_arrays")
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    """All arguments in their common shape."""
+    """All arguments in their common shape: views that NumPy still lets write, with a warning, where shapes differ."""
     shape = broadcast_shapes("broadcast_arrays", [shape_of(raw(a)) for a in args])
+    xs = [box_of(a) for a in args]
+    places = functools.partial(_broadcast_one, shape=shape) if all(type(d) is int for d in shape) else None
+    wide = functools.partial(ops.shape.broadcast_to, shape=shape)
     return tuple(
-        box_of(a)[...]
-        if shape_of(raw(a)) == shape
-        else broadcast_to(box_of(a), tuple(map(extents.user_size, shape)))
-        for a in args
+        _itself(a, x) if x.aval.shape == shape else read_only(x, wide, shape, places, warns=True)
+        for a, x in zip(args, xs, strict=True)
     )
+
+
+def _itself(given: Any, x: Box) -> Any:
+    """An array as it was given; one without dimensions of a number."""
+    return given if type(given) is Box and not (given.weak or given.scalar) else new_array(raw(x))
+
+
+def _broadcast_one(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """What `np.broadcast_arrays` makes of `array` beside one of another shape."""
+    return np.broadcast_arrays(array, np.broadcast_to(0, shape))[0]
 
 
 @implements(np.flip, "flip")
@@ -296,7 +310,7 @@ def _triangle(name: str, lower: bool) -> Any:
         if len(shape) == 1:  # the rows of a square
             shape = shape * 2
             x = ops.shape.broadcast_to(x, shape)
-        mask = lower_mask(shape[-2:], k if lower else k - 1)  # type: ignore[arg-type]
+        mask = lower_mask(shape[-2:], k if lower else extents.sub(k, 1))
         mask = ops.shape.broadcast_to(mask, shape)
         zero = dtype_of(x).type(0)
         return wrap(ops.compare.select(mask, x, zero) if lower else ops.compare.select(mask, zero, x))

@@ -44,8 +44,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
         raise ArgumentError(name="vander", problem="x must be a one-dimensional array or sequence")
     n = x.shape[0] if N is None else int(N)
     x = x.astype(result_type(x, np.int64(0)))
-    if not n:
-        return NP[np.zeros]((x.shape[0], 0), x.dtype)
+    if n < 1:
+        return NP[np.zeros]((x.shape[0], n), x.dtype)
     powers = [NP[np.ones_like](x), x][:n]
     for _ in range(n - 2):
         powers.append(powers[-1] * x)

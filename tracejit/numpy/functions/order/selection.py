@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def clip(
 def round_(a: Any, decimals: Any = 0) -> Any:
     """To the given number of decimals, halves to even."""
     x = box_of(a)
-    n = extents.number(decimals)
+    n = operator.index(decimals)
     if x.dtype.kind in "bui":
         if n and x.dtype.kind == "b":
             raise TypeError("Cannot cast ufunc 'multiply' output from float to bool")

@@ -60,7 +60,7 @@ def _nan_if(out: Any, nan: Any, s: Any) -> Any:
 
 
 def _restore(out: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
-    return wrap(keep(raw(out), axes, keepdims))
+    return wrap(keep(raw(out), axes, keepdims, False))
 
 
 @implements(np.median, "median")
@@ -271,7 +271,7 @@ def _public(name: str, scale: float, nan: bool) -> Callable[..., Any]:
         a: Any, q: Any, axis: Any = None, *, overwrite_input: bool = False, method: str = "linear",
         keepdims: Any = False, weights: Any = None,
     ) -> Any:  # fmt: skip
-        return _of(name, a, q, axis, method, keepdims is True, weights, scale, nan)
+        return _of(name, a, q, axis, method, keepdims, weights, scale, nan)
 
     function.__name__ = name
     function.__doc__ = (

@@ -15,6 +15,7 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some, worst
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.elementwise import TABLE, truth
+from tracejit.numpy.options import keeps
 from tracejit.numpy.operands import cast, convert, dtype_of, elements, filled, raw, shape_of
 from tracejit.tracing import Box, wrap
 
@@ -59,9 +60,9 @@ def axis_of(name: str, axis: Any, ndim: int) -> int:
     return a % ndim
 
 
-def keep(result: Any, axes: Axes, keepdims: Any) -> Any:
-    """The reduced axes back with size 1, for `keepdims=True`."""
-    return ops.shape.expand_dims(result, tuple(sorted(axes))) if keepdims is True and axes else result
+def keep(result: Any, axes: Axes, keepdims: Any, strict: bool = True) -> Any:
+    """The reduced axes back with size 1, if `keepdims`."""
+    return ops.shape.expand_dims(result, tuple(sorted(axes))) if keeps(keepdims, strict) and axes else result
 
 
 def mask_with(x: Any, where: Any, value: Any) -> Any:
@@ -200,8 +201,8 @@ def _index_of(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
         _require_elements(name, shape_of(x), reduced, problem=f"attempt to get {name} of an empty sequence")
         if axis is None:
             flat = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if ndim != 1 else x
-            return wrap(keep(op(flat, axes=(0,)), reduced, keepdims))
-        return wrap(keep(op(x, axes=reduced), reduced, keepdims))
+            return wrap(keep(op(flat, axes=(0,)), reduced, keepdims, False))
+        return wrap(keep(op(x, axes=reduced), reduced, keepdims, False))
 
     reduction.__name__ = name
     return reduction
@@ -237,7 +238,7 @@ def divided(x: Any, n: Any) -> Any:
 
 
 def _drop(x: Any, axes: Axes, keepdims: Any) -> Any:
-    return x if keepdims is True or not axes else ops.shape.squeeze(x, dimensions=axes)
+    return x if keeps(keepdims) or not axes else ops.shape.squeeze(x, dimensions=axes)
 
 
 @implements(np.mean, "mean")
