@@ -73,7 +73,11 @@ def vandermonde_of_negative_size() -> Any:
 
 @program
 def steps_of_nothing() -> Any:
-    return (lambda a, b, s: np.arange(a, b, s)), [(1.0, 2.0, s) for s in (0.3, 0.0, -0.1, np.inf, np.nan)], None
+    return (
+        (lambda a, b, s: np.arange(a, b, s)),
+        [(1.0, 2.0, s) for s in (0.3, 0.0, -0.1, np.inf, np.nan)],
+        None,
+    )
 
 
 @program
@@ -102,7 +106,7 @@ def broadcast_together() -> Any:
 @program
 def written_after_broadcasting() -> Any:
     def f(a, b):
-        u, v = np.broadcast_arrays(a, b)
+        u, _ = np.broadcast_arrays(a, b)
         u[0] = 3
         return u, a
 

@@ -12,7 +12,7 @@ from tracejit.errors import MaskCountError
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.masks import mask_of, same_value, spread
 from tracejit.numpy.boxes.masking.selected import Selected, boxed, nonzero, selection, widened
-from tracejit.numpy.operands import has_box, nested, cast, dtype_of, raw, shape_of
+from tracejit.numpy.operands import cast, dtype_of, has_box, nested, raw, shape_of
 from tracejit.records import record
 from tracejit.tracing import Box, current_trace, wrap
 

@@ -22,7 +22,6 @@ from tracejit.numpy.operands import cast, convert, dtype_of, raw, result_type, s
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, new_array, wrap
 
-
 #: More elements than this no array has.
 _MOST = 2.0**62
 

@@ -169,9 +169,7 @@ def grown(x: Box, n: int) -> Box:
 atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 
 
-def read_only(
-    x: Box, fn: Any, shape: Shape | None = None, places: Any = None, warns: bool = False
-) -> Box:
+def read_only(x: Box, fn: Any, shape: Shape | None = None, places: Any = None, warns: bool = False) -> Box:
     """A view that cannot be written through: `fn` of the raw value, NumPy's `places` of an array. `warns`: one that
     NumPy writes through, and warns."""
     return members.indexing.view_of(x, (*x.chain, ReadOnly(fn, places, warns)), shape)

@@ -9,7 +9,6 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.elementwise import truth
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape

@@ -15,8 +15,8 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some, worst
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.elementwise import TABLE, truth
-from tracejit.numpy.options import keeps
 from tracejit.numpy.operands import cast, convert, dtype_of, elements, filled, raw, shape_of
+from tracejit.numpy.options import keeps
 from tracejit.tracing import Box, wrap
 
 Axes = tuple[int, ...]
