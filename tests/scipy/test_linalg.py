@@ -62,6 +62,16 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "solve sym": (lambda a, b: sl.solve(a, b, assume_a="sym"), (A + A.T, b)),
     "solve her": (lambda a, b: sl.solve(a, b, assume_a="her", lower=True), (HC, b)),
     "solve upper": (lambda a, b: sl.solve(a, b, assume_a="upper triangular"), (np.triu(A), b)),
+    **{
+        f"solve tridiagonal {t}": (
+            lambda a, b, t=t: sl.solve(a, b, assume_a="tridiagonal", transposed=t),
+            (A, Bm),
+        )
+        for t in (False, True)
+    },
+    "lstsq all": (lambda a, b: sl.lstsq(a, b)[1::2], (normal(5, 3), normal(5))),
+    "lstsq wide": (lambda a, b: sl.lstsq(a, b)[:2], (normal(3, 5, dtype=complex), normal(3))),
+    "expm_frechet single": (sl.expm_frechet, (A.astype(np.float32), S.astype(np.float32))),
     "solve diagonal": (lambda a, b: sl.solve(a, b, assume_a="diagonal"), (np.diag(b), Bm)),
     **{
         f"solve_triangular {t} {low} {unit}": (
@@ -216,6 +226,30 @@ def test_a_unit_diagonal_is_not_read() -> None:
     a = np.array([[0.0, 2], [0, 0]])
     fn = lambda a: sl.solve_triangular(a, np.ones(2), unit_diagonal=True)
     np.testing.assert_array_equal(tj.jit(fn)(a), fn(a))
+
+
+def test_what_scipy_raises_and_warns_about() -> None:
+    """Operands that are not finite, singular matrices of a pattern, matrices that are nearly singular."""
+    bad = A.copy()
+    bad[1, 2] = np.nan
+    for f in (sl.inv, sl.det, sl.lu, sl.qr, sl.tanm, lambda a: sl.solve(a, b), lambda a: sl.solve(b * S, a)):
+        with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+            tj.jit(lambda a, f=f: f(a), fallback=True)(bad)
+        with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+            tj.jit(tj.grad(lambda a, f=f: abs(np.sum(tj.tree.leaves(f(a))[-1]))), fallback=True)(bad)
+    assert np.isnan(tj.jit(lambda a: sl.inv(a, check_finite=False), fallback=True)(bad)).any()
+    rows = np.zeros((3, 4))
+    for g in (lambda r: sl.solve_banded((1, 1), r, b), lambda r: sl.solve_circulant(r[0], b)):
+        with pytest.raises(np.linalg.LinAlgError, match="singular"):
+            tj.jit(g)(rows)
+    rank = tj.jit(lambda a: sl.lstsq(a, b)[2])(A)
+    assert type(rank) is int and rank == 4
+    hilbert = sl.hilbert(15)
+    for h in (sl.inv, lambda a: sl.solve(a, np.ones(15)), lambda a: sl.solve(a, np.ones(15), assume_a="sym")):
+        with pytest.warns(sl.LinAlgWarning, match="ill-conditioned"):
+            want = h(hilbert)
+        with pytest.warns(sl.LinAlgWarning, match="ill-conditioned"):
+            np.testing.assert_array_equal(tj.jit(lambda a, h=h: h(a), fallback=True)(hilbert), want)
 
 
 def test_options_that_do_not_exist_here() -> None:

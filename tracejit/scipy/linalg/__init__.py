@@ -1,7 +1,8 @@
 """`scipy.linalg` for traced values: the same names and arguments.
 
 Without traced values they are SciPy's own functions. Stacks of matrices are taken in the leading axes.
-`overwrite_…` is ignored, and `check_finite` too: values are not known while tracing.
+`overwrite_…` is ignored. What is not finite, or so ill-conditioned that SciPy may warn, is left to Python where it can
+take over; elsewhere `check_finite` changes nothing.
 """
 
 from typing import Any as _Any

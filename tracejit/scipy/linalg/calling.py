@@ -6,11 +6,19 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
+from tracejit import dtypes, ops, tree
 from tracejit.errors import ArgumentError
+from tracejit.ir.avals import aval_of
+from tracejit.ir.values import Value
 from tracejit.numpy.boxes.layouts import as_numpys
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import plain
-from tracejit.numpy.operands import has_box
+from tracejit.numpy.operands import dtype_of, has_box, shape_of
 from tracejit.ops import _lazy
+from tracejit.scipy.hosting.calls import parameters
+from tracejit.tracing import Box, caller, to_raw
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,10 +30,47 @@ def of_scipy(fn: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         scipys = getattr(_lazy.scipy_linalg(), fn.__name__)
         if has_box(args) or (kwargs and has_box(kwargs.values())):
+            _leave_infinite(scipys, args, kwargs)
             return as_numpys(scipys, args, kwargs, fn(*args, **kwargs), ordered=True, regular=True)
         return plain(scipys, args, kwargs)
 
     return call  # type: ignore[return-value]
+
+
+#: Functions that look for infinite numbers without being asked, as those that they call do.
+_LOOKING = ("solve_continuous_lyapunov", "solve_lyapunov", "solve_sylvester", "tanhm", "tanm")
+
+
+def _leave_infinite(scipys: Any, args: Any, kwargs: Any) -> None:
+    """ValueError for operands that are not finite; programs leave them to Python, where SciPy raises it."""
+    names = parameters(scipys)
+    asked = scipys.__name__ in _LOOKING
+    if "check_finite" in names:
+        at = names.index("check_finite")
+        asked = bool(kwargs.get("check_finite", args[at] if at < len(args) else True))
+    xs = [x for x in tree.leaves((args, kwargs)) if type(x) is Box and dtypes.is_inexact(x.aval.dtype)]
+    for x in xs if asked else ():
+        bad = ops.compare.not_(ops.compare.isfinite(to_raw(x)))
+        bad = ops.reduce.reduce_or(bad, axes=tuple(range(aval_of(bad).ndim)))
+        if not isinstance(bad, Value):
+            if bad:
+                raise ValueError("array must not contain infs or NaNs")
+        elif caller.does_over():
+            leave_if(bad, "an error of SciPy's about infinite numbers")
+
+
+def leave_if_ill(diagonal: Any) -> None:
+    """Leave a matrix to Python that a factor with this diagonal makes ill-conditioned, where SciPy may warn: it does so
+    by an estimate of the condition number, which is far from this only for matrices made for it."""
+    if not shape_of(diagonal)[-1] or not caller.does_over():
+        return
+    size = ops.arithmetic.abs(diagonal)
+    last = (len(shape_of(size)) - 1,)
+    least, most = ops.reduce.reduce_min(size, axes=last), ops.reduce.reduce_max(size, axes=last)
+    limit = 1e4 * float(np.finfo(dtype_of(size)).eps)
+    bad = ops.compare.le(least, ops.arithmetic.mul(most, limit))
+    axes = tuple(range(aval_of(bad).ndim))
+    leave_if(ops.reduce.reduce_or(bad, axes=axes), "a warning of SciPy's about an ill-conditioned matrix")
 
 
 def refuse(name: str, **options: Any) -> None:

@@ -15,6 +15,7 @@ from tracejit.errors import ArgumentError
 from tracejit.numpy import fft, linalg
 from tracejit.numpy.operands import raw
 from tracejit.ops import _lazy
+from tracejit.ops.decompositions import small
 from tracejit.scipy.linalg.calling import of_scipy, refuse
 from tracejit.scipy.linalg.patterns import banded, toeplitz
 from tracejit.scipy.linalg.systems import solve_sylvester
@@ -159,7 +160,11 @@ def solve_circulant(
         raise ArgumentError(name="solve_circulant", problem="these options have no traced form")
     if v.shape[0] != y.shape[0]:
         raise ValueError(f"Shapes of c {v.shape} and b {y.shape} are incompatible")
-    spectrum = fft.fft(v).reshape((-1,) + (1,) * (y.ndim - 1))
+    spectrum = fft.fft(v)
+    size = tnp.abs(spectrum)
+    limit = size.max() * v.shape[0] * np.finfo(size.dtype).eps if tol is None else tol
+    small.refuse(raw(tnp.any(size <= limit)), "near singular circulant matrix.")
+    spectrum = spectrum.reshape((-1,) + (1,) * (y.ndim - 1))
     out = fft.ifft(fft.fft(y, axis=0) / spectrum, axis=0)
     return out if dtypes.is_complex(v.dtype) or dtypes.is_complex(y.dtype) else out.real
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tracejit import ops
 from tracejit.numpy import linalg
 from tracejit.numpy.functions.algebra.factorizations import as_numpys
@@ -13,6 +15,7 @@ from tracejit.scipy.linalg.calling import of_scipy
 from tracejit.tracing import wrap
 
 _d = ops.decompositions
+_F64 = np.dtype(float)
 
 
 @of_scipy
@@ -26,7 +29,10 @@ def expm_frechet(
     A: Any, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
     """(expm(A), its derivative in the direction E), or the derivative alone."""
-    a, e = matrices("expm_frechet", A, E)
+    a, e = (
+        c.to_complex(x) if c.is_complex(x) else ops.create.convert(x, _F64)
+        for x in matrices("expm_frechet", A, E)
+    )
     change = wrap(_d.exponential.expm_frechet(a, e))
     return (wrap(_d.exponential.expm(a)), change) if compute_expm else change
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,16 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import ArgumentError, MatrixShapeError
 from tracejit.numpy import linalg
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
 from tracejit.numpy.functions.algebra.matrices import common_dtype, matrices, matrix, small, stacked
 from tracejit.numpy.functions.algebra.systems import solve_stacked
 from tracejit.numpy.functions.arrays.shaping import box_of
 from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops.decompositions import common as c
-from tracejit.scipy.linalg.calling import of_scipy
+from tracejit.scipy.linalg.calling import leave_if_ill, of_scipy
 from tracejit.scipy.linalg.patterns import banded
-from tracejit.tracing import wrap
+from tracejit.tracing import caller, wrap
 
 _d = ops.decompositions
 _TRANS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -116,22 +118,42 @@ def solve(
 
 
 def _solve_as(kind: str, x: Any, y: Any, lower: bool, transposed: bool) -> Any:
+    if shape_of(x)[-1] != shape_of(x)[-2]:
+        raise ValueError(f"Expected square matrix, got a1.shape={tuple(shape_of(x))}")
     if kind in ("upper triangular", "lower triangular"):
+        leave_if_ill(c.line(x))
         return _triangular(x, y, int(transposed), kind[0] == "l", check=True)
     if kind == "diagonal":
+        leave_if_ill(c.line(x))
         return ops.arithmetic.div(y, c.rows(c.diagonal(x), shape_of(y)))
+    if kind == "tridiagonal":
+        return _by_diagonals(x, y, transposed)
     if kind in ("pos", "positive definite"):
         full = c.from_lower(x, lower)
         low = _d.cholesky.cholesky(c.mT(full) if transposed else full, check=True)
+        leave_if_ill(ops.arithmetic.square(c.real(c.line(low))))
         return _by_cholesky(low, y, True)
     if kind in ("sym", "symmetric"):
         half = c.tril(x, -1) if lower else c.triu(x, 1)
         x = ops.arithmetic.add(ops.arithmetic.add(half, c.mT(half)), c.select(c.mask(x, "eq"), x))
     elif kind in ("her", "hermitian"):
         x = c.from_lower(x, lower)
-    elif kind not in ("gen", "general", "banded", "tridiagonal"):
+    elif kind not in ("gen", "general", "banded"):
         raise ArgumentError(name="solve", problem=f"{kind} is not a recognized matrix structure")
-    return solve_stacked(c.mT(x) if transposed else x, y)
+    if transposed:
+        x = c.mT(x)
+    leave_if_ill(c.line(_d.solve.factors(x)[1]))
+    return solve_stacked(x, y)
+
+
+def _by_diagonals(x: Any, y: Any, transposed: bool) -> Any:
+    """The solution for the three diagonals of a matrix, whatever else is in it."""
+    n = shape_of(x)[-1]
+    a = wrap(c.mT(x) if transposed else x)
+    down, up = (tnp[np.diagonal](a, k, -2, -1) for k in (-1, 1))
+    aside = [(0, 0)] * (a.ndim - 2)
+    down, up = tnp[np.pad](down, [*aside, (1, 0)]), tnp[np.pad](up, [*aside, (0, 1)])
+    return _tridiagonal(down, tnp[np.diagonal](a, 0, -2, -1), up, y) if n else y
 
 
 @of_scipy
@@ -154,15 +176,22 @@ def solve_banded(
             op="solve_banded", problem=f"ab has {shape_of(rows)[-2]} rows, not l + u + 1 = {low + high + 1}"
         )
     if (low, high) == (1, 1):
-        return _solution(_tridiagonal(wrap(rows), y), vector)
+        ab = wrap(rows)
+        up, down = tnp[np.roll](ab[..., 0, :], -1, -1), tnp[np.roll](ab[..., 2, :], 1, -1)
+        return _solution(_tridiagonal(down, ab[..., 1, :], up, y), vector)
     return _solution(solve_stacked(raw(banded(wrap(rows), low, high)), y), vector)
 
 
-def _tridiagonal(ab: Any, y: Any) -> Any:
-    """Rows of `ab` hold the diagonals aligned with columns; `tridiagonal_solve` has them by rows."""
-    up = tnp[np.roll](ab[..., 0, :], -1, -1)
-    down = tnp[np.roll](ab[..., 2, :], 1, -1)
-    return _d.tridiagonal.tridiagonal_solve(raw(down), raw(ab[..., 1, :]), raw(up), y)
+def _tridiagonal(down: Any, middle: Any, up: Any, y: Any) -> Any:
+    """The solution of the system with these diagonals. Raises LinAlgError where the matrix is singular."""
+    x = _d.tridiagonal.tridiagonal_solve(raw(down), raw(middle), raw(up), y)
+    given = functools.reduce(ops.compare.or_, (_some_nan(raw(v)) for v in (down, middle, up, y)))
+    _d.small.refuse(ops.compare.and_(_some_nan(x), ops.compare.not_(given)), "singular matrix")
+    return x
+
+
+def _some_nan(x: Any) -> Any:
+    return ops.reduce.reduce_or(ops.compare.isnan(c.real(x)), axes=tuple(range(len(shape_of(x)))))
 
 
 @of_scipy
@@ -191,6 +220,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 @of_scipy
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True, **_: Any) -> Any:
     """The inverse. Raises LinAlgError where `a` is singular."""
+    leave_if_ill(c.line(_d.solve.factors(matrix("inv", a))[1]))
     return linalg.inv(a)
 
 
@@ -226,8 +256,16 @@ def lstsq(
     check_finite: bool = True,
     lapack_driver: str | None = None,
 ) -> Any:
-    """(x, residuals, rank, singular values), as `numpy.linalg.lstsq`; `cond` counts from machine precision."""
-    return linalg.lstsq(a, b, small(common_dtype("lstsq", raw(a), raw(b))) if cond is None else cond)
+    """(x, residuals, rank, singular values), as `numpy.linalg.lstsq`; `cond` counts from machine precision. The rank
+    is a Python integer."""
+    kind = common_dtype("lstsq", raw(a), raw(b))
+    x, rest, rank, s = linalg.lstsq(a, b, small(kind) if cond is None else cond)
+    number = wrap(ops.create.convert_element_type(raw(rank), dtype=np.dtype(np.int64)), weak=True)
+    if shape_of(raw(a))[0] <= shape_of(raw(a))[1]:
+        return x, np.zeros(0, kind), number, s
+    if caller.does_over():
+        leave_if(raw(rank != shape_of(raw(a))[1]), "no residuals of a matrix that has not full rank")
+    return x, (rest[0] if len(shape_of(raw(b))) == 1 else rest), number, s
 
 
 @of_scipy
