@@ -89,6 +89,7 @@ class Body(Copies):
         emitter.first = emitter.first or self
         self.scratch = ""  # the memory that each thread has of its own
         self.writes = False  # whether the access at hand is a store
+        self.op = ""  # what it does in one step with the element
         self.has_block = False  # whether the address of the block's own memory is known
         self.left: list[Any] = []  # whose words of the frame it sets
 
@@ -152,7 +153,9 @@ class Body(Copies):
         """The address of an access of `size` bytes in a buffer of `room` from `low`: `where`, if nobody looks."""
         if self.emitter.sites is None:
             return where
-        kind = looking.kind(self.emitter.sites, f"{self.kernel.name}, {name}", size, writes, own)
+        kind = looking.kind(
+            self.emitter.sites, f"{self.kernel.name}, {name}", size, writes, own, bool(self.op)
+        )
         return self.f.let(looking.call(where, size, kind, "%tid", "%cta", low, room))
 
     def element(self, b: Buffer, index: Operand, type_: str) -> str:
@@ -268,7 +271,10 @@ class Body(Copies):
     # -- statements
 
     def stmt(self, stmt: Any) -> None:
-        self.writes = isinstance(stmt, Store)
+        self.writes, self.op = isinstance(stmt, Store), ""
+        if isinstance(stmt, Store) and stmt.op:
+            self._change(stmt)
+            return
         if isinstance(stmt, Keep):
             where, x = self.place(stmt.key, True), stmt.value
             self.f.add(f"store {_boxed(self.f, x, value(self.f, x))}, ptr {where}, align 8")
@@ -277,6 +283,12 @@ class Body(Copies):
             # Or LLVM would load where the value is used.
             self.f.names[x.id] = self.f.let(f"freeze {reg_type(x.dtype)} {value(self.f, x)}")
         super().stmt(stmt)
+
+    def _change(self, s: Store) -> None:
+        """Change an element in one step for all threads of the device."""
+        self.op, t, x = s.op, mem_type(s.value.dtype), value(self.f, s.value)
+        where, align = self.element(s.buffer, s.index, t), s.value.dtype.itemsize
+        self.f.let(f'atomicrmw {s.op} ptr {where}, {t} {x} syncscope("device") monotonic, align {align}')
 
     def loop_hint(self, node: For, group: str) -> str:
         if not (self.emitter.unrolls and is_ahead(node)):

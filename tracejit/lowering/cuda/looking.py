@@ -11,7 +11,7 @@ The epoch is a number that grows at each barrier and with each block.
 
 from __future__ import annotations
 
-WRITES, OWN, OUTSIDE = 64, 128, 256
+WRITES, OWN, OUTSIDE, ATOMIC = 64, 128, 256, 512
 #: Where the number of an access's name begins in its kind; what is below are bytes and the bits above.
 SITE = 16
 HEADER, RECORD = 8, 5
@@ -80,11 +80,13 @@ start:
 }}"""
 
 
-def kind(sites: list[str], name: str, size: int, writes: bool, own: bool = False) -> int:
+def kind(
+    sites: list[str], name: str, size: int, writes: bool, own: bool = False, atomic: bool = False
+) -> int:
     """The kind of an access; its name joins `sites`."""
     if name not in sites:
         sites.append(name)
-    return size | WRITES * writes | OWN * own | sites.index(name) << SITE
+    return size | WRITES * writes | OWN * own | ATOMIC * atomic | sites.index(name) << SITE
 
 
 def call(where: str, size: int, kind: int, tid: str, cta: str, low: str, room: int) -> str:

@@ -149,19 +149,22 @@ class Sanitized(Emulated):
         where = r[n, 0] + part * grain
         thread, block, epoch = r[n, 2], r[n, 3], r[n, 4]
         writes = (r[n, 1] & looking.WRITES) != 0
+        at_once = (r[n, 1] & looking.ATOMIC) != 0
         shared = (where >= self.shared[0]) & (where < self.shared[1])
         space = np.where(shared, block + 1, 0)
         found = [
             _told(sites, r[n[k]], "what another thread touches without a barrier between them")
-            for k in _races((where, epoch), thread, writes)
+            for k in _races((where, epoch), thread, writes, at_once)
         ]
         g = ~shared
         found += [
             _told(sites, r[n[g][k]], "what another block touches")
-            for k in _races((where[g],), block[g], writes[g])
+            for k in _races((where[g],), block[g], writes[g], at_once[g])
         ]
         for k in _first_of((space, where)):
-            if not writes[k] and not (self._is_set(int(where[k]), grain) if not shared[k] else False):
+            if (not writes[k] or at_once[k]) and not (
+                self._is_set(int(where[k]), grain) if not shared[k] else False
+            ):
                 found.append(_told(sites, r[n[k]], "what nothing has set"))
         self._note(where[g & writes], grain)
         return found
@@ -202,8 +205,11 @@ def _first_of(keys: tuple[np.ndarray, ...]) -> np.ndarray:
     return order[starts]
 
 
-def _races(keys: tuple[np.ndarray, ...], who: np.ndarray, writes: np.ndarray) -> list[int]:
-    """An access of each group in which one writes and another one is there; a write if possible."""
+def _races(
+    keys: tuple[np.ndarray, ...], who: np.ndarray, writes: np.ndarray, at_once: np.ndarray
+) -> list[int]:
+    """An access of each group in which one writes and another one is there; a write if possible. Those that are done in
+    one step do not disturb each other."""
     if not len(who):
         return []
     order, starts = _sorted(keys)
@@ -211,7 +217,8 @@ def _races(keys: tuple[np.ndarray, ...], who: np.ndarray, writes: np.ndarray) ->
     any_write = np.maximum.reduceat(writes[order], starts)
     ends = np.append(starts[1:], len(order))
     found = []
-    for g in np.flatnonzero(any_write & (least != most)):
+    apart = ~np.minimum.reduceat(at_once[order], starts)
+    for g in np.flatnonzero(any_write & apart & (least != most)):
         inside = order[starts[g] : ends[g]]
         found.append(int(inside[np.argmax(writes[inside])]))
     return found

@@ -197,11 +197,13 @@ class Inst:
 
 @record(eq=False)
 class Store:
-    """buffer[index] = value."""
+    """buffer[index] = value; with `op`, one of LLVM's `atomicrmw`: buffer[index] = op(buffer[index], value), in one
+    step for the threads of a device."""
 
     buffer: Buffer
     index: Operand
     value: Operand
+    op: str = ""
 
 
 @record(eq=False)

@@ -93,7 +93,8 @@ class _Names:
         if isinstance(s, Inst):
             yield f"{self.of(s.out)} = {self.inst(s)}"
         elif isinstance(s, Store):
-            yield f"{s.buffer.name}[{self.of(s.index)}] = {self.of(s.value)}"
+            place = f"{s.buffer.name}[{self.of(s.index)}]"
+            yield f"{place} = " + (f"{s.op}({place}, {self.of(s.value)})" if s.op else self.of(s.value))
         elif isinstance(s, SetSlot):
             yield f"{s.slot.name} = {self.of(s.value)}"
         elif isinstance(s, For):

@@ -6,10 +6,11 @@ from collections import Counter
 from typing import Any
 
 from tracejit.lowering.cuda.facts import Facts, Maker, is_loop
+from tracejit.lowering.cuda.lanes import scatter
+from tracejit.lowering.cuda.lanes.atomic import atomic
 from tracejit.lowering.cuda.lanes.group import Apart, Group, Parts
 from tracejit.lowering.cuda.lanes.interchange import interchange
 from tracejit.lowering.cuda.lanes.owners import Memory
-from tracejit.lowering.cuda.lanes.scatter import scattered
 from tracejit.lowering.llvm.alias import pointees, walk
 from tracejit.lowering.loops.nodes import (  # fmt: skip
     Block,
@@ -60,7 +61,11 @@ class _Gatherer:
                 found += [*before, *interchange(group, self.maker)]
                 at += end
                 continue
-            shared = scattered(s, self.facts, self.memory, self.maker)
+            if atomic(s, self.facts, self.memory, scatter.LEAST):
+                found.append(s)
+                at += 1
+                continue
+            shared = scatter.scattered(s, self.facts, self.memory, self.maker)
             if shared is not None:
                 found.append(shared)
                 at += 1

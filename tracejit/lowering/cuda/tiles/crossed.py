@@ -134,7 +134,7 @@ class _Writer(Writer):
         stores = []
         for s in self.nest.body:
             if isinstance(s, Store):
-                stores.append(Store(s.buffer, self.again(s.index, known), self.again(s.value, known)))
+                stores.append(Store(s.buffer, self.again(s.index, known), self.again(s.value, known), s.op))
             elif s in self.crossed:
                 tile = self.tiles[self.crossed.index(s)]
                 known[s.out] = self.inst("load", room, dtype=s.out.dtype, attr=tile)

@@ -97,7 +97,9 @@ class _Writer(Writer):
         stores = []
         for s in self.nest.body:
             if isinstance(s, Store):
-                stores.append(Store(s.buffer, self._index(s.index, t, known), self.again(s.value, known)))
+                stores.append(
+                    Store(s.buffer, self._index(s.index, t, known), self.again(s.value, known), s.op)
+                )
             elif isinstance(s, Inst) and s.op == "load":
                 at = self._index(s.args[0], t, known)
                 known[s.out] = self.inst("load", at, dtype=s.out.dtype, attr=s.attr)
