@@ -1,7 +1,7 @@
 """Whose code is it? The user's functions and classes are followed, a library's are not.
 
-Library code is the standard library, installed packages, NumPy and this package, told by
-module and file. `FOLLOW` has the top-level packages to follow although they are installed.
+Library code is the standard library, this package, and the installed packages in `_OPAQUE`, told by module and file.
+Other installed packages are followed and guarded like the user's own code: most of them are Python over NumPy.
 """
 
 from __future__ import annotations
@@ -18,8 +18,41 @@ from typing import Any
 
 from tracejit.errors import is_internal
 
-#: Installed packages whose functions are followed like the user's own.
-FOLLOW: set[str] = set()
+#: Installed packages that are not followed. Some compute in C, and traced code knows their functions or must not hand
+#: anything to them; the others compute with what is not numbers, draw, talk or test, or are tools of Python's.
+_OPAQUE = frozenset(
+    {
+        *("tracejit", "numpy", "scipy", "numba", "llvmlite", "ml_dtypes", "optree", "sklearn", "joblib"),
+        *("opt_einsum", "einops", "array_api_compat", "array_api_strict", "threadpoolctl", "attr", "attrs"),
+        *(
+            "typing_extensions",
+            "cupy",
+            "cupyx",
+            "cupy_backends",
+            "cuda",
+            "numba_cuda",
+            "torch",
+            "torchvision",
+        ),
+        *("tensorflow", "keras", "jax", "jaxlib", "mlx", "pandas", "polars", "pyarrow", "narwhals", "xarray"),
+        *(
+            "dask",
+            "distributed",
+            "zarr",
+            "h5py",
+            "netCDF4",
+            "awkward",
+            "sympy",
+            "mpmath",
+            "gmpy2",
+            "symengine",
+        ),
+        *("matplotlib", "mpl_toolkits", "plotly", "bokeh", "PIL", "cv2", "IPython", "ipykernel", "traitlets"),
+        *("pytest", "_pytest", "pluggy", "hypothesis", "coverage", "debugpy", "rich", "tqdm", "click"),
+        *("pydantic", "requests", "urllib3", "cloudpickle", "dill", "cffi", "Cython", "psutil", "setuptools"),
+        *("pkg_resources", "pip", "resvg_py", "onnx", "platformdirs"),
+    }
+)
 
 #: Modules of libraries that compute with arrays in Python, and are followed as well: SciPy's sparse arrays.
 _FOLLOWED = "scipy.sparse"
@@ -55,22 +88,21 @@ _PLAIN_CLASSES = {
 
 @functools.lru_cache(maxsize=4096)
 def is_library_file(filename: str) -> bool:
-    """Whether a file is one of the standard library, of an installed package, or ours."""
+    """Whether a file is one of the standard library, of an installed package that is not followed, or ours."""
     if is_internal(filename) or filename.startswith("<frozen"):
         return True
     if filename.startswith("<"):  # typed in, or generated
         return False
     path = os.path.abspath(filename)
-    return any(site in path for site in _SITE) or path.startswith(_PATHS)
+    for site in _SITE:
+        _, found, inside = path.rpartition(site)
+        if found:
+            return inside.partition(os.sep)[0].removesuffix(".py") in _OPAQUE
+    return path.startswith(_PATHS)
 
 
 def _top(module: str | None) -> str:
     return (module or "").partition(".")[0]
-
-
-def is_followed(module: str | None) -> bool:
-    """Whether what a module of a library defines is followed like the user's own."""
-    return _top(module) in FOLLOW or is_part_followed(module)
 
 
 def is_part_followed(module: Any) -> bool:
@@ -107,7 +139,7 @@ def is_part_of_library(root: Any) -> bool:
 def is_library_module(module: types.ModuleType) -> bool:
     """Whether `module` belongs to a library (or is written in C)."""
     name = getattr(module, "__name__", "") or ""
-    if is_followed(name) or name == "__main__":
+    if is_part_followed(name) or name == "__main__":
         return False
     filename = getattr(module, "__file__", None)
     if filename is None:
@@ -131,7 +163,7 @@ def is_library_function(fn: types.FunctionType) -> bool:
 
 def is_of_library(fn: types.FunctionType) -> bool:
     """Whether the Python function `fn` is a library's, though it may be followed."""
-    return is_followed(fn.__module__) or is_computing(fn.__globals__.get("__name__"))
+    return is_part_followed(fn.__module__) or is_computing(fn.__globals__.get("__name__"))
 
 
 def is_library_class(cls: type) -> bool:
@@ -156,7 +188,7 @@ def _is_library_class(cls: type) -> bool:
     top = _top(cls.__module__)
     if is_computing(cls.__module__):
         return True
-    if is_followed(cls.__module__) or top == "__main__":
+    if is_part_followed(cls.__module__) or top == "__main__":
         return False
     if top.startswith("_cython_"):  # the classes of Cython's functions and methods
         return True

@@ -14,6 +14,7 @@ import numpy as _np
 from tracejit import dtypes as _dtypes
 from tracejit import ops as _ops
 from tracejit.errors import ArgumentError as _ArgumentError
+from tracejit.errors import DynamicExtentError as _DynamicExtentError
 from tracejit.numpy import NUMPY_TO_TRACEJIT as _TNP
 from tracejit.numpy import fft as _fft
 from tracejit.numpy.operands import cast as _cast
@@ -84,6 +85,9 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     x, w = _operands("convolve", in1, in2, mode)
     if _is_empty(x, w):
         return _wrap(_np.zeros(0, _dtype_of(x)))
+    sizes = (*_shape_of(x), *_shape_of(w))
+    if not all(type(n) is int for n in sizes):
+        raise _DynamicExtentError(op="convolve", problem="the size of an array is a traced integer")
     floats = _dtypes.is_inexact(_dtype_of(x))
     small = min(_math.prod(_shape_of(x)), _math.prod(_shape_of(w)))
     if method == "fft" or (method == "auto" and floats and small >= _LARGE):

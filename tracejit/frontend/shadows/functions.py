@@ -179,9 +179,10 @@ def _copy_defaults(session: Run, node: Node, copy: types.FunctionType, fn: types
     """Default arguments: the tuple is guarded with the function, its entries as captured values."""
     names = fn.__code__.co_varnames[: fn.__code__.co_argcount]
     if fn.__defaults__:
-        offset = len(names) - len(fn.__defaults__)
+        surplus = max(0, len(fn.__defaults__) - len(names))  # set by a decorator; Python uses the last ones
+        of = dict(zip(range(len(fn.__defaults__))[surplus:], names[-len(fn.__defaults__) :], strict=True))
         copy.__defaults__ = tuple(
-            session.wrap(_default(node, fn, "__defaults__", i, names[offset + i]), value)
+            session.wrap(_default(node, fn, "__defaults__", i, of[i]), value) if i in of else value
             for i, value in enumerate(fn.__defaults__)
         )
     if fn.__kwdefaults__:

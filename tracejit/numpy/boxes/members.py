@@ -178,6 +178,10 @@ class Flat:
         flat[index] = value
         x[...] = reshaped(flat, x.aval.shape)
 
+    def copy(self) -> Box:
+        """All elements, in an array of their own."""
+        return self.vector().copy()
+
     def vector(self) -> Box:
         """All elements side by side."""
         return reshaped(self._x, (-1,))
@@ -189,6 +193,13 @@ class Flat:
         return size(self._x)
 
 
+def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[Flat, Any], Any]:
+    """A comparison of `x.flat`, as one of the vector of its elements."""
+    return lambda self, other: compare(self.vector(), other.vector() if type(other) is Flat else other)
+
+
+for _compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+    setattr(Flat, f"__{_compare.__name__}__", _compared(_compare))
 attribute("flat")(Flat)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ShapeError, TypeRuleError
+from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.kernel import Opaque
 from tracejit.ir.primitive import (
@@ -37,7 +37,7 @@ def _size(name: str, x: Aval, axis: int) -> int:
     """The length of the transform along `axis`, at least 1."""
     n = x.shape[axis]
     if isinstance(n, Dim):
-        raise ShapeError(op=name, problem=f"the size of axis {axis} of {x} is a traced integer")
+        raise DynamicExtentError(op=name, problem=f"the size of axis {axis} of {x} is a traced integer")
     if n < 1:
         raise ShapeError(op=name, problem=f"axis {axis} of {x} has no elements to transform")
     return n
