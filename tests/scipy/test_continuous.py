@@ -10,12 +10,12 @@ import scipy.stats as theirs
 
 import tracejit as tj
 from tracejit.scipy import stats
-from tracejit.scipy.continuous import bounded, followed, normal, plain, powers
+from tracejit.scipy.continuous import bounded, called, followed, normal, plain, powers
 from tracejit.scipy.distributions import Distribution
 
 OURS = {
     n: x
-    for m in (bounded, followed, normal, plain, powers)
+    for m in (bounded, called, followed, normal, plain, powers)
     for n, x in vars(m).items()
     if isinstance(x, Distribution)
 }
@@ -43,11 +43,14 @@ SHAPES = {
     "dpareto_lognorm": (0.3, 0.8, 1.3, 2.1),
     "ncf": (4.0, 5.0, 0.8),
     "erlang": (3.0,),
+    "ksone": (7.0,),
     "truncpareto": (1.3, 4.0),
 }
+#: Their probabilities are areas, which take long without `jit`.
+AREAS = {"gausshyper", "genhyperbolic", "geninvgauss", "norminvgauss", "vonmises", "vonmises_line"}
 METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
-#: Of these there is no formula for the density; the slopes by the first shape of others are not known.
-WITHOUT_DENSITY = {"kstwobign", "ncf", "nct"}
+#: Of these the slope of the density is not known; the slopes by the first shape of others are not known.
+WITHOUT_DENSITY = {"kstwobign", "ksone", "landau", "ncf", "nct"}
 UNKNOWN_SLOPES = {
     "erlang",
     "gausshyper",
@@ -65,7 +68,7 @@ def shapes_of(name: str) -> tuple[float, ...]:
 
 
 def formulas(name: str) -> list[str]:
-    return [m for m in METHODS if OURS[name]._formula(m) is not None]
+    return [m for m in METHODS if OURS[name]._formula(m) is not None and (name not in AREAS or "pdf" in m)]
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
@@ -75,7 +78,7 @@ def test_values_and_derivatives(name: str) -> None:
     shapes, d = shapes_of(name), getattr(theirs, name)
     low, high = d.support(*shapes, loc=0.3, scale=1.4)
     x = np.concatenate([d.ppf(Q, *shapes, loc=0.3, scale=1.4), [low - 0.1, high + 0.1]])
-    assert name in WITHOUT_DENSITY or {"pdf", "logpdf"} <= set(formulas(name))
+    assert {"pdf", "logpdf"} <= set(formulas(name))
     for m in formulas(name):
         at = Q if m in ("ppf", "isf") else x
 
@@ -85,10 +88,13 @@ def test_values_and_derivatives(name: str) -> None:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             want = getattr(d, m)(at, *shapes, loc=0.3, scale=1.4)
-            got, slope = tj.jvp(f, (at,), (np.ones(at.size),))
+            got, slope = f(at), None
+            if not (name in WITHOUT_DENSITY and m.endswith("pdf")):
+                got, slope = tj.jvp(f, (at,), (np.ones(at.size),))
             near = (f(at[:5] + 1e-6) - f(at[:5] - 1e-6)) / 2e-6
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-12, err_msg=m)
-        np.testing.assert_allclose(slope[:5], near, rtol=2e-5, atol=1e-6, err_msg=m)
+        if slope is not None:
+            np.testing.assert_allclose(slope[:5], near, rtol=2e-5, atol=1e-6, err_msg=m)
 
 
 @pytest.mark.parametrize("name", sorted(n for n in OURS if OURS[n].shapes and n not in UNKNOWN_SLOPES))

@@ -13,6 +13,11 @@ from tracejit.scipy.distributions import Distribution
 OURS = {n: x for n, x in vars(discrete).items() if isinstance(x, Distribution)}
 #: Shapes, and the place of one that may move.
 SHAPES = {
+    "bernoulli": ((0.3,), None),
+    "binom": ((7.0, 0.4), 1),
+    "geom": ((0.4,), 0),
+    "nbinom": ((2.5, 0.4), 1),
+    "poisson": ((1.7,), 0),
     "betabinom": ((7.0, 1.3, 2.1), 1),
     "betanbinom": ((5.0, 2.3, 2.1), 1),
     "boltzmann": ((0.7, 6.0), 0),
@@ -25,6 +30,7 @@ SHAPES = {
     "skellam": ((1.7, 0.9), 0),
     "yulesimon": ((2.5,), 0),
     "zipf": ((2.2,), None),
+    "zipfian": ((1.3, 9.0), None),
 }
 X = np.array([-3.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 2.5, 7.0, 30.0])
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy import optimize
 
 import tracejit as tj
 from tracejit import lax
@@ -42,3 +45,18 @@ def test_a_host_call_gets_the_values_that_functions_close_over() -> None:
         return lax.scan(step, 0.0, np.arange(3.0))[0]
 
     assert tj.jit(f)(2.0) == 2 * 3 + 3
+
+
+def test_functions_with_loops_and_branches() -> None:
+    """Slopes of what is solved for are known at once, though the derivative is linear in others."""
+
+    def f(x: Any, a: Any) -> Any:
+        return tj.lax.fori_loop(0, 3, lambda i, y: y * x, 1.0) - tj.lax.cond(
+            a > 0, lambda a: a, lambda a: -a, a
+        )
+
+    def root(a: Any) -> Any:
+        return optimize.brentq(f, 0.0, 5.0, args=(a,))
+
+    np.testing.assert_allclose(tj.grad(root)(2.0), 2 ** (-2 / 3) / 3, rtol=1e-10)
+    np.testing.assert_allclose(tj.jit(tj.grad(root))(2.0), 2 ** (-2 / 3) / 3, rtol=1e-10)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit.records import record
 from tracejit.scipy import CALLED, TRACED
+from tracejit.scipy.distributions import PART, Hosted
 from tracejit.scipy.hosting import calls
 from tracejit.scipy.hosting.following import FOLLOWED
 
@@ -115,7 +116,13 @@ def _counts(value: Any, module: Any) -> bool:
 
 
 def _others(found: Coverage, value: Any) -> list[str]:
-    return found.host if calls.of(value) is not None and not _takes_function(value) else found.missing
+    hosted = calls.of(value) is not None or isinstance(PART.names.get(_name_of(value)), Hosted)
+    return found.host if hosted and not _takes_function(value) else found.missing
+
+
+def _name_of(value: Any) -> str:
+    name = getattr(value, "name", "")
+    return name if isinstance(name, str) else ""
 
 
 def _takes_function(value: Any) -> bool:

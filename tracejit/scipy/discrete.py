@@ -1,4 +1,4 @@
-"""More distributions of whole numbers of scipy.stats. The formulas are those of SciPy's documentation."""
+"""Distributions of whole numbers of scipy.stats. The formulas are those of SciPy's documentation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from tracejit import numpy as tnp
 from tracejit.scipy import special as sp
+from tracejit.scipy.continuous.common import scipys
 from tracejit.scipy.distributions import Distribution
 
 _INF = np.inf
@@ -25,6 +26,72 @@ def _whole(*xs: Any) -> Any:
         good = tnp.logical_and(good, x == tnp.floor(x))
     return good
 
+
+def _probability(p: Any) -> Any:
+    return (p >= 0) & (p <= 1)
+
+
+bernoulli = Distribution(
+    "bernoulli",
+    1,
+    (0.0, 1.0),
+    _probability,
+    logpmf=lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
+    cdf=lambda k, p: 1 - p,
+    sf=lambda k, p: p,
+)
+
+
+def _binom_log_probability(k: Any, n: Any, p: Any) -> Any:
+    inside = k <= n
+    k = tnp.where(inside, k, 0)
+    choices = sp.gammaln(n + 1) - sp.gammaln(k + 1) - sp.gammaln(n - k + 1)
+    return tnp.where(inside, choices + sp.xlogy(k, p) + sp.xlog1py(n - k, -p), -_INF)
+
+
+binom = Distribution(
+    "binom",
+    2,
+    lambda n, p: (0.0, n),
+    lambda n, p: (n >= 0) & (n == tnp.floor(n)) & _probability(p),
+    logpmf=_binom_log_probability,
+    cdf=lambda k, n, p: sp.betaincc(tnp.floor(k) + 1, n - tnp.floor(k), p),
+    sf=lambda k, n, p: sp.betainc(tnp.floor(k) + 1, n - tnp.floor(k), p),
+)
+
+geom = Distribution(
+    "geom",
+    1,
+    (1.0, _INF),
+    lambda p: (p > 0) & (p <= 1),
+    logpmf=lambda k, p: sp.xlog1py(k - 1, -p) + tnp.log(p),
+    cdf=lambda k, p: -tnp.expm1(tnp.log1p(-p) * tnp.floor(k)),
+    logsf=lambda k, p: tnp.log1p(-p) * tnp.floor(k),
+)
+
+nbinom = Distribution(
+    "nbinom",
+    2,
+    _COUNTS,
+    lambda n, p: (n > 0) & (p > 0) & (p <= 1),
+    logpmf=lambda k, n, p: (
+        sp.gammaln(k + n) - sp.gammaln(k + 1) - sp.gammaln(n) + n * tnp.log(p) + sp.xlog1py(k, -p)
+    ),
+    cdf=lambda k, n, p: sp.betainc(n, tnp.floor(k) + 1, p),
+    sf=lambda k, n, p: sp.betaincc(n, tnp.floor(k) + 1, p),
+)
+
+poisson = Distribution(
+    "poisson",
+    1,
+    _COUNTS,
+    lambda mu: mu >= 0,
+    logpmf=lambda k, mu: sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu,
+    cdf=lambda k, mu: sp.pdtr(k, mu),
+    sf=lambda k, mu: sp.pdtrc(k, mu),
+)
+
+# ---------------------------------------------------------------- more
 
 betabinom = Distribution(
     "betabinom",
@@ -110,6 +177,9 @@ logser = Distribution(
     (1.0, _INF),
     valid=lambda p: (p > 0) & (p < 1),
     pmf=lambda k, p: -(p**k) / k / tnp.log1p(-p),
+    sf=lambda k, p: (
+        -(p ** (k + 1)) / (k + 1) * sp.hyp2f1(1.0, k + 1, k + 2, p) / tnp.log1p(-p)  # between, too, as SciPy
+    ),
 )
 planck = Distribution(
     "planck",
@@ -164,4 +234,13 @@ zipf = Distribution(
     (1.0, _INF),
     valid=lambda a: a > 1,
     pmf=lambda k, a: k**-a / sp.zeta(a, 1.0),
+)
+zipfian = Distribution(
+    "zipfian",
+    2,
+    lambda a, n: (1.0, n),
+    valid=lambda a, n: (a >= 0) & (n > 0) & (n == tnp.floor(n)),
+    pmf=lambda k, a, n: scipys("_normalized_gen_harmonic")(k, k, n, a),
+    cdf=lambda k, a, n: scipys("_normalized_gen_harmonic")(1.0, tnp.floor(k), n, a),
+    sf=lambda k, a, n: scipys("_normalized_gen_harmonic")(tnp.floor(k) + 1, n, n, a),
 )

@@ -6,6 +6,7 @@ are inside its support.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,10 @@ from tracejit import numpy as tnp
 from tracejit.numpy.dispatch import plain
 from tracejit.numpy.operands import has_box
 from tracejit.ops._lazy import scipy_stats
+from tracejit.scipy.hosting.calls import stand_in
+from tracejit.scipy.inverting.areas import area
+from tracejit.scipy.inverting.reals import inverse
+from tracejit.scipy.inverting.whole import least, summed
 from tracejit.scipy.lazily import Part
 from tracejit.tracing import to_raw, wrap
 
@@ -44,6 +49,47 @@ class Named:
         return self.theirs(*args, **kwargs)
 
 
+#: Methods that map arrays to arrays, and draw nothing.
+_METHODS = frozenset(
+    [
+        "pdf",
+        "logpdf",
+        "pmf",
+        "logpmf",
+        "cdf",
+        "logcdf",
+        "sf",
+        "logsf",
+        "ppf",
+        "isf",
+        "mean",
+        "var",
+        "std",
+        "median",
+        "entropy",
+        "stats",
+        "moment",
+        "interval",
+        "support",
+        "fit",
+    ]
+)
+
+
+class Hosted(Named):
+    """A distribution whose methods are SciPy's; programs call them."""
+
+    def __getattr__(self, method: str) -> Any:
+        if method.startswith("__"):
+            raise AttributeError(method)
+        theirs = getattr(self.theirs, method)
+        return stand_in(theirs, f"scipy.stats.{self.name}.{method}") if method in _METHODS else theirs
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        traced = has_box(args) or has_box(kwargs.values())
+        return Frozen(self, args, kwargs) if traced else super().__call__(*args, **kwargs)
+
+
 class Frozen:
     """A distribution with traced parameters."""
 
@@ -57,9 +103,9 @@ class Frozen:
         return lambda *xs: fn(*xs, *self.args, **self.kwds)
 
 
-class Distribution(Named):
-    """A distribution of numbers. Methods without a formula here, such as `fit`, are SciPy's. The `support` is known, or
-    a function of the shapes."""
+class Distribution(Hosted):
+    """A distribution of numbers. Methods without a formula here, such as `fit`, are SciPy's own. The `support` is
+    known, or a function of the shapes."""
 
     def __init__(
         self,
@@ -68,56 +114,105 @@ class Distribution(Named):
         support: tuple[float, float] | Callable[..., tuple[Any, Any]],
         valid: Formula | None = None,
         vanishes: bool = False,
+        open_ends: bool = False,
         **formulas: Formula,
     ) -> None:
         super().__init__(name)
         self.shapes = shapes
         self.valid = valid or _all_positive
         self.vanishes = vanishes  # at infinity, where others' formulas say what the density is
+        self.open_ends = open_ends  # where the density is 0, though the formula has none
         self.support = support
         self.formulas = formulas
         NAMES[name] = self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        traced = has_box(args) or has_box(kwargs.values())
-        return Frozen(self, args, kwargs) if traced else super().__call__(*args, **kwargs)
-
     def __getattr__(self, method: str) -> Any:
-        if method.startswith("__"):
-            raise AttributeError(method)
-        if self._formula(method) is None:
-            return getattr(self.theirs, method)
+        hosted = super().__getattr__(method)
+        general = getattr(self, f"_{method}", None) if method in ("median", "interval") else None
+        if general is None and self._formula(method) is None:
+            return hosted
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not (has_box(args) or has_box(kwargs.values())):
                 return plain(getattr(self.theirs, method), args, kwargs)
-            return self._compute(method, *args, **kwargs)
+            return self._compute(method, *args, **kwargs) if general is None else general(*args, **kwargs)
 
         call.__name__ = method
         call.__doc__ = f"`scipy.stats.{self.name}.{method}`, for traced values too."
         return call
 
+    def _median(self, *args: Any, **kwargs: Any) -> Any:
+        return self.ppf(0.5, *args, **kwargs)
+
+    def _interval(self, confidence: Any, *args: Any, **kwargs: Any) -> Any:
+        """Around the median."""
+        return tuple(self.ppf(q, *args, **kwargs) for q in ((1 - confidence) / 2, (1 + confidence) / 2))
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is of whole numbers."""
+        return "pmf" in self.formulas or "logpmf" in self.formulas
+
     def _formula(self, method: str) -> Any:
-        """The way to compute a method: (its kind, formula of the standard distribution), or None."""
-        given = self.formulas.get(method)
-        if given is not None:
-            return method.removeprefix("log"), given
+        """The formula of a method of the standard distribution: one that is given, or follows from others; or None."""
+        kind = method.removeprefix("log")
+        found = self.formulas.get(method)
+        if found is not None or method != kind:
+            return found or self._log(kind)
         log = self.formulas.get(f"log{method}")
         if log is not None:
-            return method, lambda *xs: tnp.exp(log(*xs))
-        direct = self.formulas.get(method.removeprefix("log"))
-        if method.startswith("log") and direct is not None:
-            other = self.formulas.get({"logcdf": "sf", "logsf": "cdf"}.get(method, ""))
-            return method.removeprefix("log"), lambda *xs: _log_of(direct, other, *xs)
-        return self._from_other_side(method)
+            return lambda *xs: tnp.exp(log(*xs))
+        return self._from_other_side(method) or self._from_others(method)
+
+    def _log(self, kind: str) -> Any:
+        direct = self._formula(kind)
+        other = self.formulas.get({"cdf": "sf", "sf": "cdf"}.get(kind, ""))
+        return None if direct is None else lambda *xs: _log_of(direct, other, *xs)
 
     def _from_other_side(self, method: str) -> Any:
         """`sf` by `cdf`, and `isf` by `ppf`, where SciPy computes them so."""
-        fn = self.formulas.get({"sf": "cdf", "isf": "ppf"}.get(method, ""))
-        base = getattr(scipy_stats().rv_continuous, f"_{method}", None)
-        if fn is None or getattr(type(self.theirs), f"_{method}", None) is not base:
+        other = {"sf": "cdf", "isf": "ppf"}.get(method)
+        stats = scipy_stats()
+        base = getattr(stats.rv_discrete if self.whole else stats.rv_continuous, f"_{method}", None)
+        if other is None or getattr(type(self.theirs), f"_{method}", None) is not base:
             return None
-        return method, (lambda *xs: 1 - fn(*xs)) if method == "sf" else (lambda q, *xs: fn(1 - q, *xs))
+        fn = self._formula(other)
+        if fn is None:
+            return None
+        return (lambda *xs: 1 - fn(*xs)) if method == "sf" else (lambda q, *xs: fn(1 - q, *xs))
+
+    def _from_others(self, method: str) -> Any:
+        """A probability as a sum of others, a quantile as an inverse."""
+        if method in ("cdf", "sf"):
+            if self.whole:
+                return functools.partial(self._summed, method)
+            density = self._formula("pdf")
+            return None if density is None else functools.partial(self._area, density, method)
+        known = self._formula({"ppf": "cdf", "isf": "sf"}[method]) if method in ("ppf", "isf") else None
+        return None if known is None else functools.partial(self._inverse, known, method == "isf")
+
+    def _summed(self, method: str, k: Any, *shapes: Any) -> Any:
+        pmf = self._formula("pmf")
+        (low, high), k = self._ends(*shapes), tnp.floor(k)
+        of = (low, k) if method == "cdf" else (k + 1, high)
+        return tnp.clip(summed(lambda at: pmf(at, *shapes), *of), 0, 1)
+
+    def _area(self, density: Formula, method: str, z: Any, *shapes: Any) -> Any:
+        low, high = self._ends(*shapes)
+        return area(density, *((low, z) if method == "cdf" else (z, high)), shapes)
+
+    def _inverse(self, tail: Formula, falls: bool, q: Any, *shapes: Any) -> Any:
+        q, *shapes = tnp.broadcast_arrays(q, *shapes)  # type: ignore[assignment]
+        low, high = self._ends(*shapes)
+        if not self.whole:
+            return inverse(lambda z: tail(z, *shapes), q, low, high, falls)
+        if falls:
+            return least(lambda k: tail(k, *shapes) <= q, low, high, q)
+        return least(lambda k: tail(k, *shapes) >= q, low, high, q)
+
+    def _ends(self, *shapes: Any) -> tuple[Any, Any]:
+        """The support of the standard distribution."""
+        return self.support(*map(tnp.asarray, shapes)) if callable(self.support) else self.support
 
     def _compute(self, method: str, x: Any, *args: Any, loc: Any = 0, scale: Any = 1, **named: Any) -> Any:
         shapes, rest = args[: self.shapes], args[self.shapes :]
@@ -127,12 +222,16 @@ class Distribution(Named):
         if named:
             raise TypeError(f"{method}() got an unexpected keyword argument {next(iter(named))!r}")
         loc, scale = (*rest, *(loc, scale)[len(rest) :]) if rest else (loc, scale)
-        kind, formula = self._formula(method)
+        kind, formula = method.removeprefix("log"), self._formula(method)
         if kind in ("ppf", "isf"):
-            return self._quantile(formula, x, shapes, loc, scale)
+            return self._quantile(formula, x, shapes, loc, scale, kind == "isf")
         z = tnp.true_divide(tnp.subtract(x, loc), scale)
-        low, high = self.support(*map(tnp.asarray, shapes)) if callable(self.support) else self.support
-        inside = tnp.logical_and(z >= low, z <= high)
+        low, high = self._ends(*shapes)
+        inside = tnp.logical_and(z >= low, z < high if self.whole and kind != "pmf" else z <= high)
+        if self.open_ends:
+            inside = inside & (z != low) & (z != high)
+        elif method in ("logcdf", "logsf") and not self.whole:  # what is minus infinity at this end
+            inside = inside & (z != (low if kind == "cdf" else high))
         if self.vanishes or kind in ("cdf", "sf"):
             inside = tnp.logical_and(inside, tnp.isfinite(z))
         if kind == "pmf":
@@ -156,12 +255,17 @@ class Distribution(Named):
         zero, one = (-np.inf, 0.0) if method.startswith("log") else (0.0, 1.0)
         if kind in ("pdf", "pmf"):
             return zero
-        below = tnp.logical_or(z < low, z == -np.inf)
+        below = tnp.logical_or(z < low if self.whole else z <= low, z == -np.inf)
         return tnp.where(below, zero, one) if kind == "cdf" else tnp.where(below, one, zero)
 
-    def _quantile(self, formula: Formula, q: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+    def _quantile(self, formula: Formula, q: Any, shapes: Any, loc: Any, scale: Any, from_above: bool) -> Any:
+        low, high = self._ends(*shapes)
+        low = low - 1 if self.whole else low  # the number before the first has no probability below it
+        at_0, at_1 = (high, low) if from_above else (low, high)
+        within = tnp.logical_and(tnp.greater(q, 0), tnp.less(q, 1))
+        value = formula(tnp.where(within, q, 0.5), *shapes)
+        value = tnp.where(within, value, tnp.where(tnp.equal(q, 0), at_0, at_1)) * scale + loc
         inside = tnp.logical_and(tnp.greater_equal(q, 0), tnp.less_equal(q, 1))
-        value = formula(tnp.where(inside, q, 0.5), *shapes) * scale + loc
         return self._known(value, shapes, scale, inside)
 
 

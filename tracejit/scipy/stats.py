@@ -19,6 +19,7 @@ from tracejit.ops._lazy import scipy_stats as _scipy_stats
 from tracejit.scipy import discrete as _discrete
 from tracejit.scipy import special as sp
 from tracejit.scipy.continuous import bounded as _bounded
+from tracejit.scipy.continuous import called as _called
 from tracejit.scipy.continuous import followed as _followed
 from tracejit.scipy.continuous import normal as _normal
 from tracejit.scipy.continuous import plain as _plain
@@ -158,7 +159,16 @@ def _t_tail(z: Any, df: Any) -> Any:
     return tnp.where(near, inner, tnp.where(z < 0, 1 - half, half))
 
 
-t = Distribution("t", 1, _REAL, logpdf=_t_log_density, cdf=lambda z, df: _t_tail(-z, df), sf=_t_tail)
+t = Distribution(
+    "t",
+    1,
+    _REAL,
+    logpdf=_t_log_density,
+    cdf=lambda z, df: _t_tail(-z, df),
+    sf=_t_tail,
+    ppf=lambda q, df: sp.stdtrit(df, q),
+    isf=lambda q, df: -sp.stdtrit(df, q),
+)
 
 # ---------------------------------------------------------------- on the half-line and on intervals
 
@@ -267,6 +277,7 @@ pareto = Distribution(
     sf=lambda z, b: tnp.exp(-b * tnp.log(z)),
     logsf=lambda z, b: -b * tnp.log(z),
     ppf=lambda q, b: tnp.exp(-tnp.log1p(-q) / b),
+    isf=lambda q, b: q ** (-1 / b),
 )
 
 uniform = Distribution(
@@ -288,67 +299,11 @@ beta = Distribution(
     cdf=lambda z, a, b: sp.betainc(a, b, z),
     sf=lambda z, a, b: sp.betaincc(a, b, z),
     ppf=lambda q, a, b: sp.betaincinv(a, b, q),
-)
-
-# ---------------------------------------------------------------- on the whole numbers
-
-
-def _probability(p: Any) -> Any:
-    return (p >= 0) & (p <= 1)
-
-
-bernoulli = Distribution(
-    "bernoulli", 1, _UNIT, _probability, logpmf=lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p)
-)
-
-
-def _binom_log_probability(k: Any, n: Any, p: Any) -> Any:
-    inside = k <= n
-    k = tnp.where(inside, k, 0)
-    choices = sp.gammaln(n + 1) - sp.gammaln(k + 1) - sp.gammaln(n - k + 1)
-    return tnp.where(inside, choices + sp.xlogy(k, p) + sp.xlog1py(n - k, -p), -_INF)
-
-
-binom = Distribution(
-    "binom",
-    2,
-    _POSITIVE,
-    lambda n, p: (n >= 0) & (n == tnp.floor(n)) & _probability(p),
-    logpmf=_binom_log_probability,
-)
-
-geom = Distribution(
-    "geom",
-    1,
-    (1.0, _INF),
-    lambda p: (p > 0) & (p <= 1),
-    logpmf=lambda k, p: sp.xlog1py(k - 1, -p) + tnp.log(p),
-)
-
-nbinom = Distribution(
-    "nbinom",
-    2,
-    _POSITIVE,
-    lambda n, p: (n > 0) & (p > 0) & (p <= 1),
-    logpmf=lambda k, n, p: (
-        sp.gammaln(k + n) - sp.gammaln(k + 1) - sp.gammaln(n) + n * tnp.log(p) + sp.xlog1py(k, -p)
-    ),
-)
-
-poisson = Distribution(
-    "poisson",
-    1,
-    _POSITIVE,
-    lambda mu: mu >= 0,
-    logpmf=lambda k, mu: sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu,
-    cdf=lambda k, mu: sp.pdtr(k, mu),
-    sf=lambda k, mu: sp.pdtrc(k, mu),
+    isf=lambda q, a, b: sp.betainccinv(a, b, q),
 )
 
 __all__ = [
-    "bernoulli",
     "beta",
-    "binom",
     "cauchy",
     "chi2",
     "dirichlet",
@@ -356,7 +311,6 @@ __all__ = [
     "entropy",
     "expon",
     "gamma",
-    "geom",
     "gmean",
     "gumbel_r",
     "halfnorm",
@@ -372,10 +326,8 @@ __all__ = [
     "multivariate_hypergeom",
     "multivariate_normal",
     "multivariate_t",
-    "nbinom",
     "norm",
     "pareto",
-    "poisson",
     "sem",
     "skew",
     "t",
@@ -391,7 +343,7 @@ __all__ = [
 ]
 
 
-_FAMILIES = (_bounded, _discrete, _followed, _normal, _plain, _powers)
+_FAMILIES = (_bounded, _called, _discrete, _followed, _normal, _plain, _powers)
 _MORE = {n: x for m in _FAMILIES for n, x in vars(m).items() if isinstance(x, Distribution)}
 globals().update(_MORE)
 __all__ += list(_MORE)

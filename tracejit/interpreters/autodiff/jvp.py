@@ -52,7 +52,7 @@ class JVPTrace(Trace):
         with use_trace(parent):
             if not some:
                 return parent.process(op, primals, params)
-            if op.linearize is not FROM_JVP and _only_tangents_recorded(parent, primals):
+            if op.linearize is not FROM_JVP and _only_tangents_recorded(parent, primals, tangents):
                 out, tangent = op.linearize(parent, primals, tangents, params)  # type: ignore[operator]
             else:
                 out, tangent = apply_jvp(op, primals, tangents, params)
@@ -101,13 +101,15 @@ class JVPTrace(Trace):
         return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
 
 
-def _only_tangents_recorded(parent: Any, primals: Sequence[Any]) -> bool:
+def _only_tangents_recorded(parent: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> bool:
     """Whether tangents go to a tape and none of the primals is on it: a derivative rule takes a jvp.
 
-    A loop's own jvp would put the primals, which must be known at once, into one equation with the tangents."""
-    return hasattr(parent, "bind_linear") and not any(
-        isinstance(p, Value) and p.trace is parent for p in primals
-    )
+    A loop's own jvp would put the primals, which must be known at once, into one equation with the tangents. Where no
+    tangent is on the tape either (a rule asks for a slope), all is known at once."""
+    if not hasattr(parent, "bind_linear"):
+        return False
+    on_tape = [isinstance(x, Value) and x.trace is parent for x in (*primals, *tangents)]
+    return any(on_tape[len(primals) :]) and not any(on_tape[: len(primals)])
 
 
 def _full_zeros(x: Any, parent: Any) -> Any:

@@ -43,6 +43,15 @@ slopes("wrightomega", lambda y, x: y / (y + 1))
 slopes("wofz", lambda y, x: 2j / math.sqrt(math.pi) - x * y * 2)
 slopes("_lambertw", lambda y, z, k, tolerance: 1 / (z + exp(y)))
 
+# ---------------------------------------------------------------- distributions, by their argument
+
+slopes("_smirnovc", None, lambda y, n, x: f("_smirnovp", n, x) * -1)
+slopes("_landau_cdf", lambda y, x, m, s: f("_landau_pdf", x, m, s))
+slopes("_landau_sf", lambda y, x, m, s: f("_landau_pdf", x, m, s) * -1)
+slopes("_nct_sf", lambda y, x, df, nc: f("_nct_pdf", x, df, nc) * -1)
+slopes("_ncx2_sf", lambda y, x, df, nc: f("_ncx2_pdf", x, df, nc) * -1)
+slopes("_ncf_sf", lambda y, x, n, m, nc: f("_ncf_pdf", x, n, m, nc) * -1)
+
 # ---------------------------------------------------------------- elliptic integrals (DLMF 19.4, 19.18, 19.25)
 
 

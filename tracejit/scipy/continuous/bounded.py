@@ -6,9 +6,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.scipy import special as sp
-from tracejit.scipy.continuous.common import INF, LOG_2, POSITIVE, REAL, UNIT, normal, where_positive
+from tracejit.scipy.continuous.common import (
+    INF,
+    POSITIVE,
+    REAL,
+    UNIT,
+    circular,
+    circular_probability,
+    normal,
+    where_positive,
+)
 from tracejit.scipy.distributions import Distribution
 
 
@@ -232,24 +242,23 @@ wrapcauchy = Distribution(
         2 * math.pi - 2 * tnp.arctan((1 - c) / (1 + c) * tnp.tan(math.pi * (1 - q))),
     ),
 )
+
+
+def _turns(z: Any) -> Any:
+    return tnp.round(lax.stop_gradient(z) / (2 * math.pi))
+
+
 vonmises = Distribution(
     "vonmises",
     1,
     REAL,
     valid=lambda k: k >= 0,
-    logpdf=lambda z, k: k * sp.cosm1(z) - math.log(2 * math.pi) - tnp.log(sp.i0e(k)),
+    logpdf=circular,
+    cdf=lambda z, k: circular_probability(z - 2 * math.pi * _turns(z), k) + _turns(z),
 )
 
 # ---------------------------------------------------------------- with Bessel and other special functions
 
-kstwobign = Distribution(
-    "kstwobign",
-    0,
-    POSITIVE,
-    cdf=lambda z: 1 - sp.kolmogorov(z),
-    sf=lambda z: sp.kolmogorov(z),
-    isf=lambda q: sp.kolmogi(q),
-)
 geninvgauss = Distribution(
     "geninvgauss",
     2,
@@ -312,7 +321,15 @@ rel_breitwigner = Distribution(
         / math.pi
         / (((z - rho) * (z + rho) / rho) ** 2 + 1)
     ),
+    cdf=lambda z, rho: _wigner_probability(z, rho),
 )
+
+
+def _wigner_probability(z: Any, rho: Any) -> Any:
+    """By the arc tangent of a complex number, of which only the imaginary part is wanted."""
+    factor = 2 * tnp.sqrt(2 / (1 + tnp.sqrt(1 + 1 / rho**2))) / math.pi
+    curve = tnp.sqrt(-1 + 1j / rho) * tnp.arctan(z / tnp.sqrt(-rho * (rho + 1j)))
+    return tnp.minimum(factor * tnp.imag(curve), 1.0)
 
 
 def _mills(t: Any) -> Any:
@@ -342,47 +359,4 @@ dpareto_lognorm = Distribution(
     logpdf=lambda x, *shapes: where_positive(x, lambda x: _double_log_density(x, *shapes)),
     cdf=lambda x, *shapes: where_positive(x, lambda x: _double_probability(1.0, x, *shapes), 0.0),
     sf=lambda x, *shapes: where_positive(x, lambda x: _double_probability(-1.0, x, *shapes), 1.0),
-)
-
-# ---------------------------------------------------------------- non-central ones
-
-
-def _ncx2_log_density(z: Any, df: Any, nc: Any) -> Any:
-    order = df / 2 - 1
-    there = (z > 0) & (nc > 0)
-    x, n = tnp.where(there, z, 1.0), tnp.where(there, nc, 1.0)
-    near = -0.5 * (tnp.sqrt(x) - tnp.sqrt(n)) ** 2 + 0.5 * order * tnp.log(x / n)
-    far = tnp.where(there, near - LOG_2 + tnp.log(sp.ive(order, tnp.sqrt(n * x))), -INF)
-    central = sp.xlogy(order, z) - z / 2 - sp.gammaln(df / 2) - df / 2 * LOG_2
-    return tnp.where(nc > 0, far, central)
-
-
-ncx2 = Distribution(
-    "ncx2",
-    2,
-    POSITIVE,
-    valid=lambda df, nc: (df > 0) & tnp.isfinite(df) & (nc >= 0),
-    pdf=lambda z, df, nc: tnp.exp(_ncx2_log_density(z, df, nc)),
-    logpdf=lambda z, df, nc: tnp.where(
-        tnp.isinf(z), -INF, _ncx2_log_density(tnp.where(tnp.isinf(z), 1.0, z), df, nc)
-    ),
-    cdf=lambda z, df, nc: sp.chndtr(z, df, nc),
-)
-ncf = Distribution(
-    "ncf",
-    3,
-    POSITIVE,
-    valid=lambda dfn, dfd, nc: (dfn > 0) & (dfd > 0) & (nc >= 0),
-    vanishes=True,
-    cdf=lambda z, dfn, dfd, nc: sp.ncfdtr(dfn, dfd, nc, z),
-    ppf=lambda q, dfn, dfd, nc: sp.ncfdtri(dfn, dfd, nc, q),
-)
-nct = Distribution(
-    "nct",
-    2,
-    REAL,
-    valid=lambda df, nc: (df > 0) & (nc == nc),
-    vanishes=True,
-    cdf=lambda z, df, nc: sp.nctdtr(df, nc, z),
-    ppf=lambda q, df, nc: _ends(q, sp.nctdtrit(df, nc, q)),
 )

@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 
 from tracejit import numpy as tnp
+from tracejit.numpy.operands import broadcast_operands, convert
+from tracejit.ops.special import by_name
+from tracejit.scipy import special as sp
+from tracejit.scipy.inverting.areas import area
+from tracejit.tracing import wrap
 
 INF = np.inf
 REAL = (-INF, INF)
@@ -23,7 +28,27 @@ def normal(z: Any) -> Any:
     return -0.5 * z * z - LOG_SQRT_2PI
 
 
-def where_positive(z: Any, value: Any, at_zero: float = -INF) -> Any:
+def circular(z: Any, k: Any) -> Any:
+    """The log-density of von Mises' distribution."""
+    return k * sp.cosm1(z) - math.log(2 * math.pi) - tnp.log(sp.i0e(k))
+
+
+def circular_probability(z: Any, k: Any) -> Any:
+    """That of von Mises' distribution up to z, from the middle of the first turn."""
+    return 0.5 + area(lambda x, k: tnp.exp(circular(x, k)), 0.0, z, (k,))
+
+
+def scipys(name: str) -> Any:
+    """A ufunc of SciPy's own use, in double precision."""
+
+    def call(*args: Any) -> Any:
+        raws = broadcast_operands(name, [convert(a, np.dtype(np.float64)) for a in args])
+        return wrap(by_name(name, *raws))
+
+    return call
+
+
+def where_positive(z: Any, value: Any, at_zero: Any = -INF) -> Any:
     """value(z) where z > 0, else `at_zero`."""
     inside = z > 0
     return tnp.where(inside, value(tnp.where(inside, z, 1.0)), at_zero)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_stats
 from tracejit.scipy.continuous.common import INF, POSITIVE, REAL, UNIT
 from tracejit.scipy.distributions import Distribution
@@ -26,10 +27,10 @@ def _method(name: str, method: str) -> Callable[..., Any]:
 
 
 def _by_scipy(
-    name: str, shapes: int, support: tuple[float, float], methods: str, vanishes: bool = False
+    name: str, shapes: int, support: tuple[float, float], methods: str, **more: Any
 ) -> Distribution:
-    formulas = {m: _method(name, m) for m in methods.split()}
-    return Distribution(name, shapes, support, _method(name, "argcheck"), vanishes, **formulas)
+    formulas: dict[str, Any] = {m: _method(name, m) for m in methods.split()} | more
+    return Distribution(name, shapes, support, _method(name, "argcheck"), **formulas)
 
 
 argus = _by_scipy("argus", 1, UNIT, "logpdf cdf sf")
@@ -37,8 +38,14 @@ crystalball = _by_scipy("crystalball", 2, REAL, "logpdf cdf sf ppf")
 genexpon = _by_scipy("genexpon", 3, POSITIVE, "logpdf cdf sf ppf isf")
 gibrat = _by_scipy("gibrat", 0, POSITIVE, "logpdf cdf sf ppf isf")
 jf_skew_t = _by_scipy("jf_skew_t", 2, REAL, "pdf cdf sf ppf")
-kappa3 = _by_scipy("kappa3", 1, POSITIVE, "pdf cdf sf ppf isf")
-levy_l = _by_scipy("levy_l", 0, (-INF, 0.0), "pdf cdf sf ppf isf")
+kappa3 = _by_scipy(
+    "kappa3",
+    1,
+    POSITIVE,
+    "pdf cdf ppf isf",
+    sf=lambda z, a: -tnp.expm1(-tnp.log1p(a * z**-a) / a),
+)
+levy_l = _by_scipy("levy_l", 0, (-INF, 0.0), "pdf cdf sf ppf isf", open_ends=True)
 recipinvgauss = _by_scipy("recipinvgauss", 1, POSITIVE, "logpdf cdf sf")
 skewcauchy = _by_scipy("skewcauchy", 1, REAL, "pdf cdf ppf")
-wald = _by_scipy("wald", 0, POSITIVE, "logpdf cdf sf", vanishes=True)
+wald = _by_scipy("wald", 0, POSITIVE, "logpdf cdf sf", vanishes=True, open_ends=True)

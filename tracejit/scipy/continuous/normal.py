@@ -51,6 +51,7 @@ fatiguelife = Distribution(
     cdf=lambda z, c: sp.ndtr((tnp.sqrt(z) - 1 / tnp.sqrt(z)) / c),
     sf=lambda z, c: sp.ndtr((1 / tnp.sqrt(z) - tnp.sqrt(z)) / c),
     ppf=lambda q, c: 0.25 * (c * sp.ndtri(q) + tnp.sqrt((c * sp.ndtri(q)) ** 2 + 4)) ** 2,
+    isf=lambda q, c: 0.25 * (tnp.sqrt((c * sp.ndtri(q)) ** 2 + 4) - c * sp.ndtri(q)) ** 2,
 )
 foldnorm = Distribution(
     "foldnorm",
@@ -88,7 +89,10 @@ johnsonsb = Distribution(
     2,
     UNIT,
     valid=lambda a, b: (b > 0) & (a == a),
-    logpdf=lambda z, a, b: normal(a + b * sp.logit(z)) + tnp.log(b) - tnp.log(z * (1 - z)),
+    logpdf=lambda z, a, b: where_positive(
+        z * (1 - z),
+        lambda w: normal(a + b * sp.logit(tnp.where(z * (1 - z) > 0, z, 0.5))) + tnp.log(b) - tnp.log(w),
+    ),
     cdf=lambda z, a, b: sp.ndtr(a + b * sp.logit(z)),
     sf=lambda z, a, b: sp.ndtr(-a - b * sp.logit(z)),
     ppf=lambda q, a, b: sp.expit((sp.ndtri(q) - a) / b),
@@ -121,6 +125,7 @@ powerlognorm = Distribution(
     ),
     logsf=lambda z, c, s: sp.log_ndtr(-tnp.log(z) / s) * c,
     cdf=lambda z, c, s: -tnp.expm1(sp.log_ndtr(-tnp.log(z) / s) * c),
+    ppf=lambda q, c, s: tnp.exp(-sp.ndtri((1 - q) ** (1 / c)) * s),
     isf=lambda q, c, s: tnp.exp(-sp.ndtri(q ** (1 / c)) * s),
 )
 powernorm = Distribution(
@@ -139,9 +144,18 @@ rice = Distribution(
     POSITIVE,
     valid=lambda b: b >= 0,
     logpdf=lambda z, b: tnp.log(z) - 0.5 * (z - b) ** 2 + tnp.log(sp.i0e(z * b)),
+    cdf=lambda z, b: sp.chndtr(z * z, 2.0, b * b),
+    ppf=lambda q, b: tnp.sqrt(sp.chndtrix(q, 2.0, b * b)),
 )
 skewnorm = Distribution(
-    "skewnorm", 1, REAL, valid=any_shape, logpdf=lambda z, a: LOG_2 + normal(z) + sp.log_ndtr(a * z)
+    "skewnorm",
+    1,
+    REAL,
+    valid=any_shape,
+    vanishes=True,
+    logpdf=lambda z, a: LOG_2 + normal(z) + sp.log_ndtr(a * z),
+    cdf=lambda z, a: sp.ndtr(z) - 2 * sp.owens_t(z, a),
+    sf=lambda z, a: sp.ndtr(-z) + 2 * sp.owens_t(z, a),
 )
 
 
@@ -162,7 +176,7 @@ def _truncnorm_quantile(q: Any, a: Any, b: Any) -> Any:
 truncnorm = Distribution(
     "truncnorm",
     2,
-    REAL,
+    lambda a, b: (a, b),
     valid=lambda a, b: a < b,
     logpdf=lambda z, a, b: tnp.where((z >= a) & (z <= b), normal(z) - _mass(a, b), -INF),
     cdf=lambda z, a, b: tnp.where(z <= a, 0.0, tnp.exp(_mass(a, tnp.clip(z, a + 1e-300, b)) - _mass(a, b))),

@@ -8,6 +8,7 @@ from typing import Any
 from tracejit import numpy as tnp
 from tracejit.scipy import special as sp
 from tracejit.scipy.continuous.common import (
+    INF,
     LOG_2,
     LOG_PI,
     LOG_SQRT_2PI,
@@ -76,6 +77,9 @@ halflogistic = Distribution(
     cdf=lambda z: tnp.tanh(z / 2),
     sf=lambda z: 2 * sp.expit(-z),
     ppf=lambda q: 2 * tnp.arctanh(q),
+    isf=lambda q: tnp.where(
+        q < 0.5, -sp.logit(0.5 * tnp.minimum(q, 0.5)), 2 * tnp.arctanh(1 - tnp.maximum(q, 0.5))
+    ),
 )
 hypsecant = Distribution(
     "hypsecant",
@@ -95,6 +99,7 @@ levy = Distribution(
     cdf=lambda z: sp.erfc(tnp.sqrt(0.5 / z)),
     sf=lambda z: sp.erf(tnp.sqrt(0.5 / z)),
     ppf=lambda q: 1 / sp.ndtri(q / 2) ** 2,
+    isf=lambda q: 0.5 / sp.erfinv(q) ** 2,
 )
 maxwell = Distribution(
     "maxwell",
@@ -134,9 +139,20 @@ semicircular = Distribution(
     logpdf=lambda z: LOG_2 - LOG_PI + 0.5 * tnp.log1p(-z * z),
     cdf=lambda z: 0.5 + (z * tnp.sqrt(1 - z * z) + tnp.arcsin(z)) / math.pi,
     sf=lambda z: 0.5 - (z * tnp.sqrt(1 - z * z) + tnp.arcsin(z)) / math.pi,
+    ppf=lambda q: 2 * sp.betaincinv(1.5, 1.5, q) - 1,
 )
 
 # ---------------------------------------------------------------- gamma and beta functions
+
+
+def _odds(q: Any, a: Any, b: Any) -> Any:
+    """x/(1 - x) of the quantile x of the beta distribution; from the other side where x is next to 1."""
+    r = sp.betaincinv(a, b, q)
+    near = r > 0.9999
+    other = 1 / sp.betainccinv(b, a, tnp.where(near, q, 0.5)) - 1
+    r = tnp.where(near, 0.5, r)
+    return tnp.where(near, other, r / (1 - r))
+
 
 betaprime = Distribution(
     "betaprime",
@@ -146,6 +162,7 @@ betaprime = Distribution(
     logpdf=lambda z, a, b: sp.xlogy(a - 1, z) - sp.xlog1py(a + b, z) - sp.betaln(a, b),
     cdf=lambda z, a, b: sp.betainc(a, b, z / (1 + z)),
     sf=lambda z, a, b: sp.betainc(b, a, 1 / (1 + z)),
+    ppf=lambda q, a, b: _odds(q, a, b),
 )
 chi = Distribution(
     "chi",
@@ -195,13 +212,28 @@ dgamma = Distribution(
     sf=lambda z, a: tnp.where(
         z > 0, 0.5 * sp.gammaincc(a, magnitude(z)), 1 - 0.5 * sp.gammaincc(a, magnitude(z))
     ),
+    ppf=lambda q, a: _double_gamma_quantile(q, a),
+    isf=lambda q, a: -_double_gamma_quantile(q, a),
 )
+
+
+def _double_gamma_quantile(q: Any, a: Any) -> Any:
+    size = sp.gammainccinv(a, 2 * tnp.minimum(q, 1 - q))
+    return tnp.where(q > 0.5, size, -size)
+
+
 gengamma = Distribution(
     "gengamma",
     2,
     POSITIVE,
     valid=lambda a, c: (a > 0) & (c != 0),
-    logpdf=lambda z, a, c: tnp.log(tnp.abs(c)) + sp.xlogy(c * a - 1, z) - z**c - sp.gammaln(a),
+    logpdf=lambda z, a, c: where_positive(
+        z,
+        lambda z: tnp.log(tnp.abs(c)) + sp.xlogy(c * a - 1, z) - z**c - sp.gammaln(a),
+        tnp.where(
+            c * a == 1, tnp.log(tnp.abs(c)) - sp.gammaln(a), tnp.where((c > 0) & (c * a < 1), INF, -INF)
+        ),
+    ),
     cdf=lambda z, a, c: tnp.where(c > 0, sp.gammainc(a, z**c), sp.gammaincc(a, z**c)),
     sf=lambda z, a, c: tnp.where(c > 0, sp.gammaincc(a, z**c), sp.gammainc(a, z**c)),
     ppf=lambda q, a, c: tnp.where(c > 0, sp.gammaincinv(a, q), sp.gammainccinv(a, q)) ** (1 / c),
@@ -214,7 +246,15 @@ gennorm = Distribution(
     logpdf=lambda z, b: tnp.log(0.5 * b) - sp.gammaln(1 / b) - tnp.abs(z) ** b,
     cdf=lambda z, b: _gennorm_tail(-z, b),
     sf=lambda z, b: _gennorm_tail(z, b),
+    ppf=lambda q, b: -_gennorm_quantile(q, b),
+    isf=lambda q, b: _gennorm_quantile(q, b),
 )
+
+
+def _gennorm_quantile(q: Any, b: Any) -> Any:
+    """The point beyond which the probability is q."""
+    size = sp.gammainccinv(1 / b, 2 * tnp.minimum(q, 1 - q)) ** (1 / b)
+    return tnp.where(q < 0.5, size, -size)
 
 
 def _gennorm_tail(z: Any, b: Any) -> Any:

@@ -16,6 +16,8 @@ from tracejit.scipy.continuous.common import (
     POSITIVE,
     REAL,
     UNIT,
+    circular,
+    circular_probability,
     magnitude,
     where_positive,
 )
@@ -39,7 +41,9 @@ burr = Distribution(
     ),
     logcdf=lambda z, c, d: -d * tnp.log1p(z**-c),
     cdf=lambda z, c, d: (1 + z**-c) ** -d,
+    logsf=lambda z, c, d: tnp.log(-tnp.expm1(-d * tnp.log1p(z**-c))),
     ppf=lambda q, c, d: (q ** (-1 / d) - 1) ** (-1 / c),
+    isf=lambda q, c, d: tnp.expm1(sp.xlog1py(-1 / d, -q)) ** (-1 / c),
 )
 burr12 = Distribution(
     "burr12",
@@ -62,7 +66,16 @@ dweibull = Distribution(
     sf=lambda z, c: tnp.where(
         z > 0, 0.5 * tnp.exp(-(magnitude(z) ** c)), 1 - 0.5 * tnp.exp(-(magnitude(z) ** c))
     ),
+    ppf=lambda q, c: _double_weibull_quantile(q, c),
+    isf=lambda q, c: -_double_weibull_quantile(q, c),
 )
+
+
+def _double_weibull_quantile(q: Any, c: Any) -> Any:
+    size = (-tnp.log(2 * tnp.minimum(q, 1 - q))) ** (1 / c)
+    return tnp.where(q > 0.5, size, -size)
+
+
 exponpow = Distribution(
     "exponpow",
     1,
@@ -81,6 +94,8 @@ exponweib = Distribution(
         tnp.log(a) + tnp.log(c) + sp.xlogy(a - 1, -tnp.expm1(-(z**c))) - z**c + sp.xlogy(c - 1, z)
     ),
     cdf=lambda z, a, c: (-tnp.expm1(-(z**c))) ** a,
+    sf=lambda z, a, c: -tnp.expm1(a * tnp.log1p(-tnp.exp(-(z**c)))),
+    isf=lambda q, a, c: (-tnp.log(-tnp.expm1(tnp.log1p(-q) / a))) ** (1 / c),
     ppf=lambda q, a, c: (-tnp.log1p(-(q ** (1 / a)))) ** (1 / c),
 )
 fisk = Distribution(
@@ -103,6 +118,11 @@ foldcauchy = Distribution(
     cdf=lambda z, c: (tnp.arctan(z - c) + tnp.arctan(z + c)) / math.pi,
     sf=lambda z, c: (tnp.arctan2(1.0, z - c) + tnp.arctan2(1.0, z + c)) / math.pi,
 )
+
+
+def _extreme_ends(c: Any) -> tuple[Any, Any]:
+    end = 1 / tnp.where(c == 0, 1.0, c)
+    return tnp.where(c < 0, end, -INF), tnp.where(c > 0, end, INF)
 
 
 def _extreme(z: Any, c: Any) -> Any:
@@ -133,8 +153,9 @@ def _extreme_log_density(z: Any, c: Any) -> Any:
     return tnp.where(outside, -INF, -tnp.exp(e) + e * (1 - c))
 
 
-def _extreme_quantile(q: Any, c: Any) -> Any:
-    x = -tnp.log(-tnp.log(q))
+def _extreme_quantile(log: Any, c: Any) -> Any:
+    """Of the logarithm of the probability."""
+    x = -tnp.log(-log)
     flat = c == 0
     safe = tnp.where(flat, 1.0, c)
     return tnp.where(flat, x, -tnp.expm1(-safe * x) / safe)
@@ -143,12 +164,13 @@ def _extreme_quantile(q: Any, c: Any) -> Any:
 genextreme = Distribution(
     "genextreme",
     1,
-    REAL,
+    _extreme_ends,
     valid=lambda c: tnp.isfinite(c),
     logpdf=_extreme_log_density,
     cdf=_extreme_probability,
     sf=_extreme_tail,
-    ppf=_extreme_quantile,
+    ppf=lambda q, c: _extreme_quantile(tnp.log(q), c),
+    isf=lambda q, c: _extreme_quantile(tnp.log1p(-q), c),
 )
 genlogistic = Distribution(
     "genlogistic",
@@ -157,7 +179,9 @@ genlogistic = Distribution(
     vanishes=True,
     logpdf=lambda z, c: tnp.log(c) - z - (c + 1) * tnp.logaddexp(0.0, -z),
     cdf=lambda z, c: tnp.exp(-c * tnp.logaddexp(0.0, -z)),
+    sf=lambda z, c: -tnp.expm1(-c * tnp.logaddexp(0.0, -z)),
     ppf=lambda q, c: -tnp.log(tnp.expm1(-tnp.log(q) / c)),
+    isf=lambda q, c: -tnp.log(tnp.expm1(-tnp.log1p(-q) / c)),
 )
 
 
@@ -173,7 +197,7 @@ def _pareto_tail(z: Any, c: Any) -> Any:
 genpareto = Distribution(
     "genpareto",
     1,
-    POSITIVE,
+    lambda c: (0.0, tnp.where(c < 0, -1 / tnp.where(c < 0, c, -1.0), INF)),
     valid=lambda c: tnp.isfinite(c),
     logpdf=lambda z, c: tnp.where(
         tnp.isinf(_pareto_tail(z, c)), -INF, (c + 1) * tnp.maximum(_pareto_tail(z, c), -1e300)
@@ -203,6 +227,16 @@ invweibull = Distribution(
     ppf=lambda q, c: (-tnp.log(q)) ** (-1 / c),
     isf=lambda q, c: (-tnp.log1p(-q)) ** (-1 / c),
 )
+
+
+def _laplace_quantile(q: Any, k: Any) -> Any:
+    """The point beyond which the probability is q."""
+    middle = 1 / (k * k + 1)
+    beyond = -tnp.log(tnp.where(q <= middle, q, middle) / middle) / k
+    before = tnp.log((1 - tnp.where(q <= middle, middle, q)) * (k * k + 1) / (k * k)) * k
+    return tnp.where(q <= middle, beyond, before)
+
+
 laplace_asymmetric = Distribution(
     "laplace_asymmetric",
     1,
@@ -218,6 +252,8 @@ laplace_asymmetric = Distribution(
         tnp.exp(-tnp.maximum(z, 0) * k) / (k * k + 1),
         1 - tnp.exp(tnp.minimum(z, 0) / k) * k * k / (k * k + 1),
     ),
+    ppf=lambda q, k: -_laplace_quantile(q, 1 / k),
+    isf=lambda q, k: _laplace_quantile(q, k),
 )
 loglaplace = Distribution(
     "loglaplace",
@@ -227,11 +263,12 @@ loglaplace = Distribution(
     cdf=lambda z, c: tnp.where(z < 1, 0.5 * z**c, 1 - 0.5 * tnp.maximum(z, 1.0) ** -c),
     sf=lambda z, c: tnp.where(z < 1, 1 - 0.5 * z**c, 0.5 * tnp.maximum(z, 1.0) ** -c),
     ppf=lambda q, c: tnp.where(q < 0.5, (2 * q) ** (1 / c), (2 * (1 - q)) ** (-1 / c)),
+    isf=lambda q, c: tnp.where(q > 0.5, (2 * (1 - q)) ** (1 / c), (2 * q) ** (-1 / c)),
 )
 loguniform = Distribution(
     "loguniform",
     2,
-    POSITIVE,
+    lambda a, b: (a, b),
     valid=lambda a, b: (a > 0) & (b > a),
     logpdf=lambda z, a, b: tnp.where(
         (z >= a) & (z <= b), -tnp.log(tnp.clip(z, a, b)) - tnp.log(tnp.log(b) - tnp.log(a)), -INF
@@ -262,26 +299,31 @@ powerlaw = Distribution(
     "powerlaw",
     1,
     UNIT,
-    logpdf=lambda z, a: tnp.log(a) + sp.xlogy(a - 1, z),
+    logpdf=lambda z, a: where_positive(
+        z, lambda z: tnp.log(a) + sp.xlogy(a - 1, z), tnp.where(a == 1, 0.0, -INF)
+    ),
     cdf=lambda z, a: z**a,
+    sf=lambda z, a: -sp.powm1(z, a),
     logcdf=lambda z, a: a * tnp.log(z),
     ppf=lambda q, a: q ** (1 / a),
 )
 truncexpon = Distribution(
     "truncexpon",
     1,
-    POSITIVE,
+    lambda b: (0.0, b),
     logpdf=lambda z, b: tnp.where(z <= b, -z - tnp.log(-tnp.expm1(-b)), -INF),
     cdf=lambda z, b: tnp.where(z <= b, tnp.expm1(-tnp.minimum(z, b)) / tnp.expm1(-b), 1.0),
     sf=lambda z, b: tnp.where(z <= b, (tnp.exp(-b) - tnp.exp(-tnp.minimum(z, b))) / tnp.expm1(-b), 0.0),
     ppf=lambda q, b: -tnp.log1p(q * tnp.expm1(-b)),
+    isf=lambda q, b: -tnp.log(tnp.exp(-b) - q * tnp.expm1(-b)),
 )
 vonmises_line = Distribution(
     "vonmises_line",
     1,
     (-math.pi, math.pi),
     valid=lambda k: k >= 0,
-    logpdf=lambda z, k: k * sp.cosm1(z) - math.log(2 * math.pi) - tnp.log(sp.i0e(k)),
+    logpdf=circular,
+    cdf=circular_probability,
 )
 weibull_max = Distribution(
     "weibull_max",

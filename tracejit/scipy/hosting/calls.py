@@ -52,12 +52,14 @@ def of(function: Any) -> Any:
     name = _name(function)
     if name is None or not _is_taken(function) or not is_public(function, name):
         return None
-    hosted = _stand_in(function, name)
+    hosted = stand_in(function, name)
     return followed(function, hosted) if name in FOLLOWED else hosted
 
 
 @functools.cache
-def _stand_in(function: Any, name: str) -> Any:
+def stand_in(function: Any, name: str) -> Any:
+    """`function` of SciPy's with the public `name`, which a program calls where it is given traced values."""
+
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten((args, kwargs))
