@@ -70,6 +70,64 @@ def test_values(name: str) -> None:
         assert f"library: {library} of" in steps and "callback" not in steps
 
 
+B = RNG.normal(size=(130, 140))
+H = B @ B.T
+SPECTRA: dict[str, tuple[Any, np.ndarray, str, Any]] = {
+    "eigvalsh": (np.linalg.eigvalsh, H, "eigvalsh", None),
+    "eigvalsh of an upper triangle": (lambda x: np.linalg.eigvalsh(x, "U"), np.triu(H), "eigvalsh", None),
+    "eigh": (np.linalg.eigh, H, "eigh", lambda w, v: (v * w) @ v.T),
+    "eigh of a stack": (np.linalg.eigh, np.stack([H, 2 * H]), "eigh", lambda w, v: (v * w[:, None]) @ v.mT),
+    "svd": (lambda x: np.linalg.svd(x, False), B, "svd", lambda u, s, vh: (u * s) @ vh),
+    "full svd": (np.linalg.svd, B + 1j * B[::-1], "svd", lambda u, s, vh: (u * s) @ vh[:130]),
+    "singular values": (lambda x: np.linalg.svd(x, compute_uv=False), B, "svdvals", None),
+    "qr": (np.linalg.qr, B.T.copy(), "qr", lambda q, r: q @ r),
+    "complete qr": (lambda x: np.linalg.qr(x, "complete"), B.T.copy(), "qr", lambda q, r: q @ r),
+}
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_spectra(name: str) -> None:
+    """Vectors are free to turn: what they and the values make is compared, and the values."""
+    f, x, library, whole = SPECTRA[name]
+    g = tj.jit(f, device="cuda")
+    got, want = tj.device_get(g(x)), f(x)
+    assert f"library: {library} of" in g.lower(x).compile().as_text("plan")
+    if whole is None:
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+        return
+    assert [a.shape for a in got] == [a.shape for a in want] and got[0].dtype == want[0].dtype
+    np.testing.assert_allclose(whole(*got), whole(*want), rtol=1e-9, atol=1e-9)
+    values = {"eigh": 0, "svd": 1}.get(library)
+    if values is not None:
+        np.testing.assert_allclose(got[values], want[values], rtol=1e-9, atol=1e-9)
+
+
+def test_gradients_of_spectra() -> None:
+    def f(x):
+        return np.linalg.eigvalsh(x @ x.T)[-1] + np.linalg.svd(x, compute_uv=False).sum()
+
+    got = tj.jit(tj.grad(f), device="cuda", fallback=False)(B)
+    np.testing.assert_allclose(tj.device_get(got), tj.jit(tj.grad(f))(B), rtol=1e-7, atol=1e-8)
+
+
+def test_spectra_that_numpy_decides_about() -> None:
+    x = np.full((130, 130), np.nan)
+    for f in (np.linalg.eigvalsh, np.linalg.svd):
+        with np.errstate(all="ignore"):
+            try:
+                said = str(f(x)[0])
+            except np.linalg.LinAlgError as e:
+                said = str(e)
+        g = tj.jit(f, device="cuda", fallback=False)
+        if "converge" in said:
+            with pytest.raises(np.linalg.LinAlgError, match=said):
+                g(x)
+        else:
+            assert str(tj.device_get(g(x))[0]) == said
+    few = tj.jit(np.linalg.eigvalsh, device="cuda").lower(H[:100, :100]).compile().as_text("plan")
+    assert "library" not in few, "small ones are the host's"
+
+
 def test_wrong_matrices_raise_what_numpy_raises() -> None:
     for f, x, said in (
         (np.linalg.cholesky, -S, "Matrix is not positive definite"),
@@ -108,8 +166,12 @@ def test_an_exception_is_caught_as_on_the_cpu() -> None:
 def test_matrices_that_are_not_finite_are_the_hosts() -> None:
     x = A.copy()
     x[3, 4] = np.nan
-    got = tj.device_get(tj.jit(tj.scipy.linalg.lu_factor, device="cuda")(x))
-    for g, w in zip(got, tj.jit(tj.scipy.linalg.lu_factor)(x), strict=True):
+
+    def f(a):
+        return tj.scipy.linalg.lu_factor(a, check_finite=False)
+
+    got = tj.device_get(tj.jit(f, device="cuda")(x))
+    for g, w in zip(got, tj.jit(f)(x), strict=True):
         np.testing.assert_array_equal(g, w)
     none = np.full((40, 40), np.nan)
     got = tj.device_get(tj.jit(np.linalg.cholesky, device="cuda")(none))

@@ -21,6 +21,9 @@ _cupy: Any = LazyModule("cupy")
 _cupyx: Any = LazyModule("cupyx")
 _cupyx_linalg: Any = LazyModule("cupyx.scipy.linalg")
 _LANES, _LEAST = 64, 32  # matrices of a stack at most, and their size at least
+#: Rows and columns at least of matrices of which eigenvalues, singular values and QR are computed on a card, which are
+#: many small steps there.
+_LEAST_OF_MANY_STEPS = 128
 _FLOATS = ("float32", "float64", "complex64", "complex128")
 
 
@@ -44,9 +47,9 @@ class OnHost:
         x[...] = host
 
     @staticmethod
-    def cholesky(x: Any) -> Any:
-        """Lower triangles of a stack. Raises LinAlgError."""
-        return np.linalg.cholesky(x)
+    def linalg(name: str, *args: Any, **options: Any) -> Any:
+        """A function of numpy.linalg. Raises LinAlgError."""
+        return getattr(np.linalg, name)(*args, **options)
 
     @staticmethod
     def lu(x: Any) -> tuple[Any, np.ndarray]:
@@ -80,10 +83,10 @@ class OnCard:
         x[...] = _cupy.asarray(host)
 
     @staticmethod
-    def cholesky(x: Any) -> Any:
-        """Lower triangles of a stack. Raises LinAlgError."""
+    def linalg(name: str, *args: Any, **options: Any) -> Any:
+        """A function of cupy.linalg. Raises LinAlgError."""
         with _cupyx.errstate(linalg="raise"):
-            return _cupy.linalg.cholesky(x)
+            return getattr(_cupy.linalg, name)(*args, **options)
 
     @staticmethod
     def lu(x: Any) -> tuple[Any, np.ndarray]:
@@ -159,7 +162,7 @@ def factorizes(avals: Sequence[Any], params: dict[str, Any]) -> bool:
 
 def cholesky(on: Any, ins: Any, outs: Any, *, check: bool) -> None:
     """The lower triangle L with a = L Lᴴ."""
-    outs[0][...] = on.cholesky(ins[0])
+    outs[0][...] = on.linalg("cholesky", ins[0])
     if not _is_finite(on, outs[0]):
         raise HostDecidesError
 
@@ -201,3 +204,48 @@ def substitute(on: Any, ins: Any, outs: Any, *, left_side: bool, lower: bool, tr
         right = b[lane] if left_side else b[lane].T
         x = on.substituted(a[lane], right, int(trans), lower, unit_diagonal)
         out[lane] = x if left_side else x.T
+
+
+# ---------------------------------------------------------------- spectra
+
+
+def decomposes(avals: Sequence[Any], params: dict[str, Any]) -> bool:
+    """Whether matrices are large, and not too many."""
+    *lead, m, n = avals[0].shape
+    return avals[0].dtype.name in _FLOATS and min(m, n) >= _LEAST_OF_MANY_STEPS and math.prod(lead) <= _LANES
+
+
+def _decomposed(on: Any, x: Any, outs: Any, name: str, *args: Any, **options: Any) -> None:
+    """Results of a function of `linalg`, which are those of a finite matrix."""
+    if not _is_finite(on, x):
+        raise HostDecidesError
+    made = on.linalg(name, x, *args, **options)
+    for out, got in zip(outs, made if len(outs) > 1 else (made,), strict=True):
+        out[...] = got
+        if not _is_finite(on, out):
+            raise HostDecidesError
+
+
+def eigh(on: Any, ins: Any, outs: Any, *, lower: bool, check: bool) -> None:
+    """As numpy.linalg.eigh."""
+    _decomposed(on, ins[0], outs, "eigh", "L" if lower else "U")
+
+
+def eigvalsh(on: Any, ins: Any, outs: Any, *, lower: bool, check: bool) -> None:
+    """As numpy.linalg.eigvalsh."""
+    _decomposed(on, ins[0], outs, "eigvalsh", "L" if lower else "U")
+
+
+def svd(on: Any, ins: Any, outs: Any, *, full_matrices: bool, check: bool) -> None:
+    """As numpy.linalg.svd."""
+    _decomposed(on, ins[0], outs, "svd", full_matrices)
+
+
+def svdvals(on: Any, ins: Any, outs: Any, *, check: bool) -> None:
+    """As numpy.linalg.svdvals."""
+    _decomposed(on, ins[0], outs, "svd", compute_uv=False)
+
+
+def qr(on: Any, ins: Any, outs: Any, *, full_matrices: bool) -> None:
+    """As numpy.linalg.qr."""
+    _decomposed(on, ins[0], outs, "qr", "complete" if full_matrices else "reduced")

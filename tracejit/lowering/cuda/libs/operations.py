@@ -40,6 +40,11 @@ OPERATIONS: dict[str, Operation] = {
     "cholesky": Operation(functions.factorizes, functions.cholesky),
     "lu": Operation(functions.factorizes, functions.lu),
     "triangular solve": Operation(functions.substitutes, functions.substitute),
+    "eigh": Operation(functions.decomposes, functions.eigh),
+    "eigvalsh": Operation(functions.decomposes, functions.eigvalsh),
+    "svd": Operation(functions.decomposes, functions.svd),
+    "svdvals": Operation(functions.decomposes, functions.svdvals),
+    "qr": Operation(functions.decomposes, functions.qr),
 }
 
 

@@ -81,6 +81,7 @@ qr_op = c.factorization(
     eval=_eval,
     jvp=_jvp,
     spelled=_spelled,
+    on_device="qr",
 )
 
 

@@ -104,6 +104,7 @@ svd_op = c.factorization(
     spelled=c.spelled("svd", "{full_matrices}", of=c.FINITE),
     jvp=_jvp,
     effects=c.check_effects,
+    on_device="svd",
 )
 
 
@@ -151,6 +152,7 @@ svdvals_op = c.factorization(
     jvp=_values_jvp,
     multi=False,
     effects=c.check_effects,
+    on_device="svdvals",
 )
 
 

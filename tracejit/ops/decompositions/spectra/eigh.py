@@ -53,6 +53,7 @@ eigh_op = c.factorization(
     spelled=lambda *, lower, check: c.spelled("eigh", repr("L" if lower else "U"))(check=check),
     jvp=_jvp,
     effects=c.check_effects,
+    on_device="eigh",
 )
 
 
@@ -106,6 +107,7 @@ eigvalsh_op = c.factorization(
     jvp=_values_jvp,
     multi=False,
     effects=c.check_effects,
+    on_device="eigvalsh",
 )
 
 
