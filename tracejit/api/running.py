@@ -17,7 +17,7 @@ from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.shadows import builtins_, modules
 from tracejit.frontend.text import written
 from tracejit.lazily import LazyModule
-from tracejit.numpy.dispatch import LIBRARIES, OTHERS
+from tracejit.numpy.dispatch import LIBRARIES, OBJECTS, OTHERS
 from tracejit.tracing import caller
 
 
@@ -36,6 +36,11 @@ def _hosted(function: Any) -> Any:
     return importlib.import_module("tracejit.scipy.hosting.calls").of(function)
 
 
+def _adopted(value: Any) -> Any:
+    """How the counterpart of an object of SciPy's is made; None for others."""
+    return importlib.import_module("tracejit.scipy.hosting.objects").adopted(value)
+
+
 # What `np`, `scipy.special` and `from numpy import sin` mean to traced code. Counterparts of modules that a program
 # may not use are imported when it does.
 modules.REBIND["numpy"] = numpy
@@ -50,6 +55,7 @@ LIBRARIES.update(
     {f"scipy.sparse.{n}": _entries(f"scipy.sparse.{n}", "scipy.sparse") for n in ("_sparsetools", "linalg")}
 )
 OTHERS["scipy"] = _hosted
+OBJECTS["scipy"] = _adopted
 LIBRARIES["scipy._lib._array_api"] = _entries("scipy._lib._array_api", "scipy.hosting.following")
 modules.REBIND["scipy._lib.array_api_compat.numpy"] = numpy  # what SciPy's functions call NumPy
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS

@@ -11,7 +11,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,8 +25,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Another library -> what makes a traced form of a function of it that has none, or gives None.
 OTHERS: dict[str, Callable[[Any], Callable[..., Any] | None]] = {}
+#: Another library -> function that says which counterpart an object of its classes has (an `Adopted`), or None.
+OBJECTS: dict[str, Callable[[Any], Any]] = {}
 #: Name of another library's module -> function that gives what enters the table once the module is loaded.
 LIBRARIES: dict[str, Callable[[Any], dict[Any, Callable[..., Any]]]] = {}
+
+
+class Adopted(NamedTuple):
+    """How the counterpart of a library's object is made: by `make`, of what lies at paths of attributes, items and keys
+    (`"args.0"`). Numbers and arrays may become operands of the program, settings are constants of it."""
+
+    values: tuple[str, ...]
+    settings: tuple[str, ...]
+    make: Callable[..., Any]
 
 
 class Functions(dict[Any, Callable[..., Any]]):

@@ -21,7 +21,7 @@ from tracejit.scipy.inverting.areas import area
 from tracejit.scipy.inverting.reals import inverse
 from tracejit.scipy.inverting.whole import least, summed
 from tracejit.scipy.lazily import Part
-from tracejit.tracing import to_raw, wrap
+from tracejit.tracing import is_tracing, to_raw, wrap
 
 Formula = Callable[..., Any]
 #: scipy.stats: the distributions, and functions of samples.
@@ -86,12 +86,11 @@ class Hosted(Named):
         return stand_in(theirs, f"scipy.stats.{self.name}.{method}") if method in _METHODS else theirs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        traced = has_box(args) or has_box(kwargs.values())
-        return Frozen(self, args, kwargs) if traced else super().__call__(*args, **kwargs)
+        return Frozen(self, args, kwargs) if is_tracing() else super().__call__(*args, **kwargs)
 
 
 class Frozen:
-    """A distribution with traced parameters."""
+    """A distribution with parameters, while something is traced."""
 
     def __init__(self, distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.dist, self.args, self.kwds = distribution, args, kwargs

@@ -24,6 +24,7 @@ from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows import attributes, behind, copied
 from tracejit.ir.elsewhere import is_elsewhere
+from tracejit.numpy.dispatch import OBJECTS, Adopted
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
@@ -50,6 +51,9 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
         value = _of_this_session(session, node, value)
     reason = why_not(type(value))
     if reason:
+        ours = wrap_adopted(session, node, value)
+        if ours is not None:
+            return ours
         session.same(node, value)
         if not is_quiet(type(value)):
             session.from_library(node, value, reason)
@@ -240,3 +244,43 @@ def pin(shadow: Any) -> None:
 def _hash_of_original(self: Any) -> int:
     pin(self)
     return hash(behind.original(self))
+
+
+# ---- objects of libraries that have counterparts -----------------------------------------------------
+
+
+def counterpart(value: Any) -> Adopted | None:
+    """How the counterpart of a library's object, such as a spline of SciPy's, is made; None if there is none."""
+    find = OBJECTS.get(type(value).__module__.partition(".")[0])
+    return None if find is None else find(value)
+
+
+def wrap_adopted(session: Run, node: Node, value: Any) -> Any:
+    """The counterpart of a library's object; None if there is none. What it is made of is guarded, as what a user's
+    object holds is."""
+    found = counterpart(value)
+    if found is None:
+        return None
+    known = session.known(value)
+    if known is not None:
+        session.alias(node, value)
+        return known
+    session.check(node, "type", type(value))
+    values = [session.wrap(*_at(node, value, path)) for path in found.values]
+    settings = []
+    for path in found.settings:
+        at, x = _at(node, value, path)
+        session.check(at, "value", x)
+        settings.append(x)
+    return session.remember(value, found.make(*values, *settings), node)
+
+
+def _at(node: Node, value: Any, path: str) -> tuple[Node, Any]:
+    """What lies at the path, and where."""
+    for name in path.split("."):
+        if type(value) is dict or name.isdigit():
+            key = name if type(value) is dict else int(name)
+            node, value = node.item(key), value[key]
+        else:
+            node, value = node.attr(name), getattr(value, name)
+    return node, value

@@ -1,0 +1,94 @@
+"""SciPy's objects that were made outside of traced code and have counterparts here: interpolators and frozen
+distributions. What they hold is read when they are used, and guarded."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tracejit.numpy.dispatch import Adopted
+from tracejit.ops._lazy import scipy_module
+from tracejit.scipy import interpolate
+from tracejit.scipy.distributions import PART, Frozen, Hosted
+
+#: Class of scipy.interpolate -> the attributes that hold arrays, those that are settings, and what is made of them:
+#: an object of ours that has the same attributes, if it is not said.
+_POLYNOMIAL: tuple[Any, ...] = ("c x", "extrapolate axis", None)
+_UNIVARIATE: tuple[Any, ...] = (
+    "_eval_args.0 _eval_args.1",
+    "_eval_args.2 ext",
+    lambda t, c, k, ext: {"_eval_args": (t, c, k), "ext": ext},
+)
+_INTERPOLATORS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(
+        ("PPoly", "CubicHermiteSpline", "CubicSpline", "PchipInterpolator", "Akima1DInterpolator"),
+        _POLYNOMIAL,
+    ),
+    "BSpline": ("t c", "k extrapolate axis", None),
+    **dict.fromkeys(("UnivariateSpline", "InterpolatedUnivariateSpline", "LSQUnivariateSpline"), _UNIVARIATE),
+    "RectBivariateSpline": (
+        "tck.0 tck.1 tck.2",
+        "degrees.0 degrees.1",
+        lambda tx, ty, c, kx, ky: {"tck": (tx, ty, c), "degrees": (kx, ky)},
+    ),
+}
+
+
+def adopted(value: Any) -> Adopted | None:
+    """How the counterpart of `value` is made, if it has one."""
+    cls = type(value)
+    if cls.__module__.startswith("scipy.interpolate."):
+        return _interpolator(cls.__name__, value)
+    if cls.__module__ == "scipy.stats._distn_infrastructure":
+        return _frozen(value)
+    return None
+
+
+def _interpolator(name: str, value: Any) -> Adopted | None:
+    if type(value) is not getattr(scipy_module("interpolate"), name, None):
+        return None
+    ours = getattr(interpolate, name)
+    if name == "interp1d":
+        return _through_points(ours, value)
+    if name == "RegularGridInterpolator":
+        arrays = ("values", *(f"grid.{n}" for n in range(len(value.grid))))
+        settings = ("method", "bounds_error", "fill_value")
+        return Adopted(arrays, settings, lambda values, *more: ours(more[:-3], values, *more[-3:]))
+    if name not in _INTERPOLATORS:
+        return None
+    arrays, settings, fields = _INTERPOLATORS[name]
+    names = [*arrays.split(), *settings.split()]
+    given = fields or (lambda *parts: dict(zip(names, parts, strict=True)))
+    return Adopted(tuple(arrays.split()), tuple(settings.split()), lambda *parts: ours.made(**given(*parts)))
+
+
+def _through_points(ours: Any, value: Any) -> Adopted | None:
+    fill = value.fill_value
+    if not isinstance(fill, (str, float, int)) and getattr(fill, "size", 2) != 1:
+        return None  # values of their own on both sides
+
+    def make(x: Any, y: Any, kind: Any, axis: Any, bounds_error: Any) -> Any:
+        kind = value._spline.k if kind == "spline" else kind
+        told = fill if isinstance(fill, str) else float(fill)
+        return ours(x, y, kind, axis, bounds_error=bounds_error, fill_value=told, assume_sorted=True)
+
+    return Adopted(("x", "y"), ("_kind", "axis", "bounds_error"), make)
+
+
+def _frozen(value: Any) -> Adopted | None:
+    """SciPy has a copy of the distribution in each frozen one."""
+    infrastructure = scipy_module("stats._distn_infrastructure")
+    if not isinstance(value, infrastructure.rv_frozen):
+        return None
+    known = PART.names.get(value.dist.name)
+    if not isinstance(known, Hosted) or type(known.theirs) is not type(value.dist):
+        return None
+    args = tuple(f"args.{n}" for n in range(len(value.args)))
+    kwds = tuple(f"kwds.{n}" for n in value.kwds)
+    return Adopted(
+        (*args, *kwds), ("dist.name",), functools.partial(_made, known, len(args), tuple(value.kwds))
+    )
+
+
+def _made(known: Any, count: int, names: tuple[str, ...], *parts: Any) -> Frozen:
+    return Frozen(known, parts[:count], dict(zip(names, parts[count:-1], strict=True)))
