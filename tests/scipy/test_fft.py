@@ -92,3 +92,15 @@ def test_errors() -> None:
             tj.jit(bad)(x)
     with pytest.raises(AttributeError, match="dct9"):
         tfft.dct9
+
+
+@pytest.mark.parametrize("name", ["hfft2", "hfftn", "ihfft2", "ihfftn"])
+def test_transforms_of_what_is_hermitian(name: str) -> None:
+    f = getattr(scipy.fft, name)
+    x = RNG.normal(size=(4, 6))
+    x = x if name[0] == "i" else x + 1j * RNG.normal(size=(4, 6))
+    check(f, x)
+    check(f, x.astype(np.float32 if name[0] == "i" else np.complex64))
+    for options in ({"norm": "ortho"}, {"norm": "forward"}, {"s": (4, 5)}, {"s": (4, 5), "axes": (1, 0)}):
+        check(lambda v, o=options: f(v, **o), x)
+    check_grads(lambda v: abs(f(v)) ** 2, (x[:2, :3],), order=1)

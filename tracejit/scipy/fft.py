@@ -16,6 +16,7 @@ import numpy as _np
 from tracejit import dtypes as _dtypes
 from tracejit import ops as _ops
 from tracejit.errors import ArgumentError as _ArgumentError
+from tracejit.numpy import asarray as _np_asarray
 from tracejit.numpy import fft as _np_fft
 from tracejit.numpy.operands import cast as _cast
 from tracejit.numpy.operands import dtype_of as _dtype_of
@@ -24,6 +25,7 @@ from tracejit.numpy.operands import shape_of as _shape_of
 from tracejit.ops._lazy import scipy_fft as _scipy_fft
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part
+from tracejit.scipy.signals import hankel as _hankel
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.fft", _scipy_fft)
@@ -75,6 +77,37 @@ fftn, ifftn = _several_axes("fftn", None), _several_axes("ifftn", None)
 rfftn, irfftn = _several_axes("rfftn", None), _several_axes("irfftn", None)
 fft2, ifft2 = _several_axes("fft2", (-2, -1)), _several_axes("ifft2", (-2, -1))
 rfft2, irfft2 = _several_axes("rfft2", (-2, -1)), _several_axes("irfft2", (-2, -1))
+
+
+_SWAPPED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _hermitian(name: str, default: Any) -> Any:
+    """A transform of what is Hermitian, which is one of real numbers the other way."""
+    inverse = name[0] == "i"
+    transform = _np_fft.rfftn if inverse else _np_fft.irfftn
+
+    def call(
+        x: Any, s: Any = None, axes: Any = default, norm: Any = None, overwrite_x: bool = False,
+        workers: Any = None, *, plan: Any = None,
+    ) -> Any:  # fmt: skip
+        if norm not in _SWAPPED:
+            raise _ArgumentError(name=name, problem=f"Invalid norm value {norm!r}")
+        a = _np_asarray(_single(x))
+        sizes = (s,) if isinstance(s, int) else s
+        axes = (axes,) if isinstance(axes, int) else axes
+        if sizes is not None and axes is None:
+            axes = tuple(range(a.ndim - len(sizes), a.ndim))
+        out = transform(a if inverse else a.conj(), sizes, axes, _SWAPPED[norm])
+        return out.conj() if inverse else out
+
+    call.__name__ = name
+    return _part.function(call)
+
+
+hfftn, ihfftn = _hermitian("hfftn", None), _hermitian("ihfftn", None)
+hfft2, ihfft2 = _hermitian("hfft2", (-2, -1)), _hermitian("ihfft2", (-2, -1))
+fht, ifht = _part.function(_hankel.fht), _part.function(_hankel.ifht)
 
 
 @_part.function
@@ -198,7 +231,10 @@ __all__ = [
     "fft2",
     "fftn",
     "fftshift",
+    "fht",
     "hfft",
+    "hfft2",
+    "hfftn",
     "idct",
     "idctn",
     "idst",
@@ -207,7 +243,10 @@ __all__ = [
     "ifft2",
     "ifftn",
     "ifftshift",
+    "ifht",
     "ihfft",
+    "ihfft2",
+    "ihfftn",
     "irfft",
     "irfft2",
     "irfftn",

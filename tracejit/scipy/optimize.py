@@ -20,6 +20,7 @@ from tracejit.scipy.optimizing import linear as _linear
 from tracejit.scipy.optimizing import minima as _minima
 from tracejit.scipy.optimizing import older as _older
 from tracejit.scipy.optimizing import one_variable as _one_variable
+from tracejit.scipy.optimizing import rosenbrock as _rosenbrock
 from tracejit.scipy.optimizing import squares as _squares
 from tracejit.scipy.optimizing import supplied as _supplied
 from tracejit.scipy.optimizing.results import message as _message
@@ -199,6 +200,10 @@ direct = _part.solver(_everywhere.direct)
 dual_annealing = _part.solver(_everywhere.dual_annealing)
 shgo = _part.solver(_everywhere.shgo)
 lsq_linear = _part.function(_everywhere.lsq_linear)
+rosen = _part.function(_rosenbrock.rosen)
+rosen_der = _part.function(_rosenbrock.rosen_der)
+rosen_hess = _part.function(_rosenbrock.rosen_hess)
+rosen_hess_prod = _part.function(_rosenbrock.rosen_hess_prod)
 
 __all__ = [
     "anderson",
@@ -246,6 +251,10 @@ __all__ = [
     "ridder",
     "root",
     "root_scalar",
+    "rosen",
+    "rosen_der",
+    "rosen_hess",
+    "rosen_hess_prod",
     "shgo",
     "toms748",
 ]

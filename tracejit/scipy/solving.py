@@ -46,7 +46,7 @@ def with_args(fun: Function, args: Any) -> Function:
 
 def scalar(out: Any) -> Any:
     """The value of a function that gives a number, or an array of one."""
-    return tnp.asarray(out).reshape(-1)[0].astype(float) if tnp.ndim(out) else tnp.asarray(out).astype(float)
+    return (tnp.asarray(out).reshape(-1)[0] if tnp.ndim(out) else tnp.asarray(out)).astype(float)[()]
 
 
 def values(out: Any) -> Any:

@@ -17,6 +17,7 @@ from tracejit.numpy.functions.algebra.systems import solve_stacked
 from tracejit.numpy.functions.arrays.shaping import box_of
 from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops.decompositions import common as c
+from tracejit.ops.decompositions.small import refuse as refuse_matrix
 from tracejit.scipy.linalg.calling import leave_if_ill, of_scipy
 from tracejit.scipy.linalg.patterns import banded
 from tracejit.tracing import caller, wrap
@@ -186,7 +187,7 @@ def _tridiagonal(down: Any, middle: Any, up: Any, y: Any) -> Any:
     """The solution of the system with these diagonals. Raises LinAlgError where the matrix is singular."""
     x = _d.tridiagonal.tridiagonal_solve(raw(down), raw(middle), raw(up), y)
     given = functools.reduce(ops.compare.or_, (_some_nan(raw(v)) for v in (down, middle, up, y)))
-    _d.small.refuse(ops.compare.and_(_some_nan(x), ops.compare.not_(given)), "singular matrix")
+    refuse_matrix(ops.compare.and_(_some_nan(x), ops.compare.not_(given)), "singular matrix")
     return x
 
 
