@@ -24,6 +24,7 @@ from tracejit.scipy.continuous import followed as _followed
 from tracejit.scipy.continuous import normal as _normal
 from tracejit.scipy.continuous import plain as _plain
 from tracejit.scipy.continuous import powers as _powers
+from tracejit.scipy.distributions import PART as _PART
 from tracejit.scipy.distributions import Distribution
 from tracejit.scipy.hosting.calls import others as _others
 from tracejit.scipy.multivariate import (
@@ -52,6 +53,8 @@ from tracejit.scipy.samples import (
     zscore,
 )
 
+#: Name of what SciPy has -> ours: the distributions, and functions.
+DISTRIBUTIONS = _PART.names
 _INF = np.inf
 _REAL = (-_INF, _INF)
 _POSITIVE = (0.0, _INF)

@@ -8,8 +8,8 @@ from typing import Any
 
 from tracejit.numpy.dispatch import Adopted
 from tracejit.ops._lazy import scipy_module
-from tracejit.scipy import interpolate
-from tracejit.scipy.distributions import PART, Frozen, Hosted
+from tracejit.scipy import interpolate, stats
+from tracejit.scipy.distributions import Frozen, Hosted
 
 #: Class of scipy.interpolate -> the attributes that hold arrays, those that are settings, and what is made of them:
 #: an object of ours that has the same attributes, if it is not said.
@@ -80,7 +80,7 @@ def _frozen(value: Any) -> Adopted | None:
     infrastructure = scipy_module("stats._distn_infrastructure")
     if not isinstance(value, infrastructure.rv_frozen):
         return None
-    known = PART.names.get(value.dist.name)
+    known = stats.DISTRIBUTIONS.get(value.dist.name)
     if not isinstance(known, Hosted) or type(known.theirs) is not type(value.dist):
         return None
     args = tuple(f"args.{n}" for n in range(len(value.args)))
