@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 from typing import Any
@@ -132,6 +133,9 @@ def test_explain_says_what_the_plan_is() -> None:
     findings = [f for f in tj.explain(planned)(X).findings if f.topic == "rows"]
     (plan,) = [f for f in findings if f.rule == "rows: plan"]
     assert plan.facts["memory"] == BUDGET >= plan.facts["bytes"] and "states are kept" in plan.why
+    # The loop is nearly all of the work, and the share counts what its schedule does again.
+    again = float(re.search(r"done ([\d.]+) times more", plan.why)[1])  # type: ignore[index]
+    assert abs(int(plan.facts["share"][:-1]) / 100 - again) < 0.1 and again >= 1
     assert not any(f.rule == "rows: plan" for f in tj.explain(tj.grad(chain))(X).findings)
 
     def unrolled(x: Any, ws: Any) -> Any:
@@ -142,7 +146,7 @@ def test_explain_says_what_the_plan_is() -> None:
     report = tj.explain(tj.grad(unrolled, memory=75_000))(X, [W] * 8)
     kept = [f for f in report.findings if f.rule == "rows: kept"]
     assert kept and all(f.where.startswith("test_budgets.py:") and f.facts["bytes"] == X.nbytes for f in kept)
-    assert "done twice" in str(report)
+    assert "of the function's work is done again" in str(report)
 
 
 _PEAK = """

@@ -154,8 +154,8 @@ RULES = {
         "`tj.checkpoint` around the step, or `grad(f, memory=...)`, computes it again instead.",
     ),
     "rows: plan": Words(
-        "the plan for memory={memory:,} needs {bytes:,} bytes: {count} values are kept, and {again} operations, "
-        "{share} of the work, are done twice{blocks}",
+        "the plan for memory={memory:,} needs {bytes:,} bytes: {count} values are kept, and {share} of the function's "
+        "work is done again{blocks}",
         "More memory lets less be computed again.",
     ),
     "rows: kept": Words(

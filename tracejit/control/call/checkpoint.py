@@ -209,7 +209,9 @@ def _planned(jaxpr: Jaxpr, nonzero: tuple[bool, ...], budget: Budget, guard: Any
         loops = tuple(
             (s.slots, s.width, 1 + s.again(jaxpr.eqns[n].params["length"])) for n, s in chosen.items()
         )
-        planned = Planned(jaxpr.name, budget.memory, found.bytes, *problem.summary(found), loops)
+        kept, again, share = problem.summary(found)
+        share += plans.blocks.again_share(jaxpr, chosen)
+        planned = Planned(jaxpr.name, budget.memory, found.bytes, kept, again, share, loops)
         return _Plan(problem.halves(found.saved), out_nz, planned), found.least
 
     plan, least = tried({})

@@ -47,9 +47,9 @@ class Planned:
     """The policy of what a plan has given: further derivatives keep nothing. It says what the plan is, for `explain`.
 
     `memory`: the budget; `bytes`: what the derivative needs; `kept`: (operation and type, line, bytes) of each value
-    that is kept; `again`: operations that are done twice; `share`: their cost in that of the function; `loops`: of each
-    loop with a schedule, how many states are kept at a time, how many steps are linearized at once, and how often one
-    is done again.
+    that is kept; `again`: operations outside of these loops that are done twice; `share`: the cost of all that is done
+    again over that of the function; `loops`: of each loop with a schedule, how many states are kept at a time, how many
+    steps are linearized at once, and how often one is done again.
     """
 
     function: str

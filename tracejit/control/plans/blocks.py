@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.control.plans.binomial import Schedule, ways
-from tracejit.control.plans.weights import room
+from tracejit.control.plans.weights import room, work
 from tracejit.control.regions.rules import Typed, build
 from tracejit.control.scan.op import bind_scan
 from tracejit.control.scan.operands import Parts, split
@@ -74,6 +74,12 @@ def schedules(jaxpr: Jaxpr, budget: int, needed: int) -> Iterator[dict[int, Sche
         if changed[_ONE_BY_ONE:]:
             chosen.update(changed)
             yield dict(chosen)
+
+
+def again_share(jaxpr: Jaxpr, chosen: Mapping[int, Schedule]) -> float:
+    """The cost of the steps that loops with these schedules do again, over that of the program."""
+    again = ((1 + s.again(jaxpr.eqns[n].params["length"])) * work(jaxpr.eqns[n]) for n, s in chosen.items())
+    return sum(again) / (sum(map(work, jaxpr.eqns)) or 1.0)
 
 
 def scheduled(jaxpr: Jaxpr, chosen: Mapping[int, Schedule], again: Again) -> Jaxpr:
