@@ -147,9 +147,10 @@ def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> tuple[l
 
 def _linearize(tape: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     if isinstance(params["policy"], Schedule):
-        found = plans.sweeps.linearize(tape, primals, tangents, params["jaxpr"], params["policy"])
-        if found is not None:
-            return found
+        for kind in (plans.sweeps, plans.spilled):
+            found = kind.linearize(tape, primals, tangents, params["jaxpr"], params["policy"])
+            if found is not None:
+                return found
         params = {**params, "policy": None}
     nonzero = flags(tangents)
     plan = _recomputing(params["jaxpr"], nonzero, params["policy"], params["prevent_cse"])
@@ -232,9 +233,12 @@ def _again(block: Jaxpr, args: Sequence[Any], schedule: Schedule | None) -> list
 
 def _spilled(jaxpr: Jaxpr, nonzero: tuple[bool, ...], guard: Any) -> _Plan:
     """The halves that keep everything, the states of loops in files. Raises ArgumentTypeError if there are no loops."""
-    chosen = {n: plans.blocks.on_disk(jaxpr.eqns[n]) for n in plans.blocks.loops_of(jaxpr)}
+    chosen = plans.blocks.spilled_of(jaxpr)
     if not chosen:
-        problem = f"offload='disk' is for loops, and {jaxpr.name} has none whose number of steps is known"
+        problem = (
+            f"offload='disk' is for native loops of more than three steps that lie in no other loop, and {jaxpr.name} "
+            "has none: `memory=` plans what everything else keeps"
+        )
         raise ArgumentTypeError(name="grad", problem=problem)
     forward, linear, out_nz, _ = linearize_jaxpr(plans.blocks.scheduled(jaxpr, chosen, _again), nonzero)
     made = {v for e in forward.eqns for v in e.outvars}

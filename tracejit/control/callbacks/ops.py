@@ -11,7 +11,12 @@ from typing import Any
 
 from tracejit import tree
 from tracejit.control.callbacks.host import HostFunction, PerLane, announced, is_array_like
-from tracejit.errors import CallbackArgumentError, CallbackBatchError, DynamicExtentError
+from tracejit.errors import (
+    CallbackArgumentError,
+    CallbackBatchError,
+    DynamicExtentError,
+    NotDifferentiableError,
+)
 from tracejit.interpreters import nans
 from tracejit.ir.avals import Aval
 from tracejit.ir.kernel import UserCode
@@ -100,13 +105,19 @@ _REASON = (
     "or apply stop_gradient to its arguments"
 )
 
+
+def _pure_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+    op, reason = getattr(params["callback"], "no_derivative", ("pure_callback", _REASON))
+    raise NotDifferentiableError(op=op, reason=reason)
+
+
 pure_callback_op = helpers.plain(
     name="pure_callback",
     doc="a Python function without side effects, called while the program runs",
     multi=True,
     type=_type,
     eval=_eval,
-    jvp=not_differentiable(_REASON),
+    jvp=_pure_jvp,
     transpose=NONLINEAR,
     batch=_pure_batch,
     kernel=UserCode(),

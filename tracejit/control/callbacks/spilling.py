@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import InternalTypeError
+from tracejit.errors import ArgumentTypeError, InternalTypeError
 from tracejit.ir.avals import Aval
 
 _numbers = itertools.count(1)
@@ -62,6 +62,10 @@ class _Host:
 
     name = told = ""
     rule = "calls: file"  # what `explain` says of it
+    no_derivative = (
+        "grad(f, offload='disk')",
+        "the file has the states for one derivative: take `memory=` for what is differentiated further",
+    )
 
     def __init__(self, site: Site, results: Sequence[Aval]) -> None:
         self.site = site
@@ -119,4 +123,9 @@ class _Load(_Host):
 
 
 def _first(x: Any) -> int:
-    return int(np.ravel(x)[0])
+    """What all lanes have. Raises ArgumentTypeError where they differ: a loop that does not end for all at once."""
+    values = np.ravel(x)
+    if (values != values[0]).any():
+        problem = "offload='disk' needs the same number of steps in all lanes of vmap, or loops without vmap"
+        raise ArgumentTypeError(name="grad", problem=problem)
+    return int(values[0])

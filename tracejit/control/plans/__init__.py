@@ -3,7 +3,8 @@
 In come the two halves of a linearized function and a number of bytes, out goes the set of values that are kept. Read
 `planner` (the search, which measures real programs), then `graph` (the model of what is alive when), `integer` and
 `greedy` (who choose), `again` and `late` (the programs that follow from a choice). What loops keep is chosen first:
-`binomial` (schedules), `sweeps` (the derivative of a loop with a schedule), `blocks` (programs with such loops).
+`binomial` (schedules), `sweeps` (the derivative of a loop with a schedule), `spilled` (that of one whose number of
+steps only a run knows), `blocks` (programs with such loops).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         integer,
         late,
         planner,
+        spilled,
         sweeps,
         weights,
     )
@@ -35,6 +37,7 @@ __all__ = [
     "integer",
     "late",
     "planner",
+    "spilled",
     "sweeps",
     "weights",
 ]

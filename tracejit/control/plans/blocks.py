@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.control.plans.binomial import Schedule, ways
+from tracejit.control.plans.spilled import as_while, can_be_spilled
 from tracejit.control.plans.weights import room, work
 from tracejit.control.regions.rules import Typed, build
 from tracejit.control.scan.op import bind_scan
@@ -35,6 +36,13 @@ def loops_of(jaxpr: Jaxpr) -> list[int]:
     return sorted(found, key=lambda n: -_handed_on(jaxpr.eqns[n]) * jaxpr.eqns[n].params["length"])
 
 
+def spilled_of(jaxpr: Jaxpr) -> dict[int, Schedule]:
+    """The schedules of the loops that can have their states in a file, by the numbers of their equations."""
+    found = {n: on_disk(jaxpr.eqns[n].params["length"]) for n in loops_of(jaxpr)}
+    found.update((n, on_disk(None)) for n, e in enumerate(jaxpr.eqns) if can_be_spilled(e))
+    return found
+
+
 def _can_be_cut(eqn: Eqn) -> bool:
     if not isinstance(eqn.op.kernel, ScanRegion) or has_side_effects(eqn.effects):
         return False
@@ -55,9 +63,9 @@ def _ways(eqn: Eqn, budget: int, needed: int) -> list[Schedule]:
     return list(ways(length, max(weight, 0.5), budget / state))
 
 
-def on_disk(eqn: Eqn) -> Schedule:
+def on_disk(length: int | None) -> Schedule:
     """The schedule of a loop whose states are in a file: blocks are short, since what a block keeps is in memory."""
-    return Schedule(0, max(1, min(_BLOCK, math.isqrt(eqn.params["length"]))), disk=True)
+    return Schedule(0, _BLOCK if length is None else max(1, min(_BLOCK, math.isqrt(length))), disk=True)
 
 
 def schedules(jaxpr: Jaxpr, budget: int, needed: int) -> Iterator[dict[int, Schedule]]:
@@ -92,8 +100,11 @@ def scheduled(jaxpr: Jaxpr, chosen: Mapping[int, Schedule], again: Again) -> Jax
         for n, e in enumerate(jaxpr.eqns):
             operands = [a.value if type(a) is Literal else env[a] for a in e.invars]
             schedule = chosen.get(n)
-            if schedule is not None:
-                outs: Any = _loop(operands, e.params, schedule, again)
+            if schedule is not None and e.params.get("length") is None:
+                whole, given, first = as_while(operands, e)
+                outs: Any = again(whole, given, schedule)[first:]
+            elif schedule is not None:
+                outs = _loop(operands, e.params, schedule, again)
             else:
                 outs = bind(e.op, *operands, **e.params)
             env.update(zip(e.outvars, outs if e.op.multi else [outs], strict=True))

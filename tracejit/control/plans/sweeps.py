@@ -37,7 +37,7 @@ from tracejit.records import record
 from tracejit.tracing import bind
 
 _ONE, _ZERO = np.int64(1), np.int64(0)
-_INDEX = Typed(aval_of(_ZERO))
+INDEX = Typed(aval_of(_ZERO))
 
 
 @record(frozen=True)
@@ -58,8 +58,14 @@ def linearize(
     loop = _loop_of(jaxpr)
     if loop is None or loop.params["length"] % schedule.width:
         return None
+    return record_sweeps(tape, primals, tangents, jaxpr, _sweeps(jaxpr, schedule, flags(tangents)))
+
+
+def record_sweeps(
+    tape: Any, primals: Sequence[Any], tangents: Sequence[Any], jaxpr: Jaxpr, sweeps: Sweeps
+) -> tuple[list[Any], list[Any]]:
+    """The results and tangents of a loop of which these are the programs."""
     nonzero = flags(tangents)
-    sweeps = _sweeps(jaxpr, schedule, nonzero)
     outs = eval_jaxpr(sweeps.forward, list(primals))
     values, slots = outs[: len(jaxpr.outs)], outs[len(jaxpr.outs) :]
     ts: list[Any] = []
@@ -105,7 +111,7 @@ class _Blocks:
         self.kept = [v.aval.with_shape((self.slots + 1, *v.aval.shape)) for v in self.parts.carry]
         self.kept = [aval_of(_ZERO)] if schedule.disk else self.kept
         self.rows = [Typed(a.with_shape(a.shape[1:])) for a in xs]
-        self.block = build(self._steps, [_INDEX, *self.parts.consts, *self.parts.carry, *self.rows])
+        self.block = build(self._steps, [INDEX, *self.parts.consts, *self.parts.carry, *self.rows])
         self.advance = Jaxpr(self.block.invars, self.block.eqns, self.block.outs[:carry], jaxpr.name)
         self.flags = [list(split(nonzero, loop.params).consts), list(split(nonzero, loop.params).carry)]
         self.flags.append(list(split(nonzero, loop.params).xs))
@@ -120,7 +126,7 @@ class _Blocks:
         def step(i: Any, first: Any, *rest: Any) -> list[Any]:
             return eval_jaxpr(self.body, [ops.arithmetic.add(i, first), *rest])
 
-        body = build(step, [Typed(index.aval, index.bounds), _INDEX, *known, *others[len(known) :]])
+        body = build(step, [Typed(index.aval, index.bounds), INDEX, *known, *others[len(known) :]])
         params = {"length": self.width, "reverse": self.reverse, "bound": None}
         return bind_scan(Parts([], [first, *consts], carry, xs), body, params)
 
@@ -172,7 +178,7 @@ class _Blocks:
         given = [aval_of(x) for x in xs]
         types = [*map(Typed, map(aval_of, (*consts, *carry)))]
         built = build(
-            flat, [_INDEX, *types, *(Typed(a.with_shape(a.shape[1:])) for a in given)], self.jaxpr.name
+            flat, [INDEX, *types, *(Typed(a.with_shape(a.shape[1:])) for a in given)], self.jaxpr.name
         )
         params = {"length": self.count, "reverse": reverse, "bound": None}
         outs = bind_scan(Parts([], consts, carry, xs), built, params)
@@ -307,7 +313,7 @@ class _Reached:
         types = [Typed(aval_of(x)) for x in self.fixed]
         lists = [Typed(aval_of(x)) for x in self.lists]
         carry = [_get(x, slot) for x in slots]
-        inner = [_INDEX, _INDEX, *(Typed(aval_of(x)) for x in (*carry, *slots))]
+        inner = [INDEX, INDEX, *(Typed(aval_of(x)) for x in (*carry, *slots))]
 
         def store(*args: Any) -> list[Any]:
             fixed, (places, into), (n, at, *state) = (
@@ -321,7 +327,7 @@ class _Reached:
             return [ops.arithmetic.add(n, _ONE), target, *carry, *slots]
 
         body = build(store, [*types, *lists, *inner])
-        cond = build(lambda stop, n, *_: [ops.compare.lt(n, stop)], [_INDEX, *inner])
+        cond = build(lambda stop, n, *_: [ops.compare.lt(n, stop)], [INDEX, *inner])
         parts = WhileParts([stop], [*self.fixed, *self.lists], [start, begin, *carry, *slots])
         _, at, *state = bind_while(while_op, parts, cond, body)
         return self.forth(self.fixed, at, state[:s], place), state[s:]
@@ -330,7 +336,7 @@ class _Reached:
         """The state before the block at the place `target`, from that before the one at `at`."""
         blocks, known = self.blocks, self.counts[0]
         types = [Typed(aval_of(x)) for x in fixed]
-        inner = [_INDEX, *(Typed(aval_of(x)) for x in carry)]
+        inner = [INDEX, *(Typed(aval_of(x)) for x in carry)]
 
         def step(*args: Any) -> list[Any]:
             fixed, (at, *carry) = args[: len(types)], args[len(types) :]
@@ -340,7 +346,7 @@ class _Reached:
             return [ops.arithmetic.add(at, _ONE), *eval_jaxpr(blocks.advance, given)]
 
         body = build(step, [*types, *inner])
-        cond = build(lambda target, at, *_: [ops.compare.lt(at, target)], [_INDEX, *inner])
+        cond = build(lambda target, at, *_: [ops.compare.lt(at, target)], [INDEX, *inner])
         parts = WhileParts([target], list(fixed), [at, *carry])
         return bind_while(while_op, parts, cond, body)[1:]
 
