@@ -4,6 +4,7 @@ launched by the addresses of their arguments, as the driver launches them."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from tracejit.lowering.cuda.libs import emulated_blas, operations
 from tracejit.lowering.cuda.running import DeviceProgram
 
 X = np.linspace(-1, 1, 5000)
+CAPTURING = 78  # the stream that is captured
 
 
 class OutOfMemoryError(MemoryError):
@@ -83,6 +85,8 @@ class Driver:
 
     def __init__(self) -> None:
         self.local, self.calls, self.fails = threading.local(), [], False
+        self.captured: list[Any] = []
+        self.captures = True
 
     def getDevice(self) -> int:
         return getattr(self.local, "current", 0)
@@ -95,7 +99,8 @@ class Driver:
         grid, block, (shared, stream, params, extra) = rest[:3], rest[3:6], rest[6:]
         assert (
             grid[1:] == block[1:] == (1, 1)
-            and (shared, stream, extra) == (0, 77, 0)
+            and (shared, extra) == (0, 0)
+            and stream in (77, CAPTURING)
             and self.getDevice() == 1
         )
         if self.fails:
@@ -103,8 +108,14 @@ class Driver:
         kernel, count = Function.known[f].kernel, Function.known[f].arguments
         places = (ctypes.c_void_p * count).from_address(params)
         given = (ctypes.c_int64 * count)(*[ctypes.c_int64.from_address(p).value for p in places])
-        words = np.empty(1 << 16, np.int64)
-        Emulated().run(kernel, given, grid[0], block[0], words)
+
+        def run() -> None:
+            Emulated().run(kernel, given, grid[0], block[0], np.empty(1 << 16, np.int64))
+
+        if stream == CAPTURING:
+            self.captured.append(run)
+            return
+        run()
         self.calls.append("launch")
 
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
@@ -119,6 +130,38 @@ class Driver:
 
     def streamSynchronize(self, stream: int) -> None:
         self.calls.append("wait")
+
+
+def stream_of(driver: Driver) -> Any:
+    """As cupy.cuda.Stream, of the launches of which graphs are made."""
+
+    class Stream:
+        ptr = CAPTURING
+
+        def __init__(self, non_blocking: bool) -> None:
+            assert non_blocking, "nothing is captured on the default stream"
+
+        def __enter__(self) -> None:
+            driver.captured = []
+
+        def __exit__(self, *error: Any) -> None:
+            pass
+
+        def begin_capture(self) -> None:
+            if not driver.captures:
+                raise CUDARuntimeError("cudaErrorStreamCaptureUnsupported")
+
+        def end_capture(self) -> Any:
+            made = driver.captured
+
+            def launch() -> None:
+                driver.calls.append("graph")
+                for run in made:
+                    run()
+
+            return SimpleNamespace(launch=launch)
+
+    return Stream
 
 
 class OnStandIn(card.Card):
@@ -154,6 +197,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
         Device=Device, runtime=SimpleNamespace(getDeviceCount=lambda: 2), alloc=Memory,
         alloc_pinned_memory=lambda size: np.zeros(size, np.uint8),
         memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+        Stream=stream_of(made),
         get_current_stream=lambda: SimpleNamespace(ptr=77, synchronize=lambda: None),
     )  # fmt: skip
     monkeypatch.setattr(card, "cupy", SimpleNamespace(cuda=cuda, ndarray=Array, array=copied))
@@ -238,3 +282,31 @@ def test_the_table_is_written_for_each_run(driver: Driver) -> None:
         x = np.tile(X, 4) + k
         np.testing.assert_allclose(program(on.array(x))[-1].view, relax(x), rtol=1e-13)
     assert len(program._tables) == 1
+
+
+def test_launches_that_were_made_before_are_one_graph(driver: Driver) -> None:
+    """With the same addresses: arrays lie where they lay, and so does memory that was given back."""
+    on = OnStandIn(1)
+    x = np.tile(X, 4)
+    program, given = DeviceProgram(lowered(relax, x), on), on.array(x)
+    assert program.graphs.wanted
+    kept = [program(given) for _ in range(6)]  # results that are kept lie elsewhere each time
+    assert "graph" not in driver.calls and program.graphs._misses == 6
+    on.empty, on.memory = (_again(f) for f in (on.empty, on.memory))  # type: ignore[method-assign]
+    driver.calls.clear()
+    for n in range(4):
+        given[...] = x + n
+        launches = on.launches
+        np.testing.assert_allclose(program(given)[-1].view, relax(x + n), rtol=1e-13)
+        assert on.launches - launches >= 7
+    assert driver.calls.count("graph") == 3 and "wait" not in driver.calls and kept
+    program.graphs._known.clear()
+    driver.captures = False
+    for _ in range(3):
+        np.testing.assert_allclose(program(given)[-1].view, relax(x + 3), rtol=1e-13)
+    assert driver.calls.count("graph") == 3 and not program.graphs.wanted
+
+
+def _again(make: Any) -> Any:
+    """A function that gives for the same arguments what it gave the first time."""
+    return functools.cache(lambda *args: make(*args))

@@ -191,6 +191,28 @@ class Card:
         except (_driver.CUDADriverError, _runtime.CUDARuntimeError) as e:
             raise LaunchError(device=str(self), problem=str(e)) from e
 
+    def recorded(self, act: Callable[[int], None]) -> Callable[[int], None] | None:
+        """The function of a stream that launches what `act` launches, as one graph; None where CUDA does not record it.
+        Both have to be called `within`."""
+        before = self.launches
+        try:
+            stream = cupy.cuda.Stream(non_blocking=True)
+            with stream:
+                stream.begin_capture()
+                try:
+                    act(stream.ptr)
+                finally:
+                    graph = stream.end_capture()
+        except (_driver.CUDADriverError, _runtime.CUDARuntimeError):
+            return None
+        count, self.launches = self.launches - before, before
+
+        def run(stream: int) -> None:
+            self.launches += count
+            graph.launch()  # on the current stream, which this is
+
+        return run
+
     def function_of(self, library: Any) -> Any:
         """The function of addresses of a call of a library."""
         return operations.on_card(library, self.number)

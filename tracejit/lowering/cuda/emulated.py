@@ -8,6 +8,7 @@ most programs need, and the same refusals.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -198,6 +199,7 @@ class Emulated:
         self.number = number
         self.used = 0  # bytes
         self.launches = 0
+        self._now = threading.local()  # `record`: launches that are recorded, not run
 
     def __repr__(self) -> str:
         return f"cuda:{self.number}"
@@ -300,7 +302,30 @@ class Emulated:
         self, kernel: Any, blocks: int, threads: int, cells: Sequence[int], values: Any, words: int
     ) -> Callable[[int], None]:
         """The function of a stream that runs a kernel with what these cells of a table of words have then."""
-        return lambda stream: self.launch(kernel, blocks, threads, [values[n] for n in cells], words)
+
+        def run(stream: int) -> None:
+            given = kernel, blocks, threads, [values[n] for n in cells], words
+            record = getattr(self._now, "record", None)
+            if record is None:
+                self.launch(*given)
+            else:
+                record.append(given)
+
+        return run
+
+    def recorded(self, act: Callable[[int], None]) -> Callable[[int], None] | None:
+        """The function of a stream that launches what `act` launches, with the arguments that it has now."""
+        launches = self._now.record = []
+        try:
+            act(0)
+        finally:
+            self._now.record = None
+
+        def run(stream: int) -> None:
+            for given in launches:
+                self.launch(*given)
+
+        return run
 
     def within(self, act: Callable[[int, Any], Any], given: Any) -> Any:
         """`act(stream, given)` while this is the current device, where there is such a thing."""

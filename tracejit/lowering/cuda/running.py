@@ -19,6 +19,7 @@ import numpy as np
 from tracejit.errors import refusals
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering.cuda import hosting, kernels, on_host
+from tracejit.lowering.cuda.graphs import Graphs
 from tracejit.lowering.cuda.libs import operations
 from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move
 from tracejit.lowering.cuda.planner import every, plan
@@ -57,6 +58,7 @@ class DeviceProgram:
         self.bytes = self.offsets[1] + 8 * kernels.STATUS_WORDS * self.plan.fallible
         self._lay_out()
         self._tables: list[_Table] = []  # that no run uses now
+        self.graphs = Graphs(self.plan.steps, device)
         self._rooms = [self._known_room(n) for n in range(len(lowered.out_avals))]
         self._is_static = all(a.is_static for a in lowered.out_avals)
 
@@ -101,11 +103,14 @@ class DeviceProgram:
         try:
             if self.plan.fallible:
                 device.clear(base + self.offsets[1], 8 * kernels.STATUS_WORDS, stream)
-            if table.straight is not None:
-                for run in table.straight:
-                    run(stream)
+            graph = None
+            if self.graphs.wanted:
+                key = (base, *map(device.address, everything))
+                graph = self.graphs.of(key, lambda on: self._launch(table, on, base, everything, False))
+            if graph is not None:
+                graph(stream)
             else:
-                _Run(self, table, stream, base, everything).steps(self.plan.steps)
+                self._launch(table, stream, base, everything)
             if self.plan.fallible:
                 self.raise_failure(table, stream)
         except np.linalg.LinAlgError:
@@ -117,6 +122,16 @@ class DeviceProgram:
         if self._is_static:
             return tuple(outs)
         return tuple([self._trimmed(n, x, arrays, outs) for n, x in enumerate(outs)])
+
+    def _launch(
+        self, table: _Table, stream: int, base: int, arrays: Sequence[Any], looks: bool = True
+    ) -> None:
+        """Run all steps. `looks`: at the status now and then, where they are many."""
+        if table.straight is not None:
+            for run in table.straight:
+                run(stream)
+        else:
+            _Run(self, table, stream, base, arrays, looks).steps(self.plan.steps)
 
     def raise_failure(self, table: _Table, stream: int) -> None:
         """Wait for what was launched, and raise the exception of a check that has failed."""
@@ -156,7 +171,8 @@ class DeviceProgram:
 
     def describe(self) -> list[str]:
         """The steps in words."""
-        return describe(self.plan.steps, self.lowered)
+        said = "launched as a whole by a graph, where an earlier call had the same addresses"
+        return [*describe(self.plan.steps, self.lowered), *[said] * self.graphs.wanted]
 
 
 class _Table:
@@ -205,9 +221,16 @@ class _Run:
     """One run of a program in which the host has something to decide or to compute."""
 
     def __init__(
-        self, of: DeviceProgram, table: _Table, stream: int, base: int, arrays: Sequence[Any]
+        self,
+        of: DeviceProgram,
+        table: _Table,
+        stream: int,
+        base: int,
+        arrays: Sequence[Any],
+        looks: bool = True,
     ) -> None:
         self.of, self.device, self.table, self.stream, self.base = of, of.device, table, stream, base
+        self.looks = looks and of.plan.fallible
         self.frame = base + of.offsets[0]
         self.arrays = arrays
         self.turns: dict[Any, int] = {}  # the variables of the host's loops
@@ -324,7 +347,7 @@ class _Run:
 
     def raise_failure(self) -> None:
         """Wait for what was launched, and raise the exception of a check that has failed."""
-        if self.of.plan.fallible:
+        if self.looks:
             self.of.raise_failure(self.table, self.stream)
 
 
