@@ -20,6 +20,7 @@ for _name, (_fn, _nin) in _formulas.TABLE.items():
 for _name, _fn in _formulas.PAIRS.items():
     _registry.ufunc(_name, _fn, 1, 2)
 
+_importlib.import_module("tracejit.scipy.harmonics.spherical")
 _importlib.import_module("tracejit.scipy.named")  # its functions are made of those above
 
 sinc = _tnp.sinc

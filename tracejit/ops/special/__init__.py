@@ -57,7 +57,7 @@ from tracejit.ops.special.integrals import (
     xlogy,
 )
 
-from tracejit.ops.special import slopes, slopes_of_polynomials  # isort: skip (they enter their formulas)
+from tracejit.ops.special import legendre, slopes, slopes_of_polynomials  # isort: skip (they enter their formulas)
 from tracejit.ops.special.named import by_name
 from tracejit.ops.special.normal import erf, erf_inv, erfc, erfc_inv, erfcx, log_ndtr, ndtr, ndtri
 

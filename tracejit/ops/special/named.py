@@ -24,12 +24,16 @@ from tracejit.ops.special.building import F64, INT32
 #: (name, which result) -> for each operand, the derivative by it as a function of the result and the operands; None
 #: where nobody knows one.
 SLOPES: dict[tuple[str, int], tuple[Callable[..., Term] | None, ...]] = {}
+#: Name -> what is called as a ufunc: families of functions that SciPy has no ufunc for.
+FAMILIES: dict[str, Any] = {}
 _I64 = np.dtype(np.int64)
 _WORK = 300  # instructions, roughly
 
 
 def scipy_ufunc(name: str) -> Any:
-    """SciPy's ufunc; names that begin with an underscore are of its own use."""
+    """SciPy's ufunc; names that begin with an underscore are of its own use, or those of families."""
+    if name in FAMILIES:
+        return FAMILIES[name]
     module = scipy_module("special._ufuncs") if name.startswith("_") else scipy_special()
     return getattr(module, name)
 
@@ -55,7 +59,8 @@ def _evaluate(*xs: Any, name: str, part: int = 0, whole: int = 0) -> Any:
         given = [
             (x if c == "D" else x.real).astype(c) for x, c in zip(xs, _loop(name, kind, whole), strict=True)
         ]
-        out = scipy_ufunc(name)(*given)
+        more = {"part": part} if name in FAMILIES else {}
+        out = scipy_ufunc(name)(*given, **more)
         return np.asarray(out[part] if type(out) is tuple else out).astype(xs[0].dtype)[()]
 
 
@@ -127,7 +132,7 @@ _COMPLEX_TOO = """
     airy airye elliprc elliprd elliprf elliprg elliprj erfi eval_chebyc eval_chebys eval_chebyt eval_chebyu
     eval_gegenbauer eval_genlaguerre eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu
     eval_sh_jacobi eval_sh_legendre hyp0f1 ive jve kve yve shichi wrightomega _spherical_jn _spherical_in
-    _spherical_yn _spherical_kn
+    _spherical_yn _spherical_kn _assoc_legendre_p _assoc_legendre_p_norm
 """
 #: Functions that cut off what is not whole in their first operands, and warn, or raise what the warning is made to be.
 #: Machine code is none that may do so: it calls them for whole numbers only.

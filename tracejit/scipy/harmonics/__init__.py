@@ -1,0 +1,1 @@
+"""Legendre functions and spherical harmonics of `scipy.special`. Read `spherical.py`."""
