@@ -1,4 +1,4 @@
-"""The ufuncs of scipy.special that programs call by name: which these are, and what is made of them."""
+"""The ufuncs of scipy.special: those with formulas, those that programs call by name, and what is made of both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tracejit.numpy.operands import broadcast_operands, convert, kind_of
 from tracejit.numpy.ufuncs import loop_dtypes
 from tracejit.ops import special as sp
 from tracejit.ops.special.named import TRUNCATING
-from tracejit.scipy.registry import NAMES, ScipyUfunc, function
+from tracejit.scipy import formulas
+from tracejit.scipy.registry import NAMES, ScipyUfunc, function, ufunc
 from tracejit.tracing import caller, wrap
 
 #: Number of operands -> ufuncs of scipy.special with one result.
@@ -90,6 +91,10 @@ def _whole_for_sure(name: str, xs: Any, whole: int) -> int:
     return count
 
 
+for _n, (_fn, _nin) in formulas.TABLE.items():
+    ufunc(_n, _fn, _nin)
+for _n, _fn in formulas.PAIRS.items():
+    ufunc(_n, _fn, 1, 2)
 for _nin, _names in _ONE.items():
     NAMES.update({n: Named(n, _nin, 1) for n in _names.split()})
 for (_nin, _nout), _names in _SEVERAL.items():

@@ -7,7 +7,6 @@ Without traced operands they are SciPy's own. With them, SciPy's ufunc says whic
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from tracejit import dtypes
 from tracejit.numpy.boxes.layouts import as_numpys
-from tracejit.numpy.dispatch import LIBRARIES, plain
+from tracejit.numpy.dispatch import plain
 from tracejit.numpy.operands import broadcast_operands, convert, has_box, kind_of, promote, store
 from tracejit.numpy.ufuncs import Ufunc, loop_dtypes
 from tracejit.ops._lazy import scipy_special
@@ -79,11 +78,3 @@ def function(fn: F, own: frozenset[str] = frozenset()) -> F:
         call.__doc__ = f"`scipy.special.{name}`, for traced values too."
     NAMES[name] = call
     return call  # type: ignore[return-value]
-
-
-def _entries(module: Any) -> dict[Any, Any]:
-    importlib.import_module("tracejit.scipy.special")  # it may not have been, though this file was
-    return {getattr(module, name): ours for name, ours in NAMES.items() if hasattr(module, name)}
-
-
-LIBRARIES["scipy.special"] = _entries

@@ -6,22 +6,16 @@ User code that is traced may import them from SciPy itself. Names that are not h
 
 from __future__ import annotations
 
-import importlib as _importlib
+from typing import Any as _Any
 
 from tracejit import numpy as _tnp
+from tracejit.numpy.dispatch import LIBRARIES as _LIBRARIES
 from tracejit.ops._lazy import scipy_special as _scipy_special
-from tracejit.scipy import formulas as _formulas
-from tracejit.scipy import functions as _functions  # noqa: F401  (it registers its functions)
+from tracejit.scipy import functions as _functions  # noqa: F401  (these register their functions)
+from tracejit.scipy import named as _named  # noqa: F401
 from tracejit.scipy import registry as _registry
+from tracejit.scipy.harmonics import spherical as _spherical  # noqa: F401
 from tracejit.scipy.hosting.calls import others as _others
-
-for _name, (_fn, _nin) in _formulas.TABLE.items():
-    _registry.ufunc(_name, _fn, _nin)
-for _name, _fn in _formulas.PAIRS.items():
-    _registry.ufunc(_name, _fn, 1, 2)
-
-_importlib.import_module("tracejit.scipy.harmonics.spherical")
-_importlib.import_module("tracejit.scipy.named")  # its functions are made of those above
 
 sinc = _tnp.sinc
 
@@ -29,5 +23,12 @@ globals().update(_registry.NAMES)
 
 __all__ = ["sinc"]
 __all__ += list(_registry.NAMES)
+
+
+def _entries(module: _Any) -> dict[_Any, _Any]:
+    return {getattr(module, name): ours for name, ours in _registry.NAMES.items() if hasattr(module, name)}
+
+
+_LIBRARIES["scipy.special"] = _entries
 
 __getattr__, __dir__ = _others(__name__, _scipy_special, __all__)
