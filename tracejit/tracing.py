@@ -48,9 +48,8 @@ class Trace:
         return self.process(op, (holder.pop(), *rest), params)
 
     def once(self, key: Any, x: Any, make: Callable[[], Any]) -> Any:
-        """`make()`, which computes something from the raw value `x`: one value for `x` in this trace.
-
-        Extents are the same only if they are the same value."""
+        """`make()`, which computes something from the raw value `x`: one value for `x` in this trace, since extents
+        are the same only if they are the same value."""
         if not isinstance(x, Value):
             return make()
         if self._made is None:
@@ -67,7 +66,6 @@ def _count_of_popped(holder: list[Any]) -> int:
 
 #: What `sys.getrefcount` says of what one local variable holds: measured, as it differs between Python versions.
 ONLY_LOCAL = _count_of_popped([np.zeros(2)])
-
 
 #: Held while something is traced for a cache, transformed or compiled. One lock for all: a transformation may
 #: need a trace and a trace a transformation, in either order, and locks of their own would deadlock.
@@ -196,9 +194,10 @@ class Storage:
     `layout` has the strides (in elements) of an array that is not in C order in memory: an argument, or what NumPy
     would have made. `layout_read` says whether they were asked for, `order_read` whether the order of axes was.
     `cache` remembers the values of a few views (chain -> value) until the next write.
+    `rows`: of an item of a list, which may only be looked at, or of all of them (`numpy.boxes.either`).
     """
 
-    __slots__ = ("cache", "layout", "layout_read", "order_read", "origin", "trace", "value", "version")
+    __slots__ = "cache", "layout", "layout_read", "order_read", "origin", "rows", "trace", "value", "version"
 
     def __init__(self, value: Any, trace: Trace, origin: Any = None) -> None:
         self.value = value
@@ -207,6 +206,7 @@ class Storage:
         self.origin = origin
         self.layout: tuple[int, ...] | None = None
         self.layout_read = self.order_read = False
+        self.rows: Any = None
         self.cache: dict[tuple[View, ...], Any] = {}
 
     @property

@@ -211,14 +211,16 @@ class UnknownSourceError(TracerBoolError):
 class BufferedListError(TracejitError, TypeError):
     """A list whose length only the program knows is used in a way that needs to know its items.
 
-    Such a list holds numbers of one type, or tuples of them, and does what most programs do with lists.
+    Such a list holds numbers of one type, arrays of one shape, or tuples of them, and does what most programs do with
+    lists. Its arrays are rows of one array, which are copies of what was put into it, so that neither may be written.
     """
 
     code = "TJ214"
     limit = True
     cause = "the program cannot use {what} of a list whose length is known only when it runs."
     remedies = (
-        "append numbers of one type, or tuples of them",
+        "append numbers of one type, arrays of one shape, or tuples of them",
+        "append copies of arrays that are written: out.append(x.copy())",
         "use a NumPy array of a known size, and a number that says how much of it is filled",
     )
     example = """

@@ -7,11 +7,12 @@ import pytest
 
 import tracejit as tj
 from tests.programs import corpus_buffers as _  # noqa: F401 - enters its programs
+from tests.programs import corpus_paths
 from tests.programs.corpus_queues import NATIVE
 from tests.programs.observe import Maker, verdict
 
 
-@pytest.mark.parametrize("maker", NATIVE, ids=lambda m: m.__name__)
+@pytest.mark.parametrize("maker", NATIVE + corpus_paths.NATIVE, ids=lambda m: m.__name__)
 def test_what_should_be_native_is(maker: Maker) -> None:
     assert verdict(maker) == ("native", "")
 
@@ -35,6 +36,41 @@ def test_room_is_made_where_there_is_too_little() -> None:
     assert halved(2.0) == plain(2.0) and halved.trace_count == 1
     assert halved(1e3) == plain(1e3) and halved.trace_count == 2  # there are 6905 of them
     assert halved(5.0) == plain(5.0) and halved.trace_count == 2
+
+
+def test_arrays_of_an_adaptive_integration_and_their_derivative() -> None:
+    def path(y, end, tolerance):
+        t, h, times, states = 0.0, 0.1, [0.0], [y]
+        while t < end:
+            h = min(h, end - t)
+            slope = np.array([y[1], -np.sin(y[0])])
+            middle = y + 0.5 * h * slope
+            step = h * np.array([middle[1], -np.sin(middle[0])])
+            error = np.abs(step - h * slope).max()
+            if error < tolerance:
+                t, y = t + h, y + step
+                times.append(t)
+                states.append(y)
+            h *= 1.5 if error < tolerance / 4 else 0.6 if error >= tolerance else 1.0
+        return np.array(times), np.array(states)
+
+    fast = tj.jit(path, fallback=False)
+    for end, tolerance in ((3.0, 1e-2), (5.0, 1e-3), (0.0, 1e-3)):
+        for a, b in zip(
+            fast(np.array([1.0, 0.2]), end, tolerance),
+            path(np.array([1.0, 0.2]), end, tolerance),
+            strict=True,
+        ):
+            assert np.allclose(a, b, rtol=1e-12) and a.shape == b.shape
+    assert fast.trace_count == 1
+
+    def loss(y):
+        return np.sum(path(y, 3.0, 1e-2)[1] ** 2)
+
+    y, e = np.array([1.0, 0.2]), 1e-6
+    slope = tj.jit(tj.grad(loss), fallback=False)(y)
+    assert np.allclose(slope, [(loss(y + d) - loss(y - d)) / (2 * e) for d in e * np.eye(2)], rtol=1e-5)
+    assert np.allclose(slope, tj.grad(loss)(y), rtol=1e-12)
 
 
 def test_one_trace_serves_all_lengths() -> None:

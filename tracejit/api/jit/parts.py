@@ -16,7 +16,7 @@ from tracejit import ops
 from tracejit.errors import ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import Either
+from tracejit.numpy.boxes.either import Either, listed
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import order_of, order_of_strides
 from tracejit.numpy.boxes.masking.selected import Selected
@@ -85,14 +85,25 @@ class Shared:
         self.turned: dict[int, list[Step]] = {}  # what comes first of storages whose outputs have other axes
         different = {id(x): x for x in leaves if type(x) is Box}.values()
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
+        marks = [mark for x in different if not x.scalar and (mark := listed(x)) is not None]
+        self.lists = collections.Counter(id(mark.rows) for mark in marks)
 
     def part(self, x: Any) -> int | None:
         """The number of the part that the leaf `x` is; None if it is an output of its own.
 
-        Raises UnfollowedError, ChosenArrayError: it lies in memory of the caller's, but the program can't say where."""
+        Raises UnfollowedError, ChosenArrayError: it lies in memory of the caller's or in a list of arrays, but the
+        program can't say where."""
         if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
             return None
         storage = x.storage
+        mark = listed(x)
+        if mark is not None and (
+            self.lists[id(mark.rows)] > 1 or not (mark.role == "given" or mark.rows.apart)
+        ):
+            raise UnfollowedError(
+                what="a result that is an item of a list, or a list of arrays",
+                reason="which of its arrays are one is not known: np.array(items) and copies of items are",
+            )
         made: Part | Chosen | None = None
         if isinstance(storage, Either):
             made = self._chosen(x, storage)

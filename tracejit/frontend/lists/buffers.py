@@ -109,6 +109,12 @@ class Buffer(Columns):
 
     def tj_part(self, first: Number, count: Number) -> Buffer:
         """A list of some of the items."""
+        made = self._copy(first, count)
+        for part in (self, made):
+            part.tj_share()
+        return made
+
+    def _copy(self, first: Number, count: Number) -> Buffer:
         python = [p if isinstance(p, bool) else new_array(p.read()) for p in self.tj_python]
         columns = [new_array(c.read()) for c in self.tj_columns]
         made = Buffer(list, self.tj_items, columns, python, user(count))
@@ -132,9 +138,9 @@ class Buffer(Columns):
     def tj_array(self) -> Box:
         """The array that NumPy makes of it."""
         kinds, n = self.tj_items.kinds, self.tj_number()
-        if any(k.dtype != kinds[0].dtype for k in kinds):
+        if any(k.dtype != kinds[0].dtype for k in kinds) or (len(kinds) > 1 and self.tj_items.has_arrays):
             raise self.tj_refusal("an array of tuples of several types")
-        if kinds[0].dtype != np.float64 or not self.tj_items.tree.is_leaf():
+        if kinds[0].dtype != np.float64 or not self.tj_items.tree.is_leaf() or kinds[0].shape:
             leave_if(ops.compare.eq(raw_of(n), np.int64(0)), "the array of a list without items")
         columns = [self.tj_values(k) for k in range(len(kinds))]
         if self.tj_items.tree.is_leaf():
@@ -144,13 +150,14 @@ class Buffer(Columns):
     def tj_values(self, k: int) -> Box:
         """The numbers that items have in column `k`."""
         n = self.tj_number()
-        whole = self.tj_part(0, n) if self.tj_ring else self
+        whole = self._copy(0, n) if self.tj_ring else self
         return whole.tj_columns[k][: user(n)]
 
     def tj_equal(self, x: Any) -> Any:
         """Which items are `x`. A NaN equals itself in a list, if it is the same object."""
         if (
             not self.tj_items.tree.is_leaf()
+            or self.tj_items.has_arrays
             or not isinstance(x, _NUMBERS)
             or (type(x) is Box and x.aval.shape)
         ):
@@ -183,6 +190,7 @@ class Buffer(Columns):
     def tj_ordered(self, key: Any, backwards: Any) -> Buffer:
         """A sorted list of the items, of which equal ones keep their order."""
         kinds, n = self.tj_items.kinds, self.tj_number()
+        self.tj_only_numbers("sorting by other things than numbers")
         if key is not None or type(backwards) is not bool or any(k.dtype.kind == "c" for k in kinds):
             raise self.tj_refusal("sorting by other things than numbers")
         columns = [self.tj_values(k) for k in range(len(kinds))]
@@ -316,8 +324,10 @@ class Made(NamedTuple):
             return buffer
         rows = slice(0, length) if not first else (first + np.arange(length)) % len(arrays[0])
         columns = [
-            _listed(c[rows], p if isinstance(p, bool) else p[rows])
-            for c, p in zip(arrays[:count], python, strict=True)
+            [row.copy() for row in c[rows]]
+            if k.shape
+            else _listed(c[rows], p if isinstance(p, bool) else p[rows])
+            for c, p, k in zip(arrays[:count], python, self.items.kinds, strict=True)
         ]
         if self.items.tree.is_leaf():
             return self.cls(columns[0])

@@ -1,8 +1,8 @@
 """The arrays that a list of traced length consists of, and its items by their positions.
 
-Items are numbers, or tuples of numbers: rows of columns, which are arrays with room for more. The length is a number of
-the program, so that loops and branches carry it as they carry attributes of objects, and the columns as they carry
-arrays that are written. Where there is no more room a check fails; the function is traced again with more
+Items are numbers and arrays, or tuples of them: rows of columns, which are arrays with room for more. The length is a
+number of the program, so that loops and branches carry it as they carry attributes of objects, and the columns as they
+carry arrays that are written. Where there is no more room a check fails; the function is traced again with more
 (`api.jit.jitted`).
 """
 
@@ -16,10 +16,12 @@ import numpy as np
 from tracejit import ops, tree
 from tracejit.errors import BufferedListError, ListRoomError
 from tracejit.frontend import active
+from tracejit.frontend.lists import marks
 from tracejit.frontend.lists.items import Items, items_of
 from tracejit.ir.jaxpr import Var
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.either import Listed, Rows, storages_of
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.unsure import python_of, taken, unsure
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
@@ -30,6 +32,8 @@ from tracejit.tracing import Box, box, current_trace, new_array
 
 Number = extents.Number
 _I64 = np.dtype(np.int64)
+#: Bytes of an item from which on there is room for fewer, and for how many of the largest there is at first.
+_ROW, _LARGE_ITEMS = 4096, 16
 
 
 @record(frozen=True)
@@ -46,10 +50,19 @@ _FULL = _Full()
 
 
 class Columns:
-    """The rows of a list, or of a deque if `ring`. `columns`: an array for each number of an item; `python`: for
-    each of them whether it is one of Python's numbers, or an array of truth values that say so of each item."""
+    """The rows of a list, or of a deque if `ring`. `columns`: an array for each number or array of an item; `python`:
+    for each of them whether it is one of Python's numbers, or an array of truth values that say so of each item."""
 
-    __slots__ = ("tj_columns", "tj_first", "tj_items", "tj_length", "tj_python", "tj_ring", "tj_walked")
+    __slots__ = (
+        "tj_columns",
+        "tj_first",
+        "tj_items",
+        "tj_length",
+        "tj_python",
+        "tj_ring",
+        "tj_rows_of",
+        "tj_walked",
+    )
     #: What loops and branches carry, as attributes of an object.
     tj_followed = ("tj_first", "tj_length")
 
@@ -59,14 +72,19 @@ class Columns:
         self.tj_walked = 0  # loops that run over it
         self.tj_first: Any = 0
         self.tj_length: Any = length
+        self.tj_rows_of: list[Rows | None] = [Rows() if k.shape else None for k in items.kinds]
+        for c, rows in zip(columns, self.tj_rows_of, strict=True):
+            c.storage.rows = None if rows is None else Listed(rows, "column")
 
     @classmethod
     def of(cls, xs: Any, items: Items, room: int) -> Any:
-        """A buffer of what the list or deque `xs` holds now, with room for so many more."""
+        """A buffer of what the list or deque `xs` holds now, with room for so many more, or for fewer large ones."""
+        room = min(room, max(_LARGE_ITEMS, room * _ROW // items.nbytes))
         size = 1 << (len(xs) + room - 1).bit_length()
         leaves = [tree.leaves(x) for x in xs]
         columns = [
-            _column([row[n] for row in leaves], kind.dtype, size) for n, kind in enumerate(items.kinds)
+            _column([row[n] for row in leaves], kind.dtype, size, kind.shape)
+            for n, kind in enumerate(items.kinds)
         ]
         python = [
             kind.python
@@ -74,7 +92,10 @@ class Columns:
             else _column([_python(row[n]) for row in leaves], np.dtype(bool), size)
             for n, kind in enumerate(items.kinds)
         ]
-        return cls(type(xs), items, columns, python, len(xs))
+        made = cls(type(xs), items, columns, python, len(xs))
+        for row in leaves:
+            made._list(row)
+        return made
 
     def tj_widen(self, items: Items) -> None:
         """Let items be Python's or NumPy's numbers where `items` says so, and all were of one kind until now."""
@@ -123,8 +144,8 @@ class Columns:
         """Item `k`."""
         i = self._place(k)
         found = [
-            _number(c[i], p if isinstance(p, bool) else p[i])
-            for c, p in zip(self.tj_columns, self.tj_python, strict=True)
+            _number(c[i], p if isinstance(p, bool) else p[i]) if rows is None else _item(c[i], rows)
+            for c, p, rows in zip(self.tj_columns, self.tj_python, self.tj_rows_of, strict=True)
         ]
         return tree.unflatten(self.tj_items.tree, found)
 
@@ -136,6 +157,37 @@ class Columns:
             c[i] = taken(leaf)
             if not isinstance(p, bool):
                 p[i] = _python(leaf)
+        self._list(leaves)
+
+    def _list(self, leaves: list[Any]) -> None:
+        """The arrays of an item are not written any more."""
+        for x, rows in zip(leaves, self.tj_rows_of, strict=True):
+            if rows is None:
+                continue
+            rows.apart &= marks.is_own(x)
+            for s in storages_of(x):
+                if s.rows is None:
+                    marks.note(s, Listed(rows, "given"))
+                elif s.rows.rows is not rows:  # it is an item of that list, too
+                    s.rows.rows.apart = rows.apart = False
+
+    def tj_unlist(self, xs: Any) -> None:
+        """It is given up for the list that it was made of, which had the items `xs`."""
+        for row in map(tree.leaves, xs if self.tj_items.has_arrays else ()):
+            for x in row:
+                for s in storages_of(x) if type(x) is Box else ():
+                    s.rows = None
+
+    def tj_share(self) -> None:
+        """Its arrays are items of another list, too."""
+        for rows in self.tj_rows_of:
+            if rows is not None:
+                rows.apart = False
+
+    def tj_only_numbers(self, what: str) -> None:
+        """Raises BufferedListError if items have arrays."""
+        if self.tj_items.has_arrays:
+            raise self.tj_refusal(what)
 
     def tj_leaves(self, x: Any) -> list[Any]:
         """The numbers of an item. Raises BufferedListError for one of another kind."""
@@ -223,11 +275,22 @@ def _number(x: Any, python: Any) -> Any:
     return box(x.read(), weak=python) if isinstance(python, bool) else unsure(x.read(), python.read())
 
 
-def _column(xs: list[Any], dtype: np.dtype, size: int) -> Box:
-    """An array of the numbers `xs`, with room for `size` in all."""
+def _item(row: Box, rows: Rows) -> Box:
+    """An array that is an item: a copy of a row."""
+    out = new_array(row.read())
+    out.storage.rows = Listed(rows, "item")
+    return out
+
+
+def _column(xs: list[Any], dtype: np.dtype, size: int, shape: tuple[int, ...] = ()) -> Box:
+    """An array of the numbers or arrays `xs`, with room for `size` in all."""
     zeros = NUMPY_TO_TRACEJIT[np.zeros]
     if not xs:
-        return zeros(size, dtype)
+        return zeros((size, *shape), dtype)
+    if shape:
+        stacked = NUMPY_TO_TRACEJIT[np.stack](xs)
+        rest = zeros((size - len(xs), *shape), dtype)
+        return new_array(NUMPY_TO_TRACEJIT[np.concatenate]([stacked, rest]).read())
     if any(type(x) is Box for x in xs):
         first = nested([taken(x) for x in xs], dtype)
     else:

@@ -88,6 +88,7 @@ def _is_traced(x: Any) -> bool:
 
 def _check(heap: Buffer, items: Sequence[Any] = ()) -> None:
     """Complex numbers have no order; a NaN in a tuple equals itself there, if it is the same object."""
+    heap.tj_only_numbers("arrays in a heap")
     if any(kind.dtype.kind == "c" for kind in heap.tj_items.kinds):
         raise heap.tj_refusal("the order of complex numbers")
     for item in items:

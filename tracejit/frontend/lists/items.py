@@ -1,13 +1,15 @@
-"""What the items of a list are, if all are alike: numbers, or tuples of as many numbers each."""
+"""What the items of a list are, if all are alike: numbers or arrays, or tuples of as many of them each."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit import tree
+from tracejit.numpy.boxes.layouts import order_of
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.tracing import Box
@@ -18,22 +20,33 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 class Kind(NamedTuple):
-    """A number of a dtype: one of Python's, one of NumPy's, or (None) one of either."""
+    """A number of a dtype: one of Python's, one of NumPy's, or (None) one of either. Or an array of such a `shape`."""
 
     dtype: np.dtype
     python: bool | None
+    shape: tuple[int, ...] = ()
 
 
 class Items(NamedTuple):
-    """The structure of every item, and the kinds of its numbers."""
+    """The structure of every item, and the kinds of its numbers and arrays."""
 
     tree: tree.TreeDef
     kinds: tuple[Kind, ...]
 
+    @property
+    def has_arrays(self) -> bool:
+        """Whether an item is an array, or has one."""
+        return any(k.shape for k in self.kinds)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that an item takes."""
+        return sum(k.dtype.itemsize * math.prod(k.shape) for k in self.kinds)
+
     def joined(self, other: Items) -> Items | None:
         """What items of both are; None if they are not alike."""
         if self.tree != other.tree or any(
-            a.dtype != b.dtype for a, b in zip(self.kinds, other.kinds, strict=True)
+            (a.dtype, a.shape) != (b.dtype, b.shape) for a, b in zip(self.kinds, other.kinds, strict=True)
         ):
             return None
         both = zip(self.kinds, other.kinds, strict=True)
@@ -41,7 +54,7 @@ class Items(NamedTuple):
 
 
 def items_of(x: Any) -> Items | None:
-    """What the item `x` is; None if it is something else than numbers."""
+    """What the item `x` is; None if it is something else than numbers and arrays."""
     if not _is_plain(x):
         return None
     leaves, structure = tree.flatten(x)
@@ -61,7 +74,7 @@ def common(xs: Iterable[Any]) -> Items | None:
 
 
 def _is_plain(x: Any) -> bool:
-    """Whether `x` is a number, or a tuple of such."""
+    """Whether `x` is a number or an array, or a tuple of such."""
     return (
         all(map(_is_plain, x))
         if type(x) is tuple
@@ -73,10 +86,18 @@ def _kind(x: Any) -> Kind | None:
     if is_unsure(x):
         return Kind(x.aval.dtype, None)
     if type(x) is Box:
-        is_number = not x.aval.shape and (x.scalar or x.weak is True)
-        return Kind(x.aval.dtype, is_python(x)) if is_number and x.aval.dtype.kind in "biufc" else None
+        if x.aval.dtype.kind not in "biufc":
+            return None
+        if x.aval.shape:
+            return Kind(x.aval.dtype, False, x.aval.shape) if _can_be_row(x) else None
+        return Kind(x.aval.dtype, is_python(x)) if x.scalar or x.weak is True else None
     if isinstance(x, np.generic):
         return Kind(x.dtype, False) if x.dtype.kind in "biufc" else None
     if type(x) is int and not _LEAST <= x <= _MOST:
         return None
     return Kind(_PYTHON[type(x)], True) if type(x) in _PYTHON else None
+
+
+def _can_be_row(x: Box) -> bool:
+    """Whether an array can be a row of a larger one: its size is known, and it lies in memory as a row would."""
+    return x.aval.is_static and (x.aval.ndim == 1 or order_of(x) is None)

@@ -11,20 +11,21 @@ from tracejit import control, ops
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.lists.columns import raw_of
 from tracejit.numpy.boxes.numbers import leave_if
-from tracejit.tracing import box
+from tracejit.tracing import box, new_array
 
 
 def total(xs: Buffer, start: Any) -> Any:
     """`sum`."""
-    dtype = xs.tj_items.kinds[0].dtype
+    dtype, _, shape = xs.tj_items.kinds[0]
     if type(start) is not int or start or dtype.kind == "b":
         raise xs.tj_refusal("the sum with another start")
     _some(xs, "the sum of a list without items")
-    return _fold(xs, box(dtype.type(0)), lambda a, b: a + b)
+    return _fold(xs, new_array(np.zeros(shape, dtype)) if shape else box(dtype.type(0)), lambda a, b: a + b)
 
 
 def extremum(xs: Buffer, better: Callable[[Any, Any], Any]) -> Any:
     """`min` or `max`; `better(x, best)` is the new best one."""
+    xs.tj_only_numbers("the least or greatest array")
     _some(xs, "the least or greatest of no items")
     return _fold(xs, xs.tj_item(0), lambda best, x: better(x, best))
 
@@ -39,9 +40,11 @@ def _fold(xs: Buffer, first: Any, step: Callable[[Any, Any], Any]) -> Any:
     if not isinstance(python, bool):
         raise xs.tj_refusal("the items, which are of several types,")
 
-    def combined(carry: Any, x: Any) -> Any:
-        out = step(box(carry.read(), weak=python), box(x.read(), weak=python))
-        return box(out.read()), None
+    def made(raw: Any, weak: bool = python) -> Any:
+        return new_array(raw) if xs.tj_items.has_arrays else box(raw, weak=weak)
 
-    out = control.structured.loops.scan(combined, box(first.read()), xs.tj_array())[0]
-    return box(out.read(), weak=python)
+    def combined(carry: Any, x: Any) -> Any:
+        return made(step(made(carry.read()), made(x.read())).read(), False), None
+
+    out = control.structured.loops.scan(combined, made(first.read(), False), xs.tj_array())[0]
+    return made(out.read())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -202,3 +202,47 @@ def owner_of(storage: Storage, chain: Chain | None, dtype: np.dtype, flag: Any, 
     """An owner of an array of `dtype`."""
     exact = chain is not None and _dtype(storage, chain) == dtype
     return Owner(storage, chain, exact, flag, want)
+
+
+# ---------------------------------------------------------------- items of lists whose lengths only the program knows
+#
+#     out.append(y)       # `y` and the item are one array for Python. Here the item is a row of an array, a copy of
+#     y[0] = 0            # `y`, which nobody sees as long as neither is written: such a write is refused
+#
+# What a list holds, what is read from it and what was put into it is *listed*: it may only be looked at, until the end.
+
+
+class Rows:
+    """The arrays of one list. `apart`: each item is sure to be an array of its own, which no other item is."""
+
+    __slots__ = ("apart",)
+
+    def __init__(self) -> None:
+        self.apart = True
+
+
+class Listed(NamedTuple):
+    """What a storage has to do with a list: it has the `column` of all items, or is an `item`, which the program
+    reads from it or the user has put into it (`given`)."""
+
+    rows: Rows
+    role: Literal["column", "item", "given"]
+
+
+def listed(x: Box) -> Listed | None:
+    """What the array `x` has to do with a list; of several that it may be, one of them."""
+    return next((s.rows for s in storages_of(x) if s.rows is not None), None)
+
+
+def listed_as(a: Listed | None, b: Listed | None) -> Listed | None:
+    """What an array has to do with a list that may be either of two. Items of two lists are in neither alone."""
+    if a is None or b is None or a == b:
+        return a or b
+    a.rows.apart = b.rows.apart = False
+    return a if a.rows is b.rows and a.role == "given" else b
+
+
+def storages_of(x: Box) -> list[Storage]:
+    """The arrays that nobody may write any more once `x` is in a list."""
+    owners = x.storage.alive() if isinstance(x.storage, Either) else ()
+    return [x.storage, *(o.storage for o in owners)]

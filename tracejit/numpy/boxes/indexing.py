@@ -13,6 +13,7 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit.errors import (
     ArgumentTypeError,
+    BufferedListError,
     OuterWriteError,
     ReadOnlyViewError,
     ShapeError,
@@ -283,6 +284,8 @@ def _replace(storage: Storage, chain: tuple[View, ...], new: Any) -> None:
         if any(isinstance(v, Frozen) for v in chain):
             raise TracerArrayError(aval=str(aval_of(new)))
         raise ReadOnlyViewError()
+    if storage.rows is not None and storage.rows.role != "column":
+        raise BufferedListError(what="a write into an array that is or was an item")
     check_depth(storage, new)
     storage.cache.clear()
     holder, storage.value = [storage.value], None

@@ -244,7 +244,7 @@ def a_step_updates_what_the_last_one_appended(x):
     return np.array(out)
 
 
-@case(X, unrolled=1)
+@case(X)
 def seen_by_another_name(x):
     out = []
     again = out
@@ -253,7 +253,7 @@ def seen_by_another_name(x):
     return np.array(out)
 
 
-@case(X, unrolled=1)
+@case(X)
 def read_in_between(x):
     out = []
     for _ in range(8):
@@ -261,7 +261,7 @@ def read_in_between(x):
     return np.array(out)
 
 
-@case(X, unrolled=1)
+@case(X)
 def sometimes(x):
     out = []
     for i in range(12):

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple, TypeGuard
 
+from tracejit.frontend.lists.marks import note_all
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.identity import reached
 from tracejit.frontend.rewrite.blocks.state import Frame
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
-from tracejit.tracing import Box
+from tracejit.numpy.boxes.either import Listed, listed_as
+from tracejit.tracing import Box, Storage
 
 #: (name, its leaf).
 Leaf = tuple[str, int]
@@ -131,3 +133,45 @@ def order_of_swaps(to: dict[str, str | None], mixed: list[str]) -> tuple[int, li
         if all(n == m for n, m in now.items()):
             return fold, sorted(seen)
     return 0, []
+
+
+class Marks:
+    """Arrays that a loop puts into lists of traced length, where its later steps find them: what is listed when a step
+    begins. `of_names`: arrays that it finds in names, `of_outside`: by identity, arrays of before the loop."""
+
+    def __init__(self) -> None:
+        self.of_names: dict[Leaf, Listed] = {}
+        self.of_outside: dict[int, tuple[Storage, Listed]] = {}
+        self.boxes: dict[Leaf, Box] = {}
+
+    def enter(self, frame: Frame, boxes: dict[Leaf, Box]) -> None:
+        """The step finds `boxes` in names."""
+        note_all(self.of_outside.values())
+        self.boxes = boxes
+        for key, x in boxes.items():
+            frame.found.add(id(x.storage))
+            x.storage.rows = listed_as(x.storage.rows, self.of_names.get(key))
+
+    def leave(self, frame: Frame, entries: dict[str, Any], found: dict[str, Any]) -> bool:
+        """Whether the step, which has put arrays into lists and leaves `found` in names, had known all of it."""
+        complete = True
+        for storage, mark in frame.listed_outside():
+            complete &= id(storage) in self.of_outside
+            self.of_outside[id(storage)] = storage, mark
+        for (name, n), x in self.boxes.items():
+            outer = entries[name].form.dynamic[n]
+            if x.storage.rows is not None and outer.listed is None and (name, n) not in self.of_names:
+                self.of_names[name, n] = x.storage.rows
+                if outer.storage is not None:
+                    self.of_outside[id(outer.storage)] = outer.storage, x.storage.rows
+                complete = False
+        for name, (form, _) in found.items():
+            before = entries[name].form
+            for n, leaf in enumerate(form.dynamic):
+                start = None if before is None else before.dynamic[n].listed
+                known = listed_as(start, self.of_names.get((name, n)))
+                leaf.listed = listed_as(known, leaf.listed)
+                if leaf.listed is not None and known is None:
+                    self.of_names[name, n] = leaf.listed
+                    complete = False
+        return complete

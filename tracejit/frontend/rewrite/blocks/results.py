@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit import ops, tree
 from tracejit.control.regions.staging import convert
+from tracejit.frontend.lists.marks import note_all
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, put
 from tracejit.frontend.rewrite.blocks.grown import Column, Filled
@@ -74,6 +75,7 @@ class Result:
     unbound: Collection[str]  # names that are unbound after no step, and nobody looks whether there was one
     hidden: tuple[Picked, Pythons]
     lengths: Lengths  # of arrays in the carry
+    listed: Collection[Any] = ()  # arrays that it puts into lists, as frames have them
     unsure: dict[int, Any] = field(
         default_factory=dict
     )  # parts of the carry -> where they are still Python's
@@ -159,6 +161,7 @@ class Result:
         }
         refill([(s, next(values)) for s in self.storages])
         settle(self.storages)
+        note_all(self.listed)
         flags = {key: [next(values) for _ in slots] for key, slots in self.slots.of.items()}
         self.slots.left(boxes, flags, count is not None)
         for name, (form, _) in self.names.items():

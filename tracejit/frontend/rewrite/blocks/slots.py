@@ -16,7 +16,7 @@ from tracejit import ops
 from tracejit.frontend.rewrite.blocks.cells import Cell, get
 from tracejit.frontend.rewrite.blocks.identity import FALSE, MOST, TRUE, Reach, flag_of, reached, same_chain
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf
-from tracejit.frontend.rewrite.blocks.terms import NotNative
+from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Chain, Either, Owner, owner_of
 from tracejit.numpy.boxes.views import Region, Strided, joined
@@ -78,8 +78,8 @@ class Slots:
         }
         for key, b in boxes.items():
             if self.of.get(key) or key in leaders:
-                b.storage, layout = Either(b.storage.held), b.storage.layout
-                b.storage.layout = layout
+                b.storage, before = Either(b.storage.held), b.storage
+                b.storage.layout, b.storage.rows = before.layout, before.rows
         for key in sorted(boxes, key=self._depth):
             box = boxes[key]
             if isinstance(box.storage, Either):
@@ -204,6 +204,14 @@ class _Step:
             return not view.writable
         numbers = view.numbers if isinstance(view, Strided) else (*view.starts, *view.sizes)
         return any(isinstance(x, Value) and x.trace is self.frame.trace for x in numbers)
+
+
+def forms_after(entries: dict[str, Entry], found: dict[str, Any], after: dict[str, Any]) -> dict[str, Form]:
+    """The forms of the names after a step, those that it leaves alone first; `found` has those of the others."""
+    same = {
+        n: Form(after[n], e.form.kept) for n, e in entries.items() if e.form is not None and n not in found
+    }
+    return same | {n: form for n, (form, _) in found.items()}
 
 
 def is_alone(cell: Cell) -> bool:

@@ -9,7 +9,14 @@ import numpy as np
 
 from tracejit.control.regions.staging import convert
 from tracejit.frontend.rewrite.blocks import turned
-from tracejit.frontend.rewrite.blocks.aliases import Aliases, is_boxed, is_written, name_of, order_of_swaps
+from tracejit.frontend.rewrite.blocks.aliases import (
+    Aliases,
+    Marks,
+    is_boxed,
+    is_written,
+    name_of,
+    order_of_swaps,
+)
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices
 from tracejit.frontend.rewrite.blocks.grown import Collector, Filled, Lists
@@ -18,7 +25,7 @@ from tracejit.frontend.rewrite.blocks.lengths import Lengths, known_size
 from tracejit.frontend.rewrite.blocks.overflow import Ranges, outgrows
 from tracejit.frontend.rewrite.blocks.replaced import Replaced
 from tracejit.frontend.rewrite.blocks.results import Carried, Result
-from tracejit.frontend.rewrite.blocks.slots import Key, Slots, is_alone
+from tracejit.frontend.rewrite.blocks.slots import Key, Slots, forms_after, is_alone
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, is_array, lay, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative, Permuted, Spec, TypeChange
 from tracejit.frontend.text.choices import among, common
@@ -63,6 +70,7 @@ class Stager:
         self.texts: dict[str, tuple[str, ...]] = {}  # the known strings of which names are one
         self.first: dict[str, Form] = {}  # of names that some step assigns first, and later ones may not
         self.slots = Slots()
+        self.listed = Marks()
         self.mixed = False  # a branch in it gave a number one of two types
         self.picked = Picked(self.keep, self.cells, choices)
         self.pythons = Pythons(self.keep, self.cells)
@@ -148,6 +156,7 @@ class Stager:
                 self.lengths.enter(args[1 + count + len(starts) :])
                 objects, boxes = self._enter(frame, entries, args)
                 self.slots.enter(boxes, flags)
+                self.listed.enter(frame, boxes)
                 self.picked.enter(objects)
                 self.pythons.enter(objects, self.cells)
                 given = args[1 + len(inits) : 1 + count]
@@ -165,8 +174,9 @@ class Stager:
                     collector = Collector(aliases)
                     filled = collector.filled(self.lists)
                     aliases.check({*collector.arrays, *collector.later, *collector.views})
-                    complete = self.slots.leave(self._forms(entries, found, after), frame)
-                    complete = self.lengths.leave(entries, found) and complete
+                    known = self.slots.leave(forms_after(entries, found, after), frame)
+                    known &= self.lengths.leave(entries, found)
+                    complete = self.listed.leave(frame, entries, found) and known
             self.mixed |= trace.mixed
             turned.ask(frame, (*trace.consts, *inits, *held) if self.exact else None)
             if frame.changed is not None and not frame.late:
@@ -240,17 +250,6 @@ class Stager:
             storage.value = next(given)
         settle(self.storages)
         return objects, boxes
-
-    def _forms(
-        self, entries: dict[str, Entry], found: dict[str, Any], after: dict[str, Any]
-    ) -> dict[str, Form]:
-        """The forms of the names after a step, those that it leaves alone first."""
-        same = {
-            n: Form(after[n], e.form.kept)
-            for n, e in entries.items()
-            if e.form is not None and n not in found
-        }
-        return same | {n: form for n, (form, _) in found.items()}
 
     # -- what has changed
 
@@ -395,5 +394,6 @@ class Stager:
         carried += map(Carried, self.lengths.vars, self.lengths.starts(), self.lengths.ends)
         lists = filled, collector.arrays, collector.views, collector.aliases, self.lists.tails
         unbound = [n for n in self.spec.unsure if n in found and entries[n].value is UNBOUND]
-        lists = *lists, turned, self.mixed, unbound, (self.picked, self.pythons), self.lengths
+        hidden = self.picked, self.pythons
+        lists = *lists, turned, self.mixed, unbound, hidden, self.lengths, self.listed.of_outside.values()
         return Result(trace, args, carried, constant, names, written, extra, self.cells, self.slots, *lists)

@@ -21,10 +21,10 @@ from tracejit.frontend.rewrite.blocks.outside import Outside
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import Either, Owner, chosen
+from tracejit.numpy.boxes.either import Either, Listed, Owner, chosen, listed
 from tracejit.numpy.boxes.layouts import lies_in, order_of
 from tracejit.numpy.boxes.unsure import is_unsure, taken
-from tracejit.tracing import Box, Storage, View, current_trace, to_raw
+from tracejit.tracing import Box, Storage, View, to_raw
 
 
 def raw_of(x: Any) -> Any:
@@ -46,9 +46,9 @@ class Leaf:
     """One array or number of a value: `weak` ones are Python's numbers, `scalar` ones NumPy's.
 
     `storage` and `chain` say which array it is; numbers have None. `order` is that of its axes in memory. `python`:
-    where it is Python's number, if that is not known and not to be asked."""
+    where it is Python's number, if that is not known and not to be asked. `listed`: it is an item of a list."""
 
-    __slots__ = ("chain", "order", "python", "raw", "scalar", "storage", "weak")
+    __slots__ = ("chain", "listed", "order", "python", "raw", "scalar", "storage", "weak")
 
     def __init__(self, x: Any, asked: bool = True) -> None:
         self.python: Any = None if asked or not is_unsure(x) else x.python
@@ -58,6 +58,7 @@ class Leaf:
         self.storage: Storage | None = x.storage if array else None
         self.chain: tuple[View, ...] = x.chain if array else ()
         self.order = order_of(x) if array else None
+        self.listed: Listed | None = listed(x) if array else None
         self.weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
         self.scalar = x.scalar if type(x) is Box else not isinstance(x, np.ndarray)
 
@@ -66,6 +67,7 @@ class Leaf:
         out = chosen(raw, owners, self.weak if weak is None else weak)
         if self.order is not None:
             lies_in(out, self.order)
+        out.storage.rows = self.listed
         out.scalar = self.scalar and not out.aval.shape
         return out
 
@@ -146,7 +148,8 @@ NOTHING = "nothing (it is not assigned)"
 class Frame:
     """`with Frame(trace, cells):` a block runs under `trace`; cells, storages and containers are as before
     afterwards. `changed`: the name of a container or object that holds more or less than before. `places`: those
-    of other values in containers and objects. `claimed`: storages that were written, by identity. `growing`: lists,
+    of other values in containers and objects. `claimed`: storages that were written, by identity; `found`: of arrays
+    that a step has found in names; `listed`: of those that it has put into lists. `growing`: lists,
     by identity, which may hold more. `turns`: lists of another length than before, as `Containers` has them.
     `late`: it has changed things of outside that it met first, and is to be staged again."""
 
@@ -159,6 +162,8 @@ class Frame:
         self.turns: list[Any] = []
         self.places: dict[str, Cell] = {}
         self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
+        self.found: set[int] = set()
+        self.listed: dict[int, tuple[Storage, Listed]] = {}
 
     def __enter__(self) -> Frame:
         self.before = {name: get(cell) for name, cell in self.cells.items()}
@@ -180,6 +185,11 @@ class Frame:
         """The storages that the block has written."""
         return [s for s, _ in self.claimed.values() if s.version]
 
+    def listed_outside(self) -> list[tuple[Storage, Listed]]:
+        """The arrays of outside that the block has put into lists."""
+        level = self.trace.level
+        return [(s, m) for k, (s, m) in self.listed.items() if k in self.claimed or s.trace.level < level]
+
     def changed_storages(self, inputs: dict[int, Any]) -> list[Storage]:
         """Those, and chosen arrays one of whose owners it has written; `inputs` are what storages held before."""
         chosen = (s for s, _ in self.claimed.values() if isinstance(s, Either) and not s.version)
@@ -190,6 +200,8 @@ class Frame:
         active.session().frames.pop()
         for storage, state in self.claimed.values():
             storage.restore(state)
+        for storage, _ in self.listed.values():
+            storage.rows = None
         for name, cell in self.cells.items():
             put(cell, self.before[name])
         self.changed, self.places = self.containers.restore(self.growing)
@@ -209,30 +221,6 @@ def zeros_like(raw: Any) -> Any:
     """Zeros of the type of a raw value of static shape: what is never looked at."""
     aval = aval_of(raw)
     return np.zeros(aval.shape, aval.dtype)[()]
-
-
-#: What the traces are called that stage a step of a loop.
-_LOOPS = frozenset(("for", "while", "comprehension"))
-
-
-def in_blocks_of(trace: Any) -> bool:
-    """Whether the current trace is `trace`, or that of a loop or branch in it."""
-    now = current_trace()
-    while now is not trace:
-        if type(now) is not StageTrace or now.name not in (*_LOOPS, "branch"):
-            return False
-        now = now.parent
-    return True
-
-
-def in_loop() -> StageTrace | None:
-    """The innermost trace that stages a step of a loop, if one is at work."""
-    trace = current_trace()
-    while isinstance(trace, StageTrace):
-        if trace.name in _LOOPS:
-            return trace
-        trace = trace.parent
-    return None
 
 
 def promoted(before: np.dtype, weak: bool, after: np.dtype, after_weak: bool) -> tuple[np.dtype, bool] | None:

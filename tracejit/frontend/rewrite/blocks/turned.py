@@ -137,6 +137,7 @@ class Turns:
         """Put the lists back, into which nothing was written."""
         while self.done:
             x, buffer, found = self.done.pop()
+            buffer.tj_unlist(x)
             for place in found:
                 if _read(place) is buffer:
                     _write(place, x)

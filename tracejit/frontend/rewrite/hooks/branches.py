@@ -11,6 +11,8 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.control.regions.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
+from tracejit.frontend.levels import in_loop
+from tracejit.frontend.lists.marks import note_all
 from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Option, inverse
@@ -18,7 +20,7 @@ from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
 from tracejit.frontend.rewrite.blocks.lengths import Chosen
-from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, in_loop, promoted, zeros_like
+from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
@@ -31,6 +33,7 @@ from tracejit.interpreters.stage import StageTrace, bounds_of
 from tracejit.ir.avals import aval_of
 from tracejit.ir.jaxpr import Var
 from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.either import listed_as
 from tracejit.numpy.boxes.indexing import refill
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import unsure
@@ -91,6 +94,7 @@ class _Branch:
     raised: Exception | None = None
     places: dict[str, Cell] = field(default_factory=dict)  # in containers and objects, that it changed
     late: bool = False  # it has to be staged again
+    listed: Sequence[Any] = ()  # arrays that it has put into lists, as frames have them
 
 
 class _Choice:
@@ -188,7 +192,8 @@ class _Choice:
                 self._ask_for_buffers(frame)
                 self._refuse_changes(frame)
         places = frame.places if raised is None else {}
-        return _Branch(trace, names, storages, forms, arrays, value, raised, places, frame.late)
+        listed = frame.listed_outside()
+        return _Branch(trace, names, storages, forms, arrays, value, raised, places, frame.late, listed)
 
     def _ask_for_buffers(self, frame: Frame) -> None:
         """Raise Turned for a list of which the branch changes the length."""
@@ -238,6 +243,7 @@ class _Choice:
             written.append((s, rows.add(a, b, aval_of(x).dtype)))
         rows.values = self._bind((then, other), rows.pairs)
         refill([(s, x()) for s, x in written])
+        note_all([*then.listed, *other.listed])
         made: dict[tuple[int, int], Any] = {}
         for name, m in parts:
             both = [[then.names.pop(name)], [other.names.pop(name)]]
@@ -330,6 +336,7 @@ class _Merged:
             loop = in_loop()
             if loop is not None:
                 loop.mixed = True
+        x.listed = listed_as(x.listed, y.listed)
         a, b = zeros_like(x.raw) if no_a else x.raw, zeros_like(y.raw) if no_b else y.raw
         a, b, cut = given or (a, b, None)
         value = self.merger.rows.add(a, b, dtype)

@@ -18,7 +18,7 @@ from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.source.matches import is_singleton
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
-from tracejit.numpy.boxes.either import Either, memories
+from tracejit.numpy.boxes.either import Either, listed, memories
 from tracejit.numpy.boxes.numbers import is_python
 from tracejit.tracing import Box, box
 
@@ -131,6 +131,8 @@ def _refuse_given(x: Any, y: Any) -> bool:
 
 def _may_be_one(x: Box, y: Box) -> bool:
     """Whether one of two arrays is chosen by the program, possibly to be the other."""
+    if listed(x) is not None and listed(y) is not None:
+        return True
     if not isinstance(x.storage, Either) and not isinstance(y.storage, Either):
         return False
     storages = {id(s) for s, _ in memories(x)}

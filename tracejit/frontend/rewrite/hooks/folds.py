@@ -95,6 +95,7 @@ def _changes_nothing(fold: Any, element: Function, test: Function | None, items:
             written = bound or bool(frame.written()) or bool(frame.containers.iterators)
     except Exception:
         return False
+    written |= bool(frame.listed)
     acts = any(not e.effects <= {"error"} for e in trace.eqns)
     return not (written or acts or frame.changed or frame.places or frame.turns or frame.late)
 
