@@ -74,7 +74,7 @@ def test_explain_says_why_a_loop_is_unrolled():
     def f(x):
         out = []
         for i in range(6):
-            out.insert(0, {i: x * i})
+            out.insert(0, [x * i])
         return out
 
     assert decisions(f, X) == [

@@ -9,8 +9,8 @@ from typing import Any
 
 from tracejit.errors import CapturedWriteError, RandomStateError
 from tracejit.frontend import members
+from tracejit.frontend.active import in_blocks_of
 from tracejit.frontend.journal import GONE, Change
-from tracejit.frontend.levels import in_blocks_of
 from tracejit.frontend.paths import ATTR, CELL, ITEM
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, functions, objects

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tracejit.frontend import active
-from tracejit.frontend.levels import in_loop, loop_of
+from tracejit.frontend.active import in_loop, loop_of
 from tracejit.numpy.boxes.either import Listed
 from tracejit.tracing import Box, Storage
 

@@ -11,7 +11,7 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.control.regions.staging import Staged, convert
 from tracejit.errors import BranchLeavesError, TracejitError, VariableTypeError
-from tracejit.frontend.levels import in_loop
+from tracejit.frontend.active import in_loop
 from tracejit.frontend.lists.marks import note_all
 from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get, put
