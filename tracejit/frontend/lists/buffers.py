@@ -138,7 +138,9 @@ class Buffer(Columns):
     def tj_array(self) -> Box:
         """The array that NumPy makes of it."""
         kinds, n = self.tj_items.kinds, self.tj_number()
-        if any(k.dtype != kinds[0].dtype for k in kinds) or (len(kinds) > 1 and self.tj_items.has_arrays):
+        if any(k.dtype != kinds[0].dtype for k in kinds) or (
+            self.tj_items.has_arrays and not self.tj_items.tree.is_leaf()
+        ):
             raise self.tj_refusal("an array of tuples of several types")
         if kinds[0].dtype != np.float64 or not self.tj_items.tree.is_leaf() or kinds[0].shape:
             leave_if(ops.compare.eq(raw_of(n), np.int64(0)), "the array of a list without items")
