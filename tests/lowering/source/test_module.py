@@ -21,6 +21,7 @@ from tests.lowering.running import trace_closed
 from tracejit.errors import NotPrintableError
 from tracejit.interpreters.eval import ROOT
 from tracejit.interpreters.expand import expand
+from tracejit.passes import pipeline
 from tracejit.tracing import use_trace
 
 QUICK = ["binary_search"]
@@ -76,7 +77,7 @@ def _check_cases(name: str, count: int) -> None:
         args = [np.asarray(a) for a in case.args()]
         jaxpr, consts = trace_closed(case.fn, *args)
         with use_trace(ROOT):
-            jaxpr = expand(jaxpr)
+            jaxpr = pipeline.run(expand(jaxpr))
         try:
             check(jaxpr, *consts, *args)
         except NotPrintableError:
