@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.registry import Case, Workload
+from benchmarks.registry import CHOSEN, Case, Workload
 
 Run = Callable[[], Any]
 
@@ -134,6 +134,7 @@ class NumPy(Peer):
 
 class Tracejit(Peer):
     name, needs = "tracejit", ("tracejit",)
+    backend = "llvm"
 
     @functools.cached_property
     def lib(self) -> Any:
@@ -146,8 +147,20 @@ class Tracejit(Peer):
     def run(self, w: Workload, args: tuple[Any, ...]) -> Run:
         tj = importlib.import_module("tracejit")
         static, dynamic = split(w, args)
-        f = tj.jit(derived(w, with_lib(w, self.lib, static), tj))
+        f = tj.jit(derived(w, with_lib(w, self.lib, static), tj), backend=self.backend)
         return lambda: f(*dynamic)
+
+
+class Printed(Tracejit):
+    """The other target: programs printed as Python, which Numba compiles."""
+
+    name, backend = "tracejit by numba", "numba"
+    usual_sizes = frozenset(("middle",))
+
+    def prepare(self, case: Case, args: tuple[Any, ...]) -> Run:
+        if not CHOSEN.fullmatch(case.label):
+            raise NotHere("a sample of the rows is measured")
+        return self.run(case.workload, args)
 
 
 class Jax(Peer):
@@ -310,6 +323,7 @@ class DrJit(Peer):
 
 ALL: tuple[Peer, ...] = (
     Tracejit(),
+    Printed(),
     NumPy(),
     Numba(),
     Jax(),

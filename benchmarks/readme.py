@@ -14,7 +14,7 @@ README = Path(__file__).parent.parent / "README.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 NAMES = {
     "numpy": "NumPy", "numba": "Numba", "jax": "JAX", "jax loops": "JAX's loops", "autograd": "autograd",
-    "drjit": "Dr.Jit", "torch": "torch.compile", "torch eager": "PyTorch",
+    "drjit": "Dr.Jit", "torch": "torch.compile", "torch eager": "PyTorch", "tracejit by numba": "our other target",
 }  # fmt: skip
 #: Below this a row is named as one where a peer is faster.
 FAST_ENOUGH = 0.9

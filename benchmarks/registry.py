@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,6 +78,14 @@ class Case:
         rng = np.random.default_rng(0)
         return self.workload.make(rng, np.dtype(self.dtype), **self.workload.sizes[self.size])
 
+
+#: Workloads, by their labels, of which the time to compile is measured, and the other target.
+CHOSEN = re.compile(
+    "(exp|sin|power|softmax|layernorm|logsumexp grad|Black-Scholes price|Black-Scholes Greeks grad"
+    "|equation of state, 100 terms|2-D heat energy grad|attention block grad|4-layer perceptron value and grad"
+    "|two convolutions value and grad|Gaussian mixture value and grad|Rosenbrock hvp"
+    "|Lorenz RK4, vector state( grad)?|LSTM( grad)?|Cholesky by fori_loop( grad)?|300 operations( grad)?)"
+)
 
 WORKLOADS: list[Workload] = []
 

@@ -49,7 +49,7 @@ class Row:
 
     @property
     def best_peer(self) -> str | None:
-        others = {n: t for n, t in self.ms.items() if n != "tracejit"}
+        others = {n: t for n, t in self.ms.items() if not n.startswith("tracejit")}
         return min(others, key=others.__getitem__) if others else None
 
     @property

@@ -16,7 +16,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tracejit.config import config
-from tracejit.lowering.runtime.compile import compile_llvm, vector_bits
+from tracejit.lowering.linking.processor import vector_bits
+from tracejit.lowering.runtime.compile import compile_llvm
 from tracejit.records import record
 
 _CHAINS = 10

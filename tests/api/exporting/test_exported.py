@@ -128,7 +128,8 @@ def test_descriptions_that_are_none(path: list[Any], value: Any, data: bytes, tm
 
 def test_other_processors(data: bytes, tmp_path: Path) -> None:
     """A file for a processor that has more is compiled from its text."""
-    for host in ({"features": ["a feature of the future"]}, {"machine": "another"}):
+    features: Any = {"features": ["a feature of the future"]}
+    for host in (features | {"words": None}, {"words": [2**32] * 18}, {"words": [1]}, {"machine": "another"}):
         known = unpack(data)[0]["host"]
         path = tmp_path / "other.tj"
         path.write_bytes(_changed(data, ["host"], {**known, **host}))

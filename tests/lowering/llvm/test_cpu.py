@@ -9,10 +9,11 @@ import pytest
 
 import tracejit as tj
 from tests.lowering.native import call, pointwise
+from tracejit.lowering.linking.processor import vector_bits
 from tracejit.lowering.llvm import cpu, vecmath
 from tracejit.lowering.loops.builder import Builder
 from tracejit.lowering.loops.nodes import I64, Alloc, Block, Const, Copy, Free, Rotate, SetPointer, While
-from tracejit.lowering.runtime.compile import MANY_SCALARS, compile_llvm, vector_bits
+from tracejit.lowering.runtime.compile import MANY_SCALARS, compile_llvm
 
 F8 = np.dtype(np.float64)
 rng = np.random.default_rng(0)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.lowering.linking.processor import vector_bits
 from tracejit.lowering.llvm import interleave
 from tracejit.lowering.llvm.text import Module
 from tracejit.lowering.loops.builder import Builder
-from tracejit.lowering.runtime.compile import vector_bits
 
 F64 = np.dtype(np.float64)
 WIDE = Module(vector_bits=512)

@@ -12,11 +12,12 @@ import scipy.special
 import tracejit as tj
 from tests.lowering.native import apply, pointwise
 from tracejit.ir.kernel import Unsupported
+from tracejit.lowering.linking.processor import vector_bits
 from tracejit.lowering.llvm import cpu
 from tracejit.lowering.llvm.vecmath import FUNCTIONS, outline
 from tracejit.lowering.llvm.vecmath.functions import special
 from tracejit.lowering.loops.builder import Builder
-from tracejit.lowering.runtime.compile import compile_llvm, vector_bits
+from tracejit.lowering.runtime.compile import compile_llvm
 
 UNARY = sorted(name for name, (_, arity) in FUNCTIONS.items() if arity == 1 and name not in special.FUNCTIONS)
 REFERENCE = {

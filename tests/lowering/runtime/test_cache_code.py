@@ -134,16 +134,20 @@ OTHER_PROCESSOR = SimpleNamespace(
 
 def test_versions_and_processors_have_entries_of_their_own(on, monkeypatch):
     makers = {machine.made_by()}
-    for name, value in (
-        ("__version__", "0.0.9"),
-        ("llvmlite", SimpleNamespace(__version__="0.49.0")),
-        ("llvm", OTHER_PROCESSOR),
-        ("__file__", __file__),  # the way of compiling itself
+    silent = SimpleNamespace(kind=lambda: "")  # where LLVM is asked for the processor
+    for changed in (
+        {"__version__": "0.0.9"},
+        {"llvmlite": SimpleNamespace(__version__="0.49.0")},
+        {"processor": SimpleNamespace(kind=lambda: "another")},
+        {"processor": silent},
+        {"processor": silent, "llvm": OTHER_PROCESSOR},
+        {"__file__": __file__},  # the way of compiling itself
     ):
         with monkeypatch.context() as m:
-            m.setattr(machine, name, value)
+            for name, value in changed.items():
+                m.setattr(machine, name, value)
             makers.add(machine.made_by.__wrapped__())
-    assert len(makers) == 5
+    assert len(makers) == 7
     for maker in makers:
         with monkeypatch.context() as m:
             m.setattr(machine, "made_by", lambda maker=maker: maker)

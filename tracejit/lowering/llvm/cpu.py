@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tracejit.lowering.linking.processor import vector_bits
 from tracejit.lowering.llvm import ahead, vecmath
 from tracejit.lowering.llvm.body import Translator
 from tracejit.lowering.llvm.chunks import Frame, launch, nest
@@ -14,7 +15,7 @@ from tracejit.lowering.llvm.nests import separate
 from tracejit.lowering.llvm.target import Target, Translation
 from tracejit.lowering.llvm.text import Function, Module
 from tracejit.lowering.loops.nodes import Buffer, External, For, Program
-from tracejit.lowering.runtime.compile import MANY_SCALARS, UNIFORM_TESTS, vector_bits
+from tracejit.lowering.runtime.compile import MANY_SCALARS, UNIFORM_TESTS
 
 #: Scalars of loops up to which LLVM may pack them into vectors (its SLP pass). Of more it makes slower loops, whose
 #: time goes into packing and unpacking: gradients of loops over 12 and 40 numbers are 1.2 times faster without, and

@@ -23,6 +23,7 @@ from tracejit.config import config
 from tracejit.errors import InternalTypeError
 from tracejit.errors.refusals import attempt
 from tracejit.lowering._lazy import llvm, llvmlite
+from tracejit.lowering.linking import elf, processor
 from tracejit.lowering.llvm import ahead, halves, streams, vecmath
 from tracejit.lowering.llvm.vecmath import library
 from tracejit.lowering.runtime import cache
@@ -68,8 +69,7 @@ class Code:
         exports = _EXPORTED.findall(text)
         with span("link"):
             self.linked = _needed(text, object_bytes, exports) if linked is None else linked
-            self._keep = _load(object_bytes, exports, self.linked)
-        self.symbols: dict[str, int] = {name: self._keep[0][name] for name in exports}
+            self.symbols, self._keep = _load(object_bytes, exports, self.linked)
         self.address = self.symbols.get("entry", 0)
         if imports:
             table = (ctypes.c_void_p * len(imports)).from_address(self.symbols["imports"])
@@ -101,13 +101,6 @@ def _machine(gathers: bool = True, level: int = 3) -> Any:
         cpu=llvm.get_host_cpu_name(), features=features, opt=level,
         reloc="pic", codemodel="default",
     )  # fmt: skip
-
-
-@functools.cache
-def vector_bits() -> int:
-    """The width of this host's widest vector registers."""
-    features = llvm.get_host_cpu_features()
-    return 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
 
 
 @functools.cache
@@ -255,15 +248,22 @@ def has_loops(text: str) -> bool:
     return False
 
 
-def _load(object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]) -> tuple[Any, list[Code]]:
-    """The object linked with what it needs of other modules, and those, which have to live as long."""
+def _load(
+    object_bytes: bytes, exports: list[str], needed: dict[Code, list[str]]
+) -> tuple[dict[str, int], list[Any]]:
+    """The object linked with what it needs of other modules: the addresses of what it exports, and what has to live as
+    long."""
+    given = {name: other.symbols[name] for other, names in needed.items() for name in names}
+    found = elf.link(object_bytes, given)
+    if found is not None and all(name in found[0] for name in exports):
+        return {name: found[0][name] for name in exports}, [found[1], *needed]
     builder = llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process()
     for name in exports:
         builder.export_symbol(name)
-    for other, names in needed.items():
-        for name in names:
-            builder.import_symbol(name, other.symbols[name])
-    return builder.link(_jit(), f"tj{next(_names)}"), list(needed)
+    for name, address in given.items():
+        builder.import_symbol(name, address)
+    made = builder.link(_jit(), f"tj{next(_names)}")
+    return {name: made[name] for name in exports}, [made, *needed]
 
 
 def _needed(text: str, object_bytes: bytes, exports: list[str]) -> dict[Code, list[str]]:
@@ -295,11 +295,9 @@ def made_by() -> str:
         )
     except OSError:  # installed without sources: the version says the same
         recipe = ""
-    llvm_version = ".".join(map(str, llvm.llvm_version_info))
-    features = llvm.get_host_cpu_features().flatten()
+    host = processor.kind() or f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
     return cache.makers(
-        __version__, recipe, llvmlite.__version__, llvm_version, sys.platform, platform.machine(),
-        llvm.get_host_cpu_name(), features,
+        __version__, recipe, llvmlite.__version__, sys.platform, platform.machine(), host,
     )  # fmt: skip
 
 

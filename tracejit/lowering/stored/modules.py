@@ -15,6 +15,7 @@ from typing import Any
 from tracejit.errors import InternalTypeError
 from tracejit.errors.refusals import attempt
 from tracejit.lowering._lazy import llvm
+from tracejit.lowering.linking import processor
 from tracejit.lowering.runtime import cache, pool, results, shell, threads
 from tracejit.lowering.runtime import compile as machine
 from tracejit.lowering.runtime.compile import Code
@@ -68,14 +69,18 @@ def host() -> dict[str, Any]:
         "machine": platform.machine(),
         "cpu": llvm.get_host_cpu_name(),
         "features": features,
+        "words": processor.words(),
     }
 
 
 def fits(made_for: dict[str, Any]) -> bool:
     """Whether machine code that was made for another host runs on this one."""
-    here = host()
-    same = all(made_for[k] == here[k] for k in ("platform", "machine"))
-    return same and set(made_for["features"]) <= set(here["features"])
+    if (made_for["platform"], made_for["machine"]) != (sys.platform, platform.machine()):
+        return False
+    here, wanted = processor.words(), made_for.get("words")
+    if here is not None and wanted is not None:
+        return len(here) == len(wanted) and processor.covers(here, wanted)
+    return set(made_for["features"]) <= set(host()["features"])
 
 
 def read(
