@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +88,10 @@ def _check_cases(name: str, count: int) -> None:
 
 def _check_random(seed: int) -> None:
     inputs, f = program(seed).load(Traced())
-    try:
-        check_function(f, *inputs())
-    except NotPrintableError:
-        return
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of numbers that overflow
+        with contextlib.suppress(NotPrintableError):
+            check_function(f, *inputs())
 
 
 def test_a_random_program() -> None:
