@@ -2,8 +2,8 @@
 A neural differential equation
 ==============================
 
-A spiral is known at a few times only. A network is the right-hand side of an equation whose solution goes through them:
-the gradient of the misfit by the weights goes through ``solve_ivp``.
+A spiral is known at a few times only. A network is the right-hand side of an equation whose solution goes
+through them: the gradient of the misfit by the weights goes through ``solve_ivp``.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Rates of a chemical network
 ===========================
 
-A turns into B, two B into C and back, and the amounts of A and C are measured with noise. The rates are found by
-``least_squares`` on a stiff ``solve_ivp``; the Jacobian comes from forward mode, and gives the errors of the rates, too.
+A turns into B, two B into C and back, and the amounts of A and C are measured with noise. The rates are found
+by ``least_squares`` on a stiff ``solve_ivp``; the Jacobian comes from forward mode, and gives the errors of
+the rates, too.
 """
 
 import matplotlib.pyplot as plt

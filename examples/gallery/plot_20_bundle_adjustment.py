@@ -2,9 +2,9 @@
 Bundle adjustment
 =================
 
-Cameras see points, with noise. Where the cameras are, how they are turned and where the points are is found together, from
-what was seen alone. Each residual depends on one camera and one point: ``jacobian(pattern=)`` computes only what is not
-zero, and ``least_squares`` solves with the sparse matrix.
+Cameras see points, with noise. Where the cameras are, how they are turned and where the points are is found
+together, from what was seen alone. Each residual depends on one camera and one point: ``jacobian(pattern=)``
+computes only what is not zero, and ``least_squares`` solves with the sparse matrix.
 """
 
 import matplotlib.pyplot as plt

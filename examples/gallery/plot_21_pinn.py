@@ -2,8 +2,8 @@
 A network that solves Burgers' equation
 =======================================
 
-A physics-informed network: nothing is known but the equation and what holds at its edges. The residual of the equation is
-made of derivatives of the network by its inputs, and is made small by derivatives by its weights.
+A physics-informed network: nothing is known but the equation and what holds at its edges. The residual of the
+equation is made of derivatives of the network by its inputs, and is made small by derivatives by its weights.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A layer without end
 ===================
 
-A deep equilibrium network: the same layer is applied until nothing changes any more. Its output is the solution z of
-``z = tanh(W z + U x + b)``; its derivative follows from this equation (``custom_root``), and no step on the way to it is
-kept.
+A deep equilibrium network: the same layer is applied until nothing changes any more. Its output is the
+solution z of ``z = tanh(W z + U x + b)``; its derivative follows from this equation (``custom_root``), and no
+step on the way to it is kept.
 """
 
 import matplotlib.pyplot as plt

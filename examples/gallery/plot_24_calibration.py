@@ -2,8 +2,8 @@
 Calibrating a model of option prices
 ====================================
 
-Merton's model lets a price jump. Its five parameters are fitted to quoted prices of options with many strikes and times,
-and the Jacobian for ``least_squares`` is a forward derivative of the pricing formula.
+Merton's model lets a price jump. Its five parameters are fitted to quoted prices of options with many strikes
+and times, and the Jacobian for ``least_squares`` is a forward derivative of the pricing formula.
 """
 
 import matplotlib.pyplot as plt
@@ -61,7 +61,9 @@ assert np.sqrt(np.mean(found.fun**2)) < 0.03
 
 
 def implied(price, strike, time):
-    off = lambda sigma: black_scholes(spot, rate, sigma, strike, time) - price
+    def off(sigma):
+        return black_scholes(spot, rate, sigma, strike, time) - price
+
     return scipy.optimize.newton(off, 0.3, fprime=tj.grad(off), maxiter=100)
 
 

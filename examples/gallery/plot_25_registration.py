@@ -2,8 +2,8 @@
 Laying one picture upon another
 ===============================
 
-A picture is turned, shifted and larger than another. The transformation that lays one upon the other is found by the
-gradient through ``scipy.ndimage.map_coordinates``.
+A picture is turned, shifted and larger than another. The transformation that lays one upon the other is found
+by the gradient through ``scipy.ndimage.map_coordinates``.
 """
 
 import matplotlib.pyplot as plt
