@@ -61,6 +61,19 @@ def test_own_times_add_up():
     assert sum(p.lines().values()) <= own
 
 
+def test_compiling_what_was_compiled_before_is_a_row_of_its_own():
+    w, x = operands()
+    f = tj.jit(step)
+    assert not [r for r in tj.profile(f)(w, x).rows if r.kind == "twin"]
+    g = tj.jit(lambda w, x: step(w, x)[0] * 2.0)
+    g(w, x)
+    rows = tj.profile(g, calls=3)(w, x).rows
+    (twin,) = [r for r in rows if r.kind == "twin"]
+    assert twin.name == "compiling again, to measure" and twin.count == 1
+    compiling = [r for r in rows if r.kind in ("passes", "lowering")]
+    assert compiling and all(twin.name in r.path for r in compiling)
+
+
 def test_plain_programs_afterwards():
     f = tj.jit(step)
     w, x = operands()

@@ -7,6 +7,7 @@ can do about them, is said in `api/explaining/words.py`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from typing import Any
 
@@ -48,12 +49,18 @@ class Notes:
 
 def named(eqn: Eqn) -> str:
     """An equation in short: its operation, and the type of what it gives first."""
-    return f"{eqn.op.name} {eqn.outvars[0].aval}" if eqn.outvars else eqn.op.name
+    return f"{eqn.op.name} {type_of(eqn.outvars[0].aval)}" if eqn.outvars else eqn.op.name
+
+
+def type_of(aval: Aval | str) -> str:
+    """A type, or words with one, as it is told: an extent that only a run knows has no name there, only its bound:
+    `f64[?]`, `f64[<=9]`."""
+    return re.sub(r"\w+<=", "<=", str(aval)).replace("<=?", "?")
 
 
 def value_of(made: Eqn | None, aval: Aval) -> str:
     """A value in short, by the equation that makes it. What none makes comes from outside of the program or loop."""
-    return named(made) if made else f"argument or constant {aval}"
+    return named(made) if made else f"argument or constant {type_of(aval)}"
 
 
 def place(eqn: Eqn | None) -> str:

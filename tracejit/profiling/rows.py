@@ -28,6 +28,7 @@ PHASES = {
     "native": "arrays in and out",
     "callback": "Python function",
     "profile": "keeping the profile",
+    "twin": "compiling again, to measure",
 }
 
 

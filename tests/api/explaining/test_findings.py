@@ -56,6 +56,19 @@ def test_why_two_loops_are_not_one() -> None:
     assert "apart: other elements" in rules("stencil") and "apart: operand" in rules("network")
 
 
+def test_extents_that_only_a_run_knows_have_no_names() -> None:
+    """Those of variables are others in each process."""
+
+    def f(x: Any, n: int) -> Any:
+        out = np.empty(n)
+        for k in range(n):
+            out[k] = np.mean(x[: len(x) - k] ** 2)
+        return (out / out[0]).sum()
+
+    text = str(tj.explain(tj.grad(f))(np.ones(30), 7))
+    assert "f64[?]" in text and "f64[<=30]" in text and not re.search(r"\w<=", text)
+
+
 def test_why_it_was_split() -> None:
     """The statement that ended a nest, or the whole program; by its line, in each form of the report."""
     (host,) = [f for f in findings("hosted_between") if f.topic == "split"]

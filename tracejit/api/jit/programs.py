@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from tracejit.frontend.text import observed, warned
 from tracejit.interpreters import jit as native
 from tracejit.ir.jaxpr import JOURNAL, Jaxpr, Var
 from tracejit.lazily import LazyModule
+from tracejit.timeline import span
 from tracejit.tracing import LOCK, Box, to_raw
 
 _printed: Any = LazyModule("tracejit.interpreters.jit_printed")
@@ -226,9 +228,11 @@ class Program:
 
     def _compile(self, strides: Any, key: Any) -> native.Compiled:
         """Raises CompileBudgetError, whose `program_rest` puts the machine code into its place."""
+        again = span("twin") if key != strides and strides in self.machine_code else contextlib.nullcontext()
         try:
             made = native.maker(key) if self.backend == "llvm" else _printed.CompiledByNumba
-            return made(self.jaxpr, strides, self._aliases(), self.fastmath)
+            with again:
+                return made(self.jaxpr, strides, self._aliases(), self.fastmath)
         except CompileBudgetError as e:
             if (rest := e.rest) is not None:
                 e.program_rest = lambda: self.machine_code.setdefault(key, rest())

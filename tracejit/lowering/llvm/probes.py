@@ -16,6 +16,7 @@ import re
 from dataclasses import field
 from typing import Any
 
+from tracejit.lowering import notes
 from tracejit.lowering.costs import Cost, Counter
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.llvm.body import Translator
@@ -194,7 +195,7 @@ def label(probe: Probe) -> str:
     found = _EQUATION.match(equation)
     op, outs = (found["op"], found["outs"] or "") if found else (equation, "")
     types = _TYPE.findall(outs)
-    shown = f"{op} {types[0]}" if types else op
+    shown = f"{op} {notes.type_of(types[0])}" if types else op
     return _PREFIXES.get(probe.kind, "") + shown
 
 

@@ -41,7 +41,7 @@ from tracejit.lowering.loops.nodes import (  # fmt: skip
     blocks_of,
 )
 from tracejit.lowering.loops.uses import is_written_out, places
-from tracejit.lowering.notes import Notes
+from tracejit.lowering.notes import Notes, type_of
 
 UNIT = 256  # larger grains are multiples of it, and so are the places where a range is cut
 
@@ -66,7 +66,13 @@ def parallelise(
         marker.block(program.body, False)
     if notes is not None:
         for what, source, loop in commented(program.body, For):
-            notes.add(f"threads: {marker.verdict(loop)}", what, source, work=marker.work(loop), least=_WORTH)
+            notes.add(
+                f"threads: {marker.verdict(loop)}",
+                type_of(what),
+                source,
+                work=marker.work(loop),
+                least=_WORTH,
+            )
 
 
 class _Marker:

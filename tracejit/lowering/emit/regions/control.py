@@ -15,7 +15,7 @@ from tracejit.lowering.emit.regions.rowblocks import place_rows
 from tracejit.lowering.emit.regions.tape import Tape
 from tracejit.lowering.loops.nodes import I64, Block, While
 from tracejit.lowering.loops.ranges import hull
-from tracejit.lowering.notes import Notes, room
+from tracejit.lowering.notes import Notes, room, type_of
 from tracejit.lowering.plan.access import Scalar, Slice, Stored
 from tracejit.lowering.plan.context import loops
 from tracejit.lowering.plan.groups import Storage
@@ -72,7 +72,7 @@ def _note_rows(body: Body, eqn: Eqn, notes: Notes) -> None:
         v for v in eqn.outvars[eqn.params["carry"] :] if v in body.plan.storage and v not in body.jaxpr.outs
     ]
     if rows:
-        sizes = {"bytes": sum(room(v.aval) for v in rows), "arrays": ", ".join(str(v.aval) for v in rows)}
+        sizes = {"bytes": sum(room(v.aval) for v in rows), "arrays": ", ".join(type_of(v.aval) for v in rows)}
         notes.add(
             "rows", f"loop of {eqn.params['length'] or 'n'} steps", eqn.source, count=len(rows), **sizes
         )
