@@ -529,3 +529,19 @@ def arrays_of_two_shapes(y, t):
         ys.append(np.concatenate([y, y]))
         t -= 1
     return len(ys)
+
+
+@native
+def ranges_and_deques_as_arrays(y, t):
+    table = np.zeros((4, 5))
+    table[:, 0] = range(4)
+    table[0] = range(5)
+    table[1, 1:4] = deque([y[0], t, 2])
+    y += range(3)
+    return (
+        table,
+        y + range(3),
+        np.dot(y, range(3)),
+        np.where(y > t, y, range(3)),
+        np.concatenate([y, range(2)]),
+    )

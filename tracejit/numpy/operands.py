@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import math
 from collections.abc import Callable, Iterable
@@ -19,22 +20,29 @@ from tracejit.numpy.boxes import rows
 from tracejit.numpy.boxes.extents import here, shape_here
 from tracejit.tracing import Box, box, to_raw, wrap
 
+#: Python's sequences that NumPy takes for arrays.
+LISTS = (list, tuple, range, collections.deque)
+_AS_LISTS: dict[type, Callable[[Any], Any]] = {range: list, collections.deque: list}
 #: Classes of what stands for lists of traced numbers -> what gives the array of one.
 SEQUENCES: dict[type, Callable[[Any], Box]] = {}
 
 
 def has_box(xs: Iterable[Any]) -> bool:
-    """Whether a box is among the values, or in lists and tuples among them."""
+    """Whether a box is among the values, or in lists, tuples and deques among them."""
     for x in xs:
         t = type(x)
-        if t is Box or t in SEQUENCES or ((t is list or t is tuple) and has_box(x)):
+        if t is Box or t in SEQUENCES or ((t is list or t is tuple or t is collections.deque) and has_box(x)):
             return True
     return False
 
 
 def arrays_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with arrays for what stands for lists."""
-    return tuple([SEQUENCES[type(x)](x) if type(x) in SEQUENCES else x for x in args])
+    """The arguments with arrays for what stands for lists, and lists for ranges and deques."""
+    for x in args:
+        if type(x) in _AS_LISTS or type(x) in SEQUENCES:
+            made = _AS_LISTS | SEQUENCES
+            return tuple([made[type(y)](y) if type(y) in made else y for y in args])
+    return args
 
 
 def raw(x: Any) -> Any:
@@ -46,7 +54,7 @@ def raw(x: Any) -> Any:
         return to_raw(x)
     if t is list or t is tuple:
         return nested(x)
-    return to_raw(x)
+    return nested(list(x)) if t in LISTS else to_raw(x)
 
 
 def _value(x: Box) -> Any:
@@ -87,7 +95,7 @@ def element(x: Any, dtype: np.dtype) -> Any:
 
 def _part(x: Any, dtype: np.dtype | None) -> Any:
     """An item of a sequence: an array or number."""
-    if type(x) is Box or not isinstance(x, (list, tuple)):
+    if type(x) is Box or not isinstance(x, LISTS):
         return x
     whole = rows.run(x)
     return wrap(nested(x, dtype)) if whole is None else whole

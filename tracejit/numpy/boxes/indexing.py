@@ -31,7 +31,7 @@ from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.unsure import is_unsure, taken
 from tracejit.numpy.boxes.views import Region, views_of
 from tracejit.numpy.fitting import converted
-from tracejit.numpy.operands import broadcast_shapes, cast, convert, element, nested, raw, shape_of
+from tracejit.numpy.operands import LISTS, broadcast_shapes, cast, convert, element, nested, raw, shape_of
 from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check_live, current_trace, wrap
 
 # ---------------------------------------------------------------- reading
@@ -182,8 +182,8 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         value = taken(value)
     if type(value) in _PYTHON_VALUES:
         value = converted(value, x.aval.dtype)
-    elif type(value) is list or type(value) is tuple:
-        value = wrap(nested(value, x.aval.dtype))
+    elif type(value) in LISTS:
+        value = wrap(nested(list(value), x.aval.dtype))
     elif type(value) is Box and value.weak:
         value = box(convert(value, x.aval.dtype))
     if type(index) is tuple:

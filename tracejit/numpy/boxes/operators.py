@@ -21,11 +21,11 @@ from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.members import member
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.elementwise import root_of_number
-from tracejit.numpy.operands import cast, check_output, filled, kind_of, shape_of
+from tracejit.numpy.operands import LISTS, cast, check_output, filled, kind_of, shape_of
 from tracejit.numpy.ufuncs import TABLE, Ufunc, int_like, loop_dtypes
 from tracejit.tracing import STATE, Box, new_array, unbox, wrap
 
-_OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
+_OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, *LISTS)
 
 
 # ---------------------------------------------------------------- operators
@@ -33,7 +33,7 @@ _OPERANDS = (Box, np.ndarray, np.generic, bool, int, float, complex, list, tuple
 
 def _takes(x: Box, y: Any) -> bool:
     """Whether an operator of `x` knows `y`: numbers and arrays, and lists, which Python's numbers don't know."""
-    if isinstance(y, (list, tuple)):
+    if isinstance(y, LISTS):
         return x.aval.shape != () or not x.weak
     return isinstance(y, _OPERANDS)
 
