@@ -102,7 +102,7 @@ class BranchLeavesError(TracejitError, TypeError):
         def f(x):
             found = []
             if x.sum() > 0:
-                found.append(x)
+                found.append([x])
             return found
         f(np.ones(2))
     """
@@ -220,7 +220,8 @@ class BufferedListError(TracejitError, TypeError):
     cause = "the program cannot use {what} of a list whose length is known only when it runs."
     remedies = (
         "append numbers of one type, arrays of one shape, or tuples of them",
-        "append copies of arrays that are written: out.append(x.copy())",
+        "append copies of arrays that are written or returned, too: out.append(x.copy())",
+        "return np.array(out), and copies of single items",
         "use a NumPy array of a known size, and a number that says how much of it is filled",
     )
     example = """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ChosenArrayError, UnfollowedError
+from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.either import Either, listed
@@ -91,7 +91,7 @@ class Shared:
     def part(self, x: Any) -> int | None:
         """The number of the part that the leaf `x` is; None if it is an output of its own.
 
-        Raises UnfollowedError, ChosenArrayError: it lies in memory of the caller's or in a list of arrays, but the
+        Raises UnfollowedError, ChosenArrayError, BufferedListError: it lies in memory of the caller's or in a list of arrays, but the
         program can't say where."""
         if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
             return None
@@ -100,10 +100,7 @@ class Shared:
         if mark is not None and (
             self.lists[id(mark.rows)] > 1 or not (mark.role == "given" or mark.rows.apart)
         ):
-            raise UnfollowedError(
-                what="a result that is an item of a list, or a list of arrays",
-                reason="which of its arrays are one is not known: np.array(items) and copies of items are",
-            )
+            raise BufferedListError(what="arrays, which may be one or others' too, as results")
         made: Part | Chosen | None = None
         if isinstance(storage, Either):
             made = self._chosen(x, storage)
