@@ -57,6 +57,7 @@ class Run(Memory):
         self.watched: dict[int, Any] = {}
         #: Methods that run as copies unless code that is not rewritten calls them: (class, attribute, function).
         self.followed_methods: dict[str, list[tuple[type, Any, types.FunctionType]]] = {}
+        self.followed_data: dict[str, list[tuple[Node, Any]]] = {}  # class attributes that change, likewise
         self.as_is: frozenset[str] = frozenset()  # the names that such code has
         self.generators = Drawn()
         #: Whether draws from generators are part of the program that is made; the handles of those of outside.

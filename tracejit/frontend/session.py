@@ -216,7 +216,7 @@ class Session(Run):
         handler = _HANDLERS.get(cls)
         if handler is not None:
             return handler(self, node, value)
-        if containers.is_container(value):
+        if containers.is_container(value) or watch.is_table(self, value):
             return containers.wrap_container(self, node, value)
         if isinstance(value, type):
             return self._class(node, value)

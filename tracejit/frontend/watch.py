@@ -32,6 +32,8 @@ _OF_TREES = frozenset(("tree_flatten", "tree_unflatten"))
 #: What calls methods by name.
 CALLERS = (operator.attrgetter, operator.methodcaller, contextlib.closing)
 _CALLERS = frozenset(cls.__name__ for cls in CALLERS)
+#: What code names that may read attributes by names that nobody sees.
+_BY_NAME = frozenset(("getattr", "vars", "dir", "__dict__", "__getattribute__"))
 #: Methods of metaclasses that are followed where they are asked (`shadows/kinds`).
 _ASKED = ("__instancecheck__", "__subclasscheck__")
 #: Class attributes that may change without being assigned.
@@ -98,6 +100,14 @@ def watch_class(session: Run, cls: type) -> None:
             session.untouched.enter_object(str(member), member)
 
 
+def is_table(session: Run, value: Any) -> bool:
+    """Whether `value` is a dict with more, whose class is watched then: its own methods run as they are."""
+    found = session.guarded and containers.is_dict_with_more(value)
+    if found:
+        watch_class(session, type(value))
+    return found
+
+
 def _function_of(raw: Any) -> Any:
     if isinstance(raw, (staticmethod, classmethod)):
         return raw.__func__
@@ -112,7 +122,10 @@ def _watch_data(session: Run, cls: type, name: str, raw: Any) -> None:
     if type(raw) in containers.SCALARS:
         session.check(node, "value", raw)
     elif isinstance(raw, _CHANGING):
-        session.note(str(node), raw, _REASON)
+        if session.rewrites and name not in session.as_is and not session.as_is & _BY_NAME:
+            session.followed_data.setdefault(name, []).append((node, raw))  # nobody has named it yet
+        else:
+            session.note(str(node), raw, _REASON)
 
 
 def _watch_method(session: Run, cls: type, name: str, raw: Any, fn: types.FunctionType) -> None:
@@ -144,10 +157,18 @@ def release(session: Run) -> None:
     """Watch all methods from now on: they may be called by names that nobody sees."""
     session.as_is = _Everything()
     _release(session, set(session.followed_methods))
+    _note_data(session, set(session.followed_data))
+
+
+def _note_data(session: Run, names: set[str]) -> None:
+    for name in names & session.followed_data.keys():
+        for node, raw in session.followed_data.pop(name):
+            session.note(str(node), raw, _REASON)
 
 
 def _release(session: Run, names: set[str]) -> None:
     session.as_is |= names
+    _note_data(session, set(session.followed_data) if names & _BY_NAME else names)
     for name in names & session.followed_methods.keys():
         for cls, raw, fn in session.followed_methods.pop(name):
             _watch_method(session, cls, name, raw, fn)

@@ -204,7 +204,7 @@ class Shared:
         if type(view) is Bits:
             dtype = view.dtype
             return lambda array, _: array.view(dtype)
-        places = view.places if type(view) in (Placed, ReadOnly) else None  # type: ignore[attr-defined]
+        places = view.places if isinstance(view, (Placed, ReadOnly)) else None
         return None if places is None else lambda array, _: places(array)
 
     def _region(self, r: Region) -> Step:

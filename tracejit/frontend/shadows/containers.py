@@ -19,6 +19,7 @@ import numpy as np
 
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import Change
+from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.paths import ITEM, Node
 from tracejit.frontend.shadows import growing
 from tracejit.tracing import Box
@@ -80,6 +81,8 @@ def wrap_container(session: Run, node: Node, value: Any) -> Any:
         return wrap_dict(session, node, value)
     if cls in _SETS:
         return _wrap_set(session, node, value)
+    if issubclass(cls, dict):
+        return _wrap_dict_with_more(session, node, value)
     return _wrap_sequence(session, node, value)
 
 
@@ -158,6 +161,60 @@ def wrap_dict(session: Run, node: Node, value: Any) -> Any:
     for key, x in value.items():
         copy[wrap_key(session, key)] = session.wrap(node.item(key), x)
     return _watched(session, node, value, copy)
+
+
+#: What a subclass of dict may define and still be one with other ways to write `d[k]`.
+_DEFINED = frozenset(
+    {
+        *(
+            "__init__",
+            "__getattr__",
+            "__setattr__",
+            "__delattr__",
+            "__dir__",
+            "__repr__",
+            "__str__",
+            "__module__",
+        ),
+        *(
+            "__doc__",
+            "__dict__",
+            "__weakref__",
+            "__setstate__",
+            "__getstate__",
+            "__annotations__",
+            "__qualname__",
+        ),
+        *("__firstlineno__", "__static_attributes__", "__parameters__", "__orig_bases__", "__hash__"),
+    }
+)
+
+
+def is_dict_with_more(value: Any) -> bool:
+    """Whether `value` is of a user's subclass of dict that has more methods, but has and keeps what it holds as a dict
+    does (a table of constants with dots)."""
+    cls = type(value)
+    if not issubclass(cls, dict) or type(cls) is not type or getattr(value, "__dict__", None) != {}:
+        return False
+    bases = cls.__mro__[: -len(dict.__mro__)]
+    return cls.__mro__[len(bases) :] == dict.__mro__ and not any(
+        is_library_class(base) or (vars(base).keys() & _OF_DICTS) - _DEFINED for base in bases
+    )
+
+
+_OF_DICTS = frozenset({*dir(dict), "__getattribute__", "__missing__", "__copy__", "__slots__"})
+
+
+def _wrap_dict_with_more(session: Run, node: Node, value: Any) -> Any:
+    """A copy of the same class, whose own methods run as they are. It may not be changed."""
+    session.check(node, "keys", tuple(value))
+    session.check(node.attr("__dict__"), "keys", ())
+    copy = session.remember(value, dict.__new__(type(value)), node)
+    for key, x in value.items():
+        dict.__setitem__(copy, wrap_key(session, key), session.wrap(node.item(key), x))
+    for where, held in ((node, copy), (node.attr("__dict__"), vars(copy))):
+        session.containers.append(Copy(where, held, contents(held), free=False))
+    return copy
 
 
 def wrap_key(session: Run, key: Any) -> Any:

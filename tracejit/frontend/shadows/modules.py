@@ -24,7 +24,9 @@ from tracejit.numpy.operands import has_box
 from tracejit.tracing import Box, CapturedArray
 
 #: Module name -> the namespace that traced code gets for it: {'numpy': tracejit.numpy, ...}.
-REBIND: dict[str, Any] = {"numpy.random": types.SimpleNamespace()}
+REBIND: dict[str, Any] = {
+    name: types.SimpleNamespace() for name in ("numpy.random", "numpy.lib", "numpy.lib.stride_tricks")
+}
 #: Callables of NumPy and others -> those of tracejit, for `from numpy import sin`.
 CALLABLES: dict[Any, Any] = {}
 #: Modules of `REBIND` whose callables are found by their names once the module is loaded: importing it to

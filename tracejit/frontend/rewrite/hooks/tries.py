@@ -58,7 +58,8 @@ class tried:
         caught = tuple(k for k in _flat(self.kinds()) if isinstance(k, type))
         if error is not None:
             self._ask(error, caught)
-            if not refusals.met() and isinstance(error, caught) and _is_doubtful(error):
+            doubtful = not refusals.met() and isinstance(error, caught) and _is_doubtful(error)
+            if doubtful and (self._looks_at(error) or not _is_of_a_new_attribute(error)):
                 raise UnfollowedError(
                     what=f"the {type(error).__name__} that is caught here", reason=_DOUBT
                 ) from error
@@ -134,11 +135,18 @@ def _is_doubtful(error: BaseException) -> bool:
     return isinstance(error, (TypeError, AttributeError, BufferError)) and not plain
 
 
+def _is_of_a_new_attribute(error: BaseException) -> bool:
+    """Whether an attribute of a traced array was assigned that neither arrays nor numbers have or can be given."""
+    found = _NO_ATTRIBUTE.match(str(error)) if type(error) is AttributeError else None
+    return found is not None and not any(hasattr(c, found[1]) for c in (np.ndarray, np.float64, complex, int))
+
+
 def _is_of_traced(error: BaseException) -> bool:
     """Whether Python's message names the class of traced arrays."""
     return any(type(text) is str and f"'{Box.__name__}'" in text for text in error.args)
 
 
+_NO_ATTRIBUTE = re.compile(rf"'{Box.__name__}' object has no attribute '(\w+)'")
 #: What built-in functions say of a value of Python's own or NumPy's classes, and ours of traced values that are such.
 _OF_PLAIN = re.compile(
     r"'(int|float|complex|bool|str|bytes|NoneType|list|tuple|dict|set|numpy\.\w+)' object is not "

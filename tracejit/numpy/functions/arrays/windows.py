@@ -1,19 +1,24 @@
-"""Overlapping windows: `numpy.lib.stride_tricks.sliding_window_view`."""
+"""Overlapping windows: `numpy.lib.stride_tricks.sliding_window_view` and `as_strided`."""
 
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from typing import Any
 
 import numpy as np
 
-from tracejit.errors import ArgumentError, DynamicExtentError
+from tracejit import ops
+from tracejit.errors import ArgumentError, DynamicExtentError, UnfollowedError
 from tracejit.ir.avals import Dim
+from tracejit.numpy.boxes import members, memory
+from tracejit.numpy.boxes.placed import Placed
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.shaping import box_of, read_only
 from tracejit.ops.building.dims import normalize_axis
 from tracejit.ops.convolution.sliding import Windows, sliding_windows
+from tracejit.tracing import box
 
 _NAME = "sliding_window_view"
 
@@ -67,3 +72,66 @@ def sliding_window_view(
 def _plain(axes: tuple[int, ...], sizes: tuple[int, ...]) -> Windows:
     ones = (1,) * len(axes)
     return Windows(axes, sizes, ones, ones)
+
+
+class Restrided(Placed):
+    """Elements of the parent that may lie in several places of the view."""
+
+    __slots__ = ()
+
+    def write(self, holder: list[Any], new: Any) -> Any:
+        reason = "an element may lie in several places of it"
+        raise UnfollowedError(what="a write into what `as_strided` gave", reason=reason)
+
+
+@implements(np.lib.stride_tricks.as_strided, "as_strided")
+def as_strided(
+    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
+) -> Any:
+    """A view of the array's memory with other sizes and steps (in bytes). All of it must lie in the array: what is
+    outside is refused, and so are writes into the view."""
+    view = box_of(x)
+    sizes = tuple(view.aval.shape) if shape is None else _ints(shape)
+    if any(isinstance(n, Dim) for n in (*sizes, *view.aval.shape)):
+        raise DynamicExtentError(op="as_strided", problem="a size is a traced integer")
+    steps = _steps(view, sizes) if strides is None else _ints(strides)
+    if len(sizes) != len(steps):
+        raise ArgumentError(name="as_strided", problem="mismatch in length of strides and shape")
+    where, size = _flat_places(view, sizes, steps), math.prod(view.aval.shape)  # type: ignore[arg-type]
+
+    def elements(raw: Any) -> Any:
+        return box(ops.shape.reshape(raw, shape=(size,)))[where].read()
+
+    def places(array: np.ndarray) -> np.ndarray:
+        return np.lib.stride_tricks.as_strided(array, sizes, steps, writeable=writeable)
+
+    if not writeable:
+        return read_only(view, elements, sizes, places)
+    return members.indexing.view_of(view, (*view.chain, Restrided(elements, places)), sizes)
+
+
+def _steps(x: Any, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The steps that NumPy takes where none are given: those of C order, if the array is in C order."""
+    own, item = tuple(members.strides(x)), x.aval.dtype.itemsize
+    if own != tuple(s * item for s in memory.c_strides(x.aval.shape)):
+        return own
+    return tuple(s * item for s in memory.c_strides(sizes))
+
+
+def _flat_places(x: Any, sizes: tuple[int, ...], steps: tuple[int, ...]) -> np.ndarray:
+    """Which elements of `x`, counted in C order, lie at these sizes and steps."""
+    offsets = _offsets(tuple(x.aval.shape), tuple(members.strides(x))).ravel()
+    wanted = _offsets(sizes, steps)
+    order = np.argsort(offsets, kind="stable")
+    found = np.searchsorted(offsets, wanted, sorter=order)
+    inside = np.take(order, found, mode="clip") if offsets.size else found
+    if wanted.size and (not offsets.size or not np.array_equal(offsets[inside], wanted)):
+        reason = "a part of it lies outside of the array"
+        raise UnfollowedError(what="what `as_strided` gives", reason=reason)
+    return inside
+
+
+def _offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """How far each element is from the first one, in bytes."""
+    axes = [np.arange(n) * s for n, s in zip(shape, strides, strict=True)]
+    return functools.reduce(np.add.outer, axes, np.zeros((), np.int64))
