@@ -219,8 +219,7 @@ class BufferedListError(TracejitError, TypeError):
     limit = True
     cause = "the program cannot use {what} of a list whose length is known only when it runs."
     remedies = (
-        "append numbers of one type, arrays of one shape, or tuples of them",
-        "append copies of arrays that are written or returned, too: out.append(x.copy())",
+        "append numbers of one type, arrays of one shape (copies of those that are used otherwise), or tuples of them",
         "return np.array(out), and copies of single items",
         "use a NumPy array of a known size, and a number that says how much of it is filled",
     )

@@ -91,8 +91,8 @@ class Shared:
     def part(self, x: Any) -> int | None:
         """The number of the part that the leaf `x` is; None if it is an output of its own.
 
-        Raises UnfollowedError, ChosenArrayError, BufferedListError: it lies in memory of the caller's or in a list of arrays, but the
-        program can't say where."""
+        Raises UnfollowedError, ChosenArrayError, BufferedListError: it lies in memory of the caller's or in a list of
+        arrays, but the program can't say where."""
         if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
             return None
         storage = x.storage
