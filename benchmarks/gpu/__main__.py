@@ -73,6 +73,7 @@ def measure(w: Workload, on_card: bool, repeats: int, among: Any) -> dict[str, A
                 continue
             wait = peers.waiting(name)
             wait(call())
+            peers.warm(call, wait)
             took = row["seconds"][name] = peers.by_clock(call, wait, repeats)
             count = int(max(1, min(100, _IN_A_ROW / took, _QUEUED / w.moved(n))))
             row["in a row"][name] = peers.in_a_row(call, wait, count)
@@ -123,7 +124,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", default="build/gpu", help="folder of gpu.json and gpu.md")
     parser.add_argument("--only", default="", help="workloads whose name has this in it")
     parser.add_argument(
-        "--peers", default="cupy,jax", help="the libraries besides this one, by commas: cupy, jax, torch"
+        "--peers",
+        default="cupy,jax,torch",
+        help="the libraries besides this one, by commas: cupy, jax, torch",
     )
     parser.add_argument("--repeats", type=int, default=0, help="calls of which the median counts")
     args = parser.parse_args(arguments)

@@ -95,22 +95,23 @@ def jax(w: Workload, arrays: Sequence[Any]) -> Call:
 
 def torch(w: Workload, arrays: Sequence[Any]) -> Call | None:
     """PyTorch, compiled by torch.compile."""
-    if w.steps:
-        return None
     library = importlib.import_module("torch")
     xp = Torch(library)
     there = [library.from_dlpack(x) for x in arrays]
-    if w.gradient:
-        there[0].requires_grad_()
-
+    count = w.steps or int(w.gradient)
+    for x in there[:count]:
+        x.requires_grad_()
     made = library.compile(lambda *xs: w.body(xp, *xs))
 
     def call() -> Any:
         out = made(*there)
-        if w.gradient:
-            there[0].grad = None
-            out.backward()
-        return out
+        if not count:
+            return out
+        slopes = library.autograd.grad(out, there[:count])
+        if not w.steps:
+            return out, slopes[0]
+        with library.no_grad():
+            return out, [x - RATE * g for x, g in zip(there, slopes, strict=False)]
 
     return call
 
@@ -137,6 +138,13 @@ def installed(names: str) -> dict[str, Callable[[Workload, Sequence[Any]], Call 
     """The libraries that can be measured on a card: this one, and of the others those that `names` has, by commas."""
     chosen = {"tracejit", *names.split(",")}
     return {n: p for n, p in PEERS.items() if n in chosen and importlib.util.find_spec(n) is not None}
+
+
+def warm(call: Call, wait: Callable[[Any], Any], seconds: float = 0.2) -> None:
+    """Call for so long, so that the card's clock is at its height: it is not after a library has compiled."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        wait(call())
 
 
 def by_clock(call: Call, wait: Callable[[Any], Any], repeats: int) -> float:

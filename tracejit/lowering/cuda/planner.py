@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.kernel import Unsupported
+from tracejit.lowering.cuda.early import store_early
 from tracejit.lowering.cuda.facts import Facts, expand_copies, is_library, is_loop, is_scalar, moved
 from tracejit.lowering.cuda.lanes.ahead import read_ahead
 from tracejit.lowering.cuda.lanes.gather import gather
@@ -76,6 +77,7 @@ def plan(program: Program) -> tuple[Plan, Facts]:
     tile(program)
     flatten(program)
     read_ahead(program)
+    store_early(program)
     hosted = {b for b in program.buffers if b.kind == "pointer"}
     while True:
         planner = _Planner(program, hosted)
