@@ -42,7 +42,13 @@ def test_primitives(n: int) -> None:
     case = ALL[n].values[0]
     fn, args = lifted(case), case.args()  # type: ignore[arg-type, union-attr]
     with tj.config.override(cuda=SETTING):
-        equal(tj.jit(fn, device="cuda", fallback=False)(*args), fn(*args), 1e-12)
+        there = tj.jit(fn, device="cuda", fallback=False)
+        got, made = there(*args), there.lower(*args)
+        equal(got, fn(*args), 1e-12)
+        if "reassoc" in made.as_text("loops") or "library" in made.compile().as_text("plan"):
+            return  # sums of floats in another order, and what libraries do
+    for g, w in zip(tree.leaves(tj.device_get(got)), tree.leaves(tj.jit(fn)(*args)), strict=True):
+        np.testing.assert_array_equal(g, w, "the CPU's bits")
 
 
 @pytest.mark.parametrize("name", sampled(sorted(PROGRAMS), 8, 3))

@@ -1,6 +1,8 @@
-"""What `ptxas` makes of kernels, where it is found: registers, shared memory, and that nothing is spilled.
+"""What `ptxas` makes of kernels, where it is found: registers, shared memory, that nothing is spilled, and how many of
+the threads that a processor of an H100 has room for are there at a time.
 
-`pytest --update-golden` writes what it says. Another version of `ptxas` may need some registers more.
+It is looked for on PATH, and where the wheel `nvidia-cuda-nvcc` puts it. `pytest --update-golden` writes what it says.
+Another version of `ptxas` may need some registers more.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,9 +22,11 @@ import pytest
 from tests.lowering.cuda.lowering import lowered
 from tracejit.lowering.cuda.kernels import ptx_of
 
-PTXAS = shutil.which("ptxas")
+_WHEELS = [b for p in sys.path for b in Path(p).glob("nvidia/*/bin/ptxas")]
+PTXAS = shutil.which("ptxas") or next(map(str, _WHEELS), None)
 GOLDEN = Path(__file__).parents[2] / "golden" / "cuda.json"
 MORE = 16  # registers that another version may need more
+LESS = 25  # percent that these may cost
 
 
 def softmax(x: Any) -> Any:
@@ -51,11 +56,22 @@ KERNELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "layernorm of many rows of float32": (layernorm, (MANY.astype(np.float32),)),
     "transpose": (lambda x, y: x.T + y, (ROWS, ROWS)),
     "gather": (lambda x, i: x[i], (LONG, np.zeros(1 << 20, int))),
+    "counts": (lambda z, i: np.add.at(z, i, 1), (np.zeros(1000, int), np.zeros(1 << 20, int))),
 }
 
 
+def occupancy(registers: int, shared: int, threads: int) -> int:
+    """Of the 64 warps that a processor of compute capability 9.0 has room for, those that are there, in percent: it has
+    65,536 registers, which a warp takes by 256, 227 KB of shared memory, of which each block takes one KB more, and
+    32 blocks at most."""
+    warps = -(-threads // 32)
+    by_registers = 65536 // (-(-registers * 32 // 256) * 256) // warps
+    by_shared = (227 << 10) // (-(-shared // 128) * 128 + 1024)
+    return min(by_registers, by_shared, 64 // warps, 32) * warps * 100 // 64
+
+
 def needs(text: str, folder: Path) -> dict[str, list[int]]:
-    """Of each kernel in PTX its registers, and bytes of shared memory and of spills."""
+    """Of each kernel in PTX its registers, bytes of shared memory and of spills, and its occupancy."""
     path = folder / "kernels.ptx"
     path.write_text(text, encoding="utf-8")
     command = [str(PTXAS), "-v", "-arch=sm_90", str(path), "-o", str(folder / "kernels.cubin")]
@@ -67,7 +83,10 @@ def needs(text: str, folder: Path) -> dict[str, list[int]]:
             re.search(p, part)
             for p in (r"Used (\d+) registers", r"(\d+) bytes smem", r"(\d+) bytes spill stores")
         ]
-        found[name] = [int(m[1]) if m else 0 for m in counts]
+        registers, shared, spilled = (int(m[1]) if m else 0 for m in counts)
+        threads = re.search(rf"{name}\(.*?\.reqntid (\d+)", text, re.DOTALL)
+        assert threads is not None
+        found[name] = [registers, shared, spilled, occupancy(registers, shared, int(threads[1]))]
     return found
 
 
@@ -80,7 +99,17 @@ def test_registers_shared_memory_and_spills(tmp_path: Path, request: pytest.Fixt
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     assert {name: list(kernels) for name, kernels in got.items()} == {n: list(k) for n, k in golden.items()}
     for name, kernels in golden.items():
-        for kernel, (registers, shared, _) in kernels.items():
+        for kernel, (registers, shared, _, busy) in kernels.items():
             now = got[name][kernel]
             assert now[0] <= registers + MORE, f"{name}, {kernel}: {now[0]} registers, {registers} before"
-            assert now[1:] == [shared, 0], f"{name}, {kernel}: shared memory, and spills"
+            assert now[1:3] == [shared, 0], f"{name}, {kernel}: shared memory, and spills"
+            assert now[3] >= busy - LESS, f"{name}, {kernel}: {now[3]}% of the warps, {busy}% before"
+
+
+def test_occupancy_by_hand() -> None:
+    """As NVIDIA's calculator has it."""
+    assert occupancy(32, 0, 256) == 100
+    assert occupancy(33, 0, 256) == 75  # 40 registers a thread: 6 blocks of 8 warps
+    assert occupancy(128, 0, 256) == 25
+    assert occupancy(16, 48 << 10, 128) == 25  # four blocks, by shared memory
+    assert occupancy(16, 0, 32) == 50  # 32 blocks
