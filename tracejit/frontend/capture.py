@@ -44,6 +44,8 @@ class Capture(Protocol):
     """
 
     guarded: bool
+    #: Whether arrays on devices that the function reads by name are followed: not where the program runs on the CPU.
+    follows_devices: bool
     #: Whether what the run changes of outside is carried out later; otherwise a guarded run refuses it.
     journaled: bool
     #: The trace in which the function runs.
@@ -93,6 +95,7 @@ class EagerCapture:
 
     guarded = False
     journaled = False
+    follows_devices = True
     trace: Any = None
 
     def array(self, path: Node, value: Any) -> Any:
@@ -128,6 +131,7 @@ class FollowedCapture(EagerCapture):
     included."""
 
     guarded = True
+    follows_devices = False
 
     def __init__(self) -> None:
         self.values: list[bytes | None] = []  # of the arrays, in the order of the guards' arrays

@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 from tests.lowering.cuda.lowering import SETTING
 from tracejit import lax, tree
-from tracejit.errors import DeviceMixError, HostReadError
+from tracejit.errors import DeviceMixError, HostReadError, UnfollowedError
 from tracejit.flatten_util import ravel_pytree
 from tracejit.interpreters.jit_cuda import eager
 from tracejit.scipy import special
@@ -97,6 +97,69 @@ def test_arrays_that_a_function_reads_by_name() -> None:
     x, w, y = (tj.device_put(a, "cuda") for a in (X, W, Y))
     got = tj.grad(lambda a: ((x @ a - y) ** 2).sum())(w)
     np.testing.assert_allclose(tj.device_get(got), 2 * X.T @ (X @ W - Y), rtol=1e-12)
+
+
+GIVEN: Any = None
+
+
+class Model:
+    """What holds arrays."""
+
+    def __init__(self, w: Any) -> None:
+        self.params = {"w": [w]}
+
+
+def test_arrays_that_a_compiled_function_reads_by_name_are_current() -> None:
+    global GIVEN
+    x, y = tj.device_put(X, "cuda"), tj.device_put(Y, "cuda")
+    model = Model(tj.device_put(W, "cuda"))
+
+    def f(x):
+        return ((x @ model.params["w"][0] - GIVEN) ** 2).sum()
+
+    GIVEN, value, slopes = y, tj.jit(f, fallback=False), tj.jit(tj.grad(f), fallback=False)
+
+    def check(w: np.ndarray, y: np.ndarray) -> None:
+        r = X @ w - y
+        for _ in range(3):
+            np.testing.assert_allclose(float(value(x)), (r * r).sum(), rtol=1e-12)
+            np.testing.assert_allclose(tj.device_get(slopes(x)), 2 * np.outer(r, w), rtol=1e-12)
+
+    check(W, Y)
+    model.params["w"][0].set(W + 1)
+    check(W + 1, Y)
+    GIVEN = tj.device_put(2 * Y, "cuda")
+    model.params["w"][0] = tj.device_put(W * 3, "cuda")
+    check(W * 3, 2 * Y)
+    GIVEN = tj.device_put(Y[:1], "cuda")  # another shape
+    check(W * 3, Y[:1])
+
+
+def test_arrays_that_are_written_by_name() -> None:
+    global GIVEN
+    GIVEN = tj.device_put(W, "cuda")
+
+    @tj.jit(device="cuda", fallback=False)
+    def f(a):
+        GIVEN[0] = a * 10
+        return GIVEN.sum()
+
+    for a in (1.0, 2.0, 3.0):
+        assert float(f(a)) == pytest.approx(10 * a + W[1:].sum())
+        np.testing.assert_allclose(tj.device_get(GIVEN), [10 * a, *W[1:]])
+
+
+def test_arrays_of_a_device_in_functions_of_the_cpu_are_refused() -> None:
+    w = tj.device_put(W, "cuda")
+    with pytest.raises(UnfollowedError, match="it is on a device, and the function runs on the CPU"):
+        tj.jit(lambda a: a * w, fallback=False)(W)
+
+
+@pytest.mark.skipif(SETTING != "emulate", reason="there may be one card")
+def test_arrays_by_name_of_another_device() -> None:
+    w = tj.device_put(W, "cuda:1")
+    with pytest.raises(DeviceMixError, match="runs on cuda:0, and closure variable `w` is on cuda:1"):
+        tj.jit(lambda a: a * w, device="cuda")(W)
 
 
 def test_a_gradient_is_not_the_callers_array() -> None:

@@ -102,7 +102,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     """In words what of the things that the function read has changed while it was traced, if something has."""
     fun = call.fun
     trace = StageTrace(current_trace(), name_of(fun), eager_constants=True)
-    capture = JitCapture(trace, varying)
+    capture = JitCapture(trace, varying, call.options.device is not None)
     session = frontend.Session(capture, call.options.capture)
     session.copies_views, session.over = copies_views, call.over
     session.room = varying.room

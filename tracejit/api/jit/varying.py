@@ -24,6 +24,7 @@ from tracejit.frontend.run import ROOM
 from tracejit.frontend.shadows.growing import Short
 from tracejit.interpreters.jit import NEAR
 from tracejit.ir.avals import aval_of
+from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value
 from tracejit.tracing import Box, Storage, to_raw
 
@@ -196,8 +197,9 @@ class JitCapture:
     draws = True
     near = NEAR
 
-    def __init__(self, trace: Any, varying: Varying) -> None:
+    def __init__(self, trace: Any, varying: Varying, on_device: bool) -> None:
         self.trace = trace
+        self.follows_devices = on_device
         self.varying = varying
         self.held: list[tuple[Any, Box]] = []  # (raw value, its box), in the order of the guards' arrays
         self.inputs: list[tuple[Value, Any]] = []
@@ -209,9 +211,10 @@ class JitCapture:
 
     def array(self, path: Any, value: Any) -> Any:
         raw = to_raw(value)
-        held = self.trace.lift(raw) if isinstance(raw, (np.ndarray, Value)) else raw
+        there = is_elsewhere(raw)
+        held = self.trace.lift(raw) if there or isinstance(raw, (np.ndarray, Value)) else raw
         b = Box(Storage(held, self.trace, path), (), aval_of(held))
-        b.storage.layout = strides_of(raw)
+        b.storage.layout = None if there else strides_of(raw)
         self.held.append((raw, b))
         if isinstance(raw, np.ndarray) and raw.dtype.kind == "i":
             self.integers.append((held, path.place()))

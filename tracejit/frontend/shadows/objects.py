@@ -18,7 +18,7 @@ import optree
 
 from tracejit import tree
 from tracejit.frontend import active
-from tracejit.frontend.checks import IMMUTABLE
+from tracejit.frontend.checks import IMMUTABLE, array_type
 from tracejit.frontend.journal import Change
 from tracejit.frontend.origins import is_quiet, why_not
 from tracejit.frontend.paths import Node
@@ -38,12 +38,27 @@ OWN = {
 }
 
 
+def _array(session: Run, node: Node, value: Any) -> Any:
+    """The stand-in of an array on a device, which is read anew at every call, as NumPy's arrays are."""
+    if not session.guarded:
+        return session.capture.array(node, value)
+    if not session.capture.follows_devices:
+        session.refuse(str(node), value, "it is on a device, and the function runs on the CPU")
+    known = session.known(value)
+    if known is not None:
+        session.alias(node, value)
+        return known
+    session.check(node, "array", array_type(value))
+    session.array_nodes.append(node)
+    return session.remember(value, session.capture.array(node, value), node)
+
+
 def wrap_object(session: Run, node: Node, value: Any) -> Any:
     """The shadow of a user's object; anything else as it is, reported."""
     if "_tj_class" in vars(type(value)):  # made inside a traced run: its methods are copies already
         return value
-    if not session.guarded and is_elsewhere(value):
-        return session.capture.array(node, value)
+    if is_elsewhere(value):
+        return _array(session, node, value)
     outer = behind.is_shadow(value)
     if outer and behind.state_of(value).session is session:  # such as `self` of a method bound in this run
         return value
