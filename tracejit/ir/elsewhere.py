@@ -16,9 +16,9 @@ TYPES: set[type] = set()
 def is_elsewhere(x: Any) -> bool:
     """Whether `x` is an array on a device."""
     t = type(x)
-    if t in TYPES:
+    if any(t is known for known in TYPES):  # a user's class may not be hashable
         return True
-    if t.__name__ == "ndarray" and t.__module__.partition(".")[0] == "cupy":
+    if t.__name__ == "ndarray" and str(t.__module__).partition(".")[0] == "cupy":
         TYPES.add(t)
         return True
     return False
