@@ -50,6 +50,7 @@ from tracejit.scipy.linalg.functions import (
     tanm,
 )
 from tracejit.scipy.linalg.patterns import block_diag, circulant, hankel, khatri_rao, toeplitz
+from tracejit.scipy.linalg.powers import fractional_matrix_power, logm, signm
 from tracejit.scipy.linalg.systems import (
     cho_solve,
     det,
@@ -85,10 +86,12 @@ __all__ = [
     "eigvalsh_tridiagonal",
     "expm",
     "expm_frechet",
+    "fractional_matrix_power",
     "hankel",
     "hessenberg",
     "inv",
     "khatri_rao",
+    "logm",
     "lstsq",
     "lu",
     "lu_factor",
@@ -98,6 +101,7 @@ __all__ = [
     "polar",
     "qr",
     "schur",
+    "signm",
     "sinhm",
     "sinm",
     "solve",

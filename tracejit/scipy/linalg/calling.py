@@ -26,12 +26,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 def of_scipy(fn: F) -> F:
     """Decorator: SciPy's function of this name where no argument is traced, else `fn`."""
 
+    def laid(scipys: Any, args: Any, kwargs: Any, out: Any) -> Any:
+        return as_numpys(scipys, args, kwargs, out, ordered=True, regular=True)
+
+    return _stand_in(fn, laid)
+
+
+def of_scipy_in_order(fn: F) -> F:
+    """The same of a function whose results lie in C order in memory: SciPy's is not asked, which draws at random."""
+    return _stand_in(fn, lambda scipys, args, kwargs, out: out)
+
+
+def _stand_in(fn: F, laid: Callable[..., Any]) -> F:
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         scipys = getattr(_lazy.scipy_linalg(), fn.__name__)
         if has_box(args) or (kwargs and has_box(kwargs.values())):
             _leave_infinite(scipys, args, kwargs)
-            return as_numpys(scipys, args, kwargs, fn(*args, **kwargs), ordered=True, regular=True)
+            return laid(scipys, args, kwargs, fn(*args, **kwargs))
         return plain(scipys, args, kwargs)
 
     return call  # type: ignore[return-value]

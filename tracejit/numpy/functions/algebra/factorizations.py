@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
-from tracejit.errors import ArgumentError, MatrixShapeError
+from tracejit.errors import ArgumentError, MatrixShapeError, TracerBoolError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
+from tracejit.numpy.assumed import assumed
 from tracejit.numpy.boxes.numbers import pythons_unless_any
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.algebra.matrices import check_side, matrix, result_class
@@ -69,12 +70,16 @@ _REAL = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
 
 def as_numpys(a: Any, *results: Any) -> tuple[Any, ...]:
     """The raw eigenvalues (the first result) and vectors of `a` as NumPy has them: real if those of a real matrix all
-    are. A program can't have results of two dtypes: Python does the call over then, if it can."""
+    are. There is a program for either; in loops and branches Python does the call over, if it can."""
     if not _REAL or aval_of(a).dtype.kind == "c" or not caller.does_over():
         return results
-    if not isinstance(results[0], Value):
-        return results if np.any(results[0].imag != 0) else tuple(x.real.copy() for x in results)
-    pythons_unless_any(ops.compare.ne(ops.complexes.imag(results[0]), 0), "real eigenvalues as real numbers")
+    some = ops.compare.ne(ops.complexes.imag(results[0]), 0)
+    known = ops.reduce.reduce_or(some, axes=tuple(range(aval_of(some).ndim)))
+    if isinstance(known, Value):
+        known = assumed(known, lambda: TracerBoolError(aval="bool[]"))
+    if known is not None:
+        return results if known else tuple(ops.complexes.real(x) for x in results)
+    pythons_unless_any(some, "real eigenvalues as real numbers")
     return results
 
 
