@@ -6,7 +6,10 @@ import json
 import re
 from html.parser import HTMLParser
 
+import pytest
+
 import tracejit as tj
+from tests.browser import browsed
 from tests.profiling.test_profile import operands, step
 
 _EMPTY = {"meta", "br", "path", "rect", "circle"}
@@ -54,6 +57,21 @@ def test_a_page(tmp_path):
     assert re.search(rf'id="test_profile.py-{line}" style=[^>]*><span class="t">\d', text)
     assert "y = np.tanh(x @ w)" in text
     assert p._repr_html_().startswith("<iframe srcdoc=")
+
+
+@pytest.mark.exhaustive
+def test_a_browser_runs_it(tmp_path):
+    """Slices are drawn, and told where the mouse is; nothing is raised."""
+    acts = """
+        const canvas = document.getElementById("time"), box = canvas.getBoundingClientRect();
+        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        done.push(pixels.some(x => x > 0));
+        canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 5, clientY: box.top + 30}));
+        done.push(document.getElementById("about").textContent.split(" ")[0]);
+        done.push(document.documentElement.scrollWidth <= innerWidth);
+    """
+    page = tj.profile(step, calls=2)(*operands()).page()
+    assert browsed(page, acts, tmp_path) == [True, "step", True, []]
 
 
 def test_text_of_users_is_escaped():
