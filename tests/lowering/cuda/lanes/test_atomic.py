@@ -50,6 +50,8 @@ def test_values(ufunc: Any, dtype: type) -> None:
         (lambda x: np.histogram(x, bins=16, range=(-2, 2))[0], (RNG.normal(size=5000),)),
         (changed(np.add), (np.zeros((60, 7), int), PLACES, RNG.integers(0, 9, (5000, 7)))),
         (lambda z, i: changed(np.add)(z, i, 1), (np.arange(60), PLACES)),
+        (lambda z, i: changed(np.add)(z, i, 1) * 2 + z, (np.arange(60), PLACES)),  # a small array in between
+        (lambda x: np.histogram(x, bins=16, range=(-2, 2), density=True)[0], (RNG.normal(size=1500),)),
     ],
 )
 def test_functions(f: Any, args: Any) -> None:

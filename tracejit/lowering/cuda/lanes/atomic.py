@@ -16,7 +16,7 @@ from tracejit.lowering.cuda.facts import Facts
 from tracejit.lowering.cuda.lanes.owners import Memory
 from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.nodes import Buffer, Comment, For, If, Inst, Store, blocks_of
-from tracejit.lowering.loops.uses import is_check, operands
+from tracejit.lowering.loops.uses import is_check, operands, places
 
 #: Operations of the loop IR whose order does not matter -> those of LLVM's `atomicrmw`.
 OPERATIONS = {
@@ -32,15 +32,19 @@ OPERATIONS = {
 _SIZES = (4, 8)  # bytes of integers that cards change in one step
 
 
-def atomic(loop: Any, facts: Facts, memory: Memory, least: int) -> bool:
+def atomic(loop: Any, facts: Facts, memory: Memory, least: int, outermost: bool) -> bool:
     """Make the iterations of a loop independent, if there are at least so many; False, and nothing is done: it is no
-    such loop."""
+    such loop. `outermost`: no loop is around it, so that its arrays are no thread's own."""
     if not isinstance(loop, For) or loop.independent or loop.vector or loop.private or loop.down:
         return False
     if facts.span(loop) is None or facts.trips(loop) < least:
         return False
     found = _update(loop.body.stmts)
     if found is None or not _is_alone(loop, found, facts, memory):
+        return False
+    if found[3].buffer.kind == "stack" and not (
+        outermost and _is_used_elsewhere(loop, found[3].buffer, facts)
+    ):
         return False
     stmts, load, made, store = found
     store.op = OPERATIONS[made.op]
@@ -86,7 +90,7 @@ def _is_alone(loop: For, found: tuple[list[Any], Inst, Inst, Store], facts: Fact
     _, load, made, store = found
     target: Buffer = store.buffer
     stmts = walk(loop.body.stmts)
-    if target.kind not in ("arg", "arena") or sum(isinstance(s, Store) for s in stmts) != 1:
+    if target.kind not in ("arg", "arena", "stack") or sum(isinstance(s, Store) for s in stmts) != 1:
         return False
     if not all(isinstance(s, (Inst, Store, If, For, Comment)) for s in stmts):
         return False
@@ -99,3 +103,8 @@ def _is_alone(loop: For, found: tuple[list[Any], Inst, Inst, Store], facts: Fact
     if any(b.kind in ("stack", "pointer") or b is target or memory.overlap(b, target) for b in reached):
         return False
     return not any(blocks_of(s) and isinstance(s, For) and facts.span(s) is None for s in stmts)
+
+
+def _is_used_elsewhere(loop: For, b: Buffer, facts: Facts) -> bool:
+    """Whether a small array is used outside of a loop as well: it is in memory of the block or the device then."""
+    return sum(x is b for s in walk(loop.body.stmts) for x in places(s)) < facts.uses[b]

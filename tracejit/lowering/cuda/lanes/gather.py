@@ -44,6 +44,7 @@ def gather(program: Program) -> None:
 
 class _Gatherer:
     def __init__(self, program: Program) -> None:
+        self.body = program.body
         self.facts = Facts(program)
         self.maker = Maker(program)
         self.memory = Memory(program, pointees(program))
@@ -61,7 +62,7 @@ class _Gatherer:
                 found += [*before, *interchange(group, self.maker)]
                 at += end
                 continue
-            if atomic(s, self.facts, self.memory, scatter.LEAST):
+            if atomic(s, self.facts, self.memory, scatter.LEAST, block is self.body):
                 found.append(s)
                 at += 1
                 continue
