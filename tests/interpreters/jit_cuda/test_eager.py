@@ -79,7 +79,13 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+#: Those that take long, and are like others.
+_LONG = {"matrices", "jacobians", "pullback", "jit inside", "trees", "a callback", "one vector"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.exhaustive) if n in _LONG else n for n in CASES]
+)
 def test_without_jit(name: str) -> None:
     f, args = CASES[name]
     want = f(*tree.map(np.copy, args))

@@ -30,8 +30,17 @@ def changed(ufunc: Any) -> Any:
     return f
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint64, np.uint32])
-@pytest.mark.parametrize("ufunc", [np.add, np.minimum, np.maximum])
+_SOME = {(np.add, np.int64), (np.minimum, np.uint32), (np.maximum, np.int32)}
+
+
+@pytest.mark.parametrize(
+    ("ufunc", "dtype"),
+    [
+        pytest.param(f, d, marks=[] if (f, d) in _SOME else pytest.mark.exhaustive)
+        for f in (np.add, np.minimum, np.maximum)
+        for d in (np.int64, np.int32, np.uint64, np.uint32)
+    ],
+)
 def test_values(ufunc: Any, dtype: type) -> None:
     low = np.iinfo(dtype).min
     z, x = (RNG.integers(low // 2, np.iinfo(dtype).max // 2, n).astype(dtype) for n in (50, 5000))
@@ -47,7 +56,6 @@ def test_values(ufunc: Any, dtype: type) -> None:
     ("f", "args"),
     [
         (lambda i: np.bincount(i, minlength=60), (np.abs(PLACES),)),
-        (lambda x: np.histogram(x, bins=16, range=(-2, 2))[0], (RNG.normal(size=5000),)),
         (changed(np.add), (np.zeros((60, 7), int), PLACES, RNG.integers(0, 9, (5000, 7)))),
         (lambda z, i: changed(np.add)(z, i, 1), (np.arange(60), PLACES)),
         (lambda z, i: changed(np.add)(z, i, 1) * 2 + z, (np.arange(60), PLACES)),  # a small array in between
@@ -61,7 +69,7 @@ def test_functions(f: Any, args: Any) -> None:
         assert "] = add(" in g.lower(*args).as_text("loops")
 
 
-@pytest.mark.parametrize("cc", [(7, 5), (8, 0), (9, 0), (10, 0)])
+@pytest.mark.parametrize("cc", [(7, 5), (10, 0)])
 def test_they_are_the_cards_instructions(cc: tuple[int, int]) -> None:
     for ufunc, said in ((np.add, "add.u64"), (np.maximum, "max.s64")):
         text = ptx_of(lowered(changed(ufunc), np.zeros(60, int), PLACES, PLACES), cc)
