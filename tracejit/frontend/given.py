@@ -21,11 +21,23 @@ _HOLDERS = (set, frozenset, collections.Counter, types.SimpleNamespace, functool
 def unseen(x: Any) -> str | None:
     """Why an argument that has to be the same object can't be: its contents may change, or it is used up."""
     cls = type(x)
-    if cls.__hash__ is None or hasattr(cls, "__next__"):
+    if cls.__hash__ is None or hasattr(cls, "__next__") or cls is memoryview or _holds_more(x):
         return "what it holds may be another at the next call"
     if isinstance(x, type) or is_library_class(cls) or is_quiet(cls):
         return None
     return why_not(cls)
+
+
+def _holds_more(x: Any) -> bool:
+    """Whether `x` is an object of a library, not a function or class, with attributes that may change."""
+    if isinstance(x, type) or not is_library_class(type(x)) or is_quiet(type(x)):
+        return False
+    named = hasattr(x, "__name__") or isinstance(x, functools.partial)
+    return (
+        bool(getattr(x, "__dict__", None))
+        and not named
+        and type(x).__module__.partition(".")[0] != "tracejit"
+    )
 
 
 def kind_of(x: Any) -> Any:

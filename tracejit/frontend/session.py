@@ -385,7 +385,7 @@ _ACTING: dict[str, str] = {
     **dict.fromkeys(("globals", "locals", "id", "memoryview"), "it shows Python's own objects"),
 }
 _HANDLERS: dict[type, Any] = {
-    types.FunctionType: functions.wrap_function,
+    types.FunctionType: compiled.wrap_function,
     types.MethodType: functions.wrap_method,
     types.BuiltinMethodType: functions.wrap_builtin,
     types.MethodWrapperType: functions.wrap_builtin,

@@ -158,7 +158,11 @@ def stand_in_for(value: Any) -> Any:
     if type(value) is types.MethodType:
         owner = _part(value.__self__)
         return None if owner is None else getattr(owner, value.__name__, None)
-    return CALLABLES.get(value) or _named(value) or _part(value)
+    try:
+        known = CALLABLES.get(value)
+    except TypeError:  # what can't be hashed: a function of ctypes
+        return None
+    return known or _named(value) or _part(value)
 
 
 def _part(value: Any) -> Any:

@@ -12,13 +12,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend.paths import Node
-from tracejit.frontend.shadows.compiled import dispatchers, instances, stencils, typed, ufuncs
+from tracejit.frontend.shadows.compiled import (
+    dispatchers,
+    instances,
+    left,
+    overloads,
+    stencils,
+    typed,
+    ufuncs,
+)
 from tracejit.frontend.shadows.compiled.numpys import wrap_numpys
 
 if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
-__all__ = ["class_of", "kind_of", "wrap", "wrap_numpys"]
+wrap_function = overloads.wrap
+
+__all__ = ["class_of", "kind_of", "wrap", "wrap_function", "wrap_numpys"]
 
 _KINDS: dict[tuple[str, str], Callable[[Run, Node, Any], Any]] = {
     ("numba.np.ufunc.dufunc", "DUFunc"): ufuncs.wrap_vectorized,
@@ -38,6 +48,10 @@ def wrap(session: Run, node: Node, value: Any) -> Any:
     if typed.kind_of(value) is not None:
         return typed.wrap_typed(session, node, value)
     handler = _KINDS.get((cls.__module__, cls.__name__))
+    reason = left.why(value)
+    if reason is not None:
+        session.check(node, "is", value)
+        return session.known(value) or left.wrap_left(session, node, value, reason)
     if handler is None:
         handler = dispatchers.wrap_compiled if dispatchers.is_compiled(value) else None
     if handler is None:

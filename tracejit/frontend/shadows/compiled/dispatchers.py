@@ -70,15 +70,20 @@ def _is_unsure(x: Any) -> bool:
 
 def _result_type(dispatcher: Any, args: Any, kwargs: Any) -> Any:
     """Numba's type of the result, for such arguments; the function is compiled, if it is not yet."""
-    numba: Any = sys.modules["numba"]
     try:
-        types_ = [numba_type(x) or numba.typeof(_sample(x)) for x in args]
-        named = {name: numba_type(x) or numba.typeof(_sample(x)) for name, x in kwargs.items()}
+        types_ = [type_of(x) for x in args]
+        named = {name: type_of(x) for name, x in kwargs.items()}
         _, _, folded, _ = dispatcher.get_call_template(types_, named)
         return dispatcher.overloads[tuple(folded)].signature.return_type
     except Exception as e:
         name = getattr(dispatcher, "__name__", "a function")
         raise UnfollowedError(what=f"`{name}`, which Numba compiled,", reason=f"it raises {e!r}") from e
+
+
+def type_of(x: Any) -> Any:
+    """Numba's type of an argument."""
+    numba: Any = sys.modules["numba"]
+    return numba_type(x) or numba.typeof(_sample(x))
 
 
 def _sample(x: Any) -> Any:
