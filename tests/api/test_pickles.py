@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import pickle
 import subprocess
 import sys
@@ -125,14 +126,36 @@ def decorated(x):
 def call(g, x):
     return g(x), sum(g.trace_count for g in [g] if hasattr(g, "trace_count"))
 
+def run(g, x):
+    return g(x)
+
 if __name__ == "__main__":
     x = np.arange(6.0).reshape(2, 3)
     given = [slopes, decorated, decorated.lower(x).compile(), tj.jit(f)]
     want = [g(x) for g in given]
-    if sys.argv[1] == "joblib":
+    pool = sys.argv[1]
+    if pool in ("joblib", "dask", "distributed", "ray"):  # which pickle by cloudpickle
+        given += [tj.grad(lambda x: (x**2).sum()), tj.vmap(f)]
+        want += [g(x) for g in given[-2:]]
+    if pool == "joblib":
         import joblib
-        got = joblib.Parallel(n_jobs=2)(joblib.delayed(g)(x) for g in [*given, tj.grad(lambda x: (x**2).sum())])
-        want.append(2 * x)
+        got = joblib.Parallel(n_jobs=2)(joblib.delayed(g)(x) for g in given)
+    elif pool == "dask":
+        import dask
+        got = dask.compute(*[dask.delayed(run)(g, x) for g in given], scheduler="processes", num_workers=2)
+    elif pool == "distributed":
+        from dask.distributed import Client, LocalCluster
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as c, Client(c) as client:
+            got = client.gather([client.submit(run, g, x) for g in given])
+    elif pool == "ray":
+        import ray
+        ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+        task = ray.remote(run)
+        got = ray.get([task.remote(g, x) for g in given])
+        ray.shutdown()
+    elif pool == "fork":  # of a process that has compiled
+        with multiprocessing.get_context("fork").Pool(2) as workers:
+            got = workers.starmap(run, [(g, x) for g in given])
     else:
         context = multiprocessing.get_context("spawn")
         with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
@@ -145,11 +168,21 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("pool", ["futures", pytest.param("joblib", marks=pytest.mark.exhaustive)])
+_POOLS = {"fork": None, "joblib": "joblib", "dask": "dask", "distributed": "distributed", "ray": "ray"}
+
+
+@pytest.mark.parametrize(
+    "pool", ["futures", *(pytest.param(p, marks=pytest.mark.exhaustive) for p in _POOLS)]
+)
 def test_worker_processes(pool: str, tmp_path: Path) -> None:
+    if (package := _POOLS.get(pool)) is not None:
+        pytest.importorskip(package)
+    if pool == "fork" and not hasattr(os, "fork"):
+        pytest.skip("there is no fork here")
     (tmp_path / "program.py").write_text(PROGRAM)
+    found = [str(Path(tj.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     run = subprocess.run(
         [sys.executable, "program.py", pool], cwd=tmp_path, capture_output=True, text=True, check=False,
-        env={"PYTHONPATH": str(Path(tj.__file__).parents[1]), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        env={"PYTHONPATH": os.pathsep.join(found), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
     )  # fmt: skip
     assert run.stdout == "equal\n", run.stderr

@@ -61,19 +61,13 @@ def test_draws_are_refused(f: Any) -> None:
             g(1.0)
 
 
-def tripled(x: Any) -> Any:
+def tripled(x) -> Any:
     pass  # what it does says the form for Numba
 
 
 @overload(tripled)
-def _tripled(x: Any) -> Any:
-    if isinstance(x, numba.types.Array):
-        return lambda x: 3.0 * x.sum()
-
-    def of_number(x: Any) -> Any:
-        return 9.0 * x
-
-    return of_number
+def _tripled(x):
+    return (lambda x: 3.0 * x.sum()) if isinstance(x, numba.types.Array) else (lambda x: 9.0 * x)
 
 
 @numba.njit
@@ -87,9 +81,11 @@ def test_forms_for_numba() -> None:
     assert tj.jit(lambda x: tripled(x) is None, fallback=False)(X) is True
 
 
-@intrinsic
-def unchanged(context: Any, x: Any) -> Any:
+def _unchanged(context: Any, x: Any) -> Any:
     return x(x), lambda target, builder, signature, args: args[0]
+
+
+unchanged: Any = intrinsic(_unchanged)
 
 
 @numba.njit
