@@ -8,6 +8,7 @@ its parts, `k` whole numbers, `w` weights.
 from __future__ import annotations
 
 import numpy as np
+import scipy.cluster.hierarchy
 import scipy.signal
 
 _r = np.random.default_rng(7)
@@ -34,6 +35,7 @@ DATA = {
     "v": _r.uniform(size=24) > 0.4,
     "w": _r.uniform(0.2, 1.0, (3, 3)),
     "sos": scipy.signal.butter(3, 0.3, output="sos"),
+    "Z": scipy.cluster.hierarchy.linkage(_r.normal(size=(6, 4)), "average"),
     "b": np.array([0.2, 0.3, 0.1]),
     "a": np.array([1.0, -0.4, 0.1]),
 }
@@ -51,7 +53,7 @@ solve_discrete_lyapunov(0.2 * M, S)  solve_lyapunov(M, S)  solve_toeplitz(c, d)
 subspace_angles(R[:, :2], R[:, 2:])  funm(S, exp)  ordqz(M, N)  khatri_rao(M, N)
 """,
     "signal": """
-argrelextrema(x, np.greater)  argrelmax(x)  argrelmin(x)  bilinear(b, a)  bilinear_zpk(b, a, 1.0)
+argrelextrema(x, np.greater)  argrelmax(x)  argrelmin(x)  bilinear(b, a)
 chirp(s, 1.0, 2.0, 3.0)  coherence(x, y, nperseg=8)  csd(x, y, nperseg=8)  cspline1d(x)  cspline1d_eval(x, s)
 cspline2d(I)  czt(x)  decimate(s4(x), 2)  deconvolve(x, b)  envelope(x)  find_peaks(x)  find_peaks_cwt(x, [2, 3])
 freqs(b, a)  freqz(b, a)  freqz_sos(sos)  freqz_zpk(b, a, 1.0)  gauss_spline(x, 3)  gausspulse(x)
@@ -64,7 +66,9 @@ sepfir2d(I, b, b)  sos2tf(sos)  sos2zpk(sos)  sosfilt_zi(sos)  sosfiltfilt(sos, 
 spline_filter(I)  square(x)  ss2tf(M, M, M, M)  stft(x, nperseg=8)  sweep_poly(s, b)
 symiirorder1(x, 0.5, 0.5)  symiirorder2(x, 0.5, 0.3)  tf2sos(b, a)  tf2ss(b, a)  tf2zpk(b, a)  unique_roots(x)
 upfirdn(b, x, 2)  vectorstrength(s, 2.0)  welch(x, nperseg=8)  wiener(x, 3)  zoom_fft(x, [0.1, 0.4])
-zpk2sos(b, a, 1.0)  zpk2tf(b, a, 1.0)  dimpulse((b, a, 1.0))  cont2discrete((M, M, M, M), 0.1)
+abcd_normalize(M, M, M, M)  bilinear_zpk(b, a, 1.0, fs=1.0)  firwin2(9, [0.0, 0.3, 0.5, 1.0], u[:4])
+freqs(b, a, s)  lp2bp_zpk(b, a, 1.0)  lp2bs_zpk(b, a, 1.0)  lp2hp_zpk(b, a, 1.0)  lp2lp_zpk(b, a, 1.0)
+sosfreqz(sos)  zpk2sos(b, a, 1.0)  zpk2tf(b, a, 1.0)  dimpulse((b, a, 1.0))  cont2discrete((M, M, M, M), 0.1)
 """,
     "ndimage": """
 affine_transform(I, rot2)  affine_transform(I, rot2, order=1)  binary_closing(B)  binary_dilation(B)
@@ -87,7 +91,8 @@ geometric_transform(I, flip)
 alexandergovern(x, y)  anderson(x)  ansari(x, y)  bartlett(x, y)  boxcox(p, 0.5)  boxcox_llf(0.5, p)
 brunnermunzel(x, y)  chatterjeexi(x, y)  chi2_contingency(w)  chisquare(p / p.sum(), q / q.sum())  circmean(x)
 circstd(x)  circvar(x)  combine_pvalues(u)  cramervonmises_2samp(x, y)  cumfreq(x)  describe(x)
-differential_entropy(x)  energy_distance(x, y)  epps_singleton_2samp(x, y)  expectile(x)  f_oneway(x, y)
+differential_entropy(x)  directional_stats(R)  energy_distance(x, y)  epps_singleton_2samp(x, y)
+expectile(x)  f_oneway(x, y)
 false_discovery_control(u)  fligner(x, y)  friedmanchisquare(x, y, p)  gstd(p)  gzscore(p)  iqr(x)
 jarque_bera(x)  kendalltau(x, y)  kruskal(x, y)  ks_2samp(x, y)  kstat(x)  kstatvar(x)  kurtosistest(x)
 levene(x, y)  linregress(x, y)  lmoment(x)  mannwhitneyu(x, y)  median_abs_deviation(x)  median_test(x, y)
@@ -102,13 +107,18 @@ weightedtau(x, y)  wilcoxon(x)  yeojohnson(x, 0.5)  yeojohnson_llf(0.5, x)  zmap
 """,
     "spatial.distance": """
 braycurtis(x, y)  canberra(x, y)  chebyshev(x, y)  cityblock(x, y)  correlation(x, y)  cosine(x, y)
-dice(t, v)  euclidean(x, y)  hamming(k, k)  is_valid_dm(S)  is_valid_y(x[:6])  jaccard(t, v)
+dice(t, v)  euclidean(x, y)  hamming(k, k)  is_valid_dm(S)  rel_entr(u, p)  is_valid_y(x[:6])  jaccard(t, v)
 jensenshannon(p, q)  mahalanobis(c, d, S)  minkowski(x, y, 3)  num_obs_y(x[:6])  rogerstanimoto(t, v)
 russellrao(t, v)  seuclidean(x, y, p)  sokalsneath(t, v)  sqeuclidean(x, y)  yule(t, v)
 directed_hausdorff(R, M)
 """,
     "spatial": """
-distance_matrix(R, M)  minkowski_distance(R, R[:1])  minkowski_distance_p(R, R[:1])  procrustes(M, N)
+distance_matrix(R, M)  geometric_slerp(unit(c), unit(d), u)
+minkowski_distance(R, R[:1])  minkowski_distance_p(R, R[:1])  procrustes(M, N)
+""",
+    "cluster.hierarchy": """
+correspond(Z, x[:15])  is_isomorphic(k, k)  is_monotonic(Z)  is_valid_linkage(Z)  num_obs_linkage(Z)
+to_mlab_linkage(Z)
 """,
     "cluster.vq": """
 whiten(R)  vq(R, M)  py_vq(R, M)  kmeans(R, R[:2])  kmeans2(R, R[:2], minit="matrix")
@@ -130,6 +140,7 @@ def _banded(a: np.ndarray) -> np.ndarray:
 
 HELPERS = {
     "b3": _banded,
+    "unit": lambda v: v / np.sqrt(np.sum(v * v)),
     "q4": lambda m: np.linalg.qr(m)[0],
     "stft8": lambda x: scipy.signal.stft(x, nperseg=8)[2],
     "rot2": np.array([[0.9, -0.2], [0.15, 1.1]]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ class Part:
         LIBRARIES[module] = self._entries
 
     def _entries(self, module: Any) -> dict[Any, Any]:
+        importlib.import_module(f"tracejit.{self.module}")  # all of it, whatever was imported before
         parts = {name: functools.reduce(getattr, name.split("."), module) for name in self.names}
         return {parts[name]: ours for name, ours in self.names.items()}
 

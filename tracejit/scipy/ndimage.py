@@ -5,14 +5,17 @@ float32 are filtered in float64, and the result has the dtype of the input (or `
 """
 
 from tracejit.scipy.imaging import filters as _filters
+from tracejit.scipy.imaging import measures as _measures
 from tracejit.scipy.imaging import moving as _moving
 from tracejit.scipy.imaging import shapes as _shapes
 from tracejit.scipy.imaging.filters import *  # noqa: F403
+from tracejit.scipy.imaging.measures import *  # noqa: F403
 from tracejit.scipy.imaging.moving import *  # noqa: F403
 from tracejit.scipy.imaging.shapes import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += _filters.__all__
+__all__ += _measures.__all__
 __all__ += _moving.__all__
 __all__ += _shapes.__all__
 

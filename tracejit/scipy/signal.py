@@ -29,6 +29,7 @@ from tracejit.scipy.lazily import Part as _Part
 from tracejit.scipy.signals import filters as _filters
 from tracejit.scipy.signals import sampling as _sampling
 from tracejit.scipy.signals import spectra as _spectra
+from tracejit.scipy.signals import transforms as _transforms
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.signal", _scipy_signal)
@@ -222,5 +223,8 @@ __all__ = [
     "upfirdn",
     "welch",
 ]
+
+globals().update({n: _part.function(getattr(_transforms, n)) for n in _transforms.__all__})
+__all__ += _transforms.__all__
 
 __getattr__, __dir__ = _part.others(__all__)

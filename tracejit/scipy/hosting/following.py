@@ -26,6 +26,9 @@ from tracejit.tracing import Box, call_user, to_raw
 
 #: Module -> its functions that are followed.
 _NAMES: dict[str, str] = {
+    "cluster.hierarchy": """
+        correspond is_isomorphic is_monotonic is_valid_linkage num_obs_linkage to_mlab_linkage
+    """,
     "cluster.vq": """
         py_vq whiten
     """,
@@ -43,14 +46,17 @@ _NAMES: dict[str, str] = {
         argrelextrema argrelmax argrelmin chirp cont2discrete cspline1d deconvolve envelope freqz freqz_sos
         freqz_zpk gauss_spline gausspulse hilbert2 istft lfiltic lombscargle lp2bp lp2bs lp2hp lp2lp minimum_phase
         normalize oaconvolve qspline1d resample square sweep_poly vectorstrength wiener zpk2tf
+        abcd_normalize bilinear_zpk firwin2 freqs lp2bp_zpk lp2bs_zpk lp2hp_zpk lp2lp_zpk sosfreqz
     """,
     "spatial": """
         minkowski_distance minkowski_distance_p procrustes
+        distance_matrix geometric_slerp
     """,
     "spatial.distance": """
         braycurtis canberra chebyshev cityblock correlation cosine dice euclidean hamming is_valid_y jaccard
         jensenshannon mahalanobis minkowski num_obs_y rogerstanimoto russellrao seuclidean sokalsneath
         sqeuclidean yule
+        rel_entr
     """,
     "special": """
         assoc_laguerre ellip_harm lqn riccati_jn
@@ -63,6 +69,7 @@ _NAMES: dict[str, str] = {
         obrientransform pmean power_divergence quantile rankdata ranksums relfreq scoreatpercentile sigmaclip
         skewtest tiecorrect tmax tmean tmin trim_mean ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel
         wasserstein_distance yeojohnson yeojohnson_llf
+        cramervonmises_2samp directional_stats
     """,
 }
 FOLLOWED = frozenset(f"scipy.{module}.{name}" for module, names in _NAMES.items() for name in names.split())
