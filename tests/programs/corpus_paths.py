@@ -308,7 +308,7 @@ def the_last_is_returned(y, t):
     return ys[-1]
 
 
-@of_arrays
+@native
 def the_first_is_the_callers(y, t):
     ys = [y]
     while t > 0:
@@ -545,3 +545,63 @@ def ranges_and_deques_as_arrays(y, t):
         np.where(y > t, y, range(3)),
         np.concatenate([y, range(2)]),
     )
+
+
+@native
+def the_first_has_a_name(y, t):
+    z = y + 1
+    ys = [z]
+    while t > 0:
+        y = y * 0.9
+        ys.append(y)
+        t -= 1
+    return ys, z
+
+
+@native
+def the_first_twice(y, t):
+    ys = [y, y]
+    while t > 0:
+        ys.append(ys[-1] + 1)
+        t -= 1
+    return ys
+
+
+@native
+def the_last_of_its_own(y, t):
+    ys = [y.copy()]
+    while t > 0:
+        ys.append(ys[-1] * 0.9)
+        t -= 1
+    return ys[-1]
+
+
+@of_arrays
+def the_first_and_the_last(y, t):
+    ys = [y]
+    while t > 0:
+        y = y * 0.9
+        ys.append(y)
+        t -= 1
+    return ys, y
+
+
+@of_arrays
+def the_first_may_be_taken(y, t):
+    ys = [y]
+    while t > 0:
+        if t % 2 > 1:
+            ys.pop()
+        ys.append(y * t)
+        t -= 1
+    return ys
+
+
+@of_arrays
+def the_last_may_be_the_first(y, t):
+    z = y.copy()
+    ys = [z]
+    while t > 0:
+        ys.append(ys[-1] * 0.9)
+        t -= 1
+    return ys[-1], z

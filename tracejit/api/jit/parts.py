@@ -16,7 +16,7 @@ from tracejit import ops
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import Either, listed
+from tracejit.numpy.boxes.either import Either, Listed, listed
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import order_of, order_of_strides
 from tracejit.numpy.boxes.masking.selected import Selected
@@ -86,7 +86,7 @@ class Shared:
         different = {id(x): x for x in leaves if type(x) is Box}.values()
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
         marks = [mark for x in different if not x.scalar and (mark := listed(x)) is not None]
-        self.lists = collections.Counter(id(mark.rows) for mark in marks)
+        self.lists = collections.Counter((id(mark.rows), mark.role == "head") for mark in marks)
 
     def part(self, x: Any) -> int | None:
         """The number of the part that the leaf `x` is; None if it is an output of its own.
@@ -97,9 +97,7 @@ class Shared:
             return None
         storage = x.storage
         mark = listed(x)
-        if mark is not None and (
-            self.lists[id(mark.rows)] > 1 or not (mark.role == "given" or mark.rows.apart)
-        ):
+        if mark is not None and not self._is_new(mark):
             raise BufferedListError(what="arrays, which may be one or others' too, as results")
         made: Part | Chosen | None = None
         if isinstance(storage, Either):
@@ -112,6 +110,12 @@ class Shared:
             return None
         self.parts.append(made)
         return len(self.parts) - 1
+
+    def _is_new(self, mark: Listed) -> bool:
+        """Whether a result that has to do with a list is sure to be no other result, or one that is known."""
+        others = self.lists[id(mark.rows), False] - (mark.role != "head")
+        others += self.lists[id(mark.rows), True] if mark.role == "item" else 0
+        return mark.role == "head" or (not others and mark.rows.are_new(mark.role))
 
     def _view(self, x: Box) -> Part | None:
         base = self.visible.get(id(x.storage))

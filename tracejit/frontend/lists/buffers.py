@@ -211,6 +211,7 @@ class Buffer(Columns):
     def clear(self) -> None:
         """As of a list."""
         self.tj_check_free()
+        self.tj_forget_head()
         self.tj_first = self.tj_length = 0
 
     def _position(self, i: Any, what: str) -> Number:
@@ -235,6 +236,7 @@ class Buffer(Columns):
         return self.tj_item(self._position(i, ""))
 
     def __setitem__(self, i: Any, x: Any) -> None:
+        self.tj_forget_head()
         self.tj_put(self._position(i, "assignment "), x)
 
     # -- what deques do
@@ -242,6 +244,7 @@ class Buffer(Columns):
     def appendleft(self, x: Any, /) -> None:
         """As of a deque."""
         self._only_ring("appendleft")
+        self.tj_forget_head()
         k = self.tj_next()
         self.tj_first = user(self._turned(extents.sub(extents.number(self.tj_first), 1)))
         self.tj_put(0, x)
@@ -314,15 +317,18 @@ class Made(NamedTuple):
     cls: type
     items: Items
     python: tuple[bool | None, ...]
+    head: int  # how many items are given as they are
 
     def __call__(self, length: Any, first: Any, *arrays: Any) -> Any:
         """The list, or a buffer again if the arrays are traced."""
         count = len(self.items.kinds)
-        flags = iter(arrays[count:])
-        python = [next(flags) if p is None else p for p in self.python]
+        rest = iter(arrays[count:])
+        python = [next(rest) if p is None else p for p in self.python]
+        head = [tree.unflatten(self.items.tree, [next(rest) for _ in range(count)]) for _ in range(self.head)]
         if any(type(x) is Box for x in (length, first, *arrays)):
             buffer = Buffer(self.cls, self.items, list(arrays[:count]), python, length)
-            buffer.tj_first = first
+            buffer.tj_first, buffer.tj_head = first, head
+            buffer.tj_forget_head()
             return buffer
         rows = slice(0, length) if not first else (first + np.arange(length)) % len(arrays[0])
         columns = [
@@ -331,9 +337,14 @@ class Made(NamedTuple):
             else _listed(c[rows], p if isinstance(p, bool) else p[rows])
             for c, p, k in zip(arrays[:count], python, self.items.kinds, strict=True)
         ]
-        if self.items.tree.is_leaf():
-            return self.cls(columns[0])
-        return self.cls([tree.unflatten(self.items.tree, row) for row in zip(*columns, strict=True)])
+        leaf = self.items.tree.is_leaf()
+        made = (
+            columns[0]
+            if leaf
+            else [tree.unflatten(self.items.tree, row) for row in zip(*columns, strict=True)]
+        )
+        made[: self.head] = head
+        return self.cls(made)
 
 
 def _listed(column: np.ndarray, python: Any) -> list[Any]:
@@ -346,8 +357,10 @@ def _listed(column: np.ndarray, python: Any) -> list[Any]:
 
 def parts(x: Buffer) -> tuple[Made, list[Any]]:
     """What makes the list that a buffer stands for, and of what."""
-    made = Made(x.tj_class, x.tj_items, tuple([p if isinstance(p, bool) else None for p in x.tj_python]))
-    return made, [x.tj_length, x.tj_first, *x.tj_arrays()]
+    python = tuple([p if isinstance(p, bool) else None for p in x.tj_python])
+    head = [leaf for item in x.tj_head for leaf in tree.leaves(item)]
+    made = Made(x.tj_class, x.tj_items, python, len(x.tj_head))
+    return made, [x.tj_length, x.tj_first, *x.tj_arrays(), *head]
 
 
 def example(x: Any) -> Any:

@@ -9,7 +9,7 @@ carry arrays that are written. Where there is no more room a check fails; the fu
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,6 +34,8 @@ Number = extents.Number
 _I64 = np.dtype(np.int64)
 #: Bytes of an item from which on there is room for fewer, and for how many of the largest there is at first.
 _ROW, _LARGE_ITEMS = 4096, 16
+#: Items of the longest list of arrays that remain the same objects.
+_HEAD = 32
 
 
 @record(frozen=True)
@@ -51,11 +53,13 @@ _FULL = _Full()
 
 class Columns:
     """The rows of a list, or of a deque if `ring`. `columns`: an array for each number or array of an item; `python`:
-    for each of them whether it is one of Python's numbers, or an array of truth values that say so of each item."""
+    for each of them whether it is one of Python's numbers, or an array of truth values that say so of each item.
+    `head`: the items that it began with, as long as it only grows, if they have arrays: these are still the same."""
 
     __slots__ = (
         "tj_columns",
         "tj_first",
+        "tj_head",
         "tj_items",
         "tj_length",
         "tj_python",
@@ -72,6 +76,7 @@ class Columns:
         self.tj_walked = 0  # loops that run over it
         self.tj_first: Any = 0
         self.tj_length: Any = length
+        self.tj_head: list[Any] = []
         self.tj_rows_of: list[Rows | None] = [Rows() if k.shape else None for k in items.kinds]
         for c, rows in zip(columns, self.tj_rows_of, strict=True):
             c.storage.rows = None if rows is None else Listed(rows, "column")
@@ -93,8 +98,11 @@ class Columns:
             for n, kind in enumerate(items.kinds)
         ]
         made = cls(type(xs), items, columns, python, len(xs))
+        made.tj_head = [*xs] if items.has_arrays else []
         for row in leaves:
-            made._list(row)
+            made._list(row, "head")
+        if len(xs) > _HEAD:
+            made.tj_forget_head()
         return made
 
     def tj_widen(self, items: Items) -> None:
@@ -159,15 +167,18 @@ class Columns:
                 p[i] = _python(leaf)
         self._list(leaves)
 
-    def _list(self, leaves: list[Any]) -> None:
+    def _list(self, leaves: list[Any], role: Literal["given", "head"] = "given") -> None:
         """The arrays of an item are not written any more."""
         for x, rows in zip(leaves, self.tj_rows_of, strict=True):
             if rows is None:
                 continue
-            rows.apart &= marks.is_own(x)
+            if role == "head":
+                rows.begun = "own" if marks.is_own(x) and rows.begun != "other" else "other"
+            else:
+                rows.apart &= marks.is_own(x)
             for s in storages_of(x):
                 if s.rows is None:
-                    marks.note(s, Listed(rows, "given"))
+                    marks.note(s, Listed(rows, role))
                 elif s.rows.rows is not rows:  # it is an item of that list, too
                     s.rows.rows.apart = rows.apart = False
 
@@ -178,8 +189,18 @@ class Columns:
                 for s in storages_of(x) if type(x) is Box else ():
                     s.rows = None
 
+    def tj_forget_head(self) -> None:
+        """Which of its items are those that it began with is not known any more."""
+        head, self.tj_head = self.tj_head, []
+        for row in map(tree.leaves, head):
+            for x, rows in zip(row, self.tj_rows_of, strict=True):
+                if rows is not None:
+                    rows.apart &= rows.begun == "own"
+                    for s in storages_of(x):
+                        marks.note(s, Listed(rows, "given"))
+
     def tj_share(self) -> None:
-        """Its arrays are items of another list, too."""
+        """Its arrays may be items of another list, too, or others'."""
         for rows in self.tj_rows_of:
             if rows is not None:
                 rows.apart = False
@@ -205,6 +226,7 @@ class Columns:
 
     def tj_refill(self, raws: list[Any]) -> None:
         """The same with other values."""
+        self.tj_forget_head()
         refill([(x.storage, raw) for x, raw in zip(self.tj_arrays(), raws, strict=True)])
 
     def tj_arrays(self) -> list[Box]:
@@ -224,7 +246,8 @@ class Columns:
         return check_index(raw_of(k), size=self.tj_room, axis=0, failure=_FULL)
 
     def tj_last(self, message: str) -> Number:
-        """The position of the last item; IndexError if there is none."""
+        """The position of the last item, which is to be taken; IndexError if there is none."""
+        self.tj_forget_head()
         n = self.tj_number()
         if type(n) is int:
             if not n:

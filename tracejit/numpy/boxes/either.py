@@ -7,6 +7,7 @@ a[0] += 1          # there whoever else has that one, a caller or a container, s
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -213,33 +214,40 @@ def owner_of(storage: Storage, chain: Chain | None, dtype: np.dtype, flag: Any, 
 
 
 class Rows:
-    """The arrays of one list. `apart`: each item is sure to be an array of its own, which no other item is."""
+    """The arrays of one list. `apart`: each item is sure to be an array of its own, which no other item is, but for
+    those that the list begins with; `begun`: there are such, which are its "own" ones, or others' too."""
 
-    __slots__ = ("apart",)
+    __slots__ = ("apart", "begun")
 
     def __init__(self) -> None:
-        self.apart = True
+        self.apart, self.begun = True, ""
+
+    def are_new(self, role: str) -> bool:
+        """Whether a result in this role is sure to be no other array."""
+        return role in ("given", "head") or (self.apart and not (self.begun == "other" and role == "item"))
 
 
 class Listed(NamedTuple):
     """What a storage has to do with a list: it has the `column` of all items, or is an `item`, which the program
-    reads from it or the user has put into it (`given`)."""
+    reads from it, or the user has put into it (`given`), or it is one that the list begins with (`head`)."""
 
     rows: Rows
-    role: Literal["column", "item", "given"]
+    role: Literal["column", "item", "given", "head"]
 
 
 def listed(x: Box) -> Listed | None:
     """What the array `x` has to do with a list; of several that it may be, one of them."""
-    return next((s.rows for s in storages_of(x) if s.rows is not None), None)
+    return functools.reduce(listed_as, [s.rows for s in storages_of(x)])
 
 
 def listed_as(a: Listed | None, b: Listed | None) -> Listed | None:
     """What an array has to do with a list that may be either of two. Items of two lists are in neither alone."""
     if a is None or b is None or a == b:
         return a or b
-    a.rows.apart = b.rows.apart = False
-    return a if a.rows is b.rows and a.role == "given" else b
+    if a.rows is not b.rows:
+        a.rows.apart = b.rows.apart = False
+        return b
+    return max(a, b, key=lambda x: ("head", "given", "item").index(x.role))
 
 
 def storages_of(x: Box) -> list[Storage]:
