@@ -337,3 +337,41 @@ def history_in_a_global_function() -> Any:
         return note(x) + note(2 * x)
 
     return f, THREE, lambda: log
+
+
+@program
+def a_history_of_pythons_numbers_after_a_first_step() -> Any:
+    def f(target, n):
+        before, x, seen = None, 0.0, []
+        for _ in range(n):
+            slope = 0.0 if before is None else (target - before) / 0.1
+            before, target = target, target * 0.9
+            x = x + slope
+            seen.append(x)
+        return seen, [(a, a > 0.5) for a in seen]
+
+    return f, [(1.0, 40), (2.0, 40), (np.float64(3.0), 40)], None
+
+
+@program
+def a_history_of_numbers_that_an_object_keeps() -> Any:
+    class Controller:
+        def __init__(self):
+            self.total, self.before = 0.0, None
+
+        def step(self, error, dt):
+            self.total += error * dt
+            slope = 0.0 if self.before is None else (error - self.before) / dt
+            self.before = error
+            return error + 0.1 * self.total + 0.05 * slope
+
+    seen: list[Any] = []
+
+    def f(target):
+        c, x = Controller(), 0.0
+        for _ in range(30):
+            x += c.step(target - x, 0.1) * 0.1
+            seen.append(x)
+        return seen[-1]
+
+    return f, [(1.0,), (2.0,), (1.5,)], lambda: seen

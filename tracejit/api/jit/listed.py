@@ -11,13 +11,15 @@ from tracejit import tree
 from tracejit.numpy.boxes.rows import Borrowed, StaleView, grid, rows, runs
 from tracejit.tracing import Box
 
+#: What Python's numbers are in arrays.
+_PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))
 #: Shorter lists are results one by one.
 SHORTEST = 16
 
 
 class Listed:
     """A list in pieces: items, and arrays whose rows are items (lists of rows, at greater depth). `depths`: of each
-    piece, 0 for an item."""
+    piece, 0 for an item; negative if the rows are Python's numbers."""
 
     def __init__(self, pieces: list[Any], depths: tuple[int, ...]) -> None:
         self.pieces = pieces
@@ -31,7 +33,12 @@ def items(depths: tuple[int, ...], pieces: Any) -> Any:
         return Listed(pieces, depths)
     found: list[Any] = []
     for x, depth in zip(pieces, depths, strict=True):
-        found += [x] if not depth else rows(x.read(), depth) if type(x) is Box else _rows(x, depth)
+        if not depth:
+            found.append(x)
+        elif type(x) is Box:
+            found += rows(x.read(), abs(depth), depth < 0, scalar=True)
+        else:
+            found += x.tolist() if depth < 0 else _rows(x, depth)
     return found
 
 
@@ -86,10 +93,20 @@ def in_pieces(x: Any, elsewhere: set[int]) -> Listed | None:
 def _in_pieces(items: list[Any]) -> Any:
     whole = grid(items)
     if whole is not None:
-        return Listed([whole[0]], (whole[1],))
-    found = runs(items)
-    if found is None:
-        return [listed(x) for x in items]
-    return Listed(
-        [x if joined else listed(x) for joined, x in found], tuple(int(joined) for joined, _ in found)
-    )
+        depth = _depth(whole[2], whole[1])
+        return Listed([whole[0]], (depth,)) if depth else [listed(x) for x in items]
+    pieces, depths, at = [], [], 0
+    for joined, x in runs(items) or ():
+        count = x.aval.shape[0] if joined else 1
+        depth = _depth(items[at], 1) if joined else 0
+        pieces += [x] if depth else map(listed, items[at : at + count])
+        depths += [depth] if depth else [0] * count
+        at += count
+    return Listed(pieces, tuple(depths)) if any(depths) else [listed(x) for x in items]
+
+
+def _depth(first: Box, depth: int) -> int:
+    """How deep lists are of which this is the first item, as `Listed` has it; 0 if its rows are not the items."""
+    if first.aval.shape or (first.scalar and not first.weak):
+        return depth
+    return -depth if first.weak is True and first.aval.dtype in _PYTHON else 0
