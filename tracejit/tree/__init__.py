@@ -60,6 +60,8 @@ NAMESPACE = "tracejit"
 # function sees when it iterates over a dict, so what guards must compare.
 _ORDERED = "tracejit.ordered"
 _C.set_dict_insertion_ordered(True, _ORDERED)
+# The same nodes, and objects that traced code makes (`frontend.rewrite.blocks.containers`).
+OPENED = "tracejit.opened"
 
 TreeDef = optree.PyTreeSpec
 IsLeaf = Callable[[Any], bool]
@@ -247,7 +249,7 @@ def _register(cls: type, to_iter: Any, from_iter: Any, entry: Any) -> None:
     with _lock:
         if cls in _registered:
             return
-        for namespace, flat in ((NAMESPACE, to_iter), (_ORDERED, _hashed(cls, to_iter))):
+        for namespace, flat in ((NAMESPACE, to_iter), (_ORDERED, _hashed(cls, to_iter)), (OPENED, to_iter)):
             optree.register_pytree_node(cls, flat, from_iter, path_entry_type=entry, namespace=namespace)
         _registered.add(cls)
 

@@ -93,7 +93,8 @@ class Varying:
         self.written |= written
         grown = grown - self.whole - self.growing
         self.growing |= grown
-        new = {c.node.place() for c in checks if c.kind in _KINDS and _may_vary(c)} & (written - grown)
+        read = {c.node.place() for c in checks if c.kind in _KINDS and _may_vary(c)}
+        new = {place for place in read if _within(place, written - grown)}
         new = {place for place in new - self.inputs if self.failed[place] < MOST_FAILURES}
         self.inputs |= new
         return new | grown
@@ -177,6 +178,11 @@ def is_number(x: Any) -> bool:
     if type(x) is int:
         return abs(x) <= NEAR
     return type(x) in (float, complex) or (isinstance(x, np.generic) and x.dtype.kind in "iufc")
+
+
+def _within(place: Place, written: set[Place]) -> bool:
+    """Whether a place is written, or lies in an object or container that is replaced."""
+    return any(place[:n] in written for n in range(2, len(place) + 1))
 
 
 def _may_vary(check: Check) -> bool:

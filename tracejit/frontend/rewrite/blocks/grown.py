@@ -21,6 +21,7 @@ from typing import Any
 from tracejit import ops, tree
 from tracejit.frontend.rewrite.blocks.aliases import Aliases
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place, get
+from tracejit.frontend.rewrite.blocks.containers import flatten
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.blocks.identity import reached
 from tracejit.frontend.rewrite.blocks.state import Leaf
@@ -257,7 +258,7 @@ class Collector:
         held = {id(x) for x in (*self.frame.before.values(), *self.aliases.values.values())}
         if any(isinstance(x, (list, dict)) and id(x) in held for x in new):
             raise NotNative(f"it appends a list or dict to `{label}` that has a name")
-        items = [tree.flatten(x, is_leaf=lambda y: grid(y) is not None) for x in new]
+        items = [flatten(x, lambda y: grid(y) is not None) for x in new]
         columns = [[self._column(label, x) for x in leaves] for leaves, _ in items]
         alike = all(t == items[0][1] for _, t in items[1:]) and all(
             a.like(b) for row in columns[1:] for a, b in zip(columns[0], row, strict=True)

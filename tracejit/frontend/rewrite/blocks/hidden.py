@@ -25,10 +25,10 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from tracejit import dtypes, tree
+from tracejit import dtypes
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices, is_seen
-from tracejit.frontend.rewrite.blocks.containers import opened
+from tracejit.frontend.rewrite.blocks.containers import is_leaf, opened
 from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.frontend.rewrite.blocks.state import raw_of
 from tracejit.ir.avals import aval_of
@@ -52,7 +52,7 @@ class Picked:
         self.choices = choices
         self.cells: dict[str, Cell] = {}
         self.pairs: dict[str, _Pair] = {}
-        self.names = [n for n in names if not tree.is_leaf(get(cells[n]))]
+        self.names = [n for n in names if not is_leaf(get(cells[n]))]
         #: What the names are before the loop, as far as others see it.
         self.outer = {n: get(cells[n]) for n in self.names if is_seen(cells[n])}
         for n, x in self.outer.items():
@@ -79,13 +79,17 @@ class Picked:
             if mine is not None and target is not None and mine is not target and flag is not False:
                 self.choices.add(mine, target, flag)
 
-    def leave(self, names: Iterable[str], cells: dict[str, Cell]) -> bool:
-        """Note which containers the names are after a step. Whether there were more to note than was known."""
+    def leave(self, own: dict[str, Any], cells: dict[str, Cell]) -> bool:
+        """Note which containers the names are after a step; `own`: what they were before the loop. Whether there were
+        more to note than was known."""
         before = list(self.cells)
-        values = {n: get(cells[n]) for n in names}
+        values = {n: get(cells[n]) for n in own}
         values = {n: x for n, x in values.items() if x is not UNBOUND and opened(x, frozen=True)}
         self.names = list(dict.fromkeys([*self.names, *values]))
-        found = {self._pair(n, other, now): flag for n, other, now, flag in self._same(values)}
+        found = {}
+        for n, other, now, flag in self._same(values):
+            start = own[n] is (own[other] if now else self.outer[other])
+            found[self._pair(n, other, now, start)] = flag
         for hidden in before:
             flag = found.get(hidden, False)
             put(self.cells[hidden], box(flag, weak=True) if isinstance(flag, Value) else bool(flag))

@@ -15,6 +15,7 @@ from typing import Any
 
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place
 from tracejit.frontend.rewrite.blocks.containers import NONE, opened, parts, replaced
+from tracejit.frontend.rewrite.blocks.hidden import Picked
 from tracejit.frontend.rewrite.blocks.state import Frame
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
 from tracejit.tracing import Box
@@ -59,9 +60,18 @@ class Replaced:
         if treedef != e.form.tree or any(a is not b for a, b in zip(leaves, before, strict=True)):
             raise _changed(name)
 
-    def check_outside(self, name: str, e: Entry, value: Any, frame: Frame) -> None:
-        """The step does not put a container of outside into a name."""
-        if any(id(x) in frame.containers.seen for x in opened(value, self.of(name, e))):
+    def check_outside(self, name: str, e: Entry, value: Any, frame: Frame, picked: Picked) -> None:
+        """The step does not put a container of outside into a name, nor one that may be one, unless the loop carries
+        whether it is."""
+        mine = opened(value, self.of(name, e))
+        known = {id(x) for x in picked.outer.values()}
+        may_be = [
+            o.container
+            for x in mine
+            for o in picked.choices.options(x)
+            if x is not value or id(o.container) not in known
+        ]
+        if any(id(x) in frame.containers.seen for x in (*mine, *may_be)):
             raise NotNative(f"`{name}` is a container of outside after a step", peel=True, name=name)
 
     def check_handed_on(

@@ -285,7 +285,7 @@ class Stager:
                 self.texts[name] = options
                 again = fresh = True
                 continue
-            self.replaced.check_outside(name, e, x, frame)
+            self.replaced.check_outside(name, e, x, frame, self.picked)
             form = Form(x, self.replaced.of(name, e))
             weak = [leaf.weak for leaf in form.dynamic]
             if e.form is None and name in self.spec.through:
