@@ -92,7 +92,9 @@ def _program(seed: int) -> str:
     lines = [*before, r.choice(("for i in range(n):", "i = 0\nwhile i < n:")), *("    " + x for x in body)]
     if "while" in lines[len(before)]:
         lines.append("    i = i + 1")
-    told = "p.x, p.y, q.x, q.y, s.x, s.y, [h.x for h in held], p is q, q is s, held[0] is p, held[1] is held[0]"
+    told = (
+        "p.x, p.y, q.x, q.y, s.x, s.y, [h.x for h in held], p is q, q is s, held[0] is p, held[1] is held[0]"
+    )
     return "\n".join(
         [
             "def f(x, n):",
