@@ -23,7 +23,12 @@ def test_numbers_that_can_be_inputs() -> None:
 
 def test_what_is_written_is_an_input_until_tracing_needs_it() -> None:
     v = Varying()
-    checks = [Check(NODE, "value", 3), Check(NODE, "value", None), Check(NODE.attr("x"), "value", 3)]
+    assert NODE.parent is not None
+    other, inner = NODE.parent.attr("x"), NODE.attr("y")
+    assert v.learn([Check(inner, "value", 3)], {NODE.place()}, set()) == {
+        inner.place()
+    }  # in what is replaced
+    checks = [Check(NODE, "value", 3), Check(NODE, "value", None), Check(other, "value", 3)]
     for _ in range(varying.MOST_FAILURES):
         assert v.learn(checks, {NODE.place()}, set()) == {NODE.place()} and v.is_input(NODE.place())
         assert v.fail([NODE.place()]) and not v.is_input(NODE.place())

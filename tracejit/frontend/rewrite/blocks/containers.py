@@ -41,7 +41,7 @@ def flatten(value: Any, stays: Callable[[Any], bool] | None = None) -> tuple[lis
 
     while True:
         met: set[int] = set()
-        leaves, treedef = optree._C.flatten(value, leaf, False, tree.OPENED)
+        leaves, treedef = optree._C.flatten(value, leaf, False, tree.OPENED)  # type: ignore[attr-defined]
         new = [type(x) for x in leaves if is_object(x) and not _registered(type(x))]
         if not new and not tree._register_seen(leaves, stays):
             return leaves, treedef
