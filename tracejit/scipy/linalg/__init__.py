@@ -12,9 +12,15 @@ import numpy as _np
 from tracejit.numpy.dispatch import LIBRARIES as _LIBRARIES
 from tracejit.ops import _lazy
 from tracejit.scipy.hosting.calls import others as _others
-from tracejit.scipy.linalg.equations import (
+from tracejit.scipy.linalg.bands import (
+    cho_solve_banded,
+    cholesky_banded,
+    eig_banded,
+    eigh_tridiagonal,
     eigvals_banded,
     eigvalsh_tridiagonal,
+)
+from tracejit.scipy.linalg.equations import (
     solve_circulant,
     solve_continuous_are,
     solve_continuous_lyapunov,
@@ -73,13 +79,17 @@ __all__ = [
     "block_diag",
     "cho_factor",
     "cho_solve",
+    "cho_solve_banded",
     "cholesky",
+    "cholesky_banded",
     "circulant",
     "coshm",
     "cosm",
     "det",
     "eig",
+    "eig_banded",
     "eigh",
+    "eigh_tridiagonal",
     "eigvals",
     "eigvals_banded",
     "eigvalsh",

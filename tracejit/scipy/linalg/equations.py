@@ -17,7 +17,7 @@ from tracejit.numpy.operands import raw
 from tracejit.ops import _lazy
 from tracejit.ops.decompositions import small
 from tracejit.scipy.linalg.calling import of_scipy, refuse
-from tracejit.scipy.linalg.patterns import banded, toeplitz
+from tracejit.scipy.linalg.patterns import toeplitz
 from tracejit.scipy.linalg.systems import solve_sylvester
 from tracejit.tracing import wrap
 
@@ -167,32 +167,3 @@ def solve_circulant(
     spectrum = spectrum.reshape((-1,) + (1,) * (y.ndim - 1))
     out = fft.ifft(fft.fft(y, axis=0) / spectrum, axis=0)
     return out if dtypes.is_complex(v.dtype) or dtypes.is_complex(y.dtype) else out.real
-
-
-@of_scipy
-def eigvalsh_tridiagonal(
-    d: Any, e: Any, select: Any = "a", select_range: Any = None, check_finite: bool = True, tol: float = 0.0,
-    lapack_driver: str = "auto",
-) -> Any:  # fmt: skip
-    """The eigenvalues of a symmetric matrix of three diagonals, as of a dense one."""
-    if select not in ("a", "all", 0):
-        raise ArgumentError(name="eigvalsh_tridiagonal", problem=f"select={select!r} has no traced form")
-    main, side = wrap(raw(d)).astype(float), wrap(raw(e)).astype(float)
-    if main.ndim != 1 or side.shape != (main.shape[0] - 1,):
-        raise ValueError(f"d ({main.shape[0]}) must have one more element than e ({side.shape})")
-    return linalg.eigvalsh(tnp.diag(main) + tnp.diag(side, -1) + tnp.diag(side, 1))
-
-
-@of_scipy
-def eigvals_banded(
-    a_band: Any, lower: bool = False, overwrite_a_band: bool = False, select: Any = "a",
-    select_range: Any = None, check_finite: bool = True,
-) -> Any:  # fmt: skip
-    """The eigenvalues of a Hermitian banded matrix, one half of which is in the rows of `a_band`, as of a dense one."""
-    if select not in ("a", "all", 0):
-        raise ArgumentError(name="eigvals_banded", problem=f"select={select!r} has no traced form")
-    rows = wrap(raw(a_band))
-    rows = rows.astype(complex if dtypes.is_complex(rows.dtype) else float)
-    width = rows.shape[0] - 1
-    half = banded(rows, width, 0) if lower else banded(rows, 0, width)
-    return linalg.eigvalsh(half, "L" if lower else "U")
