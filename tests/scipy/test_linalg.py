@@ -104,6 +104,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "expm": (sl.expm, (A,)),
     "expm complex": (sl.expm, (C,)),
     "expm_frechet": (sl.expm_frechet, (A, S)),
+    "expm_frechet alone": (lambda a, e: sl.expm_frechet(a, e, compute_expm=False), (A, S)),
     "sqrtm": (lambda a: sl.sqrtm(a) * (1 + 0j), (S,)),
     "cosm": (sl.cosm, (A,)),
     "sinm": (sl.sinm, (C,)),

@@ -45,6 +45,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "nearest element": lambda x: ndimage.map_coordinates(x, AT, order=0, mode="nearest"),
     "multilinear": lambda x: ndimage.map_coordinates(x, AT, order=1, cval=-3.0),
     "multilinear nearest": lambda x: ndimage.map_coordinates(x, AT, order=1, mode="nearest"),
+    "nearest grid": lambda x: ndimage.map_coordinates(x, AT, order=0, mode="grid-constant", cval=0.5),
     "multilinear grid": lambda x: ndimage.map_coordinates(x, AT, order=1, mode="grid-constant", cval=0.5),
     "output": lambda x: ndimage.sobel(x, output=np.float32) + ndimage.laplace(x, np.zeros((6, 7))),
 }

@@ -33,6 +33,14 @@ def test_steps_are_those_of_scipy(method: str) -> None:
         np.testing.assert_allclose(got.y, want.y, rtol=1e-7)
 
 
+def test_the_first_step_where_nothing_moves_at_first() -> None:
+    def solved(k):
+        return scipy.integrate.solve_ivp(lambda t, y: k * t**3 * (1 - y), (0, 3), [0.0, 0.5])
+
+    for k in (1.0, 1e-7):
+        np.testing.assert_allclose(tj.jit(solved)(k).t, solved(k).t, rtol=1e-9)
+
+
 def test_backward_in_time_complex_values_and_options() -> None:
     def f(t, y, k):
         return k * np.array([1j * y[1], 1j * y[0] + np.sin(t) * y[1]])
