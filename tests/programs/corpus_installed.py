@@ -155,3 +155,39 @@ def the_text_of_an_attribute_that_arrays_cannot_be_given() -> Any:
         return x
 
     return f, [(np.ones(2),), (1.5,)], None
+
+
+@program
+def numbers_by_map() -> Any:
+    def f(xs, n):
+        sizes = list(map(float, xs))
+        total = sum(map(int, xs)) + sum(map(bool, xs))
+        rows = [v * n for v in map(round, sizes)]
+        return sizes, total, rows, sorted(map(abs, sizes)), list(map(len, [xs, sizes]))
+
+    return f, [([1.5, -2.5], 2), ([0.0, 3.25], 3), ([1, 2], 2), (np.array([1.5, 0.5]), 2)], None
+
+
+@program
+def methods_of_the_class_of_arrays() -> Any:
+    def f(x):
+        rows = list(map(np.ndarray.flatten, [x, x.T]))
+        return rows, np.ndarray.sum(x, axis=0), np.ndarray.mean(x), np.ndarray.copy(x) is x
+
+    return f, [(np.eye(2),), (np.ones((2, 3)),)], None
+
+
+@program
+def the_generator_of_all_functions_by_its_own_name() -> Any:
+    """What `check_random_state` of many packages gives for no seed."""
+
+    def check(seed):
+        if seed is None or seed is np.random:
+            return np.random.mtrand._rand
+        return np.random.RandomState(seed) if isinstance(seed, int) else seed
+
+    def f(x, seed=None):
+        generator = check(seed)
+        return x + generator.uniform(size=2), generator is np.random.mtrand._rand
+
+    return f, [(1.0,), (2.0,), (np.ones(2), 3), (2.0, np.random.RandomState(5))], None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 import weakref
@@ -25,7 +26,8 @@ from tracejit.tracing import Box, CapturedArray
 
 #: Module name -> the namespace that traced code gets for it: {'numpy': tracejit.numpy, ...}.
 REBIND: dict[str, Any] = {
-    name: types.SimpleNamespace() for name in ("numpy.random", "numpy.lib", "numpy.lib.stride_tricks")
+    name: types.SimpleNamespace()
+    for name in ("numpy.random", "numpy.random.mtrand", "numpy.lib", "numpy.lib.stride_tricks")
 }
 #: Callables of NumPy and others -> those of tracejit, for `from numpy import sin`.
 CALLABLES: dict[Any, Any] = {}
@@ -45,6 +47,19 @@ _OBJECTS = {
 _stand_ins: dict[str, RebindModule] = {}
 _missing = object()
 _C_METHODS = (types.BuiltinMethodType, types.MethodType)
+
+
+@functools.cache
+def _method(name: str) -> Any:
+    """A method of arrays that the class is asked for, such as `np.ndarray.flatten`: that of traced arrays too."""
+    real = getattr(np.ndarray, name)
+
+    def method(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        is_array = type(x) is Box and not (x.scalar or x.weak)
+        return getattr(x, name)(*args, **kwargs) if is_array else real(x, *args, **kwargs)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, real.__qualname__, real.__doc__
+    return method
 
 
 class _ArrayMeta(type):
@@ -73,7 +88,8 @@ class _ArrayMeta(type):
         return np.ndarray(shape, dtype, buffer, offset, strides, order)
 
     def __getattr__(cls, name: str) -> Any:
-        return getattr(np.ndarray, name)
+        found = getattr(np.ndarray, name)
+        return _method(name) if type(found) is types.MethodDescriptorType else found
 
     def __eq__(cls, other: object) -> bool:
         return other is cls or other is np.ndarray or other is Box
@@ -213,6 +229,10 @@ class RebindModule(types.ModuleType):
             return rebound(real) or _library_module(self, name, real)
         if real is np.ndarray:
             return ndarray
+        if type(real) is np.random.RandomState and (session := active.session()) is not None:
+            return session.stand_in(
+                real, f"{module.__name__}.{name}"
+            )  # the one that `np.random.normal` draws from
         if is_acting_of_numpy(real):
             return _library_value(self, name, real)
         ours = getattr(REBIND.get(module.__name__), name, _missing)

@@ -17,7 +17,6 @@ from tracejit.frontend.rewrite.hooks import keys
 from tracejit.frontend.rewrite.hooks.folds import all_, any_
 from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, range_, reversed_, zip_
 from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth
-from tracejit.frontend.rewrite.hooks.texts import map_
 from tracejit.frontend.shadows.growing import Growing
 from tracejit.frontend.text import shown
 from tracejit.frontend.text.deferred import Text, is_text, length
@@ -182,6 +181,11 @@ def contains(item: Any, held: Any) -> Any:
     if type(container) in _COLLECTIONS and (is_unknown(item) or any(map(is_unknown, container))):
         return any_([True if x is item else x == item for x in container])
     return (keys.key(item) if id(type(container)) in keys.HASHED else item) in container
+
+
+def map_(f: Any, /, *iterables: Any) -> Any:
+    """`map`, by a builtin such as `float` or by another function."""
+    return map(builtin(f), *iterables)
 
 
 def is_array_of_none(x: Any) -> bool:

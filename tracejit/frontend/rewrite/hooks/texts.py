@@ -57,11 +57,3 @@ def method(x: Any, name: str) -> Any:
     if name == "format":
         return functools.partial(templates.format_method, x)
     return functools.partial(join, x) if name == "join" else templates.method(x, name)
-
-
-_MAPPED: dict[Any, Any] = {str: shown.str_, repr: shown.repr_, format: shown.format_}
-
-
-def map_(f: Any, /, *iterables: Any) -> Any:
-    """`map`, by a builtin that makes text or by another function."""
-    return map(_MAPPED.get(f, f) if f is str or f is repr else f, *iterables)
