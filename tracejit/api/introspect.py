@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -85,10 +86,20 @@ class ShapeDtypeStruct:
 
 
 def size_name(size: str) -> str:
-    """A size that is a name. Raises ExportedSizeError."""
-    if not size.isidentifier():
+    """A size that is a name, or a multiple of one and a number: `n`, `2*n`, `n+1`. Raises ExportedSizeError."""
+    terms = size_terms(size)
+    if terms is None or not terms[0]:
         raise ExportedSizeError(problem=f"the size {size!r} is neither a number nor a name")
-    return size
+    return "".join(size.split())
+
+
+_SIZE = re.compile(r"\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*)(?:\s*([+-])\s*(\d+))?\s*")
+
+
+def size_terms(size: str) -> tuple[int, str, int] | None:
+    """(a, n, b) of a size `a*n+b`; None for other text."""
+    m = _SIZE.fullmatch(size)
+    return None if m is None else (int(m[1] or 1), m[2], int(f"{m[3] or ''}{m[4] or 0}"))
 
 
 class Extent(ShapeDtypeStruct):

@@ -243,6 +243,37 @@ def test_sizes_that_do_not_agree(args: Any, why: str) -> None:
         e(*args)
 
 
+def interleaved(pairs: Any, ends: Any, x: Any) -> Any:
+    return pairs[::2] * x + pairs[1::2] * ends[1:] - ends[:-1]
+
+
+def test_sizes_computed_from_names(tmp_path: Path) -> None:
+    types = typed("2 * n"), typed("n+1"), typed("n")
+    e = pickle.loads(pickle.dumps(tj.export(interleaved)(*types)))
+    assert repr(e).startswith("<exported interleaved(pairs: float64[2*n], ends: float64[n+1], x: float64[n])")
+    for n in (0, 1, 5):
+        args = RNG.normal(size=2 * n), RNG.normal(size=n + 1), RNG.normal(size=n)
+        same(e(*args), interleaved(*args))
+    for sizes, why in (
+        ((5, 3, 2), "5 elements along axis 0, which is not 2"),
+        ((4, 4, 2), "4 .* not n.1, where n is 2"),
+    ):
+        with pytest.raises(ExportedArgumentError, match=why):
+            e(*map(np.ones, sizes))
+    alone = tj.export(lambda x, y: (x.sum(), y.sum()), vjp=False)(
+        typed("3*n-1"), typed(*tj.symbolic_shape("2*n, 2"))
+    )
+    assert alone(np.ones(5), np.ones((4, 2))) == (5, 8)
+    for sizes in ((6, 4), (5, 6)):
+        with pytest.raises(ExportedArgumentError, match="which is not"):
+            alone(np.ones(sizes[0]), np.ones((sizes[1], 2)))
+    with pytest.raises(LibraryBuildError, match="computed from a name"):
+        e.write_library(tmp_path / "all.o")
+    for text in ("0*n", "n*m", "2*", "n-m", "n+1+1", "1*2"):
+        with pytest.raises(ExportedSizeError):
+            typed(text)
+
+
 def test_sizes_of_different_names() -> None:
     e = tj.export(lambda x, y: x + y)(typed("n"), typed("m"))
     assert e(np.ones(3), np.ones(3)).tolist() == [2, 2, 2]
@@ -280,11 +311,12 @@ def test_refusals() -> None:
     for use in (tj.jit(np.sin).lower, lambda x: tj.eval_shape(np.sin, x), np.zeros_like, lambda x: x.size):
         with pytest.raises(ExportedSizeError, match=r"only `tj\.export` takes"):
             use(typed("n", 3))
-    for text in ("2*n", "n-1", ""):
+    for text in ("n*m", "n-m", ""):
         with pytest.raises(ExportedSizeError, match="neither a number nor a name"):
             typed(text, 3)
     with pytest.raises(ExportedSizeError):
-        tj.symbolic_shape("n, m + 1")
+        tj.symbolic_shape("n, m m")
+    assert tj.symbolic_shape("n, 2 * m + 1") == ("n", "2*m+1")
     assert tj.symbolic_shape("(n, 3)") == ("n", 3) and tj.symbolic_shape("") == ()
 
 

@@ -99,6 +99,8 @@ def _member(path: str, name: str, e: Any) -> Member:
         raise LibraryBuildError(
             path=path, problem=f"{name} needs NumPy or SciPy for {names}, which C does not have"
         )
+    if not all(n.isidentifier() for n in e._sizes):
+        raise LibraryBuildError(path=path, problem=f"a size of {name} is computed from a name, as 2*n is")
     known = all(type(n) is int or n in e._sizes for a in _outs(e) for n in a.shape)
     if not known:
         raise LibraryBuildError(path=path, problem=f"the shape of the result of {name} is computed")

@@ -54,7 +54,8 @@ def load_exported(path: str | os.PathLike[str]) -> Exported:
 
 @door
 def symbolic_shape(text: str) -> tuple[Any, ...]:
-    """A shape with named sizes for `export`: `symbolic_shape("n, 3")` is `("n", 3)`. Names stand for any number.
+    """A shape with named sizes for `export`: `symbolic_shape("n, 3")` is `("n", 3)`. Names stand for any number;
+    a size may be computed from one, as `2*n+1` is.
 
     Raises ExportedSizeError for what is neither a name nor a number."""
     sizes = [size.strip() for size in text.strip().strip("()").split(",")]

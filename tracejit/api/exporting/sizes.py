@@ -16,7 +16,7 @@ import numpy as np
 
 from tracejit.api.common import argument_names
 from tracejit.api.exporting.structures import Differs
-from tracejit.api.introspect import Extent, ShapeDtypeStruct, Sized
+from tracejit.api.introspect import Extent, ShapeDtypeStruct, Sized, size_terms
 from tracejit.api.jit.jitted import Jitted
 from tracejit.api.running import run_user
 from tracejit.interpreters.stage import ArgRef
@@ -92,4 +92,16 @@ def find(arguments: Sequence[Any], leaves: Sequence[Any], names: Sequence[str]) 
             if first != size:
                 what = f"{a.name} has {size} elements along axis {axis}"
                 raise Differs(f"{what}, but {n} is {first} by axis {place} of {name}")
+    _solve({n: (*place, size_terms(n) or (1, n, 0)) for n, place in found.items()})
     return [found[n][0] for n in names]
+
+
+def _solve(found: dict[str, tuple[int, str, int, tuple[int, str, int]]]) -> None:
+    """Raises Differs where sizes such as `2*n` are those of no `n`, or of several."""
+    known = {n: size for n, (size, *_, terms) in found.items() if terms == (1, n, 0)}
+    for text, (size, name, axis, (times, n, more)) in found.items():
+        if n not in known and size >= more and (size - more) % times == 0:
+            known[n] = (size - more) // times
+        if known.get(n, -1) * times + more != size or n not in known:
+            which = f", where {n} is {known[n]}" if n in known else ""
+            raise Differs(f"{name} has {size} elements along axis {axis}, which is not {text}{which}")
