@@ -48,3 +48,19 @@ def test_nan_policies_are_refused() -> None:
 def test_limits_are_left_to_scipy() -> None:
     f = lambda x: (stats.tvar(x, (0.5, 2.5)), stats.tstd(x, (None, 2.0)), stats.tsem(x, (0.5, None)))
     np.testing.assert_allclose(tj.jit(f)(X), f(X), rtol=1e-12)
+
+
+def test_pearsons_correlation() -> None:
+    a, b = X[:, 0], X[:, 1]
+    for alternative in ("two-sided", "less", "greater"):
+        f = lambda a, b, way=alternative: stats.pearsonr(a, b, alternative=way)
+        got, want = tj.jit(f)(a, b), f(a, b)
+        np.testing.assert_allclose(tuple(got), tuple(want), rtol=1e-11)
+        assert type(got) is type(want) and type(got.statistic) is type(want.statistic)
+        np.testing.assert_allclose(got.confidence_interval(), want.confidence_interval(), rtol=1e-9)
+    rows = tj.jit(lambda x: stats.pearsonr(x, x[:, ::-1] ** 2, axis=1).statistic)(X)
+    np.testing.assert_allclose(rows, stats.pearsonr(X, X[:, ::-1] ** 2, axis=1).statistic, rtol=1e-11)
+    check_grads(lambda a: stats.pearsonr(a, b).statistic, (a,), order=2)
+    check_grads(lambda a: stats.pearsonr(a, b).pvalue, (a,), order=1)
+    with tj.config.override(fallback=True), pytest.warns(stats.ConstantInputWarning):
+        assert np.isnan(tj.jit(lambda a: stats.pearsonr(a, b).statistic)(0 * a))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tracejit import dtypes
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.operands import dtype_of, raw
-from tracejit.ops._lazy import scipy_stats
+from tracejit.ops._lazy import scipy_module, scipy_stats
 from tracejit.scipy import special as sp
 from tracejit.scipy.distributions import PART
 from tracejit.scipy.hosting import calls
-from tracejit.tracing import wrap
+from tracejit.scipy.hosting.following import known
+from tracejit.tracing import to_raw, wrap
 
 
 def _sample(name: str, a: Any, nan_policy: str) -> Any:
@@ -162,11 +166,38 @@ def variation(
     return x.std(axis=axis, ddof=ddof, keepdims=keepdims) / x.mean(axis=axis, keepdims=keepdims)
 
 
+@PART.function
+def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0) -> Any:
+    """Pearson's correlation coefficient, with its probability for normal samples that do not correlate."""
+    a, b = _sample("pearsonr", x, "propagate"), _sample("pearsonr", y, "propagate")
+    if method is not None or axis is None or a.shape != b.shape or not a.ndim or a.shape[axis] < 3:
+        return calls.of(scipy_stats().pearsonr)(x, y, alternative=alternative, method=method, axis=axis)
+    if alternative not in ("two-sided", "less", "greater"):
+        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
+    n = a.shape[axis]
+    unit = []
+    for v in (a, b):
+        middle = v.mean(axis=axis, keepdims=True)
+        size = tnp.sqrt(((v - middle) ** 2).sum(axis=axis, keepdims=True))
+        close = float(np.finfo(v.dtype).eps ** 0.75)
+        leave_if(
+            to_raw(tnp.any(size < close * tnp.abs(middle)) | tnp.any(size == 0)),
+            "SciPy's warning of constants",
+        )
+        unit.append((v - middle) / size)
+    r = tnp.clip((unit[0] * unit[1]).sum(axis=axis), -1.0, 1.0)
+    tail = sp.betainc(n / 2 - 1, n / 2 - 1, 0.5 * (1 - (tnp.abs(r) if alternative == "two-sided" else r)))
+    p = 2 * tail if alternative == "two-sided" else tail if alternative == "greater" else 1 - tail
+    made = scipy_module("stats._stats_py").PearsonRResult
+    return known(made(statistic=r, pvalue=p, alternative=alternative, n=n, x=x, y=y, axis=axis))
+
+
 __all__ = [
     "entropy",
     "gmean",
     "hmean",
     "kurtosis",
+    "pearsonr",
     "sem",
     "skew",
     "tsem",
