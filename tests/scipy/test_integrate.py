@@ -64,3 +64,17 @@ def test_more_rules_of_samples(f) -> None:
     y = np.random.default_rng(1).normal(size=(5, 9))
     np.testing.assert_allclose(tj.jit(f)(y), f(y), rtol=1e-12, atol=1e-12)
     check_grads(f, (y,), order=1, rtol=1e-5, atol=1e-6)
+
+
+def test_samples_at_one_place_and_no_samples() -> None:
+    for n in (5, 6, 7):
+        y = np.arange(2.0 * n).reshape(2, n) ** 2
+        for x in (np.zeros(n), np.sort(np.arange(n) // 2), np.r_[np.arange(n - 1), n - 2] * 1.0):
+            want = si.simpson(y, x=x)
+            np.testing.assert_allclose(tj.jit(lambda y, x: si.simpson(y, x=x))(y, x), want, rtol=1e-13)
+            slope = tj.jit(tj.grad(lambda y, x=x: si.simpson(y, x=x).sum()))(y)
+            np.testing.assert_allclose((slope * y).sum(), want.sum(), rtol=1e-12)  # it is linear
+        np.testing.assert_allclose(tj.jit(lambda y: si.simpson(y, dx=0))(y), 0)
+    for f in (si.cumulative_trapezoid, si.cumulative_simpson):
+        with pytest.raises(ValueError, match="At least one point"):
+            tj.jit(lambda y, f=f: f(y))(np.zeros((3, 0)))

@@ -61,10 +61,24 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     if initial is not None and initial != 0:
         raise _ArgumentError(name="cumulative_trapezoid", problem="`initial` must be `None` or `0`")
     y, d = _samples("cumulative_trapezoid", y, x, dx, axis)
+    _check_points(y)
     out = _tnp.cumsum(d * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
     if initial is not None:
         out = _tnp.concatenate([_tnp.zeros_like(out, shape=(*out.shape[:-1], 1)), out], axis=-1)
     return _tnp.moveaxis(out, -1, axis)
+
+
+def _check_points(y: Any) -> None:
+    if not y.shape[-1]:
+        raise ValueError("At least one point is required along `axis`.")
+
+
+def _over(a: Any, b: Any) -> Any:
+    """a / b, and 0 where b is 0, as between two samples at one place."""
+    if isinstance(b, (int, float)):
+        return a / b if b else a * 0.0
+    some = b != 0
+    return _tnp.where(some, a / _tnp.where(some, b, 1.0), 0.0)
 
 
 def _pairs(y: Any, h: Any) -> Any:
@@ -74,14 +88,15 @@ def _pairs(y: Any, h: Any) -> Any:
         return (h / 3 * (a + 4 * b + c)).sum(axis=-1)
     h0, h1 = h[..., ::2], h[..., 1::2]
     both = h0 + h1
-    terms = a * (2 - h1 / h0) + b * (both * both / (h0 * h1)) + c * (2 - h0 / h1)
+    ratio = _over(h0, h1)
+    terms = a * (2 - _over(1.0, ratio)) + b * (both * _over(both, h0 * h1)) + c * (2 - ratio)
     return (both / 6 * terms).sum(axis=-1)
 
 
 @_part.function
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral by the composite Simpson's rule; of an odd number of intervals, the last one is integrated
-    over the parabola through the last three samples (Cartwright 2017). Distances must not be 0."""
+    over the parabola through the last three samples (Cartwright 2017)."""
     y, h = _samples("simpson", y, x, dx, axis)
     n = y.shape[-1]
     if n % 2:
@@ -91,9 +106,9 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
         return 0.5 * (h if ends is None else h[..., 0]) * (y[..., 0] + y[..., 1])
     before, last = (h, h) if ends is None else (ends[..., 0], ends[..., 1])
     inner = _pairs(y[..., :-1], h if ends is None else h[..., :-1])
-    new = (2 * last**2 + 3 * before * last) / (6 * (before + last))
-    old = (last**2 + 3 * before * last) / (6 * before)
-    older = last**3 / (6 * before * (before + last))
+    new = _over(2 * last**2 + 3 * before * last, 6 * (before + last))
+    old = _over(last**2 + 3 * before * last, 6 * before)
+    older = _over(last**3, 6 * before * (before + last))
     return inner + new * y[..., -1] + old * y[..., -2] - older * y[..., -3]
 
 
@@ -102,6 +117,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
     """The integrals up to each sample but the first, over the parabola through each sample and its neighbours
     (Cartwright 2017); `initial` is put in front, and added to them. `x` must increase."""
     y, h = _samples("cumulative_simpson", y, x, dx, axis)
+    _check_points(y)
     if y.shape[-1] < 3:
         out = _tnp.cumsum(h * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
     else:
