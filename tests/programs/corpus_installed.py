@@ -191,3 +191,13 @@ def the_generator_of_all_functions_by_its_own_name() -> Any:
         return x + generator.uniform(size=2), generator is np.random.mtrand._rand
 
     return f, [(1.0,), (2.0,), (np.ones(2), 3), (2.0, np.random.RandomState(5))], None
+
+
+@program
+def unknowns_whose_number_is_an_argument() -> Any:
+    def f(x, n):
+        rows = np.stack([x**2, x, np.ones_like(x)])[:n].T
+        return np.linalg.lstsq(rows, 2 * x + 1, rcond=None)[0]
+
+    x = np.arange(5.0)
+    return f, [(x, 3), (x + 1, 3), (x, 2)], None

@@ -118,6 +118,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         raise MatrixShapeError(op="lstsq", problem="incompatible dimensions")
     x, y = _static_rows(x), _static_rows(y)
     m, n = shape_of(x)
+    if type(n) is not int:
+        raise DynamicExtentError(op="lstsq", problem="the number of columns is a traced integer")
     limit = rcond
     if rcond is None or (type(rcond) is int and rcond == -1):
         limit = small(dtype_of(x)) * (1 if rcond == -1 else max(m, n))
