@@ -33,6 +33,8 @@ _JUMPING = {
     "relfreq",
     "square",
     "freqz_sos",
+    "sosfreqz",
+    "to_mlab_linkage",
     "lfiltic",
     "null_space",
 }
