@@ -46,6 +46,8 @@ def _cached_eagerly(value: Any, fn: types.FunctionType, copy: Any) -> Any:
         known = not fn.__closure__ and all(map(_is_key, (*args, *kwargs.values())))
         return (value if known else copy)(*args, **kwargs)
 
+    for name in ("cache_info", "cache_clear", "cache_parameters"):
+        setattr(cached, name, getattr(value, name))
     return cached
 
 
@@ -94,7 +96,14 @@ def _remembering(session: Run, node: Node, value: Any, copy: Any) -> Any:
             session.cached(node, known[key][0])
         return known[key][0]
 
+    for name in ("cache_info", "cache_clear", "cache_parameters"):
+        setattr(cached, name, functools.partial(_refuse_questions, session, node, value, name))
     return cached
+
+
+def _refuse_questions(session: Run, node: Node, value: Any, name: str) -> None:
+    """What asks for, or forgets, what a cache holds."""
+    session.refuse(f"{node}.{name}", value, "what a cache holds may be something else at the next call")
 
 
 def _asked(x: Any) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import functools
+import sys
 import threading
 import types
 from typing import Any
@@ -92,6 +93,15 @@ class _Descriptor(_Member):
         session.wrap(behind.class_node(base, by), method)(own, obj, *value)
 
 
+def refuse_names(cls: type) -> None:
+    """Refuse the `__dict__` of a stand-in, in which others lie than in the class's."""
+    name = users_class(cls).__name__
+    raise UnfollowedError(what=f"`{name}.__dict__`", reason="traced code has other methods than the class")
+
+
+_names_of = vars(type)["__dict__"].__get__
+
+
 class _TracedMeta(type):
     """Makes the stand-in count as the user's class."""
 
@@ -103,6 +113,14 @@ class _TracedMeta(type):
 
     def _counts(cls, c: type) -> bool:
         return issubclass(c, users_class(cls))
+
+    @property
+    def __dict__(cls) -> Any:  # type: ignore[override]
+        if active.session() is not None and hasattr(
+            sys._getframe(1).f_globals, "real"
+        ):  # `vars` in user's code
+            refuse_names(cls)
+        return _names_of(cls)
 
     def __getattr__(cls, name: str) -> Any:
         session, real = active.session(), users_class(cls)

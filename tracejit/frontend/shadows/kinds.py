@@ -111,6 +111,10 @@ class TracedType(type, metaclass=_TypeMeta):
     _tj_class = type
 
 
+TracedType.__name__ = TracedType.__qualname__ = "type"
+TracedType.__module__ = "builtins"
+
+
 def traced_isinstance(x: Any, cls: Any, /) -> bool:
     """`isinstance`."""
     if isinstance(cls, tuple):
@@ -257,6 +261,8 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     if type(name) is Text:
         name = known(name, "the attribute of this name")
     if type(x) is not Box:
+        if name == "__dict__" and classes.users_class(x) is not x:
+            classes.refuse_names(x)
         return _member(x, name, *default)
     special = type(name) is str and name[:2] == "__"
     if name in REFUSED and not has_numbers():  # lanes are arrays

@@ -173,10 +173,17 @@ class _Choice:
         value, raised = None, None
         with new_trace(trace):
             with frame:
+                if (
+                    frame.containers.iterators
+                ):  # before it takes any: the branch may yet run as one that is taken
+                    problem = f"it may take items from the iterator `{frame.containers.iterators[0]}`"
+                    raise BranchLeavesError(problem=problem, where=self.where)
                 try:
                     value = block() if block is not None else None
                 except Exception as e:
-                    if not getattr(e, "_tj_raised", False):
+                    if not getattr(e, "_tj_raised", False) or isinstance(
+                        e, StopIteration
+                    ):  # which ends a loop
                         raise self._refused(e) from e
                     raised = e
                 except BaseException as e:
@@ -203,14 +210,9 @@ class _Choice:
             raise BranchLeavesError(problem=e.reason, where=self.where) from None
 
     def _refuse_changes(self, frame: Frame) -> None:
-        iterators = frame.containers.iterators
         if frame.changed is not None:
             problem = f"it changes the Python container or object `{frame.changed}`"
-        elif iterators:
-            problem = f"it may take items from the iterator `{iterators[0]}`"
-        else:
-            return
-        raise BranchLeavesError(problem=problem, where=self.where)
+            raise BranchLeavesError(problem=problem, where=self.where)
 
     def _refused(self, e: BaseException) -> Exception:
         """What to raise for an exception in a branch that may not be taken, which no compiled check can raise."""

@@ -32,6 +32,8 @@ def native_or_taken(choice: Any, then: Callable[[], Any] | None, other: Callable
         if error.limit:
             refusals.add(error)
         raise error
+    while error is not None:  # the program keeps it: it must not hold what the names of the function were
+        error.__traceback__, error = None, error.__cause__ or error.__context__
     block = then if taken else other
     return None if block is None else block()
 

@@ -13,6 +13,7 @@ import re
 import types
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from tracejit.frontend.rewrite.source.names import children
 
@@ -22,6 +23,10 @@ MAX_FILES = 16
 
 _Found = list[tuple[Function, list[ast.AST]]]
 _trees: dict[str, tuple[list[str], _Found]] = {}
+
+
+#: What names of functions and classes have of blocks around them.
+_BLOCK = re.compile(r"_tj_\w+\.<locals>\.")
 
 
 class NoSource(Exception):
@@ -155,7 +160,21 @@ def compile_function(node: Function, parents: list[ast.AST], original: types.Cod
     new = _find(code, original.co_name, original.co_firstlineno, names)
     if new is None or set(new.co_freevars) != set(original.co_freevars):
         raise NoSource("its source does not fit its variables")
-    return new.replace(co_qualname=original.co_qualname, co_firstlineno=original.co_firstlineno)
+    new = _renamed(new, new.co_qualname, original.co_qualname)
+    return new.replace(co_firstlineno=original.co_firstlineno)
+
+
+def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
+    """`code` and the functions and classes in it with their names beginning with `new`, not `old`, and without the
+    functions that are blocks of the rewritten code."""
+    consts: list[Any] = list(code.co_consts)
+    for n, c in enumerate(consts):
+        if isinstance(c, types.CodeType):
+            name = new + _BLOCK.sub("", c.co_qualname.removeprefix(old))
+            consts[n] = _renamed(c, c.co_qualname, name)
+    # A class has its name as a constant, which its body stores.
+    consts = [new if type(c) is str and c == code.co_qualname else c for c in consts]
+    return code.replace(co_qualname=new, co_consts=tuple(consts))
 
 
 def _find(code: types.CodeType, name: str, line: int, classes: list[str]) -> types.CodeType | None:
