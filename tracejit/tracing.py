@@ -163,6 +163,7 @@ class _Caller:
         #: `followed` is a context that gives checks of what users' functions read, `text_of(f, n)` the text f(n).
         self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])
         self.text_of: Callable[[Callable[[int], str], Any], Any] = lambda f, n: f(int(n))
+        self.warn: Callable[[str, type[Warning]], None] = lambda text, kind: None  #: At the user's line.
         self.does_over: Callable[[], bool] = lambda: False  #: Does Python redo calls whose checks fail?
 
 

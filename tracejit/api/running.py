@@ -15,7 +15,7 @@ from tracejit import frontend, numpy, scipy
 from tracejit.frontend.lists import heaps
 from tracejit.frontend.rewrite.hooks import nests
 from tracejit.frontend.shadows import builtins_, modules
-from tracejit.frontend.text import written
+from tracejit.frontend.text import warned, written
 from tracejit.lazily import LazyModule
 from tracejit.numpy.dispatch import LIBRARIES, OBJECTS, OTHERS
 from tracejit.tracing import caller
@@ -77,6 +77,7 @@ caller.original = frontend.users_own
 caller.outside = lambda: frontend.use(None)
 caller.followed = frontend.followed
 caller.text_of = frontend.text_of
+caller.warn = warned.of_library
 
 
 def run_user(f: Any, args: Any, kwargs: Any = None) -> Any:

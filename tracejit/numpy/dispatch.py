@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.errors import OutputCastError
 from tracejit.ir.elsewhere import TYPES, is_elsewhere
 from tracejit.numpy.boxes.layouts import as_numpys
-from tracejit.numpy.operands import arrays_of, has_box, shape_of, store
+from tracejit.numpy.operands import arrays_of, check_output, dtype_of, has_box, shape_of, store
 from tracejit.tracing import STATE, Box, is_tracing, new_array, shown, unbox
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -134,6 +135,7 @@ def implements(
             if out is None or out is np._NoValue:
                 ordered = np_function is np.einsum or _asks_order(args, kwargs)
                 return as_numpys(np_function, args, kwargs, result, ordered)
+            judge_output(np_function, result, out)
             stored = store(out, result, fn.__name__)
             return result if np_function is np.dot and not shape_of(result) else stored  # as NumPy's
 
@@ -147,6 +149,19 @@ def _asks_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     if kwargs and kwargs.get("order") in ("F", "f", "A", "a"):
         return True
     return any(type(a) is str and a in "FfAa" for a in args)
+
+
+def judge_output(np_function: Any, result: Any, out: Any) -> None:
+    """Raises where a function of NumPy's asks more of the dtype of `out` than the others do."""
+    if type(out) is not Box or dtype_of(result) == out.aval.dtype:
+        return
+    source, target = dtype_of(result), out.aval.dtype
+    if np_function in (np.take, np.compress):  # they write into a copy of `out` in the result's dtype first
+        check_output(np_function.__name__, target, source, "safe")
+    elif np_function is np.einsum:
+        check_output("einsum", source, target, "safe")
+    elif np_function is np.dot:
+        raise OutputCastError(name="dot", source=source, target=target, rule="no")
 
 
 @functools.cache

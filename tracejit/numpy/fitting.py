@@ -15,7 +15,7 @@ from tracejit import dtypes, ops
 from tracejit.ir.avals import aval_of, capacity
 from tracejit.ops.indexing.index_check import fail_where
 from tracejit.records import record
-from tracejit.tracing import Box
+from tracejit.tracing import Box, caller
 
 _I64, _F64 = dtypes.int64, dtypes.float64
 
@@ -80,6 +80,13 @@ def judge_scalar(x: Any, dtype: np.dtype) -> None:
         judge_number(x, dtype)
 
 
+def judge_loss(source: np.dtype, dtype: np.dtype) -> None:
+    """Warn as NumPy does where complex numbers are cast to real ones."""
+    if source.kind == "c" and dtype.kind in "iuf":
+        message = "Casting complex values to real discards the imaginary part"
+        caller.warn(message, np.exceptions.ComplexWarning)
+
+
 def stored(x: Any, dtype: np.dtype) -> Any:
     """A box's raw value as it becomes an element of a list's or array's, in that dtype."""
     value = x.read()
@@ -87,4 +94,5 @@ def stored(x: Any, dtype: np.dtype) -> Any:
         judge_number(value, dtype)
     elif x.scalar:
         judge_scalar(value, dtype)
+    judge_loss(x.aval.dtype, dtype)
     return value if x.aval.dtype == dtype else ops.create.convert(value, dtype)

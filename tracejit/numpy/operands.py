@@ -159,6 +159,7 @@ def convert(x: Any, dtype: np.dtype) -> Any:
             return value
         if x.weak:
             fitting.judge_number(value, dtype)
+        fitting.judge_loss(x.aval.dtype, dtype)
         return cast(value, dtype)
     if t is float and dtype is dtypes.float64:
         return dtype.type(x)
@@ -172,6 +173,14 @@ def cast(r: Any, dtype: np.dtype) -> Any:
     if isinstance(r, np.generic) and r.dtype.kind != "c":
         return r.astype(dtype)
     return r if dtype_of(r) == dtype else ops.create.convert(r, dtype)
+
+
+def as_asked(x: Any, dtype: Any, default: np.dtype) -> Any:
+    """A raw value in the dtype that `dtype=` names, or in the default one."""
+    if dtype is None:
+        return cast(x, default)
+    fitting.judge_loss(dtype_of(x), dtypes.canonical(dtype))
+    return cast(x, dtypes.canonical(dtype))
 
 
 def elements(name: str, shape: Shape) -> int:
@@ -248,6 +257,8 @@ def store(out: Any, result: Any, name: str, casting: str = "same_kind", where: A
                 problem=f"non-broadcastable output operand with shape {shape} doesn't match the "
                 f"broadcast shape {shape_of(result)}",
             )
+    if type(result) is not Box:
+        fitting.judge_loss(dtype_of(result), out.aval.dtype)
     out[...] = result if where is None else select_where(where, raw(result), out.read())
     return out
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.avals import aval_of
+
 _NOTHING: Any = np.empty(0)
 _THREE: Any = np.arange(3)
 _ORDERS = frozenset({"C", "F", "A", "K"})
@@ -57,6 +59,20 @@ def keeps(keepdims: Any, strict: bool = True) -> bool:
     if keepdims is True or keepdims is False or keepdims is np._NoValue:  # type: ignore[attr-defined]
         return keepdims is True
     return bool(operator.index(keepdims)) if strict else bool(keepdims)
+
+
+def let_numpy_warn(
+    function: Any, x: Any, axes: tuple[int, ...], where: Any, most: Any, **options: Any
+) -> None:
+    """Have `function` of NumPy warn of too few elements, `most` of them, along the reduced axes of a raw value."""
+    shape, n = aval_of(x).shape, 1
+    if where is not True or type(most) is not int or not all(type(d) is int for d in shape):
+        return
+    for axis in axes:
+        n *= shape[axis]  # type: ignore[operator]
+    if n <= most:
+        with np.errstate(all="ignore"):
+            function(np.broadcast_to(np.zeros((), aval_of(x).dtype), shape), axis=axes, **options)  # type: ignore[arg-type]
 
 
 def mode_of(mode: Any) -> str:

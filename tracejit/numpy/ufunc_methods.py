@@ -16,7 +16,9 @@ from tracejit import control, dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
 from tracejit.ir.values import Value
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.fitting import judge_loss
 from tracejit.numpy.operands import (
+    as_asked,
     cast,
     convert,
     dtype_of,
@@ -90,7 +92,7 @@ def reduce(
         options |= {"initial": initial} if _given(initial) else {}
         x = a
         if dtype is not None:
-            x = wrap(cast(raw(a), dtypes.canonical(dtype)))
+            x = wrap(as_asked(raw(a), dtype, dtypes.canonical(dtype)))
             options |= {"dtype": dtype} if ufunc.__name__ in ("add", "multiply") else {}
         result = NUMPY_TO_TRACEJIT[function](x, **options)
     else:
@@ -302,6 +304,7 @@ def at(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
     if type(a) is not Box:
         store(a, raw(indices if b is None else b), ufunc.__name__)  # refuses
     operands = (a,) if b is None else (a, b)
+    judge_loss(ufunc.result_dtype(*map(kind_of, operands)), a.aval.dtype)
     method = _AT.get(ufunc.__name__)
     same = ufunc.result_dtype(*map(kind_of, operands)) == a.aval.dtype  # otherwise every step is cast back
     if method is not None and same and a.aval.dtype.kind in "iuf":

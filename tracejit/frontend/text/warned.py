@@ -8,7 +8,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from tracejit.control.callbacks import journal
-from tracejit.errors import UnfollowedError
+from tracejit.errors import UnfollowedError, is_library
 from tracejit.frontend.text.deferred import Text, is_text
 from tracejit.frontend.text.places import Place, caller, here
 from tracejit.frontend.text.recipes import Known, Made, Recipe
@@ -51,6 +51,23 @@ def warn(message: Any, category: Any = None, stacklevel: Any = 1, source: Any = 
         raise TypeError(f"category must be a Warning subclass, not {type(category).__name__!r}")
     places = here()
     enter("warn", Warned(category, stacklevel, places), [_message(message, category)], places=places)
+
+
+def of_library(message: str, category: type[Warning]) -> None:
+    """A warning that NumPy would give at the user's line."""
+    if not is_recording():
+        warnings.warn(message, category, stacklevel=_users_level())
+        return
+    places = here()
+    enter("warn", Warned(category, 1, places), [(Known(message), ())], places=places)
+
+
+def _users_level() -> int:
+    """`stacklevel` of the user's line for the caller of this function."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and is_library(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _message(message: Any, category: type[Warning]) -> tuple[Recipe, tuple[Any, ...]]:

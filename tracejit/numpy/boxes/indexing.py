@@ -30,7 +30,7 @@ from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.unsure import is_unsure, taken
 from tracejit.numpy.boxes.views import Region, views_of
-from tracejit.numpy.fitting import converted
+from tracejit.numpy.fitting import converted, judge_loss
 from tracejit.numpy.operands import LISTS, broadcast_shapes, cast, convert, element, nested, raw, shape_of
 from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check_live, current_trace, wrap
 
@@ -186,6 +186,8 @@ def setitem(x: Box, index: Any, value: Any) -> None:
         value = wrap(nested(list(value), x.aval.dtype))
     elif type(value) is Box and value.weak:
         value = box(convert(value, x.aval.dtype))
+    if type(value) is Box and value.aval.shape:
+        judge_loss(value.aval.dtype, x.aval.dtype)
     if type(index) is tuple:
         index = masked.places_of_masks(index)
     if masked.selected_by(index):

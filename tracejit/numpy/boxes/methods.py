@@ -14,6 +14,7 @@ from tracejit.numpy.boxes.masking import selected
 from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.boxes.placed import Bits
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
+from tracejit.numpy.fitting import judge_loss
 from tracejit.numpy.operands import cast, element, raw
 from tracejit.numpy.options import order_of
 from tracejit.numpy.ufuncs import TABLE, int_like
@@ -77,6 +78,7 @@ def _astype(
         raise ArgumentTypeError(
             name="astype", problem=f"cannot cast {x.aval.dtype} to {d} by the rule {casting!r}"
         )
+    judge_loss(x.aval.dtype, d)
     kept = selected.elementwise(lambda y: wrap(cast(y.read(), d)), (x,))
     if kept is not None:
         return kept

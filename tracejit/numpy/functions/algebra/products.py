@@ -17,7 +17,7 @@ from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.arrays.shaping import box_of, expand_dims, moveaxis, placed, rank, reshape
 from tracejit.numpy.functions.statistics.reductions import axes_of, sum_
 from tracejit.numpy.operands import broadcast_shapes, cast, convert, dtype_of, raw, result_type, shape_of
-from tracejit.tracing import wrap
+from tracejit.tracing import caller, wrap
 
 
 def operands(a: Any, b: Any) -> tuple[Any, Any]:
@@ -172,6 +172,12 @@ def kron(a: Any, b: Any) -> Any:
     return out if n else wrap(raw(out))
 
 
+_OF_TWO = (
+    "Arrays of 2-dimensional vectors are deprecated. "
+    "Use arrays of 3-dimensional vectors instead. (deprecated in NumPy 2.0)"
+)
+
+
 @implements(np.cross, "cross", arrays=True)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     """The cross product of 3-vectors (2-vectors have 0 as third component)."""
@@ -179,6 +185,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axisa = axisb = axisc = axis
     axisa, axisb, axisc = map(operator.index, (axisa, axisb, axisc))
     x, y = moveaxis(box_of(a), axisa, -1), moveaxis(box_of(b), axisb, -1)
+    if 2 in (x.shape[-1], y.shape[-1]):
+        caller.warn(_OF_TWO, DeprecationWarning)
     if x.shape[-1] == 2 and y.shape[-1] == 2:
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
     x0, x1, x2 = _components(x)

@@ -14,6 +14,7 @@ from tracejit.ir.elsewhere import is_elsewhere
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.dispatch import creates, implements
+from tracejit.numpy.fitting import judge_loss
 from tracejit.numpy.operands import (
     arrays_of,
     cast,
@@ -83,6 +84,8 @@ def _like(a: Any, dtype: Any) -> tuple[Any, np.dtype]:
 
 def _fill_value(value: Any, dtype: np.dtype) -> Any:
     """A raw value as arrays of this dtype are filled with it: integers of Python must fit, all else is cast."""
+    if type(value) is Box:
+        judge_loss(value.aval.dtype, dtype)
     return convert(value, dtype) if kind_of(value) is int else cast(raw(value), dtype)
 
 

@@ -35,6 +35,7 @@ from tracejit.numpy.functions.arrays.shaping import (
 from tracejit.numpy.functions.statistics.reductions import axis_of, single_axis
 from tracejit.numpy.operands import (
     cast,
+    check_output,
     convert,
     dtype_of,
     elements,
@@ -57,6 +58,8 @@ def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str =
     if not xs:
         raise ArgumentError(name="concatenate", problem="need at least one array to concatenate")
     d = result_type(*xs) if dtype is None else dtypes.canonical(dtype)
+    for x in xs if dtype is not None or casting != "same_kind" else ():
+        check_output("concatenate", x.dtype, d, casting)
     raws = [convert(x, d) for x in xs]
     if not shape_of(raws[0]):
         raise ShapeError(op="concatenate", problem="zero-dimensional arrays cannot be concatenated")
@@ -87,14 +90,12 @@ def _beside(x: Box, axis: int) -> Box:
 def stack(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays of one shape joined along a new axis."""
     arrays, axis = list(arrays), operator.index(axis)
-    if (whole := rows.run(arrays)) is not None:
-        return wrap(
-            convert(moveaxis(whole, 0, axis), whole.dtype if dtype is None else dtypes.canonical(dtype))
-        )
+    if dtype is None and (whole := rows.run(arrays)) is not None:
+        return wrap(convert(moveaxis(whole, 0, axis), whole.dtype))
     xs = [box_of(a) for a in arrays]
     if any(x.aval.shape != xs[0].aval.shape for x in xs):
         raise ShapeError(op="stack", problem="all input arrays must have the same shape")
-    return concatenate([expand_dims(x, axis) for x in xs], axis, dtype=dtype)
+    return concatenate([expand_dims(x, axis) for x in xs], axis, dtype=dtype, casting=casting)
 
 
 @implements(np.vstack, "vstack", "row_stack")
@@ -102,9 +103,9 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Rows on top of each other."""
     found = rows.runs(tup := list(tup)) or [(False, a) for a in tup]
     if any(joined and x.ndim > 2 for joined, x in found):
-        return concatenate(tup, 0, dtype=dtype)
+        return concatenate(tup, 0, dtype=dtype, casting=casting)
     xs = [reshape(x, (-1, 1)) if joined and x.ndim == 1 else atleast_2d(box_of(x)) for joined, x in found]
-    return concatenate(xs, 0, dtype=dtype)
+    return concatenate(xs, 0, dtype=dtype, casting=casting)
 
 
 if hasattr(np, "row_stack"):  # until NumPy 2.5
@@ -115,7 +116,7 @@ if hasattr(np, "row_stack"):  # until NumPy 2.5
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Side by side: along the second axis, or the first of one-dimensional arrays."""
     xs = [atleast_1d(box_of(a)) for a in tup]
-    return concatenate(xs, 0 if xs[0].ndim == 1 else 1, dtype=dtype)
+    return concatenate(xs, 0 if xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack, "dstack")

@@ -148,7 +148,7 @@ def linspace(
     y = y if axis == 0 else moveaxis(y, 0, axis)
     if dtype is not None:
         whole = dtypes.canonical(dtype).kind in "iu"
-        y = (TABLE["floor"](y) if whole and d.kind == "f" else y).astype(dtype)
+        y = (TABLE["floor"](y) if whole else y).astype(dtype)
     if retstep and type(n) is not int:
         leave_if(ops.compare.le(n, np.int64(bool(endpoint))), "Python's nan as a step")
     return (y, step) if retstep else y

@@ -18,6 +18,7 @@ from tracejit.numpy.operands import (
     cast,
     convert,
     dtype_of,
+    has_box,
     kind_of,
     nested,
     promote,
@@ -289,6 +290,14 @@ def _stored_raw(values: Any, dtype: np.dtype) -> Any:
     return nested(values, dtype) if isinstance(values, (list, tuple)) else convert(values, dtype)
 
 
+def _example(values: Any) -> Any:
+    """A value of the type of what is stored, which NumPy says whether it may be cast to."""
+    if type(values) is not Box:
+        return [_example(v) for v in values] if has_box(values) else values
+    number = values.aval.dtype.type(1)
+    return number.item() if values.weak else np.full((1,) * len(values.aval.shape), number)
+
+
 @implements(np.put, "put")
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Elements at flat positions replaced; values are repeated as needed."""
@@ -304,6 +313,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Elements where the mask holds replaced by those at the same place of `values`."""
     a = _target("putmask", a, values)
+    np.putmask(np.empty(1, a.aval.dtype), [True], _example(values))
     v = wrap(_stored_raw(values, a.aval.dtype))
     if v.ndim and v.shape != a.shape:
         v = NUMPY_TO_TRACEJIT[np.resize](v, a.shape)
@@ -314,6 +324,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Elements where the mask holds replaced by the first N of `vals`, in order."""
     a = _target("place", arr, vals)
+    np.place(np.empty(1, a.aval.dtype), np.ones(1, bool), _example(vals))
     v, m = _stored(vals, a), box_of(mask).astype(bool)
     order = NUMPY_TO_TRACEJIT[np.cumsum](ravel(m)) - 1
     a[...] = where(m, reshape(take(v, order % v.shape[0]), a.shape), a)

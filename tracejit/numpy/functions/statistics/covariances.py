@@ -17,6 +17,7 @@ from tracejit.numpy.functions.arrays.shaping import atleast_2d, box_of
 from tracejit.numpy.functions.statistics.reductions import average
 from tracejit.numpy.operands import promote, raw, result_type
 from tracejit.numpy.ufuncs import TABLE
+from tracejit.tracing import caller
 
 
 @implements(np.cov, "cov")
@@ -45,6 +46,8 @@ def cov(
     total = total[0]
     if w is None:
         factor: Any = TABLE["maximum"](x.shape[1] - ddof, 0.0)
+        if type(x.shape[1]) is int and type(ddof) is int and x.shape[1] <= ddof:
+            caller.warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
     elif ddof == 0:
         factor = total
     elif aweights is None:

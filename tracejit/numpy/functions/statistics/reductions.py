@@ -15,8 +15,8 @@ from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.masking.calls import require_some, worst
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.elementwise import TABLE, truth
-from tracejit.numpy.operands import cast, convert, dtype_of, elements, filled, raw, shape_of
-from tracejit.numpy.options import keeps
+from tracejit.numpy.operands import as_asked, cast, convert, dtype_of, elements, filled, raw, shape_of
+from tracejit.numpy.options import keeps, let_numpy_warn
 from tracejit.tracing import Box, wrap
 
 Axes = tuple[int, ...]
@@ -32,10 +32,8 @@ def reduced_axes(name: str, axis: Any, ndim: int) -> Axes:
 def single_axis(name: str, axis: Any, ndim: int) -> int:
     """`axis_of` for functions that NumPy has in C, where True is no integer."""
     if isinstance(axis, (bool, list, tuple, str, float)):
-        raise ArgumentTypeError(
-            name=name,
-            problem=f"axis is an integer (or a tuple of integers where it may be several), not {axis!r}",
-        )
+        problem = f"axis is an integer (or a tuple of integers where it may be several), not {axis!r}"
+        raise ArgumentTypeError(name=name, problem=problem)
     return axis_of(name, axis, ndim)
 
 
@@ -109,7 +107,7 @@ def _total(name: str, op: Callable[..., Any], neutral: int, merge: str) -> Calla
         where: Any = True,
     ) -> Any:
         x = raw(a)
-        x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
+        x = as_asked(x, dtype, _sum_dtype(dtype_of(x)))
         axes = reduced_axes(name, axis, len(shape_of(x)))
         x = mask_with(x, where, neutral)
         out = keep(op(x, axes=axes) if axes else x, axes, keepdims)
@@ -247,16 +245,20 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, 
     x = raw(a)
     d = dtypes.canonical(dtype) if dtype is not None else inexact_dtype(dtype_of(x))
     half = d.itemsize == 2 and dtypes.is_float(d) and dtype is None
-    x = cast(x, np.dtype(np.float32) if half else d)
+    x = as_asked(x, dtype, np.dtype(np.float32) if half else d)
     axes = reduced_axes("mean", axis, len(shape_of(x)))
+    let_numpy_warn(np.mean, x, axes, where, 0)
     return wrap(cast(_drop(mean_of(x, axes, where), axes, keepdims), d))
 
 
 def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any) -> Any:
     x = raw(a)
-    x = cast(x, dtypes.canonical(dtype) if dtype is not None else inexact_dtype(dtype_of(x)))
+    if dtype is not None and dtype_of(x).kind == "c" != dtypes.canonical(dtype).kind:
+        raise UnsupportedFunctionError(name="numpy.var of complex numbers in a real dtype")
+    x = as_asked(x, dtype, inexact_dtype(dtype_of(x)))
     shape = shape_of(x)
     axes = reduced_axes("var", axis, len(shape))
+    let_numpy_warn(np.var, x, axes, where, ddof, ddof=ddof)
     center = mean_of(x, axes, where) if mean is None or mean is np._NoValue else cast(raw(mean), dtype_of(x))  # type: ignore[attr-defined]
     d = ops.arithmetic.sub(x, ops.shape.broadcast_to(center, shape))
     total = ops.reduce.reduce_sum(mask_with(squared(d), where, 0), axes=axes) if axes else squared(d)
@@ -362,7 +364,7 @@ def _cumulative(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
 
 def running(name: str, op: Callable[..., Any], x: Any, axis: Any, dtype: Any) -> Any:
     """The raw running total along an axis, None for all elements in C order."""
-    x = cast(x, dtypes.canonical(dtype) if dtype is not None else _sum_dtype(dtype_of(x)))
+    x = as_asked(x, dtype, _sum_dtype(dtype_of(x)))
     if axis is None:
         x = ops.shape.reshape(x, shape=(elements(name, shape_of(x)),)) if len(shape_of(x)) != 1 else x
         axis = 0
