@@ -195,6 +195,32 @@ def names_of_a_class() -> Any:
 
 
 @program
+def slots_and_no_dict() -> Any:
+    class Slotted:
+        __slots__ = ("a",)
+
+    o = Slotted()
+    o.a = 1.0
+    return (lambda x: (hasattr(o, "__dict__"), hasattr(o, "b"), o.a * x)), FLOATS, None
+
+
+@program
+def refused_branches_in_branches() -> Any:
+    def chosen(x):
+        if x > 1:
+            return x, "large"
+        if x < 1:
+            return -x, "small"
+        return None, "one"
+
+    def f(x):
+        v, name = chosen(x)
+        return name, v if v is None else v * 2
+
+    return f, FLOATS, None
+
+
+@program
 def members_of_a_cached_function() -> Any:
     @functools.lru_cache
     def doubled(n):

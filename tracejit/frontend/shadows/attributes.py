@@ -52,7 +52,7 @@ def read(self: Any, name: str) -> Any:
     if name == "__class__":
         return state.session.stand_in(type(original))
     owner, raw = find(type(original).__mro__, name)
-    if name == "__dict__":
+    if name == "__dict__" and hasattr(original, "__dict__"):
         return _names(self, state)
     if owner is object or name == "__reduce_ex__" or (raw is MISSING and name in _COPYING):
         return object.__getattribute__(self, name)

@@ -32,10 +32,15 @@ def native_or_taken(choice: Any, then: Callable[[], Any] | None, other: Callable
         if error.limit:
             refusals.add(error)
         raise error
-    while error is not None:  # the program keeps it: it must not hold what the names of the function were
-        error.__traceback__, error = None, error.__cause__ or error.__context__
+    _strip(error)
     block = then if taken else other
     return None if block is None else block()
+
+
+def _strip(error: BaseException | None) -> None:
+    """Forget the frames of an error that the program keeps, and so what the function's names hold."""
+    while error is not None and error.__traceback__ is not None:  # errors may be each other's contexts
+        error.__traceback__, error = None, error.__cause__ or error.__context__
 
 
 def _again() -> Exception:
