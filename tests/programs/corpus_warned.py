@@ -102,3 +102,21 @@ _refused("compressed_into", lambda o, v: np.compress([True, True, True], v, out=
 _refused("dotted_into", lambda o, v: np.dot(v, v, out=o[0:1].reshape(())), "f8 i8 f4")
 _refused("einsum_into", lambda o, v: np.einsum("i->i", v, out=o), "f8 i8 f4")
 _refused("joined_unsafely", lambda o, v: np.stack([v, v], dtype=o.dtype), "f8 i8 f4")
+
+
+def _of_odd_arguments(name: str, f: Any, *xs: Any) -> None:
+    def maker() -> Any:
+        return f, [(x,) for x in xs], None
+
+    maker.__name__ = name
+    program(maker)
+
+
+_of_odd_arguments(
+    "means_of_no_numbers", lambda x: (np.nanmean(x), np.nanstd(x), np.nanmedian(x)), np.zeros(0), X
+)
+_of_odd_arguments("slopes_of_truths", np.gradient, X > 0, X)
+_of_odd_arguments("histograms_of_truths", lambda x: np.histogram(x, 2), X > 0, True, X)
+_of_odd_arguments("roots_of_a_number", np.poly, 2.5, np.array(2), X)
+_of_odd_arguments("derivative_of_a_matrix", np.polyder, np.ones((2, 2)), X)
+_of_odd_arguments("shifts_of_a_number", np.fft.fftshift, 2.5, np.array(2.5), X)

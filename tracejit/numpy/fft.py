@@ -250,6 +250,8 @@ def _shifted(np_function: Callable[..., Any], amount: Callable[[int], int]) -> A
 
     def call(x: Any, axes: Any = None) -> Any:
         ndim = len(shape_of(raw(x)))
+        if axes is None and not ndim:
+            raise ArgumentError(name=name, problem="a number has no axes")
         axes = range(ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
         axes = tuple(normalize_axis(name, operator.index(a), ndim) for a in axes)
         moves = tuple(amount(_size(name, raw(x), a)) for a in axes)

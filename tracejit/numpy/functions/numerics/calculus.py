@@ -73,8 +73,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     `varargs`: nothing, one distance, or for each axis a distance or the coordinates.
     """
     x = box_of(f)
-    x = x if dtypes.is_inexact(x.dtype) else x.astype(float)
     axes = axes_of("gradient", axis, x.ndim)
+    if x.dtype.kind == "b" and axes:
+        raise ArgumentTypeError(name="gradient", problem="truth values can't be subtracted")
+    x = x if dtypes.is_inexact(x.dtype) else x.astype(float)
     if edge_order not in (1, 2):
         raise ArgumentError(name="gradient", problem="'edge_order' greater than 2 not supported")
     steps = _steps(x, axes, varargs)

@@ -112,6 +112,8 @@ def polyder(p: Any, m: Any = 1) -> Any:
     if m < 0:
         raise ArgumentError(name="polyder", problem="order of derivative must be positive (see polyint)")
     p = box_of(p)
+    if p.ndim != 1:
+        raise ArgumentError(name="polyder", problem="a polynomial has one dimension")
     for _ in range(m):
         n = p.shape[0] - 1
         p = p[:-1] * np.arange(n, 0, -1)
@@ -142,6 +144,8 @@ def poly(seq_of_zeros: Any) -> Any:
 
     Complex roots give complex coefficients, unless they are known to come in conjugate pairs, or Python takes over.
     """
+    if not np.ndim(seq_of_zeros):
+        raise ArgumentTypeError(name="poly", problem="a number is no sequence of roots")
     z = _vector(seq_of_zeros)
     of_real = z.ndim == 2 and z.dtype.kind != "c"  # whose complex eigenvalues come in pairs
     if z.ndim == 2 and z.shape[0] == z.shape[1] != 0:

@@ -27,7 +27,7 @@ from tracejit.numpy.functions.statistics.reductions import max_, min_
 from tracejit.numpy.operands import cast, dtype_of, filled, raw, result_type, shape_of
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.records import record
-from tracejit.tracing import box, wrap
+from tracejit.tracing import box, caller, wrap
 
 
 def _fails(message: str) -> ops.index_check.Raising:
@@ -229,7 +229,9 @@ def histogram(
     Counts have no derivative with respect to the values; sums of `weights` have one to the weights.
     """
     x = ravel(box_of(a))
-    x = x.astype(np.uint8) if x.dtype.kind == "b" else x
+    if x.dtype.kind == "b":
+        caller.warn("Converting input from bool to <class 'numpy.uint8'> for compatibility.", RuntimeWarning)
+        x = x.astype(np.uint8)
     edges = histogram_bin_edges(x, bins, range, weights)
     if weights is None:
         w = wrap(filled(1, dtypes.int64, x.aval.shape))

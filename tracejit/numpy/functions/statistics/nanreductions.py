@@ -25,6 +25,7 @@ from tracejit.numpy.functions.statistics.reductions import (
     var,
 )
 from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
+from tracejit.numpy.options import let_numpy_warn
 from tracejit.tracing import wrap
 
 
@@ -64,6 +65,7 @@ def nanprod(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, where: Any = True) -> Any:
     """The mean of what is not NaN."""
     x, ok = without_nan(a, 0)
+    let_numpy_warn(np.nanmean, raw(x), reduced_axes("nanmean", axis, len(shape_of(raw(x)))), where, 0)
     return mean(x, axis, dtype, keepdims=keepdims, where=_both(ok, where))
 
 
@@ -75,11 +77,12 @@ def _spread(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
         x, ok = without_nan(a, 0)
         ok = _both(ok, where)
         ddof = ddof if correction is None or correction is np._NoValue else correction  # type: ignore[attr-defined]
+        axes = reduced_axes(name, axis, len(shape_of(raw(x))))
+        let_numpy_warn(np.nanvar, raw(x), axes, where, ddof, ddof=ddof)
         out = raw(of(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=ok, mean=mean))
         if ok is True:
             return wrap(out)
         ones = ops.shape.broadcast_to(cast(raw(ok), dtypes.int64), shape_of(raw(x)))
-        axes = reduced_axes(name, axis, len(shape_of(ones)))
         count = keep(ops.reduce.reduce_sum(ones, axes=axes), axes, keepdims)
         few = ops.compare.le(count, np.int64(ddof))  # NumPy has NaN where ddof leaves no freedom
         return wrap(ops.compare.select(few, dtype_of(out).type(np.nan), out))
