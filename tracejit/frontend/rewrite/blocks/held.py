@@ -58,7 +58,7 @@ class Containers:
         elif type(x) is types.FunctionType:
             names = (f"{name}.{free}" for free in x.__code__.co_freevars)
             inner = zip(names, x.__closure__ or (), strict=True)
-        elif _is_iterator(type(x)):
+        elif hasattr(type(x), "__next__"):
             near = depth > DEPTH - _ITERATORS and not isinstance(x, io.IOBase)  # many objects hold a file
             if depth == DEPTH or near:
                 self.iterators.append(name)
@@ -252,12 +252,6 @@ def _base_of(x: Any) -> Any:
 
 def _items(base: Any, x: Any) -> Any:
     return dict(base.items(x)) if issubclass(base, dict) else list(base.__iter__(x))
-
-
-def _is_iterator(cls: type) -> bool:
-    """Whether objects of this class are iterators that do not keep where they are in attributes."""
-    found = next((vars(base)["__next__"] for base in cls.__mro__ if "__next__" in vars(base)), None)
-    return found is not None and (isinstance(found, types.WrapperDescriptorType) or _is_library(cls))
 
 
 def _is_library(cls: type) -> bool:
