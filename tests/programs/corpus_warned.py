@@ -97,6 +97,9 @@ def _refused(name: str, f: Any, dtypes: str) -> None:
 
 _refused("placed_unsafely", lambda o, v: (np.place(o, o == 0, v), o), "f8 i8 f4 u1 ?")
 _refused("put_by_masks_unsafely", lambda o, v: (np.putmask(o, o == 0, v), o), "f8 i8 f4 u1 ?")
+_refused(
+    "put_by_masks_a_number", lambda o, v: (np.putmask(o, v > 0, 1), np.place(o, v > 1, [2, 3]), o), "f8 i8 u1"
+)
 _refused("taken_into", lambda o, v: np.take(v, [0, 1, 2], out=o), "f8 i8 f4")
 _refused("compressed_into", lambda o, v: np.compress([True, True, True], v, out=o), "f8 i8 f4")
 _refused("dotted_into", lambda o, v: np.dot(v, v, out=o[0:1].reshape(())), "f8 i8 f4")

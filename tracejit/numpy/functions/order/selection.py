@@ -18,7 +18,6 @@ from tracejit.numpy.operands import (
     cast,
     convert,
     dtype_of,
-    has_box,
     kind_of,
     nested,
     promote,
@@ -293,7 +292,7 @@ def _stored_raw(values: Any, dtype: np.dtype) -> Any:
 def _example(values: Any) -> Any:
     """A value of the type of what is stored, which NumPy says whether it may be cast to."""
     if type(values) is not Box:
-        return [_example(v) for v in values] if has_box(values) else values
+        return [_example(v) for v in values] if isinstance(values, (list, tuple)) else values
     number = values.aval.dtype.type(1)
     return number.item() if values.weak else np.full((1,) * len(values.aval.shape), number)
 
