@@ -140,8 +140,9 @@ def _only_passed(session: Run) -> list[types.FunctionType]:
     """The callbacks that traced code names once, where it hands them on: it does not call them too."""
     skip = {id(f.__code__) for f in session.callbacks}
     codes = [c for code, _ in session.codes for c in codes_in(code) if id(c) not in skip]
-    lines = [list(dis.get_instructions(c)) for c in {id(c): c for c in codes}.values()]
-    loads = Counter(name for line in lines for i in line if "LOAD_" in i.opname for name in _names(i))
+    codes = [*{id(c): c for c in codes}.values()]
+    lines = [list(dis.get_instructions(c)) for c in codes]
+    loads = Counter(name for c, line in zip(codes, lines, strict=True) for i in line for name in _read(c, i))
     out = []
     for f in session.callbacks:
         names = {f.__name__} - {"<lambda>"} or _stored_as(f.__code__, lines)
@@ -167,6 +168,13 @@ def _stored_as(code: types.CodeType, lines: list[list[dis.Instruction]]) -> set[
 def _names(i: dis.Instruction) -> tuple[Any, ...]:
     """What an instruction loads or stores; from Python 3.13 on there are some for two variables."""
     return i.argval if isinstance(i.argval, tuple) else (i.argval,)
+
+
+def _read(code: types.CodeType, i: dis.Instruction) -> Iterator[Any]:
+    """The names whose values an instruction loads; handing a cell to an inner function is no reading."""
+    if "LOAD_" in i.opname and i.opname != "LOAD_CLOSURE":
+        cells = (*code.co_cellvars, *code.co_freevars) if "FAST" in i.opname else ()  # as from Python 3.13 on
+        yield from (name for name in _names(i) if name not in cells)
 
 
 def _followed(session: Run) -> Iterator[types.FunctionType]:
