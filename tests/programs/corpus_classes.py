@@ -276,3 +276,46 @@ def methods_that_name_their_class_have_loops() -> Any:
         return v.x, v.y
 
     return f, [(1.0, 2.0), (0.1, 0.2), (30.0, -4.0)], lambda: Vector.made
+
+
+@program
+def one_object_for_all_calls() -> Any:
+    class Settings:
+        only: Any = None
+
+        def __new__(cls, *_):
+            if cls.only is None:
+                cls.only = super().__new__(cls)
+            return cls.only
+
+        def __init__(self, v):
+            self.v = v
+            self.made = getattr(self, "made", 0) + 1
+
+    def f(x):
+        a = Settings(x)
+        b = Settings(x * 2)
+        return a is b, a.v, b.made
+
+    return f, [(1.0,), (2.0,), (3.0,)], lambda: Settings.only
+
+
+@program
+def another_classs_object_is_not_initialised() -> Any:
+    class Other:
+        v = 0.0
+
+    class Maker:
+        def __new__(cls, x):
+            out = Other()
+            out.w = x
+            return out
+
+        def __init__(self, x):
+            self.v = x
+
+    def f(x):
+        made = Maker(x)
+        return made.v, made.w, isinstance(made, Maker)
+
+    return f, [(1.0,), (2.0,)], None

@@ -105,6 +105,14 @@ _names_of = vars(type)["__dict__"].__get__
 class _TracedMeta(type):
     """Makes the stand-in count as the user's class."""
 
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        out = type.__call__(cls, *args, **kwargs)
+        if all(c is not cls for c in type(out).__mro__) and isinstance(out, users_class(cls)):
+            out.__init__(
+                *args, **kwargs
+            )  # its `__new__` gave an object of outside: Python knows no other class
+        return out
+
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, users_class(cls))
 
