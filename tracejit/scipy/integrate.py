@@ -16,6 +16,7 @@ from tracejit.numpy.operands import dtype_of as _dtype_of
 from tracejit.numpy.operands import raw as _raw
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
+from tracejit.scipy.integrating import elements as _elements
 from tracejit.scipy.integrating import ode as _ode
 from tracejit.scipy.integrating import odeint as _odeint
 from tracejit.scipy.integrating import quadrature as _quadrature
@@ -32,6 +33,7 @@ fixed_quad = _part.solver(_quadrature.fixed_quad)
 dblquad = _part.solver(_quadrature.dblquad)
 tplquad = _part.solver(_quadrature.tplquad)
 nquad = _part.solver(_quadrature.nquad)
+tanhsinh = _part.solver(_elements.tanhsinh)
 
 
 def _samples(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
@@ -190,6 +192,7 @@ __all__ = [
     "romb",
     "simpson",
     "solve_ivp",
+    "tanhsinh",
     "tplquad",
     "trapezoid",
 ]
