@@ -20,6 +20,7 @@ from tracejit.scipy.integrating import elements as _elements
 from tracejit.scipy.integrating import ode as _ode
 from tracejit.scipy.integrating import odeint as _odeint
 from tracejit.scipy.integrating import quadrature as _quadrature
+from tracejit.scipy.integrating import sums as _sums
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import to_raw as _to_raw
 from tracejit.tracing import wrap as _wrap
@@ -33,6 +34,7 @@ fixed_quad = _part.solver(_quadrature.fixed_quad)
 dblquad = _part.solver(_quadrature.dblquad)
 tplquad = _part.solver(_quadrature.tplquad)
 nquad = _part.solver(_quadrature.nquad)
+nsum = _part.solver(_sums.nsum)
 tanhsinh = _part.solver(_elements.tanhsinh)
 
 
@@ -186,6 +188,7 @@ __all__ = [
     "dblquad",
     "fixed_quad",
     "nquad",
+    "nsum",
     "odeint",
     "quad",
     "quad_vec",

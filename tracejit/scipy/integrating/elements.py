@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,13 @@ def values(name: str, out: Any) -> Any:
     if out.dtype.kind == "c":
         _refuse(name, "a complex function", "integrate its real and its imaginary part")
     return out.astype(float)
+
+
+def several(args: Any) -> Sequence[Any]:
+    """The arguments of a function: of an array its rows, as SciPy takes them."""
+    if isinstance(args, (tuple, list)):
+        return args
+    return tuple(args[n] for n in range(len(args))) if tnp.ndim(args) else (args,)
 
 
 def tolerance(x: Any, otherwise: float, log: bool) -> Any:
@@ -102,7 +109,7 @@ def tanhsinh(
         raise ValueError("`preserve_shape` must be True or False.")
     if callback is not None:
         _refuse("tanhsinh", "the option `callback`", "leave it away")
-    args = args if isinstance(args, (tuple, list)) else (args,)
+    args = several(args)
     if preserve_shape and len(args):
         _refuse("tanhsinh", "`args` with `preserve_shape`", "let the function close over them")
     last = 10 if maxlevel is None else _level(maxlevel)

@@ -55,7 +55,7 @@ class How(NamedTuple):
 # ---------------------------------------------------------------- sums, and sums of logarithms
 
 
-def _total(x: Any, log: bool) -> Any:
+def total(x: Any, log: bool) -> Any:
     """The sum of each row of terms."""
     if not log:
         return tnp.sum(x, axis=-1)
@@ -64,16 +64,16 @@ def _total(x: Any, log: bool) -> Any:
     return tnp.log(tnp.sum(tnp.exp(x - top[:, None]), axis=-1)) + top
 
 
-def _both(x: Any, y: Any, log: bool) -> Any:
+def both(x: Any, y: Any, log: bool) -> Any:
     return tnp.logaddexp(x, y) if log else x + y
 
 
-def _times(x: Any, factor: Any, log: bool) -> Any:
+def times(x: Any, factor: Any, log: bool) -> Any:
     """`x` by a factor that is not negative."""
     return x + tnp.log(factor) if log else x * factor
 
 
-def _apart(x: Any, y: Any, log: bool) -> Any:
+def apart(x: Any, y: Any, log: bool) -> Any:
     """The distance of two sums. SciPy's logarithms know none that is less than their rounding."""
     if not log:
         return tnp.abs(x - y)
@@ -165,7 +165,7 @@ class _Terms(NamedTuple):
 def _terms(f: Function, where: _Interval, pairs: Sequence[Any], ends: _Ends, log: bool) -> tuple[Any, _Ends]:
     """The terms at some points, and the outermost ones then."""
     t, x, (weights, stretch) = where.at(*pairs)
-    values = _times(f(x), stretch, log)
+    values = times(f(x), stretch, log)
     n, k = t.shape[0], t.shape[1] // 2
 
     def sides(x: Any) -> Any:
@@ -200,13 +200,13 @@ def _weighted(values: Any, weights: Any, wanted: Any, log: bool) -> Any:
 
 def _of_sides(terms: Any, log: bool) -> Any:
     """The sum of the terms of both sides."""
-    return _total(tnp.concatenate([terms[0], terms[1]], axis=-1), log)
+    return total(tnp.concatenate([terms[0], terms[1]], axis=-1), log)
 
 
 def _error(sums: tuple[Any, Any, Any], largest: Any, ends: _Ends, log: bool) -> tuple[Any, Any]:
     """The estimates of the absolute and of the relative error, from the sums of three levels, the last one first."""
     sums = tuple(map(lax.stop_gradient, sums))
-    d1, d2 = _apart(sums[0], sums[1], log), _apart(sums[0], sums[2], log)
+    d1, d2 = apart(sums[0], sums[1], log), apart(sums[0], sums[2], log)
     last = _weighted(ends.value, ends.weight, np.bool_(True), log)
     last = tnp.max(lax.stop_gradient(last if log else tnp.abs(last)), axis=0)
     if log:
@@ -231,8 +231,8 @@ def _first_sums(terms: _Terms, ends: _Ends, how: How) -> tuple[Any, Any, Any]:
     counts = [weighted.shape[-1], *((_STEPS << k) + 1 for k in (how.first - 1, how.first - 2) if k >= 0)]
     sums = []
     for n, count in enumerate(counts):
-        total = _of_sides(weighted[..., :count], how.log)
-        sums.append(_times(total, _STEP / 2 ** (how.first - n), how.log))
+        found = _of_sides(weighted[..., :count], how.log)
+        sums.append(times(found, _STEP / 2 ** (how.first - n), how.log))
     while len(sums) < 3:
         sums.append(tnp.full_like(sums[0], np.nan))
     plain = lax.stop_gradient(weighted if how.log else tnp.abs(weighted))
@@ -251,26 +251,26 @@ def _level_sum(f: Function, where: _Interval, level: Any, ends: _Ends, how: How)
     zero = -np.inf if log else 0.0
 
     def block(i: Any, s: Any) -> Any:
-        total, bad, worst, largest, ends = s
+        value, bad, worst, largest, ends = s
         pairs = [lax.dynamic_index_in_dim(x, start + i, 0, keepdims=False) for x in (far, weights)]
         terms, ends = _terms(f, where, pairs, ends, log)
         good = _weighted(terms.values, terms.weights, terms.good, log)
-        total = _both(total, _of_sides(good, log), log)
+        value = both(value, _of_sides(good, log), log)
         left = tnp.where(terms.good, 0.0, terms.weights)
         bad, worst = bad + tnp.sum(left, axis=-1), tnp.maximum(worst, tnp.max(left, axis=-1))
         plain = lax.stop_gradient(good if log else tnp.abs(good))
-        return total, bad, worst, tnp.maximum(largest, tnp.max(plain, axis=(0, 2))), ends
+        return value, bad, worst, tnp.maximum(largest, tnp.max(plain, axis=(0, 2))), ends
 
     none = (tnp.full((n,), zero), tnp.zeros((2, n)), tnp.zeros((2, n)), tnp.full((n,), zero), ends)
-    total, bad, worst, largest, ends = lax.fori_loop(0, blocks, block, none)
+    value, bad, worst, largest, ends = lax.fori_loop(0, blocks, block, none)
     # What is not finite counts as the outermost finite value of its side.
     some = bad > 0
     for side in (0, 1):
         more = _weighted(ends.value[side], bad[side], some[side], log)
-        total = _both(total, more, log)
+        value = both(value, more, log)
         top = _weighted(ends.value[side], worst[side], some[side], log)
         largest = tnp.maximum(largest, lax.stop_gradient(top if log else tnp.abs(top)))
-    return _times(total, _STEP / 2.0**level, log), largest, ends
+    return times(value, _STEP / 2.0**level, log), largest, ends
 
 
 def integrals(f: Function, a: Any, b: Any, middle: Any, how: How) -> Found:
@@ -317,7 +317,7 @@ def integrals(f: Function, a: Any, b: Any, middle: Any, how: How) -> Found:
         at, sums, before, error, status, level, ends = s
         active = status == 1
         more, largest, ends = _level_sum(f, where, at + 1, ends, how)
-        new = _both(_times(sums, 0.5, log), more, log)
+        new = both(times(sums, 0.5, log), more, log)
         new_error, status = judged(status, (new, sums, before), largest, ends)
         keep = functools.partial(kept, active)
         return (
