@@ -14,6 +14,7 @@ import numpy as np
 from tracejit import frontend, numpy, scipy
 from tracejit.frontend.lists import heaps
 from tracejit.frontend.rewrite.hooks import nests
+from tracejit.frontend.run import ROOM
 from tracejit.frontend.shadows import builtins_, modules
 from tracejit.frontend.text import warned, written
 from tracejit.lazily import LazyModule
@@ -100,4 +101,14 @@ def _does_over() -> bool:
     return session.over
 
 
+def _room() -> int:
+    """How many times as much room as at first the program has; it is made again with more where that is not enough."""
+    session = jit_session()
+    if session is None:
+        return 1
+    session.has_buffers = True
+    return session.room // ROOM
+
+
 caller.does_over = _does_over
+caller.room = _room

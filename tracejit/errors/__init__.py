@@ -125,6 +125,7 @@ from tracejit.errors.solvers import (
     RootBracketError,
     SolverFailedError,
     SolverOptionError,
+    SolverRoomError,
 )
 from tracejit.errors.special import SpecialFunctionError
 from tracejit.errors.tracing import (
@@ -163,6 +164,7 @@ __all__ = [
     "RootBracketError",
     "SolverFailedError",
     "SolverOptionError",
+    "SolverRoomError",
     "OptimizerArgumentError",
     "MaskCountError",
     "CaughtCheckError",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tracejit.errors.base import TracejitError
+from tracejit.errors.loops import ListRoomError
 
 
 class OptimizerArgumentError(TracejitError, ValueError):
@@ -39,6 +40,26 @@ class SolverFailedError(TracejitError, RuntimeError):
         tj.grad(last)(1.0)
     """
     redo: ClassVar[bool] = True
+
+
+class SolverRoomError(ListRoomError):
+    """A solution has more steps than the program has room for.
+
+    A jitted function is then traced again with more room. Inside of another transformation it can't be.
+    """
+
+    code = "TJ185"
+    cause = "a solution has more than {room} steps, for which the program has no room."
+    remedies = (
+        "differentiate or batch inside of `jit`, which makes room: jit(grad(f)) instead of grad(f)",
+        "give `t_eval`: the result has those times then, and any number of steps between them",
+    )
+    example = """
+        import numpy as np, scipy.integrate, tracejit as tj
+        def last(k):
+            return scipy.integrate.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0], max_step=1e-4).y[0, -1]
+        tj.grad(last)(1.0)
+    """
 
 
 class RootBracketError(TracejitError, ValueError):

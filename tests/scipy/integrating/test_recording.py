@@ -9,6 +9,7 @@ import pytest
 import scipy.integrate as si
 
 import tracejit as tj
+from tracejit.errors import SolverRoomError
 
 TIMES = np.linspace(0, 3, 20)
 
@@ -175,3 +176,21 @@ def test_attributes_of_events_are_those_of_the_call() -> None:
     assert run(5.0) == end(5.0) == 3
     del event.direction  # type: ignore[attr-defined]
     assert np.isclose(run(5.0), end(5.0)) and end(5.0) < 2
+
+
+def last_of_many(k: Any) -> Any:
+    return si.solve_ivp(lambda t, y: [y[1], -k * y[0]], (0, 3), [1.0, 0.0], max_step=1e-3).y[0, -1]
+
+
+def test_room_is_made_for_more_steps() -> None:
+    f = tj.jit(lambda k: si.solve_ivp(lambda t, y: -k * y, (0, 3), [1.0], max_step=1e-3).y)
+    want = si.solve_ivp(lambda t, y: -2.0 * y, (0, 3), [1.0], max_step=1e-3).y
+    np.testing.assert_allclose(f(2.0), want, rtol=1e-10)
+    np.testing.assert_allclose(f(3.0)[0, -1], np.exp(-9.0), rtol=1e-6)
+    got = tj.jit(tj.grad(last_of_many))(2.0)
+    np.testing.assert_allclose(got, -3 * np.sin(3 * 2**0.5) / (2 * 2**0.5), rtol=1e-6)
+
+
+def test_outside_of_jit_there_is_room_for_so_many() -> None:
+    with pytest.raises(SolverRoomError, match="2048 steps"):
+        tj.grad(last_of_many)(2.0)

@@ -22,7 +22,7 @@ from tracejit.scipy.integrating.dense import Solution
 from tracejit.scipy.integrating.implicit import Implicit
 from tracejit.scipy.integrating.problem import Problem
 from tracejit.scipy.integrating.radau import Radau
-from tracejit.scipy.integrating.recording import Event, Record, record
+from tracejit.scipy.integrating.recording import Event, Record, check_room, record
 from tracejit.scipy.integrating.results import Later, result
 from tracejit.scipy.integrating.runge_kutta import Explicit
 from tracejit.scipy.solving import scalar
@@ -69,7 +69,8 @@ def solve_ivp(
         Jacobian of the function where `jac` gives none. LSODA is SciPy's own solver, on the compiled function, with
         the derivatives of Radau's steps.
     t_eval
-        Times within the interval, in order, shape (m,). Without, the result has all steps, at most 2048.
+        Times within the interval, in order, shape (m,). Without, the result has all steps: `jit` makes
+        room for more than 2048 by itself, other transformations outside of it have room for so many.
     dense_output
         Whether the result has `sol`, a function of the time.
     events
@@ -177,7 +178,7 @@ def _by_lsoda(slope: Any, span: tuple[Any, Any], y0: Any, times: Any, options: d
     ts, rows, (count, nfev, njev, nlu, status) = lsoda.found(slope, rows_at, span, y0, times, given)
     _fail(status < 0, "Required step size is less than spacing between numbers.")
     if times is None:
-        _fail(count > ts.shape[0], "The solution has more steps than there is room for.")
+        check_room(count > ts.shape[0], ts.shape[0])
         ts, rows = ts[:count], rows[:count]
     ys = tnp.swapaxes(rows, 0, 1)
     if times is not None:
@@ -313,7 +314,7 @@ def _of_record(
     dense = dense_output or times is not None
     p, r = record(problem, p, events, dense)
     _check(problem, p)
-    _fail(problem.going(p) & ~r.ended, "The solution has more steps than there is room for.")
+    check_room(problem.going(p) & ~r.ended, r.ts.shape[0])
     sol: Any = Solution(r.ts, r.count, r.pieces, problem.direction, problem.later) if dense else None
     if times is None:
         ts, ys = r.ts[: r.count], tnp.swapaxes(r.ys[: r.count], 0, 1)

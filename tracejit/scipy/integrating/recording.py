@@ -13,12 +13,16 @@ import numpy as np
 from tracejit import lax, tree
 from tracejit import numpy as tnp
 from tracejit.control.custom.implicit import custom_root
+from tracejit.errors import SolverRoomError
+from tracejit.ops.indexing.index_check import check_index
+from tracejit.records import record as prepared
 from tracejit.scipy.integrating.problem import Problem
 from tracejit.scipy.optimizing.bracketing import brent
 from tracejit.scipy.solving import number_solve
+from tracejit.tracing import caller, to_raw
 
-#: Rows that there is room for.
-MOST_ROWS = 2_048
+#: Rows that there is room for at first.
+FIRST_ROWS = 2_048
 _EPS = float(np.finfo(float).eps)
 
 
@@ -54,8 +58,27 @@ class Record(NamedTuple):
 
 
 def room_for(n: int) -> int:
-    """How many rows of `n` numbers are kept."""
-    return max(min(MOST_ROWS, 2**22 // max(n, 1)), 64)
+    """How many rows of `n` numbers are kept: fewer of long ones, more where the program is made again for that."""
+    return max(min(FIRST_ROWS, 2**22 // max(n, 1)), 64) * caller.room()
+
+
+@prepared(frozen=True)
+class _Full:
+    """The failure of a solution for whose steps there is no room."""
+
+    lanes: bool = True
+
+    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
+        return SolverRoomError(room=details[1], where=where)
+
+
+_FULL = _Full()
+
+
+def check_room(more: Any, room: int) -> None:
+    """Fail where there are `more` steps than `room`."""
+    bad = to_raw(tnp.where(more, room, 0))
+    check_index(bad, size=room, axis=0, failure=_FULL)
 
 
 def put(x: Any, value: Any, at: Any) -> Any:
