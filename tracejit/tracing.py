@@ -160,7 +160,7 @@ class _Caller:
         self.run: Callable[..., Any] = lambda f, args, kwargs: f(*args, **kwargs)
         self.original: Callable[[Any], Any] = lambda f: f
         self.outside: Callable[[], Any] = contextlib.nullcontext
-        self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])  #: Checks of what users' code reads.
+        self.followed: Callable[[], Any] = lambda: contextlib.nullcontext([])  #: Checks of what is read.
         self.text_of: Callable[[Callable[[int], str], Any], Any] = lambda f, n: f(int(n))
         self.warn: Callable[[str, type[Warning]], None] = lambda text, kind: None  #: At the user's line.
         self.does_over: Callable[[], bool] = lambda: False  #: Does Python redo calls whose checks fail?
