@@ -43,16 +43,16 @@ class SolverFailedError(TracejitError, RuntimeError):
 
 
 class SolverRoomError(ListRoomError):
-    """A solution has more steps than the program has room for.
+    """A solver takes more steps, or boxes, than the program has room for.
 
     A jitted function is then traced again with more room. Inside of another transformation it can't be.
     """
 
     code = "TJ185"
-    cause = "a solution has more than {room} steps, for which the program has no room."
+    cause = "a solver takes more than {room} steps or boxes, for which the program has no room."
     remedies = (
         "differentiate or batch inside of `jit`, which makes room: jit(grad(f)) instead of grad(f)",
-        "give `t_eval`: the result has those times then, and any number of steps between them",
+        "give `t_eval` to `solve_ivp`: the result has those times then, and any number of steps between them",
     )
     example = """
         import numpy as np, scipy.integrate, tracejit as tj

@@ -16,11 +16,12 @@ from tracejit.numpy.operands import dtype_of as _dtype_of
 from tracejit.numpy.operands import raw as _raw
 from tracejit.ops._lazy import scipy_module as _scipy_module
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
-from tracejit.scipy.integrating import elements as _elements
 from tracejit.scipy.integrating import ode as _ode
 from tracejit.scipy.integrating import odeint as _odeint
 from tracejit.scipy.integrating import quadrature as _quadrature
-from tracejit.scipy.integrating import sums as _sums
+from tracejit.scipy.integrating.vectorized import cubature as _cubature_rules
+from tracejit.scipy.integrating.vectorized import elements as _elements
+from tracejit.scipy.integrating.vectorized import sums as _sums
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.tracing import to_raw as _to_raw
 from tracejit.tracing import wrap as _wrap
@@ -34,6 +35,7 @@ fixed_quad = _part.solver(_quadrature.fixed_quad)
 dblquad = _part.solver(_quadrature.dblquad)
 tplquad = _part.solver(_quadrature.tplquad)
 nquad = _part.solver(_quadrature.nquad)
+cubature = _part.solver(_cubature_rules.cubature)
 nsum = _part.solver(_sums.nsum)
 tanhsinh = _part.solver(_elements.tanhsinh)
 
@@ -183,6 +185,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
 
 
 __all__ = [
+    "cubature",
     "cumulative_simpson",
     "cumulative_trapezoid",
     "dblquad",

@@ -2,5 +2,5 @@
 
 `ode` solves a `problem` by a method: `runge_kutta`, or `radau` and `bdf`, which are `implicit`. `recording` has events
 and all steps, `pieces` and `dense` the polynomials between them, `results` what is given back. `quadrature` integrates
-by the rules of `gauss_kronrod`.
+by the rules of `gauss_kronrod`; `vectorized/` has what takes many points at once.
 """

@@ -13,8 +13,16 @@ from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError, SolverOptionError
 from tracejit.ir.values import Value
-from tracejit.scipy.integrating import rich
-from tracejit.scipy.integrating.tanh_sinh import CONVERGED, DEEPEST, EPS, Found, How, integrals, refuse_if
+from tracejit.scipy.integrating.vectorized import rich
+from tracejit.scipy.integrating.vectorized.tanh_sinh import (
+    CONVERGED,
+    DEEPEST,
+    EPS,
+    Found,
+    How,
+    integrals,
+    refuse_if,
+)
 from tracejit.tracing import call_user, to_raw, wrap
 
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.integrate as si
 
 import tracejit as tj
-from tests.scipy.integrating.test_tanh_sinh import check
+from tests.scipy.integrating.vectorized.test_tanh_sinh import check
 
 INF = np.inf
 CASES = {

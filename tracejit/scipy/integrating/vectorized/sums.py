@@ -16,9 +16,18 @@ import numpy as np
 from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.ir.values import Value
-from tracejit.scipy.integrating import rich
-from tracejit.scipy.integrating.elements import middles, real, several, tolerance, values
-from tracejit.scipy.integrating.tanh_sinh import EPS, NOT_FINITE, How, apart, both, integrals, times, total
+from tracejit.scipy.integrating.vectorized import rich
+from tracejit.scipy.integrating.vectorized.elements import middles, real, several, tolerance, values
+from tracejit.scipy.integrating.vectorized.tanh_sinh import (
+    EPS,
+    NOT_FINITE,
+    How,
+    apart,
+    both,
+    integrals,
+    times,
+    total,
+)
 from tracejit.tracing import call_user, to_raw
 
 Function = Callable[..., Any]
