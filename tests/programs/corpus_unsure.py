@@ -191,3 +191,38 @@ def power_of_an_integer_that_is_pythons_by_a_branch() -> Any:
         return pow(abs(n), 3, 11)
 
     return f, [(np.array([1.0, 0.5, -2.0, 0.5]), n) for n in (-2, 6, 3)], None
+
+
+@program
+def quotients_of_numbers_of_either_kind() -> Any:
+    def f(x, limit):
+        h = min(limit, x[0])  # Python's or NumPy's
+        y = np.zeros(3)
+        y[:] = x + h / 2 * x
+        return y, h / 2, abs(-h) / 4, +h, 1 / h
+
+    return f, [(np.array([1.0, 2.0, 3.0]), 2.0), (np.array([1.0, 2.0, 3.0]), 0.5)], None
+
+
+@program
+def a_quotient_by_zero_of_either_kind() -> Any:
+    def f(x, limit):
+        return 1 / min(limit, x[0])
+
+    return f, [(np.array([1.0, 2.0]), 2.0), (np.array([3.0, 2.0]), 0.0), (np.array([0.0, 2.0]), 1.0)], None
+
+
+@program
+def steps_of_either_kind() -> Any:
+    def f(x, end):
+        t, h, times, n = 0.0, 0.5, [0.0], 0
+        while t < end:
+            h = min(h, end - t)
+            x = x + h / 2 * np.cos(x)
+            t += h
+            times.append(t)
+            h *= min(1.5, max(1.0, 1 / np.abs(x).max()))
+            n += 1
+        return np.array(times), x, n
+
+    return f, [(np.array([1.0, 2.0]), 2.0), (np.array([3.0, 2.0]), 5.0), (np.array([3.0, 2.0]), 0.0)], None

@@ -22,13 +22,13 @@ from tracejit import dtypes, ops
 from tracejit.interpreters.stage import StageTrace
 from tracejit.interpreters.vmap import BatchTrace
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.numbers import is_python, leave_if
+from tracejit.numpy.boxes.numbers import all_hold, is_python, is_zero, leave_if
 from tracejit.numpy.operands import dtype_of
 from tracejit.tracing import Box, Trace, box, current_trace
 
 _weak: Any = Box.__dict__["weak"]
 #: Operators that give a Python number of what they give of NumPy's, with the same value.
-_ALIKE = frozenset(("add", "subtract", "multiply", "negative"))
+_ALIKE = frozenset(("add", "subtract", "multiply", "divide", "negative", "positive", "absolute"))
 _COMPARED = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 
@@ -112,7 +112,11 @@ def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | No
     if any(not is_python(a) and dtype_of(a) in (dtypes.float64, dtypes.complex128) for a in sure):
         return tuple(map(taken, args)), np.False_
     if name in _ALIKE and all(is_python(a) and dtype_of(a).kind in "if" for a in sure):
-        return tuple(map(taken, args)), _all_python(args)
+        python = _all_python(args)
+        if name == "divide":
+            by_zero = all_hold(python, is_zero(taken(args[1]).read() if type(args[1]) is Box else args[1]))
+            leave_if(by_zero, "a division by zero of Python's numbers")
+        return tuple(map(taken, args)), python
     return None
 
 
