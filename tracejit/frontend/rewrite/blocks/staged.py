@@ -112,6 +112,7 @@ class Stager:
     def _settled(self, position: Any) -> Result:
         """The step, staged again until its types settle."""
         for _ in range(MAX_STAGINGS):
+            self._hide()
             with self.picked.choices.block():
                 result, list_ = turned.tried(lambda: self._once(position))
             if list_ is not None:
@@ -186,7 +187,6 @@ class Stager:
                 self.keep += frame.places
                 return None
             if more:
-                self._hide()
                 return None
             late = [s for s, _ in outs if id(s) not in inputs]
             if late:
