@@ -51,6 +51,7 @@ def test_traced_limits() -> None:
 
 DERIVATIVES = {
     "terms": lambda k: si.nsum(lambda x: x ** -(3 * k), 1, [INF, 50]).sum.sum(),
+    "weights that overflow": lambda k: si.nsum(lambda x: x ** -(2 * k + 0.5), 1, INF).sum,
     "limits and steps": lambda k: si.nsum(lambda x: x**-2, k, INF, step=k / 2).sum,  # type: ignore[arg-type]
     "logarithms": lambda k: si.nsum(lambda x: -3 * k * np.log(x), [1, 2], [50, INF], log=True).sum.sum(),
 }

@@ -165,14 +165,16 @@ class _Terms(NamedTuple):
 def _terms(f: Function, where: _Interval, pairs: Sequence[Any], ends: _Ends, log: bool) -> tuple[Any, _Ends]:
     """The terms at some points, and the outermost ones then."""
     t, x, (weights, stretch) = where.at(*pairs)
-    values = times(f(x), stretch, log)
+    # Near infinity it overflows; what does not count must not give a derivative of 0 times infinity.
+    usable = lax.stop_gradient(tnp.isfinite(stretch))
+    values = times(f(x), tnp.where(usable, stretch, 1.0), log)
     n, k = t.shape[0], t.shape[1] // 2
 
     def sides(x: Any) -> Any:
         return tnp.moveaxis(x.reshape(n, 2, k), 1, 0)
 
     values, weights = sides(values), sides(weights)
-    good = lax.stop_gradient(tnp.isfinite(values) & (weights != 0))
+    good = lax.stop_gradient(tnp.isfinite(values) & (weights != 0)) & sides(usable)
     out = lax.stop_gradient(sides(t)) * np.array([1.0, -1.0])[:, None, None]
     best = tnp.argmax(tnp.where(good, out, -np.inf), axis=-1)[..., None]
     values = tnp.where(good, values, 0.0)
