@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit import lax, tree
+from tracejit import lax, records, tree
 from tracejit import numpy as tnp
 from tracejit.control.custom.implicit import custom_root
 from tracejit.errors import SolverRoomError
 from tracejit.ops.indexing.index_check import check_index
-from tracejit.records import record as prepared
 from tracejit.scipy.integrating.problem import Problem
 from tracejit.scipy.optimizing.bracketing import brent
 from tracejit.scipy.solving import number_solve
@@ -62,7 +61,7 @@ def room_for(n: int) -> int:
     return max(min(FIRST_ROWS, 2**22 // max(n, 1)), 64) * caller.room()
 
 
-@prepared(frozen=True)
+@records.record(frozen=True)
 class _Full:
     """The failure of a solution for whose steps there is no room."""
 
