@@ -117,12 +117,12 @@ def _check(seed: int, tmp_path) -> str:
     return kind
 
 
-@pytest.mark.parametrize("seed", [*range(6), 16, 50, 288, 394])
+@pytest.mark.parametrize("seed", [*range(6), 16, 50, 288, 332, 394, 532, 748])
 def test_random_programs_about_objects(seed: int, tmp_path) -> None:
     _check(seed, tmp_path)
 
 
 @pytest.mark.exhaustive
 def test_many_random_programs_about_objects(tmp_path) -> None:
-    kinds = [_check(seed, tmp_path) for seed in range(100, 330)]
-    assert kinds.count("native") > 150
+    kinds = [_check(seed, tmp_path) for seed in range(100, 1300)]
+    assert kinds.count("native") > 900

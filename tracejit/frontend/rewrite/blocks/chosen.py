@@ -48,15 +48,17 @@ class Choices:
 
     def __init__(self) -> None:
         self.found: dict[int, _Chosen] = {}
+        #: By identity, what a loop has made anew that lies in containers: which objects these are is not carried.
+        self.vague: dict[int, Any] = {}
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
         """While a block is staged: what it chooses for itself is forgotten, and its containers with that."""
-        before = dict(self.found)
+        before = dict(self.found), dict(self.vague)
         try:
             yield
         finally:
-            self.found = before
+            self.found, self.vague = before
 
     def choices(
         self, made: Any, options: Sequence[tuple[list[Any], Any]], kept: Collection[int] = NONE
@@ -75,12 +77,14 @@ class Choices:
 
     def note(self, x: Any, options: list[Option]) -> None:
         """Let `x` be one of `options`, or itself."""
+        options = _merged(options)
         self.found[id(x)] = _Chosen(x, options, [Held(y) for y in (x, *(o.container for o in options))])
 
     def add(self, x: Any, y: Any, flag: Any) -> None:
         """`x` may also be `y`, of the same structure, where the raw `flag` holds."""
         for a, b in zip(opened(x, frozen=True), opened(y, frozen=True), strict=False):
-            self.note(a, [*self.options(a), Option(b, flag)])
+            if a is not b:
+                self.note(a, [*self.options(a), Option(b, flag)])
 
     def _reached(self, column: list[Any], n: int, flag: Any) -> Iterable[Option]:
         """The `n`-th container of a value, if somebody else may see it, and what that may be itself."""
@@ -96,8 +100,15 @@ class Choices:
         found = self.found.get(id(x))
         return [] if found is None or found.container is not x else found.options
 
+    def ask(self, x: Any, y: Any) -> Any:
+        """Whether the user's `x` and `y`, two objects, are one: False, or a raw truth value. Raises UnfollowedError."""
+        if type(x) is type(y) and not self.vague.keys().isdisjoint((id(x), id(y))):
+            reason = "it lies in a container that a loop has made anew"
+            raise UnfollowedError(what="whether two objects are one", reason=reason)
+        return self.same(x, y)
+
     def same(self, x: Any, y: Any) -> Any:
-        """Whether `x` and `y`, two objects, are one: False, or a raw truth value. Raises UnfollowedError."""
+        """Whether `x` and `y`, two objects, are one, as far as that is known."""
         if not self.found:
             return False
         mine = [Option(x, TRUE), *self.options(x)]
@@ -110,13 +121,15 @@ class Choices:
                     found = flag if found is False else ops.compare.or_(found, flag)
         return found
 
-    def check(self) -> None:
-        """Python runs the function if a chosen container is one that was changed since, or was changed itself.
+    def check(self, before: dict[int, Any] | None = None) -> None:
+        """Python runs the function if a chosen container is one that was changed since, or was changed itself: those
+        that were not found `before`, the block that ends here.
 
         Raises:
             UnfollowedError: it is not known which it is.
         """
-        for c in self.found.values():
+        known_before = before or {}
+        for c in [c for k, c in self.found.items() if known_before.get(k) is not c]:
             mine = not c.held[0].same(Held(c.container))
             for o, held in zip(c.options, c.held[1:], strict=True):
                 if mine or not held.same(Held(o.container)):
@@ -150,6 +163,27 @@ def _both(a: Any, b: Any) -> Any:
     if any(isinstance(x, Value) and x.trace is not None and not x.trace.live for x in (a, b)):
         return None
     return ops.compare.and_(a, b)
+
+
+def _merged(options: Iterable[Option]) -> list[Option]:
+    """Each container once: what comes to it in several ways would be twice as much after every further step."""
+    found: dict[int, Option] = {}
+    for o in options:
+        k = id(o.container)
+        found[k] = Option(o.container, _either(found[k].flag, o.flag)) if k in found else o
+    return list(found.values())
+
+
+def _either(a: Any, b: Any) -> Any:
+    if a is TRUE or b is TRUE:
+        return TRUE
+    if (
+        a is None
+        or b is None
+        or any(isinstance(x, Value) and x.trace is not None and not x.trace.live for x in (a, b))
+    ):
+        return None
+    return ops.compare.or_(a, b)
 
 
 def inverse(flag: Any) -> Any:

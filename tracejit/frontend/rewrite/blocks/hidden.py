@@ -22,7 +22,7 @@ The loop carries the value as NumPy's, and beside it whether it is one of Python
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from tracejit import dtypes
@@ -49,16 +49,27 @@ class Picked:
     """The hidden names of one loop: `cells`, by what they are called."""
 
     def __init__(self, names: Iterable[str], cells: dict[str, Cell], choices: Choices) -> None:
+        names = list(names)
         self.choices = choices
         self.cells: dict[str, Cell] = {}
         self.pairs: dict[str, _Pair] = {}
+        self.before: dict[int, Any] = {}  # what was chosen before the step
+        self.vague: set[str] = set()  # names that may be something which lies in a container
         self.names = [n for n in names if not is_leaf(get(cells[n]))]
         #: What the names are before the loop, as far as others see it.
-        self.outer = {n: get(cells[n]) for n in self.names if is_seen(cells[n])}
-        for n, x in self.outer.items():
-            for other, y in self.outer.items():
-                if x is y:
-                    self._pair(n, other, False, True)
+        self.outer: dict[str, Any] = {}
+        self.met = set(names)
+        for n in self.names:
+            if is_seen(cells[n]):
+                self._add(n, get(cells[n]))
+
+    def _add(self, name: str, x: Any) -> None:
+        """Others see `x`, which `name` is before the loop."""
+        self.outer[name] = x
+        for other, y in self.outer.items():
+            if x is y:
+                self._pair(name, other, False, True)
+                self._pair(other, name, False, True)
 
     def _pair(self, name: str, other: str, now: bool, start: bool = False) -> str:
         hidden = f"_tj_is_{name}_{other}_{'now' if now else 'before'}"
@@ -69,9 +80,18 @@ class Picked:
 
     def enter(self, objects: dict[str, Any]) -> None:
         """A step finds the containers `objects`."""
-        self._note({n: objects[n] for n in self.names if n in objects})
+        self.before = dict(self.choices.found)
+        self._note({n: objects[n] for n in self.names if n in objects}, objects.keys())
 
-    def _note(self, values: dict[str, Any]) -> None:
+    def check(self) -> None:
+        """The step has not changed what it may have found, or chosen, in two names. Raises UnfollowedError."""
+        self.choices.check(self.before)
+
+    def _note(self, values: dict[str, Any], changed: Set[str]) -> None:
+        for n in changed & values.keys():
+            for inner in opened(values[n], frozen=True):
+                if inner is not values[n] or n in self.vague:
+                    self.choices.vague[id(inner)] = inner
         for hidden, p in self.pairs.items():
             target = values.get(p.other) if p.now else self.outer[p.other]
             mine = values.get(p.name)
@@ -86,6 +106,11 @@ class Picked:
         values = {n: get(cells[n]) for n in own}
         values = {n: x for n, x in values.items() if x is not UNBOUND and opened(x, frozen=True)}
         self.names = list(dict.fromkeys([*self.names, *values]))
+        for n in values.keys() - self.met:  # a place in a container, which was found in a step
+            self.met.add(n)
+            if own[n] is not UNBOUND and not is_leaf(own[n]):
+                self._add(n, own[n])
+        self.vague |= {n for n, x in values.items() if id(x) in self.choices.vague}
         found = {}
         for n, other, now, flag in self._same(values):
             start = own[n] is (own[other] if now else self.outer[other])
@@ -106,10 +131,9 @@ class Picked:
                 if flag is not False:
                     yield n, other, True, flag
 
-    def left(self, cells: dict[str, Cell]) -> None:
-        """The loop has left its names in `cells`."""
-        if self.pairs:
-            self._note({n: get(cells[n]) for n in self.names})
+    def left(self, cells: dict[str, Cell], changed: Set[str]) -> None:
+        """The loop has left its names in `cells`, those of `changed` as others than before."""
+        self._note({n: get(cells[n]) for n in self.names}, changed)
 
 
 def _raw(x: Any) -> Any:
@@ -163,7 +187,7 @@ class Pythons:
                 more |= self._add(name, start)
         return more
 
-    def left(self, cells: dict[str, Cell]) -> None:
+    def left(self, cells: dict[str, Cell], changed: Set[str]) -> None:
         """The loop has left its names in `cells`."""
         for name, hidden in self.of.items():
             flag = get(self.cells[hidden])

@@ -172,7 +172,7 @@ class Result:
                 for n, x in enumerate(leaves):
                     self._watch((name, n), x, count)
         for names in self.hidden:
-            names.left(self.cells)
+            names.left(self.cells, self.names.keys())
         for column in (c for filled in self.lists for c in filled.columns):
             column.watch()
         for storage in self.views.keys() & self.arrays.keys():

@@ -164,6 +164,7 @@ class Stager:
                 inputs = {id(s): (v, x) for s, v, x in zip(self.storages, given, held, strict=True)}
                 self.step(args[0])
                 extra = self.finish(args[0])
+                self.picked.check()
                 hidden = self.picked.cells.keys() | self.pythons.cells.keys()
                 own = {n: e.value for n, e in entries.items() if n not in hidden}
                 more = self.picked.leave(own, self.cells) | self.pythons.leave(own, self.cells)

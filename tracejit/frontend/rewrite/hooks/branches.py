@@ -22,7 +22,7 @@ from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
 from tracejit.frontend.rewrite.blocks.lengths import Chosen
 from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
-from tracejit.frontend.rewrite.hooks.messages import fail_if
+from tracejit.frontend.rewrite.hooks.messages import fail_if, is_programs
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.taken import native_or_taken
 from tracejit.frontend.rewrite.names import NAMES
@@ -170,7 +170,8 @@ class _Choice:
     def _stage(self, block: Block | None) -> _Branch:
         trace = StageTrace(current_trace(), "branch", eager_constants=True)
         frame = Frame(trace, self.cells)
-        value, raised = None, None
+        value, raised, choices = None, None, capturing().choices
+        chosen = dict(choices.found)
         with new_trace(trace):
             with frame:
                 if (
@@ -180,6 +181,7 @@ class _Choice:
                     raise BranchLeavesError(problem=problem, where=self.where)
                 try:
                     value = block() if block is not None else None
+                    choices.check(chosen)
                 except Exception as e:
                     if not getattr(e, "_tj_raised", False) or isinstance(
                         e, StopIteration
@@ -187,7 +189,7 @@ class _Choice:
                         raise self._refused(e) from e
                     raised = e
                 except BaseException as e:
-                    if not _is_programs(e):
+                    if not is_programs(e):
                         raise
                     raise self._refused(e) from e
                 names = {name: get(self.cells[name]) for name in self.keep}
@@ -391,10 +393,3 @@ class _Merged:
     def rebuilt(self) -> Any:
         """The chosen value, once the program has chosen."""
         return self.form.rebuilt(leaf() for leaf in self.leaves)
-
-
-def _is_programs(e: BaseException) -> bool:
-    """Whether the program raised what is no Exception: neither the user at the keyboard nor tracejit."""
-    if hasattr(e, "_tj_thrown") or isinstance(e, (SystemExit, GeneratorExit)):
-        return True
-    return isinstance(e, KeyboardInterrupt) and bool(e.args)

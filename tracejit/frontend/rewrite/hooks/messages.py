@@ -88,3 +88,10 @@ def _copied(error: Exception) -> Exception:
     vars(new).update({k: x for k, x in vars(error).items() if k not in ("_tj_raised", "_tj_thrown")})
     new.__cause__, new.__suppress_context__ = error.__cause__, error.__suppress_context__
     return new
+
+
+def is_programs(e: BaseException) -> bool:
+    """Whether the program raised what is no Exception: neither the user at the keyboard nor tracejit."""
+    if hasattr(e, "_tj_thrown") or isinstance(e, (SystemExit, GeneratorExit)):
+        return True
+    return isinstance(e, KeyboardInterrupt) and bool(e.args)
