@@ -605,3 +605,16 @@ def the_last_may_be_the_first(y, t):
         ys.append(ys[-1] * 0.9)
         t -= 1
     return ys[-1], z
+
+
+@of_arrays
+def the_first_is_written_where_it_may_be_taken(y, t):
+    z = y + 1
+    ys = [z]
+    while t > 0:
+        if t % 2 > 1:
+            ys.pop()
+        ys.append(y * t)
+        t -= 1
+    z[0] = 7.0
+    return np.array(ys)

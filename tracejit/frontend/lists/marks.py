@@ -27,10 +27,10 @@ def is_own(x: Box) -> bool:
 
 def note(storage: Storage, mark: Listed) -> None:
     """`storage` is an item of a list from now on."""
-    storage.rows = mark
     frames: list[Any] = active.session().frames
     if frames:
-        frames[-1].listed[id(storage)] = storage, mark
+        frames[-1].list_array(storage, mark)
+    storage.rows = mark
 
 
 def note_all(marks: Iterable[tuple[Storage, Listed]]) -> None:

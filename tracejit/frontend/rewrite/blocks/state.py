@@ -164,6 +164,7 @@ class Frame:
         self.claimed: dict[int, tuple[Storage, tuple[Any, ...]]] = {}
         self.found: set[int] = set()
         self.listed: dict[int, tuple[Storage, Listed]] = {}
+        self.unlisted: dict[int, Listed | None] = {}  # what these were before the block
 
     def __enter__(self) -> Frame:
         self.before = {name: get(cell) for name, cell in self.cells.items()}
@@ -185,6 +186,11 @@ class Frame:
         """The storages that the block has written."""
         return [s for s, _ in self.claimed.values() if s.version]
 
+    def list_array(self, storage: Storage, mark: Listed) -> None:
+        """The block puts an array into a list."""
+        self.unlisted.setdefault(id(storage), storage.rows)
+        self.listed[id(storage)] = storage, mark
+
     def listed_outside(self) -> list[tuple[Storage, Listed]]:
         """The arrays of outside that the block has put into lists."""
         level = self.trace.level
@@ -200,8 +206,8 @@ class Frame:
         active.session().frames.pop()
         for storage, state in self.claimed.values():
             storage.restore(state)
-        for storage, _ in self.listed.values():
-            storage.rows = None
+        for k, (storage, _) in self.listed.items():
+            storage.rows = self.unlisted[k]
         for name, cell in self.cells.items():
             put(cell, self.before[name])
         self.changed, self.places = self.containers.restore(self.growing)
