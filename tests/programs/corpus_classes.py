@@ -319,3 +319,17 @@ def another_classs_object_is_not_initialised() -> Any:
         return made.v, made.w, isinstance(made, Maker)
 
     return f, [(1.0,), (2.0,)], None
+
+
+@program
+def names_that_python_reads_itself() -> Any:
+    class Thing:
+        def __len__(self):
+            return 1
+
+    def f(x):
+        Thing.__doc__ = "changed"
+        Thing.__len__ = lambda self: 3
+        return x + len(Thing())
+
+    return f, [(1.0,), (2.0,)], lambda: (Thing.__doc__, len(Thing()))

@@ -107,10 +107,9 @@ class _TracedMeta(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         out = type.__call__(cls, *args, **kwargs)
+        # Its `__new__` may give an object of outside, of what is the same class to Python.
         if all(c is not cls for c in type(out).__mro__) and isinstance(out, users_class(cls)):
-            out.__init__(
-                *args, **kwargs
-            )  # its `__new__` gave an object of outside: Python knows no other class
+            out.__init__(*args, **kwargs)
         return out
 
     def __instancecheck__(cls, x: Any) -> bool:
@@ -124,9 +123,8 @@ class _TracedMeta(type):
 
     @property
     def __dict__(cls) -> Any:  # type: ignore[override]
-        if active.session() is not None and hasattr(
-            sys._getframe(1).f_globals, "real"
-        ):  # `vars` in user's code
+        of_user = hasattr(sys._getframe(1).f_globals, "real")  # traced code has other globals than a dict
+        if active.session() is not None and of_user:
             refuse_names(cls)
         return _names_of(cls)
 
@@ -144,15 +142,15 @@ class _TracedMeta(type):
 
     def __setattr__(cls, name: str, value: Any) -> None:
         session, real = active.session(), users_class(cls)
-        if (
-            name[:2] == "__" == name[-2:] or name == "_abc_impl"
-        ):  # what abc and typing note about the stand-in
+        special = name[:2] == "__" == name[-2:] or name == "_abc_impl"
+        if session is None and special:  # what abc and typing note about the stand-in while it is made
             type.__setattr__(cls, name, value)
-            return
-        if session is not None and session.guarded:
-            members.write(session, real, name, value)
-        else:
+        elif session is None or not session.guarded:
             setattr(real, name, value)
+        elif special:  # which Python itself reads
+            raise CapturedWriteError(what=f"class attribute `{real.__name__}.{name}`")
+        else:
+            members.write(session, real, name, value)
 
     def __delattr__(cls, name: str) -> None:
         session, real = active.session(), users_class(cls)
