@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,15 +122,14 @@ class Choices:
                     found = flag if found is False else ops.compare.or_(found, flag)
         return found
 
-    def check(self, before: dict[int, Any] | None = None) -> None:
+    def check(self, before: Mapping[int, Any] = MappingProxyType({})) -> None:
         """Python runs the function if a chosen container is one that was changed since, or was changed itself: those
         that were not found `before`, the block that ends here.
 
         Raises:
             UnfollowedError: it is not known which it is.
         """
-        known_before = before or {}
-        for c in [c for k, c in self.found.items() if known_before.get(k) is not c]:
+        for c in [c for k, c in self.found.items() if before.get(k) is not c]:
             mine = not c.held[0].same(Held(c.container))
             for o, held in zip(c.options, c.held[1:], strict=True):
                 if mine or not held.same(Held(o.container)):
@@ -160,9 +160,18 @@ def _both(a: Any, b: Any) -> Any:
         return None
     if a is TRUE or b is TRUE:
         return b if a is TRUE else a
-    if any(isinstance(x, Value) and x.trace is not None and not x.trace.live for x in (a, b)):
-        return None
-    return ops.compare.and_(a, b)
+    return ops.compare.and_(a, b) if _are_live(a, b) else None
+
+
+def _either(a: Any, b: Any) -> Any:
+    if a is TRUE or b is TRUE:
+        return TRUE
+    return ops.compare.or_(a, b) if a is not None and b is not None and _are_live(a, b) else None
+
+
+def _are_live(*flags: Any) -> bool:
+    """Whether the program can still compute with these."""
+    return not any(isinstance(x, Value) and x.trace is not None and not x.trace.live for x in flags)
 
 
 def _merged(options: Iterable[Option]) -> list[Option]:
@@ -172,18 +181,6 @@ def _merged(options: Iterable[Option]) -> list[Option]:
         k = id(o.container)
         found[k] = Option(o.container, _either(found[k].flag, o.flag)) if k in found else o
     return list(found.values())
-
-
-def _either(a: Any, b: Any) -> Any:
-    if a is TRUE or b is TRUE:
-        return TRUE
-    if (
-        a is None
-        or b is None
-        or any(isinstance(x, Value) and x.trace is not None and not x.trace.live for x in (a, b))
-    ):
-        return None
-    return ops.compare.or_(a, b)
 
 
 def inverse(flag: Any) -> Any:

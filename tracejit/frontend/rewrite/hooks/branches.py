@@ -176,16 +176,15 @@ class _Choice:
             with frame:
                 if (
                     frame.containers.iterators
-                ):  # before it takes any: the branch may yet run as one that is taken
+                ):  # before it takes any: it may yet run as the branch that is taken
                     problem = f"it may take items from the iterator `{frame.containers.iterators[0]}`"
                     raise BranchLeavesError(problem=problem, where=self.where)
                 try:
                     value = block() if block is not None else None
                     choices.check(chosen)
                 except Exception as e:
-                    if not getattr(e, "_tj_raised", False) or isinstance(
-                        e, StopIteration
-                    ):  # which ends a loop
+                    ends_a_loop = isinstance(e, StopIteration)
+                    if ends_a_loop or not getattr(e, "_tj_raised", False):
                         raise self._refused(e) from e
                     raised = e
                 except BaseException as e:
