@@ -226,3 +226,53 @@ def steps_of_either_kind() -> Any:
         return np.array(times), x, n
 
     return f, [(np.array([1.0, 2.0]), 2.0), (np.array([3.0, 2.0]), 5.0), (np.array([3.0, 2.0]), 0.0)], None
+
+
+@program
+def positions_of_either_kind() -> Any:
+    def f(text, pattern, failure):
+        k, found = 0, []
+        for i, c in enumerate(text):
+            while k > 0 and pattern[k] != c:
+                k = failure[k - 1]  # NumPy's; Python's where the loop has no step
+            if pattern[k] == c:
+                k += 1
+            if k == len(pattern):
+                found.append(i)
+                k = failure[k - 1]
+        return np.array(found), len(found), 2 * k - 1, -k
+
+    rng = np.random.default_rng(3)
+    pattern, failure = np.array([1, 0, 1]), np.array([0, 0, 1])
+    return f, [(rng.integers(0, 2, 60), pattern, failure), (np.zeros(5, int), pattern, failure)], None
+
+
+@program
+def whole_numbers_of_either_kind_outgrow_64_bits() -> Any:
+    def f(x, n):
+        k = 3
+        for i in range(n):
+            k = max(k, x[i % 4])
+        return k * 2**40, k + 10**30 > 0
+
+    return (
+        f,
+        [(np.array([1, 2, 3, 1 << 30]), 4), (np.array([1, 2, 3, 4]), 2), (np.array([1, 2, 3, 4]), 0)],
+        None,
+    )
+
+
+@program
+def functions_of_numbers_of_either_kind() -> Any:
+    def f(x, low):
+        v = max(low, x[0])
+        return (
+            np.sin(v),
+            np.add(v, 1),
+            np.hypot(v, x[1]),
+            np.maximum(v, np.float32(2)),
+            np.power(v, 2),
+            np.add(v, x),
+        )
+
+    return f, [(np.array([1.0, 2.0]), 0.5), (np.array([1.0, 2.0]), 1.5), (np.array([-3.0, 2.0]), -4)], None

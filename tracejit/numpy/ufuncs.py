@@ -93,6 +93,8 @@ class Ufunc:
         if not (has_box(args) or (kwargs and has_box(kwargs.values()))):
             return plain(self.np, args, kwargs)
         args = arrays_of(args)
+        if any(map(unsure.is_unsure, args)):
+            args = unsure.alike(args)
         if not kwargs and len(args) == self.nin:
             kept = selected.elementwise(self, args)
             if kept is not None:

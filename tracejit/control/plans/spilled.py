@@ -141,9 +141,8 @@ class _Blocks:
 
         cond = build(goes_on, [*known[:a], INDEX, *carry])
         body = build(step, [*known[a:], INDEX, *carry])
-        return bind_while(while_op, WhileParts(p.cond_consts, p.body_consts, [_ZERO, *p.carry]), cond, body)[
-            1:
-        ]
+        parts = WhileParts(p.cond_consts, p.body_consts, [_ZERO, *p.carry])
+        return bind_while(while_op, parts, cond, body)[1:]
 
     def _linearize(self) -> None:
         """The block's two halves, the second one transposed, where a carry has a tangent if any step gives it one."""

@@ -29,6 +29,7 @@ from tracejit.tracing import Box, Trace, box, current_trace
 _weak: Any = Box.__dict__["weak"]
 #: Operators that give a Python number of what they give of NumPy's, with the same value.
 _ALIKE = frozenset(("add", "subtract", "multiply", "divide", "negative", "positive", "absolute"))
+_EXACT = frozenset(("add", "subtract", "multiply", "negative", "positive"))
 _COMPARED = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 
@@ -107,6 +108,9 @@ def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | No
     of = {dtype_of(a) for a in args if is_unsure(a)}
     if name in _COMPARED and all(dtype_of(a).kind in "bif" for a in args):
         return tuple(map(taken, args)), _all_python(args)
+    if of == {dtypes.int64} and name in _EXACT and all(map(_is_whole, sure)):
+        # Of Python's integers, the program looks whether they outgrow 64 bits.
+        return tuple([box(a.read(), weak=True) if is_unsure(a) else a for a in args]), _all_python(args)
     if of != {dtypes.float64}:
         return None
     if any(not is_python(a) and dtype_of(a) in (dtypes.float64, dtypes.complex128) for a in sure):
@@ -118,6 +122,25 @@ def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | No
             leave_if(by_zero, "a division by zero of Python's numbers")
         return tuple(map(taken, args)), python
     return None
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether `x` is one of Python's integers or truth values, of no more than 64 bits."""
+    if type(x) is Box:
+        return is_python(x) and x.aval.dtype.kind in "bi"
+    return type(x) is bool or (type(x) is int and -(1 << 63) <= x < 1 << 63)
+
+
+def alike(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Operands of a NumPy function, which gives NumPy's numbers: those that are floats of either kind as NumPy's, where
+    their class decides nothing, since all others are Python's numbers or as wide."""
+    others = (a for a in args if not is_unsure(a))
+    same = all(
+        is_python(a) or getattr(a, "dtype", None) in (dtypes.float64, dtypes.complex128) for a in others
+    )
+    return tuple(
+        [taken(a) if same and type(a) is Box and a.aval.dtype == dtypes.float64 else a for a in args]
+    )
 
 
 def _all_python(args: Sequence[Any]) -> Any:

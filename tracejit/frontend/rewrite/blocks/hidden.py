@@ -36,6 +36,9 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure, was_unsure
 from tracejit.tracing import Box, box
 
+#: Numbers of which a loop carries whether they are Python's.
+_CARRIED = (dtypes.float64, dtypes.int64)
+
 
 class _Pair(NamedTuple):
     """That `name` is the container that `other` had before the loop, or (`now`) the one that it has."""
@@ -150,7 +153,7 @@ class Pythons:
         self.of: dict[str, str] = {}
         for name in names:
             x = get(cells[name])
-            if is_unsure(x) and x.aval.dtype == dtypes.float64:
+            if is_unsure(x) and x.aval.dtype in _CARRIED:
                 self._add(name, x)
 
     def _add(self, name: str, start: Any) -> bool:
@@ -158,7 +161,7 @@ class Pythons:
         raw = None if start is UNBOUND else raw_of(taken(start))
         if raw is None or aval_of(raw).shape or (type(start) is Box and not start.scalar):
             return False
-        if aval_of(raw).dtype not in (dtypes.float64, dtypes.int64):
+        if aval_of(raw).dtype not in _CARRIED:
             return False
         self.of[name] = f"_tj_python_{name}"
         self.cells[self.of[name]] = types.CellType(_flag(start))
@@ -183,7 +186,7 @@ class Pythons:
             if name in self.of and x is not UNBOUND:
                 put(self.cells[self.of[name]], _flag(x))
                 put(cells[name], box(raw_of(taken(x))))
-            elif was_unsure(x) and x.aval.dtype == dtypes.float64:
+            elif was_unsure(x) and x.aval.dtype in _CARRIED:
                 more |= self._add(name, start)
         return more
 
