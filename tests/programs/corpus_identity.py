@@ -999,3 +999,15 @@ def an_empty_container_is_handed_back() -> Any:
         return given
 
     return f, [(np.ones(2), []), (np.ones(2), {}), (np.ones(2), [])], None
+
+
+@program
+def what_a_loop_without_steps_leaves_as_it_was() -> Any:
+    def f(p, n):
+        z = p * 3.0
+        first = z
+        for _ in range(n):
+            z = z + 1.0
+        return z, first, first[...]
+
+    return f, [(np.ones(3), 0), (np.ones(3), 2)], None

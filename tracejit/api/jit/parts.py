@@ -82,6 +82,7 @@ class Shared:
         self.visible = visible  # arrays that the caller has, by their storages
         self.outs = outs
         self.parts: list[Part | Chosen] = []
+        self.itself: dict[int, Box] = {}  # of each storage the box that is the array itself
         self.turned: dict[int, list[Step]] = {}  # what comes first of storages whose outputs have other axes
         different = {id(x): x for x in leaves if type(x) is Box}.values()
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
@@ -162,6 +163,7 @@ class Shared:
         at = self._output(raw)
         if type(x) is Box and not (x.scalar or x.weak or x.chain) and x.aval.shape:
             self.visible.setdefault(id(x.storage), ("out", at))
+            self.itself.setdefault(id(x.storage), x)
 
     def _output(self, raw: Any) -> int:
         self.outs.append(raw)
@@ -187,11 +189,17 @@ class Shared:
     def _steps(self, chain: Sequence[View], x: Box) -> list[Step] | None:
         """What shows of an array what `chain` shows; None if NumPy has no views for it."""
         if not chain:
-            own = type(x.storage) is not Storage or self.visible.get(id(x.storage)) is None
+            own = type(x.storage) is not Storage or self._is_itself(x)
             return [] if own else [lambda array, _: array[...]]
         steps = [self._step(view) for view in chain]
         known = [s for s in steps if s is not None]
         return known if len(known) == len(steps) else None
+
+    def _is_itself(self, x: Box) -> bool:
+        """Whether a box of all of a storage is the array itself, not a view of all of it: the first one is, of an array
+        that the program makes."""
+        base = self.visible.get(id(x.storage))
+        return (base is None or base[0] == "out") and self.itself.setdefault(id(x.storage), x) is x
 
     def _step(self, view: View) -> Step | None:
         if type(view) is Region:
