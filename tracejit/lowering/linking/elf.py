@@ -125,7 +125,7 @@ class _Linker:
         self.places: dict[int, int] = {}  # of sections, in the block
         self.common: dict[int, int] = {}
         self.stubs: dict[str, int] = {}
-        self.table: dict[tuple[int, int], int] = {}
+        self.table: dict[int, int] = {}
 
     def name(self, symbol: int) -> str:
         at = self.symbols[symbol][0]
@@ -133,11 +133,10 @@ class _Linker:
 
     def run(self) -> tuple[dict[str, int], Memory]:
         moves = [
-            (s.info, _RELOCATION.iter_unpack(self.image[s.offset : s.offset + s.size]))
+            (s.info, [*_RELOCATION.iter_unpack(self.image[s.offset : s.offset + s.size])])
             for s in self.sections
             if s.kind == _RELA and self._is_kept(self.sections[s.info])
         ]
-        moves = [(n, list(found)) for n, found in moves]
         bounds = self._lay_out([m for _, found in moves for m in found])
         if bounds[-1] > _MOST:
             raise _Unknown
@@ -151,7 +150,7 @@ class _Linker:
                 self.bytes[at : at + s.size] = self.image[s.offset : s.offset + s.size]
         for name, at in self.stubs.items():
             self.bytes[at : at + 16] = _STUB + struct.pack("<Q", self._outside(name))
-        for (symbol, _), at in self.table.items():
+        for symbol, at in self.table.items():
             struct.pack_into("<Q", self.bytes, at, self._address(symbol))
         for n, found in moves:
             self._move(self.places[n], found)
@@ -181,7 +180,7 @@ class _Linker:
         for _, info, _ in moves:
             symbol, kind = info >> 32, info & 0xFFFFFFFF
             if kind in _TABLE:
-                self.table.setdefault((symbol, 0), 0)
+                self.table.setdefault(symbol, 0)
             elif kind == _CALL and not self.symbols[symbol][3]:
                 self.stubs.setdefault(self.name(symbol), 0)
             elif kind not in (_ADDRESS, _DISTANCE, _CALL, _FAR):
@@ -198,7 +197,7 @@ class _Linker:
                 self.stubs = {name: at + 16 * n for n, name in enumerate(self.stubs)}
                 at += 16 * len(self.stubs)
             elif not wanted:
-                self.table = {key: at + 8 * n for n, key in enumerate(self.table)}
+                self.table = {symbol: at + 8 * n for n, symbol in enumerate(self.table)}
                 at += 8 * len(self.table)
             else:
                 for n, (_, _, _, section, align, size) in enumerate(self.symbols):
@@ -245,7 +244,7 @@ class _Linker:
                 struct.pack_into("<q", data, at, self._address(symbol) + addend - base - at)
             else:
                 if kind in _TABLE:
-                    target = base + self.table[symbol, 0]
+                    target = base + self.table[symbol]
                 elif kind == _CALL and not self.symbols[symbol][3]:
                     target = base + self.stubs[self.name(symbol)]
                 else:
