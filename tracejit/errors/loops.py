@@ -125,7 +125,7 @@ class TracedIterationError(TracejitError, TypeError):
 
 
 class CaughtCheckError(TracejitError, RuntimeError):
-    """A `try` has a handler for an exception that only compiled code raises.
+    """A `try` (or the context manager of a `with`) has a handler for an exception that only compiled code raises.
 
     Indices, factorisations and the like are checked when the program runs. What such a check raises leaves the
     whole jitted function, past the handlers in it. Under an outermost jit Python does such a call over, with its
@@ -134,7 +134,7 @@ class CaughtCheckError(TracejitError, RuntimeError):
 
     code = "TJ212"
     limit = True
-    cause = "the handler of this `try` would not catch the {kind} that {check} raises when the program runs."
+    cause = "the handler of this `try` or `with` would not catch the {kind} that {check} raises when the program runs."
     remedies = (
         "ask before: `if 0 <= i < len(x)` becomes a native branch; tracejit.lax.linalg gives NaN for a failure",
         "put the `try` around the call of the jitted function",

@@ -63,6 +63,16 @@ _ACTING_OF = {
         {"get_num_threads", "set_num_threads", "get_parallel_chunksize", "set_parallel_chunksize"}
     ),
     "hashlib": frozenset({"file_digest"}),
+    "inspect": frozenset(  # what looks at objects and classes as Python has them, which stand-ins are not like
+        {
+            "getmro",
+            "getmembers",
+            "getmembers_static",
+            "getattr_static",
+            "classify_class_attrs",
+            "getclasstree",
+        }
+    ),
 }
 
 

@@ -263,6 +263,8 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     if type(x) is not Box:
         if name == "__dict__" and classes.users_class(x) is not x:
             classes.refuse_names(x)
+        if name in _KIN and isinstance(x, type):
+            return _kin(x, name)
         return _member(x, name, *default)
     special = type(name) is str and name[:2] == "__"
     if name in REFUSED and not has_numbers():  # lanes are arrays
@@ -282,6 +284,27 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     elif name not in vars(Box) and class_of(x) is np.ndarray and builtins.hasattr(np.ndarray, name):
         raise UnknownMemberError(name=name, aval=str(x.aval))
     return builtins.getattr(x, name, *default)
+
+
+#: What a class says of the classes it is made of.
+_KIN = ("__mro__", "mro", "__bases__", "__base__", "__subclasses__")
+
+
+def _kin(cls: Any, name: str) -> Any:
+    """The classes around the class for which `cls` stands, as traced code has them."""
+    real = real_class(cls)
+    if active.session() is None or (real is cls and name != "__subclasses__"):
+        return builtins.getattr(cls, name)
+    if name == "__subclasses__":  # among which are stand-ins
+        raise UnfollowedError(what=f"`{real.__name__}.{name}`", reason="later calls may find other classes")
+    found = builtins.getattr(real, name)
+    if name == "mro":
+        return lambda: [_stand_in(c) for c in found()]
+    return _stand_in(found) if name == "__base__" else tuple(map(_stand_in, found))
+
+
+def _stand_in(cls: Any) -> Any:
+    return classes.traced_class(cls) or cls
 
 
 def traced_setattr(x: Any, name: Any, value: Any, /) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -175,3 +176,45 @@ def _interface(x: Any) -> str:
         return "there" if x.__array_interface__ else "empty"
     except AttributeError:
         return "missing"
+
+
+class Swallows:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, *_: object) -> bool:
+        return kind is ValueError
+
+
+class Closes(Swallows):
+    def __exit__(self, kind: Any, *_: object) -> None:  # type: ignore[override]
+        pass
+
+
+@pytest.mark.parametrize("make", [Swallows, lambda: contextlib.suppress(ValueError), contextlib.ExitStack])
+def test_what_a_context_manager_may_swallow_is_refused(make: Callable[[], Any]) -> None:
+    def f(x: Any) -> Any:
+        with make():
+            if x < 0:
+                raise ValueError("negative")
+            x = x + 1
+        return 2 * x
+
+    with pytest.raises(CaughtCheckError):
+        tj.jit(f)(1.0)
+    g = tj.jit(f, fallback=True)
+    for x in (1.0, 2.0):
+        assert g(x) == f(x) and tj.explain(g)(x).fallback is None
+
+
+def test_a_context_manager_that_swallows_nothing_is_compiled() -> None:
+    def f(x: Any) -> Any:
+        with Closes(), np.errstate(all="ignore"):
+            if x < 0:
+                raise ValueError("negative")
+            return x + 1
+
+    g = tj.jit(f)
+    assert g(1.0) == 2.0
+    with pytest.raises(ValueError, match="negative"):
+        g(-1.0)

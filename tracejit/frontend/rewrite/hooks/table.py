@@ -18,7 +18,7 @@ from tracejit.frontend.rewrite.hooks.folds import over
 from tracejit.frontend.rewrite.hooks.keys import key, member, place
 from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
-from tracejit.frontend.rewrite.hooks.tries import tried
+from tracejit.frontend.rewrite.hooks.tries import managed, tried
 from tracejit.frontend.rewrite.source.bound import bound
 from tracejit.frontend.rewrite.source.matches import is_sequence, is_singleton, matched
 from tracejit.frontend.shadows.kinds import callee
@@ -42,6 +42,7 @@ __all__ = [
     "is_singleton",
     "key",
     "loop",
+    "managed",
     "matched",
     "member",
     "method",

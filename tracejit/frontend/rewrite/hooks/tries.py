@@ -1,10 +1,14 @@
-"""`try` around checks of compiled code: they fail when the program runs, where no handler is."""
+"""`try` and `with` around checks of compiled code: they fail when the program runs, where no handler is."""
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import functools
+import itertools
 import opcode
 import re
+import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -19,8 +23,9 @@ from tracejit.errors import (
     is_internal,
     refusals,
 )
-from tracejit.frontend.origins import is_library_file
+from tracejit.frontend.origins import is_library_file, is_library_function
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
+from tracejit.frontend.shadows import behind, classes
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.jaxpr import JOURNAL, Eqn, sub_jaxprs
@@ -67,20 +72,7 @@ class tried:
                 return
         for eqn, raises in _failures(self.program.eqns[self.start :]):
             if issubclass(raises, caught) and not getattr(raises, "redo", False):
-                self._leave_to_python(eqn, raises)
-
-    def _leave_to_python(self, eqn: Eqn, raises: type[BaseException]) -> None:
-        """Let Python do the calls over in which the check `eqn` fails, if it may. What an entry does (a print into a
-        closed file) fails when the entries before it have been done: such a call can't be done over."""
-        where = place(self.kinds, self.kinds.__code__.co_firstlineno)
-        check = f"{eqn.source or eqn.op.name}"
-        refusal = functools.partial(CaughtCheckError, kind=raises.__name__, check=check, where=where)
-        session = capturing()
-        if session is None or JOURNAL in eqn.effects or not caller.does_over():
-            raise refusal()
-        with refusals.into(None):
-            session.done_over.append(refusal())
-        session.decisions[where, "try"] = f"Python does a call over in which {check} raises {raises.__name__}"
+                _leave_to_python(eqn, raises, place(self.kinds, self.kinds.__code__.co_firstlineno))
 
     def _ask(self, error: Any, caught: tuple[type, ...]) -> None:
         """C code raises TypeError for text of traced values, which is no string. Raises TracedTextError where that is
@@ -106,6 +98,63 @@ class tried:
             if isinstance(error, tuple(k for k in _flat((kind,)) if isinstance(k, type))):
                 return named
         return False
+
+
+def _leave_to_python(eqn: Eqn, raises: type[BaseException], where: str) -> None:
+    """Let Python do the calls over in which the check `eqn` fails, if it may. What an entry does (a print into a
+    closed file) fails when the entries before it have been done: such a call can't be done over."""
+    check = f"{eqn.source or eqn.op.name}"
+    refusal = functools.partial(CaughtCheckError, kind=raises.__name__, check=check, where=where)
+    session = capturing()
+    if session is None or JOURNAL in eqn.effects or not caller.does_over():
+        raise refusal()
+    with refusals.into(None):
+        session.done_over.append(refusal())
+    session.decisions[where, "try"] = f"Python does a call over in which {check} raises {raises.__name__}"
+
+
+class _Suppressing:
+    """A context manager of the user's that may swallow exceptions: a handler of those that the checks of its block
+    raise."""
+
+    def __init__(self, manager: Any, where: str) -> None:
+        self.manager, self.where = manager, where
+        self.program = _program()
+        self.start = 0
+
+    def __enter__(self) -> Any:
+        given = self.manager.__enter__()
+        self.start = len(self.program.eqns) if self.program is not None else 0
+        return given
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> Any:
+        if self.program is not None and error is None:
+            for eqn, raises in _failures(self.program.eqns[self.start :]):
+                if not getattr(raises, "redo", False):
+                    _leave_to_python(eqn, raises, self.where)
+        return self.manager.__exit__(kind, error, traceback)
+
+
+def managed(manager: Any, line: Callable[[], Any]) -> Any:
+    """What `with manager:` enters."""
+    if capturing() is None or not _may_suppress(manager):
+        return manager
+    return _Suppressing(manager, place(line, line.__code__.co_firstlineno))
+
+
+def _may_suppress(manager: Any) -> bool:
+    """Whether its `__exit__` may return something that is true; of Python's own, those that are known to do so."""
+    cls = classes.users_class(type(behind.original(manager)))
+    leaves = behind.find(cls.__mro__, "__exit__")[1]
+    if isinstance(manager, (contextlib.suppress, contextlib.ExitStack)):
+        return True
+    if not isinstance(leaves, types.FunctionType) or is_library_function(leaves):
+        return False
+    steps = [i for i in dis.get_instructions(leaves) if i.opname not in ("NOP", "CACHE")]
+    ends = [before for before, i in itertools.pairwise(steps) if i.opname == "RETURN_VALUE"]
+    constant = [i.opname == "LOAD_CONST" and not i.argval for i in ends]
+    returned = [i.argval for i in steps if i.opname == "RETURN_CONST"]  # Python 3.12
+    return not all(constant) or any(returned)
 
 
 _DOUBT = "a library or a built-in function may have raised it for what stands for a traced value"

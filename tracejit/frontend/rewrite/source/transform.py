@@ -185,6 +185,14 @@ class _Function(Keys):
             s.body = [at(ast.With([ast.withitem(guard)], s.body), s)]
         return s
 
+    def visit_With(self, s: ast.With) -> Any:
+        self.generic_visit(s)
+        self.changes += 1
+        for item in s.items:
+            line = _thunk(_constant(None))
+            item.context_expr = at(hook("managed", item.context_expr, line), item.context_expr)
+        return s
+
     def _caught(self) -> set[int]:
         """`raise` statements whose exception the function itself may catch."""
         tries = [n for n in ast.walk(self.node) if isinstance(n, (ast.Try, ast.TryStar)) and n.handlers]
