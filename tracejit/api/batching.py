@@ -8,10 +8,10 @@ from typing import Any
 
 from tracejit import tree
 from tracejit.api.common import FlatFunction, argument_names, flatten_args, name_of, plain
-from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
 from tracejit.api.tracebacks import door
 from tracejit.control.regions.staging import unaliased
+from tracejit.control.transformed import transformed
 from tracejit.errors import (
     FunctionNeededError,
     VmapAxisError,
@@ -66,7 +66,7 @@ def vmap(
         results = [_place(f, trace, o, a, p) for o, a, p in zip(outs, axes, paths, strict=True)]
         return tree.unflatten(flat.out_tree, unaliased([plain(r) for r in results], raw))
 
-    return remember(vmapped, vmap, f, in_axes, out_axes, axis_name, axis_size)
+    return transformed(vmapped, vmap, f, in_axes, out_axes, axis_name, axis_size)
 
 
 def _on_pair(f: Callable[..., Any]) -> Callable[..., Any]:

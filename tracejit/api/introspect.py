@@ -15,6 +15,7 @@ from tracejit.api.common import is_weak, name_of, plain
 from tracejit.api.running import run_user
 from tracejit.api.tracebacks import door
 from tracejit.config import config
+from tracejit.control.transformed import transformed
 from tracejit.errors import ExportedSizeError, FunctionNeededError
 from tracejit.interpreters import leaks
 from tracejit.interpreters.core import eval_jaxpr
@@ -151,7 +152,7 @@ def make_jaxpr(
             out_tree, [ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
         )
 
-    return make
+    return transformed(make, make_jaxpr, f, static_argnums, return_shape)
 
 
 def trace_to_jaxpr(

@@ -9,6 +9,7 @@ from typing import Any
 
 from tracejit.api.common import name_of
 from tracejit.config import config
+from tracejit.control.transformed import transformed
 from tracejit.errors import FunctionNeededError
 from tracejit.interpreters.eval import ROOT
 from tracejit.ir.source import replay
@@ -46,7 +47,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
         with named_scope(label):
             return call_user(fun, *args, **kwargs)
 
-    return named
+    return transformed(named, named_call, fun, name=name)
 
 
 @contextlib.contextmanager

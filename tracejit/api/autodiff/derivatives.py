@@ -26,10 +26,10 @@ from tracejit.api.common import (
     plain,
 )
 from tracejit.api.jit.jitted import jit
-from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
 from tracejit.api.tracebacks import door
 from tracejit.control.regions.staging import convert
+from tracejit.control.transformed import transformed
 from tracejit.errors import (
     CotangentMismatchError,
     FunctionNeededError,
@@ -276,10 +276,18 @@ def value_and_grad(
     Raises:
         NonScalarOutputError, NonFloatInputError, NonFloatOutputError, ArgumentCountError, MemoryBudgetError.
     """
+    args = f, argnums, has_aux, holomorphic, allow_int, memory, offload
+    made = transformed(door(_value_and_grad(*args)), value_and_grad, *args)
+    # One program, so that it is known who reads what was written, and when that has failed.
+    return made if offload is None else jit(made, fallback=False)
+
+
+def _value_and_grad(
+    f: Any, argnums: Argnums, has_aux: bool, holomorphic: bool, allow_int: bool, memory: Any, offload: Any
+) -> Callable[..., Any]:
     FunctionNeededError.check("grad", f)
     planned = within(f, memory, offload)
 
-    @door
     @functools.wraps(f)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         nums = normalize_argnums("grad", f, argnums, len(args))
@@ -297,9 +305,7 @@ def value_and_grad(
         result = (value, strip_aux(flat.aux, trace)) if has_aux else value
         return result, grads[0] if isinstance(argnums, int) else grads
 
-    # One program, so that it is known who reads what was written, and when that has failed.
-    made = value_and_grad_f if offload is None else jit(value_and_grad_f, fallback=False)
-    return remember(made, value_and_grad, f, argnums, has_aux, holomorphic, allow_int, memory, offload)
+    return value_and_grad_f
 
 
 def fix_others(f: Callable[..., Any], args: tuple[Any, ...], nums: tuple[int, ...]) -> Callable[..., Any]:
@@ -361,11 +367,13 @@ def grad(
     offload: str | None = None,
 ) -> Callable[..., Any]:
     """The gradient of a scalar-valued `f`; arguments as `value_and_grad`. With `has_aux`: (gradient, aux)."""
-    inner = value_and_grad(f, argnums, has_aux, holomorphic, allow_int, memory, offload)
+    args = f, argnums, has_aux, holomorphic, allow_int, memory, offload
+    inner = _value_and_grad(*args) if offload is None else value_and_grad(*args)
 
+    @door
     @functools.wraps(f)
     def grad_f(*args: Any, **kwargs: Any) -> Any:
         value, g = inner(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
-    return remember(grad_f, grad, f, argnums, has_aux, holomorphic, allow_int, memory, offload)
+    return transformed(grad_f, grad, *args)

@@ -22,9 +22,9 @@ from tracejit.api.autodiff.derivatives import (
     strip_aux,
 )
 from tracejit.api.common import argument_names, check_input, check_output, fresh, name_of, normalize_argnums
-from tracejit.api.pickles import remember
 from tracejit.api.running import run_user
 from tracejit.api.tracebacks import door
+from tracejit.control.transformed import transformed
 from tracejit.errors import CotangentMismatchError, FunctionNeededError, NotLinearError
 from tracejit.interpreters.autodiff.transpose import backward_pass
 from tracejit.interpreters.stage import stage_fun
@@ -50,7 +50,7 @@ def jacfwd(
     With `has_aux`, `f` returns (result, aux) and the function returns (Jacobian, aux).
     """
     made = _jacobian(f, argnums, has_aux, holomorphic, "jacfwd", _columns)
-    return remember(made, jacfwd, f, argnums, has_aux, holomorphic)
+    return transformed(made, jacfwd, f, argnums, has_aux, holomorphic)
 
 
 def jacrev(
@@ -62,7 +62,7 @@ def jacrev(
 ) -> Callable[..., Any]:
     """The Jacobian of `f`, row by row (reverse mode); result and arguments as `jacfwd`."""
     made = _jacobian(f, argnums, has_aux, holomorphic, "jacrev", _rows, allow_int)
-    return remember(made, jacrev, f, argnums, has_aux, holomorphic, allow_int)
+    return transformed(made, jacrev, f, argnums, has_aux, holomorphic, allow_int)
 
 
 def _jacobian(

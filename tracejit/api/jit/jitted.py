@@ -22,10 +22,10 @@ from tracejit.api.jit.programs import Program, raw_const
 from tracejit.api.jit.retraces import tell_sizes, tell_why
 from tracejit.api.jit.signature import Call, Options, fast_key, is_dead
 from tracejit.api.jit.varying import Varying
-from tracejit.api.pickles import Pickled, named
 from tracejit.api.running import jit_session, run_user
 from tracejit.api.tracebacks import hide
 from tracejit.config import config
+from tracejit.control.transformed import named
 from tracejit.errors import CompileBudgetError, FunctionNeededError, ListRoomError
 from tracejit.interpreters import budget, generators, messages
 from tracejit.interpreters import jit as native
@@ -72,7 +72,7 @@ class Jitted(Attributed):
     def __reduce__(self) -> Any:
         """Pickled by name if it is what its name means, else as its function and options; programs stay behind."""
         name = named(self, self.fun)
-        return name or (Jitted, (Pickled(self.fun), self.options))
+        return name or (Jitted, (self.fun, self.options))
 
     # -- calling
 

@@ -32,6 +32,7 @@ from tracejit.control.regions.rules import (
     zero_tangents,
 )
 from tracejit.control.regions.staging import call_untraced, flatten, stage_user
+from tracejit.control.transformed import transformed
 from tracejit.errors import ArgumentTypeError, FunctionNeededError, MemoryBudgetError
 from tracejit.interpreters import jit
 from tracejit.interpreters.autodiff.jvp import jvp_jaxpr
@@ -89,10 +90,14 @@ def checkpoint(
     `memory_analysis` counts them; loops are cut into blocks where they must be. Inside of `vmap` that is for each
     example. Raises MemoryBudgetError, which says the least that was found, if there is no such plan.
     """
+    options: dict[str, Any] = {
+        "prevent_cse": prevent_cse,
+        "policy": policy,
+        "static_argnums": static_argnums,
+        "memory": memory,
+    }
     if fun is None:
-        return functools.partial(
-            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, memory=memory
-        )
+        return functools.partial(checkpoint, **options)
     FunctionNeededError.check("checkpoint", fun)
     if policy == "auto" or memory is not None:
         policy = Budget.of(policy, memory)
@@ -122,7 +127,7 @@ def checkpoint(
         )
         return tree.unflatten(staged.out_tree, [wrap(x, w) for x, w in zip(outs, staged.weak, strict=True)])
 
-    return wrapped
+    return transformed(wrapped, checkpoint, fun, **options)
 
 
 remat = checkpoint
