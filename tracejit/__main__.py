@@ -65,7 +65,12 @@ def main(argv: list[str] | None = None) -> int:
         status = args.run(args)
         sys.stdout.flush()
         return status
-    except errors.TargetError as e:
+    except (
+        errors.TargetError,
+        errors.PictureFormatError,
+        errors.PictureLibraryError,
+        errors.PictureStageError,
+    ) as e:
         print(e, file=sys.stderr)
         return 2
     except (

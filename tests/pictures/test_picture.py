@@ -54,7 +54,8 @@ def test_dot_is_read_by_pydot(tmp_path: Path) -> None:
     PICTURE.save(tmp_path / "p.dot")
     (graph,) = pydot.graph_from_dot_file(str(tmp_path / "p.dot"))
     names = {n.get_name().strip('"') for n in _all_nodes(graph)}
-    assert {n.id for n in PICTURE.graph.walk()} <= names
+    assert {n.id for n in PICTURE.graph.walk()} <= {name.partition(":")[0] for name in names}
+    assert "in0: w" in names and any(name.endswith(": tanh") for name in names)  # Netron shows names only
     assert len(graph.get_edges()) >= len(PICTURE.graph.edges)
     assert graph.get_subgraphs()
 
@@ -101,12 +102,43 @@ def test_onnx_is_checked_by_onnx(tmp_path: Path) -> None:
     onnx.checker.check_model(model)
     kinds = {n.op_type for n in model.graph.node}
     assert {"dot_general", "tanh", "scan", "Identity"} <= kinds
-    shapes = {
-        i.name.split()[-1]: [d.dim_value for d in i.type.tensor_type.shape.dim] for i in model.graph.input
-    }
+    shapes = {i.name: [d.dim_value for d in i.type.tensor_type.shape.dim] for i in model.graph.input}
     assert shapes["w"] == [3] and shapes["x"] == [4, 3]
     scans = [n for n in model.graph.node if n.op_type == "scan"]
     assert all(any(a.name == "region_0" and a.g.node for a in n.attribute) for n in scans)
+
+
+def test_pbtxt_is_read_by_the_reader_of_tensorboard(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed: pip install tensorboard")
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    from tensorboard.compat.proto.graph_pb2 import GraphDef  # pyright: ignore[reportMissingImports]
+
+    PICTURE.save(tmp_path / "p.pbtxt")
+    found = text_format.Parse((tmp_path / "p.pbtxt").read_text(), GraphDef())
+    names = [n.name for n in found.node]
+    assert len(names) == len(set(names)) == len([*PICTURE.graph.walk()])
+    assert {i.partition(":")[0] for n in found.node for i in n.input} <= set(names)
+
+
+def test_pbtxt_has_one_field_a_line(tmp_path: Path) -> None:
+    """TensorBoard's page has a reader of its own, which wants that; boxes in boxes are names with `/`."""
+    PICTURE.save(tmp_path / "p.pbtxt")
+    depth = 0
+    for line in (tmp_path / "p.pbtxt").read_text().splitlines():
+        assert re.fullmatch(r' *(\w+ \{|\}|\w+: ("([^"\\]|\\[0-7]{3})*"|[\w-]+))', line), line
+        depth += line.endswith("{") - (line.strip() == "}")
+    assert depth == 0
+    text = (tmp_path / "p.pbtxt").read_text()
+    names, inputs = (re.findall(rf'^  {key}: "([^":]+)', text, re.MULTILINE) for key in ("name", "input"))
+    assert len(names) == len(set(names)) == len([*PICTURE.graph.walk()]) and set(inputs) <= set(names)
+    assert "w_in0" in names and any(re.fullmatch(r"scan_e\d+/0_each_step/cond_e\d+", n) for n in names)
+    assert len(re.findall(r'device: "derivative"', text)) == sum(n.order > 0 for n in PICTURE.graph.walk())
+
+
+def test_onnx_of_a_program_without_arguments(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    tj.draw(lambda: 1.0)().save(tmp_path / "p.onnx")
+    onnx.checker.check_model(onnx.load(tmp_path / "p.onnx"))
 
 
 def test_stages() -> None:

@@ -86,3 +86,6 @@ def test_gradients_fallbacks_and_mistakes(tmp_path, capsys):
     assert "Python runs it" in " ".join(capsys.readouterr().out.split())
     assert cli.main(["show", f"{path}:g"]) == 2
     assert "TJ290" in capsys.readouterr().err
+    for wrong in (["-o", "x.bmp"], ["--stage", "optimised"]):  # said in words, without a traceback
+        assert cli.main(["draw", f"{path}:f", "--args", "np.ones(3)", *wrong]) == 2
+        assert "help TJ27" in capsys.readouterr().err

@@ -17,7 +17,7 @@ class Drawn:
         return self.pictures.picture_of(self, stage)
 
     def save(self, path: Any, stage: str | None = None) -> None:
-        """Write the picture of the program; the name's end says how: .svg, .html, .dot, .png, .json or .onnx."""
+        """Write the picture of the program; the name's end says how: .svg, .html, .dot, .png, .json, .onnx, .pbtxt."""
         self.draw(stage).save(path)
 
     def _repr_svg_(self) -> str:

@@ -10,7 +10,7 @@ from tracejit.pictures.svg import COLOURS, RESIDUAL, kind_of
 
 
 def dot(graph: Graph) -> str:
-    """The graph as a `.dot` file. Regions are clusters; dotted arrows lead into them and out."""
+    """The graph as a `.dot` file. Regions are clusters, into which dotted arrows lead."""
     lines = [
         f"digraph {_quoted(graph.name or 'program')} {{",
         "  graph [compound=true, fontname=monospace, nodesep=0.25, ranksep=0.4];",
@@ -22,22 +22,27 @@ def dot(graph: Graph) -> str:
 
 
 def _body(graph: Graph) -> Iterator[str]:
+    names = {node.id: _name(node) for node in graph.nodes}
     for node in graph.nodes:
         yield from _node(node)
     for e in graph.edges:
         style = f' [color="{RESIDUAL}", style=dashed]' if e.residual else ""
-        yield f"{_quoted(e.source)} -> {_quoted(e.target)}{style};"
+        yield f"{names[e.source]} -> {names[e.target]}{style};"
+
+
+def _name(node: Node) -> str:
+    """What the node is called: Netron shows names, and no labels."""
+    return _quoted(f"{node.id}: {node.op or node.title}")
 
 
 def _node(node: Node) -> Iterator[str]:
     fill, line, text = (c[:7] for c in COLOURS[kind_of(node)])
     lines = lines_of(node)
     shape = ', style="filled,rounded"' if node.kind != "equation" else ""
-    name = _quoted(node.id)
     label = _quoted(" ".join(lines) if node.kind != "equation" else "\n".join(lines))
     tip = _quoted(node.text or lines[0])
     yield (
-        f'{name} [label={label}, tooltip={tip}, fillcolor="{fill}", color="{line}", fontcolor="{text}"{shape}];'
+        f'{_name(node)} [label={label}, tooltip={tip}, fillcolor="{fill}", color="{line}", fontcolor="{text}"{shape}];'
     )
     for n, region in enumerate(node.regions):
         yield f"subgraph {_quoted(f'cluster_{node.id}_{n}')} {{"
@@ -49,11 +54,11 @@ def _node(node: Node) -> Iterator[str]:
 
 
 def _ties(node: Node, n: int) -> Iterator[str]:
-    """Dotted arrows from an equation into its region, and back."""
+    """A dotted arrow from an equation into its region."""
     inner = node.regions[n].graph.nodes
-    first = next((i.id for i in inner if i.kind == "input"), None)
+    first = next((i for i in inner if i.kind == "input"), None)
     if first is not None:
-        yield f"{_quoted(node.id)} -> {_quoted(first)} [style=dotted, arrowhead=none];"
+        yield f"{_name(node)} -> {_name(first)} [style=dotted, arrowhead=none];"
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Graphs as ONNX models, which Netron and TensorBoard show. They are pictures: no runtime runs tracejit's primitives,
+"""Graphs as ONNX models, which Netron shows. They are pictures: no runtime runs tracejit's primitives,
 which are operators of a domain of their own. Regions are attributes that hold graphs, as those of ONNX' own loops."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def model(graph: Graph) -> bytes:
     except ModuleNotFoundError as e:
         raise PictureLibraryError(format="onnx", library="onnx") from e
     made = helper.make_model(
-        _graph(graph),
+        _graph(graph, set()),
         producer_name="tracejit",
         producer_version=__version__,
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(_DOMAIN, 1)],
@@ -37,8 +37,8 @@ def model(graph: Graph) -> bytes:
     return made.SerializeToString()
 
 
-def _graph(graph: Graph) -> Any:
-    names = {(n.id, k): f"{n.id}:{k} {p.user or p.name}" for n in graph.nodes for k, p in enumerate(n.ports)}
+def _graph(graph: Graph, taken: set[str], label: str = "") -> Any:
+    names = _names(graph, taken)
     operands: dict[str, list[str]] = {n.id: [] for n in graph.nodes}
     for e in graph.edges:
         operands[e.target].append(names[e.source, e.port])
@@ -52,9 +52,20 @@ def _graph(graph: Graph) -> Any:
             nodes.append(_output(n, operands[n.id], results))
             outputs += types
         else:
-            nodes.append(_node(n, operands[n.id], results))
+            nodes.append(_node(n, operands[n.id], results, taken))
             infos += types
-    return _onnx.helper.make_graph(nodes, graph.name or "program", inputs, outputs, value_info=infos)
+    return _onnx.helper.make_graph(nodes, label or graph.name or "program", inputs, outputs, value_info=infos)
+
+
+def _names(graph: Graph, taken: set[str]) -> dict[tuple[str, int], str]:
+    """Names of the values of a graph: the user's, where nothing of the model has it yet."""
+    names: dict[tuple[str, int], str] = {}
+    for n in graph.nodes:
+        for k, p in enumerate(n.ports):
+            name = n.title if n.kind == "output" else p.user or p.name
+            names[n.id, k] = f"{name} ({n.id}:{k})" if name in taken else name
+            taken.add(names[n.id, k])
+    return names
 
 
 def _output(node: Node, operands: list[str], results: list[str]) -> Any:
@@ -63,7 +74,7 @@ def _output(node: Node, operands: list[str], results: list[str]) -> Any:
     return _onnx.helper.make_node("literal", [], results, name=node.id, domain=_DOMAIN, value=node.title)
 
 
-def _node(node: Node, operands: list[str], results: list[str]) -> Any:
+def _node(node: Node, operands: list[str], results: list[str], taken: set[str]) -> Any:
     attributes: dict[str, Any] = {f"param_{k}": v for k, v in node.params.items()}
     attributes["equation"] = node.text
     if node.line is not None:
@@ -72,7 +83,7 @@ def _node(node: Node, operands: list[str], results: list[str]) -> Any:
         attributes["effects"] = ", ".join(node.effects)
     attributes["half"] = "derivative" if node.order else "program"
     for n, region in enumerate(node.regions):
-        attributes[f"region_{n}"] = _graph(region.graph)
+        attributes[f"region_{n}"] = _graph(region.graph, taken, region.label)
     return _onnx.helper.make_node(
         node.op,
         operands,

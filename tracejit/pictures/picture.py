@@ -14,6 +14,7 @@ from tracejit.pictures.changes import mark
 from tracejit.pictures.chart import chart
 from tracejit.pictures.dot import dot
 from tracejit.pictures.fold import folded
+from tracejit.pictures.graph_def import graph_def
 from tracejit.pictures.layout import Drawing, layout
 from tracejit.pictures.model import Graph
 from tracejit.pictures.onnx_file import model
@@ -93,7 +94,7 @@ class Picture:
         return {"stage": self.stage, **self.graph.as_dict()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture. The name's end says how: .svg, .html, .dot (or .gv), .png, .json or .onnx.
+        """Write the picture. The name's end says how: .svg, .html, .dot (or .gv), .png, .json, .onnx or .pbtxt.
 
         Raises PictureFormatError for another one, PictureLibraryError where .png or .onnx need a library.
         """
@@ -136,4 +137,5 @@ _WRITERS: dict[str, Callable[[Picture], str | bytes]] = {
     ".png": _png,
     ".json": lambda p: json.dumps(p.as_dict(), indent=1),
     ".onnx": lambda p: model(p.graph),
+    ".pbtxt": lambda p: graph_def(p.graph),
 }

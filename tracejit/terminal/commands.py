@@ -39,7 +39,7 @@ def add(name: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--stage", choices=STAGES, help="print this form of the program, too")
     elif name == "draw":
         parser.add_argument(
-            "-o", "--output", default="program.html", help="x.html, .svg, .png, .dot, .json, .onnx"
+            "-o", "--output", default="program.html", help="x.html, .svg, .png, .dot, .json, .onnx, .pbtxt"
         )
         parser.add_argument(
             "--stage", help="one of the picture's stages; the program as recorded, by default"
