@@ -26,6 +26,10 @@ def test_nearly_the_largest() -> None:
     assert values.tolist() == [[3, 2], [5, 4]] and places.tolist() == [[0, 2], [1, 2]]
     values, places = lax.approx_min_k(x, 1, reduction_dimension=0)
     assert values.tolist() == [[0, 1, 2]] and places.tolist() == [[1, 0, 0]]
+    unsigned = np.array([3, 0, 255], np.uint8)
+    assert lax.approx_min_k(unsigned, 2)[0].tolist() == [0, 3]
+    least = np.array([5, -128, 127], np.int8)
+    assert lax.approx_min_k(least, 2)[0].tolist() == [-128, 5]
 
 
 def test_groups_of_rows() -> None:
@@ -44,7 +48,9 @@ def test_choices() -> None:
     with pytest.raises(ArgumentError, match="for tpu only"):
         lax.platform_dependent(1.0, tpu=np.sin)
     assert tj.grad(lax.composite(np.sin, "own.sin"))(0.0) == 1
-    assert lax.Precision(2) is lax.Precision.HIGHEST
+    assert lax.Precision(2) is lax.Precision("highest") is lax.Precision.HIGHEST
+    with pytest.raises(ValueError, match="not a valid Precision"):
+        lax.Precision("float64")
     x = np.ones((2, 3))
     assert lax.broadcast_to_rank(x, 4).shape == (1, 1, 2, 3)
     assert lax.dot(x, x.T, precision=lax.Precision.HIGHEST).shape == (2, 2)

@@ -146,6 +146,39 @@ def test_ctc_is_the_sum_over_all_alignments() -> None:
     np.testing.assert_allclose(np.sum(slope * d), (f(z + 1e-6 * d) - f(z - 1e-6 * d)).sum() / 2e-6, rtol=1e-6)
     assert not slope[3, 3:].any()  # beyond the length of an input
     impossible = nn.ctc_loss(nn.log_softmax(z[:1, :1]), labels[:1], np.array([1]), np.array([2]))
-    assert impossible > 1e6
+    assert impossible == np.inf
+    padded = np.array([[1, 2], [2, 2], [1, 99], [-1, -7]])  # what is behind a length is not looked at
+    np.testing.assert_array_equal(
+        nn.ctc_loss(nn.log_softmax(z), padded, inputs, lengths, reduction="none"), f(z)
+    )
+    half = nn.ctc_loss(nn.log_softmax(z).astype(np.float16), labels, inputs, lengths)
+    assert half.dtype == np.float16 and np.isclose(half, mean, rtol=1e-2)
     with pytest.raises(tj.errors.ShapeError):
         nn.ctc_loss(z, labels[:2], inputs, lengths)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_dtypes_are_kept(dtype: Any) -> None:
+    x, t = LOGITS.astype(dtype), T.astype(dtype)
+    logs, ones = nn.log_softmax(x), np.ones(6, int)
+    losses = [
+        *(f(x, t) for f in (nn.mse_loss, nn.l1_loss, nn.huber_loss, nn.log_cosh_loss, nn.hinge_loss)),
+        *(f(x, np.abs(t)) for f in (nn.poisson_nll_loss, nn.binary_cross_entropy_with_logits)),
+        nn.binary_cross_entropy(P.astype(dtype), P.astype(dtype)),
+        nn.gaussian_nll_loss(x, t, np.abs(t)),
+        nn.cross_entropy(x, LABELS, label_smoothing=0.1),
+        nn.cross_entropy(x, P.astype(dtype)),
+        nn.kl_divergence(logs, P.astype(dtype)),
+        nn.nll_loss(logs, LABELS),
+        nn.ctc_loss(np.asarray(logs)[:, None], LABELS[:, None] % 3, ones, ones, blank=3),
+    ]
+    assert {np.asarray(loss).dtype for loss in losses} == {np.dtype(dtype)}
+
+
+def test_what_is_impossible_and_does_not_occur() -> None:
+    logits, p = np.array([[0.5, -np.inf, 1.5]]), np.array([[0.25, 0.0, 0.75]])
+    rest = -p[0, ::2] @ (logits[0, ::2] - np.logaddexp(0.5, 1.5))
+    assert np.isclose(nn.cross_entropy(logits, p), rest)
+    assert np.isclose(nn.kl_divergence(nn.log_softmax(logits), p), rest + sp.xlogy(p, p).sum())
+    slope = tj.jit(tj.grad(lambda x: nn.cross_entropy(x, p)))(logits)
+    np.testing.assert_allclose(slope, sp.softmax(logits, axis=1) - p, atol=1e-15)

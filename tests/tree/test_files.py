@@ -185,3 +185,20 @@ def test_damage_anywhere(tmp_path: Path, suffix: str) -> None:
         except TreeFileError:
             continue
         assert all(isinstance(a, np.ndarray) for a in found.values())
+
+
+def test_every_byte_of_npz(tmp_path: Path) -> None:
+    """A changed byte is refused, or changes nothing of the arrays: it hides none of them."""
+    path = tmp_path / "t.npz"
+    tree.save(path, {"w": np.arange(4.0), "n": np.int32(1), "m": np.arange(6).reshape(2, 3).T})
+    whole, want = path.read_bytes(), tree.load(path)
+    for at in range(len(whole)):
+        content = bytearray(whole)
+        content[at] ^= 1 << at % 8
+        path.write_bytes(content)
+        try:
+            found = tree.load(path)
+        except TreeFileError:
+            continue
+        assert found.keys() == want.keys(), at
+        assert all(found[k].dtype == a.dtype and np.array_equal(found[k], a) for k, a in want.items()), at

@@ -25,6 +25,17 @@ class Precision(enum.Enum):
     HIGH = 1
     HIGHEST = 2
 
+    @classmethod
+    def _missing_(cls, value: object) -> Precision | None:
+        """JAX's names for them as text, such as "highest"."""
+        return _SPELLED.get(value) if isinstance(value, str) else None
+
+
+_SPELLED = {
+    **dict.fromkeys(("default", "fastest", "bfloat16"), Precision.DEFAULT),
+    **dict.fromkeys(("high", "bfloat16_3x", "tensorfloat32"), Precision.HIGH),
+    **dict.fromkeys(("highest", "float32"), Precision.HIGHEST),
+}
 
 PrecisionLike = Precision | str | tuple[Any, Any] | None
 
@@ -60,8 +71,11 @@ def approx_min_k(
     aggregate_to_topk: bool = True,
 ) -> tuple[Any, Any]:
     """The `k` least along an axis, least first, and their positions. They are found exactly."""
-    values, places = top_k(-tnp.asarray(operand), k, axis=reduction_dimension)
-    return -values, places
+    operand = tnp.asarray(operand)
+    # The negative of the least integer is itself, and of unsigned ones 0 would stay the least.
+    turned = tnp.negative if operand.dtype.kind == "f" else tnp.invert
+    values, places = top_k(turned(operand), k, axis=reduction_dimension)
+    return turned(values), places
 
 
 def ragged_dot(

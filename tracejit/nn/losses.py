@@ -6,11 +6,12 @@ compared), and gives a scalar or an array. Classes are the last axis unless `axi
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from tracejit import lax
+from tracejit import dtypes, lax
 from tracejit import numpy as tnp
 from tracejit.errors import ShapeError
 from tracejit.nn.functions import log_softmax
@@ -29,13 +30,14 @@ def l1_loss(prediction: Any, target: Any, reduction: str = "mean") -> Any:
 
 def huber_loss(prediction: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> Any:
     """e**2 / 2 where the error e is at most `delta`, delta * (|e| - delta / 2) beyond (Huber 1964)."""
-    return _reduced(special.huber(delta, tnp.subtract(prediction, target)), reduction)
+    e = tnp.subtract(prediction, target)
+    return _reduced(_as(e, special.huber(delta, e)), reduction)
 
 
 def log_cosh_loss(prediction: Any, target: Any, reduction: str = "mean") -> Any:
     """log(cosh(prediction - target)), computed as |e| + log1p(exp(-2|e|)) - log(2): it does not overflow."""
     e = tnp.abs(tnp.subtract(prediction, target))
-    return _reduced(e + tnp.log1p(tnp.exp(-2 * e)) - np.log(2), reduction)
+    return _reduced(e + tnp.log1p(tnp.exp(-2 * e)) - math.log(2), reduction)
 
 
 def cross_entropy(
@@ -76,7 +78,7 @@ def cross_entropy(
     if target.shape != logits.shape:
         raise ShapeError(op="cross_entropy", problem=f"probabilities {target.shape} of logits {logits.shape}")
     target = target * (1 - label_smoothing) + label_smoothing / classes
-    terms = -target * log_softmax(logits, axis)
+    terms = -_product(target, log_softmax(logits, axis))
     if weight is not None:
         terms = terms * _along(weight, axis, logits.ndim)
     return _reduced(tnp.sum(terms, axis=axis), reduction)
@@ -111,7 +113,7 @@ def nll_loss(log_probabilities: Any, labels: Any, axis: int = -1, reduction: str
 def binary_cross_entropy(probability: Any, target: Any, reduction: str = "mean") -> Any:
     """-t log(p) - (1 - t) log(1 - p), 0 where both factors of a term are; infinite where p is 0 and t is not."""
     p, t = tnp.asarray(probability), tnp.asarray(target)
-    return _reduced(-special.xlogy(t, p) - special.xlog1py(1 - t, -p), reduction)
+    return _reduced(_as(p, -special.xlogy(t, p) - special.xlog1py(1 - t, -p)), reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -134,7 +136,9 @@ def kl_divergence(log_q: Any, p: Any, axis: int = -1, reduction: str = "mean") -
     """sum_c p_c (log p_c - log q_c) along `axis`, from log probabilities `log_q` and probabilities `p`; a term with
     p = 0 is 0."""
     p = tnp.asarray(p)
-    return _reduced(tnp.sum(special.xlogy(p, p) - p * tnp.asarray(log_q), axis=axis), reduction)
+    return _reduced(
+        tnp.sum(_as(p, special.xlogy(p, p)) - _product(p, tnp.asarray(log_q)), axis=axis), reduction
+    )
 
 
 def gaussian_nll_loss(
@@ -158,6 +162,9 @@ def cosine_similarity(a: Any, b: Any, axis: int = -1, eps: float = 1e-8) -> Any:
     return tnp.sum(a * b, axis=axis) / tnp.sqrt(sizes)
 
 
+_NEVER = -1e30  # for log(0), without infinities
+
+
 def ctc_loss(
     log_probabilities: Any,
     labels: Any,
@@ -174,11 +181,13 @@ def ctc_loss(
     log_probabilities
         Shape (B, T, C), log-softmax over the C classes, `blank` among them.
     labels
-        Integers of shape (B, L), padded with anything.
+        Integers of shape (B, L), padded with anything behind their lengths.
     input_lengths, label_lengths
         Integers of shape (B,): how much of T and of L counts.
     reduction
         `"mean"` divides each loss by its label length first.
+
+    Labels that need more time than there is have probability 0: the loss is infinite, and its derivative 0.
 
     Raises
     ------
@@ -188,8 +197,12 @@ def ctc_loss(
     logs, labels = tnp.asarray(log_probabilities), tnp.asarray(labels)
     if logs.ndim != 3 or labels.ndim != 2 or labels.shape[0] != logs.shape[0]:
         raise ShapeError(op="ctc_loss", problem=f"labels {labels.shape} of log probabilities {logs.shape}")
-    batch, longest = labels.shape
-    low = logs.dtype.type(-1e30)  # log(0), without infinities
+    dtype, (batch, longest) = logs.dtype, labels.shape
+    if dtype.itemsize == 2:
+        logs = logs.astype(np.float32)
+    input_lengths, label_lengths = tnp.asarray(input_lengths), tnp.asarray(label_lengths)
+    labels = tnp.where(np.arange(longest) < label_lengths[:, None], labels, blank)
+    low = logs.dtype.type(_NEVER)
     states = 2 * longest + 1  # a blank before, between and after the labels
     odd = np.arange(states) % 2 == 1
     spread = tnp.concatenate(
@@ -209,18 +222,30 @@ def ctc_loss(
         alpha = tnp.where((time < input_lengths)[:, None], arrived + seen, alpha)
         return alpha, None
 
-    input_lengths, label_lengths = tnp.asarray(input_lengths), tnp.asarray(label_lengths)
     times = np.arange(1, logs.shape[1])
     alpha, _ = lax.scan(step, start, (times, tnp.swapaxes(emitted[:, 1:], 0, 1)))
     ends = 2 * label_lengths
     last = tnp.take_along_axis(alpha, ends[:, None], axis=1)[:, 0]
     other = tnp.take_along_axis(alpha, tnp.maximum(ends - 1, 0)[:, None], axis=1)[:, 0]
-    loss = -tnp.logaddexp(last, tnp.where(label_lengths > 0, other, low))
-    return _reduced(loss / tnp.maximum(label_lengths, 1) if reduction == "mean" else loss, reduction)
+    likely = tnp.logaddexp(last, tnp.where(label_lengths > 0, other, low))
+    loss = tnp.where(likely < _NEVER / 2, logs.dtype.type(np.inf), -likely).astype(dtype)
+    return _reduced(
+        loss / tnp.maximum(label_lengths, 1).astype(dtype) if reduction == "mean" else loss, reduction
+    )
 
 
 def _softplus(x: Any) -> Any:
     return tnp.logaddexp(x, tnp.zeros((), tnp.asarray(x).dtype))
+
+
+def _as(x: Any, value: Any) -> Any:
+    """What SciPy's functions made of `x`, in its dtype: they widen half precision."""
+    return value.astype(x.dtype) if dtypes.is_inexact(x.dtype) else value
+
+
+def _product(p: Any, logs: Any) -> Any:
+    """p * logs, 0 where p is 0 and the log infinite: what is impossible, and does not occur."""
+    return p * tnp.where((p == 0) & tnp.isinf(logs), logs.dtype.type(0), logs)
 
 
 def _picked(logs: Any, labels: Any, axis: int) -> Any:

@@ -64,7 +64,8 @@ def save(path: Any, tree: Any) -> None:
 
 def load(path: Any, like: Any = None) -> Any:
     """The arrays of a file that `save`, or another program, has written: as a tree of the structure of `like`, whose
-    leaves say the shapes and dtypes; or as a dict by name, where `like` is None. Nothing in a file is run.
+    leaves say the shapes and dtypes; or as a dict by name, where `like` is None. Nothing in a file is run. `.npz` has
+    checksums, `.safetensors` has none: there, bytes of an array that have changed are other numbers.
 
     Raises TreeFileError where the file is damaged, is of another kind, or does not fit `like`; FileNotFoundError.
     """
@@ -208,6 +209,8 @@ def _counts(x: Any) -> bool:
 
 # ---------------------------------------------------------------- npz
 
+_END = 22  # bytes at the end of an archive, before its comment
+
 
 def _write_npz(path: str, file: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
     for name, a in arrays.items():
@@ -226,6 +229,7 @@ def _read_npz(path: str, place: Path) -> dict[str, np.ndarray]:
 
     try:
         with zipfile.ZipFile(place) as archive:
+            _all_listed(place, archive, damaged)
             return {
                 info.filename.removesuffix(".npy").replace("\\", "/"): _member(archive, info, damaged)
                 for info in archive.infolist()
@@ -246,6 +250,17 @@ def _read_npz(path: str, place: Path) -> dict[str, np.ndarray]:
         raise damaged(str(e) or type(e).__name__) from None
     except Exception as e:  # zlib.error and what else a damaged archive leads to
         raise damaged(type(e).__name__) from None
+
+
+def _all_listed(place: Path, archive: zipfile.ZipFile, damaged: Any) -> None:
+    """Compare how many members the end of the archive counts with those that are listed: a wrong length in the list
+    hides the members after it, which zipfile does not notice."""
+    with place.open("rb") as file:
+        file.seek(-_END - len(archive.comment), os.SEEK_END)
+        end = file.read(_END)
+    (count,) = struct.unpack_from("<H", end, 10)
+    if end[:4] != b"PK\5\6" or count not in (min(len(archive.infolist()), 0xFFFF), 0xFFFF):
+        raise damaged(f"it lists {len(archive.infolist())} arrays, and counts {count}")
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, damaged: Any) -> np.ndarray:
