@@ -1,18 +1,27 @@
 """Warnings that code which is not followed gives while a function is traced: a program would not give them again.
 
-They are kept back. Where Python can do the call, it gives them itself; elsewhere they are given when tracing is over.
+What NumPy warns of, of values that are known while tracing, becomes an entry of the program, which warns as from the
+same line. All else is kept back. Where Python can do the call, it gives them itself; elsewhere they are given when
+tracing is over.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
+import types
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from tracejit.errors import UnfollowedError
+from tracejit import dtypes
+from tracejit.errors import UnfollowedError, is_internal, is_library
 from tracejit.frontend.run import Run
+from tracejit.frontend.text.places import Names, Place, here
+from tracejit.frontend.text.sinks import is_recording
+from tracejit.frontend.text.warned import of_library_at
+from tracejit.numpy import options
 
 #: What compiled code does not look for: no reason to leave a function to Python.
 _NUMERIC = ("divide by zero", "overflow", "underflow", "invalid value")
@@ -55,7 +64,9 @@ class Told:
         if not here or ours:
             self.before(message, category, filename, line, file, text)
         else:
-            self.kept.append((message, category, filename, line, file, text))
+            place = None if str(message).startswith(_NUMERIC) else _place(filename, line)
+            if place is None or not _entered(message, category, line, *place):
+                self.kept.append((message, category, filename, line, file, text))
 
     def leave(self) -> None:
         """Refuse the trace if something was warned that Python would warn at each call."""
@@ -97,3 +108,64 @@ def kept_back(session: Run) -> Iterator[None]:
         raise
     finally:
         told.give()
+
+
+def _place(filename: str, line: int) -> tuple[Place, dict[str, Any]] | None:
+    """The line of NumPy's or the user's that something was warned of, if NumPy would warn of it there at each call: the
+    user's code has called the very function that warns, of values that it knows. With the names of the module in
+    which Python has noted that it was shown."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename == warnings.__file__:
+        frame = frame.f_back
+    found: Place | None = None
+    while frame is not None and _is_numpys(frame):
+        if frame.f_code.co_filename == filename and frame.f_lineno == line and found is None:
+            found = Place(filename, line, frame.f_code.co_name, Names(frame.f_globals))
+        frame = frame.f_back
+    users = _users_line()
+    if frame is None or users is None:
+        return None
+    if not is_internal(frame.f_code.co_filename):
+        at = found or (users if (users.file, users.line) == (filename, line) else None)
+        return None if at is None else (at, at.names.of)
+    is_first = frame.f_code.co_filename == filename and frame.f_lineno == line
+    if not (found or is_first) or not _is_called_by_the_user(frame):
+        return None
+    return (users, frame.f_globals) if found is None else (found, found.names.of)
+
+
+def _users_line() -> Place | None:
+    """The innermost line of the user's."""
+    return next((p for p in here() if p.file != warnings.__file__ and not is_library(p.file)), None)
+
+
+def _is_numpys(frame: types.FrameType) -> bool:
+    name = frame.f_code.co_filename
+    return is_library(name) and not is_internal(name)
+
+
+def _is_called_by_the_user(frame: types.FrameType) -> bool:
+    """Whether the first of our frames hands a call of NumPy's function on that the user has made."""
+    if frame.f_code not in (dtypes.asked.__code__, options.let_numpy_warn.__code__):
+        return False
+    function = frame.f_locals["function"]
+    outer, above = frame, frame.f_back
+    while above is not None and is_internal(above.f_code.co_filename):
+        outer, above = above, above.f_back
+    return outer.f_code.co_name == "call" and outer.f_locals.get("np_function") is function
+
+
+def _entered(message: Any, category: type[Warning], line: int, place: Place, names: dict[str, Any]) -> bool:
+    """Let the program warn at this place, if it can."""
+    if not is_recording():
+        return False
+    try:
+        of_library_at(str(message), category, place)
+    except UnfollowedError:
+        return False
+    key = str(message), category
+    shown = names.get("__warningregistry__", {})
+    for known in (key, (*key, 0), (*key, line)):  # so that the program's first warning is not held back
+        shown.pop(known, None)
+    vars(warnings)["onceregistry"].pop(key, None)
+    return True

@@ -62,6 +62,11 @@ def of_library(message: str, category: type[Warning]) -> None:
     enter("warn", Warned(category, 1, places), [(Known(message), ())], places=places)
 
 
+def of_library_at(message: str, category: type[Warning], place: Place) -> None:
+    """A warning that NumPy has given at `place` while a program is recorded, which is to give it there."""
+    enter("warn", Warned(category, 1, (place,)), [(Known(message), ())], places=(place,))
+
+
 def _users_level() -> int:
     """`stacklevel` of the user's line for the caller of this function."""
     frame, level = sys._getframe(1), 1
