@@ -11,6 +11,7 @@ from tracejit.errors import CapturedWriteError, RandomStateError
 from tracejit.frontend import members
 from tracejit.frontend.active import in_blocks_of
 from tracejit.frontend.journal import GONE, Change
+from tracejit.frontend.outside import iterators
 from tracejit.frontend.paths import ATTR, CELL, ITEM
 from tracejit.frontend.run import Run
 from tracejit.frontend.shadows import behind, containers, functions, objects
@@ -44,7 +45,8 @@ def _found(session: Run) -> list[tuple[Change, bool]]:
     """What of outside is changed, and whether each may be."""
     found = [pair for scope in session.scopes() for pair in scope.changes()]
     found += [*functions.cell_changes(session), *functions.attribute_changes(session)]
-    return [*found, *objects.changes(session), *containers.changes(session), *members.changes(session)]
+    found += [*objects.changes(session), *containers.changes(session), *members.changes(session)]
+    return [*found, *iterators.changes(session)]
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_module
+from tracejit.frontend.outside import iterators
 from tracejit.frontend.paths import Node, argument, root
 from tracejit.frontend.rewrite.blocks import turned
 from tracejit.frontend.rewrite.blocks.chosen import Choices
@@ -394,7 +395,6 @@ _HANDLERS: dict[type, Any] = {
     threading.local: containers.wrap_namespace,
     cached.LRU: cached.wrap_cached,
     np.vectorize: compiled.wrap_numpys,
-    types.ModuleType: Session._module,
-    GuardedModule: Session._module,
-    modules.RebindModule: Session._module,
+    **dict.fromkeys((types.ModuleType, GuardedModule, modules.RebindModule), Session._module),
+    **iterators.HANDLERS,
 }

@@ -34,6 +34,7 @@ from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.lists.buffers import Buffer, parts
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
+from tracejit.frontend.outside.iterators import Advanced, advance
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
 from tracejit.frontend.shadows import behind, classes, containers, growing
 from tracejit.frontend.shadows.scopes import GuardedGlobals
@@ -280,6 +281,9 @@ class _Writer:
         node, what = change.node, change.what
         if change.before is not None:
             self.contents(self.at(node), change)
+            return
+        if type(change.value) is Advanced:
+            self.put.append(f"{self.const(advance)}({self.at(node)}, {change.value.count})")
             return
         owner = self.at(node.parent)  # type: ignore[arg-type]
         if node.kind == ATTR and change.past:

@@ -278,5 +278,14 @@ def changes(session: Run) -> Iterator[tuple[Change, bool]]:
                 _write_back(session, copy)
                 before[:] = now
             continue
-        if len(now) != len(before) or not all(map(unchanged, before, now)):
+        if _differ(before, now):
             yield Change(node, copy, before), free
+
+
+def is_changed(copy: Copy) -> bool:
+    """Whether the run has changed a container so far."""
+    return _differ(copy.before, contents(copy.copy))
+
+
+def _differ(before: list[Any], now: list[Any]) -> bool:
+    return len(now) != len(before) or not all(map(unchanged, before, now))
