@@ -104,8 +104,8 @@ def _agrees(seed: int) -> str:
 
 
 def test_random_functions_that_take_items() -> None:
-    kinds = [_agrees(seed) for seed in range(40)]
-    assert kinds.count("native") > 10
+    kinds = [_agrees(seed) for seed in range(25)]
+    assert kinds.count("native") > 8
 
 
 @pytest.mark.exhaustive
