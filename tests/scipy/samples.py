@@ -7,8 +7,11 @@ its parts, `k` whole numbers, `w` weights.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.cluster.hierarchy
+import scipy.ndimage
 import scipy.signal
 
 _r = np.random.default_rng(7)
@@ -68,7 +71,8 @@ symiirorder1(x, 0.5, 0.5)  symiirorder2(x, 0.5, 0.3)  tf2sos(b, a)  tf2ss(b, a) 
 upfirdn(b, x, 2)  vectorstrength(s, 2.0)  welch(x, nperseg=8)  wiener(x, 3)  zoom_fft(x, [0.1, 0.4])
 abcd_normalize(M, M, M, M)  bilinear_zpk(b, a, 1.0, fs=1.0)  firwin2(9, [0.0, 0.3, 0.5, 1.0], u[:4])
 freqs(b, a, s)  lp2bp_zpk(b, a, 1.0)  lp2bs_zpk(b, a, 1.0)  lp2hp_zpk(b, a, 1.0)  lp2lp_zpk(b, a, 1.0)
-sosfreqz(sos)  zpk2sos(b, a, 1.0)  zpk2tf(b, a, 1.0)  dimpulse((b, a, 1.0))  cont2discrete((M, M, M, M), 0.1)
+sosfreqz(sos)  freqs_zpk(b, a, 1.0, s)
+zpk2sos(b, a, 1.0)  zpk2tf(b, a, 1.0)  dimpulse((b, a, 1.0))  cont2discrete((M, M, M, M), 0.1)
 """,
     "ndimage": """
 affine_transform(I, rot2)  affine_transform(I, rot2, order=1)  binary_closing(B)  binary_dilation(B)
@@ -85,6 +89,8 @@ spline_filter(I)  spline_filter1d(I, 5)  standard_deviation(I)  standard_deviati
 sum_labels(I, L, [1, 2])  variance(I)  variance(I, L, [1, 2])  white_tophat(I, 3)  zoom(I, 2.0)
 zoom(I, 1.5, order=5)  map_coordinates(I, R.T[:2] + 3)
 map_coordinates(I, R.T[:2] + 3, order=5, mode="mirror")  generic_filter(I, np.sum, 3)
+generic_gradient_magnitude(I, sobel)  generic_laplace(I, second)  labeled_comprehension(I, L, [1, 2], np.mean, float, 0)
+vectorized_filter(I, np.mean, size=3)
 geometric_transform(I, flip)
 """,
     "stats": """
@@ -92,7 +98,7 @@ alexandergovern(x, y)  anderson(x)  ansari(x, y)  bartlett(x, y)  boxcox(p, 0.5)
 brunnermunzel(x, y)  chatterjeexi(x, y)  chi2_contingency(w)  chisquare(p / p.sum(), q / q.sum())  circmean(x)
 circstd(x)  circvar(x)  combine_pvalues(u)  cramervonmises_2samp(x, y)  cumfreq(x)  describe(x)
 differential_entropy(x)  directional_stats(R)  energy_distance(x, y)  epps_singleton_2samp(x, y)
-expectile(x)  f_oneway(x, y)
+expectile(x)  f_oneway(x, y)  f_oneway(R, M)  fisher_exact(k[:4].reshape(2, 2))  spearmanrho(x, y)
 false_discovery_control(u)  fligner(x, y)  friedmanchisquare(x, y, p)  gstd(p)  gzscore(p)  iqr(x)
 jarque_bera(x)  kendalltau(x, y)  kruskal(x, y)  ks_2samp(x, y)  kstat(x)  kstatvar(x)  kurtosistest(x)
 levene(x, y)  linregress(x, y)  lmoment(x)  mannwhitneyu(x, y)  median_abs_deviation(x)  median_test(x, y)
@@ -118,7 +124,11 @@ minkowski_distance(R, R[:1])  minkowski_distance_p(R, R[:1])  procrustes(M, N)
 """,
     "cluster.hierarchy": """
 correspond(Z, x[:15])  is_isomorphic(k, k)  is_monotonic(Z)  is_valid_linkage(Z)  num_obs_linkage(Z)
-to_mlab_linkage(Z)
+to_mlab_linkage(Z)  linkage(R)  linkage(R, "average", "cityblock")  single(R)  complete(p[:15])  average(R)
+weighted(R)  centroid(R)  median(R)  ward(R)  cophenet(Z)  fcluster(Z, 1.0)  fcluster(Z, 1.5, "distance")
+fcluster(Z, 2, "maxclust")  fcluster(Z, 1.5, "monocrit", monocrit=Z[:, 2])
+fcluster(Z, 2, "maxclust_monocrit", monocrit=Z[:, 2])  fclusterdata(R, 1.0)  inconsistent(Z)  leaves_list(Z)
+from_mlab_linkage(Z[:, :3] + 1)  is_valid_im(Z)  maxRstat(Z, Z, 1)  maxdists(Z)  maxinconsts(Z, Z)
 """,
     "cluster.vq": """
 whiten(R)  vq(R, M)  py_vq(R, M)  kmeans(R, R[:2])  kmeans2(R, R[:2], minit="matrix")
@@ -138,6 +148,10 @@ def _banded(a: np.ndarray) -> np.ndarray:
     return np.stack([np.concatenate([a[:1, 0] * 0, np.diagonal(a, 1)]), np.diagonal(a)])
 
 
+def _second(x: np.ndarray, axis: int, output: Any, mode: str, cval: float) -> Any:
+    return scipy.ndimage.correlate1d(x, [1, -2, 1], axis, output, mode, cval)
+
+
 HELPERS = {
     "b3": _banded,
     "unit": lambda v: v / np.sqrt(np.sum(v * v)),
@@ -146,6 +160,8 @@ HELPERS = {
     "rot2": np.array([[0.9, -0.2], [0.15, 1.1]]),
     "s4": lambda x: np.concatenate([x, -x, x, -x]),
     "exp": np.exp,
+    "sobel": scipy.ndimage.sobel,
+    "second": _second,
     "flip": lambda at: (at[0] * 0.9, at[1] + 0.2),
 }
 

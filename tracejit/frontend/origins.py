@@ -45,11 +45,14 @@ _SOLVERS = frozenset(
     }
 )
 _NOT_FOLLOWED = ("scipy.sparse._sparsetools", "scipy.sparse._csparsetools")  # written in C
-#: Where functions of libraries, but no classes, are followed: SciPy's computations that are written in Python. Which
-#: of the public ones traced code may call so says `tracejit.scipy.hosting.following`.
-_COMPUTING = tuple(
-    f"scipy.{part}."
-    for part in ("signal", "stats", "linalg", "ndimage", "spatial", "cluster", "special", "fft", "_lib")
+#: Where functions of libraries, but no classes, are followed: SciPy's computations that are written in Python, and ours
+#: of what it has in C. Which of the public ones traced code may call so says `tracejit.scipy.hosting.names`.
+_COMPUTING = (
+    *(
+        f"scipy.{part}."
+        for part in ("signal", "stats", "linalg", "ndimage", "spatial", "cluster", "special", "fft", "_lib")
+    ),
+    "tracejit.scipy.written.",
 )
 _PATHS = tuple(
     os.path.abspath(path) + os.sep

@@ -13,7 +13,7 @@ from tracejit.records import record
 from tracejit.scipy import CALLED, TRACED
 from tracejit.scipy.distributions import PART, Hosted
 from tracejit.scipy.hosting import calls
-from tracejit.scipy.hosting.following import FOLLOWED
+from tracejit.scipy.hosting.names import FOLLOWED
 
 #: The modules of SciPy that compute from arrays.
 MODULES = sorted((*CALLED, *TRACED))

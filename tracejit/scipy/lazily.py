@@ -11,7 +11,7 @@ from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.numpy.operands import has_box
 from tracejit.scipy.hosting.calls import others
-from tracejit.tracing import is_tracing
+from tracejit.tracing import call_user, is_tracing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,6 +39,12 @@ class Part:
             return fn
 
         return register
+
+    def written(self, module: str, *functions: Callable[..., Any]) -> None:
+        """The forms of functions of SciPy's own use that are in its `module`, by their names: Python code over arrays,
+        which is followed as a user's is (`scipy.written`)."""
+        for fn in functions:
+            self.names[f"{module}.{fn.__name__}"] = functools.partial(call_user, fn)
 
     def function(self, fn: F) -> F:
         """Decorator: SciPy's function of this name where no argument is traced, else `fn`."""

@@ -115,6 +115,28 @@ def test_warnings_that_are_shown_once() -> None:
     assert counts == [1, 1]
 
 
+class Degenerate(RuntimeWarning):
+    def __init__(self, text: str | None = None) -> None:
+        super().__init__("degenerate" if text is None else text)
+
+
+def test_warnings_that_are_objects() -> None:
+    def f(x: Any) -> Any:
+        if x[0] == x[1]:
+            warnings.warn(Degenerate(), stacklevel=1)
+            warnings.warn(Degenerate(f"at {x[0]}"), stacklevel=1)
+        return 2 * x
+
+    found, compiled = [], tj.jit(f)
+    for g in (f, compiled):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            g(X)
+            g(X * 0 + 3)
+        found.append([(type(w.message), w.message.args, w.lineno) for w in caught])  # type: ignore[union-attr]
+    assert found[0] == found[1] and len(found[0]) == 2 and compiled.trace_count == 1
+
+
 def test_warnings_as_errors_are_pythons() -> None:
     def f(x: Any) -> Any:
         x[0] = 1.0

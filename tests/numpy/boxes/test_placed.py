@@ -122,6 +122,7 @@ def test_flags_are_what_numpy_says() -> None:
     def f(a: Any) -> list[Any]:
         views = (a, a.T, a[:, 1:], a.T[1:], a.diagonal(), np.broadcast_to(a, (2, 3, 3)), a[0], a.ravel())
         names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE")
-        return [v.flags[n] for v in views for n in names] + [np.isfortran(v) for v in views]
+        attributes = [(v.flags.contiguous, v.flags.fortran, v.flags.writeable) for v in views]
+        return [v.flags[n] for v in views for n in names] + [np.isfortran(v) for v in views] + attributes
 
     assert tj.jit(f)(A) == f(A) and tj.jit(f)(np.asfortranarray(A)) == f(np.asfortranarray(A))

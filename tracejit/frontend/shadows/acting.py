@@ -26,9 +26,11 @@ from tracejit.frontend.impure import ACTS, has_acting, impure_origin
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
 from tracejit.frontend.text import clocks, logs, sinks, warned
+from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 
 #: Modules of libraries whose classes are followed.
 _FOLLOWED = ("numba.typed.typedlist", "numba.typed.typeddict")
+_COMPILED = ("builtin_function_or_method", "cython_function_or_method", "fused_cython_function")
 _CONSTANTS = (int, float, str, bytes, complex, tuple, type(None))
 _GENERATORS = (
     "default_rng",
@@ -66,6 +68,9 @@ class ActingModule(types.ModuleType):
             if isinstance(value, type) and value.__module__ in _FOLLOWED and session is not None:
                 return session.stand_in(value, f"{self.__name__}.{name}")
             if impure_origin(value):
+                form = _form(value)
+                if form is not None:
+                    return form
                 tell(f"`{self.__name__}.{name}`", value)
             return value
         of_module = _OF_MODULES.get(self.__name__)
@@ -91,6 +96,11 @@ class ActingModule(types.ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_tj_module"])
+
+
+def _form(value: Any) -> Any:
+    """The traced form of a function that a library compiled, or None."""
+    return NUMPY_TO_TRACEJIT.get(value) if type(value).__name__ in _COMPILED else None
 
 
 @functools.cache

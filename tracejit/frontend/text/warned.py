@@ -80,11 +80,18 @@ def _message(message: Any, category: type[Warning]) -> tuple[Recipe, tuple[Any, 
         return message.recipe, message.values
     if not isinstance(message, Warning):
         return (Known(message), ()) if is_text(message) else parts_of(message)
-    makers = [vars(c).get(name) for c in category.__mro__ for name in ("__init__", "__new__")]
-    if any(isinstance(f, _PYTHON) for f in makers) or vars(message):
+    if any(isinstance(vars(c).get("__new__"), _PYTHON) for c in category.__mro__) or vars(message):
         raise UnfollowedError(what="`warnings.warn`", reason="its warning is more than a text")
     made = [parts_of(a) for a in message.args]
-    return Made(category, tuple([r for r, _ in made])), tuple([v for _, values in made for v in values])
+    recipes = (Known(category), *[r for r, _ in made])
+    return Made(_made, recipes), tuple([v for _, values in made for v in values])
+
+
+def _made(category: type[Warning], *args: Any) -> Warning:
+    """The warning with these `args`, as its `__init__` has left it, which is not done over."""
+    message = category.__new__(category, *args)
+    message.args = args
+    return message
 
 
 def warns(jaxpr: Jaxpr) -> bool:

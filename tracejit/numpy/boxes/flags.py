@@ -31,7 +31,7 @@ class _Flags:
         raise UnknownMemberError(name=f"flags.{name.lower()}", aval=str(x.aval))
 
     def __getattr__(self, name: str) -> bool:
-        return self._of(name.upper())
+        return self._of(_LONG.get(name, name.upper()))
 
     def __getitem__(self, name: str) -> bool:
         return self._of(_SHORT.get(name, name))
@@ -49,6 +49,7 @@ class _Flags:
 
 
 #: What NumPy also calls its flags.
+_LONG = {"contiguous": "C_CONTIGUOUS", "fortran": "F_CONTIGUOUS"}
 _SHORT = {
     **dict.fromkeys(("C", "CONTIGUOUS"), "C_CONTIGUOUS"), **dict.fromkeys(("F", "FORTRAN"), "F_CONTIGUOUS"),
     "W": "WRITEABLE", "A": "ALIGNED", "O": "OWNDATA",

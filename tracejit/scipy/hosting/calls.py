@@ -29,7 +29,8 @@ from tracejit.numpy.boxes.layouts import orders_of
 from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.numpy.dispatch import plain
 from tracejit.scipy import __all__ as PARTS
-from tracejit.scipy.hosting.following import FOLLOWED, followed, is_public
+from tracejit.scipy.hosting.following import followed, is_public
+from tracejit.scipy.hosting.names import FOLLOWED
 from tracejit.scipy.hosting.nearest import nearest
 from tracejit.scipy.hosting.results import Template, Untellable, avals, described, rebuilt
 from tracejit.scipy.hosting.samples import FAMILIES, laid, sample
@@ -50,10 +51,11 @@ _lock = threading.RLock()
 def of(function: Any) -> Any:
     """`function` of SciPy's as traced code gets it; None for others and what has no such form."""
     name = _name(function)
-    if name is None or not _is_taken(function) or not is_public(function, name):
+    known = name in FOLLOWED  # some have a `rng` that draws nothing
+    if name is None or not (known or _is_taken(function)) or not is_public(function, name):
         return None
     hosted = stand_in(function, name)
-    return followed(function, hosted) if name in FOLLOWED else hosted
+    return followed(function, hosted) if known else hosted
 
 
 @functools.cache

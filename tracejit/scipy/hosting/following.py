@@ -1,8 +1,8 @@
 """Functions of SciPy whose own Python code is traced, as the user's is.
 
 SciPy computes much with NumPy alone: tests, spectra, distances, matrix equations. Such a function needs no form of
-ours. Those that are known to be traced well are listed here; the tests compare each with SciPy. A call that can't be
-traced (options may lead elsewhere) is made as others are: the program calls SciPy.
+ours. Those that are known to be traced well are listed in `names`; the tests compare each with SciPy. A call that
+can't be traced (options may lead elsewhere) is made as others are: the program calls SciPy.
 """
 
 from __future__ import annotations
@@ -22,57 +22,8 @@ from tracejit.errors import NotDifferentiableError, refusals
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.ops._lazy import scipy_module
+from tracejit.scipy.hosting.updates import At
 from tracejit.tracing import Box, call_user, to_raw
-
-#: Module -> its functions that are followed.
-_NAMES: dict[str, str] = {
-    "cluster.hierarchy": """
-        correspond is_isomorphic is_monotonic is_valid_linkage num_obs_linkage to_mlab_linkage
-    """,
-    "cluster.vq": """
-        py_vq whiten
-    """,
-    "linalg": """
-        cdf2rdf companion convolution_matrix diagsvd fiedler leslie matmul_toeplitz null_space orth
-        orthogonal_procrustes pinvh solve_discrete_lyapunov
-    """,
-    "ndimage": """
-        binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss binary_opening
-        binary_propagation black_tophat extrema grey_closing grey_dilation grey_erosion grey_opening maximum
-        maximum_position median minimum minimum_position morphological_gradient morphological_laplace
-        percentile_filter rank_filter rotate white_tophat
-    """,
-    "signal": """
-        argrelextrema argrelmax argrelmin chirp cont2discrete cspline1d deconvolve envelope freqz freqz_sos
-        freqz_zpk gauss_spline gausspulse hilbert2 istft lfiltic lombscargle lp2bp lp2bs lp2hp lp2lp minimum_phase
-        normalize oaconvolve qspline1d resample square sweep_poly vectorstrength wiener zpk2tf
-        abcd_normalize bilinear_zpk firwin2 freqs lp2bp_zpk lp2bs_zpk lp2hp_zpk lp2lp_zpk sosfreqz
-    """,
-    "spatial": """
-        minkowski_distance minkowski_distance_p procrustes
-        distance_matrix geometric_slerp
-    """,
-    "spatial.distance": """
-        braycurtis canberra chebyshev cityblock correlation cosine dice euclidean hamming is_valid_y jaccard
-        jensenshannon mahalanobis minkowski num_obs_y rogerstanimoto russellrao seuclidean sokalsneath
-        sqeuclidean yule
-        rel_entr
-    """,
-    "special": """
-        assoc_laguerre ellip_harm lqn riccati_jn
-    """,
-    "stats": """
-        alexandergovern bartlett boxcox boxcox_llf brunnermunzel chatterjeexi chisquare circmean circstd circvar
-        combine_pvalues cumfreq describe differential_entropy energy_distance expectile
-        false_discovery_control fligner friedmanchisquare gstd gzscore iqr jarque_bera kruskal kstat kstatvar
-        kurtosistest levene linregress lmoment mannwhitneyu median_abs_deviation mode mood normaltest
-        obrientransform pmean power_divergence quantile rankdata ranksums relfreq scoreatpercentile sigmaclip
-        skewtest tiecorrect tmax tmean tmin trim_mean ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel
-        wasserstein_distance yeojohnson yeojohnson_llf
-        cramervonmises_2samp directional_stats
-    """,
-}
-FOLLOWED = frozenset(f"scipy.{module}.{name}" for module, names in _NAMES.items() for name in names.split())
 
 
 def is_public(function: Any, name: str) -> bool:
@@ -103,6 +54,10 @@ def followed(function: Any, hosted: Callable[..., Any]) -> Callable[..., Any]:
 
     own = copy_of(function)
 
+    for value in vars(sys.modules[function.__module__]).values():
+        if hasattr(value, "_extra_fields") and isinstance(value, type):
+            known_class(value)
+
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if not any(type(x) is Box for x in tree.leaves((args, kwargs))):
@@ -125,12 +80,18 @@ def known(out: Any) -> Any:
     if not cls.__module__.startswith("scipy.") or cls.__hash__ is None or cls in _TREES:
         return out
     if issubclass(cls, tuple):
-        _TREES.add(cls)
-        tree.register(cls, _parts_of_tuple, functools.partial(_tuple_of, cls))
+        known_class(cls)
     elif set(vars(out)).isdisjoint(("__dict__",)) and not dataclasses.is_dataclass(cls):
         _TREES.add(cls)
         tree.register(cls, _parts_of_object, functools.partial(_object_of, cls))
     return out
+
+
+def known_class(cls: type) -> None:
+    """A class of named tuples of SciPy's is one of trees now, and may be the result of a branch."""
+    if cls not in _TREES:
+        _TREES.add(cls)
+        tree.register(cls, _parts_of_tuple, functools.partial(_tuple_of, cls))
 
 
 #: Classes of SciPy's results that are trees by now.
@@ -234,7 +195,14 @@ def _size(x: Any) -> int:
     return tnp.asarray(x).size
 
 
+def _asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None, **options: Any) -> Any:
+    """The array API's `asarray`, which copies where `copy` is true."""
+    return tnp.array(obj, dtype, copy=True) if copy else tnp.asarray(obj, dtype, **options)
+
+
 _FORMS = {
+    "asarray": _asarray,
+    "is_writeable_array": lambda x: x.flags.writeable,
     "array_namespace": _array_namespace,
     "xp_size": _size,
     "size": _size,
@@ -263,7 +231,14 @@ def _entries(module: Any) -> dict[Any, Any]:
     """The forms of SciPy's helpers. Some of them remember by class what they were asked, which traces can't follow."""
     entries: dict[Any, Any] = {}
     helpers = scipy_module("_lib.array_api_compat.common._helpers")
-    for place in (module, helpers, scipy_module("_lib._array_api_override"), scipy_module("_lib._util")):
+    aliases = scipy_module("_lib.array_api_compat.numpy._aliases")
+    for place in (
+        module,
+        helpers,
+        aliases,
+        scipy_module("_lib._array_api_override"),
+        scipy_module("_lib._util"),
+    ):
         for name, value in vars(place).items():
             if name in _FORMS:
                 entries[value] = _FORMS[name]
@@ -273,6 +248,7 @@ def _entries(module: Any) -> dict[Any, Any]:
         home = sys.modules.get(f"scipy.{place}")
         entries |= {f: functools.partial(f) for f in (getattr(home, n, None) for n in names) if f is not None}
     ranks = getattr(sys.modules.get("scipy.stats._stats_py"), "_rankdata", None)
+    entries[scipy_module("_lib.array_api_extra").at] = At
     return entries if ranks is None else entries | {ranks: _rankdata}
 
 

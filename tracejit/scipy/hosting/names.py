@@ -1,0 +1,54 @@
+"""Functions of SciPy whose own Python code is followed."""
+
+from __future__ import annotations
+
+#: Module -> its functions that are followed.
+_NAMES: dict[str, str] = {
+    "cluster.hierarchy": """
+        average centroid complete cophenet correspond fcluster fclusterdata from_mlab_linkage inconsistent
+        is_isomorphic is_monotonic is_valid_im is_valid_linkage leaves_list linkage maxRstat maxdists
+        maxinconsts median num_obs_linkage single to_mlab_linkage ward weighted
+    """,
+    "cluster.vq": """
+        py_vq whiten
+    """,
+    "linalg": """
+        cdf2rdf companion convolution_matrix diagsvd fiedler leslie matmul_toeplitz null_space orth
+        orthogonal_procrustes pinvh solve_discrete_lyapunov
+    """,
+    "ndimage": """
+        binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss binary_opening
+        binary_propagation black_tophat extrema generic_gradient_magnitude generic_laplace grey_closing
+        grey_dilation grey_erosion grey_opening histogram labeled_comprehension maximum maximum_position median
+        minimum minimum_position morphological_gradient morphological_laplace percentile_filter rank_filter
+        rotate vectorized_filter white_tophat
+    """,
+    "signal": """
+        abcd_normalize argrelextrema argrelmax argrelmin bilinear_zpk chirp cont2discrete cspline1d deconvolve
+        envelope firwin2 freqs freqs_zpk freqz freqz_sos freqz_zpk gauss_spline gausspulse hilbert2 istft
+        lfiltic lombscargle lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk minimum_phase
+        normalize oaconvolve qspline1d resample sosfreqz square sweep_poly vectorstrength wiener zpk2tf
+    """,
+    "spatial": """
+        distance_matrix geometric_slerp minkowski_distance minkowski_distance_p procrustes
+    """,
+    "spatial.distance": """
+        braycurtis canberra chebyshev cityblock correlation cosine dice euclidean hamming is_valid_y jaccard
+        jensenshannon mahalanobis minkowski num_obs_y rel_entr rogerstanimoto russellrao seuclidean sokalsneath
+        sqeuclidean yule
+    """,
+    "special": """
+        assoc_laguerre ellip_harm lqn riccati_jn
+    """,
+    "stats": """
+        alexandergovern bartlett boxcox boxcox_llf brunnermunzel chatterjeexi chisquare circmean circstd circvar
+        combine_pvalues cramervonmises_2samp cumfreq describe differential_entropy directional_stats
+        energy_distance epps_singleton_2samp expectile f_oneway false_discovery_control fisher_exact fligner
+        friedmanchisquare gstd gzscore iqr jarque_bera kruskal kstat kstatvar kurtosistest levene linregress
+        lmoment mannwhitneyu median_abs_deviation mode moment mood normaltest obrientransform pmean
+        pointbiserialr power_divergence quantile rankdata ranksums relfreq scoreatpercentile sigmaclip skewtest
+        spearmanrho tiecorrect tmax tmean tmin trim_mean ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel
+        wasserstein_distance yeojohnson yeojohnson_llf
+    """,
+}
+FOLLOWED = frozenset(f"scipy.{module}.{name}" for module, names in _NAMES.items() for name in names.split())
