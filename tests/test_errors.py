@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import re
 import textwrap
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import tracejit as tj
@@ -86,3 +88,13 @@ def test_codes_and_names_are_unique():
     assert len({cls.__name__ for cls in CLASSES}) == len(CLASSES)
     with pytest.raises(TypeError, match="reuses TJ003"):
         type("Again", (TracejitError,), {"code": "TJ003"})
+
+
+def test_lengths_that_a_run_decides_have_no_names():
+    def f(x, n):
+        for _ in range(n):
+            x = np.concatenate([x, x[:1]])
+        return x
+
+    with pytest.raises(errors.LoopTypeError, match=re.escape("is f64[4] before a step and f64[<=5] after it")):
+        tj.jit(f, fallback=False)(np.ones(4), np.int64(3))

@@ -114,6 +114,7 @@ slope = tj.grad(halved)(1.0)
 cell("magic", magic)
 cell("what the magic made", "number, slope, [type(f).__name__ for f in (halved, unused, own, generated)]")
 cell("quiet", "%%tracejit -q\ndef other(x):\n    return x + 1\nother(1.0)")
+cell("unknown option", "%%tracejit --quiet\n1")
 cell("error in the magic", "%%tracejit\ndef bad(x, i):\n    return x[i]\nbad(np.ones(3), 9)")
 cell("no name is left", "[n for n in dir() if 'tracejit_cell' in n], len(get_ipython().ast_transformers)")
 sys.stdout.write("\n===" + json.dumps(told))
@@ -176,5 +177,6 @@ def test_the_cell_magic_jits_functions_and_shows_reports(told):
     made = f"(({0.5**100!r}, [2.0]), np.float64({0.5**100!r}), ['Jitted', 'Jitted', 'Jitted', 'function'])"
     assert told["what the magic made"][0] == made
     assert "equations" not in told["quiet"][1] and "2.0" in told["quiet"][1]
+    assert told["unknown option"][0] == "Exception"  # IPython's UsageError, which it shows without a traceback
     assert "IndexError" in told["error in the magic"][1]
     assert told["no name is left"][0] == "([], 0)"

@@ -22,6 +22,7 @@ CASES: dict[str, Any] = {
     "ranges": lambda x, n: (np.arange(n), np.arange(1, n, 2), np.arange(n, -2, -1), np.zeros((n, 2)), np.eye(n)),
     "spaced": lambda x, n: (np.linspace(0, x[0], n), np.linspace(x[:2], 1, n, endpoint=False, axis=1)),
     "inserted": lambda x, n: (np.insert(x, n, 7), np.insert(x, x[:2].astype(int), [1, 2]), np.delete(x, n)),
+    "parts": lambda x, n: (*np.array_split(x[:n], 3), *np.array_split(x[x > 0], 2)),
     "slices": lambda x, n: (x[n::2], x[:n:-2], x[::-1][:n], x[1 : n : 3 - 2 * n]),
 }  # fmt: skip
 

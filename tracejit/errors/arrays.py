@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tracejit.errors.base import TracejitError
+from tracejit.errors.base import TRACED_SIZE, TracejitError
 
 
 class UnknownDtypeError(TracejitError, TypeError):
@@ -32,10 +32,6 @@ class TypeRuleError(TracejitError, TypeError):
     """
 
 
-#: How a dynamic size is written in the details of an error.
-_TRACED_SIZE = re.compile(r"\bv[0-9a-f]+<=(\?|\d+)")
-
-
 class ShapeError(TracejitError, ValueError):
     """Shapes that do not fit together."""
 
@@ -50,7 +46,7 @@ class ShapeError(TracejitError, ValueError):
     @property
     def has_traced_sizes(self) -> bool:
         """Whether sizes of the shapes are traced integers."""
-        return any(_TRACED_SIZE.search(str(detail)) for detail in self.details.values())
+        return any(TRACED_SIZE.search(str(detail)) for detail in self.details.values())
 
     def _message(self) -> str:
         """Sizes that are traced integers get names, and the remedy for them."""
@@ -60,7 +56,7 @@ class ShapeError(TracejitError, ValueError):
             name = names.setdefault(found[0], "nmklpq"[len(names) % 6])
             return name if found[1] == "?" else f"{name}<={found[1]}"
 
-        text = _TRACED_SIZE.sub(named, super()._message())
+        text = TRACED_SIZE.sub(named, self._text())
         if not names:
             return text
         before, last = text.rsplit("\n", 1)

@@ -34,6 +34,10 @@ def is_library(filename: str) -> bool:
     return filename.startswith((_PACKAGE, "<tracejit", _NUMPY, _NUMBA, "<frozen"))
 
 
+#: How a size that only a run knows is written in the printed types.
+TRACED_SIZE = re.compile(r"\bv[0-9a-f]+<=(\?|\d+)")
+
+
 def user_location() -> str | None:
     """`file:line` of the innermost frame outside the package, or None."""
     frame = sys._getframe(1)
@@ -81,6 +85,10 @@ class TracejitError(Exception):
             refusals.add(self)
 
     def _message(self) -> str:
+        return TRACED_SIZE.sub(lambda m: m[1] if m[1] == "?" else f"<={m[1]}", self._text())
+
+    def _text(self) -> str:
+        """The message, in which sizes that only a run knows have the names of variables that nobody knows."""
         lines = [f"[{self.code}] {self.cause.format(**self.details)}"]
         if self.where:
             lines.append(f"  at {self.where}")

@@ -39,7 +39,8 @@ class Table:
     def title(self) -> str:
         """The first line."""
         text = f"profile of {duration(self.seconds)}"
-        return f"{text}, {duration(self.inside)} of it in compiled functions and in compiling them"
+        inside = duration(self.inside) if self.inside else "nothing"
+        return f"{text}, {inside} of it in compiled functions and in compiling them"
 
     def notes(self) -> list[str]:
         """What is to be said below."""

@@ -12,6 +12,7 @@ from tracejit.lazily import LazyModule
 from tracejit.tracing import is_tracing
 
 _display: Any = LazyModule("IPython.display")
+_error: Any = LazyModule("IPython.core.error")
 _NAME = "_tracejit_cell_"
 
 
@@ -35,6 +36,8 @@ class Magic:
 
     def __call__(self, line: str, cell: str) -> None:
         """Run a cell. Its exceptions are shown as those of other cells."""
+        if unknown := [word for word in line.split() if word != "-q"]:
+            raise _error.UsageError(f"%%tracejit takes -q, and nothing else: {' '.join(unknown)}")
         watched = Watched()
         self.shell.user_ns[_NAME] = watched.jit
         self.shell.ast_transformers.append(Decorating())

@@ -154,7 +154,7 @@ def test_memory_that_grows_and_threads(tmp_path: Path) -> None:
 def test_what_c_can_not_have(tmp_path: Path) -> None:
     x = np.ones(100)
     for f, args, why in [
-        (np.sort, (x,), "of NumPy"),
+        (np.sort, (x,), "a\\.o can.t be made: .* of NumPy"),
         (lambda x: np.abs(np.fft.fft(x)), (x,), "for fft"),
         (lambda x: x[x > 0], (x,), "is computed"),
         (lambda x: x[::2], (x,), "is a view"),

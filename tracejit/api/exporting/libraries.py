@@ -76,8 +76,11 @@ def write(path: str, header: str | None, functions: Mapping[str, Any], libraries
     for name in found:
         if not _NAME.fullmatch(name) or name in _WORDS:
             raise LibraryBuildError(path=path, problem=f"{name!r} is no name in C")
-    members = [_member(path, name, e) for name, e in found.items()]
-    jit_stored.build(path, jit_stored.compiled(members), libraries)
+    try:
+        members = [_member(path, name, e) for name, e in found.items()]
+        jit_stored.build(path, jit_stored.compiled(members), libraries)
+    except LibraryBuildError as e:  # what looks at routines and types knows no path
+        raise LibraryBuildError(path=path, problem=e.details["problem"]) from None
     if header is not None:
         with open(header, "w", encoding="utf-8") as file:
             file.write(_header(members, list(found.values())))

@@ -169,8 +169,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
         k = int(indices_or_sections)
         if k <= 0:
             raise ArgumentError(name="array_split", problem="number sections must be larger than 0")
-        sizes = [n // k + 1] * (n % k) + [n // k] * (k - n % k)
-        cuts = list(np.cumsum([0, *sizes]))
+        least = min if isinstance(n, int) else NP[np.minimum]
+        cuts = [i * (n // k) + least(i, n % k) for i in range(k + 1)]
     else:
         cuts = [0, *indices_or_sections, None]
     head = (slice(None),) * a
