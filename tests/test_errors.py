@@ -96,5 +96,7 @@ def test_lengths_that_a_run_decides_have_no_names():
             x = np.concatenate([x, x[:1]])
         return x
 
-    with pytest.raises(errors.LoopTypeError, match=re.escape("is f64[4] before a step and f64[<=5] after it")):
+    with pytest.raises(
+        errors.LoopTypeError, match=re.escape("is f64[4] before a step and f64[<=5] after it")
+    ):
         tj.jit(f, fallback=False)(np.ones(4), np.int64(3))

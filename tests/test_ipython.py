@@ -177,6 +177,6 @@ def test_the_cell_magic_jits_functions_and_shows_reports(told):
     made = f"(({0.5**100!r}, [2.0]), np.float64({0.5**100!r}), ['Jitted', 'Jitted', 'Jitted', 'function'])"
     assert told["what the magic made"][0] == made
     assert "equations" not in told["quiet"][1] and "2.0" in told["quiet"][1]
-    assert told["unknown option"][0] == "Exception"  # IPython's UsageError, which it shows without a traceback
+    assert told["unknown option"][0] == "Exception"  # a UsageError
     assert "IndexError" in told["error in the magic"][1]
     assert told["no name is left"][0] == "([], 0)"
