@@ -82,14 +82,14 @@ class Session(Run):
                 else:
                     self.finish()  # effects before the exception have happened
                 plain_exception(e, values=self.guarded)
-                caught = [
-                    r for r in self.refusals if not isinstance(r, TracedTextError)
-                ]  # such text is in errors too
+                # traced text is in errors, too
+                caught = [r for r in self.refusals if not isinstance(r, TracedTextError)]
                 if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
                     raise caught[0] from e  # the function caught it, and raised another
                 raise
             if self.guarded and not self.refusals:
                 self.choices.check()
+                self.choices.leave(out)
             changed = self.untouched.restore()
             if self.refusals:
                 raise self.refusals[0]
@@ -160,9 +160,8 @@ class Session(Run):
         value = self._originals.get(id(stand_in), stand_in)
         if value is stand_in or id(value) not in self._seen:
             return None
-        return (
-            self._seen[id(value)][2] if containers.is_container(value) or behind.is_shadow(stand_in) else None
-        )
+        followed = containers.is_container(value) or behind.is_shadow(stand_in)
+        return self._seen[id(value)][2] if followed else None
 
     def guards(self) -> GuardSet:
         """The guards of what was read so far."""
@@ -334,25 +333,26 @@ class Session(Run):
         """The user's own function or object behind a stand-in, also inside lists, tuples and dicts.
 
         Containers stay copies and shadows of pytrees stay shadows: they hold traced arrays."""
-        if type(value) is list:
-            new: Any = [self.original(x) for x in value]
-            return value if all(map(operator.is_, new, value)) else new
-        if type(value) is tuple:
-            new = tuple([self.original(x) for x in value])
-            return value if all(map(operator.is_, new, value)) else new
-        if type(value) is dict:
-            new = {k: self.original(x) for k, x in value.items()}
-            return value if all(map(operator.is_, new.values(), value.values())) else new
+        if type(value) in (list, tuple, dict):
+            return self._with_originals(value)
         if type(value) is CapturedArray:
             return value.plain
         if type(value) is Refusing:
             return held(value)
-        if type(value) is types.FunctionType or (
-            behind.is_shadow(value) and not objects.is_node(type(value))
-        ):
+        shadow = behind.is_shadow(value) and not objects.is_node(type(value))
+        if type(value) is types.FunctionType or shadow:
             return self._originals.get(id(value), value)
         classes.demote(value)
         return classes.users_class(value)
+
+    def _with_originals(self, value: Any) -> Any:
+        items = list(value.values()) if type(value) is dict else value
+        new = [self.original(x) for x in items]
+        if all(map(operator.is_, new, items)):
+            return value
+        made = dict(zip(value, new, strict=True)) if type(value) is dict else type(value)(new)
+        self.choices.stand_in(made, value)
+        return made
 
     def where(self, scope: GuardedGlobals, name: str) -> str | None:
         """The line that assigns a global."""

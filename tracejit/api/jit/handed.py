@@ -7,16 +7,11 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from tracejit import frontend, tree
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.paths import Node
-from tracejit.frontend.rewrite.blocks.chosen import known
-from tracejit.frontend.rewrite.blocks.containers import opened
 from tracejit.frontend.shadows import classes
-from tracejit.tracing import Box, box
 
 _SEQUENCES = (list, tuple, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
@@ -92,120 +87,14 @@ def find(path: Path, argument: Any) -> Any:
     return argument
 
 
-class Flag:
-    """A leaf of a result: a raw truth value that says which container a part of it is."""
-
-    def __init__(self, raw: Any) -> None:
-        self.raw = raw
-
-
-def shown(leaves: list[Any]) -> list[Any]:
-    """The leaves of a result with flags as arrays."""
-    return [box(x.raw) if type(x) is Flag else x for x in leaves]
-
-
-class _Number:
-    """Stands for the part of a result that has the number `n`."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-
-class OneOf:
-    """A part of a result: `made`, or the first of `options` of which the flag holds. One part may be another: that
-    one's number, as an option."""
-
-    def __init__(self, number: int, made: Any, options: list[Any], flags: list[Any]) -> None:
-        self.number, self.made, self.options, self.flags = number, made, options, flags
-
-    def picked(self, parts: dict[int, OneOf]) -> Any:
-        """The container itself, once the flags are known; in a call that is traced itself, what was made."""
-        if any(type(x) is Box for x in self.flags):
-            return self.made
-        found = next((x for x, flag in zip(self.options, self.flags, strict=True) if flag), self.made)
-        return parts[found.n].picked(parts) if type(found) is _Number else found
-
-
-class _Whole:
-    """A result that has such parts."""
-
-    def __init__(self, out: Any) -> None:
-        self.out = out
-
-
-def _picked(_: None, children: Any) -> Any:
-    (out,) = children
-    found: dict[int, OneOf] = {}
-
-    def see(x: Any) -> bool:
-        if type(x) is OneOf:
-            found[x.number] = x
-        return type(x) is OneOf
-
-    tree.flatten(out, is_leaf=see)
-    flags = [x for part in found.values() for x in part.flags]
-    if any(not isinstance(x, (Box, bool, np.bool_, np.ndarray)) for x in flags):
-        return _Whole(out)  # they stand for something else
-    return _without(out, found)
-
-
-def _without(x: Any, parts: dict[int, OneOf]) -> Any:
-    if type(x) is OneOf:
-        return x.picked(parts)
-    return tree.map(
-        lambda y: _without(y, parts) if type(y) is OneOf else y,
-        x,
-        is_leaf=lambda y: type(y) is OneOf or not any(type(z) is OneOf for z in _opened(y)),
-    )
-
-
-def _opened(x: Any) -> list[Any]:
-    return tree.leaves(x, is_leaf=lambda y: type(y) is OneOf)
-
-
-tree.register(_Whole, lambda x: ([x.out], None), _picked)
-tree.register(
-    OneOf,
-    lambda x: ([x.made, *x.options, *x.flags], (x.number, len(x.options))),
-    lambda aux, xs: OneOf(aux[0], xs[0], list(xs[1 : aux[1] + 1]), list(xs[aux[1] + 1 :])),
-)
-
-
-def _chosen(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
-    """The result with containers that may be the caller's, captured ones or others of the result as such.
-
-    Raises:
-        UnfollowedError: it is not known which they are.
-    """
-    every: dict[int, Any] = {}
-
-    def see(x: Any) -> bool:
-        every[id(x)] = x
-        return False
-
-    tree.flatten(out, is_leaf=see)
+def is_chosen(session: frontend.Session, given: dict[int, Path]) -> bool:
+    """Whether a condition decides which containers the result has: the caller's, captured ones, or others of it."""
     choices = session.choices
-    what = "a list or dict of the result that a condition has chosen"
-    options = {k: choices.options(x) for k, x in every.items()}
-    meant = {id(o.container) for os in options.values() for o in os}
-    made: dict[int, OneOf] = {}
-
-    def is_old(x: Any) -> bool:
-        return id(x) in given or session.captured(x) is not None
-
-    inner: set[int] = set()  # what lies in a part is what lies at the same place in the one that the part is
-    for key, x in every.items():
-        if not (options[key] or key in meant) or is_old(x) or key in inner:
-            continue
-        inner |= {id(y) for y in opened(x, frozen=True)}
-        found = [(o.container, known(o.flag, what)) for o in options[key] if is_old(o.container)]
-        for n, part in enumerate(list(made.values())):
-            flag = choices.same(x, part.made)
-            found += [] if flag is False else [(Captured(_Number(n)), flag)]
-        made[key] = OneOf(len(made), x, [y for y, _ in found], [Flag(f) for _, f in found])
-    if not any(x.options for x in made.values()):
-        return out
-    return _Whole(tree.map(lambda x: made.get(id(x), x), out, is_leaf=lambda x: id(x) in made or is_old(x)))
+    options = [o.container for x in choices.result for o in choices.options(x)]
+    if any(id(x) in given or session.where_is(x) is not None for x in options):
+        return True
+    spots = {(n,): x for n, x in enumerate(choices.result)}
+    return any(choices.same(spots[a], spots[b]) is not False for a, b in choices.meeting(spots))
 
 
 def has_twice(out: Any) -> bool:
@@ -233,8 +122,6 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
     Raises:
         UnfollowedError: a new container is in it twice; it would become two.
     """
-    if session.choices.found:
-        out = _chosen(session, out, given)
     met: set[int] = set()
 
     def own(x: Any) -> Captured | Found | New | Given | None:

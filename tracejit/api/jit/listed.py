@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from tracejit import tree
+from tracejit.frontend.checks import unchanged
+from tracejit.frontend.journal import Change
+from tracejit.frontend.shadows import growing
 from tracejit.numpy.boxes.rows import Borrowed, StaleView, grid, rows, runs
 from tracejit.tracing import Box
 
@@ -110,3 +113,23 @@ def _depth(first: Box, depth: int) -> int:
     if first.aval.shape or (first.scalar and not first.weak):
         return depth
     return -depth if first.weak is True and first.aval.dtype in _PYTHON else 0
+
+
+def grows(change: Change) -> bool:
+    """Whether a list or deque is changed by nothing but appending to it."""
+    if change.before is None or not isinstance(change.value, growing.CLASSES):
+        return False
+    return appended(change.before, list(change.value), getattr(change.value, "maxlen", None)) is not None
+
+
+def appended(old: list[Any], now: list[Any], most: int | None) -> list[Any] | None:
+    """What was appended to the sequence `old`, of at most so many items, to make it `now`; None if more was done."""
+    full = most is not None and len(now) == most
+    for n in range(1, len(now) + 1) if full else (len(now) - len(old),):
+        if n <= 0:
+            return None
+        kept = now[:-n]
+        before = old[len(old) - len(kept) :] if full and len(kept) <= len(old) else old
+        if len(kept) == len(before) and all(map(unchanged, before, kept)):
+            return now[-n:]
+    return None

@@ -28,7 +28,7 @@ import numpy as np
 
 from tracejit import frontend
 from tracejit.api.jit.handed import Path
-from tracejit.api.jit.listed import Listed, in_pieces, is_long, items
+from tracejit.api.jit.listed import Listed, appended, grows, in_pieces, is_long, items
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
@@ -36,11 +36,12 @@ from tracejit.frontend.lists.buffers import Buffer, parts
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
 from tracejit.frontend.outside.iterators import Advanced, advance
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
-from tracejit.frontend.shadows import behind, classes, containers, growing
+from tracejit.frontend.rewrite.blocks.chosen import known
+from tracejit.frontend.shadows import behind, classes, containers
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 from tracejit.frontend.text.deferred import Text
 from tracejit.ir.values import Value
-from tracejit.tracing import Box
+from tracejit.tracing import Box, box
 
 _serial = count()
 _PLAIN = (
@@ -68,7 +69,7 @@ class Store:
     def __init__(self, session: frontend.Session, given: dict[int, Path]) -> None:
         self.changes: list[Change] = session.changes
         self.places = {place for change in session.changes for place in change.places()}
-        self.grown = {change.node.place() for change in session.changes if _grows(change)}
+        self.grown = {change.node.place() for change in session.changes if grows(change)}
         self.leaves: list[Any] = []
         self.roots: dict[tuple[str, Any], str] = {}
         self.function: Callable[..., Any] | None = None
@@ -117,15 +118,14 @@ class _Writer:
     def __init__(
         self, store: Store, session: frontend.Session, given: dict[int, Path], elsewhere: set[int] | None
     ) -> None:
-        self.store = store
-        self.session = session
-        self.given = given
+        self.store, self.session, self.given = store, session, given
         self.made: list[str] = []
         self.put: list[str] = []
         self.names: dict[str, Any] = {}
         self.known: dict[int, str] = {}  # of values by id
         self.nodes: dict[Any, str] = {}  # of places
         self.open: set[int] = set()  # containers that are being made
+        self.met: dict[int, list[tuple[Any, str]]] = {}  # those that are made, by what they may be
         self.held: list[Any] = []  # so that ids stay taken
         self.elsewhere = elsewhere
         self.storages: set[int] = set()
@@ -222,13 +222,38 @@ class _Writer:
             raise UnfollowedError(what=what, reason=f"a new {cls.__name__} in it holds itself")
         self.open.add(id(x))
         if cls in _DISPLAYS or cls in containers.CONTAINERS or containers.is_namedtuple(cls):
-            return self._container(x, cls, what)
+            return self._chosen(x, self._container(x, cls, what), what)
         real = classes.users_class(cls)
         if why_not(real) or is_library_class(real) or behind.stays(real):
             raise UnfollowedError(
                 what=what, reason=f"it is given a {real.__name__}, which is not made anew at each call"
             )
-        return self._object(x, real, what)
+        return self._chosen(x, self._object(x, real, what), what)
+
+    def _chosen(self, x: Any, made: str, what: str) -> str:
+        """`x`, which is `made` anew unless the program says that it is one of outside, or that it is one of those that
+        are made before."""
+        choices = self.session.choices
+        if not choices.found:
+            return made
+        options, text = choices.options(x), made
+        keys = [id(x), *(id(o.container) for o in options)]
+        met = {id(y): (y, other) for key in keys for y, other in self.met.get(key, ())}
+        for y, other in met.values():
+            text = self._either(choices.same(x, y), other, text)
+        for o in options:
+            if self.session.where_is(o.container) is not None or id(o.container) in self.given:
+                text = self._either(known(o.flag, what), self.value(o.container, what), text)
+        for key in keys:
+            self.met.setdefault(key, []).append((x, text))
+        return text
+
+    def _either(self, flag: Any, one: str, other: str) -> str:
+        """`one` if the raw `flag` holds, else `other`."""
+        if not isinstance(flag, Value):
+            return one if flag else other
+        asked = self.value(box(flag, weak=True), "")
+        return self.new(f"{self.const(_either)}({asked}, {one}, {other})")
 
     def _container(self, x: Any, cls: type, what: str) -> str:
         if is_long(x) and self.elsewhere is None:
@@ -327,7 +352,7 @@ class _Writer:
 
     def _sequence(self, owner: str, now: Any, old: list[Any], what: str) -> None:
         after = list(now)
-        grown = _appended(old, after, getattr(now, "maxlen", None))
+        grown = appended(old, after, getattr(now, "maxlen", None))
         if grown is not None:
             one = len(grown) == 1
             text = self.value(grown[0], what) if one else self.value(grown, what)
@@ -345,24 +370,9 @@ class _Writer:
             )
 
 
-def _grows(change: Change) -> bool:
-    """Whether a list or deque is changed by nothing but appending to it."""
-    if change.before is None or not isinstance(change.value, growing.CLASSES):
-        return False
-    return _appended(change.before, list(change.value), getattr(change.value, "maxlen", None)) is not None
-
-
-def _appended(old: list[Any], now: list[Any], most: int | None) -> list[Any] | None:
-    """What was appended to the sequence `old`, of at most so many items, to make it `now`; None if more was done."""
-    full = most is not None and len(now) == most
-    for n in range(1, len(now) + 1) if full else (len(now) - len(old),):
-        if n <= 0:
-            return None
-        kept = now[:-n]
-        before = old[len(old) - len(kept) :] if full and len(kept) <= len(old) else old
-        if len(kept) == len(before) and all(map(unchanged, before, kept)):
-            return now[-n:]
-    return None
+def _either(flag: Any, one: Any, other: Any) -> Any:
+    """`one` if the flag holds; in a call that is traced itself, `other`, which holds the same."""
+    return other if type(flag) is Box or not flag else one
 
 
 def _filled_slots(x: Any) -> list[str]:

@@ -260,10 +260,9 @@ def _result(
 ) -> tuple[list[Any], Any, Store | None]:
     """The leaves of a result, and what makes the result of them: a structure, or a function that also stores what the
     run has changed."""
-    stored = not session.choices.found and (handed.has_twice(out) or handed.has_stand_ins(out))
+    stored = handed.has_twice(out) or handed.has_stand_ins(out) or handed.is_chosen(session, given)
     if not session.changes and not stored:
         leaves, structure = tree.flatten(listed(handed.owned(session, out, given)))
-        leaves = handed.shown(leaves)
         if not any(map(_is_stored, leaves)):
             return leaves, structure, None
     store = Store(session, given)

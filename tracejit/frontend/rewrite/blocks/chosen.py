@@ -21,12 +21,15 @@ import numpy as np
 from tracejit import ops
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, get
-from tracejit.frontend.rewrite.blocks.containers import NONE, opened
+from tracejit.frontend.rewrite.blocks.containers import NONE, opened, spread
 from tracejit.frontend.rewrite.blocks.held import Held
 from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.tracing import ONLY_LOCAL, current_trace
+
+#: Of a container that may be one of more than these it is not known which: each costs something at every branch.
+TOO_MANY = 256
 
 
 class Option(NamedTuple):
@@ -49,36 +52,36 @@ class Choices:
 
     def __init__(self) -> None:
         self.found: dict[int, _Chosen] = {}
-        #: By identity, what a loop has made anew that lies in containers: which objects these are is not carried.
-        self.vague: dict[int, Any] = {}
+        self.result: list[Any] = []  # the containers in the result
+        self._joined: dict[tuple[Any, int, int, int], tuple[Any, ...]] = {}  # what `_join` has made
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
         """While a block is staged: what it chooses for itself is forgotten, and its containers with that."""
-        before = dict(self.found), dict(self.vague)
+        before = dict(self.found), self._joined
+        self._joined = {}
         try:
             yield
         finally:
-            self.found, self.vague = before
+            self.found, self._joined = before
 
     def choices(
         self, made: Any, options: Sequence[tuple[list[Any], Any]], kept: Collection[int] = NONE
     ) -> Iterator[tuple[Any, list[Option]]]:
         """The containers in `made`, which is one of `options`, all of the same structure: ([value], raw flag or None),
         and what they may be. Nothing else of ours may refer to the values."""
-        mine = opened(made, kept, frozen=True)
-        columns = [(opened(held[0], kept, frozen=True), flag) for held, flag in options]
-        for n, x in enumerate(mine):
+        columns = [(*_seen(held, kept), flag) for held, flag in options]
+        for path, x in spread(made, kept):
             found: list[Option] = []
-            for column, flag in columns:
-                if len(column) == len(mine) and column[n] is not x:
-                    found += self._reached(column, n, flag)
+            for column, seen, flag in columns:
+                if path in column and column[path] is not x:
+                    found += self._reached(column[path], path in seen, flag)
             if found:
                 yield x, found
 
-    def note(self, x: Any, options: list[Option]) -> None:
+    def note(self, x: Any, options: Iterable[Option]) -> None:
         """Let `x` be one of `options`, or itself."""
-        options = _merged(options)
+        options = self._merged(x, options)
         self.found[id(x)] = _Chosen(x, options, [Held(y) for y in (x, *(o.container for o in options))])
 
     def add(self, x: Any, y: Any, flag: Any) -> None:
@@ -87,29 +90,30 @@ class Choices:
             if a is not b:
                 self.note(a, [*self.options(a), Option(b, flag)])
 
-    def _reached(self, column: list[Any], n: int, flag: Any) -> Iterable[Option]:
-        """The `n`-th container of a value, if somebody else may see it, and what that may be itself."""
-        y = column[n]
-        if sys.getrefcount(y) > ONLY_LOCAL + 2:  # it lies in a column and in a container or list
+    def _merged(self, x: Any, options: Iterable[Option]) -> list[Option]:
+        """Each container once: it is met on many ways where branches choose among what branches have chosen."""
+        found: dict[int, Option] = {}
+        for o in options:
+            old = found.get(id(o.container), o)
+            found[id(o.container)] = o if old is o else Option(o.container, self._either(old.flag, o.flag))
+        found.pop(id(x), None)
+        many = len(found) > TOO_MANY
+        return [o._replace(flag=None) if many else o for o in found.values()]
+
+    def _reached(self, y: Any, seen: bool, flag: Any) -> Iterable[Option]:
+        """A container of a value, if somebody else may see it, and what that may be itself."""
+        if seen:
             yield Option(y, flag)
-        inner = self.found.get(id(y))
-        for o in inner.options if inner is not None else ():
-            yield Option(o.container, _both(flag, o.flag))
+        for o in self.options(y):
+            yield Option(o.container, self._both(flag, o.flag))
 
     def options(self, x: Any) -> list[Option]:
         """What `x` may be besides itself."""
         found = self.found.get(id(x))
         return [] if found is None or found.container is not x else found.options
 
-    def ask(self, x: Any, y: Any) -> Any:
-        """Whether the user's `x` and `y`, two objects, are one: False, or a raw truth value. Raises UnfollowedError."""
-        if type(x) is type(y) and not self.vague.keys().isdisjoint((id(x), id(y))):
-            reason = "it lies in a container that a loop has made anew"
-            raise UnfollowedError(what="whether two objects are one", reason=reason)
-        return self.same(x, y)
-
     def same(self, x: Any, y: Any) -> Any:
-        """Whether `x` and `y`, two objects, are one, as far as that is known."""
+        """Whether `x` and `y`, two objects, are one: False, or a raw truth value. Raises UnfollowedError."""
         if not self.found:
             return False
         mine = [Option(x, TRUE), *self.options(x)]
@@ -118,9 +122,70 @@ class Choices:
         for a in mine:
             for b in yours:
                 if a.container is b.container:
-                    flag = known(_both(a.flag, b.flag), "whether two objects are one")
-                    found = flag if found is False else ops.compare.or_(found, flag)
+                    flag = known(self._both(a.flag, b.flag), "whether two objects are one")
+                    found = flag if found is False else self._either(found, flag)
         return found
+
+    def pairs(self, spots: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+        """The containers that may be one: the pairs of where they are (a name or nothing, then the way as `spread` has
+        it) and the raw flag; not those that are one as far as those are that they lie in. Raises UnfollowedError."""
+        told: dict[tuple[Any, Any], Any] = {}
+        for a, b in self.meeting(spots):
+            x, y = spots[a], spots[b]
+            flag = TRUE if x is y else self.same(x, y)
+            if flag is False:
+                continue
+            told[a, b] = flag
+            inside = (a[:-1], b[:-1]) if a and b and a[-1:] == b[-1:] else None
+            if inside is None or told.get(inside) is not flag:
+                yield a, b, flag
+
+    def meeting(self, spots: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        """The pairs of places whose containers may be one, outer ones first."""
+        at: dict[int, list[Any]] = {}  # the places of what may be a container
+        order = {key: n for n, key in enumerate(spots)}
+        for key, x in spots.items():
+            for k in {id(x), *(id(o.container) for o in self.options(x))}:
+                at.setdefault(k, []).append(key)
+        pairs = {(a, b) for keys in at.values() for n, a in enumerate(keys) for b in keys[n + 1 :]}
+        return sorted(pairs, key=lambda pair: (len(pair[0]), order[pair[0]], order[pair[1]]))
+
+    def leave(self, out: Any) -> None:
+        """The run has this result."""
+        self.result = list({id(x): x for _, x in spread(out)}.values()) if self.found else []
+
+    def stand_in(self, new: Any, x: Any) -> None:
+        """Let `new` be what `x` is."""
+        if self.found:
+            self.note(new, [*self.options(x), Option(x, TRUE)])
+
+    def _both(self, a: Any, b: Any) -> Any:
+        """The raw flag that both hold; None if it is not known."""
+        if a is None or b is None:
+            return None
+        if a is TRUE or b is TRUE:
+            return b if a is TRUE else a
+        return self._join(ops.compare.and_, a, b)
+
+    def _either(self, a: Any, b: Any) -> Any:
+        """The raw flag that one of them holds; None if it is not known."""
+        if a is None or b is None:
+            return None
+        if a is TRUE or b is TRUE:
+            return TRUE
+        return self._join(ops.compare.or_, a, b)
+
+    def _join(self, op: Any, a: Any, b: Any) -> Any:
+        """What `op` makes of two flags, computed once: flags are compared by identity, too."""
+        if a is b:
+            return a
+        if any(isinstance(x, Value) and x.trace is not None and not x.trace.live for x in (a, b)):
+            return None
+        trace = current_trace()
+        key = op, id(trace), id(a), id(b)
+        if key not in self._joined:
+            self._joined[key] = op(a, b), a, b, trace
+        return self._joined[key][0]
 
     def check(self, before: Mapping[int, Any] = MappingProxyType({})) -> None:
         """Python runs the function if a chosen container is one that was changed since, or was changed itself: those
@@ -135,6 +200,18 @@ class Choices:
                 if mine or not held.same(Held(o.container)):
                     what = f"a {type(c.container).__name__} that is changed after a condition has chosen it"
                     leave_if(known(o.flag, what), what)
+
+
+def _seen(held: list[Any], kept: Collection[int]) -> tuple[dict[Any, Any], set[Any]]:
+    """The containers of the value in `held`, by where they are, and where those are that somebody else may see, which
+    sees what is in them, too."""
+    column = dict(spread(held[0], kept))
+    seen: set[Any] = set()
+    for path in column:
+        # it lies in the column, and in a container or list
+        if path[:-1] in seen or sys.getrefcount(column[path]) > ONLY_LOCAL + 1:
+            seen.add(path)
+    return column, seen
 
 
 def is_seen(cell: Cell) -> bool:
@@ -153,34 +230,6 @@ def known(flag: Any, what: str) -> Any:
         reason = "it may be one that has another name too, as a condition chooses while the program runs"
         raise UnfollowedError(what=what, reason=reason)
     return flag
-
-
-def _both(a: Any, b: Any) -> Any:
-    if a is None or b is None:
-        return None
-    if a is TRUE or b is TRUE:
-        return b if a is TRUE else a
-    return ops.compare.and_(a, b) if _are_live(a, b) else None
-
-
-def _either(a: Any, b: Any) -> Any:
-    if a is TRUE or b is TRUE:
-        return TRUE
-    return ops.compare.or_(a, b) if a is not None and b is not None and _are_live(a, b) else None
-
-
-def _are_live(*flags: Any) -> bool:
-    """Whether the program can still compute with these."""
-    return not any(isinstance(x, Value) and x.trace is not None and not x.trace.live for x in flags)
-
-
-def _merged(options: Iterable[Option]) -> list[Option]:
-    """Each container once: what comes to it in several ways would be twice as much after every further step."""
-    found: dict[int, Option] = {}
-    for o in options:
-        k = id(o.container)
-        found[k] = Option(o.container, _either(found[k].flag, o.flag)) if k in found else o
-    return list(found.values())
 
 
 def inverse(flag: Any) -> Any:

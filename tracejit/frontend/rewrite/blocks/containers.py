@@ -114,6 +114,24 @@ def opened(value: Any, kept: Collection[int] = NONE, frozen: bool = False) -> li
     return list({id(x): x for x in opened}.values())
 
 
+def spread(value: Any, kept: Collection[int] = NONE) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The containers that a value is made of, itself among them, an outer one before what is in it, and where each
+    is: the number of a part of each container on the way. One has each of its places, and so has what is in it, but
+    for objects, as `flatten` has them, and for rings."""
+    met: set[int] = set()
+    left: list[tuple[tuple[int, ...], Any, frozenset[int]]] = [((), value, NONE)]
+    for path, x, around in left:
+        if is_leaf(x) or _is_value(x) or id(x) in kept:
+            continue
+        yield path, x
+        if id(x) in met or id(x) in around:
+            continue
+        if is_object(x):
+            met.add(id(x))
+        inside = around | {id(x)}
+        left += [((*path, n), y, inside) for n, y in enumerate(_one_level(x)[0])]
+
+
 def _is_frozen(x: Any) -> bool:
     """Whether what a container holds can't be changed."""
     params = getattr(type(x), "__dataclass_params__", None)

@@ -9,7 +9,7 @@ Which lists, dicts and objects they are, of those that somebody else may see (`P
             best = params                  # after the loop: the caller's, that of `params`, or one of its own
 
 A step makes the containers of its names anew from what is carried. Whether one is the container that a name had before
-the loop, or the one that another name has, is carried too.
+the loop, or the one that another name has, is carried too; so is whether two of those inside are one.
 
 And which numbers are Python's, and which NumPy's, where that depends on values (`Pythons`):
 
@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from tracejit import dtypes
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, get, put
 from tracejit.frontend.rewrite.blocks.chosen import Choices, is_seen
-from tracejit.frontend.rewrite.blocks.containers import is_leaf, opened
+from tracejit.frontend.rewrite.blocks.containers import is_leaf, opened, spread
 from tracejit.frontend.rewrite.blocks.identity import TRUE
 from tracejit.frontend.rewrite.blocks.state import raw_of
 from tracejit.ir.avals import aval_of
@@ -38,13 +38,15 @@ from tracejit.tracing import Box, box
 
 #: Numbers of which a loop carries whether they are Python's.
 _CARRIED = (dtypes.float64, dtypes.int64)
+#: Where a container is: a name, and the way to it from there, as `spread` has it.
+_Spot = tuple[Any, ...]
 
 
 class _Pair(NamedTuple):
-    """That `name` is the container that `other` had before the loop, or (`now`) the one that it has."""
+    """That the container at `spot` is the one that was at `other` before the loop, or (`now`) the one that is there."""
 
-    name: str
-    other: str
+    spot: _Spot
+    other: _Spot
     now: bool
 
 
@@ -57,7 +59,6 @@ class Picked:
         self.cells: dict[str, Cell] = {}
         self.pairs: dict[str, _Pair] = {}
         self.before: dict[int, Any] = {}  # what was chosen before the step
-        self.vague: set[str] = set()  # names that may be something which lies in a container
         self.names = [n for n in names if not is_leaf(get(cells[n]))]
         #: What the names are before the loop, as far as others see it.
         self.outer: dict[str, Any] = {}
@@ -71,33 +72,31 @@ class Picked:
         self.outer[name] = x
         for other, y in self.outer.items():
             if x is y:
-                self._pair(name, other, False, True)
-                self._pair(other, name, False, True)
+                self._pair(_Pair((name,), (other,), False), True)
+                self._pair(_Pair((other,), (name,), False), True)
 
-    def _pair(self, name: str, other: str, now: bool, start: bool = False) -> str:
-        hidden = f"_tj_is_{name}_{other}_{'now' if now else 'before'}"
+    def _pair(self, p: _Pair, start: bool = False) -> str:
+        one, other = ("_".join(map(str, spot)) for spot in (p.spot, p.other))
+        hidden = f"_tj_is {one} {other} {'now' if p.now else 'before'}"
         if hidden not in self.cells:
             self.cells[hidden] = types.CellType(start)
-            self.pairs[hidden] = _Pair(name, other, now)
+            self.pairs[hidden] = p
         return hidden
 
     def enter(self, objects: dict[str, Any]) -> None:
         """A step finds the containers `objects`."""
         self.before = dict(self.choices.found)
-        self._note({n: objects[n] for n in self.names if n in objects}, objects.keys())
+        self._note({n: objects[n] for n in self.names if n in objects})
 
     def check(self) -> None:
         """The step has not changed what it may have found, or chosen, in two names. Raises UnfollowedError."""
         self.choices.check(self.before)
 
-    def _note(self, values: dict[str, Any], changed: Set[str]) -> None:
-        for n in changed & values.keys():
-            for inner in opened(values[n], frozen=True):
-                if inner is not values[n] or n in self.vague:
-                    self.choices.vague[id(inner)] = inner
+    def _note(self, values: dict[str, Any]) -> None:
+        spots = _spots(values) if self.pairs else {}
         for hidden, p in self.pairs.items():
-            target = values.get(p.other) if p.now else self.outer[p.other]
-            mine = values.get(p.name)
+            target = spots.get(p.other) if p.now else self.outer[p.other[0]]
+            mine = spots.get(p.spot)
             flag = _raw(get(self.cells[hidden]))
             if mine is not None and target is not None and mine is not target and flag is not False:
                 self.choices.add(mine, target, flag)
@@ -113,30 +112,38 @@ class Picked:
             self.met.add(n)
             if own[n] is not UNBOUND and not is_leaf(own[n]):
                 self._add(n, own[n])
-        self.vague |= {n for n, x in values.items() if id(x) in self.choices.vague}
+        starts = {(n,): x for n, x in own.items()} | _spots(own)
         found = {}
-        for n, other, now, flag in self._same(values):
-            start = own[n] is (own[other] if now else self.outer[other])
-            found[self._pair(n, other, now, start)] = flag
+        for p, flag in self._same(values):
+            start = starts.get(p.spot)
+            target = starts.get(p.other) if p.now else self.outer[p.other[0]]
+            found[self._pair(p, start is not None and start is target)] = flag
         for hidden in before:
             flag = found.get(hidden, False)
             put(self.cells[hidden], box(flag, weak=True) if isinstance(flag, Value) else bool(flag))
         return len(self.cells) > len(before)
 
-    def _same(self, values: dict[str, Any]) -> Iterator[tuple[str, str, bool, Any]]:
+    def _same(self, values: dict[str, Any]) -> Iterator[tuple[_Pair, Any]]:
         for n, x in values.items():
             for other, y in self.outer.items():
                 flag = self.choices.same(x, y)
                 if flag is not False:
-                    yield n, other, False, flag
-            for other, y in values.items():
-                flag = False if other >= n else x is y or self.choices.same(x, y)
-                if flag is not False:
-                    yield n, other, True, flag
+                    yield _Pair((n,), (other,), False), flag
+        for a, b, flag in self.choices.pairs(_spots(values)):
+            yield _Pair(a, b, True), flag
 
     def left(self, cells: dict[str, Cell], changed: Set[str]) -> None:
-        """The loop has left its names in `cells`, those of `changed` as others than before."""
-        self._note({n: get(cells[n]) for n in self.names}, changed)
+        """The loop has left its names in `cells`."""
+        self._note({n: get(cells[n]) for n in self.names})
+
+
+def _spots(values: dict[str, Any]) -> dict[_Spot, Any]:
+    """The containers of names, an outer one before what is in it."""
+    return {(n, *path): x for n, value in sorted(values.items(), key=_first) for path, x in spread(value)}
+
+
+def _first(item: tuple[str, Any]) -> str:
+    return item[0]
 
 
 def _raw(x: Any) -> Any:

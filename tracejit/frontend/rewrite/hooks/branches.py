@@ -244,6 +244,7 @@ class _Choice:
         for k, (s, x) in {**then.storages, **other.storages}.items():
             a, b = (branch.storages.get(k, (s, s.value))[1] for branch in (then, other))
             written.append((s, rows.add(a, b, aval_of(x).dtype)))
+        a = b = None  # `choices` counts who refers to them
         rows.values = self._bind((then, other), rows.pairs)
         refill([(s, x()) for s, x in written])
         note_all([*then.listed, *other.listed])

@@ -1,0 +1,131 @@
+"""Objects and lists that lie in containers, where loops and branches decide which they are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from tests.programs.observe import PROGRAMS, program
+
+LONG = [(1.5, 9), (0.5, 4), (2.0, 40)]
+BOTH = [(4.0,), (2.0,), (5.0,)]
+
+
+class Point:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def moved(self, by):
+        return Point(self.x + by, self.y * 0.5)
+
+
+@dataclasses.dataclass
+class Record:
+    x: Any
+    y: Any
+
+
+def _loop(x, n):
+    p, held = Point(x, 1.0), [Point(0.0, 0.0)]
+    for _ in range(n):
+        p = p.moved(0.5)
+        held = [p] if p.x > 3.0 else [p.moved(1.0)]
+    return p, held
+
+
+@program
+def one_in_a_list_is_changed_after_a_loop() -> Any:
+    def f(x, n):
+        p, held = _loop(x, n)
+        held[0].x = 99.0
+        return p.x, held[0].x
+
+    return f, LONG, None
+
+
+@program
+def one_is_returned_in_a_list_too() -> Any:
+    return _loop, LONG, None
+
+
+@program
+def a_loop_asks_for_one_in_a_list() -> Any:
+    def f(x, n):
+        p, c = Point(x, 1.0), 0
+        held = [p]
+        for _ in range(n):
+            if held[0] is p:
+                c += 1
+            p = p.moved(0.5)
+            held = [p]
+        return c, held[0] is p, held[0].x
+
+    return f, LONG, None
+
+
+@program
+def lists_that_have_one_list_twice_in_one_branch() -> Any:
+    def f(x):
+        if x > 3.0:
+            a = [x]
+            both = [a, a]
+        else:
+            a = [x]
+            both = [a, [2.0]]
+        both[0][0] = 7.0
+        return both[0] is both[1], both[0] is a, both[1] is a, both[1][0]
+
+    return f, BOTH, None
+
+
+@program
+def a_branch_puts_an_argument_into_a_list() -> Any:
+    point = Record(1.0, 2.0)
+
+    def f(p, x):
+        if x > 3.0:
+            held = [p]
+        else:
+            held = [Record(2.0, 1.0)]
+        return held
+
+    return f, [(point, 4.0), (point, 2.0), (point, 5.0)], lambda: point
+
+
+@program
+def branches_put_two_into_lists_in_either_order() -> Any:
+    def f(x):
+        p, q = Record(x, 1.0), Record(2.0, x)
+        if x > 3.0:
+            held = [p, q]
+        else:
+            held = [q, p]
+        return held, p, q
+
+    return f, BOTH, None
+
+
+def _made_of(make: Callable[[Any], Any]) -> Callable[[], Any]:
+    def maker() -> Any:
+        def f(x):
+            p = make(x)
+            if x > 3.0:
+                held = p
+            else:
+                held = make(2.0)
+            return p, held
+
+        return f, BOTH, None
+
+    return maker
+
+
+for _name, _make in {
+    "objects": lambda x: Point(x, 1.0),
+    "records": lambda x: Record(x, 1.0),
+    "dicts": lambda x: {"x": x},
+    "lists": lambda x: [x],
+    "lists of objects": lambda x: [Point(x, 1.0)],
+}.items():
+    PROGRAMS[f"a name and one that a branch chose are returned: {_name}"] = _made_of(_make)
