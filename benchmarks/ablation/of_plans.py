@@ -176,16 +176,16 @@ PLANNING = (
         (
             "100 variables hessian",
             "programs: gramschmidt grad",
-            "two convolutions value and grad",
+            "sorted rows in a vector",
         ),
     ),
     Mechanism(
         "stored sources of views",
-        "where a view is read, what it shows is stored rather than the view computed again",
+        "of elements that are repeated, one each is stored",
         ("lowering/plan/schedule.py:Schedule._store_source",),
         {"tracejit.lowering.plan.schedule:Schedule._store_source": gives(False)},
         (
-            "100 variables hessian",
+            "weights of columns",
             "LU by fori_loop grad",
             "bundle adjustment, 2x14 blocks",
             "programs: lattice boltzmann",

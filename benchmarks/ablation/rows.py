@@ -17,6 +17,7 @@ MATRIX = {"middle": {"m": 512, "n": 256}, "large": {"m": 4096, "n": 512}}
 SQUARE = {"middle": {"n": 256}}
 SMALL = {"middle": {"n": 16}}
 FEW = {"middle": {"m": 64, "n": 64}}
+WIDE = {"middle": {"m": 20, "n": 20_000}, "large": {"m": 300, "n": 20_000}}
 NARROW = {"middle": {"m": 50_000, "n": 3}, "large": {"m": 1_000_000, "n": 3}}
 
 
@@ -89,6 +90,12 @@ def _twice(lib: Any, a: Any) -> Any:
     return covariance(a) / lib.np.trace(covariance(a))
 
 
+def _kept(lib: Any, a: Any, v: Any) -> Any:
+    """Weights of the columns that two results read."""
+    w = lib.np.broadcast_to(lib.np.exp(lib.np.sin(v)), a.shape)
+    return lib.np.exp(a * w)[::-1] * w
+
+
 def _eager_network(mode: str, *args: Any) -> Any:
     """The gradient of a small network that nothing compiles."""
     tj = importlib.import_module("tracejit")
@@ -123,6 +130,11 @@ OWN = {
         Workload("transposed sum", "own", lambda lib, a, b: a.T + 2 * b, _with_turned, MATRIX),
         Workload("transposed expression", "own", _turned, _with_turned, MATRIX),
         Workload("sum of narrow rows", "own", lambda lib, a: (a * a).sum(0), _matrix, NARROW),
+        Workload("sum of exp over axis 0", "own", lambda lib, a: lib.np.exp(a).sum(0), _matrix, WIDE),
+        Workload(
+            "sorted rows in a vector", "own", lambda lib, a: lib.np.sort(a, 1).reshape(-1), _matrix, FEW
+        ),
+        Workload("weights of columns", "own", _kept, _with_vector, MATRIX),
         Workload("argmax of rows", "own", lambda lib, a: lib.np.argmax(a, 1), _matrix, MATRIX),
         Workload("argmax", "own", lambda lib, x: lib.np.argmax(x), _vector, VECTOR),
         Workload("several large results", "own", _steps_of_three, _vector, VECTOR),

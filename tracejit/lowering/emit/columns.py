@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tracejit.ir.jaxpr import Eqn, Var
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
     from tracejit.lowering.emit.body import Body
 
 _NARROW = 4  # columns of which a row is narrow
-_WIDE = 1 << 14  # columns from which threads share these rather than the rows
-_STRIPS = 16  # parts of the columns of a wide row
+_WIDE = 1 << 14  # columns of a row that is long enough for a part of a few of them
 _PART = 1 << 15  # elements of a part of the rows, at least
 _LEAST_ROWS = 32  # rows of a part
 _MOST_PARTS = 1 << 7
@@ -44,13 +41,14 @@ def emit_columns(body: Body, group: Group) -> None:
     if rows := _rows_of_a_part(group, first, lanes):
         _emit_parts(body, group, first, kept, rows, outs, states)
         return
-    with loops(body, domain[:first], False, True) as outer, _strips(body, group, kept) as ranges:
+    ranges = dict(enumerate(domain))
+    with loops(body, domain[:first], False, True) as outer:
         if any(d != 1 for d in domain[:first]):
             body.ctx.make_private([p.buffer for places in states.values() for p in places])
         head = tuple(i for n, i in enumerate(outer) if n not in group.axes)
-        _clear(body, states, tuple(ranges[n] for n in kept), ())
+        _clear(body, states, lanes, ())
         _accumulate(body, group, states, first, kept, outer, ranges, ())
-        _finish(body, outs, states, tuple(ranges[n] for n in kept), head)
+        _finish(body, outs, states, lanes, head)
 
 
 def _clear(body: Body, states: Any, lanes: Any, part: Index) -> None:
@@ -132,21 +130,6 @@ def _position(body: Body, group: Group, idx: Index) -> Any:
 # ---------------------------------------------------------------- what threads can share
 
 
-@contextlib.contextmanager
-def _strips(body: Body, group: Group, kept: list[int]) -> Iterator[dict[int, Any]]:
-    """The extents of the axes, of which the innermost is a range of columns at a time where a row is wide."""
-    k, ranges = body.k, dict(enumerate(group.domain))
-    n = ranges[kept[-1]] if kept else 1
-    if type(n) is not int or n < _WIDE:
-        yield ranges
-        return
-    width = -(-n // _STRIPS // 64) * 64
-    with k.loop(0, -(-n // width), independent=True) as strip:
-        start = k.mul(strip, width)
-        ranges[kept[-1]] = (start, k.int_op("smin", k.add(start, width), k.const(n, I64)))
-        yield ranges
-
-
 def _rows_of_a_part(group: Group, first: int, lanes: tuple[int, ...]) -> int | None:
     """Of how many rows the parts are that are accumulated on their own, for threads to share. It depends on
     nothing but the shape, so that results are the same whoever shares."""
@@ -155,10 +138,12 @@ def _rows_of_a_part(group: Group, first: int, lanes: tuple[int, ...]) -> int | N
         return None
     if math.prod(domain) < MANY or math.prod(domain[:first]) != 1:
         return None
-    if lanes[-1] >= _WIDE or not all(_form(e).tree in ("sum", "reassoc") for e in group.members):
+    if not all(_form(e).tree in ("sum", "reassoc") for e in group.members):
         return None
     a_row = math.prod(domain[first + 1 :])
-    rows = max(_LEAST_ROWS, -(-_PART // a_row), -(-domain[first] // _MOST_PARTS))
+    rows = max(
+        _TOGETHER if lanes[-1] >= _WIDE else _LEAST_ROWS, -(-_PART // a_row), -(-domain[first] // _MOST_PARTS)
+    )
     rows += -rows % _TOGETHER
     return rows if 2 * rows <= domain[first] else None
 

@@ -136,13 +136,13 @@ class Schedule(Planner):
                 self.force(a, "reshaped", eqn)
 
     def _store_source(self, eqn: Eqn) -> bool:
-        """Whether `eqn` is a view that costs nothing where what it shows is stored, which takes no more room than
-        the view would; then that is stored."""
+        """Whether `eqn` repeats elements of what costs something and takes less room; then that is stored. A view
+        of as many elements is itself stored: computed in the order in which it is read."""
         arrays = [a for a in eqn.invars if a.aval.shape]
         if len(arrays) != 1 or not self.is_view(eqn) or self._own_cost(eqn) > _CHEAP / 4:
             return False
         (a,) = arrays
-        if type(a) is not Var or a not in self.producers or a.aval.size > eqn.outvars[0].aval.size:
+        if type(a) is not Var or a not in self.producers or a.aval.size >= eqn.outvars[0].aval.size:
             return False
         self.force(a, "viewed", eqn)
         return True
@@ -191,7 +191,8 @@ class Schedule(Planner):
         return False
 
     def _relabel(self, eqn: Eqn) -> bool:
-        """A reshape whose operand can be computed in the result's storage needs no code."""
+        """A reshape whose operand can be computed in the result's storage needs no code. Where it costs no
+        divisions, what can be computed at its place is: its readers can join that nest."""
         (a, *_), out = eqn.invars or (None,), eqn.outvars[0]
         storage = self.plan.storage.get(out)
         if storage is None or not storage.plain:
@@ -205,6 +206,8 @@ class Schedule(Planner):
             or a in self.demands
             or self.comes_too_early(a, storage)
         ):
+            return False
+        if isinstance(self.producers[a].op.kernel, INLINED) and not self.divides(eqn):
             return False
         if not (a.aval.shape and a.aval.is_static and out.aval.is_static):
             return False
