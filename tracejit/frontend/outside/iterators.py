@@ -6,7 +6,6 @@ read anew at each call, before any is taken. The program lets the iterator of ou
 
 from __future__ import annotations
 
-import ast
 import functools
 import gc
 import itertools
@@ -83,11 +82,10 @@ def _copy(x: Any, done: dict[int, Any]) -> Any:
 
 
 def _numbers(x: itertools.count[Any]) -> tuple[Any, ...]:
-    """Where a counter is, and its step: they are seen in its text only."""
-    args = ast.literal_eval(repr(x).removeprefix("count").replace(")", ",)"))
-    if not all(type(a) in (int, float) for a in args):
-        raise TypeError("a counter of other numbers")
-    return args
+    """Where a counter is, and its step: they are seen in its text only. Raises ValueError for other numbers than
+    Python's integers and floats."""
+    texts = repr(x)[len("count(") : -1].split(", ")
+    return tuple([int(t) if t.removeprefix("-").isdigit() else float(t) for t in texts])
 
 
 def _is_iterator(x: Any) -> bool:

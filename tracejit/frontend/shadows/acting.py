@@ -23,6 +23,7 @@ from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import making
 from tracejit.frontend.impure import ACTS, has_acting, impure_origin
+from tracejit.frontend.outside import asked
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
 from tracejit.frontend.text import clocks, logs, sinks, warned
@@ -71,6 +72,9 @@ class ActingModule(types.ModuleType):
                 form = _form(value)
                 if form is not None:
                     return form
+                asking = asked.stand_in_for(value)
+                if asking is not None:
+                    return asking
                 tell(f"`{self.__name__}.{name}`", value)
             return value
         of_module = _OF_MODULES.get(self.__name__)
@@ -189,6 +193,9 @@ def stand_in_for(value: Any) -> Any:
         return Seeded(value)
     if value is io.StringIO:
         return sinks.string_io
+    asking = asked.stand_in_for(value)
+    if asking is not None:
+        return asking
     numbers = sys.modules.get("numpy.random")
     if numbers is not None and any(value is getattr(numbers, name) for name in _GENERATORS):
         return Seeded(value)

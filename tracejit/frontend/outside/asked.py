@@ -1,0 +1,109 @@
+"""Functions of libraries that only ask: for what is in a file, for settings, or for text that settings decide.
+
+They change nothing, so that a program may ask before it begins. The call is a step of a path as an attribute is: guards
+make it anew, and numbers and arrays that it gives are inputs.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from tracejit.frontend import active
+from tracejit.frontend.impure import ACTS
+from tracejit.frontend.paths import root
+from tracejit.frontend.shadows.refusing import held
+from tracejit.numpy.boxes import extents
+from tracejit.tracing import Box, current_trace
+
+_ARRAYS = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex")
+_TEXTS = ("array2string", "array_repr", "array_str")
+_SETTINGS = ("geterr", "getbufsize", "get_printoptions", "geterrcall")
+_OF_NUMPY = {id(f): f for f in (getattr(np, name) for name in (*_ARRAYS, *_TEXTS, *_SETTINGS))}
+#: Others, by the module that they are found in.
+_OF_OTHERS = (("scipy.special", "geterr"), ("sklearn", "get_config"))
+_KNOWN = (str, bytes, int, float, complex, bool, type(None), type(...), np.generic, np.dtype)
+_KNOWN += (type(np.sum), np.ufunc)
+_PLAIN = (str, bytes, int, float, complex, bool, type(None))
+
+
+def stand_in_for(value: Any) -> Asking | None:
+    """The stand-in of a function that only asks, or None."""
+    if id(value) in _OF_NUMPY:
+        return Asking(value)
+    for module, name in _OF_OTHERS:
+        if module in sys.modules and getattr(sys.modules[module], name, None) is value:
+            return Asking(value)
+    return None
+
+
+class Asking:
+    """What traced code has in the place of the function `tj_own`."""
+
+    def __init__(self, own: Any) -> None:
+        self.tj_own = own
+        self.__name__ = self.__qualname__ = own.__name__
+        self.__module__, self.__doc__ = own.__module__, own.__doc__
+
+    def __eq__(self, other: object) -> bool:
+        return other is self.tj_own or (type(other) is Asking and other.tj_own is self.tj_own)
+
+    def __hash__(self) -> int:
+        return hash(self.tj_own)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        session = active.session()
+        if session is None or not session.guarded:
+            return self.tj_own(*args, **kwargs)
+        path = f"{self.__module__.partition('.')[0]}.{self.__name__}"
+        try:
+            args, kwargs = tuple(map(_known, args)), {k: _known(x) for k, x in kwargs.items()}
+        except ValueError:
+            session.refuse(path, self.tj_own, ACTS)
+        trace = session.capture.trace
+        if current_trace() is not trace:
+            session.refuse(path, self.tj_own, "a loop, a branch or a transformation asks for it")
+        if any(e.effects for e in trace.eqns) or session.error_state != np.geterr():
+            session.refuse(path, self.tj_own, "what the function has done before may matter")
+
+        def ask(own: Any) -> Any:
+            return own(*args, **kwargs)
+
+        value = ask(self.tj_own)
+        if not _is_plain(value):
+            session.refuse(path, self.tj_own, f"it gives a {type(value).__name__} here")
+        return session.wrap(root(self.tj_own, "result of", f"{path}(...)").applied(ask), value)
+
+
+def _known(x: Any) -> Any:
+    """An argument as the function gets it at each call. Raises ValueError for what may be another then."""
+    if type(x) in (tuple, list):
+        return type(x)(map(_known, x))
+    if type(x) is dict:
+        return {k: _known(v) for k, v in x.items()}
+    if type(x) is Box:
+        value = extents.known(x.read())
+        if value is None:
+            raise ValueError
+        return np.array(value)[()] if x.scalar else np.array(value)
+    if type(x) is np.ndarray:
+        return x.copy()
+    x = held(x)
+    if type(x) in (pathlib.PosixPath, pathlib.WindowsPath):  # it is guarded by identity, and never changes
+        return x
+    if isinstance(x, _KNOWN) or (isinstance(x, type) and issubclass(x, (_PLAIN, np.generic))):
+        return x
+    raise ValueError
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether it is an array of numbers, or of what never changes: no object that two calls of the function would not
+    both know."""
+    if type(x) is np.ndarray:
+        return x.dtype.kind in "biufc"
+    if type(x) is dict:
+        return all(type(v) in _PLAIN for v in x.values())
+    return type(x) in _PLAIN
