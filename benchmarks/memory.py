@@ -101,9 +101,14 @@ def _measured(peer: Peer, case: Case) -> dict[str, Any]:
     said = None
     if peer.name == "tracejit":
         said = _said(peer, case, args)
-        importlib.import_module("tracejit.lowering.runtime.arena").ARENA.clear()
-        importlib.import_module("tracejit.lowering.runtime.pool").clear()
-    return {"peak": _growth(run), "said": said}
+        forget()
+    return {"peak": growth(run), "said": said}
+
+
+def forget() -> None:
+    """Let go of the memory that tracejit keeps for later calls."""
+    importlib.import_module("tracejit.lowering.runtime.arena").ARENA.clear()
+    importlib.import_module("tracejit.lowering.runtime.pool").clear()
 
 
 def _said(peer: Peer, case: Case, args: tuple[Any, ...]) -> int:
@@ -114,7 +119,7 @@ def _said(peer: Peer, case: Case, args: tuple[Any, ...]) -> int:
     return analysis["peak_bytes"] - analysis["argument_bytes"]
 
 
-def _growth(run: Callable[[], Any]) -> int:
+def growth(run: Callable[[], Any]) -> int:
     """Bytes by which the resident memory grows at most while `run` runs."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")
