@@ -3,7 +3,8 @@
 In come functions that users wrote and raw values, and out go equations with a rule for every interpreter; each part
 is imported when it is first used. Read `regions` (what all of them share), then the ops `call`, `cond`, `scan`,
 `while_loop`; `structured` has the loops and branches that users call, `custom` the functions with rules of users',
-`callbacks`, `generators` (draws of random numbers), `plans` (what derivatives keep) and `collectives` the rest.
+`callbacks`, `generators` (draws of random numbers), `plans` (what derivatives keep), `collectives`, and `transformed` (what
+transformations give) the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         regions,
         scan,
         structured,
+        transformed,
         while_loop,
     )
 
@@ -38,6 +40,7 @@ __all__ = [
     "regions",
     "scan",
     "structured",
+    "transformed",
     "while_loop",
 ]
 __getattr__, __dir__ = parts(__name__, __all__)
