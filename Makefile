@@ -38,7 +38,7 @@ demo: $(STAMP)
 # The type checker runs beside the tests: alone it would leave the other processors idle for a minute.
 test: lint
 	@$(TYPES) > $(VENV)/types.log 2>&1 & types=$$!; \
-	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) -m "not exhaustive"; tests=$$?; \
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not exhaustive"; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/types.log; exit $$((tests || types))
 
 test-all: lint types

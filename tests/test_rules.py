@@ -107,7 +107,7 @@ def test_derivatives_to_second_order(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 def test_derivatives_under_jit(case: Case, thorough: bool) -> None:
     fn, xs = floats(case)
     if not xs or not fn(*xs) or not case.orders:
@@ -157,7 +157,7 @@ def _subsets(n: int) -> list[tuple[bool, ...]]:
 
 
 @pytest.mark.parametrize("case", ALL)
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 def test_vmap_of_grad_of_jit(case: Case) -> None:
     fn, xs = floats(case)
     if not xs or not fn(*xs) or not case.orders:

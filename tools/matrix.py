@@ -2,9 +2,9 @@
 
     python tools/matrix.py [folder] [tests ...]
 
-For every interpreter among python3.11 to python3.14 that is on the PATH, two virtual environments are made in
-`folder`: one with the lower bounds of pyproject.toml, one with the newest versions that pip finds. A line says how the
-tests went in each, or why there is none. The exit status is 1 if tests failed somewhere.
+For every interpreter among python3.11 to python3.14 that is on the PATH, or kept by pyenv, two virtual environments are
+made in `folder`: one with the lower bounds of pyproject.toml, one with the newest versions that pip finds. A line says
+how the tests went in each, or why there is none. The exit status is 1 if tests failed somewhere.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-#: Tests that touch every room and take a minute.
+#: Tests that touch every room, and what depends on Python's version most: how functions are read. They take minutes.
 SAMPLE = [
     "tests/test_readme.py",
     "tests/test_rules.py",
     "tests/test_docstrings.py",
     "tests/numpy",
     "tests/api",
+    "tests/frontend",
 ]
 NEEDED = ("pytest", "hypothesis", "mpmath")
 
@@ -49,10 +50,13 @@ def _first(bound: re.Match[str]) -> str:
 
 
 def interpreter(version: str) -> str | None:
-    """The program of this version, if it is there and runs (a version manager's may not)."""
-    found = shutil.which(f"python{version}")
-    if found and subprocess.run([found, "-c", "import venv"], capture_output=True).returncode == 0:
-        return found
+    """The program of this version, if it is there and runs: what the PATH has (of which pyenv's stand-ins run the
+    versions only that are switched on), or one that pyenv keeps."""
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [shutil.which(f"python{version}"), *sorted(kept.glob(f"{version}.*/bin/python{version}"))]
+    for program in map(str, filter(None, found)):
+        if subprocess.run([program, "-c", "import venv"], capture_output=True).returncode == 0:
+            return program
     return None
 
 

@@ -53,7 +53,7 @@ def test_one_axis(name: str, dtype: str) -> None:
         check(lambda x: f(x, n=7, norm="forward"), operand(shape, dtype))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_several_axes(data: Any) -> None:
     name = data.draw(st.sampled_from(MANY))

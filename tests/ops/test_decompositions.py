@@ -69,6 +69,7 @@ def close(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SQUARE, ids=str)
 def test_square_factorizations(shape: Any, dtype: Any) -> None:
@@ -92,6 +93,7 @@ def test_square_factorizations(shape: Any, dtype: Any) -> None:
     close(root @ root, a)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", RECTANGLES, ids=str)
 def test_rectangular_factorizations(shape: Any, dtype: Any) -> None:
@@ -156,6 +158,7 @@ def test_triangular_solve(flags: int, lead: Any, dtype: Any) -> None:
     close(m @ x if p["left_side"] else x @ m, b)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lead", [(), (2,), (9,), (0,)], ids=str)
 @pytest.mark.parametrize("transpose", [False, True])
@@ -223,6 +226,7 @@ DIFFERENTIABLE = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives_have_the_dtype(name: str, dtype: Any) -> None:

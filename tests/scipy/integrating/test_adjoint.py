@@ -38,6 +38,7 @@ def near(f: Any, n: int) -> Any:
     return out.reshape(x.shape)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -68,6 +69,7 @@ def test_values_and_counts_are_those_of_the_steps() -> None:
         assert volterra(*AT, **options).nfev == plain.nfev  # SciPy's own, where nothing is traced
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("times", [TIMES, None])
 def test_lsoda_is_scipys(times: Any) -> None:
     def run(mu: Any) -> Any:

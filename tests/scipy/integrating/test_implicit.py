@@ -38,6 +38,7 @@ def test_steps_are_those_of_scipy(method: str) -> None:
     assert type(got.sol) is si.OdeSolution and got.sol.side == want.sol.side
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_options_and_kinds_of_jacobians(method: str) -> None:
     matrix = np.array([[-1.0, 50.0], [0.0, -100.0]])
@@ -68,6 +69,7 @@ def test_complex_values() -> None:
         tj.jit(lambda k: f(k, "Radau"))(1.5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_derivatives(method: str) -> None:
     """Of y' = -k y^2, y = y0 / (1 + k t y0): by the parameter, the initial value and the end, to second order."""

@@ -56,6 +56,7 @@ def check(got: Any, want: Any) -> None:
         assert got == want
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
 @pytest.mark.parametrize("options", [{}, {"t_eval": TIMES}, {"t_eval": TIMES, "dense_output": True}])
 def test_what_scipy_gives(method: str, options: Any) -> None:

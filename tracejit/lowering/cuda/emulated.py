@@ -288,7 +288,7 @@ class Emulated:
 
     def load(self, text: str, names: Sequence[str], sites: Sequence[str] = ()) -> dict[str, Any]:
         """The kernels of a module. `sites`: what its accesses are called, where they are looked at (`looking`)."""
-        code = machine.compile_llvm(text)
+        code = machine.compile_llvm(machine.as_set(text))
         return {n: (code, _KERNEL(code.symbols[n])) for n in names}
 
     def launch(self, kernel: Any, blocks: int, threads: int, args: Sequence[int], words: int) -> None:

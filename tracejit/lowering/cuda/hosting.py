@@ -78,7 +78,7 @@ class HostSteps:
             text, names = _function(emitter, places[n], step, f"host{n}")
             emitter.module.functions[f"host{n}"] = text
             left.append(names)
-        code = machine.compile_llvm(emitter.module.render())
+        code = machine.compile_llvm(machine.as_set(emitter.module.render()))
         #: It knows the addresses of what is called, and what a failure means.
         self.executable = Executable(lowered, code)
         for n, step in enumerate(steps):

@@ -20,7 +20,7 @@ from tracejit.lowering.foreign.declarations import Declaration, Parameter
 from tracejit.lowering.foreign.inputs import Input, Result
 from tracejit.lowering.foreign.writer import OVERLAP, WRONG_LENGTH, Writer
 from tracejit.lowering.llvm.memory import STATUS_WORDS
-from tracejit.lowering.runtime.compile import compile_llvm
+from tracejit.lowering.runtime.compile import as_set, compile_llvm
 from tracejit.lowering.runtime.executable import Executable
 
 _CTYPES = {
@@ -41,7 +41,7 @@ class CFunction:
         self._record = (ctypes.c_int64 * (STATUS_WORDS + 1))()
         self._executable = writer.executable
         self._keep = keep
-        self._code = compile_llvm(writer.text(), writer.imports(ctypes.addressof(self._record)))
+        self._code = compile_llvm(as_set(writer.text()), writer.imports(ctypes.addressof(self._record)))
         self.address = self._code.address
         self.ctypes = prototype(self.address)
         self.ctypes._tracejit = self  # whoever holds it may call it

@@ -52,9 +52,8 @@ class Code:
     """Machine code of one module, loaded. Valid as long as the object lives.
 
     `symbols` are the addresses of what the module exports, `address` that of `@entry`, or 0; `object_bytes` the
-    relocatable object; `text` the LLVM IR without comments. `imports` are addresses for the pointers of
-    `@imports`: code names none itself, so it serves every process. `linked`: other modules, with what is used of each;
-    found by the text, if they are not given.
+    relocatable object; `text` the LLVM IR without comments. `imports` are addresses for the pointers of `@imports`:
+    code names none itself, so it serves every process. `linked`: other modules, with what is used of each.
     """
 
     def __init__(
@@ -107,8 +106,7 @@ def _machine(gathers: bool = True, level: int = 3) -> Any:
 def _jit() -> Any:
     """The linker of this process. Objects may refer to symbols of the process (memcpy, memset).
 
-    JITLink gives all sections of an object one block of memory. The older linker takes a mapping each, and
-    where two of them end up more than 2 GB apart it aborts the process.
+    JITLink gives an object one block of memory; the older linker aborts where sections are over 2 GB apart.
     """
     return llvm.create_lljit_compiler(_machine(), use_jit_link=True)
 
@@ -226,6 +224,11 @@ def linked_object(texts: list[str], shown: set[str]) -> bytes:
             value.linkage = llvm.Linkage.internal
     with _without(_LOOP_STRENGTH_REDUCTION):
         return _generator("".join(texts)).emit_object(_verified(whole))
+
+
+def as_set(text: str) -> str:
+    """A module of a user's program, to be optimised or not as `config.optimize` says now."""
+    return text if config.optimize else text + UNOPTIMIZED
 
 
 def _generator(text: str) -> Any:

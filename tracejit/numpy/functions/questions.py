@@ -44,8 +44,13 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 def min_scalar_type(a: Any) -> np.dtype:
     """The dtype of a traced array; of a scalar that is known, the smallest dtype that holds it."""
     x = box_of(a)
-    known = None if x.aval.shape else extents.known(raw(x))
-    return x.dtype if known is None else np.min_scalar_type(known)
+    if x.aval.shape:
+        return x.dtype
+    if (known := extents.known(raw(x))) is None:
+        raise UnfollowedError(
+            what="`np.min_scalar_type` of a number", reason="the dtype depends on its value"
+        )
+    return np.min_scalar_type(known)
 
 
 @implements(np.common_type, "common_type")

@@ -494,8 +494,8 @@ def outcome(seed: int) -> str:
 
 
 def test_random_programs_are_right_or_refused():
-    outcomes = [outcome(seed) for seed in range(40)]
-    assert outcomes.count("equal") >= 20, outcomes
+    outcomes = [outcome(seed) for seed in range(20)]
+    assert outcomes.count("equal") >= 10, outcomes
 
 
 @pytest.mark.exhaustive

@@ -47,7 +47,7 @@ def test_numbers_of_a_step_are_one_record(count: int, n: int, wanted: int) -> No
     np.testing.assert_allclose(got[1], want[1], rtol=1e-9, atol=1e-15)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     n=st.sampled_from([0, 5, 7, 30]),
     shapes=st.lists(st.sampled_from([(), (2,), (3, 2), (17,)]), min_size=1, max_size=4),

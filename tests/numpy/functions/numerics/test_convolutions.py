@@ -32,7 +32,7 @@ def test_values(f: Any, mode: str) -> None:
         ("f4", "c8"),
         ("i4", "f4"),
     ):
-        lengths = itertools.product((1, 2, 3, 4, 7), repeat=2)
+        lengths = itertools.product((1, 3, 4), repeat=2)
         pairs = [(vector(m, one, 0), vector(n, other, 1)) for m, n in lengths]
         got = tj.jit(lambda pairs: [f(x, y, mode) for x, y in pairs])(pairs)
         for g, (x, y) in zip(got, pairs, strict=True):
