@@ -3,8 +3,8 @@
 In come functions that users wrote and raw values, and out go equations with a rule for every interpreter; each part
 is imported when it is first used. Read `regions` (what all of them share), then the ops `call`, `cond`, `scan`,
 `while_loop`; `structured` has the loops and branches that users call, `custom` the functions with rules of users',
-`callbacks`, `generators` (draws of random numbers), `plans` (what derivatives keep), `collectives`, and `transformed` (what
-transformations give) the rest.
+`callbacks`, `generators` (draws of random numbers), `plans` (what derivatives keep), `collectives`, and `transformed`
+(what transformations give) the rest.
 """
 
 from __future__ import annotations
