@@ -276,3 +276,26 @@ def functions_of_numbers_of_either_kind() -> Any:
         )
 
     return f, [(np.array([1.0, 2.0]), 0.5), (np.array([1.0, 2.0]), 1.5), (np.array([-3.0, 2.0]), -4)], None
+
+
+@program
+def whole_numbers_of_either_kind_beside_numpys() -> Any:
+    def f(counts, x):
+        total, best = 0, 7
+        for t in range(4):
+            if counts[t] == 0:
+                continue
+            total += t * counts[t]  # NumPy's as soon as a step gets here
+        for t in range(3):
+            best = min(best, counts[t])  # stays Python's where nothing is less
+        return total, total * x[0], best + counts[0], best * x, best // counts[1], best ** x[1], counts - best
+
+    return (
+        f,
+        [
+            (np.array([0, 0, 0, 0]) + 1, np.array([1.5, 2.0])),
+            (np.array([9, 8, 9, 9]), np.array([1.5, 2.0])),
+            (np.array([0, 3, 0, 0]), np.array([1.5, 2.0])),
+        ],
+        None,
+    )

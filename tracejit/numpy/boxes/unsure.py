@@ -30,6 +30,11 @@ _weak: Any = Box.__dict__["weak"]
 #: Operators that give a Python number of what they give of NumPy's, with the same value.
 _ALIKE = frozenset(("add", "subtract", "multiply", "divide", "negative", "positive", "absolute"))
 _EXACT = frozenset(("add", "subtract", "multiply", "negative", "positive"))
+#: By the type of a number of either kind, NumPy's types beside which its class decides nothing.
+_DECIDING = {
+    dtypes.float64: frozenset((dtypes.float64, dtypes.complex128)),
+    dtypes.int64: frozenset((dtypes.int64, dtypes.float64, dtypes.complex128)),
+}
 _COMPARED = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 
@@ -111,10 +116,11 @@ def operands(name: str, args: Sequence[Any]) -> tuple[tuple[Any, ...], Any] | No
     if of == {dtypes.int64} and name in _EXACT and all(map(_is_whole, sure)):
         # Of Python's integers, the program looks whether they outgrow 64 bits.
         return tuple([box(a.read(), weak=True) if is_unsure(a) else a for a in args]), _all_python(args)
+    deciding = frozenset.intersection(*(_DECIDING.get(d, frozenset()) for d in of))
+    if any(not is_python(a) and dtype_of(a) in deciding for a in sure):
+        return tuple(map(taken, args)), np.False_
     if of != {dtypes.float64}:
         return None
-    if any(not is_python(a) and dtype_of(a) in (dtypes.float64, dtypes.complex128) for a in sure):
-        return tuple(map(taken, args)), np.False_
     if name in _ALIKE and all(is_python(a) and dtype_of(a).kind in "if" for a in sure):
         python = _all_python(args)
         if name == "divide":
