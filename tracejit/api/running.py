@@ -51,9 +51,12 @@ modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for
 modules.REBIND["math"] = LazyModule("tracejit.frontend.shadows.math_", "namespace")
 LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in scipy.TRACED if part != "spatial"})
 modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in ("cluster", *scipy.CALLED)})
-modules.REBIND["scipy.sparse._sparsetools"] = types.SimpleNamespace()
+modules.REBIND.update({f"scipy.sparse.{n}": types.SimpleNamespace() for n in ("_sparsetools", "csgraph")})
 LIBRARIES.update(
-    {f"scipy.sparse.{n}": _entries(f"scipy.sparse.{n}", "scipy.sparse") for n in ("_sparsetools", "linalg")}
+    {
+        f"scipy.sparse.{n}": _entries(f"scipy.sparse.{n}", "scipy.sparse")
+        for n in ("_sparsetools", "csgraph", "linalg")
+    }
 )
 OTHERS["scipy"] = _hosted
 OBJECTS["scipy"] = _adopted

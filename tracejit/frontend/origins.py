@@ -40,6 +40,7 @@ _TYPED = "numba.typed.traced"
 _SOLVERS = frozenset(
     {
         "scipy.sparse.linalg",
+        "scipy.sparse.csgraph._laplacian",
         "scipy.sparse.linalg._interface",
         *(f"scipy.sparse.linalg._isolve.{name}" for name in ("iterative", "utils", "minres", "lsqr", "lsmr")),
     }

@@ -42,6 +42,8 @@ def same(f, *args):
         lambda x: scipy.special.wright_bessel(1.0, 2.0, abs(x)),
         lambda x: scipy.special.itairy(x),
         lambda x: scipy.signal.freqz(x, worN=8),
+        lambda x: scipy.linalg.qz(x[:9].reshape(3, 3), x[3:].reshape(3, 3), output="complex"),
+        lambda x: scipy.signal.butter(3, abs(x[0]) / 4, output="sos"),
         lambda x: scipy.stats.expectile(x),
         lambda x: scipy.stats.theilslopes(x, x**3),
         lambda x: scipy.interpolate.interpn(([0.0, 1.0],), x[:2], [[0.3]]),

@@ -44,6 +44,8 @@ _CONSTANTS = (*_NUMBERS, str, bytes, type(None), type(...), slice, np.dtype)
 #: Parameters of what draws at random.
 RANDOM = frozenset(("rng", "random_state", "seed"))
 _WRITTEN = frozenset(("out", "output"))
+#: What `output` may be that says which kind of result there is.
+_KINDS = (str, type(None), type, np.dtype)
 #: Warnings are recorded for the whole process.
 _lock = threading.RLock()
 
@@ -64,19 +66,28 @@ def stand_in(function: Any, name: str) -> Any:
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure = tree.flatten((args, kwargs))
-        if not any(type(x) is Box for x in leaves):
+        if not any(type(x) is Box for x in tree.leaves((args, kwargs))):
             return plain(function, args, kwargs)
-        given = _Given.of(function, leaves, args, kwargs)
-        if given is None:
-            return function(*args, **kwargs)
-        template = _asked(function, structure, given)
-        if template is None:
-            return function(*args, **kwargs)
-        call = HostCall(function, name, structure, given, template)
-        return rebuilt(template, iter(library_call(call, *given.operands)))
+        found = called(function, name, args, kwargs)
+        return function(*args, **kwargs) if found is NOT_TAKEN else found
 
     return call
+
+
+#: What `called` gives where the program can't make the call.
+NOT_TAKEN = object()
+
+
+def called(function: Any, name: str, args: Any, kwargs: Any, families: int = FAMILIES) -> Any:
+    """What `function(*args, **kwargs)` gives when the program calls it; `name` is how that is told. It is asked for its
+    results by that many families of samples."""
+    leaves, structure = tree.flatten((args, kwargs))
+    given = _Given.of(function, leaves, args, kwargs)
+    template = None if given is None else _asked(function, structure, given, families)
+    if given is None or template is None:
+        return NOT_TAKEN
+    call = HostCall(function, name, structure, given, template)
+    return rebuilt(template, iter(library_call(call, *given.operands)))
 
 
 def others(
@@ -168,7 +179,8 @@ def _writes(function: Any, args: Any, kwargs: Any) -> bool:
         return len(args) > function.nin or bool(named)
     named |= dict(zip(parameters(function), args, strict=False))
     return any(
-        (k in _WRITTEN and v is not None) or (k.startswith("overwrite") and v) for k, v in named.items()
+        (k in _WRITTEN and not isinstance(v, _KINDS)) or (k.startswith("overwrite") and v)
+        for k, v in named.items()
     )
 
 
@@ -199,10 +211,10 @@ def _lain(x: Any, way: Any) -> Any:
     return np.asarray(x).item()
 
 
-def _asked(function: Any, structure: Any, given: _Given) -> Template | None:
+def _asked(function: Any, structure: Any, given: _Given, families: int) -> Template | None:
     """What the function gives on samples, if that is always the same."""
     found: set[Template] = set()
-    for family in range(FAMILIES):
+    for family in range(families):
         arrays = [sample(a.shape, a.dtype, family, n) for n, a in enumerate(given.types)]  # type: ignore[arg-type]
         try:
             with _lock, warnings.catch_warnings(), np.errstate(all="ignore"):
