@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
+import numpy as np
+
 import tracejit as tj
 from tests.cases.makers import Case, case, integers, normal
 from tracejit.bars.bar import Bar
+from tracejit.control.callbacks.natives import STATUS, NativeCall
+from tracejit.control.callbacks.routines import native_call
 from tracejit.control.structured import ticks
+from tracejit.ir.avals import Aval
+from tracejit.ir.natives import Native
 from tracejit.ops.building.helpers import dtype_of, shape_of
 from tracejit.scipy import signal
 from tracejit.tracing import to_raw, wrap
@@ -49,6 +56,22 @@ def _library(x: Any) -> Any:
     return to_raw(signal.medfilt(wrap(x), 3))
 
 
+@numba.cfunc("int32(voidptr, voidptr, voidptr)")
+def _plus(x, y, out):
+    values = numba.carray(out, (5,), np.float64)
+    for i in range(5):
+        values[i] = numba.carray(x, (5,), np.float64)[i] + numba.carray(y, (1,), np.float64)[0]
+    return 0
+
+
+_NATIVE = Native(_plus.address or 0, 3, _plus)
+
+
+def _native(x: Any, y: Any) -> Any:
+    call = NativeCall(_NATIVE, "plus", [Aval((5,), np.dtype(float)), STATUS], frozenset())
+    return native_call(call, x, y)[0]
+
+
 CASES: dict[str, list[Case]] = {
     "pure_callback": [
         case(_pure, integers(3), integers(), smooth=False),
@@ -56,6 +79,9 @@ CASES: dict[str, list[Case]] = {
     ],
     "tick": [case(_tick, normal(3), integers(), smooth=False)],
     "io_callback": [case(_io, integers(3), integers(), smooth=False)],
-    "library_call": [case(_library, integers(5), smooth=False)],
+    "library_call": [
+        case(_library, integers(5), smooth=False),
+        case(_native, integers(5), integers(), smooth=False),
+    ],
     "debug_callback": [case(_debug, integers(3), integers())],
 }

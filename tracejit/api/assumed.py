@@ -83,6 +83,7 @@ class Assumptions:
         self._known: dict[int, Any] = {}  # of these, what was taken for known
         self._held: list[Var] = []  # so that ids stay taken
         self._start = clock()
+        trace.now = self._known_now
         if call.over:
             trace.assume = self._take
 
@@ -173,6 +174,14 @@ class Assumptions:
         if value is None:
             return True if var.aval.dtype == _BOOL else None
         return np.asarray(value).item()
+
+    def _known_now(self, var: Var) -> Any:
+        """The value in this call; None where it can't be found."""
+        try:
+            with refusals.into(None):
+                return self._computed(var)
+        except Exception:
+            return None
 
     def _computed(self, var: Var) -> Any:
         """What the program recorded so far computes; None where it draws random numbers or the like."""

@@ -95,7 +95,8 @@ class SolverOptionError(TracejitError, ValueError):
 
 class LibraryResultError(TracejitError, ValueError):
     """A function of SciPy that a program calls as it is gave something else than it gave for the sample values with
-    which it was asked while tracing: other shapes, dtypes or classes; or it warned.
+    which it was asked while tracing: other shapes, dtypes or classes; or it warned. Or compiled code of Numba's that is
+    called by its address raised an exception, wrote into an argument or gave one, or gave an array of another shape.
 
     A jitted function runs in Python then. Inside of another transformation it can't.
     """

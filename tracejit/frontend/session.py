@@ -209,12 +209,12 @@ class Session(Run):
             return ours
         if self.draws and sources.is_followed(value):
             return sources.captured(self, node, value)
-        ours = acting.object_for(value) if self.guarded and not node.given else None
+        ours = compiled.pointer(self, node, value)
+        ours = acting.object_for(value) if ours is None and self.guarded and not node.given else ours
         if ours is not None:
             self.check(node, "is", value)
             return self.known(value) or self.remember(value, ours, node)
-        handler = _HANDLERS.get(cls)
-        if handler is not None:
+        if (handler := _HANDLERS.get(cls)) is not None:
             return handler(self, node, value)
         if containers.is_container(value) or watch.is_table(self, value):
             return containers.wrap_container(self, node, value)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.interpreters.jit import Compiled, c_strides, element_strides, operand
+from tracejit.ir import natives
 from tracejit.lowering.foreign.inputs import Input, Result, SizeOf
 from tracejit.lowering.lowered import Callback, Check, Failure
 from tracejit.lowering.runtime import shell
@@ -47,6 +48,11 @@ def python_calls(compiled: Compiled) -> list[str]:
     """The functions that a compiled program calls in Python, besides primitives that have no native code."""
     calls = [c for c in compiled.lowered.callbacks if not _is_primitive(c)]
     return sorted({c.name or "a function" for c in calls})
+
+
+def foreign_calls(compiled: Compiled) -> bool:
+    """Whether a compiled program calls functions that another compiler made for this process."""
+    return any(e.name.startswith(natives.PREFIX) for e in compiled.lowered.program.externals)
 
 
 def _is_primitive(c: Callback) -> bool:

@@ -54,6 +54,8 @@ class StageTrace(Trace):
         self.decides: Callable[[Sequence[Any]], bool] | None = None
         #: Takes a variable to have a value, which the program checks; of such a trace too (`api.assumed`).
         self.assume: Callable[[Var, Callable[[], Exception]], Any] | None = None
+        #: The value of a variable in the call for which is traced, None where it is not known; likewise.
+        self.now: Callable[[Var], Any] | None = None
         self.mixed = False  # in the step of a loop that it stages, a number may be of one of two types
         self._const_of: dict[int, Var] = {}
         self._value_of: dict[int, Any] = {}  # of each constant's variable
@@ -175,7 +177,7 @@ class StageTrace(Trace):
     def let_go(self) -> None:
         """Hold constants weakly, in the end: variables of the program hold their trace."""
         self.consts.clear()
-        self.decides = self.assume = None  # they know the arguments
+        self.decides = self.assume = self.now = None  # they know the arguments
         self._const_of.clear()
         self._value_of = {
             k: weakref.ref(x) if type(x) is np.ndarray else x for k, x in self._value_of.items()

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.jaxpr import Var
@@ -25,6 +27,20 @@ def assumed(raw: Any, refusal: Callable[[], Exception]) -> Any:
     if type(raw) is not Var or not isinstance(raw.trace, StageTrace) or raw.trace.assume is None:
         return None
     return raw.trace.assume(raw, refusal) if _runs_once(raw.trace) else None
+
+
+def value_now(raw: Any) -> Any:
+    """The value that a raw value has in the call for which is traced, an array; None where that is not known: in the
+    step of a native loop, in a branch, and where nothing is called."""
+    while isinstance(raw, Value) and type(raw) is not Var:
+        raw = getattr(raw, "primal", None)
+    if type(raw) is not Var:
+        return None if raw is None else np.asarray(raw)
+    recording: Any = raw.trace
+    if not isinstance(recording, StageTrace) or recording.now is None or not _runs_once(recording):
+        return None
+    found = recording.now(raw)
+    return None if found is None else np.asarray(found)
 
 
 def _runs_once(recording: StageTrace) -> bool:

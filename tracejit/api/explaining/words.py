@@ -183,6 +183,7 @@ RULES = {
         "Many small ones are better batched with `vmap`.",
     ),
     "calls: file": Words("the derivative keeps this on disk (`offload='disk'`): {name}"),
+    "calls: foreign": Words("foreign compiled code ({name}) is called by address, without Python"),
     "calls: user": Words("Python calls your function ({name})"),
     "threads: shared": Words("threads share it: about {work:,} instructions"),
     "threads: inside": Words("threads share a loop inside of it: about {work:,} instructions"),

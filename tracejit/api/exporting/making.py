@@ -221,6 +221,8 @@ def _unfit_code(compiled: native.Compiled) -> Iterator[tuple[str, str]]:
     names = jit_stored.python_calls(compiled)
     if names:
         yield f"it calls Python for {', '.join(names)}", "leave that out, or do it outside"
+    if jit_stored.foreign_calls(compiled):
+        yield "it calls foreign compiled code by address", "leave that out, or do it outside"
 
 
 # ---------------------------------------------------------------- gradients

@@ -3,7 +3,8 @@
 In comes a Python function with the types of its results, and out goes an equation whose native code calls back into
 Python. Read `ops` (the records and their effects), `host` (flat arrays in, checked flat arrays out), then
 `printing` and `breakpoints`, which are callbacks, `journal`: what printing, logging and clocks of the user's own
-programs are, `routines`: functions of libraries that have no traced form;
+programs are, `routines`: functions of libraries that have no traced form,
+`natives`: of other compilers, by address;
 `spilling`: states of loops in files.
 """
 
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
         breakpoints,
         host,
         journal,
+        natives,
         ops,
         printing,
         routines,
         spilling,
     )
 
-__all__ = ["breakpoints", "host", "journal", "ops", "printing", "routines", "spilling"]
+__all__ = ["breakpoints", "host", "journal", "natives", "ops", "printing", "routines", "spilling"]
 __getattr__, __dir__ = parts(__name__, __all__)

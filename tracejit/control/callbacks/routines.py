@@ -2,6 +2,8 @@
 
 It computes and does nothing else, but it may raise, and it may give arrays of other shapes than it was announced to.
 Both are failures of a check: Python does the whole call over, and what it then sees is the library's own.
+
+Functions that another compiler made (`natives`) are called by address, and give a status that the program checks.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.control.callbacks.host import PerLane
-from tracejit.errors import DynamicExtentError, NotDifferentiableError
+from tracejit.control.callbacks.natives import NativeCall, flattened
+from tracejit.errors import CallbackBatchError, DynamicExtentError, NotDifferentiableError
 from tracejit.ir.avals import Aval
-from tracejit.ir.kernel import Opaque
+from tracejit.ir.kernel import Routine
 from tracejit.ir.primitive import NONLINEAR
 from tracejit.ir.values import Zero
 from tracejit.ops.building import helpers
@@ -55,7 +58,7 @@ def _type(*_: Aval, results: tuple[Aval, ...], **__: Any) -> list[Aval]:
 
 
 def _eval(*args: Any, callback: Callable[..., list[Any]], results: Any, check: bool) -> list[Any]:
-    call = callback if check else Forgiving(callback, results)
+    call = callback if check or isinstance(callback, NativeCall) else Forgiving(callback, results)
     return [x[()] for x in call(*args)]
 
 
@@ -73,12 +76,32 @@ def _batch(size: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], l
     callback, results = params["callback"], params["results"]
     if type(size) is not int:
         raise DynamicExtentError(op=callback.name, problem="the number of lanes is computed")
+    if isinstance(callback, NativeCall):
+        if callback.effects:
+            raise CallbackBatchError(
+                op="a call", callback=callback.name, problem="its calls are ordered, and lanes have no order"
+            )
+        call, given, made = flattened(callback, size, args, dims)
+        outs = made(bind(library_call_op, *given, **{**params, "callback": call, "results": call.types()}))
+        return outs, [0] * len(results)
     moved = helpers.batch_axes_first(args, dims)
     inner = callback if params["check"] else Forgiving(callback, results)
     lanes = _Lanes(inner, tuple(d is not None for d in dims), results)
     stacked = tuple(a.with_shape((size, *a.shape)) for a in results)
     outs = bind(library_call_op, *moved, **{**params, "callback": lanes, "results": stacked})
     return list(outs), [0] * len(results)
+
+
+def _routine(k: Any, operands: Any, outs: Any, avals: Any, *, callback: Any, **_: Any) -> bool:
+    """By address, where it has one."""
+    return isinstance(callback, NativeCall) and callback.write(k, operands, outs, avals)
+
+
+def _effects(params: dict[str, Any]) -> frozenset[str]:
+    callback = params["callback"]
+    if isinstance(callback, NativeCall):
+        return callback.effects
+    return frozenset({"error"} if params["check"] else ())
 
 
 library_call_op = helpers.plain(
@@ -90,8 +113,8 @@ library_call_op = helpers.plain(
     jvp=_jvp,
     transpose=NONLINEAR,
     batch=_batch,
-    effects=lambda params: frozenset({"error"} if params["check"] else ()),
-    kernel=Opaque(),
+    effects=_effects,
+    kernel=Routine(_routine),
 )
 
 
@@ -102,3 +125,8 @@ def library_call(callback: Any, *operands: Any) -> list[Any]:
     has no derivative)."""
     results = tuple(callback.results)
     return list(bind(library_call_op, *operands, callback=callback, results=results, check=True))
+
+
+def native_call(call: NativeCall, *operands: Any) -> list[Any]:
+    """The raw results of a function that is called by address, the last of which says whether it worked."""
+    return list(bind(library_call_op, *operands, callback=call, results=call.types(), check=False))

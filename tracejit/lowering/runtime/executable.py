@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import ForkedCallError, InternalTypeError, refusals
+from tracejit.ir import natives
 from tracejit.ir.avals import Dim, capacity
 from tracejit.lowering._lazy import cython_special
 from tracejit.lowering.loops.nodes import OUT_OF_MEMORY, External
@@ -48,6 +49,7 @@ class Executable:
         self._thunks = [_thunk(c, self._keep_exception) for c in lowered.callbacks]
         program = lowered.program
         self._params = (ctypes.c_int64 * max(len(program.params), 1))(*program.params)
+        self._natives = [natives.find(e.name) for e in program.externals if e.name.startswith(natives.PREFIX)]
         #: Of the functions that it calls.
         self.addresses = [self._address(e) for e in program.externals]
         self._table = (ctypes.c_void_p * max(len(self.addresses), 1))(*self.addresses)
@@ -77,6 +79,8 @@ class Executable:
             return pool.address()
         if kind == "threads":
             return threads.address(name)
+        if kind == "native":
+            return natives.find(external.name).address
         if kind == "library":
             return 0  # a device's, which nothing on the host calls
         raise InternalTypeError(problem=f"no address for the external function {external.name!r}")

@@ -71,7 +71,8 @@ def text(w: Writing, s: Call) -> str:
 
 
 def _told(target: External) -> str:
-    return "a random generator" if target.name.startswith("random:") else target.name
+    told = {"random": "a random generator", "native": "foreign compiled code"}
+    return told.get(target.name.partition(":")[0], target.name)
 
 
 def _signature(target: External) -> str:

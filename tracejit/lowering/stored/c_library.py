@@ -169,7 +169,13 @@ def symbol(name: str) -> str:
         return f"{rest}_"
     if kind == "c":
         return rest
-    what = {"numpy": "NumPy", "special": "scipy.special", "random": "NumPy's generators"}.get(kind, "Python")
+    libraries = {
+        "numpy": "NumPy",
+        "special": "scipy.special",
+        "random": "NumPy's generators",
+        "native": "another compiler",
+    }
+    what = libraries.get(kind, "Python")
     raise LibraryBuildError(path=rest, problem=f"it calls {rest!r} of {what}, which C does not have")
 
 

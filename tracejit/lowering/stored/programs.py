@@ -16,6 +16,7 @@ import numpy as np
 from tracejit import dtypes
 from tracejit.errors import ExportedFileError, InternalTypeError
 from tracejit.errors.refusals import attempt
+from tracejit.ir import natives
 from tracejit.ir.avals import Aval, Dim
 from tracejit.ir.primitive import REGISTRY
 from tracejit.lowering.emit.opaque import runner
@@ -137,6 +138,8 @@ class Read:
 def _executable(lowered: Lowered, code: Code) -> Executable:
     """Raises Malformed if a routine of a library that it calls is not there."""
     names = [e.name for e in lowered.program.externals]
+    if any(name.startswith(natives.PREFIX) for name in names):
+        raise Malformed("it calls a function of another process")
     try:
         with attempt(InternalTypeError):
             executable = Executable(lowered, code)

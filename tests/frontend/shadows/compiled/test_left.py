@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import random
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 import tracejit as tj
 from tracejit.errors import FallbackWarning, UnfollowedError
@@ -79,33 +78,3 @@ def test_forms_for_numba() -> None:
     assert tj.jit(by_overload, fallback=False)(X + 1) == by_overload(X + 1) == 27
     assert tj.grad(by_overload)(X).tolist() == [12, 3, 3]
     assert tj.jit(lambda x: tripled(x) is None, fallback=False)(X) is True
-
-
-def _unchanged(context: Any, x: Any) -> Any:
-    return x(x), lambda target, builder, signature, args: args[0]
-
-
-unchanged: Any = intrinsic(_unchanged)
-
-
-@numba.njit
-def by_intrinsic(x: Any) -> Any:
-    return unchanged(x) * 2.0
-
-
-def test_what_has_no_python_function() -> None:
-    for g in (tj.jit(by_intrinsic, fallback=False), tj.grad(by_intrinsic)):
-        with pytest.raises(UnfollowedError, match="no Python function"):
-            g(1.0)
-    with pytest.warns(FallbackWarning, match="no Python function"):
-        assert tj.jit(by_intrinsic, fallback=True)(2.0) == 4.0
-
-
-def test_functions_of_ctypes() -> None:
-    sine = ctypes.CDLL(None).sin
-    sine.argtypes, sine.restype = [ctypes.c_double], ctypes.c_double
-    f = numba.njit(lambda x: sine(x))
-    with pytest.raises(UnfollowedError):
-        tj.jit(f, fallback=False)(1.0)
-    with pytest.raises(tj.TracejitError):
-        tj.grad(f)(1.0)

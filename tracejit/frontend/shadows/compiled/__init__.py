@@ -2,7 +2,8 @@
 
 In comes such an object as the user's function meets it, and out goes a stand-in that follows its Python functions. Read
 `numbers` (how Numba types numbers), `dispatchers` (`njit`), `ufuncs` (`vectorize`, `guvectorize`), `stencils`,
-`instances` (`jitclass`), then `typed` and `made` (`numba.typed`).
+`instances` (`jitclass`), `typed` and `made` (`numba.typed`), then `addressed` (what has no Python function, and
+functions of C) and `wrappers`.
 Numba is not imported for this: whoever has such an object has imported it.
 """
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows.compiled import (
+    addressed,
     dispatchers,
     instances,
     left,
@@ -48,16 +50,37 @@ def wrap(session: Run, node: Node, value: Any) -> Any:
     if typed.kind_of(value) is not None:
         return typed.wrap_typed(session, node, value)
     handler = _KINDS.get((cls.__module__, cls.__name__))
+    called = addressed.of(value)
+    if called is not None:
+        session.check(node, "is", value)
+        return session.known(value) or session.remember(value, addressed.stand_in(session, value, called))
     reason = left.why(value)
     if reason is not None:
         session.check(node, "is", value)
         return session.known(value) or left.wrap_left(session, node, value, reason)
     if handler is None:
-        handler = dispatchers.wrap_compiled if dispatchers.is_compiled(value) else None
+        handler = _followed if dispatchers.is_compiled(value) else None
     if handler is None:
         return None
     session.check(node, "is", value)
     return session.known(value) or handler(session, node.named(value), value)
+
+
+def _followed(session: Run, node: Node, value: Any) -> Any:
+    """A dispatcher whose Python function says what it does."""
+    called = addressed.without_source(value)
+    if called is not None:
+        return addressed.wrap_sourceless(session, node, value, called)
+    return dispatchers.wrap_compiled(session, node, value)
+
+
+def pointer(session: Run, node: Node, value: Any) -> Any:
+    """What stands for a function of ctypes that only computes; None for everything else."""
+    made = addressed.of_c(value) if isinstance(value, addressed.POINTER) else None
+    if made is not None:
+        for name in ("argtypes", "restype", "errcheck"):
+            session.check(node.attr(name), "is", getattr(value, name, None))
+    return made
 
 
 def kind_of(x: Any) -> Any:
