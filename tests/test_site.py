@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import runpy
 from pathlib import Path
 
 import pytest
 
+import tracejit as tj
 from docs.building import docstring, errors, reference, staging
 from docs.building.grouping import MODULES
 from tests.test_docstrings import MODULES as DOCUMENTED
@@ -97,6 +99,11 @@ def test_outputs_stand_below_their_blocks():
     page = "a\n\n```python\nx = 1\n```\n\n```python\nprint(x)\n```\n\nb\n"
     shown = staging.with_outputs(page, ["", "1\n"])
     assert shown == page.replace("(x)\n```\n", "(x)\n```\n\n```{code-block} text\n:class: output\n\n1\n```\n")
+
+
+def test_the_page_of_settings_has_all():
+    table = PAGES["docs/debugging.md"].partition("## Settings")[2]
+    assert [name for name in inspect.signature(type(tj.config)).parameters if f"`{name}`" not in table] == []
 
 
 def test_the_tutorial_is_an_hour():
