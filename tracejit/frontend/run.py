@@ -87,7 +87,9 @@ class Run(Memory):
         self.has_texts = False
         self.streams = sys.stdout, sys.stderr  # as the run finds them
         self.print_options = np.get_printoptions() if capture.guarded else None
-        self.error_state = np.geterr() if capture.guarded else None
+        #: What the run has set of NumPy's settings, by what asks for it; how deep it is in `with np.errstate(...)`.
+        self.settings: dict[Any, Any] = {}
+        self.in_settings = 0
         #: By identity, the arguments to which containers belong that are not followed: taken apart and made again.
         self.arguments: dict[int, int | str] = {}
         self.members: dict[int, Any] = {}  # what was written to classes: `members.Members`, by identity

@@ -1,4 +1,5 @@
-"""Functions that ask for files and settings: random functions that call them do what Python does, at each call."""
+"""Functions that ask for files and settings, and that set these: random functions that call them do what Python does,
+at each call."""
 
 from __future__ import annotations
 
@@ -52,6 +53,11 @@ _STATEMENTS = [
         "try:\n        out.append({ask})\n    except OSError:\n        out.append('none')",
         "state.append(x[0])",
     ),
+    *("np.seterr(divide='ignore')", "out.append(np.seterr(invalid='warn', over='ignore'))", "np.setbufsize(16384)"),
+    *("old = np.seterr(all='ignore')\n    x = x / 2\n    np.seterr(**old)", "out.append(np.setbufsize(8192))"),
+    *("if x.sum() > 1:\n        np.seterr(all='ignore')", "np.seterr(under='raise')", "np.seterr(all='nothing')"),
+    *("with np.errstate(all='ignore'):\n        np.seterr(over='warn')", "out += [np.geterr(), np.getbufsize()]"),
+    "for k in range(3):\n        np.setbufsize(8192 + 16 * k)",
 ]
 _CHANGES = [
     *(
@@ -95,6 +101,7 @@ def _maker(seed: int, folder: Path) -> Any:
 
         write(0)
         np.setbufsize(8192)
+        np.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
         np.set_printoptions(precision=8)
         names = {"np": np, "path": str(path), "text": text, "data": data, "write": write, "get": np.load}
         names |= {"number": number, "same": same, "state": [], "kept": {}}
@@ -104,20 +111,24 @@ def _maker(seed: int, folder: Path) -> Any:
         def before(n: int) -> None:
             exec(changes[n], names | {"n": n})
 
+        def left() -> Any:
+            return names["state"], names["kept"], np.geterr(), np.getbufsize()
+
         xs = [(np.array(v),) for v in ([0.5, 1.0], [-1.0, 0.25], [2.0, 3.0], [1.0, 1.0])]
-        return names["f"], xs, lambda: (names["state"], names["kept"]), before
+        return names["f"], xs, left, before
 
     return maker, source
 
 
 def _agrees(seed: int, folder: Path) -> str:
     maker, source = _maker(seed, folder)
-    options, size = np.get_printoptions(), np.getbufsize()
+    options, size, errors = np.get_printoptions(), np.getbufsize(), np.geterr()
     try:
         kind, why = verdict(maker)
     finally:
         np.set_printoptions(**options)
         np.setbufsize(size)
+        np.seterr(**errors)
     assert kind in ("native", "fallback"), f"{seed}\n{source}\n{why}"
     return kind
 

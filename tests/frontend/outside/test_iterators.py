@@ -23,6 +23,7 @@ _SOURCES = [
         "map(abs, [-1, 2.5, -3])",
     ),
     *("zip(iter(xs), xs)", "iter(d.items())", "iter(d)", "iter(d.values())", "map(float, iter(range(5)))"),
+    *("zip([1.0, 2.0], xs, strict=True)", "map(abs, [1.0, 'text', -2.0])"),
     *("filter(None, [0, 1, 2.0, 0, 3])", "zip(it0, it0) if 'it0' in globals() else iter(xs)"),
 ]
 _STATEMENTS = [
@@ -46,6 +47,7 @@ _STATEMENTS = [
         "out.append([*itertools.islice({it}, 4)])",
     ),
     *("for v in range(3):\n        x = x + first(next({it}, 2.0))", "state.append(next({it}, 0))"),
+    "try:\n        out.append([*itertools.islice({it}, 3)])\n    except Exception:\n        out.append('failed')",
 ]
 
 
@@ -88,7 +90,7 @@ def _maker(seed: int) -> Any:
         calls = [(x, names["it0"]) if given else (x,) for x in xs]
 
         def before(n: int) -> None:
-            with contextlib.suppress(RuntimeError):
+            with contextlib.suppress(RuntimeError, TypeError, ValueError):
                 exec(changes[n], names)
 
         return names["f"], calls, lambda: [names[k] for k in ("xs", "d", "held", "state")], before

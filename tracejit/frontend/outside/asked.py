@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pathlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,12 @@ from tracejit.frontend import active
 from tracejit.frontend.impure import ACTS
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.refusing import held
+from tracejit.ir.jaxpr import Eqn
 from tracejit.numpy.boxes import extents
 from tracejit.tracing import Box, current_trace
+
+if TYPE_CHECKING:
+    from tracejit.frontend.run import Run
 
 _ARRAYS = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex")
 _TEXTS = ("array2string", "array_repr", "array_str")
@@ -58,32 +62,53 @@ class Asking:
         session = active.session()
         if session is None or not session.guarded:
             return self.tj_own(*args, **kwargs)
-        path = f"{self.__module__.partition('.')[0]}.{self.__name__}"
         try:
-            args, kwargs = tuple(map(_known, args)), {k: _known(x) for k, x in kwargs.items()}
+            args, kwargs = tuple(map(known, args)), {k: known(x) for k, x in kwargs.items()}
         except ValueError:
-            session.refuse(path, self.tj_own, ACTS)
-        trace = session.capture.trace
-        if current_trace() is not trace:
-            session.refuse(path, self.tj_own, "a loop, a branch or a transformation asks for it")
-        if any(e.effects for e in trace.eqns) or session.error_state != np.geterr():
-            session.refuse(path, self.tj_own, "what the function has done before may matter")
-
-        def ask(own: Any) -> Any:
-            return own(*args, **kwargs)
-
-        value = ask(self.tj_own)
-        if not _is_plain(value):
-            session.refuse(path, self.tj_own, f"it gives a {type(value).__name__} here")
-        return session.wrap(root(self.tj_own, "result of", f"{path}(...)").applied(ask), value)
+            session.refuse(path_of(self.tj_own), self.tj_own, ACTS)
+        return call_of(session, self.tj_own, args, kwargs)
 
 
-def _known(x: Any) -> Any:
+def path_of(function: Any) -> str:
+    """How messages call a function."""
+    return f"{function.__module__.partition('.')[0]}.{function.__name__}"
+
+
+def call_of(session: Run, function: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    """What a function gives for arguments that are the same at each call. Raises UnfollowedError."""
+    path, trace, options = path_of(function), session.capture.trace, kwargs or {}
+    if function in session.settings:
+        value = session.settings[function]
+        return dict(value) if type(value) is dict else value
+    if current_trace() is not trace:
+        session.refuse(path, function, "a loop, a branch or a transformation asks for it")
+    if session.in_settings or any(map(_matters, trace.eqns)):
+        session.refuse(path, function, "what the function has done before may matter")
+
+    def ask(own: Any) -> Any:
+        return own(*args, **options)
+
+    try:
+        value = ask(function)
+    except Exception as e:  # which the function may catch, and which another call may not raise
+        session.refuse(path, function, f"it raises {type(e).__name__} here")
+        raise
+    if not _is_plain(value):
+        session.refuse(path, function, f"it gives a {type(value).__name__} here")
+    return session.wrap(root(function, "result of", f"{path}(...)").applied(ask), value)
+
+
+def _matters(e: Eqn) -> bool:
+    """Whether an operation does something that can be asked for; what sets one setting leaves the others."""
+    return bool(e.effects) and getattr(e.params.get("callback"), "name", None) not in ("seterr", "setbufsize")
+
+
+def known(x: Any) -> Any:
     """An argument as the function gets it at each call. Raises ValueError for what may be another then."""
     if type(x) in (tuple, list):
-        return type(x)(map(_known, x))
+        return type(x)(map(known, x))
     if type(x) is dict:
-        return {k: _known(v) for k, v in x.items()}
+        return {k: known(v) for k, v in x.items()}
     if type(x) is Box:
         value = extents.known(x.read())
         if value is None:

@@ -149,10 +149,13 @@ class Iterating:
             raise self.tj_refusal("a loop, a branch or a transformation takes its items")
         if self.tj_asked >= _MOST:
             raise self.tj_refusal("too many items are taken from it")
-        if self.tj_last is None:
-            node, taken = self.tj_node.applied(ahead_of), ahead_of(self.tj_real)
-        else:
-            node, taken = self.tj_last[0].applied(go_on), go_on(self.tj_last[1])
+        try:
+            if self.tj_last is None:
+                node, taken = self.tj_node.applied(ahead_of), ahead_of(self.tj_real)
+            else:
+                node, taken = self.tj_last[0].applied(go_on), go_on(self.tj_last[1])
+        except Exception as e:  # which the function may catch, and which another call may not raise
+            raise self.tj_refusal(f"it raises {type(e).__name__} here") from e
         self.tj_last = node, taken
         place = node.item(0, f"{self.tj_node.text}[{self.tj_asked}]")
         self.tj_asked += 1

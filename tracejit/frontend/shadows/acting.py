@@ -23,7 +23,7 @@ from tracejit.errors import CapturedWriteError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import making
 from tracejit.frontend.impure import ACTS, has_acting, impure_origin
-from tracejit.frontend.outside import asked
+from tracejit.frontend.outside import settings
 from tracejit.frontend.paths import root
 from tracejit.frontend.shadows.randoms import generator_of
 from tracejit.frontend.text import clocks, logs, sinks, warned
@@ -72,7 +72,7 @@ class ActingModule(types.ModuleType):
                 form = _form(value)
                 if form is not None:
                     return form
-                asking = asked.stand_in_for(value)
+                asking = settings.stand_in_for(value)
                 if asking is not None:
                     return asking
                 tell(f"`{self.__name__}.{name}`", value)
@@ -156,8 +156,13 @@ class errstate:
         if any(kind not in (None, "ignore", "warn") for kind in self._tj_kinds.values()):
             tell("`np.errstate`", np.errstate, "compiled code does not look for floating-point errors")
         self._tj_own.__enter__()
+        self._tj_session = active.session()
+        if self._tj_session is not None:
+            self._tj_session.in_settings += 1
 
     def __exit__(self, *error: Any) -> None:
+        if self._tj_session is not None:
+            self._tj_session.in_settings -= 1
         self._tj_own.__exit__(*error)
 
     def __call__(self, function: Any) -> Any:
@@ -193,7 +198,7 @@ def stand_in_for(value: Any) -> Any:
         return Seeded(value)
     if value is io.StringIO:
         return sinks.string_io
-    asking = asked.stand_in_for(value)
+    asking = settings.stand_in_for(value)
     if asking is not None:
         return asking
     numbers = sys.modules.get("numpy.random")

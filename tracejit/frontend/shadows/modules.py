@@ -20,7 +20,7 @@ from tracejit.frontend.origins import (
     is_library_module,
     is_of_library,
 )
-from tracejit.frontend.outside import asked
+from tracejit.frontend.outside import settings
 from tracejit.frontend.shadows import acting
 from tracejit.numpy.operands import has_box
 from tracejit.tracing import Box, CapturedArray
@@ -156,7 +156,7 @@ def stand_in_for(value: Any) -> Any:
     if value is np.ndarray:
         return ndarray
     if is_acting_of_numpy(value):
-        return asked.stand_in_for(value)
+        return settings.stand_in_for(value)
     ours = _global_function(value)
     if ours is not None:
         return ours
@@ -235,7 +235,7 @@ class RebindModule(types.ModuleType):
                 real, f"{module.__name__}.{name}"
             )  # the one that `np.random.normal` draws from
         if is_acting_of_numpy(real):
-            return asked.stand_in_for(real) or _library_value(self, name, real)
+            return settings.stand_in_for(real) or _library_value(self, name, real)
         ours = getattr(REBIND.get(module.__name__), name, _missing)
         if ours is _missing or ours is real:
             ours = _missing if real is _missing else stand_in_for(real)
