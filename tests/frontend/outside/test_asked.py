@@ -53,10 +53,24 @@ _STATEMENTS = [
         "try:\n        out.append({ask})\n    except OSError:\n        out.append('none')",
         "state.append(x[0])",
     ),
-    *("np.seterr(divide='ignore')", "out.append(np.seterr(invalid='warn', over='ignore'))", "np.setbufsize(16384)"),
-    *("old = np.seterr(all='ignore')\n    x = x / 2\n    np.seterr(**old)", "out.append(np.setbufsize(8192))"),
-    *("if x.sum() > 1:\n        np.seterr(all='ignore')", "np.seterr(under='raise')", "np.seterr(all='nothing')"),
-    *("with np.errstate(all='ignore'):\n        np.seterr(over='warn')", "out += [np.geterr(), np.getbufsize()]"),
+    *(
+        "np.seterr(divide='ignore')",
+        "out.append(np.seterr(invalid='warn', over='ignore'))",
+        "np.setbufsize(16384)",
+    ),
+    *(
+        "old = np.seterr(all='ignore')\n    x = x / 2\n    np.seterr(**old)",
+        "out.append(np.setbufsize(8192))",
+    ),
+    *(
+        "if x.sum() > 1:\n        np.seterr(all='ignore')",
+        "np.seterr(under='raise')",
+        "np.seterr(all='nothing')",
+    ),
+    *(
+        "with np.errstate(all='ignore'):\n        np.seterr(over='warn')",
+        "out += [np.geterr(), np.getbufsize()]",
+    ),
     "for k in range(3):\n        np.setbufsize(8192 + 16 * k)",
 ]
 _CHANGES = [

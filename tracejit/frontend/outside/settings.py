@@ -35,7 +35,7 @@ class _Sets(NamedTuple):
 
 
 class Setting:
-    """What traced code has in the place of the function `tj_own`, which sets something and gives what was set before."""
+    """What traced code has in the place of the function `tj_own`, which gives what was set before."""
 
     def __init__(self, own: Any) -> None:
         self.tj_own = own
