@@ -61,7 +61,8 @@ LIBRARIES.update(
 OTHERS["scipy"] = _hosted
 OBJECTS["scipy"] = _adopted
 LIBRARIES["scipy._lib._array_api"] = _entries("scipy._lib._array_api", "scipy.hosting.following")
-modules.REBIND["scipy._lib.array_api_compat.numpy"] = numpy  # what SciPy's functions call NumPy
+for _place in ("_lib", "_external"):  # what SciPy's functions call NumPy, before and since 1.18
+    modules.REBIND[f"scipy.{_place}.array_api_compat.numpy"] = numpy
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy._lib.array_api_extra import at
 
 import tracejit as tj
 from tracejit.scipy.hosting.updates import At
+
+try:  # since SciPy 1.18
+    from scipy._external.array_api_extra import at  # type: ignore[import-not-found]
+except ModuleNotFoundError:
+    from scipy._lib.array_api_extra import at
 
 X = np.array([1.0, -2.0, 3.0])
 STEPS = ("set", "add", "subtract", "multiply", "divide", "power", "min", "max")

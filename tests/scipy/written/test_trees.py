@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.cluster import _hierarchy as theirs  # type: ignore[attr-defined]
+from scipy.cluster import hierarchy
 
 from tracejit.scipy.written import linkages, trees
+
+theirs = hierarchy._hierarchy  # type: ignore[attr-defined]
 
 
 def distances(seed: int) -> tuple[np.ndarray, int]:

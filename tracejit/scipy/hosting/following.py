@@ -227,15 +227,21 @@ _OF_SHAPES = {"stats._axis_nan_policy": ("_broadcast_shapes", "_broadcast_shapes
 _YES = frozenset(["is_numpy", "is_numpy_namespace", "is_numpy_array", "is_array_api_obj"])
 
 
+def _brought(name: str) -> Any:
+    """A module of the array API's packages that SciPy brings along: in `_external` since 1.18, in `_lib` before."""
+    try:
+        return scipy_module(f"_external.{name}")
+    except ModuleNotFoundError:
+        return scipy_module(f"_lib.{name}")
+
+
 def _entries(module: Any) -> dict[Any, Any]:
     """The forms of SciPy's helpers. Some of them remember by class what they were asked, which traces can't follow."""
     entries: dict[Any, Any] = {}
-    helpers = scipy_module("_lib.array_api_compat.common._helpers")
-    aliases = scipy_module("_lib.array_api_compat.numpy._aliases")
     for place in (
         module,
-        helpers,
-        aliases,
+        _brought("array_api_compat.common._helpers"),
+        _brought("array_api_compat.numpy._aliases"),
         scipy_module("_lib._array_api_override"),
         scipy_module("_lib._util"),
     ):
@@ -248,7 +254,7 @@ def _entries(module: Any) -> dict[Any, Any]:
         home = sys.modules.get(f"scipy.{place}")
         entries |= {f: functools.partial(f) for f in (getattr(home, n, None) for n in names) if f is not None}
     ranks = getattr(sys.modules.get("scipy.stats._stats_py"), "_rankdata", None)
-    entries[scipy_module("_lib.array_api_extra").at] = At
+    entries[_brought("array_api_extra").at] = At
     return entries if ranks is None else entries | {ranks: _rankdata}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.numpy import linalg
-from tracejit.numpy.functions.algebra.factorizations import as_numpys
+from tracejit.numpy.functions.algebra.factorizations import real_of_real
 from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy
@@ -41,7 +41,7 @@ def expm_frechet(
 def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
     """The principal square root: complex, also where SciPy finds that it is real, if Python can't take over."""
     x = matrix("sqrtm", A)
-    return wrap(as_numpys(x, _d.sylvester.sqrtm(x))[0])
+    return wrap(real_of_real(x, _d.sylvester.sqrtm(x))[0])
 
 
 def _exp(x: Any, factor: complex) -> Any:

@@ -17,7 +17,7 @@ from tracejit.control.custom.public import custom_jvp
 from tracejit.errors import ArgumentError
 from tracejit.interpreters.autodiff.jvp import jvp_flat
 from tracejit.numpy import linalg
-from tracejit.numpy.functions.algebra.factorizations import as_numpys
+from tracejit.numpy.functions.algebra.factorizations import real_of_real
 from tracejit.numpy.functions.algebra.matrices import matrix
 from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops import _lazy
@@ -96,7 +96,7 @@ def _applied(rule: Any, name: str, a: Any, *more: Any) -> Any:
     if dtype_of(x) in (np.float32, np.complex64) or 0 in shape_of(x):
         raise ArgumentError(name=name, problem="single precision and empty matrices have no traced form")
     real = np.bool_(dtype_of(x).kind != "c")
-    return wrap(as_numpys(x, to_raw(rule(real, wrap(c.to_complex(x)), *more)))[0])
+    return wrap(real_of_real(x, to_raw(rule(real, wrap(c.to_complex(x)), *more)))[0])
 
 
 @of_scipy_in_order

@@ -69,9 +69,14 @@ _REAL = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
 
 
 def as_numpys(a: Any, *results: Any) -> tuple[Any, ...]:
-    """The raw eigenvalues (the first result) and vectors of `a` as NumPy has them: real if those of a real matrix all
-    are. There is a program for either; in loops and branches Python does the call over, if it can."""
-    if not _REAL or aval_of(a).dtype.kind == "c" or not caller.does_over():
+    """The raw eigenvalues (the first result) and vectors of `a` as NumPy has them: always complex since version 2.5."""
+    return real_of_real(a, *results) if _REAL else results
+
+
+def real_of_real(a: Any, *results: Any) -> tuple[Any, ...]:
+    """Raw results that are real if those of a real matrix all are, by the first. There is a program for either; in
+    loops and branches Python does the call over, if it can."""
+    if aval_of(a).dtype.kind == "c" or not caller.does_over():
         return results
     some = ops.compare.ne(ops.complexes.imag(results[0]), 0)
     known = ops.reduce.reduce_or(some, axes=tuple(range(aval_of(some).ndim)))
