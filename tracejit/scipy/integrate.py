@@ -19,6 +19,7 @@ from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.integrating import ode as _ode
 from tracejit.scipy.integrating import odeint as _odeint
 from tracejit.scipy.integrating import quadrature as _quadrature
+from tracejit.scipy.integrating import weighted as _weighted
 from tracejit.scipy.integrating.vectorized import cubature as _cubature_rules
 from tracejit.scipy.integrating.vectorized import elements as _elements
 from tracejit.scipy.integrating.vectorized import sums as _sums
@@ -29,7 +30,7 @@ from tracejit.tracing import wrap as _wrap
 _part = _Part("scipy.integrate", lambda: _scipy_module("integrate"))
 solve_ivp = _part.solver(_ode.solve_ivp, _ode.OWN)
 odeint = _part.solver(_odeint.odeint)
-quad = _part.solver(_quadrature.quad)
+quad = _part.solver(_weighted.quad)
 quad_vec = _part.solver(_quadrature.quad_vec)
 fixed_quad = _part.solver(_quadrature.fixed_quad)
 dblquad = _part.solver(_quadrature.dblquad)

@@ -238,42 +238,14 @@ def _refuse(name: str, **options: Any) -> None:
             raise SolverOptionError(function=name, problem=f"the option `{option}`", remedy="leave it away")
 
 
-def _of_numbers(func: Any, args: Any) -> Integrand:
+def of_numbers(func: Any, args: Any) -> Integrand:
     """The integrand of one of Python's numbers."""
     more = args if isinstance(args, tuple) else (args,)
     return lambda x: (scalar(call_user(func, box(to_raw(x), True), *more)), np.float64(0))
 
 
-def _numbers(value: Any, error: Any) -> tuple[Any, Any]:
+def numbers(value: Any, error: Any) -> tuple[Any, Any]:
     return box(to_raw(value), True), box(to_raw(error), True)
-
-
-def quad(
-    func: Callable[..., Any],
-    a: Any,
-    b: Any,
-    args: Any = (),
-    full_output: Any = 0,
-    epsabs: Any = 1.49e-8,
-    epsrel: Any = 1.49e-8,
-    limit: int = 50,
-    points: Any = None,
-    weight: Any = None,
-    wvar: Any = None,
-    wopts: Any = None,
-    maxp1: int = 50,
-    limlst: int = 50,
-    complex_func: bool = False,
-) -> tuple[Any, Any]:
-    """The integral of `func(x, *args)` from `a` to `b`, and an estimate of its error, both Python's floats.
-
-    Raises SolverOptionError for `full_output`, `weight` and `complex_func`, and SolverFailedError where `limit`
-    intervals are not enough, and extrapolation from them is not."""
-    _refuse("quad", full_output=full_output, weight=weight, wvar=wvar, wopts=wopts, complex_func=complex_func)
-    if not callable(func) or type(func).__name__ == "LowLevelCallable":
-        raise SolverOptionError(function="quad", problem="a compiled integrand", remedy="give a function")
-    room = min(operator.index(limit), MOST)
-    return _numbers(*integral(_of_numbers(func, args), a, b, How(epsabs, epsrel, room, True), points))
 
 
 def dblquad(
@@ -346,7 +318,7 @@ def nquad(
         )
         return integral(inner, low, high, how, o.get("points"))
 
-    return _numbers(*at(len(ranges) - 1, ()))
+    return numbers(*at(len(ranges) - 1, ()))
 
 
 def quad_vec(
@@ -376,16 +348,16 @@ def quad_vec(
         )
     more = args if isinstance(args, tuple) else (args,)
 
-    numbers: list[bool] = []
+    weak: list[bool] = []
 
     def values(x: Any) -> tuple[Any, Any]:
         out = call_user(f, box(to_raw(x), True), *more)
-        numbers.append(type(out) is float or (type(out) is Box and out.weak is True))
+        weak.append(type(out) is float or (type(out) is Box and out.weak is True))
         return tnp.asarray(out).astype(float), np.float64(0)
 
     room = min(operator.index(limit), MOST)
     value, error = integral(values, a, b, How(epsabs, epsrel, room, False), points)
-    return box(to_raw(value), all(numbers)), box(to_raw(error), True)
+    return box(to_raw(value), all(weak)), box(to_raw(error), True)
 
 
 def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:
