@@ -212,6 +212,10 @@ class Made:
         outs = []
         for n in free:
             a = lowered.out_avals[n]
+            if a.dtype.kind not in "biufc" or a.dtype == np.float16:
+                raise self._error(
+                    f"a result is {a.dtype}, which Numba does not have", "convert it: `x.astype(np.float32)`"
+                )
             outs.append((a.dtype.str, len(a.shape) if a.shape or n in arrays else None))
         results = []
         for kind, x in program.results:

@@ -68,10 +68,13 @@ class Site:
 
     @property
     def name(self) -> tuple[str, str, str] | None:
-        """(module, name, the module's file) of the function, if it is found by them."""
+        """(module, name, the module's file) of the function, if it is found by them: its own name, or, as that of
+        `slope = jit(grad(f))` is the name of `f`, any global name that means it."""
         found, module = self.jitted.__reduce__(), self.jitted.__module__
+        if not isinstance(found, str):
+            module, found = _global(self.jitted, module)
         file = getattr(sys.modules.get(module), "__file__", None) or ""
-        return (module, found, file) if isinstance(found, str) else None
+        return (module, found, file) if found else None
 
     def __reduce__(self) -> Any:
         return _found, (self.where, self.name, self.arguments, (self.promise, self._sized))
@@ -175,6 +178,16 @@ def _found(
             problem="Numba's cache was written by another program",
         )
     return Site(found, arguments, promise, where)
+
+
+def _global(x: Any, module: str) -> tuple[str, str]:
+    """(module, name) by which `x` is found, in this module if it is there; empty where there is none."""
+    for where in (module, *list(sys.modules)):
+        held = getattr(sys.modules.get(where), "__dict__", None)
+        for name, value in list(held.items()) if type(held) is dict else ():
+            if value is x:
+                return where, name
+    return "", ""
 
 
 def _module(name: str, file: str) -> Any:
