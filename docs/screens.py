@@ -7,9 +7,11 @@ made by hand where a page has changed, and looked at.
 
 from __future__ import annotations
 
+import os
 import runpy
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -76,6 +78,8 @@ def programs(folder: Path) -> list[Path]:
 
 def main() -> None:
     """Make all of them."""
+    if os.environ.pop("OPENBLAS_CORETYPE", None):  # NumPy has loaded a slower BLAS by it
+        os.execv(sys.executable, [sys.executable, "-m", "docs.screens"])
     with tempfile.TemporaryDirectory() as folder:
         print(*programs(Path(folder)), sep="\n")
     for name, (page, height) in PAGES.items():

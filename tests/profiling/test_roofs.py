@@ -37,6 +37,13 @@ def test_points_by_hand():
     assert points[function].rate == pytest.approx(FUNCTION * 1e9)
 
 
+def test_a_run_that_was_held_up_does_not_count():
+    held_up = Row(
+        "nest", "nest f64[9]", "a.py", 3, "f", 10, 9.0, 9.0, 1e-3, 1e-3, 8.0, 8.9, flops=2e6, moved=1e6
+    )
+    assert Roofline([held_up], MACHINE).points[0].rate == pytest.approx(2e9)
+
+
 def test_loops_with_rows_below_them_are_no_points():
     rows = [
         row("loop", 1, 1e6, 1e6),

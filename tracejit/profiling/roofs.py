@@ -49,7 +49,7 @@ class Roofline:
         self.points = [self._point(r) for r in _measured(rows)]
 
     def _point(self, row: Row) -> Point:
-        seconds = row.total / row.count
+        seconds = row.median  # other work on the machine makes some runs long, and the mean with them
         operations = row.flops + FUNCTION * row.functions
         rate, moved = operations / seconds, row.moved / seconds
         s = self.speeds
