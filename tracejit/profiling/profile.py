@@ -74,7 +74,7 @@ class Profile:
         return flames.speedscope(self.rows, self.recording)
 
     def trace(self) -> dict[str, Any]:
-        """The profile in the trace-event format, which https://ui.perfetto.dev and TensorBoard show: slices of time,
+        """The profile in the trace-event format, which https://ui.perfetto.dev and Chrome show: slices of time,
         nested, for each thread."""
         return traces.trace_events(self.recording)
 

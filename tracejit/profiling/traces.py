@@ -1,7 +1,7 @@
 """Slices of time of each thread, and the trace-event format for them.
 
-The format: "Trace Event Format" by the Chromium project, of which Perfetto and TensorBoard read complete events
-(`"ph": "X"`) with times in microseconds. Slices of a thread are nested.
+The format: "Trace Event Format" by the Chromium project, of which Perfetto and Chrome (chrome://tracing) read complete
+events (`"ph": "X"`) with times in microseconds. Slices of a thread are nested.
 """
 
 from __future__ import annotations
