@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tests.programs.observe import PROGRAMS, program
 
 LONG = [(1.5, 9), (0.5, 4), (2.0, 40)]
@@ -104,6 +106,54 @@ def branches_put_two_into_lists_in_either_order() -> Any:
         return held, p, q
 
     return f, BOTH, None
+
+
+@program
+def a_captured_list_of_objects_is_returned() -> Any:
+    held = [Point(1.0, 2.0), Point(3.0, 4.0)]
+
+    def f(x):
+        held[0].x
+        return held, held[1], x
+
+    return f, BOTH, lambda: held
+
+
+@program
+def one_is_twice_in_what_a_branch_returns() -> Any:
+    def f(x):
+        p, q = [x, 1.0], [2.0, x]
+        held = [p, q]
+        if x > 1.0:
+            if p[0] > 3.0:
+                return (q, held)
+        return None
+
+    return f, BOTH, None
+
+
+@program
+def an_array_in_what_both_branches_choose_is_one() -> Any:
+    def f(x):
+        a = np.array([x, 1.0])
+        p, r = {"a": a}, {"a": a + 1.0}
+        held = [p, p] if x > 3.0 else [p, r]
+        return held[0], p["a"], held[1]
+
+    return f, BOTH, None
+
+
+@program
+def a_loop_asks_for_tuples_in_a_list() -> Any:
+    def f(x, n):
+        q = (x, 1.0)
+        held, t = [q, (0.0, 0.0)], x + n
+        while t > 0.0:
+            held = [q, q]
+            t -= 1.0
+        return held[1] is q, held[0] is held[1], held
+
+    return f, LONG, None
 
 
 def _made_of(make: Callable[[Any], Any]) -> Callable[[], Any]:

@@ -52,18 +52,20 @@ class Choices:
 
     def __init__(self) -> None:
         self.found: dict[int, _Chosen] = {}
+        #: By identity, tuples in containers that a loop has made anew: which these are is not carried.
+        self.vague: dict[int, Any] = {}
         self.result: list[Any] = []  # the containers in the result
         self._joined: dict[tuple[Any, int, int, int], tuple[Any, ...]] = {}  # what `_join` has made
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
         """While a block is staged: what it chooses for itself is forgotten, and its containers with that."""
-        before = dict(self.found), self._joined
+        before = dict(self.found), self._joined, dict(self.vague)
         self._joined = {}
         try:
             yield
         finally:
-            self.found, self._joined = before
+            self.found, self._joined, self.vague = before
 
     def choices(
         self, made: Any, options: Sequence[tuple[list[Any], Any]], kept: Collection[int] = NONE
@@ -111,6 +113,13 @@ class Choices:
         """What `x` may be besides itself."""
         found = self.found.get(id(x))
         return [] if found is None or found.container is not x else found.options
+
+    def ask(self, x: Any, y: Any) -> Any:
+        """`same`, where the user asks."""
+        if isinstance(x, tuple) and isinstance(y, tuple) and (id(x) in self.vague or id(y) in self.vague):
+            reason = "one lies in a container that a loop has made anew"
+            raise UnfollowedError(what="whether two tuples are one", reason=reason)
+        return self.same(x, y)
 
     def same(self, x: Any, y: Any) -> Any:
         """Whether `x` and `y`, two objects, are one: False, or a raw truth value. Raises UnfollowedError."""

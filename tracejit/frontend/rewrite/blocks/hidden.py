@@ -86,14 +86,18 @@ class Picked:
     def enter(self, objects: dict[str, Any]) -> None:
         """A step finds the containers `objects`."""
         self.before = dict(self.choices.found)
-        self._note({n: objects[n] for n in self.names if n in objects})
+        self._note({n: objects[n] for n in self.names if n in objects}, objects.keys())
 
     def check(self) -> None:
         """The step has not changed what it may have found, or chosen, in two names. Raises UnfollowedError."""
         self.choices.check(self.before)
 
-    def _note(self, values: dict[str, Any]) -> None:
-        spots = _spots(values) if self.pairs else {}
+    def _note(self, values: dict[str, Any], changed: Set[str]) -> None:
+        spots = _spots(values)
+        tuples = [
+            x for spot, x in spots.items() if isinstance(x, tuple) and len(spot) > 1 and spot[0] in changed
+        ]
+        self.choices.vague |= {id(x): x for x in tuples}
         for hidden, p in self.pairs.items():
             target = spots.get(p.other) if p.now else self.outer[p.other[0]]
             mine = spots.get(p.spot)
@@ -133,8 +137,8 @@ class Picked:
             yield _Pair(a, b, True), flag
 
     def left(self, cells: dict[str, Cell], changed: Set[str]) -> None:
-        """The loop has left its names in `cells`."""
-        self._note({n: get(cells[n]) for n in self.names})
+        """The loop has left its names in `cells`, those of `changed` as others than before."""
+        self._note({n: get(cells[n]) for n in self.names}, changed)
 
 
 def _spots(values: dict[str, Any]) -> dict[_Spot, Any]:

@@ -48,13 +48,14 @@ class Leaf:
     `storage` and `chain` say which array it is; numbers have None. `order` is that of its axes in memory. `python`:
     where it is Python's number, if that is not known and not to be asked. `listed`: it is an item of a list."""
 
-    __slots__ = ("chain", "listed", "order", "python", "raw", "scalar", "storage", "weak")
+    __slots__ = ("box", "chain", "listed", "order", "python", "raw", "scalar", "storage", "weak")
 
     def __init__(self, x: Any, asked: bool = True) -> None:
         self.python: Any = None if asked or not is_unsure(x) else x.python
         x = x if self.python is None else taken(x)
         self.raw = raw_of(x)
         array = type(x) is Box and not x.scalar
+        self.box: Box | None = x if array else None
         self.storage: Storage | None = x.storage if array else None
         self.chain: tuple[View, ...] = x.chain if array else ()
         self.order = order_of(x) if array else None

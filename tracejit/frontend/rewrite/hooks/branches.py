@@ -18,7 +18,7 @@ from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, cells_of, get,
 from tracejit.frontend.rewrite.blocks.chosen import Option, inverse
 from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
-from tracejit.frontend.rewrite.blocks.identity import Arrays, Merger, Rows
+from tracejit.frontend.rewrite.blocks.identity import TRUE, Arrays, Merger, Rows
 from tracejit.frontend.rewrite.blocks.lengths import Chosen
 from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
@@ -262,13 +262,16 @@ class _Choice:
     ) -> Any:
         """`x`, made of what a name is after the branches, in a list each; names that are the same after both branches
         are one container."""
-        if isinstance(m, Choice) or m.form.tree.is_leaf() or both[0][0] is UNBOUND or both[1][0] is UNBOUND:
+        if isinstance(m, Choice) or m.form.tree.is_leaf():
             return x
         key = id(both[0][0]), id(both[1][0])
         if key not in made:
             made[key] = x
             options = list(zip(both, (self.pred, inverse(self.pred)), strict=True))
-            self.chosen += capturing().choices.choices(x, options, m.form.kept)
+            bound = [(held, flag) for held, flag in options if held[0] is not UNBOUND]
+            if len(bound) == 1:  # nobody looks at a name that is unbound
+                bound = [(bound[0][0], TRUE)]
+            self.chosen += capturing().choices.choices(x, bound, m.form.kept)
         return made[key]
 
     def _leave_unbound(self, name: str, then: Any, other: Any) -> None:

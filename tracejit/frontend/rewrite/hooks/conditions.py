@@ -86,7 +86,7 @@ def is_(x: Any, y: Any, negated: bool) -> Any:
     elif is_python(x) and is_python(y):
         found = _number(x) is _number(y)
     else:
-        found = _refuse_given(x, y) or _truth_of(capturing().choices.same(x, y))
+        found = _refuse_given(x, y) or _truth_of(capturing().choices.ask(x, y))
     return not_(found) if negated else found
 
 
