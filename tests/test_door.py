@@ -11,6 +11,7 @@ import pytest
 
 from tests.door.checking import difference, entering
 from tests.door.entrances import ENTRANCES
+from tests.door.listed import MODULES, looks
 from tests.door.looks import GROUPS
 from tests.door.values import SOURCES, VALUES
 
@@ -41,6 +42,24 @@ def test_the_whole_table(group: str, mode: str) -> None:
     entries = [(look, kind, source) for look in GROUPS[group] for kind in VALUES for source in SOURCES]
     random.Random(0).shuffle(entries)
     assert not _wrong(entries, mode)
+
+
+def _calls(module: str) -> list[tuple[str, str, str]]:
+    return [(look, kind, "computed") for look in looks(module) for kind in VALUES]
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_a_sample_of_what_modules_take(mode: str) -> None:
+    entries = [e for module in MODULES for e in _calls(module)]
+    assert len(entries) > 60_000
+    assert not _wrong(random.Random(MODES.index(mode)).sample(entries, 250), mode)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", MODES[:2])
+@pytest.mark.parametrize("module", MODULES)
+def test_all_that_modules_take(module: str, mode: str) -> None:
+    assert not _wrong(_calls(module), mode)
 
 
 @pytest.mark.parametrize("mode", MODES[:2])

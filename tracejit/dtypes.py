@@ -34,6 +34,8 @@ def canonical(dtype: Any) -> np.dtype:
     """
     if isinstance(dtype, np.dtype) and dtype.isnative and dtype.kind in "biufc" and not _is_long(dtype):
         return dtype
+    if isinstance(getattr(dtype, "shape", None), tuple) and not isinstance(dtype, (np.dtype, np.generic)):
+        raise UnknownDtypeError(dtype=dtype)  # NumPy takes the dtype of whatever has one, but not of an array
     try:
         d = np.dtype(_PYTHON.get(dtype, dtype)) if isinstance(dtype, type) else np.dtype(dtype)
     except TypeError as e:

@@ -10,6 +10,7 @@ import binascii  # noqa: F401
 import bisect  # noqa: F401
 import cmath  # noqa: F401
 import collections.abc  # noqa: F401
+import colorsys  # noqa: F401
 import contextlib  # noqa: F401
 import contextvars  # noqa: F401
 import copy  # noqa: F401
@@ -17,14 +18,16 @@ import csv  # noqa: F401
 import ctypes  # noqa: F401
 import dataclasses
 import datetime  # noqa: F401
+import decimal  # noqa: F401
 import enum
+import fractions  # noqa: F401
 import functools
 import gc  # noqa: F401
 import hashlib  # noqa: F401
 import heapq  # noqa: F401
 import inspect  # noqa: F401
 import io  # noqa: F401
-import itertools  # noqa: F401
+import itertools
 import json  # noqa: F401
 import marshal  # noqa: F401
 import math  # noqa: F401
@@ -131,6 +134,15 @@ def _(v: float) -> str:
 @overloaded.register
 def _(v: np.ndarray) -> str:
     return "array"
+
+
+def shown(v: Any) -> Any:
+    """What a call gave, as something that can be compared: the first items of an iterator, what an exception says."""
+    if isinstance(v, BaseException):
+        return type(v).__name__, v.args
+    if isinstance(v, type) or not hasattr(v, "__next__"):
+        return v
+    return list(itertools.islice(v, 4))
 
 
 def kind_of(v: Any) -> str:

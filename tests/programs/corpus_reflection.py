@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -106,3 +108,55 @@ def raises_where_a_context_manager_may_swallow_it() -> Any:
         return x, s.seen
 
     return f, [(3,), (-1.0,), (0.5,), (0,)], None
+
+
+@program
+def looks_at_bytes_ranges_and_polynomials() -> Any:
+    def f(x, n):
+        same = (
+            range(n) == range(3),
+            isinstance(range(n), range),
+            hasattr(range(n), "__next__"),
+            type(range(n)) is range,
+        )
+        return (
+            bytes(x),
+            same,
+            type(zip(x, x, strict=True)).__name__,
+            np.poly1d([n, 1]),
+            np.pad(n, 2),
+            np.min_scalar_type(n),
+        )
+
+    return f, [(np.array([1, 2]), 3), (np.array([3]), 4), (np.array([7, 8]), 2)], None
+
+
+def _what_is_raised(calls):
+    found = []
+    for call in calls:
+        try:
+            found.append(call())
+        except (TypeError, ValueError) as e:
+            found.append(type(e).__name__)
+    return found
+
+
+@program
+def calls_what_python_and_numpy_refuse() -> Any:
+    def f(x, n):
+        return _what_is_raised(
+            [
+                lambda: [1, n] ** n,
+                lambda: n ** [1, 2],
+                lambda: operator.contains(n, 2),
+                lambda: math.gcd([n], n),
+                lambda: math.frexp([n]),
+                lambda: np.clip(x, 2),
+                lambda: np.zeros_like(x, x),
+                lambda: np.indices(n),
+                lambda: np.copyto(n, 2),
+                lambda: math.gcd(n > 2),
+            ]
+        )
+
+    return f, [(np.ones(2), 3), (np.ones(3), 4)], None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 import signal
+import sys
+import types
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,6 +20,9 @@ from tracejit.config import config
 
 #: Seconds after which a program is none: its numbers or lists grow without end.
 LIMIT_PLAIN, LIMIT = 2.0, 20.0
+
+
+sys.modules.setdefault("storm", types.ModuleType("storm"))  # dataclasses look for the module of a class
 
 
 class Invalid(BaseException):

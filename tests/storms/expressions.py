@@ -8,6 +8,7 @@ text, `thing` an object, `set` a set of integers, `pair` a tuple of two floats, 
 from __future__ import annotations
 
 from tests.storms.env import Grammar
+from tests.storms.wider import widen
 
 LEAVES = {
     "float": ["0.5", "1.5", "-0.25", "2.0", "0.0", "-1.0", "3.25", "1e-3", "SCALE"],
@@ -433,4 +434,5 @@ def grammar(features: set[str]) -> Grammar:
         g.expressions["float"] += DRAWS * 2
         g.expressions["int"] += INTEGER_DRAWS
         g.expressions["vec"] += ["RNG.normal(size=4)", "RNG.permutation(<vec>)"]
+    widen(g, features)
     return g

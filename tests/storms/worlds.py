@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from tests.storms import wider
 from tests.storms.env import INDENT, Grammar, Nothing, Writer
 from tests.storms.expressions import grammar
 from tests.storms.statements import GLOBALS, PLAIN, PRINTS, RAISES, RETURNS
@@ -18,14 +19,20 @@ FEATURES = {
     "text": 0.06,
     "random": 0.06,
     "globals": 0.1,
-}
+} | {name: share for name, (share, _) in wider.PARTS.items()}
 
 HEAD = """\
+import collections
+import dataclasses
+import enum
+import functools
+import itertools
 import logging
 import math
 import random
 import sys
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,8 +99,13 @@ def recursive(n):
 def generated(v, n):
     for i in range(n):
         yield v + i
-"""
 
+
+"""
+HEAD += wider.HEAD
+
+#: What else of the module programs may change.
+MORE = "Thing.rate, RNG, Row.made, defaulted.__defaults__"
 #: Names of the module that every function knows.
 MODULE = {
     "SCALE": "float",
@@ -112,7 +124,9 @@ ITEMS, CONF, W = [0.5, -1.0, 2.0], {"a": 1.0, "b": -0.5}, np.array([1.0, 0.25, -
 RNG = np.random.default_rng(3)
 Thing.rate = 0.5
 thing, other, cell = Thing(1.5, 2), Other(-0.5, 1), 0.5
-held, table = [1.0, -0.25], {"a": 0.75, "c": 2.0}"""
+held, table = [1.0, -0.25], {"a": 0.75, "c": 2.0}
+"""
+RESETS += wider.RESETS
 CHANGES = [
     "SCALE = {f}",
     "LIMIT = {i}",
@@ -176,7 +190,11 @@ def features_of(rng: random.Random) -> set[str]:
 
 def statements_of(features: set[str]) -> list[tuple[float, str]]:
     more = {"raises": RAISES, "returns": RETURNS, "print": PRINTS, "globals": GLOBALS}
-    return PLAIN + [s for name, group in more.items() if name in features for s in group]
+    return (
+        PLAIN
+        + [s for name, group in more.items() if name in features for s in group]
+        + wider.statements(features)
+    )
 
 
 class World:
@@ -259,7 +277,7 @@ class World:
         yield from self.calls(chosen)
         yield ""
         yield "def state():"
-        yield f"{INDENT}return thing, other, cell, held, table, SCALE, COUNT, ITEMS, CONF, W, Thing.rate, RNG"
+        yield f"{INDENT}return thing, other, cell, held, table, SCALE, COUNT, ITEMS, CONF, W, {MORE}"
         yield ""
         yield "def before(k):"
         yield f"{INDENT}nonlocal thing, other, cell, held"

@@ -32,7 +32,9 @@ def _is_taken(x: Box, target: np.dtype) -> bool:
     """Whether the conversion is `astype`'s. Integers of Python's that don't fit raise, and so do their NaN; complex
     numbers that become real warn."""
     kind, to = x.aval.dtype.kind, target.kind
-    if to not in "biufc" or target.char in "gG":  # the long ones are refused
+    if (
+        to not in "biufc" or np.dtype(target.str).char != target.char
+    ):  # the long ones are refused, and long long
         return False
     if to in "iu" and x.weak:
         return not is_unsure(x) and (kind == "b" or (kind == "i" and target == dtypes.int64))

@@ -23,7 +23,7 @@ from tracejit.api.jit.signature import Call
 from tracejit.api.jit.sizes import decided_by_sizes, inputs_needed, sizes_needed, structures_needed
 from tracejit.api.jit.stored import Store
 from tracejit.api.jit.varying import JitCapture, Varying
-from tracejit.control.regions.staging import raw_leaf
+from tracejit.control.regions.staging import raw_result
 from tracejit.errors import (
     CapturedWriteError,
     DynamicExtentError,
@@ -379,7 +379,7 @@ def _sort_results(
             known[id(x)] = "part", part
             results.append(known[id(x)])
         else:
-            raw = raw_leaf(x, out_tree, n, lambda _: f"the result of {name}")
+            raw = raw_result(x, out_tree, n, lambda _: f"the result of {name}")
             if aval_of(raw).dtype == dtypes.float0:  # the gradient of an integer: no bytes to compute
                 results.append(("value", np.zeros(raw.shape, dtypes.float0)))
                 continue

@@ -18,7 +18,7 @@ from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Jaxpr
 from tracejit.ir.values import Value
 from tracejit.records import record
-from tracejit.tracing import Box, box, call_user, to_raw
+from tracejit.tracing import Box, box, call_user, is_elsewhere, to_raw
 
 
 @record(frozen=True)
@@ -85,6 +85,15 @@ def raw_leaf(x: Any, treedef: Any, n: int, what: Callable[[int], str]) -> Any:
     except NotAnArrayError:
         name = what(n) + tree.field_of(treedef, n)
     raise NotAnArrayError(what=name, type=type(x).__name__, value=x)
+
+
+def raw_result(x: Any, treedef: Any, n: int, what: Callable[[int], str]) -> Any:
+    """The raw value of a result. Of what can be made an array, as `np.poly1d` can, the class would be lost: raises
+    NotAnArrayError."""
+    known = (Box, Value, np.ndarray, np.generic, bool, int, float, complex)
+    if isinstance(x, known) or is_elsewhere(x) or not hasattr(type(x), "__array__"):
+        return raw_leaf(x, treedef, n, what)
+    raise NotAnArrayError(what=what(n) + tree.field_of(treedef, n), type=type(x).__name__, value=x)
 
 
 def check_functions(op: str, **functions: Any) -> None:

@@ -51,6 +51,8 @@ def example(x: Any) -> Any:
             what="the class of a stream or logger", reason="it may be another at the next call"
         )
     if type(x) is not Box:
+        if (stands_for := getattr(type(x), "tj_example", None)) is not None:
+            return stands_for(x)
         return real_class(_list_of(behind.original(held(x))))
     cls, dtype = class_of(x), x.aval.dtype
     if cls is not np.ndarray:
@@ -77,7 +79,8 @@ def _type_of(x: Any) -> Any:
         return ndarray if cls is np.ndarray else cls
     if type(x) is Refusing:  # its class has a stand-in like it, which is another object
         raise refusal(object.__getattribute__(x, "_tj_thing"))
-    x = example(x) if type(x) is Text or isinstance(x, StandIn) else held(x)
+    stands = type(x) is Text or isinstance(x, StandIn) or hasattr(type(x), "tj_example")
+    x = example(x) if stands else held(x)
     cls = x.__class__ if sources.is_drawing(x) else type(_list_of(behind.original(x)))
     if cls is type or classes.users_class(x) is not x:
         return TracedType
@@ -151,6 +154,7 @@ def _followed(cls: Any, name: str) -> Any:
 def traced_hasattr(x: Any, name: str, /) -> bool:
     """`hasattr`: what a traced array can't do, an array still has."""
     stands = type(x) in (Box, Text, growing.Growing, buffers.Buffer) or isinstance(x, StandIn)
+    stands = stands or hasattr(type(x), "tj_example")
     return builtins.hasattr(example(x) if stands else held(x), name)
 
 

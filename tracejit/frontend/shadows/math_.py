@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -96,6 +97,8 @@ def _checked(name: str, xs: Sequence[Any], result: Any) -> None:
 def _number(x: Any) -> Any:
     """An argument in double precision."""
     if type(x) is not Box:
+        if isinstance(x, (list, tuple, dict, set)):
+            raise TypeError(f"must be real number, not {type(x).__name__}")
         return x
     judge_shape(float, x)
     if x.aval.dtype.kind == "c":
@@ -232,7 +235,9 @@ def _exact(name: str) -> Any:
         for x in args:
             if type(x) is Box and (x.aval.shape or x.aval.dtype.kind not in ("biu" if x.weak else "iu")):
                 raise TypeError(f"{class_name(x)!r} object cannot be interpreted as an integer")
-        return box(to_raw(functools.reduce(form, args)), weak=True)
+        given = [int_like(x) if type(x) is Box else operator.index(x) for x in args]
+        out = functools.reduce(form, given) if len(given) > 1 else form(given[0], 0 if name == "gcd" else 1)
+        return box(to_raw(out), weak=True)
 
     return function
 

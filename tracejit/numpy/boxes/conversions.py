@@ -172,6 +172,21 @@ def _index(x: Box) -> int:
     return int(known_value(x, TracerIntegerError))
 
 
+@member("__bytes__")
+def _bytes(x: Box) -> bytes:
+    """Python's numbers have none of their own; the bytes of others are those in memory."""
+    if class_of(x).__module__ == "builtins":
+        return bytes(_index(x) if x.aval.dtype.kind in "bi" else class_of(x)())
+    raise UnknownMemberError(name="the bytes", aval=str(x.aval))
+
+
+@member("__contains__")
+def contains(x: Box, value: Any) -> bool:
+    if not hasattr(class_of(x), "__contains__"):
+        raise TypeError(f"argument of type {class_name(x)!r} is not iterable")
+    return bool(NUMPY_TO_TRACEJIT[np.any](NUMPY_TO_TRACEJIT[np.equal](x, value)))
+
+
 @member("item")
 def item(x: Box, *index: Any) -> Any:
     """The one element (or the one at `index`) as a Python number."""

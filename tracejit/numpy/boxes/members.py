@@ -31,7 +31,7 @@ from tracejit.numpy import lengths
 from tracejit.numpy.boxes import either, extents, indexing, memory, views
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import raw, shape_of
-from tracejit.numpy.ufuncs import TABLE, int_like
+from tracejit.numpy.ufuncs import int_like
 from tracejit.tracing import Box, box, wrap
 
 
@@ -340,11 +340,6 @@ def len_of(x: Box, refusal: Callable[[], Exception] | None = None) -> int:
         return n
     var: Any = n.var  # type: ignore[union-attr]
     return extents.settled(var, refusal or (lambda: TracerIntegerError(aval=str(var.aval))))
-
-
-@member("__contains__")
-def contains(x: Box, value: Any) -> bool:
-    return bool(NUMPY_TO_TRACEJIT[np.any](TABLE["equal"](x, value)))
 
 
 # ---------------------------------------------------------------- NumPy's protocols

@@ -25,7 +25,7 @@ _SAME = {
     "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "max": np.max, "min": np.min,
     "argmax": np.argmax, "argmin": np.argmin, "any": np.any, "all": np.all, "cumsum": np.cumsum,
     "cumprod": np.cumprod, "ptp": np.ptp, "swapaxes": np.swapaxes, "squeeze": np.squeeze, "dot": np.dot,
-    "clip": np.clip, "round": np.round, "repeat": np.repeat, "take": np.take, "argsort": np.argsort,
+    "round": np.round, "repeat": np.repeat, "take": np.take, "argsort": np.argsort,
     "diagonal": np.diagonal, "trace": np.trace, "nonzero": np.nonzero, "ravel": np.ravel, "choose": np.choose,
     "searchsorted": np.searchsorted, "argpartition": np.argpartition,
     "put": np.put,
@@ -47,6 +47,11 @@ def _method(function: Any) -> Any:
 
 for _name, _function in _SAME.items():
     setattr(Box, _name, _method(_function))
+
+
+def _clip(x: Box, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+    """Values limited to [min, max], one of which may be left out."""
+    return NUMPY_TO_TRACEJIT[np.clip](x, min, max, **kwargs)
 
 
 def _reshape(x: Box, *shape: Any, order: str = "C", copy: Any = None) -> Any:
@@ -170,6 +175,7 @@ def _view(x: Box, dtype: Any = None, type: Any = None) -> Any:
 
 
 __builtins_type = type
+Box.clip = _clip  # type: ignore[attr-defined]
 Box.reshape = _reshape  # type: ignore[attr-defined]
 Box.transpose = _transpose  # type: ignore[attr-defined]
 Box.flatten = _flatten  # type: ignore[attr-defined]

@@ -219,14 +219,14 @@ def _small_power(x: Box, y: Any) -> Any:
 def _pow(x: Box, y: Any, modulus: Any = None) -> Any:
     if modulus is not None and x.weak and x.aval.dtype.kind in "bi":
         return pow(int(known_value(x, TracerIntegerError)), y, modulus)
-    if not isinstance(y, _OPERANDS) or modulus is not None:
+    if not _takes(x, y) or modulus is not None:
         return NotImplemented if modulus is not None else _foreign(x, y)
     return power(x, y)
 
 
 @member("__rpow__")
 def _rpow(x: Box, y: Any) -> Any:
-    return power(y, x) if isinstance(y, _OPERANDS) else _foreign(x, y)
+    return power(y, x) if _takes(x, y) else _foreign(x, y)
 
 
 @member("__ipow__")

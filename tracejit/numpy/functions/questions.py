@@ -10,6 +10,7 @@ from tracejit import dtypes
 from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError, UnfollowedError
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, members
+from tracejit.numpy.boxes.conversions import class_of
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.shaping import box_of
@@ -37,14 +38,17 @@ def _kind_example(a: Any) -> Any:
 @implements(np.can_cast, "can_cast")
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """Whether a cast keeps to the rule."""
-    return np.can_cast(from_.dtype if type(from_) is Box else from_, to, casting)
+    if type(to) is Box:
+        raise TypeError("Cannot construct a dtype from an array")
+    given: Any = class_of(from_)() if type(from_) is Box and from_.weak else from_
+    return np.can_cast(given.dtype if type(given) is Box else given, to, casting)
 
 
 @implements(np.min_scalar_type, "min_scalar_type")
 def min_scalar_type(a: Any) -> np.dtype:
     """The dtype of a traced array; of a scalar that is known, the smallest dtype that holds it."""
     x = box_of(a)
-    if x.aval.shape:
+    if x.aval.shape or x.dtype.kind == "b":
         return x.dtype
     if (known := extents.known(raw(x))) is None:
         raise UnfollowedError(

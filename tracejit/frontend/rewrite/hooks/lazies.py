@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tracejit.errors import TracedIterationError
+import numpy as np
+
+from tracejit.errors import TracedIterationError, UnfollowedError
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.numpy.boxes import extents
+
+_EXAMPLES: dict[str, Any] = {
+    "range": lambda: range(0), "zip": zip, "enumerate": lambda: enumerate(()),
+    "reversed": lambda: reversed(()), "itertools.product": itertools.product,
+    "itertools.pairwise": lambda: itertools.pairwise(()), "numpy.ndindex": np.ndindex,
+    **{f"itertools.{n}": functools.partial(getattr(itertools, n), (), 1)
+       for n in ("combinations", "permutations", "combinations_with_replacement")},
+}  # fmt: skip
 
 
 class Lazy:
@@ -34,6 +46,23 @@ class Lazy:
         ]  # and the lengths that they have now
         self.iterator: Iterator[Any] | None = None
         self.taken = False  # by a native loop, which knows nothing of Python's position
+
+    def tj_example(self) -> Any:
+        """Another of the class that it stands for."""
+        made = _EXAMPLES.get(self.what.partition("(")[0])
+        if made is None:
+            raise UnfollowedError(what=f"the class of {self.what}", reason="traced code has another")
+        return made()
+
+    def __eq__(self, other: object) -> bool:
+        if self.again and type(other) in (Lazy, range) and other is not self:
+            raise UnfollowedError(what=f"a comparison of {self.what}", reason="its ends are traced")
+        return self is other
+
+    def __hash__(self) -> int:
+        if self.again:
+            raise UnfollowedError(what=f"the hash of {self.what}", reason="its ends are traced")
+        return id(self)
 
     def __iter__(self) -> Iterator[Any]:
         if self.taken:

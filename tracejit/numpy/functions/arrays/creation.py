@@ -304,6 +304,8 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
 @creates(np.indices, "indices")
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Arrays of the indices along each axis."""
+    if type(dimensions) is Box and not dimensions.aval.shape:
+        iter(dimensions)  # raises
     shape = shape_arg(dimensions)
     d = dtypes.canonical(dtype)
     if sparse:

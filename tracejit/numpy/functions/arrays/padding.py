@@ -16,7 +16,7 @@ from tracejit.numpy.functions.arrays.ranges import linspace
 from tracejit.numpy.functions.arrays.shaping import box_of
 from tracejit.numpy.operands import cast, raw, shape_of
 from tracejit.numpy.ufuncs import TABLE
-from tracejit.tracing import Box, wrap
+from tracejit.tracing import Box, new_array, wrap
 
 Widths = list[tuple[int, int]]
 _STATISTICS: dict[str, Any] = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
@@ -45,6 +45,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         )
     widths = _widths(x.ndim, pad_width)
     if mode in ("constant", "empty"):
+        if not widths:
+            return new_array(raw(x))
         return _constant(x, widths, kwargs.get("constant_values", 0))
     for n, (lo, hi) in enumerate(widths):
         if (lo, hi) == (0, 0):

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
+from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.elementwise import truth
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
@@ -88,18 +89,35 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     return select([index == k for k in range(n - 1)], options[:-1], options[-1])
 
 
+_NO_LIMIT: Any = object()
+
+
 @implements(np.clip, "clip")
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+    a: Any,
+    a_min: Any = _NO_LIMIT,
+    a_max: Any = _NO_LIMIT,
+    *,
+    min: Any = _NO_LIMIT,
+    max: Any = _NO_LIMIT,
+    **kwargs: Any,
 ) -> Any:
     """Values limited to [a_min, a_max]."""
-    lo, hi = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if (a_min is _NO_LIMIT) != (a_max is _NO_LIMIT):
+        missing = "a_min" if a_min is _NO_LIMIT else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: {missing!r}")
+    if a_min is not _NO_LIMIT and not (min is _NO_LIMIT and max is _NO_LIMIT):
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
+        )
+    lo, hi = (min, max) if a_min is _NO_LIMIT else (a_min, a_max)
+    lo, hi = (None if v is _NO_LIMIT else v for v in (lo, hi))
     d = dtype_of(raw(a))
     if d.kind in "iu":  # Python integers that nothing is beyond are no limits
         info = np.iinfo(d)
         lo = None if type(lo) is int and lo < info.min else lo
         hi = None if type(hi) is int and hi > info.max else hi
-    out = a
+    out = a if d.kind != "b" or lo is not None or hi is not None else TABLE["positive"](a)
     out = TABLE["maximum"](out, lo) if lo is not None else out
     out = TABLE["minimum"](out, hi) if hi is not None else out
     return wrap(raw(out)) if out is a else out
@@ -261,6 +279,8 @@ def _target(name: str, a: Any, value: Any) -> Box:
 @implements(np.copyto, "copyto")
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """`dst[...] = src`, where the mask holds."""
+    if type(dst) is Box and class_of(dst) is not np.ndarray:
+        raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {class_name(dst)}")
     dst = _target("copyto", dst, src)
     if src is dst:  # nothing happens, to a read-only view either
         return
