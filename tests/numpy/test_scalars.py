@@ -74,3 +74,20 @@ def test_derivatives() -> None:
         return np.float64(x[0]) * np.float64(x).sum()
 
     assert tj.jit(tj.grad(f))(np.arange(1.0, 4)).tolist() == [7.0, 1.0, 1.0]
+
+
+def test_integers_that_are_pythons_must_fit() -> None:
+    def f(x: Any, n: int) -> Any:
+        k = 0
+        for v in x:
+            if v > 0:
+                k += n
+        return np.int8(k), np.uint8(k), np.int32(k)
+
+    compiled, x = tj.jit(f), np.ones(3)
+    assert [(type(v), v) for v in compiled(x, 3)] == [(type(v), v) for v in f(x, 3)]
+    with tj.config.override(fallback=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in (-1, 100):
+            with pytest.raises(OverflowError, match="out of bounds"):
+                compiled(x, n)

@@ -100,7 +100,7 @@ circstd(x)  circvar(x)  combine_pvalues(u)  cramervonmises_2samp(x, y)  cumfreq(
 differential_entropy(x)  directional_stats(R)  energy_distance(x, y)  epps_singleton_2samp(x, y)
 expectile(x)  f_oneway(x, y)  f_oneway(R, M)  fisher_exact(k[:4].reshape(2, 2))  spearmanrho(x, y)
 false_discovery_control(u)  fligner(x, y)  friedmanchisquare(x, y, p)  gstd(p)  gzscore(p)  iqr(x)
-jarque_bera(x)  kendalltau(x, y)  kruskal(x, y)  ks_2samp(x, y)  kstat(x)  kstatvar(x)  kurtosistest(x)
+jarque_bera(x)  kendalltau(x, y)  kruskal(x, y)  ks_2samp(x, y)  kstest(x, y)  kstat(x)  kstatvar(x)  kurtosistest(x)
 levene(x, y)  linregress(x, y)  lmoment(x)  mannwhitneyu(x, y)  median_abs_deviation(x)  median_test(x, y)
 mode(k)  moment(x, 3)  mood(x, y)  normaltest(x)  obrientransform(x, y)  pearsonr(x, y)
 percentileofscore(x, 0.3)  pmean(p, 2)  pointbiserialr(t, x)  power_divergence(p / p.sum(), q / q.sum())

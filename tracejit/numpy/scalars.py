@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from tracejit import dtypes
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.numpy.operands import cast
-from tracejit.tracing import Box, box
+from tracejit.tracing import Box, box, to_raw
+
+#: The largest number of an integer of Python's that is traced.
+_LARGEST = int(np.iinfo(np.int64).max)
 
 
 @functools.cache
@@ -22,7 +26,11 @@ def converter(cls: type[np.generic]) -> Callable[..., Any]:
     def convert(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or type(args[0]) is not Box or not _is_taken(args[0], dtype):
             return cls(*args, **kwargs)
-        x = args[0]
+        x: Any = args[0]
+        if x.weak and dtype.kind in "iu" and dtype != dtypes.int64 and x.aval.dtype.kind == "i":
+            limits = np.iinfo(dtype.str)
+            beyond = (x < int(limits.min)) | (x > min(int(limits.max), _LARGEST))
+            leave_if(to_raw(beyond), f"NumPy's error for a number that is no {dtype}")
         return x.astype(dtype, copy=False) if x.aval.shape else box(cast(x.read(), dtype))
 
     return convert
@@ -37,5 +45,5 @@ def _is_taken(x: Box, target: np.dtype) -> bool:
     ):  # the long ones are refused, and long long
         return False
     if to in "iu" and x.weak:
-        return not is_unsure(x) and (kind == "b" or (kind == "i" and target == dtypes.int64))
+        return not is_unsure(x) and kind in "bi"
     return kind != "c" or to in "bc"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import sys
 import threading
 import types
 import warnings
@@ -29,7 +30,7 @@ from tracejit.numpy.boxes.layouts import orders_of
 from tracejit.numpy.boxes.unsure import is_unsure
 from tracejit.numpy.dispatch import plain
 from tracejit.scipy import __all__ as PARTS
-from tracejit.scipy.hosting.following import followed, is_public
+from tracejit.scipy.hosting.following import followed, is_public, know_results
 from tracejit.scipy.hosting.names import FOLLOWED
 from tracejit.scipy.hosting.nearest import nearest
 from tracejit.scipy.hosting.results import Template, Untellable, avals, described, rebuilt
@@ -56,6 +57,7 @@ def of(function: Any) -> Any:
     known = name in FOLLOWED  # some have a `rng` that draws nothing
     if name is None or not (known or _is_taken(function)) or not is_public(function, name):
         return None
+    know_results(function)
     hosted = stand_in(function, name)
     return followed(function, hosted) if known else hosted
 
@@ -111,7 +113,7 @@ def others(
 
 
 def _name(function: Any) -> str | None:
-    """The public name, such as `scipy.signal.medfilt`."""
+    """The public name, such as `scipy.signal.medfilt`; the shortest one."""
     if isinstance(function, np.ufunc):
         module = "scipy.special"
     elif type(function) not in (types.FunctionType, types.BuiltinFunctionType):
@@ -121,7 +123,9 @@ def _name(function: Any) -> str | None:
         public = [p for p in parts if not p.startswith("_")]
         if parts[0] != "scipy" or len(public) < 2 or public[1] not in _PARTS:
             return None
-        module = ".".join(public)
+        modules = [".".join(public[:n]) for n in range(2, len(public) + 1)]
+        found = (m for m in modules if getattr(sys.modules.get(m), function.__name__, None) is function)
+        module = next(found, modules[-1])
     return f"{module}.{function.__name__}"
 
 

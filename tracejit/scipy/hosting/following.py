@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -54,10 +55,6 @@ def followed(function: Any, hosted: Callable[..., Any]) -> Callable[..., Any]:
 
     own = copy_of(function)
 
-    for value in vars(sys.modules[function.__module__]).values():
-        if hasattr(value, "_extra_fields") and isinstance(value, type):
-            known_class(value)
-
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if not any(type(x) is Box for x in tree.leaves((args, kwargs))):
@@ -80,7 +77,8 @@ def known(out: Any) -> Any:
     if not cls.__module__.startswith("scipy.") or cls.__hash__ is None or cls in _TREES:
         return out
     if issubclass(cls, tuple):
-        known_class(cls)
+        if hasattr(out, "__dict__"):  # other named tuples are trees as they are
+            known_class(cls)
     elif set(vars(out)).isdisjoint(("__dict__",)) and not dataclasses.is_dataclass(cls):
         _TREES.add(cls)
         tree.register(cls, _parts_of_object, functools.partial(_object_of, cls))
@@ -91,7 +89,16 @@ def known_class(cls: type) -> None:
     """A class of named tuples of SciPy's is one of trees now, and may be the result of a branch."""
     if cls not in _TREES:
         _TREES.add(cls)
-        tree.register(cls, _parts_of_tuple, functools.partial(_tuple_of, cls))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it has been a tree without its other fields
+            tree.register(cls, _parts_of_tuple, functools.partial(_tuple_of, cls))
+
+
+def know_results(function: Any) -> None:
+    """The classes of named tuples with more fields in the module of `function` are known from now on."""
+    for value in vars(sys.modules.get(getattr(function, "__module__", ""), sys)).values():
+        if isinstance(value, type) and hasattr(value, "_extra_fields"):
+            known_class(value)
 
 
 #: Classes of SciPy's results that are trees by now.
@@ -131,7 +138,7 @@ def _tuple_of(cls: type, rest: Any, values: Any) -> Any:
     return made
 
 
-def _rankdata(x: Any, method: str, return_ties: bool = False, xp: Any = None) -> Any:
+def rankdata(x: Any, method: str, return_ties: bool = False, xp: Any = None) -> Any:
     """The ranks along the last axis, from 1; and where elements are equal, at the first of them in order, how many."""
     x = tnp.asarray(x)
     n = x.shape[-1]
@@ -165,7 +172,7 @@ def _array_namespace(*arrays: Any, **options: Any) -> Any:
     return tnp
 
 
-def _contains_nan(a: Any, nan_policy: str = "propagate", **options: Any) -> bool:
+def contains_nan(a: Any, nan_policy: str = "propagate", **options: Any) -> bool:
     """None does: a call with one is left to Python."""
     if nan_policy not in ("propagate", "omit", "raise"):
         raise ValueError("nan_policy must be one of {'propagate', 'raise', 'omit'}.")
@@ -206,7 +213,7 @@ _FORMS = {
     "array_namespace": _array_namespace,
     "xp_size": _size,
     "size": _size,
-    "_contains_nan": _contains_nan,
+    "_contains_nan": contains_nan,
     "_asarray_validated": _asarray_validated,
     "is_complex": lambda x, xp: dtypes.is_complex(x.dtype),
 }
@@ -255,7 +262,7 @@ def _entries(module: Any) -> dict[Any, Any]:
         entries |= {f: functools.partial(f) for f in (getattr(home, n, None) for n in names) if f is not None}
     ranks = getattr(sys.modules.get("scipy.stats._stats_py"), "_rankdata", None)
     entries[_brought("array_api_extra").at] = At
-    return entries if ranks is None else entries | {ranks: _rankdata}
+    return entries if ranks is None else entries | {ranks: rankdata}
 
 
 def _answered(answer: bool, *asked: Any) -> bool:

@@ -41,14 +41,15 @@ _NAMES: dict[str, str] = {
         assoc_laguerre ellip_harm lqn riccati_jn
     """,
     "stats": """
-        alexandergovern bartlett boxcox boxcox_llf brunnermunzel chatterjeexi chisquare circmean circstd circvar
-        combine_pvalues cramervonmises_2samp cumfreq describe differential_entropy directional_stats
+        alexandergovern ansari bartlett boxcox boxcox_llf brunnermunzel chatterjeexi chisquare circmean circstd
+        circvar combine_pvalues cramervonmises_2samp cumfreq describe differential_entropy directional_stats
         energy_distance epps_singleton_2samp expectile f_oneway false_discovery_control fisher_exact fligner
-        friedmanchisquare gstd gzscore iqr jarque_bera kruskal kstat kstatvar kurtosistest levene linregress
-        lmoment mannwhitneyu median_abs_deviation mode moment mood normaltest obrientransform pmean
-        pointbiserialr power_divergence quantile rankdata ranksums relfreq scoreatpercentile sigmaclip skewtest
-        spearmanrho tiecorrect tmax tmean tmin trim_mean ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel
-        wasserstein_distance yeojohnson yeojohnson_llf
+        friedmanchisquare gstd gzscore iqr jarque_bera kendalltau kruskal ks_2samp kstat kstatvar kstest
+        kurtosistest levene linregress lmoment mannwhitneyu median_abs_deviation median_test mode moment mood
+        normaltest obrientransform pmean pointbiserialr power_divergence quantile rankdata ranksums relfreq
+        scoreatpercentile shapiro siegelslopes sigmaclip skewtest spearmanrho theilslopes tiecorrect tmax tmean
+        tmin trim_mean ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel wasserstein_distance wilcoxon
+        yeojohnson yeojohnson_llf
     """,
 }
 FOLLOWED = frozenset(f"scipy.{module}.{name}" for module, names in _NAMES.items() for name in names.split())

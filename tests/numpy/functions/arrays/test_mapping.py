@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -179,3 +179,13 @@ def test_rows_may_be_written() -> None:
     with pytest.raises(TracejitError):  # a real array cannot hold traced values
         real = np.ones((2, 2))
         tj.grad(lambda y: np.apply_along_axis(lambda r, y: r.__imul__(y), 0, real, y).sum())(2.0)
+
+
+def test_results_that_are_named_tuples() -> None:
+    class Pair(NamedTuple):
+        low: Any
+        high: Any
+
+    f = lambda x: np.apply_along_axis(lambda row: Pair(row.min(), row.max()), 1, x)
+    x = np.sin(np.arange(12.0)).reshape(3, 4)
+    np.testing.assert_array_equal(tj.jit(f)(x), f(x))

@@ -101,7 +101,8 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
         )
 
     def one(row: Any) -> Any:
-        return box_of(func1d(row, *args, **kwargs))
+        found = func1d(row, *args, **kwargs)
+        return box_of(list(found) if isinstance(found, tuple) else found)  # a named tuple, too
 
     out, (left,) = mapped(one, rows.shape[0], [raw(rows)], [False])
     if left is not None:
