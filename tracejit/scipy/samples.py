@@ -27,9 +27,20 @@ def _sample(name: str, a: Any, nan_policy: str) -> Any:
     return x if dtypes.is_inexact(dtype_of(raw(x))) else x.astype(float)
 
 
+def _centred(x: Any, axis: Any) -> Any:
+    """The sample less its mean. Where all elements are nearly the same SciPy warns, so that Python does the call."""
+    middle = x.mean(axis=axis, keepdims=True)
+    away = x - middle
+    if away.size and (x.size if axis is None else x.shape[axis]) > 1:
+        close = float(np.finfo(x.dtype).eps) * 10
+        lost = tnp.abs(away).max(axis=axis, keepdims=True) / tnp.abs(middle) < close
+        leave_if(to_raw(tnp.any(lost)), "SciPy's warning of precision that is lost")
+    return away
+
+
 def _moment(x: Any, order: int, axis: Any) -> Any:
     """A central moment."""
-    return ((x - x.mean(axis=axis, keepdims=True)) ** order).mean(axis=axis)
+    return (_centred(x, axis) ** order).mean(axis=axis)
 
 
 def _kept(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -42,7 +53,7 @@ def _kept(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """How many standard deviations each element is above the mean."""
     x = _sample("zscore", a, nan_policy)
-    return (x - x.mean(axis=axis, keepdims=True)) / x.std(axis=axis, ddof=ddof, keepdims=True)
+    return _centred(x, axis) / x.std(axis=axis, ddof=ddof, keepdims=True)
 
 
 @PART.function
@@ -154,6 +165,7 @@ tvar, tstd, tsem = map(_trimmed, ("tvar", "tstd", "tsem"))
 def zmap(scores: Any, compare: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """How many standard deviations of `compare` each score is above its mean."""
     x, y = _sample("zmap", scores, nan_policy), _sample("zmap", compare, nan_policy)
+    _centred(y, axis)
     return (x - y.mean(axis=axis, keepdims=True)) / y.std(axis=axis, ddof=ddof, keepdims=True)
 
 

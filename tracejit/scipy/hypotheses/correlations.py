@@ -136,7 +136,7 @@ def theilslopes(y: Any, x: Any = None, alpha: float = 0.95, method: str = "separ
     slopes = tnp.sort(slopes.reshape(-1))
     count = tnp.sum(ahead)
     leave_if(to_raw(count == 0), "SciPy's warning of coordinates that are identical")
-    slope = median(slopes, count)
+    slope = median(slopes, count)[()]
     if method == "joint":
         start = tnp.median(y - slope * x)
     else:
@@ -149,7 +149,7 @@ def theilslopes(y: Any, x: Any = None, alpha: float = 0.95, method: str = "separ
     low = tnp.maximum(tnp.round((count + width) / 2.0).astype(np.int64) - 1, 0)
     high = tnp.minimum(tnp.round((count - width) / 2.0).astype(np.int64), count - 1)
     made = scipy_module("stats._stats_mstats_common").TheilslopesResult
-    return made(slope=slope, intercept=start, low_slope=slopes[low], high_slope=slopes[high])
+    return made(slope=slope, intercept=start, low_slope=slopes[low][()], high_slope=slopes[high][()])
 
 
 @PART.helper("_stats_mstats_common.siegelslopes_pythran")
