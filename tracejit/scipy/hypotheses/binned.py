@@ -87,7 +87,8 @@ def binned_statistic_dd(
     """A statistic of the values at the points in each of a grid of bins."""
     name = _NAMES.get(statistic, statistic) if isinstance(statistic, str) or callable(statistic) else None
     points = tnp.asarray(sample)
-    points = points if points.ndim == 2 else tnp.atleast_2d(points).T
+    # A list has the coordinates of one dimension after the other.
+    points = points if hasattr(sample, "shape") and points.ndim == 2 else tnp.atleast_2d(points).T
     given = tnp.asarray(values)
     rows = tnp.atleast_2d(given)
     taken = name in _STATISTICS and binned_statistic_result is None and rows.shape[-1] == points.shape[0] > 0

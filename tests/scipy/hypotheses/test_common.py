@@ -48,6 +48,7 @@ anderson(x**2, "expon", method="interpolate")  kstest(x, y)  median_test(x, y)
 chi2_contingency(t)  chi2_contingency(t[:2, :2])  chi2_contingency(t[:2, :2], False, "log-likelihood")
 chi2_contingency(R**2)  chi2_contingency(t[0])
 binned_statistic(k, k)  binned_statistic(v, [v, 2 * v], bins=[-1.0, 0, 0.5, 9])  binned_statistic(0 * v, v)
+binned_statistic_dd([x[:2], y[:2]], v[:2], bins=2)
 binned_statistic(f4(v), f4(v))  binned_statistic_2d(v, v**2, v, "max", bins=[3, [-1.0, 0, 1]])
 """
 CALLS = [
