@@ -166,3 +166,11 @@ def test_a_file_is_read_anew_at_each_call(tmp_path: Path) -> None:
         np.save(path, np.full(3, float(n)))
         assert f(2.0).tolist() == [2.0 * n] * 3
     assert f.trace_count == 1
+
+
+def test_a_dict_of_settings_is_a_new_one_at_each_call() -> None:
+    f = tj.jit(lambda x: (np.geterr(), x.sum()), fallback=False)
+    first, second = f(np.ones(2))[0], f(np.ones(2))[0]
+    assert first == second == np.geterr() and first is not second and f.trace_count == 1
+    with np.errstate(divide="ignore"):
+        assert f(np.ones(2))[0] == np.geterr() and f.trace_count == 2

@@ -95,7 +95,9 @@ def call_of(session: Run, function: Any, args: tuple[Any, ...] = (), kwargs: Any
         raise
     if not _is_plain(value):
         session.refuse(path, function, f"it gives a {type(value).__name__} here")
-    return session.wrap(root(function, "result of", f"{path}(...)").applied(ask), value)
+    made = session.wrap(root(function, "result of", f"{path}(...)").applied(ask), value)
+    # Each call gives a dict of its own: its entries are guarded, and not which dict it is.
+    return {key: made[key] for key in made} if type(value) is dict else made
 
 
 def _matters(e: Eqn) -> bool:
