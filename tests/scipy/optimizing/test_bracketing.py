@@ -40,6 +40,24 @@ def test_ends_that_are_roots(find: Any) -> None:
         assert run(*ends) == find(lambda x: x * x - 4, *ends, full_output=True)[1].function_calls
 
 
+def test_reports_of_what_did_not_converge() -> None:
+    g = lambda x: x**3 - 1
+    slopes = {"fprime": lambda x: 3 * x * x, "fprime2": lambda x: 6 * x}
+    run = lambda c: so.brentq(lambda x: g(x) * c, 0.0, 9.0, maxiter=3, full_output=True, disp=False)[1]
+    assert dict(tj.jit(run, fallback=False)(1.0)) == dict(run(1.0)) and not run(1.0).converged
+    for method in ("brentq", "bisect", "toms748", "secant", "halley"):
+        given = {"bracket": (0.0, 9.0), "x0": 0.5, "x1": 0.6, "method": method}
+        given |= slopes if method == "halley" else {}
+        for most in (2, 60):
+            f = lambda c: so.root_scalar(lambda x: g(x) * c, maxiter=most, **given)
+            got, want = tj.jit(f, fallback=False)(1.0), f(1.0)
+            assert got.converged is want.converged is (most == 60)
+            assert got.flag == want.flag and got.iterations == want.iterations
+            assert np.isclose(got.root, want.root, rtol=1e-12)
+    slope = tj.grad(lambda c: so.root_scalar(lambda x: x**3 - c, bracket=(0.0, 9.0)).root)(8.0)
+    assert np.isclose(slope, 1 / 12)
+
+
 def test_failures() -> None:
     with pytest.raises(tj.errors.RootBracketError, match="different signs"):
         tj.grad(lambda c: so.brentq(lambda x: x * x + c, 0, 5))(2.0)

@@ -167,7 +167,8 @@ def bisect(f: Function, a: Any, b: Any, tolerances: tuple[Any, Any, Any]) -> Fou
         y = f(x)
         a = tnp.where(tnp.signbit(y) == tnp.signbit(s.f_a), x, s.a)
         done = (y == 0) | (tnp.abs(width) < xtol + rtol * tnp.abs(x))
-        return s._replace(a=a, b=width, x=x, iterations=s.iterations + 1, done=done)
+        # Where there are no more iterations, SciPy gives the end of the interval.
+        return s._replace(a=a, b=width, x=tnp.where(done, x, a), iterations=s.iterations + 1, done=done)
 
     return _narrowed(f, (a, b), b - a, most, step, 1)
 

@@ -16,7 +16,7 @@ from tracejit.ops._lazy import scipy_module
 from tracejit.ops.elementwise import compare
 from tracejit.scipy import solving
 from tracejit.scipy.optimizing.bracketing import FINDERS
-from tracejit.scipy.optimizing.results import complete, partial, python
+from tracejit.scipy.optimizing.results import complete, message, partial, place_of, python
 from tracejit.tracing import call_user, new_array, to_raw, wrap
 
 _F64 = np.dtype(np.float64)
@@ -46,8 +46,10 @@ def _found(
     more: list[Callable[[Any], Any]],
     run: Callable[..., Any],
     *args: Any,
+    must: bool = True,
 ) -> tuple[Any, list[Any]]:
-    """The root that `run(functions, *args)` finds on the host, which gives (root, iterations, calls, converged)."""
+    """The root that `run(functions, *args)` finds on the host, which gives (root, iterations, calls, converged), and
+    the last three. `must`: the program fails where it did not converge."""
 
     def value(x: Any) -> Any:
         return solving.scalar(inner(x))
@@ -58,8 +60,9 @@ def _found(
         return found[0], found[1:]
 
     x, (iterations, calls, converged) = solving.root_of(value, start, solve, solving.number_solve)
-    _must(converged != 0, f"{name} did not converge.")
-    return x, [iterations, calls]
+    if must:
+        _must(converged != 0, f"{name} did not converge.")
+    return x, [iterations, calls, converged != 0]
 
 
 def bracketed(
@@ -69,7 +72,7 @@ def bracketed(
     tolerances: tuple[Any, Any, Any],
     must: bool = True,
 ) -> tuple[Any, list[Any]]:
-    """The root that the native form of SciPy's `name` finds between `ends`, and [iterations, calls].
+    """The root that the native form of SciPy's `name` finds between `ends`, and [iterations, calls, converged].
 
     `tolerances` are (xtol, rtol, maxiter); `must`: the program fails where `maxiter` iterations are not enough."""
     xtol, rtol, most = tolerances
@@ -93,13 +96,14 @@ def bracketed(
     )
     if must:
         _must(converged, f"{name} did not converge.")
-    return x, [iterations, calls]
+    return x, [iterations, calls, converged]
 
 
 def report(root: Any, counts: list[Any], method: str) -> Any:
-    """SciPy's `RootResults` of a root that was found."""
-    iterations, calls = map(python, counts)
-    flags = {"converged": True, "flag": "converged", "method": method}
+    """SciPy's `RootResults` of a root that was found, or not."""
+    iterations, calls, converged = map(python, counts)
+    told = tnp.where(counts[2], place_of("converged"), place_of("convergence error"))
+    flags = {"converged": converged, "flag": message(told), "method": method}
     return complete("RootResults", root=root, iterations=iterations, function_calls=calls, **flags)
 
 
@@ -137,12 +141,17 @@ def root_scalar(
     settings |= {"method": chosen, "options": options}
     inner = solving.with_args(f, args)
     slopes = [_numbers(g, args) for g in (fprime, fprime2) if g]
-    low = (bracket[0], bracket[1]) if bracket is not None else (x0, x1 if x1 is not None else x0)
+    between = chosen in FINDERS or chosen in _BRACKETING
+    if (bracket if between else x0) is None:
+        lacking = "Bracket needed for {method}" if between else "x0 must not be None for {method}"
+        raise ValueError(lacking.format(method=chosen))
+    low = (bracket[0], bracket[1]) if between else (x0, x1 if x1 is not None else x0)
     start, second = (tnp.asarray(v).astype(float)[()] for v in low)
     if chosen in FINDERS:
         own = {"xtol": 2e-12, "rtol": _LEAST, "maxiter": 100} | (options or {})
         own |= {k: v for k, v in settings.items() if k in own}
-        x, counts = bracketed(chosen, inner, (start, second), (own["xtol"], own["rtol"], own["maxiter"]))
+        tolerances = own["xtol"], own["rtol"], own["maxiter"]
+        x, counts = bracketed(chosen, inner, (start, second), tolerances, must=False)
         return report(python(x), counts, chosen)
 
     def run(fs: Any, a: Any, b: Any) -> Any:
@@ -154,8 +163,8 @@ def root_scalar(
         r = _theirs().root_scalar(_of_floats(fs[0]), **given, **settings)
         return r.root, r.iterations, r.function_calls, r.converged
 
-    x, (iterations, calls) = _found("root_scalar", inner, start, slopes, run, start, second)
-    return report(x, [iterations, calls], chosen)
+    x, counts = _found("root_scalar", inner, start, slopes, run, start, second, must=False)
+    return report(x, counts, chosen)
 
 
 def _numbers(f: Any, args: Any) -> Callable[[Any], Any]:
@@ -306,8 +315,7 @@ def minimize_scalar(
 
     start = tnp.asarray(0.0)
     x, (nit, nfev, success) = solving.root_of(conditions, start, solve, solving.number_solve)
-    _must(success != 0, "minimize_scalar did not converge.")
-    fields = {"nit": python(nit), "nfev": python(nfev), "success": True}
+    fields = {"nit": python(nit), "nfev": python(nfev), "success": python(success != 0)}
     return partial("minimize_scalar", x=x, fun=wrap(to_raw(value(x))), **fields)
 
 
