@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -64,3 +65,13 @@ def test_pearsons_correlation() -> None:
     check_grads(lambda a: stats.pearsonr(a, b).pvalue, (a,), order=1)
     with tj.config.override(fallback=True), pytest.warns(stats.ConstantInputWarning):
         assert np.isnan(tj.jit(lambda a: stats.pearsonr(a, b).statistic)(0 * a))
+
+
+@pytest.mark.parametrize("name", ["skew", "kurtosis", "zscore", "tvar", "tstd", "tsem"])
+def test_precision_that_is_lost_is_told(name: str) -> None:
+    compiled, flat = tj.jit(lambda x: getattr(stats, name)(x)), np.ones(12)
+    compiled(np.arange(12.0))
+    with tj.config.override(fallback=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", tj.errors.FallbackWarning)
+        with pytest.warns(RuntimeWarning, match="Precision loss"):
+            compiled(flat)

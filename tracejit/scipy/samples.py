@@ -147,6 +147,7 @@ def _trimmed(name: str) -> Any:
             return calls.of(getattr(scipy_stats(), name))(a, limits, inclusive, axis, ddof, **more)
         x = _sample(name, a, "propagate")
         n = x.size if axis is None else x.shape[axis]
+        _centred(x, axis)
         if name == "tvar":
             return x.var(axis=axis, ddof=ddof)
         out = x.std(axis=axis, ddof=ddof)
