@@ -156,6 +156,31 @@ def a_loop_asks_for_tuples_in_a_list() -> Any:
     return f, LONG, None
 
 
+def _either(told: Callable[[Any, Any, Any], Any]) -> Callable[[], Any]:
+    def maker() -> Any:
+        def f(p, t):
+            q, z = p + 1.0, p * 3.0
+            held = [q]
+            if t > 2:
+                q = p * 0.5
+            z = q
+            if t % 2 > 1:
+                z = p.copy()
+            return told(held, q, z)
+
+        return f, [(np.ones(3), t) for t in (5.0, 6.0, 2.0, 0.0, 5.5, 1.5)], None
+
+    return maker
+
+
+for _name, _told in {
+    "in a list": lambda held, q, z: (held, q, z),
+    "the last one first": lambda held, q, z: (z, held, q),
+    "parts": lambda held, q, z: (z[1:], q, q[:2], held, z),
+}.items():
+    PROGRAMS[f"arrays that may be arrays that may be others: {_name}"] = _either(_told)
+
+
 def _made_of(make: Callable[[Any], Any]) -> Callable[[], Any]:
     def maker() -> Any:
         def f(x):

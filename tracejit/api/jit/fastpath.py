@@ -290,9 +290,8 @@ class _Writer:
         if type(part) is Part:
             kind, at = part.base
             return f"p{n} = {self.const(part.made)}({given[kind][at]}, ({outs}))"
-        texts = "".join(
-            f"{kind!r}: ({''.join(t + ', ' for t in given[kind])}), " for kind in ("arg", "const")
-        )
+        known = {"arg": given["arg"], "const": given["const"], "part": given["part"][:n]}
+        texts = "".join(f"{kind!r}: ({''.join(t + ', ' for t in held)}), " for kind, held in known.items())
         return f"p{n} = {self.const(part.of)}({{'out': ({outs}), {texts}}})"
 
     def at(self, path: Path) -> str:

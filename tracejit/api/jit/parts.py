@@ -39,7 +39,7 @@ Place = tuple[str, int]
 
 
 class Part:
-    """What `steps` show of the array at `base`, ('arg' | 'const' | 'out', n)."""
+    """What `steps` show of the array at `base`, ('arg' | 'const' | 'out' | 'part', n)."""
 
     def __init__(self, base: Place, steps: list[Step]) -> None:
         self.base = base
@@ -84,7 +84,10 @@ class Shared:
         self.parts: list[Part | Chosen] = []
         self.itself: dict[int, Box] = {}  # of each storage the box that is the array itself
         self.turned: dict[int, list[Step]] = {}  # what comes first of storages whose outputs have other axes
+        #: Chosen arrays that are results as a whole, and the numbers of the parts that they are (None: they are new).
+        self.chosen: dict[int, int | None] = {}
         different = {id(x): x for x in leaves if type(x) is Box}.values()
+        self.boxes = {id(x.storage): x for x in different if isinstance(x.storage, Either) and not x.chain}
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
         marks = [mark for x in different if not x.scalar and (mark := listed(x)) is not None]
         self.lists = collections.Counter((id(mark.rows), mark.role == "head") for mark in marks)
@@ -102,8 +105,13 @@ class Shared:
             raise BufferedListError(what="arrays, which may be one or others' too, as results")
         made: Part | Chosen | None = None
         if isinstance(storage, Either):
-            made = self._chosen(x, storage)
-            if made is None and storage.layout is not None:
+            if not x.chain and (number := self._whole(x, storage)) is not None:
+                return number
+            if x.chain and id(storage) in self.boxes:
+                made = self._part_of_result(x, storage)
+            elif x.chain:
+                made = self._chosen(x, storage)
+            if made is None and (storage.layout is not None or id(storage) in self.visible):
                 made = self._view(x)
         elif type(storage) in (Storage, Selected):
             made = self._view(x)
@@ -169,6 +177,31 @@ class Shared:
         self.outs.append(raw)
         return len(self.outs) - 1
 
+    def _whole(self, x: Box, storage: Either) -> int | None:
+        """The number of the part that `x`, all of a chosen array, is; None if it is a new array."""
+        if id(storage) not in self.chosen:
+            made = self._chosen(x, storage)
+            if made is not None:
+                self.parts.append(made)
+            self.chosen[id(storage)] = None if made is None else len(self.parts) - 1
+        return self.chosen[id(storage)]
+
+    def _part_of_result(self, x: Box, storage: Either) -> Part | Chosen | None:
+        """A part of a chosen array that is a result, too."""
+        number = self._whole(self.boxes[id(storage)], storage)
+        if number is None:
+            return self._view(x)
+        steps = self._steps(x.chain, x)
+        if steps is None:
+            raise ChosenArrayError()
+        return Chosen(Part(("part", number), steps), [])
+
+    def _of_owner(self, storage: Storage, steps: list[Step]) -> Part:
+        """The part that `steps` show of an owner, which may be a chosen array and a result itself."""
+        box = self.boxes.get(id(storage))
+        number = self._whole(box, storage) if box is not None and isinstance(storage, Either) else None
+        return self._part(storage, steps) if number is None else Part(("part", number), steps)
+
     def _chosen(self, x: Box, storage: Either) -> Chosen | None:
         parts = []
         for owner in storage.alive():
@@ -180,7 +213,7 @@ class Shared:
             )
             if steps is None:
                 raise ChosenArrayError()
-            parts.append((self._output(owner.flag), owner.want, self._part(owner.storage, steps)))
+            parts.append((self._output(owner.flag), owner.want, self._of_owner(owner.storage, steps)))
         if not parts:
             return None
         value, steps = _as_it_lies(x.read(), order_of(x))

@@ -257,7 +257,9 @@ class Program:
         given: dict[str, Any] = {"out": outs, "arg": leaves, "const": consts}
         arrays = {n for kind, n in self.results if kind == "array"}
         given["array"] = [as_array(x) if n in arrays else x for n, x in enumerate(outs)]
-        given["part"] = [p.of(given) for p in self.parts]
+        given["part"] = []
+        for p in self.parts:  # of which some are parts of those before
+            given["part"].append(p.of(given))
         picked = [given[kind][x] if kind in given else self._other(kind, x, call) for kind, x in self.results]
         return tree.unflatten(self.out_tree, picked) if self.store is None else self.store.run(picked, call)
 
