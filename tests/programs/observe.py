@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import logging
 import random
 import types
@@ -51,6 +52,12 @@ def program(maker: Maker) -> Maker:
     assert name not in PROGRAMS, name
     PROGRAMS[name] = maker
     return maker
+
+
+def define(source: str, names: dict[str, Any], name: str) -> None:
+    """Run a source text whose lines can be found, as those of a file are."""
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    exec(compile(source, name, "exec"), names)
 
 
 class Seen(NamedTuple):

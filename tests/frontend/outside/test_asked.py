@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs.observe import verdict
+from tests.programs.observe import define, verdict
 
 _ASKS = [
     *(
@@ -120,7 +120,7 @@ def _maker(seed: int, folder: Path) -> Any:
         names = {"np": np, "path": str(path), "text": text, "data": data, "write": write, "get": np.load}
         names |= {"number": number, "same": same, "state": [], "kept": {}}
         names["partly"] = functools.partial(np.load, mmap_mode=None)
-        exec(source, names)
+        define(source, names, f"<program {seed}>")
 
         def before(n: int) -> None:
             exec(changes[n], names | {"n": n})

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs.observe import verdict
+from tests.programs.observe import define, verdict
 
 _SOURCES = [
     *("itertools.count(3)", "itertools.count(0.5, 0.25)", "itertools.cycle([1.0, -2.0, held])", "iter(xs)"),
@@ -85,7 +85,7 @@ def _maker(seed: int) -> Any:
         }
         for n, text in enumerate(sources):
             names[f"it{n}"] = eval(text, names)
-        exec(source, names)
+        define(source, names, f"<program {seed}>")
         xs = [np.array(v) for v in ([0.5, 1.0], [-1.0, 0.25], [2.0, 3.0], [1.0, 1.0])]
         calls = [(x, names["it0"]) if given else (x,) for x in xs]
 

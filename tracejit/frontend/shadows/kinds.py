@@ -26,7 +26,7 @@ from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.lists import buffers
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
-from tracejit.frontend.shadows import acting, attributes, behind, classes, growing
+from tracejit.frontend.shadows import acting, attributes, behind, classes, growing, objects
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text, known
@@ -182,11 +182,22 @@ def callee(f: Any) -> Any:
     """What is called by `f(...)`: the copy of such an object's `__call__`, a conversion for a NumPy scalar type."""
     if isinstance(f, type) and issubclass(f, np.generic):
         return converter(f)
+    if f is object.__setattr__ or f is object.__delattr__:
+        return functools.partial(_of_object, f)
     if isinstance(f, type) and issubclass(f, BaseException) and isinstance(f.__init__, types.FunctionType):
         return functools.partial(_exception, f)
     if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
         return f
     return found[0]
+
+
+def _of_object(method: Any, x: Any, *args: Any) -> None:
+    """`object.__setattr__(x, name, value)`, and `object.__delattr__`: past what the class of `x` would do."""
+    if not behind.is_shadow(x) or not behind.state_of(x).session.capture.journaled:
+        method(x, *args)
+        return
+    objects.tell_apart(behind.state_of(x))
+    (attributes.assign if method is object.__setattr__ else attributes.delete)(x, *args)
 
 
 def _exception(cls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -92,13 +92,27 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
     cls = type(value)
     params = getattr(cls, "__dataclass_params__", None)
     by_value = params is not None and params.frozen and params.eq and not outer  # identity means nothing then
-    if by_value:
+    if by_value and cls not in session.unfrozen:
         session.check(node, "type", cls)
         here = node
     else:
         here = node.named(value) if outer else session.hold(node, value)
         session.differs(node, value)
     return session.remember(value, shadow(cls, behind.State(session, here, value)), node)
+
+
+def tell_apart(state: behind.State) -> None:
+    """Guard which of the frozen objects of a class are one object: the run changes one, past its class."""
+    session, cls = state.session, type(state.original)
+    if cls in session.unfrozen or not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+        return
+    session.unfrozen.add(cls)
+    for value, stand_in in session.seen():
+        if behind.is_shadow(stand_in) and type(value) is cls:
+            node = behind.state_of(stand_in).node
+            if not session.varies(node):
+                session.check(node, "is", value)
+            session.differs(node, value)
 
 
 def shadow(cls: type, state: behind.State) -> Any:

@@ -16,6 +16,8 @@ from tracejit.frontend.rewrite.hooks.branches import ifexp, run_if
 from tracejit.frontend.rewrite.hooks.calls import contains
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.source.matches import is_singleton
+from tracejit.frontend.shadows import behind
+from tracejit.frontend.shadows.classes import users_class
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
 from tracejit.numpy.boxes.either import Either, listed, memories
@@ -116,7 +118,7 @@ def _refuse_given(x: Any, y: Any) -> bool:
     among = frozenset(session.arguments[id(v)] for v in (x, y) if id(v) in session.arguments)
     if (
         among
-        and type(x) is type(y)
+        and _class_of(x) is _class_of(y)
         and all(id(v) in session.arguments or session.is_stand_in(v) for v in (x, y))
     ):
         error = UnfollowedError(
@@ -127,6 +129,11 @@ def _refuse_given(x: Any, y: Any) -> bool:
     if type(x) is not Box:
         session.told_apart(x, y)
     return False
+
+
+def _class_of(x: Any) -> type:
+    """The user's class of an object, or of what stands for it."""
+    return type(behind.state_of(x).original) if behind.is_shadow(x) else users_class(type(x))
 
 
 def _may_be_one(x: Box, y: Box) -> bool:

@@ -32,8 +32,11 @@ def written(body: list[Any]) -> set[str]:
 
 
 def may_convert(call: ast.Call) -> bool:
-    """Whether what is called may be one of NumPy's scalar types: `np.float32(x)`, `DTYPE(x)`."""
+    """Whether what is called may be one of NumPy's scalar types: `np.float32(x)`, `DTYPE(x)`; or is
+    `object.__setattr__`."""
     f = call.func
+    if isinstance(f, ast.Attribute) and f.attr in _OF_OBJECT and isinstance(f.value, ast.Name):
+        return f.value.id == "object"
     if len(call.args) != 1 or call.keywords or isinstance(call.args[0], ast.Starred):
         return False
     if isinstance(f, ast.Attribute):
@@ -41,6 +44,7 @@ def may_convert(call: ast.Call) -> bool:
     return isinstance(f, ast.Subscript) or (isinstance(f, ast.Name) and not hasattr(builtins, f.id))
 
 
+_OF_OBJECT = frozenset({"__setattr__", "__delattr__"})
 #: Names of NumPy's scalar types, and of attributes that have one.
 _TYPES = frozenset(n for n, x in vars(np).items() if isinstance(x, type) and issubclass(x, np.generic))
 _TYPES |= {"type", "dtype", "scalar_type"}
