@@ -15,9 +15,19 @@ from tests.programs.observe import define, verdict
 _STATEMENTS = [
     *("object.__setattr__({o}, 'a', {o}.a + x[0])", "object.__setattr__({o}, 'a', x)", "out.append({o}.a)"),
     *("object.__setattr__({o}, 'a', {q}.a)", "object.__delattr__({o}, 'a')", "out.append({o} is {q})"),
-    *("if x.sum() > 1:\n        object.__setattr__({o}, 'a', x[1])", "out.append({o} == {q})", "out.append({o})"),
-    *("for k in range(3):\n        object.__setattr__({o}, 'a', {o}.a * 0.5 + k)", "out.append(hasattr({o}, 'a'))"),
-    *("try:\n        {o}.a = 2.0\n    except Exception as e:\n        out.append(type(e).__name__)", "x = x * {q}.a"),
+    *(
+        "if x.sum() > 1:\n        object.__setattr__({o}, 'a', x[1])",
+        "out.append({o} == {q})",
+        "out.append({o})",
+    ),
+    *(
+        "for k in range(3):\n        object.__setattr__({o}, 'a', {o}.a * 0.5 + k)",
+        "out.append(hasattr({o}, 'a'))",
+    ),
+    *(
+        "try:\n        {o}.a = 2.0\n    except Exception as e:\n        out.append(type(e).__name__)",
+        "x = x * {q}.a",
+    ),
     *("object.__setattr__({o}, 'b', x[0])", "out.append(getattr({o}, 'b', 'none'))", "{o}.a = x.sum()"),
     "new = type({o})(x[0])\n    object.__setattr__(new, 'a', {o}.a)\n    out.append(new)",
 ]
@@ -69,14 +79,22 @@ def _maker(seed: int) -> Any:
     lines = []
     for _ in range(rng.randint(1, 4)):
         o, q = rng.choice((("p", "q"), ("q", "p"), ("held[0]", "p"), ("p", "held[0]")))
-        some = _STATEMENTS if cls not in (Frozen, FrozenItself) or not given else _OF_GIVEN
-        lines.append(rng.choice(some).format(o=o, q=q))
+        lines_of = _STATEMENTS if cls not in (Frozen, FrozenItself) or not given else _OF_GIVEN
+        lines.append(rng.choice(lines_of).format(o=o, q=q))
     more = ", p" if given else ""
     source = f"def f(x{more}):\n    out = []\n    " + "\n    ".join(lines) + "\n    return x, out\n"
-    changes = [rng.choice(("", "", "held[0] = p", "q = p", "q = new(3.0)", "held[0] = q", "p = new(x)")) for _ in range(4)]
+    some = ("", "", "held[0] = p", "q = p", "q = new(3.0)", "held[0] = q", "p = new(x)")
+    changes = [rng.choice(some) for _ in range(4)]
 
     def maker() -> Any:
-        names: dict[str, Any] = {"np": np, "p": cls(1.5), "q": cls(2.5), "held": [cls(0.5)], "new": cls, "x": 4.0}
+        names: dict[str, Any] = {
+            "np": np,
+            "p": cls(1.5),
+            "q": cls(2.5),
+            "held": [cls(0.5)],
+            "new": cls,
+            "x": 4.0,
+        }
         define(source, names, f"<program {seed}>")
         first, other = names["p"], names["q"]
         xs = [np.array(v) for v in ([0.5, 1.0], [-1.0, 0.25], [2.0, 3.0], [1.0, 1.0])]
