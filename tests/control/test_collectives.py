@@ -28,6 +28,8 @@ def test_values(run: Any) -> None:
     close(run(over(lambda x: lax.pmax(x, "i") - x))(X), X.max(0) - X)
     close(run(over(lambda x: lax.pmin(x, "i") - x))(X), X.min(0) - X)
     close(run(over(lambda x: lax.all_gather(x, "i") * x))(X), X[None] * X[:, None])
+    whole = np.broadcast_to(X.ravel(), (3, 6))
+    close(run(over(lambda x: lax.all_gather(x, "i", axis=-1, tiled=True)))(X), whole)
     close(run(over(lambda x: x * lax.axis_index("i")))(X), X * np.arange(3)[:, None])
     close(run(over(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)])))(X), np.stack([X[0] * 0, X[0], X[1]]))
     close(run(over(lambda x: x * lax.psum(1, "i")))(X), X * 3)

@@ -15,6 +15,7 @@ import scipy.sparse.linalg as sl
 
 import tracejit as tj
 from tracejit.errors import FallbackWarning
+from tracejit.ops.sparse.rules import each_lane
 from tracejit.test_util import check_grads
 
 _RNG = np.random.default_rng(3)
@@ -365,3 +366,8 @@ def test_matrices_of_the_older_functions() -> None:
 
     for got, want in zip(tj.jit(f)(d), f(d), strict=True):
         np.testing.assert_allclose(got, want)
+
+
+def test_products_of_no_lanes() -> None:
+    found = each_lane(lambda data, x: data @ x, np.zeros((0, 3)), np.zeros((0, 3, 2)))
+    assert found.shape == (0, 2) and found.dtype == np.float64

@@ -331,3 +331,13 @@ def test_unknown_externals_are_refused():
     k.call(k.external("nowhere:f", "void()"), ())
     with pytest.raises(InternalTypeError, match="nowhere:f"):
         executable(k, [], [])
+
+
+def test_integers_that_a_program_takes() -> None:
+    near, wide = shell.Input.of(3), shell.Input.of(2**40)
+    assert near is not None and wide is not None
+    for n, near_too, wide_too in (
+        (2**31, True, True), (2**31 + 1, False, True), (-(2**31), True, True), (2**63 - 1, False, True),
+        (2**63, False, False), (-(2**63), False, True), (-(2**63) - 1, False, False), (2.0, False, False),
+    ):  # fmt: skip
+        assert (near.accepts(n), wide.accepts(n)) == (near_too, wide_too)

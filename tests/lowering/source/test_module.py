@@ -163,6 +163,13 @@ def test_functions_of_numpy_are_called_as_such() -> None:
         quiet.as_text("numba")
 
 
+def test_large_whole_numbers_and_dtypes_that_numpy_does_not_have(tmp_path: Path) -> None:
+    check_function(lambda x: (x.astype(np.uint64), x.astype(np.uint32)), np.array([0.0, 1.5, 3e9]))
+    check_function(lambda x: x.astype(np.uint64), np.array([1.8e19, 2.0**63, 7.0]))
+    with pytest.raises(NotPrintableError, match="bfloat16"):
+        tj.export_numba(lambda x: x + x, np.ones(3, tj.dtypes.bfloat16), path=tmp_path / "printed.py")
+
+
 def test_what_calls_python_is_refused() -> None:
     compiled = tj.jit(lambda x: tj.pure_callback(np.sort, x, x)).lower(np.ones(3)).compile()
     with pytest.raises(NotPrintableError, match="a call of Python's"):

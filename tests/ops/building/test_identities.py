@@ -62,6 +62,7 @@ UNARY = [
     (lambda x: co.and_(x, True), BOOL, []),
     (lambda x: co.or_(x, 0), I4, []),
     (lambda x: co.select(True, x, 0.0), F8, []),
+    (lambda x: co.select(False, 0.0, x), F8, []),
     (lambda x: co.select(co.gt(x, 0.0), x, x), F8, []),
     (lambda x: ar.conj(ar.conj(x)), C16, []),
     (lambda x: cr.copy(x), F8, []),
