@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -77,8 +78,8 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-#: Tests of what the machine code is: they get it as users do. Of whole programs and of loops every fourth one does, of
-#: the other tests every sixteenth: LLVM's optimisation takes 30 ms a program, and all the rest of LLVM 5 ms.
+#: Tests of what the machine code is: they get it as users do. Of whole programs and of loops every eighth one does, of
+#: the other tests one in 32: LLVM's optimisation takes 30 ms a program, and all the rest of LLVM 5 ms.
 _OPTIMIZED = (
     "tests/lowering/llvm/",
     "tests/lowering/runtime/",
@@ -90,7 +91,7 @@ _OPTIMIZED = (
     "tests/test_threads",
     "tests/test_config",
 )
-_EVERY_FOURTH = ("tests/test_programs_random", "tests/programs/", "tests/lowering/")
+_EVERY_EIGHTH = ("tests/test_programs_random", "tests/programs/", "tests/lowering/")
 
 
 _SETTINGS = [f.name for f in fields(config) if f.init]
@@ -100,7 +101,7 @@ def _optimizes(request: pytest.FixtureRequest) -> bool:
     name = request.node.nodeid
     if request.config.getoption("--thorough") or name.startswith(_OPTIMIZED):
         return True
-    return zlib.crc32(name.encode()) % (4 if name.startswith(_EVERY_FOURTH) else 16) == 0
+    return zlib.crc32(name.encode()) % (8 if name.startswith(_EVERY_EIGHTH) else 32) == 0
 
 
 @pytest.fixture
@@ -113,9 +114,12 @@ def thorough(request: pytest.FixtureRequest) -> bool:
 def _climate(request: pytest.FixtureRequest) -> Iterator[None]:
     """Types are checked, and neither a test's settings nor a trace it left current reaches the next one: what the
     test changed by `config.update`, as pages of the documentation do, is put back as well."""
+    shown = np.get_printoptions()
     climate = {"debug": 0, "disable_jit": False, "check_types": True, "optimize": _optimizes(request)}
     with config.override(**{name: getattr(config, name) for name in _SETTINGS} | climate):
         yield
+    if np.get_printoptions() != shown:  # examples would be written otherwise
+        np.set_printoptions(**shown)
     left, tracing.STATE.trace = tracing.STATE.trace, tracing.ROOTS[0]
     tracing.TRACING.clear()
     assert left is tracing.ROOTS[0], "the test left a trace current"

@@ -147,11 +147,13 @@ class _Run:
         self.states: list[tuple[Any, Any]] = []
 
     def enter(self, handles: Sequence[Any], saves: bool) -> None:
-        """Take the locks, in an order that is the same in all threads, so that no two wait for each other."""
+        """Take the locks, in an order that is the same in all threads, so that no two wait for each other. Those of
+        NumPy 2.3, which a thread can't take again, are left to the draws, which are NumPy's methods then."""
         for handle in handles:
             x = handle.base.generator if type(handle.base) is _Memory else generator_at(handle)
             self.kept[id(x)] = x
-        locks = {id(bits.lock): bits.lock for x in self.kept.values() if (bits := bits_of(x)) is not None}
+        bits = (b for x in self.kept.values() if (b := bits_of(x)) is not None)
+        locks = {id(b.lock): b.lock for b in bits if isinstance(b.lock, _RLOCK)}
         for key in sorted(locks):
             locks[key].acquire()
             self.held.append(locks[key])
