@@ -183,7 +183,12 @@ def test_what_may_do_more_than_compute_is_left_to_python() -> None:
             x[i] = cbrt(x[i])
         return x.sum()
 
+    @numba.njit
+    def gives_an_array(x):
+        return x * back(x[0])
+
     for f, x in (
+        (gives_an_array, X),
         (prints, 1.0),
         (calls_back, 1.0),
         (shares, X),

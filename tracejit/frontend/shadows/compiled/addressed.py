@@ -61,6 +61,9 @@ _C_NUMBERS: dict[Any, str] = {
 _JUMPS = frozenset(n for name, n in opcode.opmap.items() if "JUMP" in name or name == "FOR_ITER")
 _NOTHING: frozenset[str] = frozenset()
 #: The C functions around each function, by the types of operands and results; they live as long as programs of them.
+_compute: weakref.WeakKeyDictionary[Any, set[Any]] = (
+    weakref.WeakKeyDictionary()
+)  # types for which they only compute
 _made: weakref.WeakKeyDictionary[Any, weakref.WeakValueDictionary[Any, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -97,9 +100,18 @@ class Called:
             )
         returned = self._returned(given)
         kinds = list(_leaves(returned))
-        shapes = self._shapes(operands, kinds)
-        results = [self._aval(t, s) for t, s in zip(kinds, shapes, strict=True)]
-        native = self._native(tuple(map(str, map(type_of, given))), avals, results, returned)
+        types_ = tuple(map(str, map(type_of, given)))
+        results = [self._aval(t, (1,) * getattr(t, "ndim", 0)) for t in kinds]
+        key, known = (types_, *avals), _compute.setdefault(self.function, set())
+        if key not in known:
+            native = self._native(
+                types_, avals, results, returned
+            )  # which is refused if it does more than compute
+            known.add(key)
+        if any(a.shape for a in results):
+            shapes = self._shapes(operands)
+            results = [self._aval(t, s) for t, s in zip(kinds, shapes, strict=True)]
+        native = self._native(types_, avals, results, returned)
         call = NativeCall(native, self.name, [*results, STATUS], _NOTHING)
         *outs, status = native_call(call, *operands)
         failed = ops.compare.ne(status, np.int32(0))
@@ -130,10 +142,8 @@ class Called:
         except Exception as e:
             raise self.refused(f"it raises {e!r}") from e
 
-    def _shapes(self, operands: list[Any], kinds: list[Any]) -> list[tuple[int, ...]]:
+    def _shapes(self, operands: list[Any]) -> list[tuple[int, ...]]:
         """The shapes of the results: those that the function gives for the arguments of this call."""
-        if not any(hasattr(t, "ndim") for t in kinds):
-            return [() for _ in kinds]
         now = [value_now(x) for x in operands]
         if any(x is None for x in now):
             raise self.refused("the shape of its result is not known before it is called")
