@@ -135,6 +135,7 @@ def test_a_million_numbers_at_once() -> None:
             assert state(ours) == state(theirs), name
 
 
+@pytest.mark.skipif(np.__version__.startswith("2.3."), reason="a thread can take its locks once only")
 def test_scalar_draws_do_not_go_through_python() -> None:
     def f(rng, n):
         total = 0.0
