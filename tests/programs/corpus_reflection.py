@@ -160,3 +160,18 @@ def calls_what_python_and_numpy_refuse() -> Any:
         )
 
     return f, [(np.ones(2), 3), (np.ones(3), 4)], None
+
+
+@program
+def matches_a_list_of_traced_length() -> Any:
+    def f(r, held):
+        match [q for q in (0.5, 1.5) if q > r]:
+            case []:
+                held.append(0.0)
+            case [q]:
+                held.append(q)
+            case [q, *_]:
+                held.append(2.0)
+        return held
+
+    return f, [(-1.0, [9.0]), (np.float32(1), [9.0]), (2.0, [])], None

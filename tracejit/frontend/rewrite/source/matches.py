@@ -20,8 +20,10 @@ import numpy as np
 
 from tracejit import tree
 from tracejit.errors import UnfollowedError
+from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.source.escapes import at
 from tracejit.frontend.rewrite.source.names import copied, walk
+from tracejit.frontend.shadows.growing import Growing
 from tracejit.numpy.ufuncs import TABLE
 from tracejit.tracing import Box, box
 
@@ -37,6 +39,8 @@ def is_sequence(x: Any, size: int, more: bool) -> bool:
     if isinstance(x, (Box, np.ndarray)):
         if not _ARRAYS_ARE or x.ndim == 0:
             return False
+    elif isinstance(x, (Buffer, Growing)) or hasattr(type(x), "tj_example"):
+        raise UnfollowedError(what="a list or range in a `match` statement", reason="its length is traced")
     elif not isinstance(x, Sequence) or isinstance(x, (str, bytes, bytearray)):
         return False
     return len(x) >= size if more else len(x) == size
