@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +16,7 @@ from tracejit.config import config
 from tracejit.control.regions.rules import Typed
 from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError
 from tracejit.errors.refusals import attempt
-from tracejit.frontend.rewrite.blocks.cells import cells_of, get
+from tracejit.frontend.rewrite.blocks.cells import cells_of, get, put
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place, reason_of
 from tracejit.frontend.rewrite.blocks.grown import Lists
 from tracejit.frontend.rewrite.blocks.results import Result
@@ -40,6 +41,8 @@ MAX_PEELED = 3
 #: Short loops in whose bodies more loops than this lie in each other are not unrolled: with those inside, which may be
 #: short too, they would make a program that grows exponentially.
 MOST_UNROLLED = 2
+_OTHERS = "others may take from this `itertools.count`, but not from one that is made in the line of the loop"
+MOST_COUNTED = 1 << 32  # steps of loops that have an end
 Block = Callable[..., None]
 
 
@@ -61,10 +64,11 @@ def loop(iterable: Any, body: Block, spec: tuple[Any, ...]) -> None:
         _python_for(iter(iterable), body, s)
         return
     steps = steps_of(iterable)
-    if steps is None:
+    if steps is None or (steps.endless and not s.stops):
         what = f"the rest of {iterable.what}" if type(iterable) is Lazy else f"a {type(iterable).__name__}"
         decide(session, body, s, f"unrolled: it runs over {what}")
-        _python_for(iter(iterable), body, s)
+        endless = steps is not None or type(iterable) is itertools.count
+        _python_for(iter(iterable), body, s, _OTHERS if endless else None)
     else:
         with walked(iterable):
             native = _for(session, iterable, steps, body, s)
@@ -140,7 +144,10 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
             with attempt(Exception), taken(iterable):
                 _native_for(steps.after(peeled), body, s, pure=True, lists=lists, mixes=peeled > 0)
             rest = f", {peeled} of them before it" if peeled else ""
-            decide(session, body, s, f"native loop of {count} steps{rest}")
+            length = f" of {count} steps" if count < MOST_COUNTED else ""
+            decide(session, body, s, f"native loop{length}{rest}")
+            if steps.endless and len(s.stops) == 1:  # nothing else ends it
+                put(cells_of(body)[s.stops[0]], True)
             return True
         except Exception as e:
             reason = e.reason if isinstance(e, NotNative) else reason_of(e)
@@ -150,10 +157,11 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
         if s.stops and truth(_stopped(body, s)) is not False:
             break
     decide(session, body, s, f"unrolled: {_times(count)}, because {reason}")
+    endless = reason if steps.endless else None
     if not s.stops or truth(_stopped(body, s)) is False:
-        _python_for(items, body, s)
+        _python_for(items, body, s, endless)
     elif truth(_stopped(body, s)) is None:
-        _guarded(items, body, s)
+        _guarded(items, body, s, endless)
     return False
 
 
@@ -163,23 +171,26 @@ def _may_settle(e: Exception, s: Spec) -> bool:
 
 
 def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times"
+    return "once" if n == 1 else f"{n} times" if n < MOST_COUNTED else "until it ends"
 
 
-def _python_for(items: Iterator[Any], body: Block, s: Spec) -> None:
+def _python_for(items: Iterator[Any], body: Block, s: Spec, endless: str | None = None) -> None:
+    """The loop, step by step. `endless`: why it is not native, if it ends by nothing but its flags."""
     for item in items:
         body(item)
         if s.stops:
             stopped = truth(_stopped(body, s))
             if stopped is None:  # it is decided when the program runs
-                _guarded(items, body, s)
+                _guarded(items, body, s, endless)
                 return
             if stopped:
                 return
 
 
-def _guarded(items: Iterator[Any], body: Block, s: Spec) -> None:
+def _guarded(items: Iterator[Any], body: Block, s: Spec, endless: str | None = None) -> None:
     """The rest of an unrolled loop that a traced condition may have ended."""
+    if endless is not None:
+        raise refusal(NotNative(f"it has no last step, and can't be native: {endless}"), body, s)
     for item in items:
         go_on = conditions.not_(_stopped(body, s))
         branches.run_if(go_on, lambda item=item: body(item), None, s, body)

@@ -39,6 +39,8 @@ from tracejit.numpy.ufuncs import int_like
 from tracejit.tracing import Box, box
 
 _LONGEST_TABLE = 1 << 20  # positions of combinations that are listed
+_FAR = 1 << 62  # where ranges without an end end
+_LEAPS = 1 << 20  # the longest steps of such
 
 
 class Nest(Steps):
@@ -232,6 +234,37 @@ def _elements(x: Box) -> Iterator[Any]:
 def count(start: Any = 0, step: Any = 1) -> Any:
     """`itertools.count`, which begins with an integer where it is given a truth value of Python's."""
     return itertools.count(int_like(start) if is_python(start) else start, step)
+
+
+def iterated(f: Any) -> Any:
+    """`f` of `for item in f(...)`. An `itertools.count` that only this loop knows is a range without an end: elsewhere
+    another may take the numbers after those of a native loop."""
+    return _endless if f is count and capturing() is not None else f
+
+
+class _From(Steps):
+    """`itertools.count(start, step)` of a traced integer, from which nothing is known to stay within 64 bits."""
+
+    def __init__(self, start: Box, step: int) -> None:
+        super().__init__(_FAR // abs(step))
+        self.start, self.step = start, step
+
+    def item(self, k: Number) -> Any:
+        return self.start + (k if type(k) is int else box(k, weak=True)) * self.step
+
+
+def _endless(start: Any = 0, step: Any = 1) -> Any:
+    plain = count(start, step)
+    if type(step) is not int or not 0 < abs(step) <= _LEAPS:
+        return plain
+    if is_unknown(start) and is_python(start) and start.aval.dtype == np.int64:
+        steps: Steps = _From(start, step)
+    elif type(start) is int and abs(start) < _FAR:
+        steps = RangeSteps(start, start + _FAR // abs(step) * step, step)
+    else:
+        return plain
+    steps.endless = True
+    return Lazy(steps, "itertools.count(...)", lambda: plain)
 
 
 OF_ITERTOOLS = types.SimpleNamespace(

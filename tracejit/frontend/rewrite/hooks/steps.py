@@ -13,6 +13,8 @@ from tracejit.numpy.boxes.extents import Number
 class Steps:
     """A sequence that native loops can run over: `count`, and `item(k)` for a traced or known `k`."""
 
+    endless = False  # it has more items than any loop takes
+
     def __init__(self, count: Number) -> None:
         self.count = count
 

@@ -17,6 +17,7 @@ from tracejit.frontend.rewrite.hooks.conditions import (
 from tracejit.frontend.rewrite.hooks.folds import over
 from tracejit.frontend.rewrite.hooks.keys import key, member, place
 from tracejit.frontend.rewrite.hooks.loops import loop, while_
+from tracejit.frontend.rewrite.hooks.nests import iterated
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import managed, tried
 from tracejit.frontend.rewrite.source.bound import bound
@@ -40,6 +41,7 @@ __all__ = [
     "is_instance",
     "is_sequence",
     "is_singleton",
+    "iterated",
     "key",
     "loop",
     "managed",

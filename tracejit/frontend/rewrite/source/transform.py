@@ -134,7 +134,10 @@ class _Function(Keys):
         spec = self._spec("for", s, names, head, [take, *s.body], self.where.through[id(s)])
         spec += (appended(s.body),)
         body = self._nested("body", [take, *self.block(s.body)], names, s, item=True)
-        return self._call("loop", s, [self.visit(s.iter), body], spec)
+        iterable = self.visit(s.iter)
+        if isinstance(iterable, ast.Call):  # what it gives is nobody else's
+            iterable.func = at(hook("iterated", iterable.func), iterable.func)
+        return self._call("loop", s, [iterable, body], spec)
 
     def visit_While(self, s: ast.While) -> Any:
         if not self.plan.becomes_function(s):
