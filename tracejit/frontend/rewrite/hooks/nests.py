@@ -245,12 +245,13 @@ def iterated(f: Any) -> Any:
 class _From(Steps):
     """`itertools.count(start, step)` of a traced integer, from which nothing is known to stay within 64 bits."""
 
-    def __init__(self, start: Box, step: int) -> None:
+    def __init__(self, start: Any, step: int) -> None:
         super().__init__(_FAR // abs(step))
         self.start, self.step = start, step
 
     def item(self, k: Number) -> Any:
-        return self.start + (k if type(k) is int else box(k, weak=True)) * self.step
+        steps: Any = k if type(k) is int else box(k, weak=True)
+        return self.start + steps * self.step
 
 
 def _endless(start: Any = 0, step: Any = 1) -> Any:
