@@ -93,3 +93,13 @@ def test_messages_say_what_a_user_knows() -> None:
         with pytest.raises(TypeError) as e:
             tj.jit(f)(np.ones(3))
         assert "Box" not in str(e.value)
+
+
+def test_extrema_beside_integers_beyond_64_bits() -> None:
+    def f(n: int, m: int) -> Any:
+        beyond = max(n, 2**70), min(n, 2**64, m), max([m, -(2**64), n]), max(2**63, n, 2**65)
+        return n - min(2**62 * 1000003, n), beyond, max(n, 2**63 - 1)
+
+    for args in ((-3, 4), (5, 5), (7, -8)):
+        got = tj.jit(f, fallback=False)(*args)
+        assert repr(got) == repr(f(*args))

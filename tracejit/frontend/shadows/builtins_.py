@@ -25,7 +25,7 @@ from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import class_name, class_of
 from tracejit.numpy.boxes.extents import of_dim
 from tracejit.numpy.boxes.masking.calls import require_some
-from tracejit.numpy.boxes.numbers import is_python
+from tracejit.numpy.boxes.numbers import is_far, is_python
 from tracejit.numpy.boxes.pythons import has_numbers
 from tracejit.numpy.boxes.rows import run
 from tracejit.numpy.boxes.unsure import is_unsure, python_of, taken, unsure
@@ -131,12 +131,14 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
         for x in xs[1:]:
             best = better(x, best)
         numbers = not any(map(is_unsure, xs)) and all(map(is_python, xs))
-        return box(to_raw(best), weak=True) if numbers else best
+        return box(to_raw(best), weak=True) if numbers and not is_far(best) else best
 
     def better(x: Any, best: Any) -> Any:
         kinds = python_of(x), python_of(best)
         x, best = taken(x), taken(best)
         python = is_python(x) and is_python(best)
+        if is_far(x) or is_far(best):  # a number of the run is not, so that the comparison is known
+            return x if getattr(operator, beats)(x, best) else best
         if python and dtype_of(x).kind == "i":  # whose range is known where those of `x` and `best` are
             chosen = NUMPY_TO_TRACEJIT[getattr(np, name + "imum")](x, best)
         else:

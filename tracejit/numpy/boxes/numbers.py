@@ -52,6 +52,11 @@ def is_python(x: Any) -> bool:
     return x.weak is True if type(x) is Box else type(x) in _PYTHON
 
 
+def is_far(x: Any) -> bool:
+    """Whether `x` is one of Python's integers that 64 bits don't hold."""
+    return type(x) is int and not _LEAST <= x <= _MOST
+
+
 @record(frozen=True)
 class OneOfFailures:
     """Makes the exception of a check of several things; its index is the number of what was wrong, from 1 on."""
@@ -168,16 +173,15 @@ def _division_message(name: str, kinds: str) -> str:
 def raws(name: str, args: Sequence[Any]) -> list[Any]:
     """Operands of a Python operator as raw values of their own types, an integer beyond 64 bits among floats as one
     of them. (Integers are compared with such by `Ufunc.apply`.)"""
-    is_far = [type(a) is int and not _LEAST <= a <= _MOST for a in args]
-    if not any(is_far):
+    far = [a for a in args if is_far(a)]
+    if not far:
         return [to_raw(a) for a in args]
-    far = [a for a, f in zip(args, is_far, strict=True) if f]
-    rest = [to_raw(a) for a, f in zip(args, is_far, strict=True) if not f]
+    rest = [to_raw(a) for a in args if not is_far(a)]
     compared = _BEFORE.get(name) is _comparison
     whole = all(_kind(r) in "bi" for r in rest)
     if (whole and not compared) or (compared and not whole and any(int(float(a)) != a for a in far)):
         raise NumberError(message="an integer beyond 64 bits")
-    return [_F64.type(a) if f else to_raw(a) for a, f in zip(args, is_far, strict=True)]
+    return [_F64.type(a) if is_far(a) else to_raw(a) for a in args]
 
 
 def before(name: str, xs: Sequence[Any]) -> None:
