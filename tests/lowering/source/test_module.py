@@ -99,10 +99,15 @@ def test_a_random_program() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("chunk", range(100))
-def test_many_random_programs(chunk: int) -> None:
-    for seed in range(20 * chunk, 20 * chunk + 20):
+def test_many_random_programs(source_chunk: int) -> None:
+    for seed in range(20 * source_chunk, 20 * source_chunk + 20):
         _check_random(seed)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "source_chunk" in metafunc.fixturenames:
+        first, end = map(int, str(metafunc.config.getoption("--printed")).split(":"))
+        metafunc.parametrize("source_chunk", range(first // 20, end // 20))
 
 
 def test_files_run_without_tracejit(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 
 import tracejit as tj
 from tracejit.errors import (
+    CapturedWriteError,
     ExportRefusedError,
     FallbackWarning,
     LibraryResultError,
@@ -212,6 +213,21 @@ def test_arguments_that_are_others_are_left_to_python() -> None:
         assert jitted(np.ones((2, 2), order="F")) == 1
     with pytest.raises(UnfollowedError, match="no c_double"):
         tj.jit(lambda x: cbrt(x[0]), fallback=False)(np.ones(1, np.float32))
+
+
+def test_types_of_functions_of_c_are_not_set_while_tracing() -> None:
+    magnitude = ctypes.CDLL(ctypes.util.find_library("m")).fabs
+    magnitude.argtypes, magnitude.restype = [ctypes.c_double], ctypes.c_double
+
+    def sets(x):
+        magnitude.restype = None
+        return magnitude(x)
+
+    with pytest.raises(CapturedWriteError, match="`restype` of `fabs`"):
+        tj.jit(sets, fallback=False)(-8.0)
+    with pytest.warns(FallbackWarning, match="restype"):
+        assert tj.jit(sets, fallback=True)(-8.0) is None
+    assert magnitude.restype is None
 
 
 def test_other_compilers_and_files() -> None:

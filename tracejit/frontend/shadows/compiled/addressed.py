@@ -21,7 +21,7 @@ import numpy as np
 from tracejit import ops
 from tracejit.control.callbacks.natives import STATUS, NativeCall
 from tracejit.control.callbacks.routines import native_call
-from tracejit.errors import LibraryResultError, UnfollowedError
+from tracejit.errors import CapturedWriteError, LibraryResultError, UnfollowedError
 from tracejit.errors.refusals import attempt
 from tracejit.frontend import rewrite
 from tracejit.frontend.paths import Node
@@ -255,7 +255,32 @@ def wrap_sourceless(session: Run, node: Node, value: Any, called: Called) -> Any
     return session.remember(value, call)
 
 
-def of_c(value: Any) -> Callable[..., Any] | None:
+class Pointer:
+    """What stands for a function of ctypes. Its types, by which it was compiled, can't be set while tracing."""
+
+    __slots__ = ("__name__", "called", "function", "kinds")
+
+    def __init__(self, function: Any, called: Called, kinds: tuple[Any, ...]) -> None:
+        for name, x in (("function", function), ("called", called), ("kinds", kinds)):
+            object.__setattr__(self, name, x)
+        object.__setattr__(self, "__name__", function.__name__)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise CapturedWriteError(what=f"attribute `{name}` of {self.called.name}")
+
+    def __call__(self, *args: Any) -> Any:
+        if not has_box(args):
+            return self.function(*args)
+        for x, kind in zip(args, self.kinds, strict=False):
+            allowed = _C_NUMBERS[kind]
+            if not (is_python(x) or (kind_of(x) == np.float64 and not np.shape(x))) or (
+                np.dtype(kind_of(x)).kind not in allowed
+            ):
+                raise self.called.refused(f"it is given a number that is no {kind.__name__}")
+        return self.called(*args)
+
+
+def of_c(value: Any) -> Pointer | None:
     """The call by address of a function of ctypes that takes and gives numbers, if it is known to compute only."""
     kinds = (*(value.argtypes or ()), value.restype)
     if value.argtypes is None or any(k not in _C_NUMBERS for k in kinds):
@@ -267,18 +292,7 @@ def of_c(value: Any) -> Callable[..., Any] | None:
     exec(f"def call({names}):\n    return function({names})\n", scope)
     called = Called(_numba.njit(scope["call"]), f"`{value.__name__}`", True)
 
-    def call(*args: Any) -> Any:
-        if not has_box(args):
-            return value(*args)
-        for x, kind in zip(args, kinds, strict=False):
-            allowed = _C_NUMBERS[kind]
-            if not (is_python(x) or (kind_of(x) == np.float64 and not np.shape(x))) or (
-                np.dtype(kind_of(x)).kind not in allowed
-            ):
-                raise called.refused(f"it is given a number that is no {kind.__name__}")
-        return called(*args)
-
-    return call
+    return Pointer(value, called, kinds)
 
 
 def _computes(pointer: Any) -> bool:
