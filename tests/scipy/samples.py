@@ -63,7 +63,7 @@ freqz(b, a)  freqz_sos(sos)  freqz_zpk(b, a, 1.0)  gauss_spline(x, 3)  gausspuls
 group_delay((b, a))  hilbert2(I)  invres(b, a, d)  istft(stft8(x), nperseg=8)  lfilter_zi(b, a)
 lfiltic(b, a, y[:2])  lombscargle(s, x, p)  lp2bp(b, a)  lp2bs(b, a)  lp2hp(b, a)  lp2lp(b, a)  medfilt(x, 3)
 medfilt2d(I)  minimum_phase(p)  normalize(b, a)  oaconvolve(x, b)  order_filter(I, w > 0, 4)
-peak_prominences(x, [3, 8])  peak_widths(x, [3, 8])  periodogram(x)  qspline1d(x)  qspline1d_eval(x, s)
+peak_prominences(x, [2, 8])  peak_widths(x, [2, 8])  periodogram(x)  qspline1d(x)  qspline1d_eval(x, s)
 qspline2d(I)  resample(x, 12)  resample_poly(x, 3, 2)  residue(b, a)  residuez(b, a)  sawtooth(x)
 sepfir2d(I, b, b)  sos2tf(sos)  sos2zpk(sos)  sosfilt_zi(sos)  sosfiltfilt(sos, x)  spectrogram(x, nperseg=8)
 spline_filter(I)  square(x)  ss2tf(M, M, M, M)  stft(x, nperseg=8)  sweep_poly(s, b)

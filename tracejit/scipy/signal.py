@@ -27,9 +27,11 @@ from tracejit.ops._lazy import scipy_signal as _scipy_signal
 from tracejit.ops.building.dims import normalize_axis as _normalize_axis
 from tracejit.scipy.lazily import Part as _Part
 from tracejit.scipy.signals import filters as _filters
+from tracejit.scipy.signals import peaks as _peaks
 from tracejit.scipy.signals import sampling as _sampling
 from tracejit.scipy.signals import spectra as _spectra
 from tracejit.scipy.signals import transforms as _transforms
+from tracejit.scipy.written import peaks as _written_peaks
 from tracejit.tracing import wrap as _wrap
 
 _part = _Part("scipy.signal", _scipy_signal)
@@ -223,6 +225,15 @@ __all__ = [
     "upfirdn",
     "welch",
 ]
+
+_part.written(
+    "_peak_finding",
+    _written_peaks._local_maxima_1d,
+    _written_peaks._peak_prominences,
+    _written_peaks._peak_widths,
+)
+_part.helper("_peak_finding._select_by_peak_distance")(_peaks.by_distance)
+_part.helper("_peak_finding._unpack_condition_args")(_peaks.bounds)
 
 globals().update({n: _part.function(getattr(_transforms, n)) for n in _transforms.__all__})
 __all__ += _transforms.__all__

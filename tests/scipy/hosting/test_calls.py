@@ -141,7 +141,7 @@ def test_what_is_not_taken() -> None:
     for f in (
         lambda x: scipy.ndimage.fourier_ellipsoid(x, 2.0, output=out),
         lambda x: scipy.stats.bootstrap((x,), np.mean).confidence_interval.low,
-        lambda x: scipy.signal.find_peaks(x)[0],
+        lambda x: scipy.signal.find_peaks_cwt(x, [1, 2]),
     ):
         with tj.config.override(fallback=True):
             assert tj.explain(f)(X).fallback is not None

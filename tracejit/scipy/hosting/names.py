@@ -25,9 +25,10 @@ _NAMES: dict[str, str] = {
     """,
     "signal": """
         abcd_normalize argrelextrema argrelmax argrelmin bilinear_zpk chirp cont2discrete cspline1d deconvolve
-        envelope firwin2 freqs freqs_zpk freqz freqz_sos freqz_zpk gauss_spline gausspulse hilbert2 istft
+        envelope find_peaks firwin2 freqs freqs_zpk freqz freqz_sos freqz_zpk gauss_spline gausspulse hilbert2 istft
         lfiltic lombscargle lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk minimum_phase
-        normalize oaconvolve qspline1d resample sosfreqz square sweep_poly vectorstrength wiener zpk2tf
+        normalize oaconvolve peak_prominences peak_widths qspline1d resample sosfreqz square sweep_poly
+        vectorstrength wiener zpk2tf
     """,
     "spatial": """
         distance_matrix geometric_slerp minkowski_distance minkowski_distance_p procrustes
