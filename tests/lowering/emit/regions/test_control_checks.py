@@ -93,3 +93,28 @@ def test_branches_of_numbers_that_hand_arrays_on():
     for n in (3, 10, 27, 2**30):
         got, wanted = tj.jit(f)(x, n), f(x, n)
         assert np.array_equal(got[0], wanted[0]) and got[1] == wanted[1]
+
+
+def test_only_the_check_of_the_branch_that_is_chosen_is_looked_at():
+    """Both branches are computed; no value is chosen again by whether a check failed: that costs as much again."""
+
+    def f(x, n, limit):
+        total = 0.0
+        for i in range(n):
+            y = x + i
+            if y > limit:
+                total += 1 / y
+            else:
+                total -= y
+        return total
+
+    jitted = tj.jit(f, fallback=False)
+    for args in ((-3.0, 9, 0.5), (-3.0, 9, 100.0), (1.0, 9, -5.0)):
+        assert jitted(*args) == f(*args), "a zero in the other branch is no error"
+    with pytest.raises(ZeroDivisionError):
+        f(-3.0, 9, -5.0)
+    with pytest.raises(ZeroDivisionError):
+        jitted(-3.0, 9, -5.0)
+    lines = jitted.lower(-3.0, 9, 0.5).as_text("loops").splitlines()
+    assert any("or fail(" in line for line in lines)
+    assert " " * 8 + "else:" not in lines, "the choice is made in any case"

@@ -234,20 +234,21 @@ def _checked_numbers(branches: tuple[Jaxpr, ...]) -> bool:
 
 def _both(body: Body, eqn: Eqn, index: Any, values: Any, slots: Any) -> None:
     """Both branches are computed, and one is chosen: a jump that cannot be predicted costs more. LLVM does that itself
-    for branches without checks. If a check fails in any of them, the right one is computed again, with its checks."""
-    k, found = body.k, []
-    failed = k.slot(k.const(0, I64), "failed")
-    with k.noting(failed):
-        for branch in eqn.params["branches"]:
+    for branches without checks. If a check fails in the one that is chosen, that is computed again, with its checks,
+    which end the program: so what comes after reads the choice, and no value depends on whether a check failed."""
+    k, found, failed = body.k, [], []
+    for branch in eqn.params["branches"]:
+        failed.append(k.slot(k.const(0, I64), "failed"))
+        with k.noting(failed[-1]):
             args = dict(zip(branch.invars, values, strict=True))
             found.append(_run(body, branch, args, {}, [None] * len(branch.outs), sorted(slots)))
-    with k.when(k.ne(k.get(failed), 0)) as node:
+    no, yes = (k.ne(k.get(slot), 0) for slot in failed)
+    with k.when(k.select(index, yes, no)):
         _branches(body, eqn, index, 0, values, slots, {})
-    with k.into(node.orelse):
-        for n, (slot, ranges) in slots.items():
-            no, yes = (scalars[n] for scalars in found)
-            k.set(slot, k.select(index, yes, no))
-            ranges += [k.range_of(no), k.range_of(yes)]
+    for n, (slot, ranges) in slots.items():
+        no, yes = (scalars[n] for scalars in found)
+        k.set(slot, k.select(index, yes, no))
+        ranges[:] = [k.range_of(no), k.range_of(yes)]
 
 
 def _branches(body: Body, eqn: Eqn, index: Any, n: int, values: Any, slots: Any, places: Any) -> None:
