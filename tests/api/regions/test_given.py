@@ -37,7 +37,19 @@ class Meters(float):
 @pytest.mark.parametrize(
     "x",
     [
-        *(1, 2.0, 3j, True, None, "text", np.float32(1), np.ones(3), [1, (2, {"a": np.ones(2)})], range(3)),
+        *(
+            1,
+            2.0,
+            3j,
+            True,
+            None,
+            "text",
+            np.float32(1),
+            np.ones(3),
+            [1, (2, {"a": np.ones(2)})],
+            range(3),
+            iter([1]),
+        ),
         *(
             Pair(1.0, [2]),
             Plain(),
@@ -61,7 +73,7 @@ def test_sure(x):
 @pytest.mark.parametrize(
     "x",
     [
-        *(Told(), Meters(2.0), b"bytes", bytearray(b"x"), iter([1]), (n for n in [1]), ValueError("x")),
+        *(Told(), Meters(2.0), b"bytes", bytearray(b"x"), (n for n in [1]), ValueError("x")),
         *(collections.OrderedDict(a=1), io.StringIO()),
         *(csv.writer(io.StringIO()), print, functools.lru_cache(abs), np.ma.array([1])),
         *([1, [ValueError()]], {"a": Meters(1.0)}, Pair(1.0, b""), [0] * 10_000),

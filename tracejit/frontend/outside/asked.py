@@ -94,6 +94,8 @@ def call_of(session: Run, function: Any, args: tuple[Any, ...] = (), kwargs: Any
         session.refuse(path, function, f"it raises {type(e).__name__} here")
         raise
     if not _is_plain(value):
+        if callable(close := getattr(value, "close", None)):  # an archive is a file that is open
+            close()
         session.refuse(path, function, f"it gives a {type(value).__name__} here")
     made = session.wrap(root(function, "result of", f"{path}(...)").applied(ask), value)
     # Each call gives a dict of its own: its entries are guarded, and not which dict it is.

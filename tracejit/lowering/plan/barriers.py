@@ -72,7 +72,9 @@ def _kind(eqn: Eqn, opaque: bool) -> str:
     kernel = eqn.op.kernel
     if opaque:
         has_routine = isinstance(kernel, (Composite, Routine)) and kernel.routine is not None
-        return "library" if has_routine and not isinstance(kernel, UserCode) else "python"
+        callback = eqn.params.get("callback")
+        by_python = isinstance(kernel, UserCode) or (callback is not None and not hasattr(callback, "rule"))
+        return "library" if has_routine and not by_python else "python"
     if isinstance(kernel, (ScanRegion, WhileRegion)):
         return "loop"
     if isinstance(kernel, CondRegion):

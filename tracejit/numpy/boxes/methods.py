@@ -49,9 +49,9 @@ for _name, _function in _SAME.items():
     setattr(Box, _name, _method(_function))
 
 
-def _clip(x: Box, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+def _clip(x: Box, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """Values limited to [min, max], one of which may be left out."""
-    return NUMPY_TO_TRACEJIT[np.clip](x, min, max, **kwargs)
+    return NUMPY_TO_TRACEJIT[np.clip](x, min, max, out, **kwargs)
 
 
 def _reshape(x: Box, *shape: Any, order: str = "C", copy: Any = None) -> Any:

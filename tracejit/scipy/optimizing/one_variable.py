@@ -142,10 +142,11 @@ def root_scalar(
     inner = solving.with_args(f, args)
     slopes = [_numbers(g, args) for g in (fprime, fprime2) if g]
     between = chosen in FINDERS or chosen in _BRACKETING
-    if (bracket if between else x0) is None:
+    given: Any = bracket if between else x0
+    if given is None:
         lacking = "Bracket needed for {method}" if between else "x0 must not be None for {method}"
         raise ValueError(lacking.format(method=chosen))
-    low = (bracket[0], bracket[1]) if between else (x0, x1 if x1 is not None else x0)
+    low = (given[0], given[1]) if between else (given, x1 if x1 is not None else x0)
     start, second = (tnp.asarray(v).astype(float)[()] for v in low)
     if chosen in FINDERS:
         own = {"xtol": 2e-12, "rtol": _LEAST, "maxiter": 100} | (options or {})
