@@ -204,3 +204,17 @@ for _name, _make in {
     "lists of objects": lambda x: [Point(x, 1.0)],
 }.items():
     PROGRAMS[f"a name and one that a branch chose are returned: {_name}"] = _made_of(_make)
+
+
+@program
+def a_list_with_an_argument_is_returned_twice() -> Any:
+    class P:
+        def __init__(self, x):
+            self.x = x
+
+    def f(a, x):
+        held = [a]
+        inner = {"a": a, "held": held}
+        return held, (x, held), inner, [inner, inner["held"]]
+
+    return f, [(P(1.0), 2.0), (P(3.0), 4.0)], None

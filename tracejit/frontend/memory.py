@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from typing import Any
 
@@ -104,3 +105,27 @@ class Memory:
         for value, _, node in self._seen.values():
             if node is not None and node.given and type(value) in self._objects:
                 self.same(node, value)
+
+
+class Remade:
+    """Containers that are made again with other items in them; a container that lies at two places is one again."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Any]] = {}  # by the id of the first, which is kept
+
+    def of(self, x: Any, items: list[Any]) -> Any:
+        """The list, tuple or dict `x` with `items` (a dict's values) in it."""
+        made = dict(zip(x, items, strict=True)) if type(x) is dict else type(x)(items)
+        _, before = self._made.get(id(x), (x, None))
+        if before is not None and _same_items(before, made):
+            return before
+        self._made[id(x)] = x, made
+        return made
+
+    def clear(self) -> None:
+        self._made.clear()
+
+
+def _same_items(x: Any, y: Any) -> bool:
+    inside = [[*c, *(c.values() if type(c) is dict else ())] for c in (x, y)]
+    return len(x) == len(y) and all(map(operator.is_, *inside))

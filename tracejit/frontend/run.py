@@ -15,7 +15,7 @@ import numpy as np
 from tracejit.frontend.capture import Capture, NotFollowed, Unfollowed
 from tracejit.frontend.impure import ACTS, impure_origin
 from tracejit.frontend.journal import Change
-from tracejit.frontend.memory import Memory
+from tracejit.frontend.memory import Memory, Remade
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.paths import Node
 from tracejit.frontend.shadows.randoms import Drawn
@@ -47,6 +47,7 @@ class Run(Memory):
         self.decisions: dict[tuple[str, str], str] = {}
         self.array_nodes: list[Node] = []
         #: (path, its stand-in, its version) of the arrays that say where elements of sparse arrays are.
+        self.remade = Remade()
         self.structures: list[tuple[Node, Any, int]] = []
         self.cells: list[Any] = []
         self.containers: list[Any] = []  # copies: `shadows.containers.Copy`

@@ -115,7 +115,7 @@ class Session(Run):
             if node is not None and node.given and behind.is_shadow(stand_in):
                 behind.state_of(stand_in).weaken(value)
         lists = self.cells, self.codes, self.containers, self.attributes
-        for met in (*lists, self._seen, self._originals, self._scopes, self.members):
+        for met in (*lists, self._seen, self._originals, self._scopes, self.members, self.remade):
             met.clear()
 
     def cached(self, node: Node, value: Any) -> None:
@@ -350,7 +350,7 @@ class Session(Run):
         new = [self.original(x) for x in items]
         if all(map(operator.is_, new, items)) or (self.guarded and self._met(value) is not None):
             return value  # of outside: it is handed back itself
-        made = dict(zip(value, new, strict=True)) if type(value) is dict else type(value)(new)
+        made = self.remade.of(value, new)
         self.choices.stand_in(made, value)
         return made
 
