@@ -53,7 +53,7 @@ class Asking:
         self.__module__, self.__doc__ = own.__module__, own.__doc__
 
     def __eq__(self, other: object) -> bool:
-        return other is self.tj_own or (type(other) is Asking and other.tj_own is self.tj_own)
+        return other is self.tj_own or (type(other) is type(self) and other.tj_own is self.tj_own)
 
     def __hash__(self) -> int:
         return hash(self.tj_own)
@@ -66,6 +66,10 @@ class Asking:
             args, kwargs = tuple(map(known, args)), {k: known(x) for k, x in kwargs.items()}
         except ValueError:
             session.refuse(path_of(self.tj_own), self.tj_own, ACTS)
+        return self.tj_called(session, args, kwargs)
+
+    def tj_called(self, session: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the call gives, for arguments that are known."""
         return call_of(session, self.tj_own, args, kwargs)
 
 

@@ -6,17 +6,17 @@ asks for then is told from what it has set before.
 
 from __future__ import annotations
 
-import functools
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracejit.frontend import active
-from tracejit.frontend.impure import ACTS
 from tracejit.frontend.outside import asked
-from tracejit.frontend.outside.asked import Asking, call_of, known, path_of
+from tracejit.frontend.outside.asked import Asking, call_of, path_of
 from tracejit.frontend.text.sinks import enter
 from tracejit.tracing import current_trace
+
+if TYPE_CHECKING:
+    from tracejit.frontend.run import Run
 
 #: What sets, and what asks for what was set.
 _ASKED_BY = {id(np.seterr): np.geterr, id(np.setbufsize): np.getbufsize}
@@ -34,28 +34,12 @@ class _Sets(NamedTuple):
         self.function(*self.args, **dict(self.kwargs))
 
 
-class Setting:
+class Setting(Asking):
     """What traced code has in the place of the function `tj_own`, which gives what was set before."""
 
-    def __init__(self, own: Any) -> None:
-        self.tj_own = own
-        functools.update_wrapper(self, own, ("__module__", "__name__", "__qualname__", "__doc__"), ())
-
-    def __eq__(self, other: object) -> bool:
-        return other is self.tj_own or (type(other) is Setting and other.tj_own is self.tj_own)
-
-    def __hash__(self) -> int:
-        return hash(self.tj_own)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        session, own = active.session(), self.tj_own
-        if session is None or not session.guarded:
-            return own(*args, **kwargs)
+    def tj_called(self, session: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        own = self.tj_own
         path = path_of(own)
-        try:
-            args, kwargs = tuple(map(known, args)), {k: known(x) for k, x in kwargs.items()}
-        except ValueError:
-            session.refuse(path, own, ACTS)
         if current_trace() is not session.capture.trace or session.in_settings:
             session.refuse(path, own, "a loop, a branch, a transformation or a `with` statement sets it")
         asks = _ASKED_BY[id(own)]
@@ -83,6 +67,6 @@ def _after(own: Any, asks: Any, before: Any, args: Any, kwargs: Any) -> Any:
         np.setbufsize(size)
 
 
-def stand_in_for(value: Any) -> Setting | Asking | None:
+def stand_in_for(value: Any) -> Asking | None:
     """The stand-in of a function that sets something, or only asks; None for others."""
     return Setting(value) if id(value) in _ASKED_BY else asked.stand_in_for(value)
