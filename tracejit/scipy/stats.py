@@ -27,7 +27,7 @@ from tracejit.scipy.continuous import powers as _powers
 from tracejit.scipy.distributions import PART as _PART
 from tracejit.scipy.distributions import Distribution
 from tracejit.scipy.hosting.calls import others as _others
-from tracejit.scipy.hypotheses import ranked as _ranked
+from tracejit.scipy.hypotheses import ranked as _ranked  # noqa: F401 - enters its forms
 from tracejit.scipy.hypotheses.binned import binned_statistic, binned_statistic_2d, binned_statistic_dd
 from tracejit.scipy.hypotheses.correlations import spearmanr
 from tracejit.scipy.hypotheses.fits import anderson, percentileofscore
@@ -363,7 +363,6 @@ __all__ = [
 _FAMILIES = (_bounded, _called, _discrete, _followed, _normal, _plain, _powers)
 _MORE = {n: x for m in _FAMILIES for n, x in vars(m).items() if isinstance(x, Distribution)}
 globals().update(_MORE)
-__all__ += _ranked.__all__
 __all__ += list(_MORE)
 
 __getattr__, __dir__ = _others(__name__, _scipy_stats, __all__)

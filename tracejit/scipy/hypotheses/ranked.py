@@ -126,6 +126,3 @@ def ansari(x: Any, y: Any, alternative: str = "two-sided", *, axis: int = 0) -> 
         p = tnp.where(repeated, p, tnp.clip(exact.astype(kind), None, 1.0))
     made = scipy_module("stats._morestats").AnsariResult
     return made(found[()], p.astype(kind)[()])
-
-
-__all__: list[str] = []

@@ -106,13 +106,7 @@ def prelist(Z: Any, members: Any, n: int) -> None:
 def cophenetic_distances(Z: Any, d: Any, n: int) -> None:
     """For each pair of observations, the distance at which they come into one cluster."""
     size = np.zeros(n - 1, dtype=np.int64)
-    for i in range(n - 1):
-        for side in range(2):
-            child = np.int64(Z[i, side])
-            if child >= n:
-                size[i] += size[child - n]
-            else:
-                size[i] += 1
+    calculate_cluster_sizes(Z, size, n)
     order = np.zeros(n, dtype=np.int64)
     start = np.zeros(2 * n - 1, dtype=np.int64)
     for k in range(n - 1):
