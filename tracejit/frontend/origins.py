@@ -20,7 +20,7 @@ from tracejit.errors import is_internal
 
 #: Installed packages that are not followed. Some compute in C, and traced code knows their functions or must not hand
 #: anything to them; the others compute with what is not numbers, draw, talk or test, or are tools of Python's.
-_NOT_FOLLOWED = (
+_PACKAGES = (
     "tracejit numpy scipy numba llvmlite ml_dtypes optree sklearn joblib opt_einsum einops array_api_compat"
     " array_api_strict threadpoolctl attr attrs typing_extensions"
     " cupy cupyx cupy_backends cuda numba_cuda torch torchvision tensorflow keras jax jaxlib mlx"
@@ -31,7 +31,7 @@ _NOT_FOLLOWED = (
     " pydantic requests urllib3 cloudpickle dill cffi Cython psutil setuptools"
     " pkg_resources pip resvg_py onnx platformdirs"
 )
-_OPAQUE = frozenset(_NOT_FOLLOWED.split())
+_OPAQUE = frozenset(_PACKAGES.split())
 
 #: Modules of libraries that compute with arrays in Python, and are followed as well: SciPy's sparse arrays.
 _FOLLOWED = "scipy.sparse"

@@ -46,8 +46,8 @@ class Run(Memory):
         #: (`file:line`, what) of loops and branches: what was done with each, and why.
         self.decisions: dict[tuple[str, str], str] = {}
         self.array_nodes: list[Node] = []
-        #: (path, its stand-in, its version) of the arrays that say where elements of sparse arrays are.
         self.remade = Remade()
+        #: (path, its stand-in, its version) of the arrays that say where elements of sparse arrays are.
         self.structures: list[tuple[Node, Any, int]] = []
         self.cells: list[Any] = []
         self.containers: list[Any] = []  # copies: `shadows.containers.Copy`

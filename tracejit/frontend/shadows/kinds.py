@@ -26,6 +26,7 @@ from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.lists import buffers
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
+from tracejit.frontend.rewrite.source.texts import OF_CLASSES
 from tracejit.frontend.shadows import acting, attributes, behind, classes, growing, objects
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
@@ -278,7 +279,7 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     if type(x) is not Box:
         if name == "__dict__" and classes.users_class(x) is not x:
             classes.refuse_names(x)
-        if name in _KIN and isinstance(x, type):
+        if name in OF_CLASSES and isinstance(x, type):
             return _kin(x, name)
         return _member(x, name, *default)
     special = type(name) is str and name[:2] == "__"
@@ -299,10 +300,6 @@ def traced_getattr(x: Any, name: str, /, *default: Any) -> Any:
     elif name not in vars(Box) and class_of(x) is np.ndarray and builtins.hasattr(np.ndarray, name):
         raise UnknownMemberError(name=name, aval=str(x.aval))
     return builtins.getattr(x, name, *default)
-
-
-#: What a class says of the classes it is made of.
-_KIN = ("__mro__", "mro", "__bases__", "__base__", "__subclasses__")
 
 
 def _kin(cls: Any, name: str) -> Any:

@@ -32,10 +32,10 @@ _OF_OBJECTS = frozenset(
     }
 )
 #: What a class says of its place among classes, where stand-ins have others around them.
-_OF_CLASSES = frozenset({"__mro__", "mro", "__bases__", "__base__", "__subclasses__"})
+OF_CLASSES = frozenset({"__mro__", "mro", "__bases__", "__base__", "__subclasses__"})
 #: Methods of dicts and sets whose first argument is a key.
 BY_KEY = frozenset({"get", "setdefault", "pop", "add", "discard", "remove", "move_to_end"})
-_HOOKED = _METHODS | (_SPECIAL - _OF_OBJECTS) | _OF_CLASSES
+_HOOKED = _METHODS | (_SPECIAL - _OF_OBJECTS) | OF_CLASSES
 
 
 def hook(name: str, *args: ast.expr) -> ast.Call:

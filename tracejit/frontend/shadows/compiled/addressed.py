@@ -59,11 +59,9 @@ _C_NUMBERS: dict[Any, str] = {
     ctypes.c_long: "bi",
 }
 _JUMPS = frozenset(n for name, n in opcode.opmap.items() if "JUMP" in name or name == "FOR_ITER")
-_NOTHING: frozenset[str] = frozenset()
+#: The types of operands for which a function is known to do nothing but compute.
+_compute: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
 #: The C functions around each function, by the types of operands and results; they live as long as programs of them.
-_compute: weakref.WeakKeyDictionary[Any, set[Any]] = (
-    weakref.WeakKeyDictionary()
-)  # types for which they only compute
 _made: weakref.WeakKeyDictionary[Any, weakref.WeakValueDictionary[Any, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -104,15 +102,13 @@ class Called:
         results = [self._aval(t, (1,) * getattr(t, "ndim", 0)) for t in kinds]
         key, known = (types_, *avals), _compute.setdefault(self.function, set())
         if key not in known:
-            native = self._native(
-                types_, avals, results, returned
-            )  # which is refused if it does more than compute
+            self._native(types_, avals, results, returned)  # which is refused if it does more than compute
             known.add(key)
         if any(a.shape for a in results):
             shapes = self._shapes(operands)
             results = [self._aval(t, s) for t, s in zip(kinds, shapes, strict=True)]
         native = self._native(types_, avals, results, returned)
-        call = NativeCall(native, self.name, [*results, STATUS], _NOTHING)
+        call = NativeCall(native, self.name, [*results, STATUS], frozenset())
         *outs, status = native_call(call, *operands)
         failed = ops.compare.ne(status, np.int32(0))
         fail_where(failed, Failed(self.name), ops.create.convert(status, np.dtype(np.int64)))
