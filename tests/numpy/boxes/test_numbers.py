@@ -375,6 +375,44 @@ def test_arithmetic_of_small_integers_has_no_checks():
     assert "fail" not in text
 
 
+def test_what_loops_in_loops_add_has_no_checks():
+    """All loops of a call together make fewer steps than what a step adds could take to leave 64 bits."""
+
+    def triples(n):
+        t = 0
+        for i in range(n):
+            for j in range(i):
+                for _ in range(j):
+                    t += 2
+        return t
+
+    def digits(n):
+        s = 0
+        for k in range(n):
+            while k:
+                s += k % 10
+                k //= 10
+        return s
+
+    for f in (triples, digits):
+        g = tj.jit(f, fallback=False)
+        assert "fail" not in g.lower(7).compile().as_text("loops")
+        assert [g(n) for n in (0, 7, 40)] == [f(n) for n in (0, 7, 40)]
+
+
+def test_what_loops_in_loops_multiply_is_checked():
+    def f(n):
+        t = 1
+        for _ in range(n):
+            for _ in range(n):
+                t += t
+        return t
+
+    g = tj.jit(f, fallback=True)
+    for n in (2, 7, 8, 9):
+        assert g(n) == f(n)
+
+
 @pytest.mark.parametrize(
     ("f", "x", "error", "message"),
     [

@@ -18,9 +18,11 @@ _EXACT = _GROWING | _ADDING
 _FAR = 1 << 62
 #: The least end of the ranges that checks of products leave (`numpy.boxes.numbers`).
 _CHECKED = (1 << 63) - (1 << 31)
-#: More steps than any loop makes: those take days.
+#: More steps than a call makes, those of all its loops together: they take days.
 _ENDLESS = 1 << 48
 _ONCE = 1 << 20
+#: Loops of more steps count as endless ones: `_grown` then adds up what loops in loops add.
+_MANY = 1 << 10
 
 
 def outgrows(result: Result) -> str | None:
@@ -99,6 +101,21 @@ def _inside(inner: Jaxpr, eqn: Eqn, tainted: set[Any]) -> bool:
     return _grow(inner.eqns, {v for v, a in pairs if type(a) is not Literal and a in tainted})
 
 
+def _grown(step: int, steps: int | None) -> int:
+    """How far a number moves in a loop whose step moves it by `step` at most.
+
+    A step may itself be a loop. All loops of a call together make fewer than `_ENDLESS` steps, so what inner loops
+    add in all of them does not grow with the steps of the outer one: with ``step = e * _ENDLESS + c``, where `e` is
+    what a step of the inner loops adds, the number moves by less than ``(e + c) * _ENDLESS``."""
+    if not step:
+        return 0
+    inner, own = divmod(step, _ENDLESS)
+    if steps is not None and (steps <= _MANY or inner + own > _FAR // _ENDLESS):
+        # Constants of the step count once: it may put the number there, and then go on.
+        return _ONCE + step * steps
+    return (inner + own) * _ENDLESS
+
+
 class Ranges:
     """The ranges of a loop's integers: what is assumed of a step is compared with what the step then gives, until it
     is true. First a number grows by one a step, as counters do; then it stays where it starts or a step puts it;
@@ -118,9 +135,7 @@ class Ranges:
         if key in self._inside:
             low, high = self._inside[key]
             return min(first[0], low), max(first[1], high)
-        # Constants of the step count once: it may put the number there, and then go on.
-        less, more = (d and _ONCE + d * (_ENDLESS if steps is None else steps) for d in growth)
-        low, high = first[0] - less, first[1] + more
+        low, high = first[0] - _grown(growth[0], steps), first[1] + _grown(growth[1], steps)
         return (low, high) if low >= -_FAR and high <= _FAR else None
 
     def holds(self, key: Any, before: tuple[int, int] | None, out: Any) -> bool:
