@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.frontend.origins import is_library_file
+from tracejit.frontend.origins import is_library_file, is_part_followed
 
 SOURCE = """
 import numpy as np
@@ -71,3 +71,23 @@ def test_whose_files_are_a_librarys() -> None:
     assert is_library_file("/home/me/.venv/lib/python3.12/site-packages/tqdm.py") and not is_library_file(
         "<stdin>"
     )
+
+
+@pytest.mark.parametrize(
+    ("module", "followed"),
+    [
+        ("scipy.sparse", True),
+        ("scipy.sparse._csr", True),
+        ("scipy.sparse._sparsetools", False),
+        ("scipy.sparse._csparsetools", False),
+        ("scipy.sparse.csgraph", False),
+        ("scipy.sparse.csgraph._tools", False),
+        ("scipy.sparse.linalg._isolve.iterative", True),
+        ("scipy.sparsest", False),
+        ("numba.typed.traced", True),
+        ("scipy", False),
+        (None, False),
+    ],
+)
+def test_parts_of_libraries(module: str | None, followed: bool) -> None:
+    assert is_part_followed(module) is followed

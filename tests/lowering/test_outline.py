@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,19 @@ def test_rooms_that_are_needed_at_once_share_no_byte() -> None:
             at_once = a.first <= b.last and b.first <= a.last
             assert not at_once or a.offset + a.bytes <= b.offset or b.offset + b.bytes <= a.offset
     assert all(s.first <= s.last <= found.statements for s in found.steps)
+
+
+def test_statements_are_counted_as_the_lifetimes_of_rooms_are() -> None:
+    """What the last nest reads is needed until one of its statements."""
+    w = np.ones((30, 30))
+    f = lambda w: np.tanh(np.cumsum(np.tanh(np.cumsum(w, axis=1)), axis=0) @ w) @ w
+    _, found = outline_of(f, w)
+    rooms = [r for r in found.rooms if r.offset is not None]
+    assert rooms and found.steps[-1].last <= found.statements
+    assert all(a.last < b.first for a, b in itertools.pairwise(found.steps))
+    assert found.steps[-1].first <= max(r.last for r in rooms) <= found.steps[-1].last, (
+        "the last nest reads one"
+    )
 
 
 def test_equations_of_a_step_are_in_order() -> None:

@@ -29,6 +29,14 @@ ARGUMENTS = {
 }
 
 
+@pytest.mark.parametrize("other", [[0.5, 1.0], (0.5,), {}, set(), "x", b"x", None])
+def test_what_is_no_number_beside_a_traced_one(other):
+    for f in (lambda x: math.atan2(x, other), lambda x: math.pow(other, x), lambda x: math.fmod(other, x)):
+        for call in (f, tj.jit(f, fallback=False)):
+            with pytest.raises(TypeError, match=f"must be real number, not {type(other).__name__}"):
+                call(0.5)
+
+
 @pytest.mark.parametrize("name", sorted(vars(math_.namespace)))
 def test_traced_numbers_give_what_math_gives(name):
     f = getattr(math, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from tracejit.interpreters.expand import expand
 from tracejit.interpreters.stage import stage
 from tracejit.ir.avals import aval_of
 from tracejit.ops.convolution.conv import Config, ConvDimensionNumbers
+from tracejit.ops.convolution.conv_shapes import out_sizes
 from tracejit.test_util import check_grads
 from tracejit.tracing import to_raw, wrap
 
@@ -50,6 +52,19 @@ def test_values(parameters: Any, dtype: str) -> None:
     for got in (ops.conv.conv_general_dilated(x, w, config), tj.jit(of(config))(x, w)):
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got, want)
+
+
+def test_sizes_of_results() -> None:
+    """As many places as the (dilated) kernel has in the (dilated, padded) operand, by trying; none for an empty one."""
+    sizes, pads = range(4), (-2, 0, 1)
+    for n, k, low, high, stride, inner, outer in itertools.product(
+        range(5), sizes, pads, pads, (1, 2), (1, 3), (1, 2)
+    ):
+        config = Config((stride,), ((low, high),), (inner,), (outer,), NCW)
+        room = len(range(0, n * inner - inner + 1, 1)) if n else 0
+        reach = (k - 1) * outer + 1
+        want = sum(1 for at in range(0, room + low + high, stride) if at + reach <= room + low + high)
+        assert out_sizes((n,), (k,), config) == (want if k else 0,)
 
 
 @settings(max_examples=15)

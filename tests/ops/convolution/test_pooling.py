@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.ops import conv_reference as reference
 from tracejit import dtypes
-from tracejit.errors import ShapeError, TypeRuleError
+from tracejit.errors import DynamicExtentError, ShapeError, TypeRuleError
+from tracejit.ir.avals import Aval, Dim
 from tracejit.ops.convolution import pooling, selection
 from tracejit.ops.convolution.pooling import Pool
 from tracejit.ops.kernels import scalar_order
@@ -55,6 +56,25 @@ def test_values(name: str, data: Any) -> None:
     for got in (getattr(pooling, f"reduce_window_{name}")(x, pool), tj.jit(of(name, pool))(x)):
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got, want)
+
+
+def test_axes_whose_length_only_the_program_knows() -> None:
+    """They stay as they are where each element is a window of its own, and are refused otherwise."""
+    n = Dim(object(), 5)
+    x = Aval((n, 4), np.dtype("f8"))
+    pool = lambda **changed: Pool(
+        *({"d": (1, 2), "s": (1, 1), "p": ((0, 0),) * 2, "b": (1, 1)} | changed).values(), (1, 1)
+    )
+    assert pool().result("sum", x) == (n, 3)
+    for changed in (
+        {"d": (2, 2)},
+        {"s": (2, 1)},
+        {"p": ((0, 1), (0, 0))},
+        {"p": ((1, 0), (0, 0))},
+        {"b": (2, 1)},
+    ):
+        with pytest.raises(DynamicExtentError):
+            pool(**changed).result("sum", x)
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)

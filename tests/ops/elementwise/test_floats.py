@@ -75,8 +75,11 @@ def test_ldexp(dtype: Any, exponents: Any) -> None:
     n = np.concatenate(
         [np.arange(-128, 128, 5), [-1100, -1074, -1022, 900, 1023, 2000, -2100, 2**31 - 1, -(2**31)]]
     )
+    n = np.append(n, [2**32, 2**40 + 1, -(2**33)])
     a, b = (v.ravel() for v in np.meshgrid(x, n[np.abs(n) <= np.iinfo(exponents).max].astype(exponents)))
     same_bits(tj.jit(lambda v, m: np.ldexp(v, m))(a, b), np.ldexp(a, b))
+    want = np.ldexp(a, b)
+    same_bits(fl.ldexp(a.astype(want.dtype), b), want)
 
 
 def test_ldexp_takes_integers_only() -> None:

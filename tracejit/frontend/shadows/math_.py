@@ -97,7 +97,7 @@ def _checked(name: str, xs: Sequence[Any], result: Any) -> None:
 def _number(x: Any) -> Any:
     """An argument in double precision."""
     if type(x) is not Box:
-        if isinstance(x, (list, tuple, dict, set)):
+        if isinstance(x, (list, tuple, dict, set, str, bytes, type(None))):
             raise TypeError(f"must be real number, not {type(x).__name__}")
         return x
     judge_shape(float, x)

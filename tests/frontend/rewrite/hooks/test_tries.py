@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import calendar
 import contextlib
+import datetime
+import decimal
+import fractions
+import json
+import struct
+import textwrap
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -218,3 +226,39 @@ def test_a_context_manager_that_swallows_nothing_is_compiled() -> None:
     assert g(1.0) == 2.0
     with pytest.raises(ValueError, match="negative"):
         g(-1.0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: len(json.dumps(x)),
+        lambda x: len(struct.pack("d", x)),
+        lambda x: datetime.timedelta(seconds=x).total_seconds(),
+        lambda x: float(decimal.Decimal(x)),
+        lambda x: float(fractions.Fraction(x)),
+        lambda x: calendar.isleap(x) + x,
+        lambda x: len(bytes(int(x))),
+        lambda x: textwrap.shorten("a", x) + 1,
+        lambda x: x.no_such_attribute,
+        lambda x: x.hex(),
+        lambda x: x.is_integer() + x,
+        lambda x: x[0],
+        lambda x: len(x),
+        lambda x: x(),
+        lambda x: "a" + x,
+        lambda x: [1, 2] * x,
+    ],
+)
+def test_what_is_raised_for_what_stands_for_a_traced_value_is_no_answer(call: Any) -> None:
+    """A handler sees the exceptions that it sees in plain Python, from libraries and built-in functions too."""
+
+    def f(x: Any) -> Any:
+        try:
+            return call(x)
+        except (TypeError, AttributeError, ValueError) as e:
+            return -1.0 - len(type(e).__name__)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        g = tj.jit(f, fallback=True)
+        assert [g(x) for x in (2.0, 3.0)] == [f(x) for x in (2.0, 3.0)]

@@ -36,6 +36,24 @@ def test_steps_of_ranges(steps, count):
     assert got == pytest.approx(count * step, abs=12 * step)
 
 
+@pytest.mark.parametrize(
+    ("items", "count"),
+    [
+        ("x", 1000),
+        ("enumerate(x)", 1000),
+        ("zip(x, k)", 1000),
+        ("reversed(range(n))", 1000),
+        ("sorted(x)", 5),
+    ],
+)
+def test_steps_of_items(items, count):
+    names = {"n": 1000, "x": np.ones(1000), "k": [1.0] * 10}
+    body = "for i in {}:\n    s += i * 2"
+    none, hundred = (seconds(ast.parse(body.format(f"range({n})")).body, {}) for n in (0, 100))
+    got = seconds(ast.parse(body.format(items)).body, names)
+    assert got == pytest.approx(count * (hundred - none) / 100, abs=0.12 * (hundred - none))
+
+
 def test_loops_in_loops_multiply():
     nest = "for i in range(n):\n    for j in range(n):\n        a[i, j] = i * j"
     assert seconds(ast.parse(nest).body, {"n": 300}) > 100 * seconds(ast.parse(nest).body, {"n": 10})
