@@ -274,7 +274,7 @@ def test_a_python_integer_needed_in_a_traced_loop():
     def f(x, n):
         s = 0.0
         for i in range(n):
-            s += np.zeros((i,)).sum() + [1.0, 2.0, 3.0][i]
+            s += np.zeros((i,)).sum() + float(["1", "2", "3"][i])
         return s
 
     with pytest.raises((TracedLoopError, TracerIntegerError)) as caught:

@@ -7,12 +7,14 @@ import pytest
 
 import tracejit as tj
 from tests.programs import corpus_buffers as _  # noqa: F401 - enters its programs
-from tests.programs import corpus_paths
+from tests.programs import corpus_paths, corpus_positions
 from tests.programs.corpus_queues import NATIVE
 from tests.programs.observe import Maker, verdict
 
 
-@pytest.mark.parametrize("maker", NATIVE + corpus_paths.NATIVE, ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "maker", NATIVE + corpus_paths.NATIVE + corpus_positions.NATIVE, ids=lambda m: m.__name__
+)
 def test_what_should_be_native_is(maker: Maker) -> None:
     assert verdict(maker) == ("native", "")
 

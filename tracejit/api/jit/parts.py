@@ -14,9 +14,10 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
+from tracejit.frontend.rewrite.blocks.identity import same_chain
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import Either, Listed, listed
+from tracejit.numpy.boxes.either import Either, Listed, Owner, listed
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import order_of, order_of_strides
 from tracejit.numpy.boxes.masking.selected import Selected
@@ -86,7 +87,7 @@ class Shared:
         self.turned: dict[int, list[Step]] = {}  # what comes first of storages whose outputs have other axes
         #: Chosen arrays that are results as a whole, and the numbers of the parts that they are (None: they are new).
         self.chosen: dict[int, int | None] = {}
-        different = {id(x): x for x in leaves if type(x) is Box}.values()
+        self.different = different = [*{id(x): x for x in leaves if type(x) is Box}.values()]
         self.boxes = {id(x.storage): x for x in different if isinstance(x.storage, Either) and not x.chain}
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
         marks = [mark for x in different if not x.scalar and (mark := listed(x)) is not None]
@@ -211,13 +212,20 @@ class Shared:
             steps = (
                 None if owner.chain is None or not owner.exact else self._steps((*owner.chain, *x.chain), x)
             )
-            if steps is None:
+            if steps is None or (not x.chain and self._may_be_result(owner)):
                 raise ChosenArrayError()
             parts.append((self._output(owner.flag), owner.want, self._of_owner(owner.storage, steps)))
         if not parts:
             return None
         value, steps = _as_it_lies(x.read(), order_of(x))
         return Chosen(Part(("out", self._output(value)), steps), parts)
+
+    def _may_be_result(self, owner: Owner) -> bool:
+        """Whether the view that an owner is may be one that is a result itself: a view of the same part is another
+        object, if it was taken anew."""
+        return bool(owner.chain) and any(
+            y.storage is owner.storage and same_chain(y.chain, owner.chain) for y in self.different
+        )
 
     def _steps(self, chain: Sequence[View], x: Box) -> list[Step] | None:
         """What shows of an array what `chain` shows; None if NumPy has no views for it."""

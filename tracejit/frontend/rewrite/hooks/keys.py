@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracerFloatError, TracerIntegerError
+from tracejit.frontend.lists import picked
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.source.texts import BY_KEY
 from tracejit.frontend.shadows.kinds import traced_getattr
@@ -67,12 +68,46 @@ class _Keyed:
         del self.held[key(k)]
 
 
+class _Placed:
+    """Stands for a list or tuple in `xs[k]`, where `k` may be a traced position. `got`: the one that was read last,
+    its item, which `xs[k] += v` puts there again, and what the list held."""
+
+    __slots__ = ("got", "held")
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+        self.got: tuple[Any, Any, list[Any]] = (None, None, [])
+
+    def __getitem__(self, k: Any) -> Any:
+        if picked.is_position(k) and (found := picked.item(self.held, k)) is not picked.NOTHING:
+            self.got = k, found, [*self.held]
+            return found
+        return self.held[k]
+
+    def __setitem__(self, k: Any, value: Any) -> None:
+        if picked.is_position(k) and type(self.held) is list:
+            if self._is_there(k, value) or picked.put(self.held, k, value):
+                return
+        self.held[k] = value
+
+    def _is_there(self, k: Any, value: Any) -> bool:
+        """Whether item `k` is the array `value`, which was read from there and written since."""
+        at, found, items = self.got
+        if at is not k or found is not value or type(value) is not Box or value.scalar:
+            return False
+        return len(items) == len(self.held) and all(x is y for x, y in zip(items, self.held, strict=True))
+
+    def __delitem__(self, k: Any) -> None:
+        del self.held[k]
+
+
 def place(held: Any) -> Any:
     """What `held[k]` is asked of in traced code, where `k` is no constant."""
-    return _Keyed(held) if id(type(held)) in _KEYED and capturing() is not None else held
+    stand_in = _PLACES.get(id(type(held)))
+    return held if stand_in is None or capturing() is None else stand_in(held)
 
 
-_KEYED = frozenset(map(id, _DICTS))
+_PLACES: dict[int, Any] = {id(cls): _Keyed for cls in _DICTS} | {id(list): _Placed, id(tuple): _Placed}
 
 
 def member(x: Any, name: str) -> Any:

@@ -1,0 +1,141 @@
+"""Items of lists and tuples of known lengths, at positions that only the program knows.
+
+    table[k] += 1       what is read is chosen among the items; a list of which such an item is replaced becomes a
+                        buffer before the block that does so (`rewrite.blocks.turned`)
+
+Of several arrays the item is a chosen one (`numpy.boxes.either`), so that what is written into it is written into the
+array that it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit import ops, tree
+from tracejit.control.regions.staging import convert
+from tracejit.frontend import active
+from tracejit.frontend.lists.items import Items, Kind, common
+from tracejit.numpy.boxes import extents
+from tracejit.numpy.boxes.either import Either, Owner, chosen, listed, listed_as, memories, owner_of
+from tracejit.numpy.boxes.unsure import is_unsure
+from tracejit.numpy.boxes.views import joined
+from tracejit.numpy.operands import nested
+from tracejit.ops.indexing.index_check import Raising, check_index
+from tracejit.tracing import Box, box, to_raw
+
+#: Items are chosen among so many at most. Of more arrays than the second number it is not known which it is, since each
+#: of them costs something at every write.
+MOST_NUMBERS, MOST_ARRAYS = 4096, 32
+#: No item could be chosen: whoever asked goes another way.
+NOTHING: Any = object()
+
+
+def is_position(k: Any) -> bool:
+    """Whether `k` is an integer that is not known while tracing, as Python takes it for a position."""
+    if type(k) is not Box or k.aval.shape or is_unsure(k) or extents.known(k.read()) is not None:
+        return False
+    kind = k.aval.dtype.kind
+    return kind in "iu" or (kind == "b" and k.weak is True)
+
+
+def item(held: Sequence[Any], k: Any) -> Any:
+    """`held[k]` of a list or tuple; NOTHING if its items are not alike."""
+    if held and all(type(x) is list for x in held):
+        return _list(held, k)
+    kinds = common(held)
+    if (kinds is None and held) or not _can_choose(kinds, len(held)):
+        return NOTHING
+    at = _position(held, k, "")
+    assert kinds is not None  # without items there is no position
+    columns = zip(*map(tree.leaves, held), strict=True)
+    found = [_item(list(xs), kind, at) for xs, kind in zip(columns, kinds.kinds, strict=True)]
+    return tree.unflatten(kinds.tree, found)
+
+
+def put(held: list[Any], k: Any, value: Any) -> bool:
+    """`held[k] = value`; False if it can't be. Raises Turned where a block can have a buffer for the list."""
+    kinds = common((*held, value))
+    if kinds is None:
+        return False
+    active.session().turn(held, kinds)
+    if kinds.has_arrays or not _can_choose(kinds, len(held)):
+        return False
+    at = _position(held, k, "assignment ")
+    new = [to_raw(x) for x in tree.leaves(value)]
+    for n, x in enumerate(held):
+        here = _is(at, n)
+        both = zip(new, tree.leaves(x), kinds.kinds, strict=True)
+        held[n] = tree.unflatten(
+            kinds.tree,
+            [box(ops.compare.select(here, a, to_raw(b)), weak=bool(kind.python)) for a, b, kind in both],
+        )
+    return True
+
+
+def _list(held: Sequence[list[Any]], k: Any) -> Any:
+    """One of several lists of as many numbers and lists each: a list of chosen numbers, which is noted as one of them
+    (`rewrite.blocks.chosen`)."""
+    leaves, structures = zip(*map(tree.flatten, held), strict=True)
+    count = len(leaves[0])
+    if any(s != structures[0] for s in structures[1:]) or not 0 < count * len(held) <= MOST_NUMBERS:
+        return NOTHING
+    columns = [*zip(*leaves, strict=True)]
+    kinds = [common(xs) for xs in columns]
+    if any(c is None or c.has_arrays or not _can_choose(c, len(held)) for c in kinds):
+        return NOTHING
+    at = _position(held, k, "")
+    found = [_item(list(xs), c.kinds[0], at) for xs, c in zip(columns, kinds, strict=True) if c is not None]
+    made = tree.unflatten(structures[0], found)
+    choices = active.session().choices
+    for x, options in [*choices.choices(made, [([y], _is(at, n)) for n, y in enumerate(held)])]:
+        choices.note(x, options)
+    return made
+
+
+def _can_choose(kinds: Items | None, count: int) -> bool:
+    return kinds is None or (count <= MOST_NUMBERS and all(kind.python is not None for kind in kinds.kinds))
+
+
+def _position(held: Sequence[Any], k: Any, what: str) -> Any:
+    """The position `k` from the start, which is checked. Raises IndexError where there are no items."""
+    message = f"{type(held).__name__} {what}index out of range"
+    if not held:
+        raise IndexError(message)
+    at = convert(k.read(), np.dtype(np.int64))
+    return check_index(at, size=len(held), axis=0, failure=Raising(IndexError, message))
+
+
+def _is(at: Any, n: int) -> Any:
+    return ops.compare.eq(at, np.int64(n))
+
+
+def _item(xs: list[Any], kind: Kind, at: Any) -> Box:
+    """The number or array at a position that is inside."""
+    if not kind.shape:
+        whole = nested(xs, kind.dtype)
+        return box(ops.gather.take(whole, at, 0, mode="promise_in_bounds"), weak=bool(kind.python))
+    if len(xs) > MOST_ARRAYS:  # it may only be looked at
+        value = ops.gather.take(nested(xs, kind.dtype), at, 0, mode="promise_in_bounds")
+        storages = {id(s): s for x in xs for s, _ in memories(x)}.values()
+        out = chosen(value, [owner_of(s, None, kind.dtype, np.True_) for s in storages])
+    else:
+        value = xs[-1].read()
+        for n in range(len(xs) - 2, -1, -1):
+            value = ops.compare.select(_is(at, n), xs[n].read(), value)
+        out = chosen(value, [o for n, x in enumerate(xs) for o in _owners(x, _is(at, n))])
+    out.storage.rows = functools.reduce(listed_as, map(listed, xs))
+    return out
+
+
+def _owners(x: Box, here: Any) -> Iterator[Owner]:
+    """The arrays that `x` may be, where the raw `here` holds."""
+    dtype = x.aval.dtype
+    yield owner_of(x.storage, x.chain, dtype, here)
+    if isinstance(x.storage, Either):
+        for o in x.storage.alive():
+            chain = None if o.chain is None else joined(o.chain, x.chain)
+            yield owner_of(o.storage, chain, dtype, ops.compare.and_(here, o.holds()))
