@@ -36,7 +36,12 @@ __all__ = [
 ]
 
 #: SciPy's modules with counterparts here; and those whose functions programs only call.
-TRACED = (*(n for n in __all__ if n not in ("cluster", "sparse")), "spatial.distance", "cluster.hierarchy")
+TRACED = (
+    *(n for n in __all__ if n not in ("cluster", "sparse")),
+    "cluster.hierarchy",
+    "spatial.distance",
+    "spatial.transform",
+)
 CALLED = ("cluster.vq",)
 
 __getattr__, __dir__ = _parts(__name__, __all__)

@@ -14,7 +14,7 @@ _NAMES: dict[str, str] = {
     """,
     "linalg": """
         cdf2rdf companion convolution_matrix diagsvd fiedler leslie matmul_toeplitz null_space orth
-        orthogonal_procrustes pinvh solve_discrete_lyapunov
+        pinvh solve_discrete_lyapunov
     """,
     "ndimage": """
         binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss binary_opening

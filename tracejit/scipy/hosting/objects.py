@@ -10,6 +10,7 @@ from tracejit.numpy.dispatch import Adopted
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import interpolate, stats
 from tracejit.scipy.distributions import Frozen, Hosted
+from tracejit.scipy.spatial import transform
 
 #: Class of scipy.interpolate -> the attributes that hold arrays, those that are settings, and what is made of them:
 #: an object of ours that has the same attributes, if it is not said.
@@ -39,9 +40,31 @@ def adopted(value: Any) -> Adopted | None:
     cls = type(value)
     if cls.__module__.startswith("scipy.interpolate."):
         return _interpolator(cls.__name__, value)
+    if cls.__module__ == "scipy.spatial.transform._rotation" and cls.__name__ in transform.__all__:
+        return _ROTATIONS[cls.__name__](value)
     if cls.__module__ == "scipy.stats._distn_infrastructure":
         return _frozen(value)
     return None
+
+
+def _rotation(value: Any) -> Adopted:
+    """SciPy has one rotation as an array of one."""
+
+    def make(quat: Any, single: bool) -> Any:
+        return transform.Rotation.made(_quat=quat[0] if single else quat)
+
+    return Adopted(("_quat",), ("_single",), make)
+
+
+def _slerp(value: Any) -> Adopted:
+    def make(times: Any, quat: Any, vectors: Any) -> Any:
+        first = transform.Rotation.made(_quat=quat)
+        return transform.Slerp.made(times=times, rotations=first, rotvecs=vectors)
+
+    return Adopted(("times", "rotations._quat", "rotvecs"), (), make)
+
+
+_ROTATIONS = {"Rotation": _rotation, "Slerp": _slerp}
 
 
 def _interpolator(name: str, value: Any) -> Adopted | None:

@@ -14,7 +14,7 @@ import numpy as np
 from tracejit import numpy as tnp
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy.hosting import calls
-from tracejit.scipy.interpolating.likeness import as_array, floats, increasing, refuse, require
+from tracejit.scipy.hosting.likeness import as_array, floats, increasing, refuse, require
 from tracejit.scipy.interpolating.splines import BSpline, basis, knots_of, slope_of, value_at
 from tracejit.tracing import box, to_raw
 

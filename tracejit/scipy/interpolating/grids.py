@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import lax
 from tracejit import numpy as tnp
-from tracejit.scipy.interpolating.likeness import Like, as_array, floats, increasing, placed, refuse, require
+from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, placed, refuse, require
 from tracejit.scipy.interpolating.splines import make_interp_spline
 
 _DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}

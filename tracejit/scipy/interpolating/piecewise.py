@@ -13,7 +13,7 @@ import numpy as np
 
 from tracejit import lax
 from tracejit import numpy as tnp
-from tracejit.scipy.interpolating.likeness import Like, as_array, floats, increasing, placed, refuse, require
+from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, placed, refuse, require
 from tracejit.scipy.linalg import solve_banded
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import numpy as tnp
-from tracejit.scipy.interpolating.likeness import Like, as_array, floats, placed, refuse, require
+from tracejit.scipy.hosting.likeness import Like, as_array, floats, placed, refuse, require
 
 
 class BarycentricInterpolator(metaclass=Like):

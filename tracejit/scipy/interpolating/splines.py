@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import lax
 from tracejit import numpy as tnp
-from tracejit.scipy.interpolating.likeness import Like, as_array, floats, increasing, placed, refuse, require
+from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, placed, refuse, require
 
 
 class BSpline(metaclass=Like):

@@ -13,8 +13,8 @@ from tracejit.ir.avals import Aval
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import solving
 from tracejit.scipy.hosting import calls
+from tracejit.scipy.hosting.likeness import Like, floats, refuse
 from tracejit.scipy.interpolating.grids import interp1d
-from tracejit.scipy.interpolating.likeness import Like, floats, refuse
 
 _I64 = np.dtype(np.int64)
 

@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from tracejit import numpy as tnp
+from tracejit.scipy.hosting.likeness import Like, as_array, floats, increasing, refuse
 from tracejit.scipy.interpolating import fitpack
-from tracejit.scipy.interpolating.likeness import Like, as_array, floats, increasing, refuse
 from tracejit.scipy.interpolating.splines import basis, knots_of
 
 _EXTENSIONS = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracejit import ops
+from tracejit.control.custom.public import custom_jvp
 from tracejit.errors import ArgumentError
 from tracejit.numpy import linalg
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as tnp
@@ -14,7 +15,7 @@ from tracejit.numpy.functions.algebra.matrices import matrices, matrix
 from tracejit.numpy.operands import dtype_of, raw, shape_of
 from tracejit.ops.decompositions import common as c
 from tracejit.scipy.linalg.calling import of_scipy, refuse
-from tracejit.tracing import wrap
+from tracejit.tracing import to_raw, wrap
 
 _d = ops.decompositions
 
@@ -212,11 +213,43 @@ def polar(a: Any, side: str = "right") -> Any:
     """U and positive semidefinite P with a = U P, or for `side` 'left' a = P U."""
     if side not in ("right", "left"):
         raise ArgumentError(name="polar", problem="`side` must be either 'right' or 'left'")
-    u, s, vh = linalg.svd(a, full_matrices=False)
-    matmul = tnp[np.matmul]
-    p = (
-        matmul(vh.mT.conj() * s[..., None, :], vh)
-        if side == "right"
-        else matmul(u * s[..., None, :], u.mT.conj())
-    )
-    return matmul(u, vh), p
+    x = wrap(matrix("polar", a))
+    u = unitary(x)
+    p = u.mT.conj() @ x if side == "right" else x @ u.mT.conj()
+    return u, (p + p.mT.conj()) / 2
+
+
+@of_scipy
+def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+    """The unitary R for which A R is nearest to B, and the sum of the singular values of Bᵀ A."""
+    a, b = (wrap(matrix("orthogonal_procrustes", x)) for x in (A, B))
+    if a.ndim != 2:
+        raise ValueError(f"expected ndim to be 2, but observed {a.ndim}")
+    if a.shape != b.shape:
+        raise ValueError(f"the shapes of A and B differ ({a.shape} vs {b.shape})")
+    m = (b.T @ a.conj()).T
+    r = unitary(m)
+    return r, tnp[np.trace](r.mT.conj() @ m).real
+
+
+@custom_jvp
+def unitary(a: Any) -> Any:
+    """The unitary matrix, or that of orthonormal columns or rows, which is nearest to each of the matrices `a`."""
+    u, _, vh = linalg.svd(a, full_matrices=False)
+    return tnp[np.matmul](u, vh)
+
+
+@unitary.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    # Not by the slopes of the singular vectors, which matrices with equal singular values do not have.
+    a, t = primals[0], tangents[0]
+    out = unitary(a)
+    wide = a.shape[-2] < a.shape[-1]
+    u, a, t = (x.mT.conj() if wide else x for x in (out, a, t))
+    p, along = u.mT.conj() @ a, u.mT.conj() @ t
+    turn = wrap(_d.sylvester.sylvester(*map(to_raw, (p, p, along - along.mT.conj()))))
+    slope = u @ turn
+    if a.shape[-2] > a.shape[-1]:
+        beside = t - u @ along
+        slope = slope + linalg.solve(p.mT.conj(), beside.mT.conj()).mT.conj()
+    return out, slope.mT.conj() if wide else slope

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from tracejit import numpy as tnp
@@ -15,10 +17,13 @@ from tracejit.tracing import is_tracing, new_array, to_raw
 class Like(type):
     """The class of the classes. `isinstance` holds for SciPy's objects, too."""
 
+    #: SciPy's module, which is one of interpolation if the class does not say another.
+    part = "interpolate"
+
     @property
     def theirs(cls) -> Any:
         """SciPy's class."""
-        return getattr(scipy_module("interpolate"), cls.__name__)
+        return getattr(scipy_module(cls.part), cls.__name__)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*args, **kwargs) if is_tracing() else cls.theirs(*args, **kwargs)
@@ -31,6 +36,18 @@ class Like(type):
         out: Any = object.__new__(cls)
         out.__dict__.update(fields)
         return out
+
+
+def maker(fn: Callable[..., Any]) -> Any:
+    """Decorator of a class method that makes objects or arrays: SciPy's own where nothing is traced."""
+
+    @functools.wraps(fn)
+    def call(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            return fn(cls, *args, **kwargs)
+        return getattr(cls.theirs, fn.__name__)(*args, **kwargs)
+
+    return classmethod(call)  # type: ignore[arg-type]
 
 
 def refuse(function: str, problem: str, remedy: str = "leave it away") -> None:
