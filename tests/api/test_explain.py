@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tracejit as tj
 from tracejit import lax
@@ -65,3 +66,14 @@ def test_of_a_jitted_function() -> None:
 def test_prompts_show_the_text():
     report = tj.explain(lambda x: x + 1)(np.ones(3))
     assert repr(report) == str(report) and "native loop" in repr(report)
+
+
+def scaled(x: float, factor: float = 2.0) -> float:
+    return factor * x
+
+
+@pytest.mark.parametrize("args, kwargs", [((), {}), ((1.0, 2.0, 3.0), {}), ((1.0,), {"none": 2})])
+def test_arguments_that_no_call_takes_are_an_error(args: tuple[float, ...], kwargs: dict[str, int]) -> None:
+    wrong = r"scaled\(\): (missing|too many|got an unexpected)"
+    with tj.config.override(fallback=True), pytest.raises(TypeError, match=wrong):
+        tj.explain(scaled)(*args, **kwargs)

@@ -8,6 +8,7 @@ import numpy as np
 
 import tracejit as tj
 from tracejit.pictures.model import Graph, Node
+from tracejit.pictures.svg import legend_of
 
 X = np.linspace(0.1, 1.0, 5)
 SCALE = np.full(5, 2.0)
@@ -100,3 +101,15 @@ def test_edges_are_the_operands() -> None:
         assert sources == {k: made[o] for k, o in enumerate(n.operands) if o in made}
     text = str(closed)
     assert all(n.text in text for n in g.nodes if n.text)
+
+
+def test_what_a_loop_of_unknown_length_keeps_is_said_to_be_of_unknown_size() -> None:
+    def f(x: Any) -> Any:
+        while np.sum(x * x) > 1:
+            x = np.sin(x)
+        return np.sum(x)
+
+    g = graph(tj.grad(f), X)
+    (kept,) = [words for kind, words in legend_of(g) if kind == "residual"]
+    assert kept.startswith("kept for the derivative: ") and kept.endswith("run decides")
+    assert "x == 1" in [n.title for n in graph(lambda x: x == 1, X).nodes]

@@ -74,6 +74,29 @@ def test_compiling_what_was_compiled_before_is_a_row_of_its_own():
     assert compiling and all(twin.name in r.path for r in compiling)
 
 
+def test_compiling_again_is_one_row_of_the_table_and_counts_in_no_share():
+    w, x = operands()
+    g = tj.jit(lambda w, x: step(w, x)[0] * 3.0)
+    g(w, x)
+    with tj.profile() as p:
+        g(w, x)
+        g(w, x[:-1])  # traced, and compiled, as it would be without a profile
+    (twin,) = [r for r in p.rows if r.kind == "twin"]
+    tracing = [r for r in p.rows if r.kind in ("trace", "lowering") and twin.name not in r.path]
+    assert [r.count for r in tracing] == [1, 1]
+    table = p.table()
+    assert not [r for r in table.rows if twin.name in r.path]
+    assert sum(r.own for r in table.rows) == pytest.approx(sum(r.own for r in p.rows))
+    shares = [cells[2] for cells in table.lines()]
+    assert shares.count("") == 1 and sum(float(s) for s in shares if s) == pytest.approx(100, abs=3)
+
+
+def test_a_block_without_compiled_functions_says_so():
+    with tj.profile() as p:
+        np.exp(np.ones(3))
+    assert "no compiled function ran" in str(p)
+
+
 def test_plain_programs_afterwards():
     f = tj.jit(step)
     w, x = operands()

@@ -44,6 +44,19 @@ def argument_names(f: Any, count: int) -> list[str]:
     return [f"`{positional[n]}`" if n < len(positional) else f"argument {n}" for n in range(count)]
 
 
+def misfit(f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str | None:
+    """Why the function can't be called with these arguments, in Python's words; None if it can, as far as is known."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as e:
+        return str(e)
+    return None
+
+
 def normalize_argnums(
     transformation: str, f: Any, argnums: int | Sequence[int], count: int
 ) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tracejit.api.common import name_of
+from tracejit.api.common import misfit, name_of
 from tracejit.api.explaining.findings import Finding, findings_of, lines_of, plans_of
 from tracejit.api.explaining.pages import page
 from tracejit.api.fallback import Refusal
@@ -112,6 +112,8 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
         there, args, kwargs = jitted.where_it_runs(args, kwargs)
         prepared = there.prepare(args, kwargs)
         if isinstance(prepared, Refusal):
+            if why := misfit(jitted.fun, args, kwargs):
+                raise TypeError(f"{name_of(jitted.fun)}(): {why}")
             return _by_python(there, prepared)
         call, program, consts = prepared
         lowering = Lowering(there, call, program, consts)

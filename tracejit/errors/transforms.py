@@ -31,7 +31,7 @@ class TargetError(TracejitError, ValueError):
     """A subcommand of `python -m tracejit` was not told which function it is about, or with which arguments."""
 
     code = "TJ290"
-    cause = "`{target}` names no function: {reason}."
+    cause = "`{target}` can't be called: {reason}."
     remedies = (
         "write the file, a colon and the function: python -m tracejit show mine.py:step",
         "give the arguments as in a call: --args 'np.ones(3), n=2'",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from tracejit.pictures.changes import counts
@@ -19,7 +19,7 @@ from tracejit.pictures.layout import (
     panel_left,
     text_width,
 )
-from tracejit.pictures.model import Graph, Node
+from tracejit.pictures.model import Graph, Node, Port
 
 _MARGIN = 16.0
 MONO = "ui-monospace,'SFMono-Regular',Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
@@ -260,8 +260,18 @@ def legend_of(graph: Graph) -> Iterator[tuple[str, str]]:
     if graph.memory is not None:
         kept = [p for p in kept if p.stored]
     if kept:
-        size = sum(p.bytes or 0 for p in kept)
-        yield "residual", f"kept for the derivative: {len(kept)} value{'s' * (len(kept) > 1)}, {amount(size)}"
+        yield (
+            "residual",
+            f"kept for the derivative: {len(kept)} value{'s' * (len(kept) > 1)}, {_size_of(kept)}",
+        )
+
+
+def _size_of(ports: Sequence[Port]) -> str:
+    """The bytes of values, as far as they are known before a run."""
+    known = [p.bytes for p in ports if p.bytes is not None]
+    if len(known) == len(ports):
+        return amount(sum(known))
+    return f"{amount(sum(known))} and what a run decides" if known else "as large as a run decides"
 
 
 def _legend_of_changes(graph: Graph) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,7 @@ def page(rows: Sequence[Row], recording: Recording) -> str:
         table=_table(table),
         notes=notes,
         roofline=_roofline(rows),
-        source=_source(rows, recording.seconds),
+        source=_source(rows, recording.seconds - table.again),
         data=data,
     )
 

@@ -80,9 +80,9 @@ class _Maker:
         self.logged = dict(zip(self.ids.tolist(), np.split(lines[order], starts[1:]), strict=False))
         self.groups: dict[Any, list[Span]] = defaultdict(list)
         for span in sorted(recording.spans, key=lambda s: s.start):
-            self.groups[_owner(span), *_key(span)].append(span)
+            self.groups[_owner(span), _is_in_twin(span), *_key(span)].append(span)
         self.inside: dict[int, float] = defaultdict(float)  # seconds of Python in a program's callbacks
-        for (_, kind, _, _), spans in self.groups.items():
+        for (_, _, kind, _, _), spans in self.groups.items():
             if kind == "callback":
                 for s in spans:
                     self._called_back(s)
@@ -108,7 +108,7 @@ class _Maker:
 
     def phase(self, owner: str, key: Any, spans: list[Span]) -> list[Row]:
         """The rows of spans of one kind."""
-        _, kind, name, where = key
+        _, _, kind, name, where = key
         times = np.array([s.stop - s.start for s in spans]) / 1e9
         own = sum(s.stop - s.start - s.inside for s in spans) / 1e9
         total = sum(s.stop - s.start for s in spans if not _is_inside_itself(s)) / 1e9
@@ -228,6 +228,14 @@ def _is_inside_itself(span: Span) -> bool:
             return True
         at = at.outer
     return False
+
+
+def _is_in_twin(span: Span) -> bool:
+    """Whether this is part of compiling a twin, which is no time of the same phase of a program."""
+    at: Span | None = span
+    while at is not None and at.kind != "twin":
+        at = at.outer
+    return at is not None
 
 
 def _key(span: Span) -> tuple[str, str, Any]:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tracejit.lazily import LazyModule
-from tracejit.profiling.rows import Row
+from tracejit.profiling.rows import PHASES, Row
 from tracejit.profiling.session import Recording
 
 _rich: Any = LazyModule("rich.table")
 HEADS = ("time", "own", "own %", "times", "min", "median", "p95", "what", "line")
 _WIDEST = 60  # letters of a name
+_TWIN = PHASES["twin"]
 
 
 class Table:
-    """Rows of a profile, those that take longest. `str` gives text; rich's `print` shows a table of its own."""
+    """Rows of a profile, those that take longest. `str` gives text; rich's `print` shows a table of its own.
+
+    Compiling again, to measure, is one row here, and counts in no share: without a profile it takes no time."""
 
     def __init__(self, rows: Sequence[Row], recording: Recording, limit: int) -> None:
+        self.again = compiling_again(rows)
+        rows = folded(rows)
         self.rows = shown(rows, limit)
         self.left_out = len(rows) - len(self.rows)
         self.seconds = recording.seconds
@@ -27,11 +33,12 @@ class Table:
 
     def lines(self) -> list[tuple[str, ...]]:
         """The cells of each row, as text."""
-        whole = self.seconds or 1.0
+        whole = max(self.seconds - self.again, 0.0) or 1.0
         return [
             (
-                duration(r.total), duration(r.own), f"{100 * r.own / whole:.1f}", str(r.count), duration(r.least),
-                duration(r.median), duration(r.p95), f"{'  ' * r.depth}{short(r.name)}{threads(r)}", place(r),
+                duration(r.total), duration(r.own), "" if r.kind == "twin" else f"{100 * r.own / whole:.1f}",
+                str(r.count), duration(r.least), duration(r.median), duration(r.p95),
+                f"{'  ' * r.depth}{short(r.name)}{threads(r)}", place(r),
             )
             for r in self.rows
         ]  # fmt: skip
@@ -40,11 +47,14 @@ class Table:
         """The first line."""
         text = f"profile of {duration(self.seconds)}"
         inside = duration(self.inside) if self.inside else "nothing"
-        return f"{text}, {inside} of it in compiled functions and in compiling them"
+        text = f"{text}, {inside} of it in compiled functions and in compiling them"
+        return f"{text}, {duration(self.again)} of that to measure" if self.again else text
 
     def notes(self) -> list[str]:
         """What is to be said below."""
         notes = []
+        if not self.rows:
+            notes.append("no compiled function ran: @tj.jit above a function compiles it")
         if self.left_out:
             notes.append(f"{self.left_out} shorter rows are left out: table(limit=...) has more")
         if self.dropped:
@@ -76,6 +86,25 @@ class Table:
         for cells in self.lines():
             table.add_row(*(c.replace("[", "\\[") for c in cells))
         return table
+
+
+def compiling_again(rows: Iterable[Row]) -> float:
+    """Seconds that took compiling twins of programs, which only a profile needs."""
+    return sum(r.own for r in rows if r.kind == "twin" or _TWIN in r.path)
+
+
+def folded(rows: Iterable[Row]) -> list[Row]:
+    """The rows, with those of compiling a twin as one."""
+    found: list[Row] = []
+    twin: Row | None = None
+    for row in rows:
+        if row.kind == "twin":
+            row = twin = dataclasses.replace(row)
+        elif twin is not None and _TWIN in row.path:
+            twin.own += row.own
+            continue
+        found.append(row)
+    return found
 
 
 def shown(rows: Sequence[Row], limit: int) -> list[Row]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import tracejit
+from tracejit.api.common import misfit
 from tracejit.errors import TargetError
 
 
@@ -47,6 +48,12 @@ def load(target: str, arguments: str = "") -> Target:
         raise TargetError(
             target=target, reason=f"the arguments {arguments!r} are no Python: {e.msg}"
         ) from None
+    except Exception as e:
+        raise TargetError(
+            target=target, reason=f"the arguments {arguments!r} raise {type(e).__name__}: {e}"
+        ) from e
+    if why := misfit(function, args, kwargs):
+        raise TargetError(target=target, reason=f"the arguments {arguments!r} don't fit, {why}")
     return Target(function, args, kwargs)
 
 
