@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from tracejit import dtypes, ops
 from tracejit import numpy as tnp
 from tracejit.control.custom.public import custom_jvp
-from tracejit.errors import SpecialFunctionError
+from tracejit.errors import SpecialFunctionError, TypeRuleError
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.operands import (
     broadcast_operands,
     cast,
@@ -30,15 +32,22 @@ from tracejit.tracing import Box, wrap
 Axes = tuple[int, ...]
 
 
-def _doubles(*xs: Any) -> list[Any]:
+def _doubles(name: str, *xs: Any) -> list[Any]:
     """Raw operands in float64, which SciPy's functions of counts and orders give for every dtype, broadcast."""
-    return broadcast_operands("scipy.special", [convert(x, dtypes.float64) for x in xs])
+    _refuse_complex(name, xs)
+    return broadcast_operands(name, [convert(x, dtypes.float64) for x in xs])
 
 
-def _floating(*xs: Any) -> list[Any]:
+def _floating(name: str, *xs: Any) -> list[Any]:
     """Raw operands in one float dtype: float32 if all are at most that, otherwise float64."""
+    _refuse_complex(name, xs)
     target = promote(result_type(*xs), np.dtype(np.float32))
-    return broadcast_operands("scipy.special", [convert(x, target) for x in xs])
+    return broadcast_operands(name, [convert(x, target) for x in xs])
+
+
+def _refuse_complex(name: str, xs: Iterable[Any]) -> None:
+    if any(dtypes.is_complex(dtype_of(raw(x))) for x in xs):
+        raise TypeRuleError(op=name, problem="takes real numbers, not complex ones")
 
 
 def _inexact(x: Any) -> Any:
@@ -69,9 +78,9 @@ def logsumexp(
 
     `where` (as in JAX): elements that do not count. Without `return_sign` a negative sum gives NaN.
     """
+    x = tnp.atleast_1d(_inexact(a))
     if b is None and not return_sign:
-        return _log_sum(_inexact(a), axis, keepdims, where)
-    x = _inexact(a)
+        return _log_sum(x, axis, keepdims, where)
     if b is not None:
         x, weights = tnp.broadcast_arrays(x, _inexact(b))
         counts = weights != 0
@@ -84,10 +93,27 @@ def logsumexp(
         terms = terms * tnp.where(where, weights, 0)
     total = tnp.sum(terms, axis=axis, keepdims=True)
     sign = tnp.sign(total)
-    out = tnp.log(tnp.abs(total) if return_sign else total) + top
+    out = _log(total, terms, x == top, axis, return_sign) + top
+    if return_sign:
+        out = tnp.real(out)
     if not keepdims:
-        sign, out = tnp.squeeze(sign, axis=_axes(axis, x)), tnp.squeeze(out, axis=_axes(axis, x))
+        sign, out = (tnp.squeeze(r, axis=_axes(axis, x))[()] for r in (sign, out))
     return (out, sign) if return_sign else out
+
+
+def _log(total: Any, terms: Any, largest: Any, axis: Any, absolute: bool) -> Any:
+    """log(total), or of its absolute value, where `total` is the sum of `terms`.
+
+    If those that are not the `largest` ones matter little, by log(1 + others / largest): what they add to a sum of
+    1 may be lost, but not what they add to its logarithm, 0."""
+    whole = tnp.log(tnp.abs(total) if absolute else total)
+    if dtypes.is_complex(dtype_of(raw(terms))):
+        return whole
+    first = tnp.sum(tnp.where(largest, terms, 0), axis=axis, keepdims=True)
+    others = tnp.sum(tnp.where(largest, 0, terms), axis=axis, keepdims=True)
+    few = tnp.abs(others) < 0.5 * tnp.abs(first)
+    first, others = tnp.where(few, first, 1), tnp.where(few, others, 0)
+    return tnp.where(few, tnp.log1p(others / first) + tnp.log(tnp.abs(first) if absolute else first), whole)
 
 
 def _axes(axis: Any, x: Box) -> Axes:
@@ -105,7 +131,13 @@ def _log_sum(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:
 
 def _log_sum_of(axes: Axes, x: Any) -> Any:
     top = _shift(x, axes)
-    return tnp.log(tnp.sum(tnp.exp(x - top), axis=axes, keepdims=True)) + top
+    terms = tnp.exp(x - top)
+    if dtypes.is_complex(dtype_of(raw(x))):
+        return tnp.log(tnp.sum(terms, axis=axes, keepdims=True)) + top
+    largest = x == top
+    count = tnp.maximum(tnp.sum(tnp.where(largest, terms, 0), axis=axes, keepdims=True), 1)
+    others = tnp.sum(tnp.where(largest, 0, terms), axis=axes, keepdims=True)
+    return tnp.log1p(others / count) + tnp.log(count) + tnp.max(x, axis=axes, keepdims=True)
 
 
 _log_sum_rule = custom_jvp(_log_sum_of, nondiff_argnums=(0,))
@@ -121,8 +153,15 @@ def _log_sum_jvp(axes: Axes, primals: Any, tangents: Any) -> Any:
 @function
 def softmax(x: Any, axis: Any = None) -> Any:
     """exp(x) divided by its sum along `axis`. The derivative needs the result only."""
-    x = _inexact(x)
+    if not dtypes.is_inexact(dtype_of(raw(x))):
+        e = _shifted_exponentials(x, axis)
+        return e / tnp.sum(e, axis=axis, keepdims=True)
     return _softmax_rule(_axes(axis, x), x)
+
+
+def _shifted_exponentials(x: Any, axis: Any) -> Any:
+    """exp(x - max(x)) of integers, in their own arithmetic and in the dtype that `exp` gives them, as in SciPy."""
+    return tnp.exp(x - tnp.max(x, axis=axis, keepdims=True))
 
 
 def _softmax_of(axes: Axes, x: Any) -> Any:
@@ -143,7 +182,9 @@ def _softmax_jvp(axes: Axes, primals: Any, tangents: Any) -> Any:
 @function
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """log(softmax(x))."""
-    x = _inexact(x)
+    if not dtypes.is_inexact(dtype_of(raw(x))):
+        centred = x - tnp.max(x, axis=axis, keepdims=True)
+        return centred - tnp.log(tnp.sum(tnp.exp(centred), axis=axis, keepdims=True))
     return _log_softmax_rule(_axes(axis, x), x)
 
 
@@ -165,7 +206,7 @@ def _log_softmax_jvp(axes: Axes, primals: Any, tangents: Any) -> Any:
 @function
 def softplus(x: Any) -> Any:
     """log(1 + exp(x))."""
-    return tnp.logaddexp(_inexact(x), 0)
+    return tnp.logaddexp(0, x)
 
 
 # ---------------------------------------------------------------- zeta, polygamma, gamma in several dimensions
@@ -175,14 +216,14 @@ def softplus(x: Any) -> Any:
 def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     """Riemann's zeta function (`q` None), or Hurwitz' sum of (q + n)**-x for x > 1."""
     if q is None:
-        return wrap(sp.riemann_zeta(*_floating(x)))
-    return wrap(sp.zeta(*_floating(x, q)))
+        return wrap(sp.riemann_zeta(*_floating("zeta", x)))
+    return wrap(sp.zeta(*_floating("zeta", x, q)))
 
 
 @function
 def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of digamma at x. float64, like SciPy's."""
-    return wrap(sp.polygamma(*_doubles(n, x)))
+    """The n-th derivative of digamma at x. A float64 array, like SciPy's, of numbers too."""
+    return tnp.asarray(wrap(sp.polygamma(*_doubles("polygamma", n, x))))
 
 
 @function
@@ -195,7 +236,9 @@ def multigammaln(a: Any, d: Any) -> Any:
             problem=f"d must be a positive integer (the dimension), not {d}",
             remedy="pass the dimension as a Python integer",
         )
-    (x,) = _doubles(a)
+    (x,) = _doubles("multigammaln", a)
+    outside = ops.compare.le(x, 0.5 * (size - 1))
+    leave_if(ops.reduce.reduce_or(outside, axes=tuple(range(len(shape_of(outside))))), "multigammaln")
     total = ops.values.lift(size * (size - 1) / 4 * math.log(math.pi), x)
     for j in range(size):
         total = ops.arithmetic.add(sp.lgamma(ops.arithmetic.sub(x, j / 2)), total)
@@ -214,10 +257,10 @@ def _refuse_exact(name: str, exact: Any) -> None:
         )
 
 
-def _choices(N: Any, K: Any, count: Any) -> Any:
+def _choices(name: str, N: Any, K: Any, count: Any) -> Any:
     """count(N, K) where 0 <= K <= N, otherwise 0."""
     c = ops.compare
-    n, k = _doubles(N, K)
+    n, k = _doubles(name, N, K)
     inside = c.and_(c.and_(c.le(k, n), c.ge(n, 0)), c.ge(k, 0))
     return wrap(c.select(inside, count(c.select(inside, n, 1.0), c.select(inside, k, 1.0)), 0.0))
 
@@ -228,14 +271,14 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     _refuse_exact("comb", exact)
     if repetition:
         return comb(N + k - 1, k)
-    return _choices(N, k, sp.binom)
+    return _choices("comb", N, k, sp.binom)
 
 
 @function
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """The number of ways to arrange k of N things; 0 unless 0 <= k <= N."""
     _refuse_exact("perm", exact)
-    return _choices(N, k, lambda n, j: sp.poch(ops.arithmetic.add(ops.arithmetic.sub(n, j), 1.0), j))
+    return _choices("perm", N, k, lambda n, j: sp.poch(ops.arithmetic.add(ops.arithmetic.sub(n, j), 1.0), j))
 
 
 @function
@@ -248,7 +291,12 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
             problem=f"extend={extend!r} is not there for traced values",
             remedy="use scipy.special.gamma(n + 1)",
         )
-    (x,) = _doubles(n)
+    kind = dtypes.canonical(dtype_of(raw(n)))
+    if kind.kind not in "iuf":
+        raise ValueError(f"Unsupported data type for `n` in factorial: {kind}")
+    number = not isinstance(n, Box) or n.scalar or n.weak
+    x = convert(n, np.dtype(np.float32) if number and kind == np.float32 else dtypes.float64)
     below = ops.compare.lt(x, 0)
     out = sp.gamma(ops.arithmetic.add(ops.compare.select(below, 1.0, x), 1.0))
-    return wrap(ops.compare.select(below, 0.0, out))
+    out = wrap(ops.compare.select(below, 0.0, out))
+    return out if number else tnp.asarray(out)

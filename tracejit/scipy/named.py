@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit import numpy as tnp
-from tracejit.errors import SpecialFunctionError
+from tracejit.errors import SpecialFunctionError, TypeRuleError
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.numbers import leave_if
@@ -115,11 +115,13 @@ def _spherical(name: str) -> Any:
     """A spherical Bessel function, or its derivative."""
 
     def spherical(n: Any, z: Any, derivative: bool = False) -> Any:
-        single = dtypes.canonical(tnp.asarray(z).dtype) in (np.float32, np.complex64)
-        at = tnp.asarray(z).astype(float) if single else z
-        if derivative:
-            return _ufunc(f"_{name}_d", n, at, whole=1)
-        return _ufunc(f"_{name}", n, at, whole=1)
+        kind = dtypes.canonical(tnp.asarray(z).dtype)
+        if kind == np.bool_:
+            raise TypeRuleError(
+                op=name, problem="the numpy boolean negative, the `-` operator, is not supported"
+            )
+        out = _ufunc(f"_{name}_d" if derivative else f"_{name}", n, z, whole=1)
+        return out.astype(kind) if kind == np.complex64 else out
 
     spherical.__name__ = spherical.__qualname__ = name
     return function(spherical)
