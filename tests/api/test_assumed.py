@@ -169,3 +169,49 @@ def test_sorting_by_values_and_special_methods():
     fast = tj.jit(f)
     for xs in ([1.0, 3.0], [3.0, 1.0], [-3.0, 1.0]):
         assert fast(xs) == f(xs)
+
+
+def test_steps_of_a_loop_that_can_not_be_native():
+    def f(x):
+        try:
+            while x.sum() > 4:
+                raise KeyboardInterrupt("too much")
+        except KeyboardInterrupt as e:
+            return e.args
+        return x * 2
+
+    def g(x, tol=0.1):
+        kinds: list[object] = [x]
+        while x > tol:
+            x = x / 2
+            kinds.append((x, "halved") if len(kinds) % 2 else x)
+        return kinds
+
+    fast, steps = tj.jit(f), tj.jit(g)
+    for x in (X, X + 1, X, X + 2):
+        assert repr(fast(x)) == repr(f(x))
+    assert fast.trace_count == 2
+    for v in (0.5, 0.2, 0.05, 0.5):
+        assert steps(v) == g(v)
+    assert steps.trace_count == 3
+
+
+def test_a_function_that_calls_itself_on_conditions():
+    def simpson(f, a, b, tol):
+        m = (a + b) / 2
+        whole, halves = (b - a) * f(m), (m - a) * f((a + m) / 2) + (b - m) * f((m + b) / 2)
+        if abs(whole - halves) < tol:
+            return halves
+        return simpson(f, a, m, tol) + simpson(f, m, b, tol)
+
+    fast = tj.jit(lambda tol: simpson(lambda t: t * t, 0.0, 1.0, tol))
+    for tol in (0.1, 0.01, 0.1):
+        assert fast(tol) == pytest.approx(simpson(lambda t: t * t, 0.0, 1.0, tol), rel=1e-14)
+    moves = tj.jit(lambda n: _hanoi(n, "a", "b", "c"))
+    for n in (2, 4, 2):
+        assert moves(n) == _hanoi(n, "a", "b", "c")
+    assert moves.trace_count <= 4
+
+
+def _hanoi(n, a, b, c):
+    return [*_hanoi(n - 1, a, c, b), (n, a, c), *_hanoi(n - 1, b, a, c)] if n else []

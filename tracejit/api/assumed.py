@@ -25,6 +25,7 @@ from tracejit import ops
 from tracejit.api.fallback import failed_check
 from tracejit.api.jit.programs import Program
 from tracejit.api.jit.signature import Call
+from tracejit.api.jit.sizes import LOOPS, sizes_needed
 from tracejit.config import config
 from tracejit.errors import refusals, user_location
 from tracejit.interpreters import generators
@@ -105,7 +106,10 @@ class Assumptions:
         if value is None:
             return None
         with refusals.into(None):
-            self.reasons.append(refusal())
+            reason = refusal()
+        if isinstance(reason, LOOPS) and sizes_needed(reason, self.call, self.trace.eqns, self.args):
+            return None  # so they do
+        self.reasons.append(reason)
         with use_trace(self.trace):
             self._check(var, value)
         self.path.append(value)

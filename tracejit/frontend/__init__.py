@@ -19,7 +19,7 @@ from tracejit.frontend.given import is_shadowed, kind_of, unseen
 from tracejit.frontend.guards import GuardSet
 from tracejit.frontend.prepare import Prepared, call, followed, prepare
 from tracejit.frontend.session import Session
-from tracejit.frontend.shadows.containers import is_container
+from tracejit.frontend.shadows.containers import is_container, is_derived
 from tracejit.frontend.shadows.host import users_own
 from tracejit.frontend.structures import handed_back
 from tracejit.frontend.text.choices import text_of
@@ -31,6 +31,7 @@ __all__ += [
     "followed",
     "handed_back",
     "is_container",
+    "is_derived",
     "is_shadowed",
     "kind_of",
     "prepare",

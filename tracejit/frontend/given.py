@@ -13,6 +13,7 @@ from tracejit.frontend.impure import impure_origin
 from tracejit.frontend.origins import is_library_class, is_library_function, is_quiet, why_not
 from tracejit.frontend.outside import iterators
 from tracejit.frontend.shadows import behind, compiled
+from tracejit.frontend.shadows.containers import is_derived
 from tracejit.frontend.shadows.objects import counterpart
 from tracejit.frontend.shadows.scopes import GuardedGlobals
 
@@ -63,7 +64,8 @@ def kind_of(x: Any) -> Any:
         of_library = x.__self__ is None or isinstance(x.__self__, (types.ModuleType, type))
         return None if of_library else (cls, x.__name__, type(x.__self__))
     followed = not isinstance(x, type) and not behind.is_shadow(x) and "_tj_class" not in vars(cls)
-    return cls if followed and (why_not(cls) is None or counterpart(x) is not None) else None
+    follows = followed and (why_not(cls) is None or counterpart(x) is not None or is_derived(x))
+    return cls if follows else None
 
 
 def is_shadowed(x: Any) -> bool:

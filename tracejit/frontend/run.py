@@ -76,6 +76,9 @@ class Run(Memory):
         self.changes: list[Change] = []
         #: Lists, by identity, that a loop which is being staged fills.
         self.growing: set[int] = set()
+        self.staging: dict[
+            str, int
+        ] = {}  # lines of branches, and how often they are being staged in themselves
         #: The blocks that are being staged, the outermost first; for how many items more a list has room that the
         #: program lets grow.
         self.frames: list[Any] = []

@@ -100,9 +100,10 @@ def watch_class(session: Run, cls: type) -> None:
             session.untouched.enter_object(str(member), member)
 
 
-def is_table(session: Run, value: Any) -> bool:
-    """Whether `value` is a dict with more, whose class is watched then: its own methods run as they are."""
-    found = session.guarded and containers.is_dict_with_more(value)
+def is_derived(session: Run, value: Any) -> bool:
+    """Whether `value` is a list or dict of a class of the user's, which is watched then: what Python's own code calls
+    of it runs as it is."""
+    found = session.guarded and containers.is_derived(value)
     if found:
         watch_class(session, type(value))
     return found

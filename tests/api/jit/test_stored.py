@@ -267,3 +267,15 @@ def test_a_store_is_a_plain_function() -> None:
     again = copy.copy(m)
     fast(again, 1.0)
     assert again.t == 1 and m.t == 0
+
+
+def test_equal_tuples_that_are_made_are_two():
+    held: list[tuple[int, str]] = []
+
+    def f(x):
+        for n in (1, 1):
+            held.append((n, "a"))
+        return x
+
+    tj.jit(f)(1.0)
+    assert held == [(1, "a"), (1, "a")] and held[0] is not held[1]

@@ -273,3 +273,33 @@ def test_c_code_that_does_not_take_it_is_not_caught() -> None:
 
     with unwarned():
         assert tj.jit(f, fallback=True)(1.5) == "a1.5b"
+
+
+class Bare:
+    """Its text has its address."""
+
+
+shown = {"it": Bare()}
+
+
+def test_what_stands_for_things_of_outside_has_their_text():
+    def f(x):
+        bare = shown["it"]
+        return (
+            f"{bare} {np.sin} {np} {_helper} {len} {Own.__name__} {x}",
+            str(np.linalg),
+        )
+
+    fast = tj.jit(f)
+    assert fast(1.5) == f(1.5)
+    before, shown["it"] = shown["it"], Bare()
+    assert fast(1.5) == f(1.5) and f"{before}" not in f(1.5)[0]
+
+
+def _helper() -> None:
+    """Is only shown."""
+
+
+def test_what_is_made_has_no_address_yet():
+    with unwarned():
+        tj.jit(lambda x: (f"{Bare()}", x)[1], fallback=True)(1.0)

@@ -58,7 +58,7 @@ def containers(values: Iterable[Any]) -> Iterator[Any]:
     """The containers among the arguments `values`, and in them; empty ones, too."""
     for x in values:
         inside = _parts(x)
-        if inside or isinstance(x, (*_SEQUENCES, *_DICTS)):
+        if inside or (isinstance(x, (*_SEQUENCES, *_DICTS)) and not frontend.is_derived(x)):
             yield x
             yield from containers(part for _, part in inside)
 
@@ -72,6 +72,8 @@ def _containers(x: Any, steps: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _parts(x: Any) -> list[tuple[tuple[bool, Any], Any]]:
+    if isinstance(x, (list, dict)) and frontend.is_derived(x):  # followed as an object
+        return []
     if isinstance(x, _SEQUENCES):
         return [((False, n), part) for n, part in enumerate(x)]
     if isinstance(x, _DICTS):
@@ -147,7 +149,7 @@ def owned(session: frontend.Session, out: Any, given: dict[int, Path]) -> Any:
             return True
         if own(x) is not None:
             return True
-        if type(x) in _DICTS or isinstance(x, (list, collections.deque)):
+        if type(x) in _DICTS or (isinstance(x, (list, collections.deque)) and not frontend.is_derived(x)):
             if id(x) in met:
                 raise UnfollowedError(what="the result", reason=f"it has the same {type(x).__name__} twice")
             met.add(id(x))

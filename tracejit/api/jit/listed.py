@@ -1,16 +1,18 @@
 """Long lists in results: what native loops have appended leaves a program as one array, and is a list again for the
-caller."""
+caller. And what a program's function (`stored`) lets containers of outside hold, by as few statements as can be."""
 
 from __future__ import annotations
 
-from typing import Any
+import collections
+import operator
+from typing import Any, Protocol
 
 import numpy as np
 
 from tracejit import tree
 from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import Change
-from tracejit.frontend.shadows import growing
+from tracejit.frontend.shadows import containers, growing
 from tracejit.numpy.boxes.rows import Borrowed, StaleView, grid, rows, runs
 from tracejit.tracing import Box
 
@@ -117,7 +119,7 @@ def _depth(first: Box, depth: int) -> int:
 
 def grows(change: Change) -> bool:
     """Whether a list or deque is changed by nothing but appending to it."""
-    if change.before is None or not isinstance(change.value, growing.CLASSES):
+    if change.before is None or type(change.value) not in growing.CLASSES:
         return False
     return appended(change.before, list(change.value), getattr(change.value, "maxlen", None)) is not None
 
@@ -133,3 +135,84 @@ def appended(old: list[Any], now: list[Any], most: int | None) -> list[Any] | No
         if len(kept) == len(before) and all(map(unchanged, before, kept)):
             return now[-n:]
     return None
+
+
+# ---------------------------------------------------------------- what containers of outside hold afterwards
+
+
+class Writer(Protocol):
+    """What writes expressions. `put`: the statements."""
+
+    put: list[str]
+
+    def value(self, x: Any, what: str) -> str:
+        """The expression of a value."""
+        ...
+
+    def listed(self, xs: Any, what: str) -> str:
+        """Those of several values, with commas."""
+        ...
+
+    def const(self, value: Any) -> str:
+        """The name of a constant."""
+        ...
+
+
+def refill(w: Writer, owner: str, change: Change) -> None:
+    """The statements for the container that is called `owner`. What its class has methods for, if that is a class of
+    the user's, is not asked: the run has called them."""
+    now, old, what = change.value, change.before, change.what
+    assert old is not None
+    base = containers.base_of(type(now)) if containers.is_derived(now) else None
+    now = now if base is None else containers.entries_of(now)
+    if isinstance(now, dict):
+        _dict(w, owner, now, dict(zip(old[::2], old[1::2], strict=True)), what, base)
+    elif isinstance(now, (set, frozenset)):
+        before = set(old)
+        gone, new = [x for x in old if x not in now], [x for x in now if x not in before]
+        for name, changed in (("difference_update", gone), ("update", new)):
+            if changed:
+                w.put.append(f"{owner}.{name}(({w.listed(changed, what)}))")
+    else:
+        _sequence(w, owner, now, old, what, base)
+
+
+def _call(w: Writer, owner: str, base: Any, method: str, argument: str = "") -> str:
+    """A call of a method: of `base`, if that is not None."""
+    if base is None:
+        return f"{owner}.{method}({argument})"
+    return f"{w.const(getattr(base, method))}({owner}{', ' if argument else ''}{argument})"
+
+
+def _dict(
+    w: Writer, owner: str, now: dict[Any, Any], old: dict[Any, Any], what: str, base: type | None
+) -> None:
+    stay = [k for k in old if k in now]
+    if all(map(operator.is_, now, stay)):
+        w.put += [f"del {owner}[{w.value(k, what)}]" for k in old if k not in now]
+        changed = [k for k in now if k not in old or not unchanged(old[k], now[k])]
+        for k in changed:
+            w.put.append(f"{owner}[{w.value(k, what)}] = {w.value(now[k], what)}")
+        return
+    pairs = "".join(f"({w.value(k, what)}, {w.value(v, what)}), " for k, v in now.items())
+    base = dict if type(now) is collections.Counter else base  # which adds what it is given
+    w.put += [_call(w, owner, base, "clear"), _call(w, owner, base, "update", f"[{pairs}]")]
+
+
+def _sequence(w: Writer, owner: str, now: Any, old: list[Any], what: str, base: type | None) -> None:
+    after = list(now)
+    grown = appended(old, after, getattr(now, "maxlen", None))
+    if grown is not None:
+        one = len(grown) == 1
+        text = w.value(grown[0], what) if one else w.value(grown, what)
+        w.put.append(_call(w, owner, base, "append" if one else "extend", text))
+    elif len(after) == len(old):
+        for n, (a, b) in enumerate(zip(after, old, strict=True)):
+            if not unchanged(b, a):
+                w.put.append(f"{owner}[{n}] = {w.value(a, what)}")
+    else:
+        new = w.value(after, what)
+        if type(now) is list:
+            w.put.append(f"{owner}[:] = {new}")
+        else:
+            w.put += [f"{owner}.clear()", f"{owner}.extend({new})"]

@@ -12,6 +12,7 @@ from typing import Any
 from tracejit.api.jit.signature import Call, as_size
 from tracejit.api.jit.varying import JitCapture, Structure
 from tracejit.errors import (
+    BranchLeavesError,
     BufferedListError,
     ConcreteValueError,
     DynamicExtentError,
@@ -35,7 +36,8 @@ from tracejit.ir.values import Value
 #: What tracing raises where the value of a traced integer is needed.
 _NEEDED = (ConcreteValueError, TracerIntegerError, TracerBoolError, DynamicExtentError, BufferedListError)
 #: The same where a loop must be unrolled: only for small numbers, or if it is one that fills lists.
-_UNROLLED = (TracedIterationError, TracedLoopError, LoopTypeError, VariableTypeError)
+LOOPS = (TracedIterationError, TracedLoopError, LoopTypeError)
+_UNROLLED = (*LOOPS, VariableTypeError)
 _MOST_STEPS = 256
 #: What the names of the files have that SciPy's sparse arrays are in.
 _SPARSE = os.path.join("scipy", "sparse", "")
@@ -55,7 +57,14 @@ def sizes_needed(
     shapes = isinstance(error, ShapeError) and error.has_traced_sizes
     texts = isinstance(error, TracedTextError) and error.traced
     arrays = isinstance(error, TracerArrayError) and error.traced
-    if not shapes and not texts and not arrays and not isinstance(error, (*_NEEDED, *_UNROLLED)):
+    recursive = isinstance(error, BranchLeavesError) and error.traced
+    if (
+        not shapes
+        and not texts
+        and not arrays
+        and not recursive
+        and not isinstance(error, (*_NEEDED, *_UNROLLED))
+    ):
         return frozenset()
     owners = [key for key, _ in call.owners()]
     given = _given(call)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import collections
 import enum
-import operator
 import types
 from collections.abc import Callable
 from itertools import count
@@ -28,9 +27,8 @@ import numpy as np
 
 from tracejit import frontend
 from tracejit.api.jit.handed import Path
-from tracejit.api.jit.listed import Listed, appended, grows, in_pieces, is_long, items
+from tracejit.api.jit.listed import Listed, grows, in_pieces, is_long, items, refill
 from tracejit.errors import UnfollowedError
-from tracejit.frontend.checks import unchanged
 from tracejit.frontend.journal import GONE, Change
 from tracejit.frontend.lists.buffers import Buffer, parts
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
@@ -44,20 +42,7 @@ from tracejit.ir.values import Value
 from tracejit.tracing import Box, box
 
 _serial = count()
-_PLAIN = (
-    type(None),
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    type(...),
-    type(NotImplemented),
-    range,
-    slice,
-    np.dtype,
-)
+_PLAIN = (*map(type, (None, True, 0, 0.0, 0j, "", b"", ..., NotImplemented)), range, slice, np.dtype)
 _DISPLAYS = {list: "[{}]", tuple: "({})", set: "{{{}}}"}
 
 
@@ -122,6 +107,7 @@ class _Writer:
         self.made: list[str] = []
         self.put: list[str] = []
         self.names: dict[str, Any] = {}
+        self.displays: set[str] = set()  # of tuples
         self.known: dict[int, str] = {}  # of values by id
         self.nodes: dict[Any, str] = {}  # of places
         self.open: set[int] = set()  # containers that are being made
@@ -218,11 +204,14 @@ class _Writer:
         if cls is Buffer:
             made, pieces = parts(x)
             return self.new(f"{self.const(made)}({self.listed(pieces, what)})")
-        if id(x) in self.open:
+        derived = containers.is_derived(x)
+        if id(x) in self.open and not derived:
             raise UnfollowedError(what=what, reason=f"a new {cls.__name__} in it holds itself")
         self.open.add(id(x))
         if cls in _DISPLAYS or cls in containers.CONTAINERS or containers.is_namedtuple(cls):
             return self._chosen(x, self._container(x, cls, what), what)
+        if derived:
+            return self._chosen(x, self._derived(x, what), what)
         real = classes.users_class(cls)
         if why_not(real) or is_library_class(real) or behind.stays(real):
             raise UnfollowedError(
@@ -268,7 +257,8 @@ class _Writer:
             return self.new(f"{self.const(cls)}({factory}{{{', '.join(f'{k}: {v}' for k, v in pairs)}}})")
         inside = self.listed(x, what)
         if cls in _DISPLAYS and (inside or cls is not set):
-            return self.new(_DISPLAYS[cls].format(inside))
+            display = _DISPLAYS[cls].format(inside)
+            return self.new(self._own(display) if cls is tuple else display)
         if cls is collections.deque:
             return self.new(f"{self.const(cls)}(({inside}), {x.maxlen})")
         if issubclass(cls, tuple):
@@ -276,12 +266,30 @@ class _Writer:
             return self.new(f"{made}({real}, ({inside}))")
         return self.new(f"{self.const(cls)}(({inside}))")
 
+    def _own(self, display: str) -> str:
+        """A tuple's display; of two that are constants Python makes one where they are equal."""
+        if display in self.displays:
+            return f"{self.const(tuple)}([{display[1:-1]}])"
+        self.displays.add(display)
+        return display
+
     def pieces(self, x: Listed, what: str) -> str:
         """A long list."""
         return self.new(f"{self.const(items)}({self.const(x.depths)}, ({self.listed(x.pieces, what)}))")
 
     def listed(self, xs: Any, what: str) -> str:
         return "".join(f"{self.value(x, what)}, " for x in xs)
+
+    def _derived(self, x: Any, what: str) -> str:
+        """A list or dict of a class of the user's: without its class's `__init__`, which has run."""
+        base: Any = containers.base_of(type(x))
+        made = self.new(f"{self.const(base.__new__)}({self.const(type(x))})")
+        self.known[id(x)] = made  # what it holds may refer to it
+        fill = list.extend if base is list else dict.update
+        self.made.append(f"{self.const(fill)}({made}, {self.value(containers.entries_of(x), what)})")
+        for name, value in vars(x).items():
+            self.made.append(f"{made}.__dict__[{name!r}] = {self.value(value, what)}")
+        return made
 
     def _object(self, x: Any, cls: type, what: str) -> str:
         """An object that the run has made: without its class's `__init__`, which has run."""
@@ -305,7 +313,7 @@ class _Writer:
         """One place of the journal."""
         node, what = change.node, change.what
         if change.before is not None:
-            self.contents(self.at(node), change)
+            refill(self, self.at(node), change)
             return
         if type(change.value) is Advanced:
             self.put.append(f"{self.const(advance)}({self.at(node)}, {change.value.count})")
@@ -320,54 +328,6 @@ class _Writer:
         self.put.append(
             f"del {place}" if change.value is GONE else f"{place} = {self.value(change.value, what)}"
         )
-
-    def contents(self, owner: str, change: Change) -> None:
-        """All that a container holds, with as few operations as can be."""
-        now, old, what = change.value, change.before, change.what
-        assert old is not None
-        if isinstance(now, dict):
-            self._dict(owner, now, dict(zip(old[::2], old[1::2], strict=True)), what)
-        elif isinstance(now, (set, frozenset)):
-            before = set(old)
-            gone, new = [x for x in old if x not in now], [x for x in now if x not in before]
-            for name, changed in (("difference_update", gone), ("update", new)):
-                if changed:
-                    self.put.append(f"{owner}.{name}(({self.listed(changed, what)}))")
-        else:
-            self._sequence(owner, now, old, what)
-
-    def _dict(self, owner: str, now: dict[Any, Any], old: dict[Any, Any], what: str) -> None:
-        stay = [k for k in old if k in now]
-        if all(map(operator.is_, now, stay)):
-            self.put += [f"del {owner}[{self.value(k, what)}]" for k in old if k not in now]
-            changed = [k for k in now if k not in old or not unchanged(old[k], now[k])]
-            for k in changed:
-                self.put.append(f"{owner}[{self.value(k, what)}] = {self.value(now[k], what)}")
-            return
-        pairs = "".join(f"({self.value(k, what)}, {self.value(v, what)}), " for k, v in now.items())
-        update = (
-            f"{self.const(dict.update)}({owner}, " if type(now) is collections.Counter else f"{owner}.update("
-        )
-        self.put += [f"{owner}.clear()", f"{update}[{pairs}])"]
-
-    def _sequence(self, owner: str, now: Any, old: list[Any], what: str) -> None:
-        after = list(now)
-        grown = appended(old, after, getattr(now, "maxlen", None))
-        if grown is not None:
-            one = len(grown) == 1
-            text = self.value(grown[0], what) if one else self.value(grown, what)
-            self.put.append(f"{owner}.{'append' if one else 'extend'}({text})")
-        elif len(after) == len(old):
-            for n, (a, b) in enumerate(zip(after, old, strict=True)):
-                if not unchanged(b, a):
-                    self.put.append(f"{owner}[{n}] = {self.value(a, what)}")
-        else:
-            new = self.value(after, what)
-            self.put += (
-                [f"{owner}[:] = {new}"]
-                if type(now) is list
-                else [f"{owner}.clear()", f"{owner}.extend({new})"]
-            )
 
 
 def _either(flag: Any, one: Any, other: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import copy as copying
+import functools
 import operator
 import threading
 import types
@@ -81,8 +82,8 @@ def wrap_container(session: Run, node: Node, value: Any) -> Any:
         return wrap_dict(session, node, value)
     if cls in _SETS:
         return _wrap_set(session, node, value)
-    if issubclass(cls, dict):
-        return _wrap_dict_with_more(session, node, value)
+    if is_derived(value):
+        return _wrap_derived(session, node, value)
     return _wrap_sequence(session, node, value)
 
 
@@ -163,57 +164,66 @@ def wrap_dict(session: Run, node: Node, value: Any) -> Any:
     return _watched(session, node, value, copy)
 
 
-#: What a subclass of dict may define and still be one with other ways to write `d[k]`.
+#: What a user's subclass of list or dict may define besides methods, and still hold its entries as a list or dict does.
 _DEFINED = frozenset(
     {
-        *(
-            "__init__",
-            "__getattr__",
-            "__setattr__",
-            "__delattr__",
-            "__dir__",
-            "__repr__",
-            "__str__",
-            "__module__",
-        ),
-        *(
-            "__doc__",
-            "__dict__",
-            "__weakref__",
-            "__setstate__",
-            "__getstate__",
-            "__annotations__",
-            "__qualname__",
-        ),
-        *("__firstlineno__", "__static_attributes__", "__parameters__", "__orig_bases__", "__hash__"),
+        *("__init__", "__getattr__", "__setattr__", "__delattr__", "__dir__", "__repr__", "__str__"),
+        *("__module__", "__doc__", "__dict__", "__weakref__", "__setstate__", "__getstate__", "__missing__"),
+        *("__annotations__", "__qualname__", "__firstlineno__", "__static_attributes__", "__parameters__"),
+        *("__orig_bases__", "__hash__", "__format__"),
     }
 )
+#: What such a class must not define: Python's own ways to what is in it.
+_OF_ENTRIES = frozenset({n for n in (*dir(list), *dir(dict)) if n[:2] == "__"}) - _DEFINED | {
+    "__getattribute__",
+    "__copy__",
+    "__deepcopy__",
+    "__slots__",
+    "items",
+    "keys",
+    "values",
+}
 
 
-def is_dict_with_more(value: Any) -> bool:
-    """Whether `value` is of a user's subclass of dict that has more methods, but has and keeps what it holds as a dict
-    does (a table of constants with dots)."""
-    cls = type(value)
-    if not issubclass(cls, dict) or type(cls) is not type or getattr(value, "__dict__", None) != {}:
-        return False
-    bases = cls.__mro__[: -len(dict.__mro__)]
-    return cls.__mro__[len(bases) :] == dict.__mro__ and not any(
-        is_library_class(base) or (vars(base).keys() & _OF_DICTS) - _DEFINED for base in bases
+@functools.lru_cache(1024)
+def base_of(cls: type) -> type | None:
+    """list or dict, if `cls` is a class of the user's that derives from it and holds its entries in the same way (a
+    stack with more methods, a table of constants with dots)."""
+    base = dict if issubclass(cls, dict) else list
+    bases = cls.__mro__[: -len(base.__mro__)]
+    if not bases or type(cls) is not type or cls.__mro__[len(bases) :] != base.__mro__:
+        return None
+    return None if any(is_library_class(b) or vars(b).keys() & _OF_ENTRIES for b in bases) else base
+
+
+def is_derived(value: Any) -> bool:
+    """Whether `value` is of such a class."""
+    return (
+        isinstance(value, (list, dict)) and type(value) not in CONTAINERS and base_of(type(value)) is not None
     )
 
 
-_OF_DICTS = frozenset({*dir(dict), "__getattribute__", "__missing__", "__copy__", "__slots__"})
+def entries_of(value: Any) -> Any:
+    """What a list or dict holds, as one of Python's own; what its class has methods for is not asked."""
+    return dict(dict.items(value)) if isinstance(value, dict) else list(list.__iter__(value))
 
 
-def _wrap_dict_with_more(session: Run, node: Node, value: Any) -> Any:
-    """A copy of the same class, whose own methods run as they are. It may not be changed."""
-    session.check(node, "keys", tuple(value))
-    session.check(node.attr("__dict__"), "keys", ())
-    copy = session.remember(value, dict.__new__(type(value)), node)
-    for key, x in value.items():
-        dict.__setitem__(copy, wrap_key(session, key), session.wrap(node.item(key), x))
-    for where, held in ((node, copy), (node.attr("__dict__"), vars(copy))):
-        session.containers.append(Copy(where, held, contents(held), free=False))
+def _wrap_derived(session: Run, node: Node, value: Any) -> Any:
+    """A copy of the same class, with what the object has as attributes. Methods that Python's own code calls run as
+    they are."""
+    entries, names = entries_of(value), node.attr("__dict__")
+    is_dict = isinstance(value, dict)
+    session.check(node, *(("keys", tuple(entries)) if is_dict else ("len", len(entries))))
+    session.check(names, "keys", tuple(vars(value)))
+    base: Any = base_of(type(value))
+    copy = session.remember(value, base.__new__(type(value)), node)
+    for key, x in entries.items() if is_dict else enumerate(entries):
+        entry = session.wrap(node.item(key), x)
+        _ = dict.__setitem__(copy, wrap_key(session, key), entry) if is_dict else list.append(copy, entry)
+    for key, x in vars(value).items():
+        vars(copy)[key] = session.wrap(names.item(key, f"{node.text}.{key}"), x)
+    for where, held in ((node, copy), (names, vars(copy))):
+        session.containers.append(Copy(where, held, contents(held)))
     return copy
 
 
@@ -264,9 +274,8 @@ def _watched(session: Run, node: Node, value: Any, copy: Any) -> Any:
 
 def contents(copy: Any) -> list[Any]:
     """What a mutable container holds, in order: two lists of the same objects if unchanged."""
-    if isinstance(copy, dict):
-        return [x for pair in copy.items() for x in pair]
-    return list(copy)
+    held = entries_of(copy) if is_derived(copy) else copy
+    return [x for pair in held.items() for x in pair] if isinstance(held, dict) else list(held)
 
 
 def changes(session: Run) -> Iterator[tuple[Change, bool]]:

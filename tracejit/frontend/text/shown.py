@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracedTextError, TracerIntegerError
+from tracejit.frontend import active
 from tracejit.frontend.origins import is_library_function
+from tracejit.frontend.shadows import behind
 from tracejit.frontend.text.deferred import Text, concatenated, has_text, join, text_of
 from tracejit.frontend.text.recipes import (
     ARRAY,
@@ -32,6 +34,7 @@ from tracejit.frontend.text.recipes import (
 )
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes.conversions import known_value
+from tracejit.numpy.ufuncs import Ufunc
 from tracejit.tracing import Box, box
 
 _CONSTANTS = (str, int, float, complex, bool, bytes, type(None), type(...), type(NotImplemented))
@@ -123,17 +126,42 @@ def _shown(fn: Callable[..., Any], x: Any, *more: Any) -> Any:
     parts = [parts_of(y) for y in (x, *more)]
     values = [v for _, found in parts for v in found]
     if not values:
-        return _users(fn(x, *more), x)
+        return _users(fn(x, *more), x, fn, *more)
     return text_of(Made(fn, tuple([r for r, _ in parts])), values)
 
 
-def _users(text: str, x: Any) -> str:
-    """`text` of an object. Raises TracedTextError if it may be that of a stand-in: it has its address, or names it."""
+def _users(text: str, x: Any, fn: Callable[..., str] = repr, *more: Any) -> str:
+    """`text` of an object, which is `fn(x, *more)`. What may be that of a stand-in, since it has its address, or names
+    it, is that of the object behind it, which the program is for then. Raises TracedTextError where there is none."""
     if type(x) in _CONSTANTS or not (
         " at 0x" in text or "tracejit" in text or isinstance(x, types.ModuleType)
     ):
         return text
-    raise TracedTextError(aval=type(x).__name__, use="its address or name")
+    real = _behind(x)
+    if real is x:
+        raise TracedTextError(aval=type(x).__name__, use="its address or name")
+    return fn(real, *more)
+
+
+def _behind(x: Any) -> Any:
+    """The object behind a stand-in, of which Python itself makes the text; the stand-in where that is not so."""
+    session = active.session()
+    if session is None:
+        return x
+    if type(x) is Ufunc:
+        return x.np
+    if isinstance(x, types.ModuleType):
+        return vars(x).get("_tj_module", x)
+    if behind.is_shadow(x) and _special(behind.original(x), "__repr__") is None:
+        state = behind.state_of(x)
+        session.same(state.node, state.original)
+        return state.original
+    node = session.where_is(x) if type(x) is types.FunctionType else None
+    if node is None:
+        return x
+    real = session.original_of(x)
+    session.same(node, real)
+    return real
 
 
 def _special(x: Any, name: str) -> Any:
@@ -251,10 +279,9 @@ def _of_object(x: Any) -> tuple[Recipe, tuple[Any, ...]]:
     text = repr_(x) if _is_plain_dataclass(x) or has_own_text(x) else None
     if type(text) is Text:
         return Made(Shown, (text.recipe, text.recipe)), (*text.values, *text.values)
-    _users(repr(x), x)
-    return Made(
-        Shown, (Known(repr(x) if text is None else text), Known(str(x) if text is None else text))
-    ), ()
+    if text is None:
+        return Made(Shown, (Known(_users(repr(x), x)), Known(_users(str(x), x, str)))), ()
+    return Made(Shown, (Known(_users(text, x)), Known(text))), ()
 
 
 def known_spec(x: Any) -> Any:

@@ -262,3 +262,19 @@ def test_what_is_raised_for_what_stands_for_a_traced_value_is_no_answer(call: An
         warnings.simplefilter("ignore", FallbackWarning)
         g = tj.jit(f, fallback=True)
         assert [g(x) for x in (2.0, 3.0)] == [f(x) for x in (2.0, 3.0)]
+
+
+def test_how_deep_calls_may_be_is_pythons():
+    """Traced code is deeper in calls than Python's: what is caught then is no answer."""
+
+    def down(x, n):
+        return x if n == 0 else down(x + 1, n - 1)
+
+    def f(x):
+        try:
+            return down(x, 400)
+        except RecursionError:
+            return "too deep"
+
+    with tj.config.override(fallback=True), pytest.warns(tj.errors.FallbackWarning, match="RecursionError"):
+        assert tj.jit(f)(1.0) == 401.0

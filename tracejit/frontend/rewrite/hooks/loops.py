@@ -14,7 +14,7 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.config import config
 from tracejit.control.regions.rules import Typed
-from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError
+from tracejit.errors import LoopTypeError, TracedLoopError, TracejitError, refusals
 from tracejit.errors.refusals import attempt
 from tracejit.frontend.rewrite.blocks.cells import cells_of, get, put
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place, reason_of
@@ -28,6 +28,7 @@ from tracejit.frontend.rewrite.hooks.lazies import Lazy, taken, walked
 from tracejit.frontend.rewrite.hooks.nests import Nest
 from tracejit.frontend.rewrite.hooks.predicates import asked, raw_truth, truth
 from tracejit.frontend.rewrite.hooks.steps import Steps
+from tracejit.frontend.rewrite.hooks.taken import is_step_taken
 from tracejit.interpreters.core import rename_dims
 from tracejit.interpreters.stage import bounds_of
 from tracejit.ir.avals import Aval, Dim, aval_of
@@ -165,8 +166,8 @@ def _long_for(session: Any, iterable: Any, steps: Steps, body: Block, s: Spec) -
     return False
 
 
-def _may_settle(e: Exception, s: Spec) -> bool:
-    """Whether the loop may be native after one more step in Python."""
+def _may_settle(e: BaseException, s: Spec) -> bool:
+    """Whether it may be native after one more step in Python."""
     return (isinstance(e, NotNative) and e.peel) or (isinstance(e, NameError) and e.name in s.keep)
 
 
@@ -320,21 +321,20 @@ def while_(test: Callable[[], Any], body: Block, spec: tuple[Any, ...]) -> None:
         known = truth(go_on)
         if known is False:
             break
-        go_on = (
-            go_on if known is None else known
-        )  # and not a list that has items, which may have to be another
+        # and not a list that has items, which may have to be another
+        go_on = go_on if known is None else known
         if known is None or tries:
+            met = len(refusals.met())
             try:
                 with _perhaps_never(body, s) if known is None else attempt(Exception):
                     _native_while(go_on, test, body, s, known is None, mixes=done > 0)
-                decide(
-                    session, body, s, "native loop" + (f", after {_times(done)} in Python" if done else "")
-                )
+                after = f", after {_times(done)} in Python" if done else ""
+                decide(session, body, s, f"native loop{after}")
                 return
-            except Exception as e:
-                if known is None and isinstance(e, NotNative):
-                    raise refusal(e, body, s) from e
-                if known is None:
+            except BaseException as e:
+                if known is None and not is_step_taken(raw_truth(go_on), refusal(e, body, s), met):
+                    break
+                if known is not None and not isinstance(e, Exception):
                     raise
                 tries = tries - 1 if _may_settle(e, s) else 0
                 reason = e.reason if isinstance(e, NotNative) else reason_of(e)
@@ -378,8 +378,7 @@ def _native_while(go_on: Any, test: Callable[[], Any], body: Block, s: Spec, mus
 
 @contextlib.contextmanager
 def _perhaps_never(body: Block, s: Spec) -> Iterator[None]:
-    """A body is staged that may not run a single time: what it raises is no answer of the function, whoever catches
-    it, so it refuses the run."""
+    """A body is staged that may not run a single time: what it raises refuses the run, whoever catches it."""
     try:
         yield
     except (TracejitError, NotNative):
@@ -391,8 +390,10 @@ def _perhaps_never(body: Block, s: Spec) -> Iterator[None]:
         raise
 
 
-def refusal(e: NotNative, body: Block, s: Spec) -> TracejitError:
-    """The error of a loop over traced values that can't be native."""
+def refusal(e: BaseException, body: Block, s: Spec) -> Any:
+    """The error of a loop over traced values that can't be native; anything else as it is."""
+    if not isinstance(e, NotNative):
+        return e
     where = place(body, s.line)
     if isinstance(e, TypeChange):
         return LoopTypeError(kind=s.kind, name=e.name, before=e.before, after=e.after, where=where)

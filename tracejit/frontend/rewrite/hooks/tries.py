@@ -62,6 +62,8 @@ class tried:
             return
         caught = tuple(k for k in _flat(self.kinds()) if isinstance(k, type))
         if error is not None:
+            if isinstance(error, caught):
+                _refuse_depth(error)
             self._ask(error, caught)
             doubtful = not refusals.met() and isinstance(error, caught) and _is_doubtful(error)
             if doubtful and (self._looks_at(error) or not _is_of_a_new_attribute(error)):
@@ -113,6 +115,12 @@ def _leave_to_python(eqn: Eqn, raises: type[BaseException], where: str) -> None:
     session.decisions[where, "try"] = f"Python does a call over in which {check} raises {raises.__name__}"
 
 
+def _refuse_depth(error: Any) -> None:
+    """Refuse an answer that depends on how deep calls may be in each other: those of traced code are deeper."""
+    if isinstance(error, RecursionError) and not refusals.met():
+        raise UnfollowedError(what="the RecursionError that is caught here", reason=_DEPTH) from error
+
+
 class _Suppressing:
     """A context manager of the user's that may swallow exceptions: a handler of those that the checks of its block
     raise."""
@@ -128,6 +136,7 @@ class _Suppressing:
         return given
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> Any:
+        _refuse_depth(error)
         if self.program is not None and error is None:
             for eqn, raises in _failures(self.program.eqns[self.start :]):
                 if not getattr(raises, "redo", False):
@@ -157,6 +166,7 @@ def _may_suppress(manager: Any) -> bool:
     return not all(constant) or any(returned)
 
 
+_DEPTH = "calls of traced code lie deeper in each other than Python's"
 _DOUBT = "a library or a built-in function may have raised it for what stands for a traced value"
 
 
