@@ -53,6 +53,18 @@ def test_a_loop_that_is_left_ends_its_line(terminal):
             1 / (k - 3)
 
 
+def test_what_is_slow_to_draw_is_drawn_less_often(terminal, monkeypatch):
+    now, spent = itertools.count(), itertools.count()
+    monkeypatch.setattr(bars, "monotonic", lambda: next(now) / 20)  # 125 positions are told in some ten seconds
+    drawn = []
+    for cost in (1e-6, 4e-3, 1.0):
+        monkeypatch.setattr(bars, "perf_counter", lambda cost=cost: next(spent) * cost)
+        with redirect_stderr(terminal):
+            list(Shown(range(1000), Bar("slow")))
+        drawn.append(terminal.getvalue().count("\r") - sum(drawn))
+    assert drawn[0] == 125 and 5 < drawn[2] <= drawn[1] < 15
+
+
 def test_without_a_number_of_steps_they_are_counted(terminal):
     with redirect_stderr(terminal):
         assert sum(Shown(iter(range(5000)), Bar())) == sum(range(5000))

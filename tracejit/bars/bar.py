@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any
 
 from tracejit.lazily import LazyModule
 
 _drawing: Any = LazyModule("tracejit.bars.drawing")
-#: Seconds between two pictures of a bar.
-BETWEEN = 0.1
+#: Seconds between two pictures of a bar. Where drawing one takes long, as on a busy machine, so many times of that pass, so
+#: that bars are half a percent of the time of a loop; but no more than a second.
+BETWEEN, PATIENCE, LONGEST = 0.1, 200, 1.0
 #: The position that says that a loop has ended.
 END = -1
 #: How often a loop of a known number of steps tells its position, about; and a power of two: one of so many positions
@@ -60,15 +61,18 @@ class Run:
         self.bar, self.total = bar, total if total >= 0 else None
         self.position = 0
         self.begun = self.drawn = monotonic()
+        self.between = BETWEEN
         self.shown: Any = _drawing.place(bar.show)
 
     def at(self, position: int) -> None:
         """The loop is there."""
         self.position = position
         now = monotonic()
-        if self.shown is not None and now - self.drawn >= BETWEEN:
+        if self.shown is not None and now - self.drawn >= self.between:
             self.drawn = now
+            began = perf_counter()
             self.shown.draw(self, False)
+            self.between = min(max(PATIENCE * (perf_counter() - began), BETWEEN), LONGEST)
 
     def end(self) -> None:
         """The loop has ended, wherever it was."""
