@@ -55,7 +55,9 @@ def test_a_loop_that_is_left_ends_its_line(terminal):
 
 def test_what_is_slow_to_draw_is_drawn_less_often(terminal, monkeypatch):
     now, spent = itertools.count(), itertools.count()
-    monkeypatch.setattr(bars, "monotonic", lambda: next(now) / 20)  # 125 positions are told in some ten seconds
+    monkeypatch.setattr(
+        bars, "monotonic", lambda: next(now) / 20
+    )  # 125 positions are told in some ten seconds
     drawn = []
     for cost in (1e-6, 4e-3, 1.0):
         monkeypatch.setattr(bars, "perf_counter", lambda cost=cost: next(spent) * cost)

@@ -10,8 +10,8 @@ from typing import Any
 from tracejit.lazily import LazyModule
 
 _drawing: Any = LazyModule("tracejit.bars.drawing")
-#: Seconds between two pictures of a bar. Where drawing one takes long, as on a busy machine, so many times of that pass, so
-#: that bars are half a percent of the time of a loop; but no more than a second.
+#: Seconds between two pictures of a bar. Where drawing one takes long, as on a busy machine, so many times of that
+#: pass, so that bars are half a percent of the time of a loop; but no more than a second.
 BETWEEN, PATIENCE, LONGEST = 0.1, 200, 1.0
 #: The position that says that a loop has ended.
 END = -1

@@ -191,7 +191,7 @@ class Session(Run):
             known = self._seen.get(id(value))
             if known is not None and type(known[1]) is Refusing:  # it is one object, whatever it is called by
                 return known[1]
-            return self.remember(value, Refusing(e.thing, value), node)
+            return self.remember(value, Refusing(e.thing, value, compiled.member_of(self, node, value)), node)
 
     def _wrapped(self, node: Node, value: Any) -> Any:
         cls = type(value)

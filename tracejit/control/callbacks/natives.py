@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.errors import ExportRefusedError
 from tracejit.ir.avals import Aval
 from tracejit.ir.natives import Native
 from tracejit.ops.building import helpers
@@ -62,6 +63,14 @@ class NativeCall:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+    def __reduce__(self) -> Any:
+        """Raises ExportRefusedError: another process has nothing at this address."""
+        raise ExportRefusedError(
+            function=self.name,
+            problem="it is foreign compiled code that a program calls by address, and the program is being pickled",
+            remedy="pickle the function, of which the other process makes the program again",
+        )
 
     def __repr__(self) -> str:
         return self.name

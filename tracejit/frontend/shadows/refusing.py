@@ -6,6 +6,7 @@ thing itself. Whatever else is done with it refuses the trace.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tracejit.errors import UnfollowedError
@@ -13,17 +14,21 @@ from tracejit.frontend.capture import Unfollowed
 
 
 class Refusing:
-    """The stand-in of a thing that can't be followed."""
+    """The stand-in of a thing that can't be followed, but for its attributes that `member` gives."""
 
-    __slots__ = ("_tj_held", "_tj_thing")
+    __slots__ = ("_tj_held", "_tj_member", "_tj_thing")
 
-    def __init__(self, thing: Unfollowed, held: Any) -> None:
+    def __init__(self, thing: Unfollowed, held: Any, member: Callable[[str], Any] | None = None) -> None:
         object.__setattr__(self, "_tj_thing", thing)
         object.__setattr__(self, "_tj_held", held)
+        object.__setattr__(self, "_tj_member", member)
 
     def __getattribute__(self, name: str) -> Any:
         if name == "__class__":  # our own looks at what something is are no use of it
             return Refusing
+        member = object.__getattribute__(self, "_tj_member")
+        if member is not None and (found := member(name)) is not None:
+            return found
         raise refusal(object.__getattribute__(self, "_tj_thing"))
 
 

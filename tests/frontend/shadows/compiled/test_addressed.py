@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import gc
+import pickle
 import subprocess
 import sys
 from typing import Any
 
+import cloudpickle
 import numba
 import numpy as np
 import pytest
@@ -248,6 +250,39 @@ def test_other_compilers_and_files() -> None:
     assert "native:" not in compiled.as_text("llvm"), (
         "texts, by which machine code is found, have no addresses"
     )
+
+
+def test_functions_of_a_library_of_c_by_their_names() -> None:
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    library.cbrt.argtypes, library.cbrt.restype = [ctypes.c_double], ctypes.c_double
+
+    def total(xs):
+        s = 0.0
+        for x in xs:
+            s += library.cbrt(x)
+        return s
+
+    xs = np.arange(10.0)
+    jitted = tj.jit(total, fallback=False)
+    np.testing.assert_allclose(jitted(xs), total(xs), rtol=1e-15)
+    library.cbrt.restype = None
+    with pytest.raises(UnfollowedError):
+        jitted(xs[:1])
+    library.cbrt.restype = ctypes.c_double
+    np.testing.assert_allclose(jitted(xs), total(xs), rtol=1e-15)
+    assert jitted.trace_count == 1
+    for other in (lambda x: library.rand() + x, lambda x: library["cbrt"](x), lambda x: len(str(library))):
+        with pytest.raises(UnfollowedError, match="more than compute"):
+            tj.jit(other, fallback=False)(8.0)
+    with pytest.warns(FallbackWarning), pytest.raises(AttributeError, match="nosuch"):
+        tj.jit(lambda x: library.nosuch(x), fallback=True)(8.0)
+
+
+def test_programs_that_call_by_address_are_not_pickled() -> None:
+    jaxpr = tj.make_jaxpr(lambda x: cbrt(x))(8.0)
+    for dumps in (pickle.dumps, cloudpickle.dumps):
+        with pytest.raises(ExportRefusedError, match=r"`cbrt`.* by address"):
+            dumps(jaxpr)
 
 
 def test_functions_live_as_long_as_programs() -> None:

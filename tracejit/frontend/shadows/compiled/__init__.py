@@ -83,6 +83,22 @@ def pointer(session: Run, node: Node, value: Any) -> Any:
     return made
 
 
+def member_of(session: Run, node: Node, value: Any) -> Callable[[str], Any] | None:
+    """What gives functions of a library of C that only compute, by their names; None for what is no such library."""
+    if type(value) is not addressed.LIBRARY:
+        return None
+
+    def member(name: str) -> Any:
+        found = None if name.startswith("_") else getattr(value, name, None)
+        made = pointer(session, node.attr(name), found)
+        if made is None:
+            return None
+        session.check(node.attr(name), "is", found)
+        return session.known(found) or session.remember(found, made, node.attr(name))
+
+    return member
+
+
 def kind_of(x: Any) -> Any:
     """What of an argument of Numba's belongs into the signature, if it is followed as an object; None for others."""
     if not type(x).__module__.startswith("numba."):

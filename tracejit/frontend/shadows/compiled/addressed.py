@@ -50,6 +50,7 @@ _DTYPES = frozenset(map(np.dtype, ["?", "b", "B", "h", "H", "i", "I", "l", "L", 
 _LARGEST = {"b": np.dtype(bool), "i": np.dtype(np.int64), "f": np.dtype(np.float64), "c": np.dtype(complex)}
 _numba: Any = LazyModule("numba")
 POINTER: Any = ctypes._CFuncPtr  # type: ignore[attr-defined]
+LIBRARY = ctypes.CDLL
 _PYTHONS = 4 | 8 | 16  # flags of ctypes: functions that need Python's lock, or whose errors are kept
 #: Numbers of C, and the kinds of numbers that ctypes takes for them.
 _C_NUMBERS: dict[Any, str] = {
