@@ -265,6 +265,21 @@ def test_without_check_failures_are_nan() -> None:
         assert all(np.isnan(o).all() for o in (outs if isinstance(outs, list) else [outs])), fn.__name__
 
 
+@pytest.mark.parametrize("n", [2, 12], ids=["written out", "by LAPACK"])
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)], ids=str)
+def test_inverses_of_stacks_with_singular_matrices(lead: Any, n: int) -> None:
+    a = random((*lead, n, n), float) + 3 * np.eye(n)
+    for singular in (False, True):
+        if singular:
+            a[(-1,) * len(lead)] = np.outer(np.arange(n), np.ones(n))
+        want = np.full_like(a, np.nan)
+        for at in np.ndindex(*lead):
+            if not singular or at != tuple(k - 1 for k in lead):
+                want[at] = np.linalg.inv(a[at])
+        for got in (solve.inv(a), tj.jit(lambda x: wrap(solve.inv(to_raw(x))))(a)):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
 def test_singular_values_of_infinite_matrices_come_to_an_end() -> None:
     """LAPACK goes on for ever with this matrix."""
     endless = np.array([[np.inf, 1, 0], [0, 1, 0], [0, 0, 1]])

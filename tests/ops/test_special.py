@@ -14,7 +14,7 @@ import tracejit as tj
 from tests.ops.derivatives import jvp
 from tracejit.errors import NotDifferentiableError, TypeRuleError
 from tracejit.ops import special
-from tracejit.ops.special import jets
+from tracejit.ops.special import building, jets
 from tracejit.tracing import to_raw, wrap
 
 
@@ -323,3 +323,13 @@ def test_polygamma_at_infinity() -> None:
     for n in (1, 2, 3, 9):
         for x in (-np.inf, np.inf):
             assert tj.jit(lambda x, n=n: sp.polygamma(n, x))(x) == sp.polygamma(n, x)
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_series_and_quotients(count: int) -> None:
+    """Polynomials with all their terms; a quotient is the series where its divisor is small."""
+    x, coefficients = np.array([-1.5, 0.0, 0.3, 2.0]), tuple(0.5 + np.arange(count))
+    want = np.polynomial.polynomial.polyval(x, coefficients)
+    np.testing.assert_allclose(building.series(x, coefficients), want, rtol=1e-14)
+    y = np.array([1e-9, 0.3])
+    np.testing.assert_array_equal(building.quotient(np.sin(y), y, np.full(2, 7.0)), [7.0, np.sin(0.3) / 0.3])

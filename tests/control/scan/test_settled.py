@@ -13,6 +13,7 @@ from tracejit import lax, ops
 from tracejit.control.regions.rules import Typed, build
 from tracejit.control.scan.settled import settled_slices
 from tracejit.ir.avals import Aval
+from tracejit.tracing import to_raw, wrap
 
 N, TRIPS, WIDTH = 8, 4, 2
 I64, F64 = np.dtype(np.int64), np.dtype(np.float64)
@@ -69,6 +70,33 @@ def test_what_is_proved_is_true(after: bool, reverse: bool) -> None:
         proved,
         missed,
     )  # windows that pass by each other are not told apart
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("after", [False, True])
+def test_what_is_proved_of_parts_of_traced_length_is_true(after: bool, reverse: bool) -> None:
+    """A window is written; what lies before or behind element i + b is read."""
+    proved = 0
+    for (a, at), b, before in itertools.product(
+        itertools.product((-1, 0, 1), range(-1, N)), (0, 1, 2), (True, False)
+    ):
+
+        def step(i: Any, x: Any, a: int = a, at: int = at, b: int = b, before: bool = before) -> list[Any]:
+            u = ops.broadcast.broadcast_to(np.float64(1), (WIDTH,))
+            new = ops.index.dynamic_update_slice(x, u, start(i, a, at))
+            y, middle = wrap(new if after else x), wrap(start(i, 1, b))
+            return [new, to_raw(y[:middle] if before else y[middle:])]
+
+        forward = build(step, [Typed(Aval((), I64), (0, TRIPS - 1)), Typed(Aval((N,), F64))], "step")
+        known = {v for v in (*forward.invars[:1], *(e.outvars[0] for e in forward.eqns)) if not v.aval.shape}
+        found = settled_slices(forward, forward.outs[1:], 0, 1, known, reverse).atoms
+        order, truth = range(TRIPS)[::-1] if reverse else range(TRIPS), True
+        for n, i in enumerate(order):
+            read = set(range(i + b) if before else range(i + b, N))
+            truth = truth and not any(read & window(j, a, at) for j in order[n + 1 if after else n :])
+        assert truth or not found, (a, at, b, before)
+        proved += bool(found)
+    assert proved > 10
 
 
 def cholesky(a: Any, loop: Any) -> Any:

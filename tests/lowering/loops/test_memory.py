@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 import numpy as np
 
 from tests.lowering.running import check
 from tracejit import ops
+from tracejit.lowering.llvm.alias import walk
 from tracejit.lowering.loops.builder import Builder
-from tracejit.lowering.loops.memory import plan_memory
-from tracejit.lowering.loops.nodes import BOOL, I64, Const, Copy, Rotate, SetPointer
+from tracejit.lowering.loops.memory import _named, plan_memory
+from tracejit.lowering.loops.nodes import (
+    BOOL,
+    I64,
+    Buffer,
+    Call,
+    Const,
+    Copy,
+    External,
+    Inst,
+    Rotate,
+    SetPointer,
+    Store,
+)
 from tracejit.ops.elementwise.transcendental import exp
 from tracejit.ops.reductions.reduce import reduce_sum
 from tracejit.ops.shapes.shape import rev
@@ -110,3 +126,35 @@ def test_a_long_program_reuses_its_arena():
 
     low = check(f, np.linspace(0.0, 1.0, 1000), rtol=1e-9)
     assert low.program.arena_bytes <= 2 * 8064
+
+
+def _buffers_in(x: Any) -> set[Buffer]:
+    """What a statement names, by its fields: blocks have statements of their own."""
+    if isinstance(x, Buffer):
+        return {x}
+    if isinstance(x, (tuple, list)):
+        return set().union(*map(_buffers_in, x))
+    return set().union(*(_buffers_in(getattr(x, f.name)) for f in fields(x))) if is_statement(x) else set()
+
+
+def is_statement(x: Any) -> bool:
+    return isinstance(x, (Call, Copy, Inst, Rotate, SetPointer, Store))
+
+
+def test_what_a_statement_touches_is_all_that_it_names():
+    """Else the buffer's place could be given to another one too early."""
+    k = Builder()
+    a, b, p = *buffers(k, 2), k.buffer("p", F64, 100, "pointer")
+    x = k.load(a, 3)
+    k.store(b, 2, x)
+    for stmt in (
+        Copy(a, b, Const(100, I64)),
+        SetPointer(p, b),
+        Rotate((p, a)),
+        Call(External("f", "i32 (ptr, ptr)"), (a, (b, Const(3, I64)))),
+    ):
+        k.emit(stmt)
+    seen = list(walk(k.program.body.stmts))
+    assert {type(s) for s in seen} >= {Call, Copy, Inst, Rotate, SetPointer, Store}
+    for stmt in seen:
+        assert set(_named(stmt)) == _buffers_in(stmt), stmt

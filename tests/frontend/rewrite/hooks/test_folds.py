@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 import tracejit as tj
@@ -76,3 +78,12 @@ def test_another_function_of_that_name():
         return any(x > 0 for x in xs)
 
     same(f, [1.0, -2.0], list)
+
+
+def test_every_one_of_several_counts():
+    f = tj.jit(
+        lambda a, b, c: (any([a > 0, b > 0, c > 0]), all((a > 0, b > 0, c > 0, True)), any([a > 0, False]))
+    )
+    for bits in itertools.product((-1.0, 1.0), repeat=3):
+        assert f(*bits) == (max(bits) > 0, min(bits) > 0, bits[0] > 0)
+    assert f.trace_count == 1
