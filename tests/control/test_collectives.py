@@ -156,3 +156,11 @@ def test_lanes_that_talk_in_loops_of_different_lengths(run: Any, f: Any) -> None
     second = grad(lambda x: np.sum(slope(x)))(START)
     close(tj.jvp(run(lanes(grad(f, argnums=1))), (START,), (ones,))[1], second, 1e-10)
     close(run(lanes(grad(grad(f, argnums=1), argnums=1)))(START), second, 1e-10)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_each_lane_has_the_branch_that_it_chose(run: Any, count: int) -> None:
+    branches = [lambda x, k=k: lax.psum(x, "i") * k + x for k in range(count)]
+    x, chosen = np.arange(1.0, 7.0), np.array([0, 1, 2, 3, 1, 0]) % count
+    got = run(vmap(lambda k, x: lax.switch(k, branches, x), axis_name="i"))(chosen, x)
+    close(got, x.sum() * chosen + x)

@@ -18,7 +18,9 @@ from tests.passes.toy import (
     sin,
     while_,
 )
-from tracejit.passes.dce import dce
+from tracejit.ir.avals import Aval, Dim
+from tracejit.ir.jaxpr import Var
+from tracejit.passes.dce import _Dce, dce
 
 
 def test_dead_equations_go_and_effects_stay():
@@ -138,3 +140,13 @@ def test_unknown_params_are_left_alone():
     b = B(f64())
     j = b.done(b(custom, 0, b[0], branches=(one.done(1.0),), extra=1))
     assert dce(j) is j
+
+
+def test_extents_of_inputs_that_are_needed_are_needed_too():
+    for needed in (True, False):
+        b = B(i64(), i64())
+        v = Var(None, Aval((Dim(b[0], 9),), np.dtype(float)))
+        b.invars += (v,)
+        j = b.done(b(neg, v) if needed else b(neg, b[1]))
+        _, live = _Dce().sweep(j)
+        assert live == ((True, False, True) if needed else (False, True, False))

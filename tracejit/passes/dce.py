@@ -49,9 +49,6 @@ class _Dce:
             kept.append(eqn)
             mark(live, eqn.invars)
             _mark_extents(live, eqn.outvars)
-        for v in jaxpr.invars:
-            if v in live:
-                _mark_extents(live, (v,))
         return rebuild(jaxpr, kept[::-1], outs), tuple(v in live for v in jaxpr.invars)
 
     def _prune(self, eqn: Eqn, live: set[Any]) -> Eqn:

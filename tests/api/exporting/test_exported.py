@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.errors import ExportedFileError
+from tracejit.interpreters import jit_stored
 from tracejit.interpreters.jit_stored import VERSION, pack, unpack
 
 X = np.linspace(-1, 2, 7)
@@ -191,3 +192,27 @@ def test_sizes_that_are_none(path: list[Any], value: Any, named: bytes, tmp_path
     (tmp_path / "changed.tj").write_bytes(_changed(named, ["functions", 0, *path], value))
     with pytest.raises(ExportedFileError):
         tj.load_exported(tmp_path / "changed.tj")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i2", "?"])
+@pytest.mark.parametrize(
+    "lay",
+    [
+        np.copy,
+        np.asfortranarray,
+        lambda a: a[::-1, ::-1],
+        lambda a: a[::2, ::-1],
+        lambda a: a[:, ::-3].T,
+        lambda a: a[:, :0],
+        lambda a: a[0, 0],
+        lambda a: np.broadcast_to(a[:1], (5, 6))[::-1],
+    ],
+)
+def test_arrays_lie_in_a_file_as_they_lie_in_memory(lay: Any, dtype: str) -> None:
+    a = np.asarray(lay(np.arange(24).reshape(4, 6).astype(dtype)))
+    written = jit_stored.Written()
+    described = written.array(a)
+    read = jit_stored.Read(*written.finish()).array(described)
+    assert read.dtype == a.dtype and (read.strides == a.strides or not a.size)
+    np.testing.assert_array_equal(read, a)
+    assert read.flags.writeable and read.base is not a

@@ -19,3 +19,8 @@ def test_other_dtypes_and_structures_are_not_alike() -> None:
 
 def test_what_is_no_number_is_none() -> None:
     assert all(items_of(x) is None for x in ("a", [1], {}, (), None, 2**80, np.zeros(2), (1, "a")))
+
+
+def test_integers_beyond_64_bits_are_no_numbers_of_a_column() -> None:
+    for x, fits in ((2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False)):
+        assert (items_of(x) is not None) == fits

@@ -99,3 +99,13 @@ def test_domains_are_those_of_python(name):
                 f(x)
             continue
         assert f(x) == pytest.approx(expected, rel=1e-14, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["gcd", "lcm"])
+def test_integers_beside_traced_ones(name):
+    f = getattr(math, name)
+    g = tj.jit(lambda n: (f(n, 12), f(18, n, 4), f(n)))
+    assert g(8) == (f(8, 12), f(18, 8, 4), 8) and g(-9) == (f(-9, 12), f(18, -9, 4), 9)
+    for call in (lambda x: f(x, 2.0), lambda x: f(2, x * 0.5)):
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            tj.jit(call)(8)

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tests.lowering.cuda.lowering import on_device
-from tracejit.lowering.cuda import planner
+from tracejit.lowering.cuda import planner, running
 from tracejit.lowering.cuda.nodes import Control, Host, Kernel, Library, Move
 
 RNG = np.random.default_rng(0)
@@ -138,3 +138,24 @@ def test_where_everything_is_a_launch(name: str, monkeypatch: pytest.MonkeyPatch
     want = np.asarray(tj.jit(f)(x))
     got = next(o for o in outs if o.dtype == want.dtype and o.shape == want.shape)
     np.testing.assert_allclose(got, want, rtol=0 if exact else 1e-13, atol=0 if exact else 1e-13)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count"),
+    [
+        (Kernel("k", "block", [], size=999), 1),
+        (Kernel("k", "threads", [], size=1000, threads=64, each=4), 4),
+        (Kernel("k", "threads", [], size=1025, threads=64, each=4), 5),
+        (Kernel("k", "threads", [], size=0), 1),
+        (Kernel("k", "threads", [], size=1 << 40), running.MOST_BLOCKS),
+        (Kernel("k", "rows", [], size=100), 100),
+        (Kernel("k", "rows", [], size=100, warps=8), 13),
+        (Kernel("k", "rows", [], size=4000, scratch=1000), 4000),
+        (Kernel("k", "rows", [], size=4000, scratch=running._MOST_SCRATCH // 8), 8),
+        (Kernel("k", "rows", [], size=4000, scratch=running._MOST_SCRATCH * 2), 1),
+        (Kernel("k", "threads", [], size=320_000, scratch=running._MOST_SCRATCH), running.MOST_BLOCKS),
+    ],
+)
+def test_how_many_blocks_a_launch_has(kernel: Kernel, count: int) -> None:
+    """As many as its iterations are worth, and as have room for what each has of its own."""
+    assert running.blocks_of(kernel) == count

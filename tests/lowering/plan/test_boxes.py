@@ -11,6 +11,7 @@ import pytest
 import tracejit as tj
 from tests.lowering.running import check, copies, native, nodes, reference, trace
 from tracejit import lax
+from tracejit.ir.avals import Dim
 from tracejit.lowering.fuse import lower
 from tracejit.lowering.loops.nodes import Const, For
 from tracejit.lowering.plan import boxes
@@ -267,3 +268,11 @@ def test_an_argument_is_updated_in_place_where_its_old_elements_are_not_needed_a
     x, y = np.arange(100.0), np.arange(100.0) ** 2
     assert copies(check(fn, x, y, aliases={0: 0})) == 0
     assert copies(check(shifted, x, y, aliases={0: 0})) == 1
+
+
+def test_what_fits_into_an_axis() -> None:
+    n, other = Dim(object(), 9), Dim(object(), 9)
+    assert boxes._fits(0, n, n) and not boxes._fits(0, n, other) and not boxes._fits(1, n, n)
+    assert not boxes._fits(0, 3, n) and not boxes._fits(0, n, 9)
+    for start, size in itertools.product(range(-1, 5), range(5)):
+        assert boxes._fits(start, size, 4) == (start >= 0 and start + size <= 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
 import warnings
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.frontend.prepare import prepare
 
 TEXT = '''
 def f(x):
@@ -80,3 +82,27 @@ class Steps:
 def test_methods_that_name_their_own_class():
     assert tj.jit(Steps().halved)(9.0) == (4, 0.5625)
     assert tj.jit(Steps.Inner().doubled)(3.0) == 16.0
+
+
+class Outer:
+    class Inner:
+        class Innermost:
+            def total(self, x):
+                s = 0.0
+                for k in range(len(x)):
+                    s = s + x[k]
+                return s
+
+
+def test_loops_in_methods_of_classes_in_classes_are_captured():
+    f = tj.jit(lambda x: Outer.Inner.Innermost().total(x))
+    x = np.arange(1000.0)
+    assert f(x) == x.sum() and f.lower(x).jaxpr.eqns[-1].op.name == "scan"
+
+
+def test_a_prepared_function_that_is_gone():
+    prepared = prepare(lambda x: x)
+    gc.collect()
+    with pytest.raises(ReferenceError, match="no longer exists"):
+        prepared.function
+    assert prepare(np.sin).function is np.sin

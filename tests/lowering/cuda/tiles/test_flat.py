@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.lowering.cuda.lowering import first
 from tests.lowering.cuda.tiles.test_crossed import check, kernels, some
+from tracejit.lowering.cuda.running import DeviceProgram
+from tracejit.lowering.loops.builder import Builder
+from tracejit.lowering.lowered import Lowered
 
 RNG = np.random.default_rng(0)
 X, ROW, COLUMN = some(500, 12), some(12), some(500, 1)
@@ -56,3 +60,20 @@ def test_short_rows_are_one_loop_of_a_thread_each() -> None:
 def test_long_rows_with_gaps_stay_rows() -> None:
     assert [k.kind for k in kernels(lambda x: x[:, 1:] * 2, some(40, 600))] == ["rows"]
     assert [k.kind for k in kernels(lambda x, c: x * c, some(40, 600), some(40, 1))] == ["threads"]
+
+
+def test_loops_that_do_not_begin_at_zero() -> None:
+    """As one loop over all elements, each at its place; also where a loop has one step."""
+    for (a, b), (c, d) in (((3, 203), (2, 9)), ((0, 200), (2, 9)), ((3, 203), (0, 7)), ((1, 2), (2, 602))):
+        k = Builder("begun")
+        x, out = (k.buffer(n, np.dtype(float), 4000, "arg", i) for i, n in enumerate(("x", "out")))
+        with k.loop(a, b, vector=False, independent=True) as i, k.loop(c, d, vector=True) as j:
+            at = k.add(k.mul(i, 12), j)
+            k.store(out, at, k.load(x, at) * 2.0)
+        on = first()
+        values, want = RNG.normal(size=4000), np.zeros(4000)
+        for n in range(a, b):
+            want[12 * n + c : 12 * n + d] = 2 * values[12 * n + c : 12 * n + d]
+        args = on.array(values), on.array(np.zeros(4000))
+        DeviceProgram(Lowered(k.program, [], [], [], [], {}), on)(*args)
+        np.testing.assert_array_equal(args[1].get(), want)
