@@ -16,7 +16,7 @@ from tracejit.control.structured import ticks
 from tracejit.ir.avals import Aval
 from tracejit.ir.natives import Native
 from tracejit.ops.building.helpers import dtype_of, shape_of
-from tracejit.scipy import signal
+from tracejit.scipy import special
 from tracejit.tracing import to_raw, wrap
 
 
@@ -53,7 +53,7 @@ def _spread(x: Any) -> Any:
 
 
 def _library(x: Any) -> Any:
-    return to_raw(signal.medfilt(wrap(x), 3))
+    return to_raw(special.diric(wrap(x), 3))
 
 
 @numba.cfunc("int32(voidptr, voidptr, voidptr)")

@@ -194,6 +194,9 @@ stft = _part.function(_spectra.stft)
 upfirdn = _part.function(_spectra.upfirdn)
 welch = _part.function(_spectra.welch)
 
+medfilt = _part.function(_sampling.medfilt)
+medfilt2d = _part.function(_sampling.medfilt2d)
+order_filter = _part.function(_sampling.order_filter)
 decimate = _part.function(_sampling.decimate)
 resample_poly = _part.function(_sampling.resample_poly)
 sawtooth = _part.function(_sampling.sawtooth)
@@ -213,6 +216,9 @@ __all__ = [
     "hilbert",
     "lfilter",
     "lfilter_zi",
+    "medfilt",
+    "medfilt2d",
+    "order_filter",
     "periodogram",
     "resample_poly",
     "savgol_filter",

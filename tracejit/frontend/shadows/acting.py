@@ -68,10 +68,10 @@ class ActingModule(types.ModuleType):
             session = active.session()
             if isinstance(value, type) and value.__module__ in _FOLLOWED and session is not None:
                 return session.stand_in(value, f"{self.__name__}.{name}")
-            if impure_origin(value):
-                form = _form(value)
-                if form is not None:
-                    return form
+            form = _form(value)
+            if form is not None:
+                return form
+            if impure_origin(value) and not _is_exception(value):
                 asking = settings.stand_in_for(value)
                 if asking is not None:
                     return asking

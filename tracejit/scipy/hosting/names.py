@@ -18,8 +18,9 @@ _NAMES: dict[str, str] = {
     """,
     "ndimage": """
         binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss binary_opening
-        binary_propagation black_tophat extrema generic_gradient_magnitude generic_laplace grey_closing
-        grey_dilation grey_erosion grey_opening histogram labeled_comprehension maximum maximum_position median
+        binary_propagation black_tophat distance_transform_edt extrema generic_gradient_magnitude generic_laplace
+        grey_closing
+        grey_dilation grey_erosion grey_opening histogram label labeled_comprehension maximum maximum_position median
         minimum minimum_position morphological_gradient morphological_laplace percentile_filter rank_filter
         rotate vectorized_filter white_tophat
     """,

@@ -8,7 +8,7 @@ from typing import Any
 
 #: Function -> what to use instead, where its name does not lead there.
 _INSTEAD = {
-    "scipy.signal.medfilt": "numpy.median of numpy.lib.stride_tricks.sliding_window_view",
+    "scipy.special.diric": "numpy.sin(n * x / 2) / (n * numpy.sin(x / 2))",
     "scipy.ndimage.median_filter": "numpy.median of numpy.lib.stride_tricks.sliding_window_view",
     "scipy.ndimage.rotate": "scipy.ndimage.map_coordinates",
     "scipy.ndimage.zoom": "scipy.ndimage.map_coordinates",
@@ -21,7 +21,7 @@ _INSTEAD = {
 
 
 def nearest(function: str) -> str:
-    """The name of the nearest thing with a derivative to `function`, such as `scipy.signal.medfilt`."""
+    """The name of the nearest thing with a derivative to `function`, such as `scipy.special.diric`."""
     if function in _INSTEAD:
         return _INSTEAD[function]
     module, _, name = function.rpartition(".")

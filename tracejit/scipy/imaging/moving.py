@@ -15,7 +15,7 @@ from tracejit.scipy.imaging.filters import PART, kind_of, precise
 from tracejit.tracing import wrap
 
 
-def _check(name: str, order: Any, mode: Any, ndim: int = 1) -> None:
+def check(name: str, order: Any, mode: Any, ndim: int = 1) -> None:
     if type(order) is not int or not 0 <= order <= 5:
         raise RuntimeError("spline order not supported")
     if mode not in splines.MODES:
@@ -26,7 +26,7 @@ def _check(name: str, order: Any, mode: Any, ndim: int = 1) -> None:
         raise ArgumentError(name=name, problem=f"order {order} in {ndim} dimensions has no traced form")
 
 
-def _given(name: str, out: Any, x: Any, output: Any) -> Any:
+def given(name: str, out: Any, x: Any, output: Any) -> Any:
     """The result in the dtype that is asked for: integers are rounded, halves away from zero."""
     kind = kind_of(x, output)
     if kind.kind in "iu":
@@ -55,23 +55,23 @@ def spline_filter1d(
     input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror"
 ) -> Any:
     """The coefficients of the spline through the elements, along one axis."""
-    _check("spline_filter1d", order, mode)
+    check("spline_filter1d", order, mode)
     x = precise(input)
     output = np.complex128 if output is np.float64 and dtypes.is_complex(x.dtype) else output
-    return _given("spline_filter1d", splines.coefficients(x, order, axis % x.ndim, mode), input, output)
+    return given("spline_filter1d", splines.coefficients(x, order, axis % x.ndim, mode), input, output)
 
 
 @PART.function
 def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror") -> Any:
     """The coefficients of the spline through the elements."""
-    _check("spline_filter", order, mode)
+    check("spline_filter", order, mode)
     x = precise(input)
     if order < 2:
         raise RuntimeError("spline order not supported")
     for axis in range(x.ndim):
         x = splines.coefficients(x, order, axis, mode)
     output = np.complex128 if output is np.float64 and dtypes.is_complex(x.dtype) else output
-    return _given("spline_filter", x, input, output)
+    return given("spline_filter", x, input, output)
 
 
 @PART.function
@@ -81,12 +81,12 @@ def map_coordinates(
 ) -> Any:  # fmt: skip
     """The spline of that order through `input` at `coordinates` (one row an axis). Differentiable by both."""
     x, at = precise(input), wrap(raw(coordinates)).astype(float)
-    _check("map_coordinates", order, mode, x.ndim)
+    check("map_coordinates", order, mode, x.ndim)
     if at.shape[0] != x.ndim:
         raise RuntimeError("invalid shape for coordinate array")
     x, pads = splines.filtered(x, order, mode, cval, prefilter)
     out = splines.values(x, [at[k] + pads for k in range(x.ndim)], order, mode, cval)
-    return _given("map_coordinates", out, input, output)
+    return given("map_coordinates", out, input, output)
 
 
 @PART.function
@@ -96,14 +96,12 @@ def shift(
 ) -> Any:  # fmt: skip
     """The image moved by `shift` elements along each axis. Differentiable by both."""
     x = precise(input)
-    _check("shift", order, mode)
+    check("shift", order, mode)
     ways = _each(shift, x.ndim)
     sizes = x.shape
     x, pads = splines.filtered(x, order, mode, cval, prefilter)
     places = [np.arange(n) - by + pads + tnp.zeros(n) for n, by in zip(sizes, ways, strict=True)]
-    return _given(
-        "shift", splines.by_axes(x, places, order, mode, cval, _whole(input, output)), input, output
-    )
+    return given("shift", splines.by_axes(x, places, order, mode, cval, _whole(input, output)), input, output)
 
 
 @PART.function
@@ -113,11 +111,11 @@ def zoom(
 ) -> Any:  # fmt: skip
     """The image with `zoom` times as many elements along each axis; these numbers are known while tracing."""
     x = precise(input)
-    _check("zoom", order, mode)
+    check("zoom", order, mode)
     factors = [float(f) for f in _each(zoom, x.ndim)]
     sizes, wanted = x.shape, [round(n * f) for n, f in zip(x.shape, factors, strict=True)]
     if all(f == 1 for f in factors) and prefilter:
-        return _given("zoom", x, input, output)
+        return given("zoom", x, input, output)
     x, pads = splines.filtered(x, order, mode, cval, prefilter)
     places = []
     for n, m in zip(sizes, wanted, strict=True):
@@ -125,7 +123,7 @@ def zoom(
         step = whole / parts if parts else 1.0
         grid = (np.arange(m) + 0.5) * step - 0.5 if grid_mode else np.arange(m) * step
         places.append(wrap(raw(grid + pads)))
-    return _given("zoom", splines.by_axes(x, places, order, mode, cval, _whole(input, output)), input, output)
+    return given("zoom", splines.by_axes(x, places, order, mode, cval, _whole(input, output)), input, output)
 
 
 @PART.function
@@ -135,7 +133,7 @@ def affine_transform(
 ) -> Any:  # fmt: skip
     """The spline at `matrix` times each place of the result, plus `offset`. Differentiable by all three."""
     x, a = precise(input), wrap(raw(matrix)).astype(float)
-    _check("affine_transform", order, mode, 1 if a.ndim == 1 else x.ndim)
+    check("affine_transform", order, mode, 1 if a.ndim == 1 else x.ndim)
     shape = x.shape if output_shape is None else tuple(map(int, output_shape))
     if a.ndim == 2 and a.shape[1] == x.ndim + 1 and a.shape[0] in (x.ndim, x.ndim + 1):
         offset, a = a[: x.ndim, x.ndim], a[: x.ndim, : x.ndim]
@@ -145,7 +143,7 @@ def affine_transform(
     x, pads = splines.filtered(x, order, mode, cval, prefilter)
     if a.ndim == 1:
         places = [np.arange(n) * a[k] + moved[k] + pads for k, n in enumerate(shape)]
-        return _given(
+        return given(
             "affine_transform",
             splines.by_axes(x, places, order, mode, cval, _whole(input, output)),
             input,
@@ -153,7 +151,7 @@ def affine_transform(
         )
     grid = [g.astype(float) for g in np.indices(shape)]
     places = [sum(a[k, j] * g for j, g in enumerate(grid)) + moved[k] + pads for k in range(x.ndim)]
-    return _given("affine_transform", splines.values(x, places, order, mode, cval), input, output)
+    return given("affine_transform", splines.values(x, places, order, mode, cval), input, output)
 
 
 __all__ = ["affine_transform", "map_coordinates", "shift", "spline_filter", "spline_filter1d", "zoom"]

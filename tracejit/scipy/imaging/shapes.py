@@ -24,7 +24,7 @@ from tracejit.tracing import to_raw, wrap
 Axes = tuple[int, ...]
 
 
-def _elements(name: str, input: Any, size: Any, footprint: Any, how: tuple[Any, Any, Any], axes: Any) -> Any:
+def elements(name: str, input: Any, size: Any, footprint: Any, how: tuple[Any, Any, Any], axes: Any) -> Any:
     """The elements of each window, along a last axis, and the footprint that chose them. `how`: mode, cval, origin."""
     x = wrap(raw(input))
     if dtypes.is_complex(x.dtype):
@@ -58,10 +58,10 @@ def _min_or_max_filter(
         heights = _known(name, structure).astype(float)
         footprint = np.ones(heights.shape, bool) if footprint is None else footprint
         chosen = heights[np.asarray(_known(name, footprint), bool)]
-    elements = _elements(name, input, size, footprint, (mode, cval, origin), axes)
+    found = elements(name, input, size, footprint, (mode, cval, origin), axes)
     if structure is not None:
-        elements = elements - chosen if minimum else elements + chosen
-    return done(name, elements.min(axis=-1) if minimum else elements.max(axis=-1), input, output)
+        found = found - chosen if minimum else found + chosen
+    return done(name, found.min(axis=-1) if minimum else found.max(axis=-1), input, output)
 
 
 def _one_axis(name: str, pick: Callable[[Any], Any]) -> Any:
@@ -70,8 +70,8 @@ def _one_axis(name: str, pick: Callable[[Any], Any]) -> Any:
         origin: int = 0,
     ) -> Any:  # fmt: skip
         axis = normalize_axis(name, axis, wrap(raw(input)).ndim)
-        elements = _elements(name, input, (size,), None, (mode, cval, (origin,)), (axis,))
-        return done(name, pick(elements), input, output)
+        found = elements(name, input, (size,), None, (mode, cval, (origin,)), (axis,))
+        return done(name, pick(found), input, output)
 
     filtered.__name__ = filtered.__qualname__ = name
     filtered.__doc__ = f"`scipy.ndimage.{name}`, for traced values too."
@@ -83,13 +83,13 @@ minimum_filter1d = _one_axis("minimum_filter1d", lambda x: x.min(axis=-1))
 
 
 @PART.helper("_filters._rank_filter")
-def _rank_filter(
+def ranked(
     input: Any, rank: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
     cval: Any = 0.0, origin: Any = 0, operation: str = "rank", axes: Any = None,
 ) -> Any:  # fmt: skip
     """The element of that rank, or percentile, of each window."""
-    elements = _elements("rank_filter", input, size, footprint, (mode, cval, origin), axes)
-    n = elements.shape[-1]
+    found = elements("rank_filter", input, size, footprint, (mode, cval, origin), axes)
+    n = found.shape[-1]
     if operation == "percentile":
         share = rank + 100.0 if rank < 0 else rank
         if not 0 <= share <= 100:
@@ -100,7 +100,7 @@ def _rank_filter(
     place = place + n if place < 0 else place
     if not 0 <= place < n:
         raise RuntimeError("rank not within filter footprint size")
-    return done("rank_filter", tnp.sort(elements, axis=-1)[..., place], input, output)
+    return done("rank_filter", tnp.sort(found, axis=-1)[..., place], input, output)
 
 
 @PART.helper("_morphology._binary_erosion")
@@ -117,8 +117,8 @@ def _binary_erosion(
     allowed = None if mask is None else wrap(raw(mask)) != 0
 
     def once(x: Any) -> Any:
-        elements = _elements("binary_erosion", x, None, shape, ("constant", border, origin), None)
-        kept = elements.all(axis=-1)
+        found = elements("binary_erosion", x, None, shape, ("constant", border, origin), None)
+        kept = found.all(axis=-1)
         return kept if allowed is None else tnp.where(allowed, kept, x)
 
     x = ~x if invert else x

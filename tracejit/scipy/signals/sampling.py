@@ -12,10 +12,12 @@ from tracejit import lax
 from tracejit import numpy as tnp
 from tracejit.errors import ArgumentError
 from tracejit.ir.values import Value
+from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.operands import raw
 from tracejit.ops._lazy import scipy_signal
 from tracejit.ops.building.dims import normalize_axis
 from tracejit.scipy.hosting import calls
+from tracejit.scipy.imaging.shapes import ranked
 from tracejit.scipy.signals.filters import _continued, sosfilt, sosfilt_zi
 from tracejit.scipy.signals.spectra import upfirdn
 from tracejit.tracing import wrap
@@ -59,6 +61,49 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: 
         rows, _state = sosfilt(sections, rows, axis=-1, zi=start * rows[..., :1])
         rows = rows[..., ::-1]
     return tnp.moveaxis(rows[..., edge : rows.shape[-1] - edge], -1, axis)
+
+
+def _odd(sizes: Any, what: str) -> Any:
+    if any(operator.index(s) % 2 != 1 for s in sizes):
+        raise ValueError(what)
+    return sizes
+
+
+def medfilt(volume: Any, kernel_size: Any = None) -> Any:
+    """The median of each window of `kernel_size` elements; there are zeros beyond the ends. Windows that are larger
+    than the signal are left to Python, since SciPy warns."""
+    x = wrap(raw(volume))
+    x = x.reshape(1) if x.ndim == 0 else x
+    if x.dtype.kind not in "iu" and x.dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype={x.dtype} is not supported by medfilt")
+    given = np.asarray(3 if kernel_size is None else kernel_size)
+    sizes = [int(s) for s in (given if given.ndim else [given] * x.ndim)]
+    _odd(sizes, "Each element of kernel_size should be odd.")
+    if any(s > n for s, n in zip(sizes, x.shape, strict=False)):
+        leave_if(np.bool_(True), "SciPy's warning of a window that is larger than the signal")
+    return ranked(x, math.prod(sizes) // 2, sizes, None, None, "constant")
+
+
+def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
+    """The median of each window of an image; there are zeros beyond its edges."""
+    x = wrap(raw(input))
+    if x.dtype not in (np.uint8, np.float32, np.float64):
+        return medfilt(input, kernel_size)
+    if x.ndim != 2:
+        raise ValueError("object too deep for desired array" if x.ndim > 2 else "object of too small depth")
+    given = np.asarray(3 if kernel_size is None else kernel_size)
+    sizes = [int(s) for s in (given if given.ndim else [given] * 2)]
+    _odd(sizes, "Each element of kernel_size should be odd.")
+    return ranked(x, math.prod(sizes) // 2, sizes, None, None, "constant")
+
+
+def order_filter(a: Any, domain: Any, rank: Any) -> Any:
+    """The element of that rank in each window of the shape `domain`; there are zeros beyond the ends."""
+    x, shape = wrap(raw(a)), np.asarray(domain)
+    _odd(shape.shape, "Each dimension of domain argument should have an odd number of elements.")
+    if x.dtype.kind not in "iu" and x.dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype={x.dtype} is not supported by order_filter")
+    return ranked(x, rank, None, shape, None, "constant")
 
 
 def resample_poly(
