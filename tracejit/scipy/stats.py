@@ -24,6 +24,7 @@ from tracejit.scipy.continuous import followed as _followed
 from tracejit.scipy.continuous import normal as _normal
 from tracejit.scipy.continuous import plain as _plain
 from tracejit.scipy.continuous import powers as _powers
+from tracejit.scipy.continuous.density import gaussian_kde
 from tracejit.scipy.distributions import PART as _PART
 from tracejit.scipy.distributions import Distribution
 from tracejit.scipy.hosting.calls import others as _others
@@ -325,6 +326,7 @@ __all__ = [
     "entropy",
     "expon",
     "gamma",
+    "gaussian_kde",
     "gmean",
     "gumbel_r",
     "halfnorm",
@@ -363,6 +365,7 @@ __all__ = [
 _FAMILIES = (_bounded, _called, _discrete, _followed, _normal, _plain, _powers)
 _MORE = {n: x for m in _FAMILIES for n, x in vars(m).items() if isinstance(x, Distribution)}
 globals().update(_MORE)
+_PART.names["gaussian_kde"] = gaussian_kde
 __all__ += list(_MORE)
 
 __getattr__, __dir__ = _others(__name__, _scipy_stats, __all__)

@@ -9,8 +9,9 @@ from typing import Any
 from tracejit.numpy.dispatch import Adopted
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy import interpolate, stats
+from tracejit.scipy.continuous.density import gaussian_kde
 from tracejit.scipy.distributions import Frozen, Hosted
-from tracejit.scipy.spatial import transform
+from tracejit.scipy.spatial import neighbours, transform
 
 #: Class of scipy.interpolate -> the attributes that hold arrays, those that are settings, and what is made of them:
 #: an object of ours that has the same attributes, if it is not said.
@@ -42,6 +43,13 @@ def adopted(value: Any) -> Adopted | None:
         return _interpolator(cls.__name__, value)
     if cls.__module__ == "scipy.spatial.transform._rotation" and cls.__name__ in transform.__all__:
         return _ROTATIONS[cls.__name__](value)
+    if cls.__name__ in ("KDTree", "cKDTree") and cls.__module__ in (
+        "scipy.spatial._kdtree",
+        "scipy.spatial._ckdtree",
+    ):
+        return _points(getattr(neighbours, cls.__name__), value)
+    if cls.__module__ == "scipy.stats._kde" and cls.__name__ == "gaussian_kde":
+        return _density(value)
     if cls.__module__ == "scipy.stats._distn_infrastructure":
         return _frozen(value)
     return None
@@ -64,7 +72,17 @@ def _slerp(value: Any) -> Adopted:
     return Adopted(("times", "rotations._quat", "rotvecs"), (), make)
 
 
+def _points(cls: Any, value: Any) -> Adopted | None:
+    return None if value.boxsize is not None else Adopted(("data",), (), lambda data: cls.made(data=data))
+
+
 _ROTATIONS = {"Rotation": _rotation, "Slerp": _slerp}
+
+
+def _density(value: Any) -> Adopted:
+    return Adopted(
+        ("dataset", "weights", "factor"), (), lambda data, weights, f: gaussian_kde(data, f, weights)
+    )
 
 
 def _interpolator(name: str, value: Any) -> Adopted | None:

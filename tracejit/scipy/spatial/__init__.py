@@ -1,9 +1,9 @@
-"""`scipy.spatial` for traced values: its `distance` and `transform`."""
+"""`scipy.spatial` for traced values: trees of points, `distance`, `transform`."""
 
-from tracejit.ops._lazy import scipy_module as _scipy_module
-from tracejit.scipy.hosting.calls import others as _others
 from tracejit.scipy.spatial import distance, transform
+from tracejit.scipy.spatial.neighbours import PART as _PART
+from tracejit.scipy.spatial.neighbours import KDTree, cKDTree
 
-__all__ = ["distance", "transform"]
+__all__ = ["KDTree", "cKDTree", "distance", "transform"]
 
-__getattr__, __dir__ = _others(__name__, lambda: _scipy_module("spatial"), __all__)
+__getattr__, __dir__ = _PART.others(__all__)

@@ -131,6 +131,19 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     return _tnp.where(_np.eye(n, dtype=bool), _np.zeros((), x.dtype), x[places])
 
 
-__all__ = ["cdist", "pdist", "squareform"]
+@_part.function
+def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[Any, Any, Any]:
+    """How far the point of `u` is from `v` that is farthest from its nearest one, and these two. Of several such points
+    SciPy gives one that it draws."""
+    u, v = (_tnp.asarray(x).astype(float) for x in (u, v))
+    if u.ndim != 2 or v.ndim != 2 or u.shape[1] != v.shape[1]:
+        raise ValueError("u and v need to have the same number of columns")
+    far = cdist(u, v)
+    least = _tnp.min(far, axis=1)
+    i = _tnp.argmax(least)
+    return least[i], i, _tnp.argmin(far[i])
+
+
+__all__ = ["cdist", "directed_hausdorff", "pdist", "squareform"]
 
 __getattr__, __dir__ = _part.others(__all__)
