@@ -145,10 +145,38 @@ class CubicSpline(CubicHermiteSpline):
     ) -> None:
         x, h, y = _data(x, y, axis)
         ends = [bc_type] * 2 if isinstance(bc_type, str) else list(bc_type)
-        if "periodic" in [e for e in ends if isinstance(e, str)]:
-            refuse("CubicSpline", 'bc_type="periodic"', "make the spline outside of the transformation")
+        periodic = [isinstance(e, str) and e == "periodic" for e in ends]
+        if any(periodic):
+            if not all(periodic):
+                raise ValueError(
+                    "'periodic' `bc_type` is defined for both curve ends and cannot be used with other boundary "
+                    "conditions."
+                )
+            s = _periodic_slopes(x, h, y)
+            kept = "periodic" if extrapolate is None else extrapolate
+            self._hermite(x, h, y, s, axis % y.ndim, kept)
+            return
         s = _spline_slopes(x, h, y, [_condition(e, y) for e in ends])
         self._hermite(x, h, y, s, axis % y.ndim, extrapolate)
+
+
+def _periodic_slopes(x: Any, h: Any, y: Any) -> Any:
+    """The slopes at the points where the ends are one point."""
+    same = tnp.abs(y[0] - y[-1]) <= 1e-15 + 1e-15 * tnp.abs(y[-1])
+    require(tnp.all(same), "The first and last `y` point must be identical (within machine precision).")
+    n, w, d = x.size - 1, tnp.diff(x), tnp.diff(y, axis=0) / h
+    if n == 1:
+        return tnp.zeros_like(y)
+    last = np.roll(np.arange(n), 1)  # the interval before each point
+    one = np.eye(n)
+    matrix = (
+        one * (2 * (w[last] + w))[:, None]
+        + one[last] * w[:, None]
+        + one[np.roll(np.arange(n), -1)] * w[last][:, None]
+    )
+    right = 3 * (h * d[last] + h[last] * d)
+    s = tnp.linalg.solve(matrix, right.reshape(n, -1)).reshape(right.shape)
+    return tnp.concatenate([s, s[:1]])
 
 
 def _condition(bc: Any, y: Any) -> Any:
