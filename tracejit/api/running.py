@@ -49,7 +49,7 @@ modules.REBIND.update({f"numpy.{part}": LazyModule(f"tracejit.numpy.{part}") for
 modules.REBIND["scipy"] = types.SimpleNamespace()
 modules.REBIND.update({f"scipy.{part}": LazyModule(f"tracejit.scipy.{part}") for part in scipy.TRACED})
 modules.REBIND["math"] = LazyModule("tracejit.frontend.shadows.math_", "namespace")
-LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in scipy.TRACED if part != "spatial"})
+LIBRARIES.update({f"scipy.{part}": _entries(f"scipy.{part}") for part in scipy.TRACED})
 modules.REBIND.update({f"scipy.{part}": types.SimpleNamespace() for part in ("cluster", *scipy.CALLED)})
 modules.REBIND.update({f"scipy.sparse.{n}": types.SimpleNamespace() for n in ("_sparsetools", "csgraph")})
 LIBRARIES.update(
