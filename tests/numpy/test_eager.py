@@ -96,3 +96,14 @@ def test_ufuncs_have_recipes() -> None:
     for name in ("sin", "multiply", "add"):
         kept = [r for key, r in recipes._recipes.items() if key[0] is TABLE[name]]
         assert any(isinstance(r, recipes.Recipe) for r in kept), name
+
+
+def test_text_is_that_of_the_value() -> None:
+    """What a function decides by the text of a number is what it decides without a transformation."""
+
+    def f(x: Any) -> Any:
+        return x * 2 if str(x) == "1.5" and f"{x}" == "1.5" and repr([x]) == "[1.5]" else x * 3
+
+    for derivative in (tj.grad(f), lambda x: tj.jvp(f, (x,), (1.0,))[1]):
+        assert [float(derivative(x)) for x in (1.5, 2.0)] == [2, 3]
+    assert tj.grad(tj.grad(lambda x: x**2 if str(x) == "1.5" else x**3))(1.5) == 2

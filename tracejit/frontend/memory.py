@@ -7,8 +7,11 @@ import weakref
 from typing import Any
 
 from tracejit.frontend.checks import Check
-from tracejit.frontend.origins import is_part_of_library, why_not
+from tracejit.frontend.origins import is_library_class, is_part_of_library, why_not
 from tracejit.frontend.paths import CONST, Node
+
+#: The flag of classes that Python code has made: objects of such a class may be given another.
+_IN_PYTHON = 1 << 9
 
 
 class Memory:
@@ -23,6 +26,7 @@ class Memory:
         self._seen: dict[int, tuple[Any, Any, Node | None]] = {}  # id -> object, stand-in, first path
         self._originals: dict[int, Any] = {}
         self._objects: dict[type, list[Node]] = {}  # by class the paths to objects, which are all different
+        self._ordered: set[int] = set()  # the classes whose bases are guarded
 
     def known(self, value: Any) -> Any:
         """The stand-in that `value` already has, or None."""
@@ -74,16 +78,33 @@ class Memory:
 
     def check(self, node: Node, kind: str, expected: Any) -> None:
         """Record a guard. A root is held: there is no doubt which object it is. Code of libraries is not guarded."""
-        certain = node.kind == CONST and kind in ("is", "type", "value")
+        certain = node.kind == CONST and kind in ("is", "value")
         if self.guarded and not certain and not is_part_of_library(node.root().key):
             self.checks.append(Check(node, kind, expected))
 
     def hold(self, node: Node, value: Any) -> Node:
         """Guard the object at `node`, and give the path to its parts. What is captured is guarded by identity and
         held; what an argument leads to is another object at other calls, of which the class is guarded."""
-        varies = self.varies(node)
-        self.check(node, "type" if varies else "is", type(value) if varies else value)
-        return node if varies else node.named(value)
+        if self.varies(node):
+            self.check(node, "type", type(value))
+            return node
+        self.check(node, "is", value)
+        itself = node.named(value)
+        if type(value).__flags__ & _IN_PYTHON:
+            self.check(itself, "type", type(value))
+        return itself
+
+    def orders(self, cls: type) -> None:
+        """Guard the bases of the user's class `cls`, in which Python looks for what it inherits."""
+        if (
+            self.guarded
+            and len(cls.__mro__) > 2
+            and id(cls) not in self._ordered
+            and not is_library_class(cls)
+        ):
+            self._ordered.add(id(cls))
+            node = Node(None, CONST, cls, "class", cls.__name__)
+            self.check(node.attr("__mro__"), "is", cls.__mro__)
 
     def varies(self, node: Node) -> bool:
         """Whether what is at the path may be another object at each call."""

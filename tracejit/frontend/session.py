@@ -81,7 +81,7 @@ class Session(Run):
                     self.untouched.restore()
                 else:
                     self.finish()  # effects before the exception have happened
-                plain_exception(e, values=self.guarded)
+                plain_exception(e, self.guarded, self.original_of)
                 # traced text is in errors, too
                 caught = [r for r in self.refusals if not isinstance(r, TracedTextError)]
                 if caught and isinstance(e, Exception) and not getattr(e, "limit", False):
@@ -233,9 +233,7 @@ class Session(Run):
             return fn.__code__
         code, reason = rewrite.rewritten_code(fn.__code__)
         if reason is not None:
-            self.decisions[f"{fn.__code__.co_filename}:{fn.__code__.co_firstlineno}", fn.__name__] = (
-                f"the function runs as it is: {reason}"
-            )
+            watch.stays(self, fn, reason)
         watch.runs(self, fn.__code__, code)
         return code
 
@@ -299,6 +297,7 @@ class Session(Run):
 
     def _class(self, node: Node, value: type) -> Any:
         self.check(node, "is", value)
+        self.orders(value)
         if watch.calls_by_name(value):
             watch.release(self)
         ours = classes.traced_class(compiled.class_of(value) or value)

@@ -9,10 +9,12 @@ once the run meets code that is not rewritten and names them.
 from __future__ import annotations
 
 import contextlib
+import dis
 import enum
 import functools
 import operator
 import types
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +85,7 @@ def watch_class(session: Run, cls: type) -> None:
     """Guard what the methods of the user's class `cls` may read."""
     if not session.guarded or is_library_class(cls) or not _first_time(session, cls):
         return
+    session.orders(cls)
     for base in cls.__mro__:
         if not is_library_class(base):
             for name, raw in list(vars(base).items()):
@@ -147,6 +150,27 @@ def runs(session: Run, code: types.CodeType, as_is: types.CodeType) -> None:
         release(session)
     elif session.guarded:
         _release(session, named & {n for part in functions.codes_in(as_is) for n in part.co_names})
+
+
+def stays(session: Run, fn: types.FunctionType, reason: str) -> None:
+    """A function without a source runs as it is. Refuses it where that would have other results."""
+    code = fn.__code__
+    session.decisions[f"{code.co_filename}:{code.co_firstlineno}", fn.__name__] = (
+        f"the function runs as it is: {reason}"
+    )
+    written = fn.__name__[:2] != "__" and not is_library_function(fn)  # and not by a dataclass
+    if written and any(_asks_which(part) for part in functions.codes_in(code)):
+        session.note(f"function `{fn.__name__}`", fn, f"it asks what objects are, and {reason}")
+
+
+def _asks_which(code: types.CodeType) -> bool:
+    """Whether code has `x is y`, with anything but None, or `case Class():`, of which Python asks the stand-ins."""
+    steps = list(dis.get_instructions(code))
+    return any(
+        step.opname == "MATCH_CLASS"
+        or (step.opname == "IS_OP" and not (before.opname == "LOAD_CONST" and before.argval is None))
+        for before, step in pairwise(steps)
+    )
 
 
 def calls_by_name(cls: type) -> bool:

@@ -150,6 +150,11 @@ def result_type(*xs: Any) -> np.dtype:
     return promote(*map(kind_of, xs))
 
 
+def array_type(*xs: Any) -> np.dtype:
+    """The dtype that operands promote to of which NumPy makes arrays first: Python's numbers are not weak then."""
+    return promote(*(dtype_of(raw(x)) for x in xs))
+
+
 def convert(x: Any, dtype: np.dtype) -> Any:
     """The raw value of `x` as `dtype`. Python's numbers that don't fit raise as in NumPy, traced ones later."""
     t = type(x)

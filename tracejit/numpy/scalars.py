@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ def converter(cls: type[np.generic]) -> Callable[..., Any]:
     dtype = np.dtype(cls)
 
     def convert(*args: Any, **kwargs: Any) -> Any:
+        if dtype.kind in "mM":  # of known integers; NumPy refuses what stands for others, as it does these
+            args = tuple(operator.index(x) if _is_whole(x) else x for x in args)
         if len(args) != 1 or kwargs or type(args[0]) is not Box or not _is_taken(args[0], dtype):
             return cls(*args, **kwargs)
         x: Any = args[0]
@@ -34,6 +37,10 @@ def converter(cls: type[np.generic]) -> Callable[..., Any]:
         return x.astype(dtype, copy=False) if x.aval.shape else box(cast(x.read(), dtype))
 
     return convert
+
+
+def _is_whole(x: Any) -> bool:
+    return type(x) is Box and (x.weak or x.scalar) and x.aval.dtype.kind in "iu"
 
 
 def _is_taken(x: Box, target: np.dtype) -> bool:

@@ -67,14 +67,13 @@ TreeDef = optree.PyTreeSpec
 IsLeaf = Callable[[Any], bool]
 
 _lock = threading.Lock()
-_registered: set[type] = set()
-_leaf_classes: set[type] = set()
+_registered, _leaf_classes, found_classes = set[type](), set[type](), set[type]()
 #: Dataclasses that are nodes -> names of their children, names of their static fields.
 _fields: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 # Leaf types of the fast path: a flat tuple of these needs no optree.
 _PLAIN: set[type] = {np.ndarray, float, int, bool, complex}
 _PLAIN |= {np.float64, np.float32, np.int64, np.int32, np.bool_}
-_zeros: list[Any] = [(0,) * n for n in range(17)]
+_zeros: Any = [(0,) * n for n in range(17)]
 _FLAT: list[TreeDef] = [_C.flatten(t, None, False, NAMESPACE)[1] for t in _zeros]
 
 
@@ -118,6 +117,7 @@ def _register_seen(leaves: list[Any], is_leaf: IsLeaf | None) -> bool:
         cls = type(x)
         if hasattr(cls, "__dataclass_fields__") and cls not in _leaf_classes and not (is_leaf and is_leaf(x)):
             register_dataclass(cls)
+            found_classes.add(cls)  # a node though nobody has registered it
             new = True
     return new
 

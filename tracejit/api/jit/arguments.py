@@ -57,6 +57,23 @@ def follow(call: Call, error: TracejitError) -> None:
     raise MoreNeeded(error, frozenset(), error.arguments) from None
 
 
+def follow_entities(call: Call) -> None:
+    """Raises MoreNeeded for arguments that hold an object of a dataclass which compares and hashes its objects by
+    identity: one that is made again is another one."""
+    given = [*zip(call.positions(), call.dynamic, strict=True), *call.kwargs.items()]
+    keys = frozenset(
+        k for k, a in given if k not in call.followed_keys and call.may_follow(k) and _is_entity(a)
+    )
+    if keys:
+        error = UnfollowedError(what="an argument", reason="it is compared and hashed by identity")
+        raise MoreNeeded(error, frozenset(), keys)
+
+
+def _is_entity(argument: Any) -> bool:
+    classes = map(type, handed.containers([argument]))
+    return any(c in tree.found_classes and c.__hash__ is object.__hash__ for c in classes)
+
+
 def is_outside(call: Call, node: Node) -> UnfollowedError:
     """That what the function changes at `node` is among the arguments that are taken apart."""
     error = UnfollowedError(what=str(node), reason="it is changed, and is an argument of this call as well")

@@ -143,8 +143,7 @@ class Shared:
     def _part(self, storage: Storage, steps: list[Step]) -> Part:
         """The part that `steps` show of a storage."""
         base = self.visible.get(id(storage)) or self._base(storage)
-        first = [] if base[0] != "out" or aval_of(storage.value).shape else [_array_of]
-        return Part(base, first + self.turned.get(id(storage), []) + steps)
+        return Part(base, self.turned.get(id(storage), []) + steps)
 
     def _worth(self, x: Box) -> bool:
         """Whether NumPy's result could be told from a copy: other results lie in the same memory, or it has gaps or
@@ -153,7 +152,7 @@ class Shared:
         if x.storage.layout is not None:
             return True
         if not x.chain:
-            return False
+            return not shape and self.users[id(x.storage)] > 1
         if not all(view.writable for view in x.chain) or self.users[id(x.storage)] > 1:
             return True
         if not all(type(d) is int for d in (*shape, *x.aval.shape)):
@@ -163,9 +162,14 @@ class Shared:
     def _base(self, storage: Storage) -> Place:
         """The output that has all of a storage, with its axes in their order in memory."""
         value, self.turned[id(storage)] = _as_it_lies(storage.value, order_of_strides(storage.layout))
-        at = self._output(value)
-        self.visible[id(storage)] = "out", at
-        return "out", at
+        base: Place = "out", self._output(value)
+        if not aval_of(
+            value
+        ).shape:  # the output is a number, and the array that all its views show is made once
+            self.parts.append(Part(base, [_array_of]))
+            base = "part", len(self.parts) - 1
+        self.visible[id(storage)] = base
+        return base
 
     def whole(self, x: Any, raw: Any) -> None:
         """Enter the output `raw` of a leaf that is no part; parts of its memory are made of it."""
@@ -258,7 +262,10 @@ class Shared:
             dtype = view.dtype
             return lambda array, _: array.view(dtype)
         places = view.places if isinstance(view, (Placed, ReadOnly)) else None
-        return None if places is None else lambda array, _: places(array)
+        if places is None:
+            return None
+        sizes = self._numbers(view.sizes if isinstance(view, ReadOnly) else ())
+        return lambda array, outs: places(array, *(n if static else outs[n] for static, n in sizes))
 
     def _region(self, r: Region) -> Step:
         starts, sizes = self._numbers(r.starts), self._numbers(r.sizes)

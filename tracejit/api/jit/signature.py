@@ -133,7 +133,7 @@ class Call:
         self.followed = frozenset(n for n in kinds if type(self.fixed[n]) is Followed)
         self.followed_keys = frozenset(followed)
         #: The dynamic arguments whose containers are part of the signature.
-        given = [*zip(self._positions(), self.dynamic, strict=True), *self.kwargs.items()]
+        given = [*zip(self.positions(), self.dynamic, strict=True), *self.kwargs.items()]
         self.taken_apart = tuple([x for k, x in given if k not in followed])
         for n in self.followed:
             self.fixed[n] = self.fixed[n].value
@@ -165,7 +165,7 @@ class Call:
 
     def _given(self, followed: dict[int | str, Followed]) -> tuple[Any, ...]:
         """The dynamic arguments, with those that are followed as leaves."""
-        dynamic = [followed.get(n, x) for n, x in zip(self._positions(), self.dynamic, strict=True)]
+        dynamic = [followed.get(n, x) for n, x in zip(self.positions(), self.dynamic, strict=True)]
         return tuple(dynamic), {k: followed.get(k, x) for k, x in self.kwargs.items()}
 
     def key(self) -> tuple[Any, ...]:
@@ -205,7 +205,7 @@ class Call:
     def avals(self) -> list[Aval]:
         return [leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(x) for x in self.raw]
 
-    def _positions(self) -> list[int]:
+    def positions(self) -> list[int]:
         """Those of the dynamic arguments."""
         return [n for n in range(self.num_args) if n not in self.static]
 
@@ -213,7 +213,7 @@ class Call:
         """The argument of a position or a keyword."""
         if isinstance(key, str):
             return self.static_kwargs[key] if key in self.static_kwargs else self.kwargs[key]
-        positions = self._positions()
+        positions = self.positions()
         return self.static[key] if key in self.static else self.dynamic[positions.index(key)]
 
     def argument_name(self, key: int | str) -> str:
@@ -223,7 +223,7 @@ class Call:
     def owners(self) -> list[tuple[int | str, str]]:
         """For each leaf the argument it belongs to (position or keyword) and its path inside that, in the
         order of the leaves: keywords come as the caller wrote them."""
-        positions = self._positions()
+        positions = self.positions()
         return [
             (a[1].entry if a[0].entry else positions[a[1].entry], a[2:].codify(""))
             for n, a in enumerate(self.structure.accessors())
@@ -239,7 +239,7 @@ class Call:
         """How messages call a leaf that is part of the signature."""
         a = self.structure.accessors()[leaf]
         known = argument_names(self.fun, self.num_args)
-        positions = self._positions()
+        positions = self.positions()
         owner = f"`{a[1].entry}`" if a[0].entry else known[positions[a[1].entry]]
         return f"{owner}{a[2:].codify('')}"
 

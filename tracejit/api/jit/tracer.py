@@ -112,6 +112,7 @@ def _trace_once(call: Call, copies_views: bool, varying: Varying) -> tuple[Progr
     with new_trace(trace):
         boxes = _boxes(call, args)
         positional, kwargs = _arguments(call, session, capture, boxes)
+        arguments.follow_entities(call)
         held, containers = arguments.held(session, positional, kwargs), handed.paths(positional, kwargs)
         session.arguments = {id(x): key for key, (_, _, found) in held.items() for x in found}
         try:

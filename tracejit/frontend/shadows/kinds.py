@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import builtins
 import enum
+import fractions
 import functools
+import operator
 import types
 import typing
 from typing import Any
@@ -27,7 +29,7 @@ from tracejit.frontend.drawing import sources
 from tracejit.frontend.lists import buffers
 from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
 from tracejit.frontend.rewrite.source.texts import OF_CLASSES
-from tracejit.frontend.shadows import acting, attributes, behind, classes, growing, objects
+from tracejit.frontend.shadows import acting, attributes, behind, classes, growing, modules, objects
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text, known
@@ -71,6 +73,8 @@ def real_class(cls: Any) -> Any:
     cls = held(cls)
     if type(cls) is acting.Seeded:
         return cls.make
+    if type(cls) is types.FunctionType:
+        return modules.class_behind(cls)
     return classes.users_class(cls)
 
 
@@ -87,7 +91,7 @@ def _type_of(x: Any) -> Any:
         return TracedType
     session = active.session()
     ours = classes.traced_class(cls) if session is not None else None
-    return ours or cls
+    return ours or (modules.stand_in_for(cls) if cls.__module__ == "itertools" else None) or cls
 
 
 class _TypeMeta(type):
@@ -185,6 +189,10 @@ def callee(f: Any) -> Any:
         return converter(f)
     if f is object.__setattr__ or f is object.__delattr__:
         return functools.partial(_of_object, f)
+    if f is type.__setattr__ or f is type.__delattr__:
+        return functools.partial(_of_class, f)
+    if (stand_in := _TAKING.get(f) if isinstance(f, type) and is_library_class(f) else None) is not None:
+        return stand_in
     if isinstance(f, type) and issubclass(f, BaseException) and isinstance(f.__init__, types.FunctionType):
         return functools.partial(_exception, f)
     if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
@@ -199,6 +207,47 @@ def _of_object(method: Any, x: Any, *args: Any) -> None:
         return
     objects.tell_apart(behind.state_of(x))
     (attributes.assign if method is object.__setattr__ else attributes.delete)(x, *args)
+
+
+def _of_class(method: Any, cls: Any, name: str, *value: Any) -> None:
+    """`type.__setattr__(cls, name, value)`, and `type.__delattr__`: past what a metaclass would do."""
+    if classes.users_class(cls) is cls:
+        method(cls, name, *value)
+    else:  # whose class is one of ours, and does it for the user's
+        (setattr if value else delattr)(cls, name, *value)
+
+
+def _whole(x: Any, of: tuple[Any, ...]) -> Any:
+    """A traced number of one of the classes `of`, as the integer that the program takes it to be."""
+    index: Any = operator.index
+    return index(x) if type(x) is Box and class_of(x) in of else x
+
+
+def os_error(*args: Any, **kwargs: Any) -> OSError:
+    """`OSError`, of which the class depends on a number."""
+    return OSError(
+        *(_whole(x, (int, bool)) if n == 0 < len(args) - 1 else x for n, x in enumerate(args)), **kwargs
+    )
+
+
+def _dtype(*args: Any, **kwargs: Any) -> Any:
+    """`np.dtype`, which takes no array."""
+    if not args or type(args[0]) is not Box:
+        return np.dtype(*args, **kwargs)
+    if class_of(args[0]) is np.ndarray:
+        raise TypeError("Cannot construct a dtype from an array")
+    return np.dtype(example(args[0]), *args[1:], **kwargs)
+
+
+def _fraction(*args: Any, **kwargs: Any) -> Any:
+    """`fractions.Fraction`, of integers that are known."""
+    if any(type(x) is Box and class_of(x) is float for x in args):
+        raise UnfollowedError(what="a fraction", reason="the number that it is made of is traced")
+    return fractions.Fraction(*(_whole(x, (int, bool, np.int64)) for x in args), **kwargs)
+
+
+#: Classes that are written in C, or look at the classes of what they are given, and what makes their objects.
+_TAKING: dict[type, Any] = {OSError: os_error, np.dtype: _dtype, fractions.Fraction: _fraction}
 
 
 def _exception(cls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -204,6 +204,16 @@ def _named(value: Any) -> Any:
     return None
 
 
+def class_behind(function: Any) -> Any:
+    """The class of one of the modules in `BY_NAME` that the function is a counterpart of; anything else itself."""
+    name = function.__name__
+    for module_name in BY_NAME:
+        if getattr(REBIND[module_name], name, None) is function:
+            found = getattr(sys.modules.get(module_name), name, None)
+            return found if isinstance(found, type) else function
+    return function
+
+
 class RebindModule(types.ModuleType):
     """NumPy (or a part of it) as traced code sees it: first the namespace in `REBIND`, then
     `CALLABLES`, then the module itself."""

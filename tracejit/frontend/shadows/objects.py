@@ -90,6 +90,7 @@ def wrap_object(session: Run, node: Node, value: Any) -> Any:
         session.alias(node, value)
         return known
     cls = type(value)
+    session.orders(cls)
     params = getattr(cls, "__dataclass_params__", None)
     by_value = params is not None and params.frozen and params.eq and not outer  # identity means nothing then
     if by_value and cls not in session.unfrozen:

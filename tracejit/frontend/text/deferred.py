@@ -327,9 +327,13 @@ def described(x: Any, known: Callable[[Any], Any] | None = None) -> Any:
     return "".join(out)
 
 
-def plain_exception(error: BaseException, values: bool = False) -> None:
+def plain_exception(
+    error: BaseException, values: bool = False, own: Callable[[Any], Any] | None = None
+) -> None:
     """Let the texts among the arguments of an exception that leaves the traced function be strings, and with `values`
-    traced ones too, which nobody may hold when the trace has ended."""
+    traced ones too, which nobody may hold when the trace has ended. `own` gives the user's object of a stand-in."""
+    if own is not None and any(own(a) is not a for a in error.args):
+        error.args = tuple(map(own, error.args))
     if any(type(a) is Text or (values and type(a) is Box) for a in error.args):
         error.args = tuple(
             f"Traced<{a.aval}>" if values and type(a) is Box else described(a) for a in error.args

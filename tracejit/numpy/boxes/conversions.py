@@ -248,26 +248,22 @@ def _str(x: Box) -> str:
 @member("__format__")
 def _format(x: Box, spec: str) -> str:
     plain = _plain(x)
-    if plain is None and spec and not x.aval.shape:  # known in an eager transformation
-        plain = extents.known(x.read())
-        plain = None if plain is None else plain.item()
     return _stands_for(x) if plain is None else format(plain, spec)
 
 
 def _plain(x: Box) -> Any:
-    """The array or number that a box holds which no transformation has seen; else None."""
-    raw = x.read()
-    if isinstance(raw, Value):
+    """The array or number that a box stands for, where that is known, as in eager transformations; else None."""
+    value = extents.known(x.read())
+    if value is None:
         return None
-    return np.asarray(raw)[()].item() if x.weak else raw
+    value = np.asarray(value)
+    return value[()].item() if x.weak else value[()] if x.scalar else value
 
 
 def _stands_for(x: Box) -> str:
     """What stands for an unknown value in a text that C code makes: it is refused."""
-    shown = f"Traced<{x.aval}>"
-    if extents.known(x.read()) is None:
-        TracedTextError(aval=str(x.aval), use="its characters")  # it is written down, and ends the trace
-    return shown
+    TracedTextError(aval=str(x.aval), use="its characters")  # it is written down, and ends the trace
+    return f"Traced<{x.aval}>"
 
 
 @member("__copy__")

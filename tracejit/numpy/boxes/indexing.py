@@ -38,10 +38,12 @@ from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check
 
 
 def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
-    """A box on the storage of `x`, seen through `chain` (of `shape`, if it is known and static)."""
+    """A box on the storage of `x`, seen through `chain` (of `shape`, if it is known and static). Of a number NumPy
+    makes an array first, each time another."""
+    storage = wrap(x.storage.value).storage if (x.scalar or x.weak) and not x.chain else x.storage
     if shape is None or not all(type(d) is int for d in shape):
-        return Box(x.storage, chain, aval_of(x.storage.read(chain)))
-    return Box(x.storage, chain, Aval(shape, x.aval.dtype))
+        return Box(storage, chain, aval_of(storage.read(chain)))
+    return Box(storage, chain, Aval(shape, x.aval.dtype))
 
 
 def getitem(x: Box, index: Any) -> Any:

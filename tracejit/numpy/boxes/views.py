@@ -388,13 +388,13 @@ class ImagPart(_Part):
 
 class ReadOnly(View):
     """A view that NumPy makes read-only (or, if it `warns`, one that it lets write with a warning): a function of the
-    parent's raw value. `places`: NumPy's own of an array."""
+    parent's raw value. `places`: NumPy's own of an array and of `sizes`, numbers of the trace."""
 
-    __slots__ = ("fn", "places", "warns")
+    __slots__ = ("fn", "places", "sizes", "warns")
     writable = False
 
-    def __init__(self, fn: Any, places: Any = None, warns: bool = False) -> None:
-        self.fn, self.places, self.warns = fn, places, warns
+    def __init__(self, fn: Any, places: Any = None, warns: bool = False, sizes: Any = ()) -> None:
+        self.fn, self.places, self.warns, self.sizes = fn, places, warns, sizes
 
     def read(self, raw: Any) -> Any:
         return self.fn(raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -156,10 +157,19 @@ def _number(x: Any) -> Any:
 
 def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:
     """`left < right <= rest[0]() …`, comparisons given by name."""
-    first = getattr(operator, names[0])(left, right)
+    compare = _BY_NAME.get(names[0]) or getattr(operator, names[0])
+    first = compare(left, right)
     if not rest:
         return first
     return and_(first, lambda: chain(names[1:], right, rest[0](), *rest[1:]))
+
+
+_BY_NAME: dict[str, Callable[[Any, Any], Any]] = {
+    "is": functools.partial(is_, negated=False),
+    "is not": functools.partial(is_, negated=True),
+    "in": functools.partial(in_, negated=False),
+    "not in": functools.partial(in_, negated=True),
+}
 
 
 def assert_(test: Any, message: Thunk) -> None:

@@ -36,7 +36,9 @@ def may_convert(call: ast.Call) -> bool:
     `object.__setattr__`."""
     f = call.func
     if isinstance(f, ast.Attribute) and f.attr in _OF_OBJECT and isinstance(f.value, ast.Name):
-        return f.value.id == "object"
+        return f.value.id in ("object", "type")
+    if (f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) in _CLASSES:
+        return True
     if len(call.args) != 1 or call.keywords or isinstance(call.args[0], ast.Starred):
         return False
     if isinstance(f, ast.Attribute):
@@ -45,6 +47,8 @@ def may_convert(call: ast.Call) -> bool:
 
 
 _OF_OBJECT = frozenset({"__setattr__", "__delattr__"})
+#: Classes of libraries that traced values are not simply given to.
+_CLASSES = frozenset({"Fraction", "OSError", "IOError", "EnvironmentError", "timedelta64", "datetime64"})
 #: Names of NumPy's scalar types, and of attributes that have one.
 _TYPES = frozenset(n for n, x in vars(np).items() if isinstance(x, type) and issubclass(x, np.generic))
 _TYPES |= {"type", "dtype", "scalar_type"}

@@ -123,7 +123,7 @@ def is_static(test: ast.expr) -> bool:
         return is_static(test.operand)
     if isinstance(test, ast.Compare):
         if all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
-            return True
+            return len(test.ops) == 1
         return any(
             isinstance(x, ast.Constant) and isinstance(x.value, str) for x in (test.left, *test.comparators)
         )

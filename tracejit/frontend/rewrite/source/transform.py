@@ -37,6 +37,7 @@ from tracejit.frontend.rewrite.source.texts import hook
 _SEES_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _INLINE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 _ORDER = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+_ORDER |= {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
 
 
 class Unchanged(Exception):
@@ -265,9 +266,9 @@ class _Function(Keys):
             self.changes += 1
             negated = at(_constant(isinstance(e.ops[0], ast.IsNot)), e)
             return at(hook("is_", self.visit(e.left), self.visit(e.comparators[0]), negated), e)
-        names = [_ORDER.get(type(op)) for op in e.ops]
-        if len(names) == 1 or None in names or _must_stay(*e.comparators[1:]):
+        if len(e.ops) == 1 or _must_stay(*e.comparators[1:]):
             return self.generic_visit(e)
+        names = [_ORDER[type(op)] for op in e.ops]
         self.changes += 1
         ops = at(_constant(tuple(names)), e)
         rest = [self._later(c) for c in e.comparators[1:]]

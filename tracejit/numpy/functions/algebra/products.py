@@ -16,13 +16,22 @@ from tracejit.numpy.boxes.members import indexed_copy
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.arrays.shaping import box_of, expand_dims, moveaxis, placed, rank, reshape
 from tracejit.numpy.functions.statistics.reductions import axes_of, sum_
-from tracejit.numpy.operands import broadcast_shapes, cast, convert, dtype_of, raw, result_type, shape_of
+from tracejit.numpy.operands import (
+    array_type,
+    broadcast_shapes,
+    cast,
+    convert,
+    dtype_of,
+    raw,
+    result_type,
+    shape_of,
+)
 from tracejit.tracing import caller, wrap
 
 
 def operands(a: Any, b: Any) -> tuple[Any, Any]:
     """Both as raw values of their common dtype."""
-    d = result_type(a, b)
+    d = array_type(a, b)
     return convert(a, d), convert(b, d)
 
 
@@ -212,7 +221,7 @@ def einsum(subscripts: Any, *xs: Any, optimize: Any = True, dtype: Any = None, *
     ins, out = _subscripts(subscripts, [rank(x) for x in xs])
     if len(xs) == 1 and out and set(out) == set(ins[0]) and (dtype is None or dtype_of(raw(xs[0])) == dtype):
         return _rearranged(box_of(xs[0]), ins[0], out)
-    d = result_type(*xs) if dtype is None else dtypes.canonical(dtype)
+    d = array_type(*xs) if dtype is None else dtypes.canonical(dtype)
     terms = [
         _single(convert(x, d), s, _needed(ins, out, n)) for n, (x, s) in enumerate(zip(xs, ins, strict=True))
     ]

@@ -12,8 +12,8 @@ from tracejit.numpy.dispatch import plain, publish
 from tracejit.numpy.functions.arrays.joining import concatenate, stack
 from tracejit.numpy.functions.arrays.ranges import arange, count, is_real, linspace
 from tracejit.numpy.functions.arrays.shaping import atleast_1d, box_of, broadcast_arrays, expand_dims, reshape
-from tracejit.numpy.operands import has_box, result_type
-from tracejit.tracing import Box, is_tracing, new_array
+from tracejit.numpy.operands import convert, has_box, result_type
+from tracejit.tracing import Box, is_tracing, new_array, wrap
 
 
 def _ends(key: slice) -> tuple[Any, Any, Any]:
@@ -31,6 +31,10 @@ def _has_real(key: Any) -> bool:
     )
 
 
+def _is_python(x: Any) -> bool:
+    return x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
+
+
 class _Joiner:
     """`np.r_[...]` and `np.c_[...]`: arrays, numbers and ranges (slices) joined along the last axis."""
 
@@ -46,7 +50,9 @@ class _Joiner:
             raise ArgumentError(
                 name="r_", problem="directives in strings are not implemented for traced arrays"
             )
-        xs = [atleast_1d(box_of(self._range(p) if isinstance(p, slice) else p)) for p in parts]
+        parts = [self._range(p) if isinstance(p, slice) else p if _is_python(p) else box_of(p) for p in parts]
+        kind = result_type(*parts)  # Python's numbers are weak
+        xs = [atleast_1d(wrap(convert(p, kind))) for p in parts]
         if not self._columns:
             return concatenate(xs, 0)
         return concatenate([expand_dims(x, 1) if x.ndim == 1 else x for x in xs], -1)

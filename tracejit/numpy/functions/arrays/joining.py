@@ -188,19 +188,25 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
 @implements(np.hsplit, "hsplit")
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Split along the second axis (the first of one-dimensional arrays)."""
-    return split(ary, indices_or_sections, 1 if rank(ary) > 1 else 0)
+    return split(_of_rank(ary, 1, "hsplit"), indices_or_sections, 1 if rank(ary) > 1 else 0)
 
 
 @implements(np.vsplit, "vsplit")
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Split along the first axis."""
-    return split(ary, indices_or_sections, 0)
+    return split(_of_rank(ary, 2, "vsplit"), indices_or_sections, 0)
 
 
 @implements(np.dsplit, "dsplit")
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Split along the third axis."""
-    return split(ary, indices_or_sections, 2)
+    return split(_of_rank(ary, 3, "dsplit"), indices_or_sections, 2)
+
+
+def _of_rank(ary: Any, n: int, name: str) -> Any:
+    if rank(ary) < n:
+        raise ValueError(f"{name} only works on arrays of {n} or more dimensions")
+    return ary
 
 
 @implements(np.unstack, "unstack")
@@ -216,9 +222,10 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def tile(A: Any, reps: Any) -> Any:
     """The array repeated as a whole along each axis."""
     x = box_of(A)
-    reps = tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)
+    several = reps.ndim > 0 if type(reps) is Box else np.iterable(reps)
+    reps = tuple(map(operator.index, reps if several else (reps,)))
     n = max(len(reps), x.ndim)
-    reps = (1,) * (n - len(reps)) + tuple(int(r) for r in reps)
+    reps = (1,) * (n - len(reps)) + reps
     if not x.aval.is_static:
         return _tiled(grown(x, n), reps)
     shape = (1,) * (n - x.ndim) + x.shape

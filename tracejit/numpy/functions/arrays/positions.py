@@ -18,7 +18,7 @@ from tracejit.numpy.functions.order.searching import unravel
 from tracejit.numpy.operands import cast, dtype_of, raw
 from tracejit.numpy.options import mode_of, order_of
 from tracejit.records import record
-from tracejit.tracing import wrap
+from tracejit.tracing import Box, wrap
 
 _I64 = dtypes.int64
 
@@ -159,8 +159,10 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     for n, x in enumerate(args):
         v = box_of(x)
         if v.ndim != 1:
-            raise ArgumentError(name="ix_", problem="cross index must be 1 dimensional")
+            raise ValueError("Cross index must be 1 dimensional")
+        if v.aval.shape == (0,) and not (type(x) is Box or isinstance(x, np.ndarray)):
+            v = v.astype(np.intp)  # not the floats that an empty list would be
         if v.dtype.kind == "b":
             (v,) = map(box_of, NP[np.nonzero](v))
-        out.append(wrap(ops.shape.expand_dims(raw(v), tuple(k for k in range(len(args)) if k != n))))
+        out.append(v[tuple(slice(None) if k == n else None for k in range(len(args)))])
     return tuple(out)

@@ -169,10 +169,21 @@ def grown(x: Box, n: int) -> Box:
 atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 
 
-def read_only(x: Box, fn: Any, shape: Shape | None = None, places: Any = None, warns: bool = False) -> Box:
-    """A view that cannot be written through: `fn` of the raw value, NumPy's `places` of an array. `warns`: one that
-    NumPy writes through, and warns."""
-    return members.indexing.view_of(x, (*x.chain, ReadOnly(fn, places, warns)), shape)
+def read_only(
+    x: Box, fn: Any, shape: Shape | None = None, places: Any = None, warns: bool = False, sizes: Any = ()
+) -> Box:
+    """A view that cannot be written through: `fn` of the raw value, NumPy's `places` of an array and of `sizes`,
+    numbers of the trace. `warns`: one that NumPy writes through, and warns."""
+    return members.indexing.view_of(x, (*x.chain, ReadOnly(fn, places, warns, sizes)), shape)
+
+
+def _widened(x: Box, shape: Shape, places: Any, warns: bool = False) -> Box:
+    """A read-only view of a larger shape, of which `places` makes NumPy's of an array."""
+    wide = functools.partial(ops.shape.broadcast_to, shape=shape)
+    if all(type(d) is int for d in shape):
+        return read_only(x, wide, shape, functools.partial(places, shape=shape), warns)
+    sizes = tuple(map(extents.of_dim, shape))
+    return read_only(x, wide, shape, lambda array, *sizes: places(array, shape=sizes), warns, sizes)
 
 
 def placed(x: Box, fn: Any, places: Any, shape: Shape | None = None) -> Box:
@@ -187,8 +198,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     x = box_of(array)
     if len(target) < x.ndim or broadcast_shapes("broadcast_to", [target, x.aval.shape]) != target:
         raise ShapeError(op="broadcast_to", problem=f"{x.aval.shape} cannot be broadcast to {target}")
-    places = functools.partial(np.broadcast_to, shape=target) if all(type(d) is int for d in target) else None
-    return read_only(x, lambda r: ops.shape.broadcast_to(r, target), target, places)
+    return _widened(x, target, np.broadcast_to)
 
 
 @implements(np.broadcast_arrays, "broadcast_arrays")
@@ -196,10 +206,8 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """All arguments in their common shape: views that NumPy still lets write, with a warning, where shapes differ."""
     shape = broadcast_shapes("broadcast_arrays", [shape_of(raw(a)) for a in args])
     xs = [box_of(a) for a in args]
-    places = functools.partial(_broadcast_one, shape=shape) if all(type(d) is int for d in shape) else None
-    wide = functools.partial(ops.shape.broadcast_to, shape=shape)
     return tuple(
-        _itself(a, x) if x.aval.shape == shape else read_only(x, wide, shape, places, warns=True)
+        _itself(a, x) if x.aval.shape == shape else _widened(x, shape, _broadcast_one, warns=True)
         for a, x in zip(args, xs, strict=True)
     )
 
@@ -209,9 +217,11 @@ def _itself(given: Any, x: Box) -> Any:
     return given if type(given) is Box and not (given.weak or given.scalar) else new_array(raw(x))
 
 
-def _broadcast_one(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def _broadcast_one(array: Any, shape: tuple[Any, ...]) -> Any:
     """What `np.broadcast_arrays` makes of `array` beside one of another shape."""
-    return np.broadcast_arrays(array, np.broadcast_to(0, shape))[0]
+    of_shape: Any = broadcast_to if type(array) is Box else np.broadcast_to
+    pair: list[Any] = [array, of_shape(0, shape)]
+    return np.broadcast_arrays(*pair)[0]
 
 
 @implements(np.flip, "flip")

@@ -70,4 +70,5 @@ def sinc(x: Any) -> Any:
     y = b * np.pi
     zero = y == 0
     safe = where(zero, 1.0, y)
-    return where(zero, 1 - y * y / 6, TABLE["sin"](safe) / safe)
+    out = where(zero, 1 - y * y / 6, TABLE["sin"](safe) / safe)
+    return out if out.ndim else out[()]  # `where` gives an array, the quotient of these a number

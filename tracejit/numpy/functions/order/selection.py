@@ -9,7 +9,8 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.numpy.boxes.conversions import class_name, class_of
+from tracejit.numpy.boxes.conversions import class_name, class_of, no_attribute
+from tracejit.numpy.boxes.pythons import lacks
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.elementwise import truth
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
@@ -221,7 +222,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **_: Any) 
     x = ravel(box_of(a)) if axis is None else box_of(a)
     n = single_axis("take", 0 if axis is None else axis, x.ndim)
     index: Any = indices if isinstance(indices, (Box, np.ndarray)) else raw(indices)
-    if dtype_of(raw(index)).kind == "u":
+    if dtype_of(raw(index)).kind in "ub":  # truth values are 0 and 1, and no mask
         index = wrap(cast(raw(index), dtypes.int64))  # values too large wrap, those of scalars too
     if mode in ("wrap", "clip"):
         shape = (*x.shape[:n], *shape_of(raw(index)), *x.shape[n + 1 :])
@@ -252,9 +253,23 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 
 def _along(arr: Any, indices: Any, axis: Any) -> tuple[Any, Any, int]:
+    ndim = len(shape_of(raw(arr)))
+    n = 0 if axis is None else axis_of("take_along_axis", axis, ndim)
+    name = "ndim" if axis is None else "dtype"  # which NumPy asks of numbers and lists, too
+    if type(indices) is Box and lacks(indices, name):
+        raise no_attribute(indices, name)
+    if type(indices) is not Box:
+        getattr(indices, name)
+    index = box_of(indices)
     if axis is None:
-        arr, axis = ravel(arr), 0
-    return box_of(arr), box_of(indices), axis_of("take_along_axis", axis, len(shape_of(raw(arr))))
+        arr, ndim = ravel(arr), 1
+        if index.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+    if index.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if index.ndim != ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    return box_of(arr), index, n
 
 
 def _grid(x: Any, index: Any, n: int) -> tuple[Any, ...]:

@@ -6,14 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import ops
+from tracejit import dtypes, ops
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel
 from tracejit.numpy.functions.statistics.reductions import axis_of, single_axis
-from tracejit.numpy.operands import raw, shape_of
+from tracejit.numpy.operands import cast, dtype_of, raw, shape_of
 from tracejit.numpy.options import judge_partition, judge_sort
+from tracejit.records import record
 from tracejit.tracing import wrap
+
+
+@record(frozen=True)
+class PlaceFailure:
+    """Makes NumPy's exception of a place of a partition that the array has not."""
+
+    size: int | None
+
+    def __call__(self, details: tuple[int, ...], where: str | None = None) -> Exception:
+        k, size = details[0], details[1] if self.size is None else self.size
+        return ValueError(f"kth(={k + size if k < 0 else k}) out of bounds ({size})")
+
 
 # ---------------------------------------------------------------- sorting and searching
 
@@ -45,7 +58,22 @@ def _judge_partition(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> None
     x = box_of(ravel(a) if axis is None else a)
     known = kth if type(kth) is int else extents.known(raw(kth))
     n = axis_of("partition", -1 if axis is None else axis, x.ndim)
-    judge_partition(x.aval.shape[n], () if known is None else known, kind, order)
+    size = extents.of_dim(x.aval.shape[n])
+    judge_partition(size, () if known is None else known, kind, order)
+    if known is None and size != 0:
+        _check_places(raw(kth), size)
+
+
+def _check_places(kth: Any, size: Any) -> None:
+    """Let the program raise as NumPy does for traced places that an array of this size has not."""
+    if dtype_of(kth).kind not in "iub":
+        raise TypeError("Partition index must be integer")
+    kth = cast(kth, dtypes.int64)
+    static = size if type(size) is int else None
+    if static is None:  # of nothing everything is a partition
+        kth = ops.arithmetic.mul(kth, cast(ops.compare.ne(size, np.int64(0)), dtypes.int64))
+        size = extents.maximum(size, 1)
+    ops.index_check.check_index(kth, size=size, axis=0, failure=PlaceFailure(static))
 
 
 @implements(np.partition, "partition")
