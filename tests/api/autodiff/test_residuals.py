@@ -11,6 +11,7 @@ import tracejit as tj
 from tracejit import lax, nn
 from tracejit.ad_checkpoint import checkpoint_name, print_saved_residuals, saved_residuals
 from tracejit.api.autodiff.derivatives import linearize_user
+from tracejit.errors import FunctionNeededError
 
 RNG = np.random.default_rng(0)
 N = 10_000  # elements: of less than 64 KB, eager derivatives make nothing again
@@ -215,3 +216,8 @@ def test_the_kinds_of_functions_under_checkpoint() -> None:
                 np.testing.assert_allclose(run(tj.grad(lambda x: g(3, x)))(x), want, rtol=1e-12)
                 got = run(tj.vmap(tj.grad(lambda x: g(3, x))))(np.stack([x, x]))
                 np.testing.assert_allclose(got[1], want, rtol=1e-12)
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(FunctionNeededError, match="saved_residuals takes a function"):
+        print_saved_residuals(3, X)  # type: ignore[arg-type]

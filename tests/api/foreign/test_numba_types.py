@@ -243,7 +243,7 @@ STATE: dict[str, Any] = {}
         (lambda x: print(x), "calls Python for print"),
         (lambda x: x[x > 0], "known only at its end"),
         (lambda x: [x], "has a list"),
-        (lambda x: x[1:], "view of another array"),
+        (lambda x: x[1:], "view of another array, or not in C order"),
         (lambda x: np.sin(x > 0), "float16, which Numba does not have"),
     ],
 )

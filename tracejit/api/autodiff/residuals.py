@@ -10,6 +10,7 @@ from tracejit.api.autodiff.derivatives import linearize_user
 from tracejit.api.common import argument_names, is_weak, name_of
 from tracejit.api.introspect import leaf_aval
 from tracejit.api.running import run_user
+from tracejit.errors import FunctionNeededError
 from tracejit.interpreters.stage import StageTrace, make_args
 from tracejit.ir.avals import Aval, aval_of
 from tracejit.ir.jaxpr import Eqn, Jaxpr, Literal
@@ -36,6 +37,7 @@ class SavedResidual:
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[SavedResidual]:
     """What `vjp` and `grad` of `f` keep at arguments like these (arrays or `ShapeDtypeStruct`s), one entry
     an array. Nothing is computed."""
+    FunctionNeededError.check("saved_residuals", f)
     leaves, structure = tree.flatten((args, kwargs))
     trace = StageTrace(current_trace(), name_of(f))
     ins = make_args(trace, [leaf_aval(x) for x in leaves])

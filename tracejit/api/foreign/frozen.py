@@ -101,7 +101,10 @@ def _unfit(program: Program) -> Iterator[tuple[str, str]]:
             )
     for kind, x in program.results:
         if kind == "part":
-            yield "its result is a view of another array", "return a copy: `np.array(x, order='C')`"
+            yield (
+                "its result is a view of another array, or not in C order",
+                "return a copy: `np.array(x, order='C')`",
+            )
         elif kind not in _PLAIN or (kind == "value" and not isinstance(x, _NUMBERS)):
             yield f"its result is no array or number ({x!r})", "return arrays and numbers only"
 
