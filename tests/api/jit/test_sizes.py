@@ -41,7 +41,7 @@ def halved(x: Any, levels: int) -> Any:
 CASES = [
     (grid, [(5, 2.0), (7, 2.0), (5, 3.0)], {0}),
     (spread, [(X, (2, 3), 2), (X, (3, 2), 2), (X, (3, 2), 5)], {1}),
-    (picked, [(X, 0), (X, 2), (X, -1)], {1}),
+    (picked, [(X, 0), (X, 2), (X, -1)], set()),
     (repeated, [(X, 2), (X, 3), (X, 2)], {1}),
     (halved, [(X, 2), (X, 3), (X, 3)], set()),
 ]
