@@ -164,6 +164,7 @@ class _Caller:
         self.text_of: Callable[[Callable[[int], str], Any], Any] = lambda f, n: f(int(n))
         self.warn: Callable[[str, type[Warning]], None] = lambda text, kind: None  #: At the user's line.
         self.does_over: Callable[[], bool] = lambda: False  #: Does Python redo calls whose checks fail?
+        self.compiled: Callable[[Any], Any] = lambda f: None  #: Jitted, outside of jit's traces.
         self.room: Callable[[], int] = lambda: 1  #: How many times the room at first a program has for rows.
 
 
@@ -201,8 +202,7 @@ class Storage:
     __slots__ = "cache", "layout", "layout_read", "order_read", "origin", "rows", "trace", "value", "version"
 
     def __init__(self, value: Any, trace: Trace, origin: Any = None) -> None:
-        self.value = value
-        self.trace = trace
+        self.value, self.trace = value, trace
         self.version = 0
         self.origin = origin
         self.layout: tuple[int, ...] | None = None

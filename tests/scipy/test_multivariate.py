@@ -26,7 +26,7 @@ def test_normal(x, mean, cov):
     for method in ("logpdf", "pdf"):
         f = lambda x, cov: getattr(multivariate_normal, method)(x, mean, cov)
         got, want = tj.jit(f)(x, cov), f(x, cov)
-        assert np.shape(got) == np.shape(want)
+        assert type(got) is type(want) and np.shape(got) == np.shape(want)
         np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
@@ -36,6 +36,13 @@ def test_normal_differentiates():
         tj.jit(lambda x: multivariate_normal.logpdf(x, MEAN, -COV))(X)
     with pytest.raises(ValueError, match="covariance of shape"):
         tj.jit(lambda x: multivariate_normal.logpdf(x, MEAN, COV[:2]))(X)
+
+
+def test_entropy():
+    for cov in (COV, np.array([0.5, 2.0, 1.0]), 3.0):
+        f = lambda c: multivariate_normal.entropy(np.zeros(np.shape(cov)[:1] or 1), c)
+        np.testing.assert_allclose(tj.jit(f)(cov), f(cov), rtol=1e-12)
+    check_grads(lambda c: multivariate_normal.entropy(None, c @ c.T), (COV,), order=2)
 
 
 def test_dirichlet():
@@ -91,7 +98,7 @@ def test_others(name, args):
             return f(*full)
 
         got = tj.jit(g)(*[args[n] for n in given])
-        assert np.shape(got) == np.shape(want)
+        assert type(got) is type(want) and np.shape(got) == np.shape(want)
         np.testing.assert_allclose(got, want, rtol=1e-10)
 
 

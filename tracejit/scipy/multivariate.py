@@ -19,12 +19,17 @@ from tracejit.tracing import caller, to_raw, wrap
 
 class VectorDistribution(Named):
     """A distribution of vectors or matrices with a logarithm of its density, or of its probability where `kind` is
-    "pmf"; other methods are SciPy's."""
+    "pmf", and `others` of its methods by their names; the rest are SciPy's."""
 
-    def __init__(self, name: str, log: Callable[..., Any], kind: str = "pdf") -> None:
+    def __init__(
+        self, name: str, log: Callable[..., Any], kind: str = "pdf", **others: Callable[..., Any]
+    ) -> None:
         super().__init__(name)
-        self.log = log
-        self.kind = kind
+        self.methods = {
+            f"log{kind}": log,
+            kind: lambda *args, **kwargs: tnp.exp(log(*args, **kwargs)),
+            **others,
+        }
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         traced = has_box(args) or has_box(kwargs.values())
@@ -33,14 +38,13 @@ class VectorDistribution(Named):
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
             raise AttributeError(method)
-        if method not in (self.kind, f"log{self.kind}"):
+        if method not in self.methods:
             return getattr(self.theirs, method)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not (has_box(args) or has_box(kwargs.values())):
                 return plain(getattr(self.theirs, method), args, kwargs)
-            out = self.log(*args, **kwargs)
-            return out if method.startswith("log") else tnp.exp(out)
+            return self.methods[method](*args, **kwargs)
 
         call.__name__ = method
         call.__doc__ = f"`scipy.stats.{self.name}.{method}`, for traced values too."
@@ -55,7 +59,20 @@ def _measured(name: str, x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int, tu
     """|L⁻¹(x - μ)|² and log|L| with Σ = L Lᵀ, how many elements a vector has, and the shape of the result. `x` has the
     vectors along its last axis; `cov` is a matrix, a vector of variances or one variance. Raises LinAlgError if it is
     not positive definite."""
-    x, cov = _floats(x, cov)
+    (x,) = _floats(x)
+    mean, factor, dim = _factor(name, mean, cov)
+    if x.ndim == 0:
+        x = x.reshape(1)
+    elif x.ndim == 1:
+        x = x[:, None] if dim == 1 else x[None]
+    away = (x if mean is None else x - mean.reshape(dim)).reshape(-1, dim)
+    scaled = linalg.solve_triangular(factor, away.T, lower=True)
+    return tnp.square(scaled).sum(axis=0), _half_log_det(factor), dim, x.shape[:-1]
+
+
+def _factor(name: str, mean: Any, cov: Any) -> tuple[Any, Any, int]:
+    """The mean as floats, L, and how many elements a vector has."""
+    (cov,) = _floats(cov)
     mean = None if mean is None else wrap(raw(mean)).astype(float)
     dim = mean.size if mean is not None else cov.shape[0] if cov.ndim == 2 else 1
     if cov.ndim < 2:
@@ -63,14 +80,7 @@ def _measured(name: str, x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int, tu
     if cov.shape != (dim, dim):
         problem = f"a covariance of shape {cov.shape} for vectors of {dim} elements"
         raise ArgumentError(name=name, problem=problem)
-    if x.ndim == 0:
-        x = x.reshape(1)
-    elif x.ndim == 1:
-        x = x[:, None] if dim == 1 else x[None]
-    away = (x if mean is None else x - mean.reshape(dim)).reshape(-1, dim)
-    factor = tnp.linalg.cholesky(cov)
-    scaled = linalg.solve_triangular(factor, away.T, lower=True)
-    return tnp.square(scaled).sum(axis=0), _half_log_det(factor), dim, x.shape[:-1]
+    return mean, tnp.linalg.cholesky(cov), dim
 
 
 def _half_log_det(factor: Any) -> Any:
@@ -78,7 +88,7 @@ def _half_log_det(factor: Any) -> Any:
 
 
 def _shaped(out: Any, shape: tuple[int, ...]) -> Any:
-    out = out.reshape(shape)
+    out = out.reshape(shape)[()]
     return out[0] if out.shape == (1,) else out
 
 
@@ -88,6 +98,12 @@ def _normal(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
         raise ArgumentError(name="multivariate_normal", problem="allow_singular has no traced form")
     squares, half, dim, shape = _measured("multivariate_normal", x, mean, cov)
     return _shaped(-0.5 * (dim * math.log(2 * math.pi) + squares) - half, shape)
+
+
+def _normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
+    """(d (1 + log 2π) + log|Σ|)/2."""
+    _, factor, dim = _factor("multivariate_normal", mean, cov)
+    return dim * (1 + math.log(2 * math.pi)) / 2 + _half_log_det(factor)
 
 
 def _student(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
@@ -174,7 +190,7 @@ def _multinomial(x: Any, n: Any, p: Any) -> Any:
     p = tnp.concatenate([p[..., :-1], tnp.where(off, left, p[..., -1:])], axis=-1)
     out = sp.gammaln(n + 1) + (sp.xlogy(x, p) - sp.gammaln(x + 1)).sum(axis=-1)
     good = tnp.all((p >= 0) & (p <= 1), axis=-1) & (n >= 0)
-    return tnp.where(good, tnp.where(_counted(x, n), out, -math.inf), math.nan)[()]
+    return tnp.where(good, tnp.where(_counted(x, n), out, -math.inf), math.nan)
 
 
 def _whole(name: str, *xs: Any) -> None:
@@ -214,7 +230,7 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
     return sp.xlogy(powers, x).sum(axis=0) + sp.gammaln(alpha.sum()) - sp.gammaln(alpha).sum()
 
 
-multivariate_normal = VectorDistribution("multivariate_normal", _normal)
+multivariate_normal = VectorDistribution("multivariate_normal", _normal, entropy=_normal_entropy)
 multivariate_t = VectorDistribution("multivariate_t", _student)
 dirichlet = VectorDistribution("dirichlet", _dirichlet)
 wishart = VectorDistribution("wishart", _wishart)

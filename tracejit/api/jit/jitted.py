@@ -31,7 +31,7 @@ from tracejit.interpreters import budget, generators, messages
 from tracejit.interpreters import jit as native
 from tracejit.ir.values import Value
 from tracejit.timeline import SWITCH
-from tracejit.tracing import LOCK, is_tracing
+from tracejit.tracing import LOCK, caller, is_tracing
 
 #: Signatures of a function with a fast path, and those of them that are tried first.
 MAX_FAST, NEAR = 256, 4
@@ -345,18 +345,11 @@ def _part(fun: Callable[..., Any], python: Python) -> Jitted:
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Sequence[str] | None = None,
-    donate_argnums: int | Sequence[int] | None = None,
-    donate_argnames: str | Sequence[str] | None = None,
-    inline: bool = False,
-    keep_unused: bool = False,
-    fastmath: bool = False,
-    capture: bool = True,
-    fallback: bool | None = None,
-    backend: str = "llvm",
-    device: Any = None,
-) -> Any:
+    static_argnums: int | Sequence[int] | None = None, static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None, donate_argnames: str | Sequence[str] | None = None,
+    inline: bool = False, keep_unused: bool = False, fastmath: bool = False, capture: bool = True,
+    fallback: bool | None = None, backend: str = "llvm", device: Any = None,
+) -> Any:  # fmt: skip
     """Compile `fun`, a function of arrays (or trees of them) written against NumPy or tracejit.numpy.
 
     The function is traced once for each combination of structure, shapes, dtypes and static values, and
@@ -397,3 +390,7 @@ def jit(
         fallback, backend, places.named(device),
     )  # fmt: skip
     return Jitted(fun, options)
+
+
+_compiled = functools.cache(functools.partial(jit, fallback=False))
+caller.compiled = lambda f: None if jit_session() is not None else _compiled(f)

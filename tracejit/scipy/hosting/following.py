@@ -24,7 +24,7 @@ from tracejit.numpy.boxes.numbers import leave_if
 from tracejit.numpy.dispatch import LIBRARIES, plain
 from tracejit.ops._lazy import scipy_module
 from tracejit.scipy.hosting.updates import At
-from tracejit.tracing import Box, call_user, to_raw
+from tracejit.tracing import Box, call_user, caller, to_raw
 
 
 def is_public(function: Any, name: str) -> bool:
@@ -51,7 +51,9 @@ def copy_of(function: types.FunctionType) -> types.FunctionType:
 
 
 def followed(function: Any, hosted: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` as traced code gets it: its own code, or else `hosted`, the call that a program makes."""
+    """`function` as traced code gets it: its own code, or else `hosted`, the call that a program makes.
+
+    Eager transformations, which leave loops and branches to Python, take the code compiled where they can't run it."""
 
     own = copy_of(function)
 
@@ -59,14 +61,18 @@ def followed(function: Any, hosted: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not any(type(x) is Box for x in tree.leaves((args, kwargs))):
             return plain(function, args, kwargs)
-        try:
-            with refusals.attempt(Exception):
-                return known(call_user(own, *args, **kwargs))
-        except NotDifferentiableError as error:
-            refusals.add(error)
-            raise
-        except Exception:
-            return hosted(*args, **kwargs)
+        jitted = caller.compiled(own)
+        for f in (own,) if jitted is None else (own, jitted):
+            try:
+                with refusals.attempt(Exception):
+                    return known(call_user(f, *args, **kwargs))
+            except NotDifferentiableError as error:
+                if f is jitted or jitted is None:
+                    refusals.add(error)
+                    raise
+            except Exception:
+                continue
+        return hosted(*args, **kwargs)
 
     return call
 

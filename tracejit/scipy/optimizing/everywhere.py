@@ -81,9 +81,10 @@ def _search(name: str) -> Callable[..., Any]:
         def conditions(x: Any) -> Any:
             return solving.within(low, high, x, slope(x), 1e-6)
 
-        x, (*told, success, place) = solving.root_of(conditions, start, solve, solving.dense_solve)
-        fields = {k: python(v) for k, v in zip(counts, told, strict=True)}
-        fields |= {"success": python(success != 0), "message": message(place)}
+        x, (*counted, success, place) = solving.root_of(conditions, start, solve, solving.dense_solve)
+        fields = {k: python(v) for k, v in zip(counts, counted, strict=True)}
+        told = message(place) if region else [message(place)]  # `basinhopping` lists it
+        fields |= {"success": python(success != 0), "message": told}
         return partial(name, x=x, fun=value(x), **fields)
 
     find.__name__ = find.__qualname__ = name

@@ -280,4 +280,4 @@ def bracket(
 
     compiled = [solving.Compiled(lambda x: solving.scalar(inner(x)), ends[0])]
     *found, calls = solving.host_call(host, compiled, [*[solving.NUMBER] * 6, solving.COUNT], *ends)
-    return (*map(python, found), python(calls))
+    return (*found, python(calls))

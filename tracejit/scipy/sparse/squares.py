@@ -24,8 +24,8 @@ from tracejit.scipy.sparse.solving import as_int, is_sparse, solver
 from tracejit.tracing import to_raw, wrap
 
 _F64 = np.dtype(float)
-#: Of the results after x: how many whole numbers, then how many others.
-_RESULTS = {"lsqr": (2, 6), "lsmr": (2, 5)}
+#: Of the results after x: how many whole numbers, then how many others, and which of all these are NumPy's floats.
+_RESULTS = {"lsqr": (2, 6, (6,)), "lsmr": (2, 5, (3, 5, 6))}
 
 
 def columns_of(name: str, a: Any) -> tuple[Any, Callable[[np.ndarray], Any]]:
@@ -70,7 +70,7 @@ def _by_gradients(product: Callable[[Any], Any], y: Any) -> Any:
 
 
 def _least(name: str) -> None:
-    whole, others = _RESULTS[name]
+    whole, others, numpys = _RESULTS[name]
 
     def call(A: Any, b: Any, damp: Any = 0.0, *args: Any, **options: Any) -> Any:
         if args:
@@ -110,7 +110,7 @@ def _least(name: str) -> None:
             return y if m < n and not _is_damped(damp) else _by_gradients(g, y)
 
         x, rest = custom_root(conditions, tnp.zeros(n), solve, tangent, has_aux=True)
-        told = [as_int(r) if i < whole else wrap(to_raw(r), True) for i, r in enumerate(rest)]
+        told = [as_int(r) if i < whole else wrap(to_raw(r), i not in numpys) for i, r in enumerate(rest)]
         return (x, *told, tnp.zeros(n)) if name == "lsqr" else (x, *told)
 
     call.__name__ = name

@@ -54,10 +54,11 @@ from tracejit.tracing import Box, box, wrap
 @implements(np.concatenate, "concatenate", "concat")
 def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays joined along an existing axis (None: flattened)."""
-    xs = [ravel(a) for a in arrays] if axis is None else [box_of(a) for a in _pieces(arrays, axis)]
+    given = list(arrays) if axis is None else _pieces(arrays, axis)
+    xs = [ravel(a) if axis is None else box_of(a) for a in given]
     if not xs:
         raise ArgumentError(name="concatenate", problem="need at least one array to concatenate")
-    d = result_type(*xs) if dtype is None else dtypes.canonical(dtype)
+    d = result_type(*(given if axis is None else xs)) if dtype is None else dtypes.canonical(dtype)
     for x in xs if dtype is not None or casting != "same_kind" else ():
         check_output("concatenate", x.dtype, d, casting)
     raws = [convert(x, d) for x in xs]
@@ -116,7 +117,7 @@ if hasattr(np, "row_stack"):  # until NumPy 2.5
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Side by side: along the second axis, or the first of one-dimensional arrays."""
     xs = [atleast_1d(box_of(a)) for a in tup]
-    return concatenate(xs, 0 if xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+    return concatenate(xs, 0 if not xs or xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack, "dstack")
@@ -135,6 +136,8 @@ def column_stack(tup: Any) -> Any:
 @implements(np.append, "append")
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """Values at the end."""
+    if axis is None:  # two arrays, of which neither is a number of Python's
+        return concatenate([ravel(arr), ravel(values)])
     return concatenate([box_of(arr), box_of(values)], axis)
 
 

@@ -298,6 +298,8 @@ def diag(v: Any, k: int = 0) -> Any:
     x = box_of(v)
     if x.ndim == 2:
         return diagonal(x, k)
+    if x.ndim != 1:
+        raise ArgumentError(name="diag", problem="Input must be 1- or 2-d.")
     n = x.shape[0] + abs(k)
     out = box_of(filled(0, x.dtype, (n, n)))
     line = np.arange(x.shape[0])
@@ -315,6 +317,8 @@ def _triangle(name: str, lower: bool) -> Any:
     def function(m: Any, k: int = 0) -> Any:
         x, k = raw(m), extents.number(k)
         shape = shape_of(x)
+        if not shape:
+            raise TypeError("tri() missing 1 required positional argument: 'N'")  # NumPy's own words
         if len(shape) == 1:  # the rows of a square
             shape = shape * 2
             x = ops.shape.broadcast_to(x, shape)

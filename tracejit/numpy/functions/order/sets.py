@@ -137,7 +137,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 @implements(np.union1d, "union1d")
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The distinct elements of both, in order."""
-    both = concatenate([ravel(box(raw(ar1))), ravel(box(raw(ar2)))])
+    both = concatenate([ar1, ar2], None)
     return unique(both, size=size, fill_value=fill_value)
 
 

@@ -378,6 +378,7 @@ cumprod = implements(np.cumprod, "cumprod")(_cumulative("cumprod", ops.cumulativ
 def _cumulative_array_api(name: str, op: Callable[..., Any], first: int) -> Callable[..., Any]:
     def function(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         r = raw(x)
+        r = r if shape_of(r) else ops.shape.reshape(r, shape=(1,))
         if axis is None and len(shape_of(r)) != 1:
             raise ArgumentError(name=name, problem="for arrays of more than one dimension `axis` is needed")
         n = single_axis(name, 0 if axis is None else axis, len(shape_of(r)))
