@@ -34,6 +34,10 @@ _SEARCHES: dict[str, tuple[str, str]] = {
 _WITH_GRADIENT = ("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp")
 
 
+#: Whose message is a list of one.
+_LISTING = ("basinhopping", "dual_annealing")
+
+
 def _search(name: str) -> Callable[..., Any]:
     counts, refused = (text.split() for text in _SEARCHES[name])
     region = name != "basinhopping"
@@ -83,7 +87,7 @@ def _search(name: str) -> Callable[..., Any]:
 
         x, (*counted, success, place) = solving.root_of(conditions, start, solve, solving.dense_solve)
         fields = {k: python(v) for k, v in zip(counts, counted, strict=True)}
-        told = message(place) if region else [message(place)]  # `basinhopping` lists it
+        told = [message(place)] if name in _LISTING else message(place)
         fields |= {"success": python(success != 0), "message": told}
         return partial(name, x=x, fun=value(x), **fields)
 
