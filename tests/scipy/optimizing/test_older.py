@@ -171,3 +171,11 @@ def test_scipy_says_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert tj.jit(few)(1.1) == few(1.1) == 5
+
+
+def test_regions_and_starts_by_their_names() -> None:
+    bounds = [(0.0, 2.0)] * 2
+    f = lambda a: so.differential_evolution(lambda x: ((x - a) ** 2).sum(), bounds=bounds, rng=0).x
+    np.testing.assert_allclose(tj.jit(f, fallback=False)(1.0), f(1.0), rtol=1e-6)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x0'"):
+        tj.jit(lambda a: so.basinhopping(lambda x: ((x - a) ** 2).sum(), rng=0).x, fallback=False)(1.0)

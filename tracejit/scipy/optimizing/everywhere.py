@@ -41,9 +41,13 @@ _LISTING = ("basinhopping", "dual_annealing")
 def _search(name: str) -> Callable[..., Any]:
     counts, refused = (text.split() for text in _SEARCHES[name])
     region = name != "basinhopping"
+    second = "bounds" if region else "x0"
 
-    def find(func: Callable[..., Any], where: Any, *more: Any, **options: Any) -> Any:
-        options = named(getattr(scipy_module("optimize"), name), more) | options
+    def find(func: Callable[..., Any], *more: Any, **options: Any) -> Any:
+        where, *more = more or (options.pop(second, None),)
+        if where is None:
+            raise TypeError(f"{name}() missing 1 required positional argument: {second!r}")
+        options = named(getattr(scipy_module("optimize"), name), tuple(more)) | options
         refuse_given(name, options, *refused)
         local = dict(options.pop("minimizer_kwargs", None) or {})
         args = options.pop("args", ()) if region else local.pop("args", ())
