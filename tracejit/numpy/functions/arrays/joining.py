@@ -61,8 +61,7 @@ def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str =
     d = result_type(*(given if axis is None else xs)) if dtype is None else dtypes.canonical(dtype)
     for x in xs if dtype is not None or casting != "same_kind" else ():
         check_output("concatenate", x.dtype, d, casting)
-    raws = [convert(x, d) for x in xs]
-    if not shape_of(raws[0]):
+    if not shape_of((raws := [convert(x, d) for x in xs])[0]):
         raise ShapeError(op="concatenate", problem="zero-dimensional arrays cannot be concatenated")
     n = single_axis("concatenate", 0 if axis is None else axis, len(shape_of(raws[0])))
     if len(raws) > 1 and any(type(d) is not int for r in raws for d in shape_of(r)):
@@ -129,16 +128,14 @@ def dstack(tup: Any) -> Any:
 @implements(np.column_stack, "column_stack")
 def column_stack(tup: Any) -> Any:
     """One-dimensional arrays as columns."""
-    xs = [box_of(a) for a in tup]
-    return concatenate([grown(x, 2).T if x.ndim < 2 else x for x in xs], 1)
+    return concatenate([grown(x, 2).T if x.ndim < 2 else x for x in map(box_of, tup)], 1)
 
 
 @implements(np.append, "append")
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """Values at the end."""
-    if axis is None:  # two arrays, of which neither is a number of Python's
-        return concatenate([ravel(arr), ravel(values)])
-    return concatenate([box_of(arr), box_of(values)], axis)
+    both = [ravel(a) if axis is None else box_of(a) for a in (arr, values)]
+    return concatenate(both, 0 if axis is None else axis)
 
 
 @implements(np.block, "block")
