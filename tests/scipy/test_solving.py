@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import optimize
 
 import tracejit as tj
 from tracejit import lax
+from tracejit.errors import SolverOptionError
 from tracejit.scipy import solving
 
 X = np.array([0.3, -1.2, 0.8])
@@ -60,3 +63,13 @@ def test_functions_with_loops_and_branches() -> None:
 
     np.testing.assert_allclose(tj.grad(root)(2.0), 2 ** (-2 / 3) / 3, rtol=1e-10)
     np.testing.assert_allclose(tj.jit(tj.grad(root))(2.0), 2 ** (-2 / 3) / 3, rtol=1e-10)
+
+
+def test_complex_values_are_not_cut_off() -> None:
+    y = np.array([0.5 + 1j, 1.2 + 0.5j])
+    f = lambda y: optimize.newton(lambda t: t**3 - y[1], 1.0)
+    with pytest.raises(SolverOptionError, match="complex"):
+        tj.jit(f)(y)
+    with tj.config.override(fallback=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert tj.jit(f)(y) == f(y)

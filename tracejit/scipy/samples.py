@@ -187,6 +187,8 @@ def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = No
         return calls.of(scipy_stats().pearsonr)(x, y, alternative=alternative, method=method, axis=axis)
     if alternative not in ("two-sided", "less", "greater"):
         raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
+    if dtypes.is_complex(a.dtype) or dtypes.is_complex(b.dtype):
+        raise ValueError("This function does not support complex data")
     n = a.shape[axis]
     unit = []
     for v in (a, b):

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tracejit import control, lax, tree
+from tracejit import control, dtypes, lax, tree
 from tracejit import numpy as tnp
 from tracejit.control.callbacks.ops import pure_callback
 from tracejit.control.custom.implicit import custom_root
 from tracejit.control.regions.staging import stage_user
+from tracejit.errors import SolverOptionError
 from tracejit.interpreters.autodiff.jvp import jvp_flat
 from tracejit.interpreters.autodiff.linearize import linearize_flat
 from tracejit.interpreters.autodiff.transpose import pull_back
@@ -46,13 +47,23 @@ def with_args(fun: Function, args: Any) -> Function:
 
 def scalar(out: Any) -> Any:
     """The value of a function that gives a number, or an array of one."""
-    return (tnp.asarray(out).reshape(-1)[0] if tnp.ndim(out) else tnp.asarray(out)).astype(float)[()]
+    return _real(tnp.asarray(out).reshape(-1)[0] if tnp.ndim(out) else tnp.asarray(out)).astype(float)[()]
 
 
 def values(out: Any) -> Any:
     """The values of a function that gives several, as a vector of floats."""
     made = tnp.stack([tnp.asarray(v) for v in out]) if isinstance(out, (list, tuple)) else tnp.asarray(out)
-    return made.reshape(-1).astype(float)
+    return _real(made).reshape(-1).astype(float)
+
+
+def _real(x: Any) -> Any:
+    if dtypes.is_complex(x.dtype):
+        raise SolverOptionError(
+            function="a solver",
+            problem="a function of complex values",
+            remedy="solve for real and imaginary parts",
+        )
+    return x
 
 
 # ---------------------------------------------------------------- derivatives

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.interpolate import BSpline, CubicSpline, make_interp_spline
+from scipy.interpolate import BSpline, CubicSpline, PchipInterpolator, make_interp_spline, splev, splrep
 
 import tracejit as tj
 from tracejit import tree
@@ -65,3 +65,15 @@ def test_errors() -> None:
             bad(Y)
         with pytest.raises(ValueError):
             tj.jit(bad)(Y)
+
+
+def test_values_that_scipy_refuses() -> None:
+    holed = Y[:, 0].copy()
+    holed[1] = np.nan
+    for bad, y in (
+        (lambda y: make_interp_spline(X, y)(Q), holed),
+        (lambda y: splev(np.zeros(0), splrep(X, y)), Y[:, 0]),
+        (lambda y: PchipInterpolator(X, y)(Q), Y[:, 0] + 1j),
+    ):
+        with tj.config.override(fallback=True), pytest.raises(ValueError):
+            tj.jit(bad)(y)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit import numpy as tnp
 from tracejit.scipy import special
-from tracejit.scipy.hosting.likeness import Like, refuse
+from tracejit.scipy.hosting.likeness import Like, refuse, require
 from tracejit.tracing import call_user
 
 
@@ -69,6 +69,7 @@ class gaussian_kde(metaclass=StatsLike):
             raise ValueError("`bw_method` should be 'scott', 'silverman', a scalar or a callable.")
         self.factor = self.covariance_factor()
         data = tnp.atleast_2d(tnp.cov(self.dataset, rowvar=True, bias=False, aweights=self.weights))
+        require(tnp.all(tnp.isfinite(data)), "array must not contain infs or NaNs")
         self.covariance = data * self.factor**2
         self.cho_cov = tnp.linalg.cholesky(data).astype(float) * self.factor
         self.log_det = 2 * tnp.log(tnp.diag(self.cho_cov) * math.sqrt(2 * math.pi)).sum()

@@ -71,6 +71,8 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
         raise ValueError(f"ext = {ext} not in (0, 1, 2, 3) ")
     if _is_parametric(c):
         return [splev(x, (t, one, k), der, ext) for one in c]
+    if not tnp.size(x):
+        raise ValueError("Invalid input data")
     return at_points(t, c, k, x, der, ext)
 
 

@@ -234,6 +234,8 @@ class PchipInterpolator(CubicHermiteSpline):
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
         x, h, y = _data(x, y, axis)
+        if y.dtype.kind == "c":
+            raise ValueError("`PchipInterpolator` only works with real values for `y`.")
         self._hermite(x, h, y, _pchip_slopes(h, y), axis % y.ndim, extrapolate)
 
 

@@ -186,6 +186,8 @@ def make_interp_spline(
     k, x, y = operator.index(k), increasing(x, "Expect x to not have duplicates"), floats(y)
     axis = operator.index(axis) % y.ndim
     y = tnp.moveaxis(y, axis, 0)
+    if check_finite:
+        require(tnp.all(tnp.isfinite(y)), "Array must not contain infs or nans.")
     shape = y.shape[1:]
     if x.size != y.shape[0]:
         raise ValueError(f"Shapes of x {x.shape} and y {y.shape} are incompatible")
