@@ -94,6 +94,8 @@ class Run(Memory):
         #: What the run has set of NumPy's settings, by what asks for it; how deep it is in `with np.errstate(...)`.
         self.settings: dict[Any, Any] = {}
         self.in_settings = 0
+        #: The `with warnings.catch_warnings()` that the run is in: its trace, and what filters there are; or None.
+        self.filters: tuple[Any, tuple[Any, ...]] | None = None
         self.unfrozen: set[type] = set()  # classes of frozen objects of which the run changes one
         #: By identity, the arguments to which containers belong that are not followed: taken apart and made again.
         self.arguments: dict[int, int | str] = {}

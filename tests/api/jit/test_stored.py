@@ -279,3 +279,27 @@ def test_equal_tuples_that_are_made_are_two():
 
     tj.jit(f)(1.0)
     assert held == [(1, "a"), (1, "a")] and held[0] is not held[1]
+
+
+class _Count(int):
+    unit = "pieces"
+
+    def twice(self):
+        return _Count(self * 2)
+
+
+class _Name(str):
+    """Has attributes."""
+
+
+def test_numbers_and_texts_of_classes_are_made_anew():
+    def f(x):
+        name = _Name("ab")
+        name.note = x
+        count = _Count(3)
+        return count, [count.twice(), count], name, x * count
+
+    given = tj.jit(f)(1.5)
+    assert Described(given).found == Described(f(1.5)).found
+    assert type(given[0]) is _Count and given[0].unit == "pieces" and given[0] is given[1][1]
+    assert tj.jit(f)(1.5)[0] is not given[0]

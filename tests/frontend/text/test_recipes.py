@@ -77,3 +77,20 @@ def test_examples_raise_what_the_function_raises() -> None:
     assert example(FORMATTED) == "0.00"
     with pytest.raises(ValueError, match="Unknown format code 'd'"):
         example(Made(format, (NUMBER, Known("d"))))
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [(k, d) for k in (PYTHON, SCALAR) for d in ("f8", "f4", "i8", "i4", "?")],
+)
+def test_recipes_take_pythons_numbers_too(kind, dtype):
+    """As native code hands them out, where all are numbers."""
+    slot = Slot(kind, np.dtype(dtype), 0)
+    recipe = Made(_parts, (slot, Known("x"), slot))
+    x = np.array(1.0, dtype)[()]
+    by_arrays, by_numbers = recipe.compiled()(x, x), recipe.compiled(numbers=True)(x.item(), x.item())
+    assert by_arrays == by_numbers and list(map(type, by_arrays)) == list(map(type, by_numbers))
+
+
+def _parts(*parts):
+    return parts

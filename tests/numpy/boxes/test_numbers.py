@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import enum
 import math
 import warnings
 from typing import Any
@@ -509,3 +510,42 @@ def test_branches_of_numbers_are_computed_without_jumps():
     g = tj.jit(quotients)
     for x in (2.5, 3.0, -1.0):
         assert g(x, 10) == quotients(x, 10)
+
+
+class _Count(int):
+    """A number of a class of its own."""
+
+
+class _Metres(float):
+    def __radd__(self, other):
+        return "asked first"
+
+    def __lt__(self, other):
+        return "less"
+
+
+class _Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@pytest.mark.parametrize("make", [lambda: _Count(3), lambda: _Level.HIGH, lambda: _Count(3).real])
+@pytest.mark.parametrize("x", [1.5, 2, np.float32(2)])
+def test_numbers_of_the_users_classes(x: Any, make: Any) -> None:
+    """Beside Python's numbers they give Python's numbers: they gave NumPy's."""
+
+    def f(x: Any) -> Any:
+        y = make()
+        return x * y, y - x, x > y, x == y, x**y, y / x, x // y, x % y, x <= y
+
+    got, want = tj.jit(f, fallback=False)(x), f(x)
+    assert got == pytest.approx(want)
+    assert list(map(type, got)) == list(map(type, want))
+
+
+def test_methods_of_the_users_numbers_are_asked_first() -> None:
+    def f(x: Any) -> Any:
+        y = _Metres(3.0)
+        return x + y, x > y, y + x
+
+    assert tj.jit(f, fallback=False)(1.5) == f(1.5) == ("asked first", "less", 4.5)

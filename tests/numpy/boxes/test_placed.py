@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import CaughtCheckError, FallbackWarning
 
 A = np.arange(9.0).reshape(3, 3) + 1
 
@@ -78,7 +77,7 @@ def test_writes_reach_the_array(group: str, write: Any) -> None:
 
 
 def test_what_is_caught_is_numpys_own_exception() -> None:
-    """A handler with a name for what it catches may look at it: the refusal of the write would say other things."""
+    """A handler with a name for what it catches may look at it."""
 
     def f(a: Any) -> Any:
         try:
@@ -86,10 +85,7 @@ def test_what_is_caught_is_numpys_own_exception() -> None:
         except ValueError as e:
             return type(e) is ValueError, str(e), a * 2
 
-    with pytest.raises(CaughtCheckError, match="ReadOnlyViewError"):
-        tj.jit(f)(A)
-    with tj.config.override(fallback=True), pytest.warns(FallbackWarning, match="TJ212"):
-        got, expected = tj.jit(f)(A), f(A)
+    got, expected = tj.jit(f, fallback=False)(A), f(A)
     assert got[:2] == expected[:2] == (True, "assignment destination is read-only")
     np.testing.assert_array_equal(got[2], expected[2])
 

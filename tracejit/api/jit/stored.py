@@ -43,6 +43,7 @@ from tracejit.tracing import Box, box
 
 _serial = count()
 _PLAIN = (*map(type, (None, True, 0, 0.0, 0j, "", b"", ..., NotImplemented)), range, slice, np.dtype)
+_VALUES = (int, float, complex, str)
 _DISPLAYS = {list: "[{}]", tuple: "({})", set: "{{{}}}"}
 
 
@@ -212,6 +213,8 @@ class _Writer:
             return self._chosen(x, self._container(x, cls, what), what)
         if derived:
             return self._chosen(x, self._derived(x, what), what)
+        if isinstance(x, _VALUES) and type(cls) is type and "__slots__" not in vars(cls):
+            return self._number(x, what)
         real = classes.users_class(cls)
         if why_not(real) or is_library_class(real) or behind.stays(real):
             raise UnfollowedError(
@@ -287,6 +290,16 @@ class _Writer:
         self.known[id(x)] = made  # what it holds may refer to it
         fill = list.extend if base is list else dict.update
         self.made.append(f"{self.const(fill)}({made}, {self.value(containers.entries_of(x), what)})")
+        for name, value in vars(x).items():
+            self.made.append(f"{made}.__dict__[{name!r}] = {self.value(value, what)}")
+        return made
+
+    def _number(self, x: Any, what: str) -> str:
+        """A number or text of a class of the user's, which is known."""
+        base: Any = next(c for c in _VALUES if isinstance(x, c))
+        own = str.__str__(x) if isinstance(x, str) else base.__pos__(x)
+        made = self.new(f"{self.const(base.__new__)}({self.const(type(x))}, {self.literal(own)})")
+        self.known[id(x)] = made
         for name, value in vars(x).items():
             self.made.append(f"{made}.__dict__[{name!r}] = {self.value(value, what)}")
         return made

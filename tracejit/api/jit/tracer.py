@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import types
 from typing import Any
@@ -277,7 +278,7 @@ def _is_stored(x: Any) -> bool:
     return (
         type(x) is Buffer
         or (type(x) not in _VALUES and isinstance(x, _VALUES) and not isinstance(x, np.generic))
-        or isinstance(x, (np.dtype, type, collections.Counter))
+        or isinstance(x, (np.dtype, type, collections.Counter, enum.Enum))
         or (type(x) is not Box and frontend.kind_of(x) is type(x))
     )
 

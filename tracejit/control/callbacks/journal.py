@@ -48,6 +48,7 @@ class Entry:
         self.act = act
         self.make = make
         self._made: Any = None  # the compiled function
+        self._made_of_numbers: Any = None
         self._idle: Callable[[], bool] | None = getattr(act, "idle", None)
         self.where = where
         self.raises = raises
@@ -82,7 +83,18 @@ class Entry:
         made = self._made
         if made is None:
             made = self._made = self.make.compiled()
-        given = made(*arrays)
+        self._do(made(*arrays))
+
+    def of_numbers(self, *numbers: Any) -> None:
+        """`direct` with Python's numbers for arrays of no dimensions, as native code has them."""
+        if self._idle is not None and self._idle():
+            return
+        made = self._made_of_numbers
+        if made is None:
+            made = self._made_of_numbers = self.make.compiled(numbers=True)
+        self._do(made(*numbers))
+
+    def _do(self, given: Any) -> None:
         collected = _thread.collected
         if collected is not None and not self.at_once:
             collected.append((self.act, given))

@@ -192,6 +192,10 @@ def stand_in_for(value: Any) -> Any:
     the clock; else None."""
     if value is np.errstate:
         return errstate
+    if value is warnings.catch_warnings:
+        return warned.catch_warnings
+    if value is warnings.simplefilter or value is warnings.filterwarnings:
+        return warned.filtering(value)
     if type(value) is types.BuiltinFunctionType and value in _RECORDED:
         return _RECORDED[value]
     if value is random.Random:

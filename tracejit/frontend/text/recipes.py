@@ -15,6 +15,9 @@ import numpy as np
 #: What a slot's value is in plain Python.
 PYTHON, SCALAR, ARRAY = "a Python number", "a NumPy scalar", "an array"
 
+#: The dtypes of Python's numbers.
+_PYTHONS = frozenset(map(np.dtype, (bool, np.int64, float)))
+
 
 class Recipe:
     """Makes a value; `key` is what tells recipes apart."""
@@ -43,11 +46,13 @@ class Recipe:
         """The expression that gives the value, of the variables `given`; `names` holds what it refers to."""
         raise NotImplementedError
 
-    def compiled(self) -> Callable[..., Any]:
-        """The function of the arrays that gives the value: several times as fast as the recipe itself."""
+    def compiled(self, numbers: bool = False) -> Callable[..., Any]:
+        """The function of the arrays that gives the value: several times as fast as the recipe itself. `numbers`: of
+        Python's numbers for arrays of no dimensions, which all of them are."""
         arguments = [f"a{n}" for n, _ in enumerate(self.slots())]
         names: dict[str, Any] = {"array": np.array, "scalar": _scalar}
-        source = f"lambda {', '.join(arguments)}: {self.source(iter(arguments), names)}"
+        given = [slot.of_number(a, names) for slot, a in zip(self.slots(), arguments, strict=True)]
+        source = f"lambda {', '.join(arguments)}: {self.source(iter(given if numbers else arguments), names)}"
         return eval(compile(source, "<tracejit text>", "eval"), names)
 
 
@@ -108,7 +113,20 @@ class Slot(Recipe):
 
     def source(self, given: Iterator[str], names: dict[str, Any]) -> str:
         x = next(given)
+        if x.startswith("("):  # one of Python's numbers
+            return x
         return f"{x}.item()" if self.kind == PYTHON else f"{'array' if self.kind == ARRAY else 'scalar'}({x})"
+
+    def of_number(self, argument: str, names: dict[str, Any]) -> str:
+        """The expression of its value, of a variable that holds one of Python's numbers."""
+        if self.kind == PYTHON and self.dtype in _PYTHONS:
+            return f"({argument})"
+        made = f"{_name(self.dtype.type, names)}({argument})"
+        return (
+            f"({made}.item())"
+            if self.kind == PYTHON
+            else f"({'array' if self.kind == ARRAY else ''}({made}))"
+        )
 
     def fits(self, x: Any) -> bool:
         """Whether `x` may be what it takes."""

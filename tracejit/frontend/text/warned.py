@@ -1,7 +1,9 @@
-"""`warnings.warn`: warned when the program is there, as from the user's line."""
+"""`warnings.warn`: warned when the program is there, as from the user's line. And `warnings.catch_warnings`, as far as
+it is there for what is ignored."""
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 import warnings
@@ -9,24 +11,41 @@ from typing import Any, NamedTuple
 
 from tracejit.control.callbacks import journal
 from tracejit.errors import UnfollowedError, is_library
+from tracejit.frontend import active
 from tracejit.frontend.text.deferred import Text, is_text
 from tracejit.frontend.text.places import Place, caller, here
 from tracejit.frontend.text.recipes import Known, Made, Recipe
 from tracejit.frontend.text.shown import parts_of
 from tracejit.frontend.text.sinks import enter, is_recording
 from tracejit.ir.jaxpr import Jaxpr
+from tracejit.tracing import current_trace
 
 _PYTHON = (types.FunctionType, staticmethod)
 
 
+#: A call of a function that filters: the function, its arguments.
+Filter = tuple[Any, tuple[Any, ...], tuple[tuple[str, Any], ...]]
+
+
 class Warned(NamedTuple):
-    """Warns as `warnings.warn` does that is called at the first of `places`."""
+    """Warns as `warnings.warn` does that is called at the first of `places`, after `filters` in a `with` block of
+    `catch_warnings`."""
 
     category: type[Warning]
     level: int
     places: tuple[Place, ...]
+    filters: tuple[Filter, ...]
 
     def __call__(self, message: Any) -> None:
+        if not self.filters:
+            self._warn(message)
+            return
+        with warnings.catch_warnings():
+            for function, args, kwargs in self.filters:
+                function(*args, **dict(kwargs))
+            self._warn(message)
+
+    def _warn(self, message: Any) -> None:
         at = caller(self.places, self.level - 1)
         if at is None:  # there are not so many frames, which Python has its own way with
             warnings.warn(message, self.category, stacklevel=sys.getrecursionlimit() * 100)
@@ -50,7 +69,9 @@ def warn(message: Any, category: Any = None, stacklevel: Any = 1, source: Any = 
     if not (isinstance(category, type) and issubclass(category, Warning)):
         raise TypeError(f"category must be a Warning subclass, not {type(category).__name__!r}")
     places = here()
-    enter("warn", Warned(category, stacklevel, places), [_message(message, category)], places=places)
+    enter(
+        "warn", Warned(category, stacklevel, places, _filters()), [_message(message, category)], places=places
+    )
 
 
 def of_library(message: str, category: type[Warning]) -> None:
@@ -59,12 +80,79 @@ def of_library(message: str, category: type[Warning]) -> None:
         warnings.warn(message, category, stacklevel=_users_level())
         return
     places = here()
-    enter("warn", Warned(category, 1, places), [(Known(message), ())], places=places)
+    enter("warn", Warned(category, 1, places, _filters()), [(Known(message), ())], places=places)
 
 
 def of_library_at(message: str, category: type[Warning], place: Place) -> None:
     """A warning that NumPy has given at `place` while a program is recorded, which is to give it there."""
-    enter("warn", Warned(category, 1, (place,)), [(Known(message), ())], places=(place,))
+    enter("warn", Warned(category, 1, (place,), _filters()), [(Known(message), ())], places=(place,))
+
+
+def _filters() -> tuple[Filter, ...]:
+    """What the traced code has set in `with` blocks that it is in."""
+    session = active.session()
+    return () if session is None or session.filters is None else session.filters[1]
+
+
+class catch_warnings:
+    """`warnings.catch_warnings` for traced code. Nothing stays set: what the program warns of in the block it warns of
+    with the block's filters. Filters may ignore warnings or always show them; others, and what is recorded, are
+    refused, since compiled code does not look for what NumPy warns of."""
+
+    __module__ = "warnings"
+
+    def __init__(self, **options: Any) -> None:
+        self._tj_own = warnings.catch_warnings(**options)
+        self._tj_options = options
+
+    def __enter__(self) -> Any:
+        self._tj_session = session = active.session() if is_recording() else None
+        if session is None:
+            return self._tj_own.__enter__()
+        if self._tj_options.get("record") or self._tj_options.get("module") is not None:
+            raise _refused("catch_warnings", "compiled code does not look for what NumPy warns of")
+        self._tj_before = session.filters
+        action = {k: x for k, x in self._tj_options.items() if k not in ("record", "module")}
+        out = self._tj_own.__enter__()
+        session.filters = current_trace(), _filters()
+        if action.get("action") is not None:
+            _add(session, warnings.simplefilter, (), action)
+        return out
+
+    def __exit__(self, *error: Any) -> None:
+        if self._tj_session is not None:
+            self._tj_session.filters = self._tj_before
+        self._tj_own.__exit__(*error)
+
+
+def filtering(own: Any) -> Any:
+    """What traced code has in the place of a function that filters warnings."""
+
+    @functools.wraps(own)
+    def call(*args: Any, **kwargs: Any) -> None:
+        session = active.session() if is_recording() else None
+        if session is not None:
+            if session.filters is None:
+                raise _refused(own.__name__, "what it sets stays set")
+            _add(session, own, args, kwargs)
+        own(*args, **kwargs)
+
+    return call
+
+
+def _add(session: Any, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Let the block that the run is in have one more filter."""
+    trace, before = session.filters
+    if current_trace() is not trace:
+        raise _refused(own.__name__, "a loop or a branch in the `with` block sets it")
+    action = args[0] if args else kwargs.get("action")
+    if action not in ("ignore", "always"):
+        raise _refused(own.__name__, f"{action!r} is another answer than to ignore a warning or to show it")
+    session.filters = trace, (*before, (own, args, tuple(kwargs.items())))
+
+
+def _refused(name: str, reason: str) -> UnfollowedError:
+    return UnfollowedError(what=f"`warnings.{name}`", reason=reason)
 
 
 def _users_level() -> int:

@@ -110,7 +110,12 @@ def runner(op: Op, params: dict[str, Any], gives: bool) -> Callable[[list[Any], 
     """The function of a callback that evaluates `op`, which `gives` results or none."""
     direct = getattr(params.get("callback"), "direct", None)
     if direct is not None and not gives:
-        return lambda ins, _: direct(*[a if a.ndim else a[()] for a in ins])
+
+        def act(ins: list[Any], _: list[Any]) -> None:
+            direct(*[a if a.ndim else a[()] for a in ins])
+
+        act.of_numbers = getattr(params["callback"], "of_numbers", None)  # type: ignore[attr-defined]
+        return act
     into = op.kernel.into if isinstance(op.kernel, (Composite, Filling)) else None
 
     def run(ins: list[Any], outs: list[Any]) -> None:

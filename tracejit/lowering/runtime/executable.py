@@ -318,10 +318,17 @@ def _thunk_of_numbers(
 ) -> Any:
     """`_thunk` of a callback that takes numbers and gives nothing."""
     fn, nothing = callback.fn, iter(())
+    of_numbers: Any = getattr(fn, "of_numbers", None)
+    kinds = [_CTYPES.get(dtype) for _, _, dtype in callback.in_specs]
+    reads = [kind.from_address for kind in kinds if kind is not None]
+    plain = callback.users and None not in kinds
 
     def run(*raw: int) -> int:
         try:
-            fn([make(pointer, nothing) for make, pointer in zip(makers, raw, strict=True)], [])
+            if plain and of_numbers is not None:
+                of_numbers(*[read(pointer).value for read, pointer in zip(reads, raw, strict=True)])
+            else:
+                fn([make(pointer, nothing) for make, pointer in zip(makers, raw, strict=True)], [])
         except BaseException as e:
             keep(e, callback.users)
             return CALLBACK_RAISED

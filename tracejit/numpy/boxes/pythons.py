@@ -139,3 +139,52 @@ for _name, _inner in list(vars(Box).items()):
         setattr(Box, _name, OfArrays(_name, _inner))
 Box.__getitem__ = _subscript(Box.__getitem__, "is not subscriptable")  # type: ignore[attr-defined]
 Box.__setitem__ = _subscript(Box.__setitem__, "does not support item assignment")  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------- numbers of the user's classes beside Python's
+
+_NUMBERS = (int, float, complex)
+_PLAIN = frozenset((bool, *_NUMBERS))
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def _beside_derived(inner: Any, asks: str) -> Any:
+    """An operator of a number of Python's beside one of a class that derives from Python's (a member of an `IntEnum`):
+    as such a one, unless its class has a method `asks` of its own, which Python asks first."""
+
+    @functools.wraps(inner)
+    def operate(x: Box, y: Any, *rest: Any) -> Any:
+        if type(y) not in _PLAIN and isinstance(y, _NUMBERS) and x.weak is True:
+            base: Any = next(c for c in _NUMBERS if isinstance(y, c))
+            if not isinstance(y, np.generic):
+                if asks and getattr(type(y), asks, None) is not getattr(base, asks, None):
+                    return NotImplemented
+                y = base.__pos__(y)
+        return inner(x, y, *rest)
+
+    return operate
+
+
+_BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "divmod",
+    "pow",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+)
+for _name, _asks in [
+    *((f"__{n}__", f"__r{n}__") for n in _BINARY),
+    *((f"__i{n}__", f"__r{n}__") for n in _BINARY),
+    *((f"__r{n}__", "") for n in _BINARY),  # it was asked already
+    *((f"__{n}__", f"__{mirrored}__") for n, mirrored in _MIRRORED.items()),
+]:
+    if _name in vars(Box):
+        setattr(Box, _name, _beside_derived(vars(Box)[_name], _asks))

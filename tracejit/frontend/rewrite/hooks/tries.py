@@ -25,6 +25,7 @@ from tracejit.errors import (
 )
 from tracejit.frontend.origins import is_library_file, is_library_function
 from tracejit.frontend.rewrite.blocks.decisions import capturing, place
+from tracejit.frontend.rewrite.hooks.said import by_numpy
 from tracejit.frontend.shadows import behind, classes
 from tracejit.interpreters.autodiff.tangents import TangentTrace
 from tracejit.interpreters.stage import StageTrace
@@ -64,6 +65,8 @@ class tried:
         if error is not None:
             if isinstance(error, caught):
                 _refuse_depth(error)
+                if not refusals.met() and self._looks_at(error) and (said := by_numpy(error)) is not None:
+                    raise said from None
             self._ask(error, caught)
             doubtful = not refusals.met() and isinstance(error, caught) and _is_doubtful(error)
             if doubtful and (self._looks_at(error) or not _is_of_a_new_attribute(error)):
