@@ -31,7 +31,7 @@ from tracejit.errors import refusals
 
 HOME = os.path.dirname(tj.__file__) + os.sep
 KINDS = (KeyboardInterrupt, MemoryError, RuntimeError)
-SAMPLE, MORE = 8, 200
+SAMPLE, LATER, MORE = 8, 3, 200
 #: Lines in the end of a call.
 LAST = 400
 
@@ -296,31 +296,38 @@ def held(maker: Maker, calls: int) -> tuple[list[Any], list[Any]]:
     return outs, states
 
 
-def lines_of(maker: Maker) -> int:
+def lines_of(maker: Maker, earlier: int = 0) -> int:
     f, args, _ = maker()
+    g = tj.jit(f)
+    for _ in range(earlier):
+        run(g, args)
     with Fault(0) as fault:
-        run(tj.jit(f), args)
+        run(g, args)
     return fault.lines
 
 
-def check(maker: Maker, n: int, kind: type[BaseException]) -> None:
-    """A first call with a fault, and two without."""
-    outs, states = held(maker, 3)
+def check(maker: Maker, n: int, kind: type[BaseException], earlier: int = 0) -> None:
+    """A call with a fault, after so many `earlier` ones and before two without."""
+    outs, states = held(maker, earlier + 3)
     seed()
     f, args, state = maker()
-    g, before = tj.jit(f), of_process()
+    g = tj.jit(f)
+    for _ in range(earlier):
+        run(g, args)
+    before = of_process()
     with Fault(n, kind) as fault:
         out = run(g, args)
-    what = f"{kind.__name__} at line {n} ({fault.where}) of {maker.__name__}"
+    what = f"{kind.__name__} at line {n} ({fault.where}) of {maker.__name__}, call {earlier}"
     assert of_process() == before, what
     now = Described((args, state)).found, drawn()
     if out[0] == "raised" and out[2] == "injected":
-        assert now in states[:2], f"{what}: {now}, not {states[:2]}"
+        met = states[earlier : earlier + 2]
+        assert now in met, f"{what}: {now}, not {met}"
     else:
-        assert Described(out).found == outs[0] and now == states[1], (
-            f"{what}: {out}, {now}, not {outs[0]}, {states[1]}"
+        assert Described(out).found == outs[earlier] and now == states[earlier + 1], (
+            f"{what}: {out}, {now}, not {outs[earlier]}, {states[earlier + 1]}"
         )
-    done = states.index(now)
+    done = states.index(now, earlier)
     for k in range(done, done + 2):
         out = run(g, args)
         assert Described(out).found == outs[k], f"{what}, next call: {out}, not {outs[k]}"
@@ -343,6 +350,24 @@ def test_a_fault_leaves_no_trace(name: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_many_faults_leave_no_trace(name: str) -> None:
     many_faults(name, MORE, 1)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_fault_in_a_later_call_leaves_no_trace(name: str) -> None:
+    later_faults(name, LATER)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_faults_in_a_later_call_leave_no_trace(name: str) -> None:
+    later_faults(name, MORE)
+
+
+def later_faults(name: str, count: int) -> None:
+    """Faults in the second call, which has the program already, or makes another one."""
+    lines = lines_of(PROGRAMS[name], 1)
+    for k, n in enumerate(sorted({1 + lines * i // count for i in range(min(count, lines))})):
+        check(PROGRAMS[name], n, KINDS[k % len(KINDS)], 1)
 
 
 def many_faults(name: str, count: int, seed: int) -> None:

@@ -27,21 +27,20 @@ _WAYS = {
     "set_printoptions seterrobj printoptions test",
     "show what is installed": "show_config show_runtime info get_include",
     "give arrays of objects, which have no equality": "object_",
+    "give what uninitialised memory holds": "empty empty_like ndarray recarray",
     "show the class of what is traced on the standard error, or in the message of a refusal": "reveal_type "
     "assert_never",
 }
 LEFT_OUT = {name: reason for reason, names in _WAYS.items() for name in names.split()}
 
 
-#: Calls that are still told apart, all of them such as no program makes: numbers where arrays belong, flags that are
-#: arrays, what uninitialised memory holds, the class of an OSError by a traced number.
+#: Calls that are still told apart, all of them such as no program makes: numbers where arrays belong, and flags that
+#: are arrays.
 UNMENDED = frozenset(
     """
-    OSError IOError EnvironmentError itertools.count np.common_type np.delete np.dtype np.empty
-    np.empty_like np.histogram2d np.histogram_bin_edges np.histogramdd np.isfortran np.issubdtype
-    np.nan_to_num np.ndarray np.nditer np.polyint np.promote_types np.row_stack np.linalg.tensorinv
-    np.argpartition np.partition np.atleast_1d np.atleast_2d np.atleast_3d np.poly1d np.can_cast
-    np.recarray np.lexsort np.matvec np.unstack np.squeeze
+    np.delete np.dtype np.histogram2d np.histogram_bin_edges np.histogramdd np.issubdtype
+    np.nan_to_num np.nditer np.polyint np.promote_types np.row_stack np.linalg.tensorinv
+    np.matvec np.unstack np.squeeze
     """.split()  # noqa: SIM905
 )
 

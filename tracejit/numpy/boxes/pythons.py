@@ -67,6 +67,14 @@ def lacks(x: Box, name: str) -> bool:
     return isinstance(own, OfArrays) and own.is_absent(x, None)
 
 
+def require(x: Any, name: str) -> None:
+    """Raise as Python does where the value that a function of NumPy's asks for an attribute has none."""
+    if type(x) is not Box:
+        getattr(x, name)
+    elif lacks(x, name):
+        raise no_attribute(x, name)
+
+
 class OfArrays:
     """A member of `Box` that Python's numbers have not, or even NumPy's; `inner` is the property or the method."""
 

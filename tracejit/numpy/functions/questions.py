@@ -11,6 +11,7 @@ from tracejit.errors import ArgumentError, ArgumentTypeError, ShapeError, Unfoll
 from tracejit.ir.values import Value
 from tracejit.numpy.boxes import extents, members
 from tracejit.numpy.boxes.conversions import class_of
+from tracejit.numpy.boxes.pythons import require
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT as NP
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.shaping import box_of
@@ -60,6 +61,8 @@ def min_scalar_type(a: Any) -> np.dtype:
 @implements(np.common_type, "common_type")
 def common_type(*arrays: Any) -> Any:
     """The inexact scalar type common to all."""
+    for a in arrays:
+        require(a, "dtype")
     ds = [inexact_dtype(dtype_of(raw(a))) for a in arrays]
     if any(dtype_of(raw(a)).kind == "b" for a in arrays):
         raise ArgumentTypeError(name="common_type", problem="can't get common type for non-numeric array")
@@ -81,6 +84,7 @@ def iterable(y: Any) -> bool:
 @implements(np.isfortran, "isfortran")
 def isfortran(a: Any) -> bool:
     """Whether the array lies in memory in Fortran's order and not in C's."""
+    require(a, "flags")
     return members.in_fortran_order(box_of(a))
 
 

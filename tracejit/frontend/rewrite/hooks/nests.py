@@ -232,8 +232,12 @@ def _elements(x: Box) -> Iterator[Any]:
 
 
 def count(start: Any = 0, step: Any = 1) -> Any:
-    """`itertools.count`, which begins with an integer where it is given a truth value of Python's."""
-    return itertools.count(int_like(start) if is_python(start) else start, step)
+    """`itertools.count`, which counts in steps of 1 from an integer where it is given a truth value of Python's."""
+    is_truth = type(start) is Box and is_python(start) and start.aval.dtype.kind == "b"
+    by_one = is_truth and (step.aval.dtype.kind in "bi" if type(step) is Box else type(step) in (int, bool))
+    first: Any = int_like(start) if by_one and step == 1 else start
+    made: Any = itertools.count
+    return made(first, step)
 
 
 def iterated(f: Any) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 
 from tracejit import dtypes, ops
 from tracejit.errors import ArgumentError, ArgumentTypeError
-from tracejit.numpy.boxes.conversions import class_name, class_of, no_attribute
-from tracejit.numpy.boxes.pythons import lacks
+from tracejit.numpy.boxes.conversions import class_name, class_of
+from tracejit.numpy.boxes.pythons import require
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT, implements
 from tracejit.numpy.elementwise import truth
 from tracejit.numpy.functions.arrays.shaping import box_of, ravel, reshape
@@ -255,11 +255,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 def _along(arr: Any, indices: Any, axis: Any) -> tuple[Any, Any, int]:
     ndim = len(shape_of(raw(arr)))
     n = 0 if axis is None else axis_of("take_along_axis", axis, ndim)
-    name = "ndim" if axis is None else "dtype"  # which NumPy asks of numbers and lists, too
-    if type(indices) is Box and lacks(indices, name):
-        raise no_attribute(indices, name)
-    if type(indices) is not Box:
-        getattr(indices, name)
+    require(indices, "ndim" if axis is None else "dtype")
     index = box_of(indices)
     if axis is None:
         arr, ndim = ravel(arr), 1
