@@ -78,6 +78,13 @@ def number(x: Any) -> Number:
     return memo("convert", ops.create.convert_element_type, raw, dtype=_I64)
 
 
+def sequence(x: Any) -> tuple[Any, ...]:
+    """What a user gives where NumPy takes an integer or a sequence of them, an array for instance."""
+    if isinstance(x, (tuple, list, range)) or getattr(x, "ndim", 0) == 1:
+        return tuple(x)
+    return (x,)
+
+
 def here(raw: Any) -> Any:
     """A value of an outer trace as the constant it is in the program being recorded, so that extents compare."""
     trace = current_trace()

@@ -301,7 +301,7 @@ def _with_dims(x: Box, target: tuple[Any, ...]) -> Box:
 
 def reshape_target(old: Any, new: Any) -> tuple[Any, ...]:
     """The new shape with -1 replaced. Raises ShapeError if the sizes differ."""
-    dims = tuple(new) if isinstance(new, (tuple, list)) else (new,)
+    dims = extents.sequence(new)
     numbers = [extents.number(d) for d in dims]
     by_var = {id(d.var): d for d in old if type(d) is not int}
     out = [n if type(n) is int else by_var.get(id(n), n) for n in numbers]

@@ -33,9 +33,7 @@ from tracejit.tracing import Box, is_tracing, new_array, wrap
 
 def shape_arg(shape: Any) -> Shape:
     """A shape as given by users: an integer or a sequence of integers, possibly traced."""
-    if not isinstance(shape, (tuple, list)):
-        shape = tuple(shape) if np.ndim(shape) == 1 else (shape,)
-    out = tuple(extents.to_dim(size_arg(s), None) for s in shape)
+    out = tuple(extents.to_dim(size_arg(s), None) for s in extents.sequence(shape))
     if any(type(d) is int and d < 0 for d in out):
         raise ShapeError(op="shape", problem="negative dimensions are not allowed")
     return out

@@ -78,6 +78,7 @@ class _Grid:
         self._sparse = sparse
 
     def __getitem__(self, key: Any) -> Any:
+        key = tuple(key) if isinstance(key, list) else key
         if _has_real(key):
             return self._of_traced(key)
         # What is traced raises where its value is not known.

@@ -269,9 +269,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     x = box_of(a)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-    for s, n in zip(shifts, axes, strict=True):
+    axes, shifts = extents.sequence(axis), extents.sequence(shift)
+    many = max(len(axes), len(shifts)) if axes and shifts else 0
+    for s, n in zip(shifts * (many // (len(shifts) or 1)), axes * (many // (len(axes) or 1)), strict=True):
         x = _roll(x, s, axis_of("roll", n, x.ndim))
     return x.copy() if x is a else x
 

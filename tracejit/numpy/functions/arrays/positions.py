@@ -115,7 +115,7 @@ def _index_order(order: Any) -> str:
 @implements(np.unravel_index, "unravel_index")
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """Flat positions as positions along each axis."""
-    dims = tuple(_sizes(*(shape if isinstance(shape, (tuple, list)) else (shape,))))
+    dims = tuple(_sizes(*extents.sequence(shape)))
     at = _inside("unravel_index", raw(indices), math.prod(dims), 0)
     order = _index_order(order)
     parts = unravel(at, dims if order == "C" else dims[::-1])
@@ -126,7 +126,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """Positions along each axis as flat ones; modes raise, wrap and clip (one, or one an axis)."""
     order = _index_order(order)
-    sizes = _sizes(*(dims if isinstance(dims, (tuple, list)) else (dims,)))
+    sizes = _sizes(*extents.sequence(dims))
     modes = list(mode) if isinstance(mode, (tuple, list)) else [mode] * len(sizes)
     indices = list(multi_index) if isinstance(multi_index, (tuple, list)) else [*box_of(multi_index)]
     if len(indices) != len(sizes):

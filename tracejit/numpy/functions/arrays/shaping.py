@@ -47,7 +47,7 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
     shape = newshape if shape is None else shape
     x, order = array_of(a), order_of_shape(order)
     if order == "F" or (order == "A" and members.in_fortran_order(x)):
-        dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        dims = extents.sequence(shape)
         out = members.reshaped(x.T, tuple(reversed(dims))).T
     else:
         out = members.reshaped(x, shape)
