@@ -266,18 +266,18 @@ NUMPYS = 2
 
 class Box:
     """A traced array as user code sees it, with the members that tracejit.numpy adds. `weak`: it stands for a Python
-    scalar (NEP 50); `scalar`: for a NumPy scalar, which `+=` rebinds; unsure which: it has `python`."""
+    scalar (NEP 50); `scalar`: for a NumPy scalar, which `+=` rebinds; unsure which: it has `python`. `identity`: the
+    view that it is (`numpy.boxes.either`); None: all of the storage, itself."""
 
-    __slots__ = ("__weakref__", "aval", "chain", "python", "scalar", "storage", "weak")
+    __slots__ = ("__weakref__", "aval", "chain", "identity", "python", "scalar", "storage", "weak")
 
     def __init__(
         self, storage: Storage, chain: tuple[View, ...], aval: Aval, weak: Any = False, scalar: bool = False
     ) -> None:
         self.storage = storage
         self.chain = chain
-        self.aval = aval
-        self.weak = weak
-        self.scalar = scalar
+        self.aval, self.weak, self.scalar = aval, weak, scalar
+        self.identity: Any = None
 
     if TYPE_CHECKING:  # the members that tracejit.numpy.boxes adds
 

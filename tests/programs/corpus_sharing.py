@@ -218,3 +218,57 @@ def a_list_with_an_argument_is_returned_twice() -> Any:
         return held, (x, held), inner, [inner, inner["held"]]
 
     return f, [(P(1.0), 2.0), (P(3.0), 4.0)], None
+
+
+_TUPLES, _LISTS = [(1.0, 2.0)], [[1.0, 2.0]]
+
+
+@program
+def an_argument_is_compared_with_a_tuple_that_a_branch_chose() -> Any:
+    def f(a, x):
+        p = (x, 1.0)
+        if x > 1.0:
+            p = _TUPLES[0]
+        return p is a
+
+    return f, [(_TUPLES[0], 2.0), (_TUPLES[0], 0.0), ((1.0, 2.0), 3.0)], None
+
+
+@program
+def an_argument_is_compared_with_a_list_that_a_branch_chose() -> Any:
+    def f(a, x):
+        p = [x, 1.0]
+        if x > 1.0:
+            p = _LISTS[0]
+        return p is a
+
+    return f, [(_LISTS[0], 2.0), (_LISTS[0], 0.0), ([1.0, 2.0], 3.0)], None
+
+
+@program
+def a_branch_puts_a_list_into_one_that_the_other_replaces() -> Any:
+    def f(x):
+        p, r = [x], [x + 1.0]
+        h, d = [r, p], [p, [2.0 * x]]
+        if x > 1.0:
+            h[1] = r
+        else:
+            h = d
+        return h, h[0] is h[1]
+
+    return f, [(2.0,), (0.0,), (1.5,)], None
+
+
+@program
+def a_branch_gives_an_object_and_its_caller_a_reversed_view() -> Any:
+    def f(a, x):
+        v = np.array([1.0, x, x])
+        if x > 1.0:
+            a.x = v[::-1]
+        return a, v
+
+    return (
+        f,
+        [(Point(np.ones(3), 1.0), 2.0), (Point(np.ones(3), 1.0), 0.0), (Point(np.ones(3), 2.0), 3.0)],
+        None,
+    )

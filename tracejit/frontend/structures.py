@@ -86,6 +86,10 @@ def handed_back(session: Run, leaves: list[Any]) -> list[Any]:
                 session.array_nodes.append(node)
                 captured[id(box)] = session.capture.array(node, session.original_of(box))
             whole = captured[id(box)]
-            x = Box(whole.storage, x.chain, x.aval) if x.chain else whole
+            if x.chain or x.identity is not None:
+                x, view = Box(whole.storage, x.chain, x.aval), x
+                x.identity = view.identity
+            else:
+                x = whole
         out.append(x)
     return out

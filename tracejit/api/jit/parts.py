@@ -14,18 +14,16 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.errors import BufferedListError, ChosenArrayError, UnfollowedError
-from tracejit.frontend.rewrite.blocks.identity import same_chain
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import Either, Listed, Owner, listed
+from tracejit.numpy.boxes.either import VAGUE, Either, Listed, Owner, listed
 from tracejit.numpy.boxes.indexing import view_of
 from tracejit.numpy.boxes.layouts import order_of, order_of_strides
 from tracejit.numpy.boxes.masking.selected import Selected
 from tracejit.numpy.boxes.memory import is_contiguous
-from tracejit.numpy.boxes.placed import Bits, Placed
+from tracejit.numpy.boxes.placed import Bits, Placed, ReadOnly
 from tracejit.numpy.boxes.views import (
     ImagPart,
-    ReadOnly,
     RealPart,
     Region,
     Reshaped,
@@ -67,13 +65,11 @@ class Chosen:
 
     def of(self, given: dict[str, Sequence[Any]]) -> Any:
         """The array that was chosen in a call; a copy where that is traced itself."""
-        outs, found = given["out"], self.own
-        for flag, want, part in self.parts:
-            if type(outs[flag]) is Box:
-                return self.own.of(given)
-            if bool(outs[flag]) == want:
-                found = part
-        return found.of(given)
+        outs = given["out"]
+        if any(type(outs[flag]) is Box for flag, _, _ in self.parts):
+            return self.own.of(given)
+        # chosen arrays come before those that they may be themselves
+        return next((p for flag, want, p in self.parts if bool(outs[flag]) == want), self.own).of(given)
 
 
 class Shared:
@@ -83,12 +79,15 @@ class Shared:
         self.visible = visible  # arrays that the caller has, by their storages
         self.outs = outs
         self.parts: list[Part | Chosen] = []
-        self.itself: dict[int, Box] = {}  # of each storage the box that is the array itself
         self.turned: dict[int, list[Step]] = {}  # what comes first of storages whose outputs have other axes
         #: Chosen arrays that are results as a whole, and the numbers of the parts that they are (None: they are new).
         self.chosen: dict[int, int | None] = {}
-        self.different = different = [*{id(x): x for x in leaves if type(x) is Box}.values()]
-        self.boxes = {id(x.storage): x for x in different if isinstance(x.storage, Either) and not x.chain}
+        different = {id(x): x for x in leaves if type(x) is Box}.values()
+        self.boxes = {id(x.storage): x for x in different if isinstance(x.storage, Either) and _is_itself(x)}
+        self.numbers: dict[int, int | None] = {}  # of the parts that leaves are
+        self.views = {x.identity: x for x in different if x.identity is not None}
+        self.chosen_views = collections.Counter(i for x in different for i in _views(x))
+        self.made_views: dict[Any, int] = {}  # parts that several chosen arrays may be
         self.users = collections.Counter(id(s) for x in different for s in _storages(x))
         marks = [mark for x in different if not x.scalar and (mark := listed(x)) is not None]
         self.lists = collections.Counter((id(mark.rows), mark.role == "head") for mark in marks)
@@ -100,24 +99,31 @@ class Shared:
         arrays, but the program can't say where."""
         if type(x) is not Box or ((x.scalar or x.weak) and not x.aval.shape):
             return None
+        if id(x) not in self.numbers:
+            self.numbers[id(x)] = self._number(x)
+        return self.numbers[id(x)]
+
+    def _number(self, x: Box) -> int | None:
         storage = x.storage
         mark = listed(x)
         if mark is not None and not self._is_new(mark):
             raise BufferedListError(what="arrays, which may be one or others' too, as results")
         made: Part | Chosen | None = None
         if isinstance(storage, Either):
-            if not x.chain and (number := self._whole(x, storage)) is not None:
-                return number
-            if x.chain and id(storage) in self.boxes:
+            if _is_itself(x):
+                if (number := self._whole(x, storage)) is not None:
+                    return number
+            elif id(storage) in self.boxes:
                 made = self._part_of_result(x, storage)
-            elif x.chain:
+            else:
                 made = self._chosen(x, storage)
             if made is None and (storage.layout is not None or id(storage) in self.visible):
                 made = self._view(x)
         elif type(storage) in (Storage, Selected):
             made = self._view(x)
-        if made is None:
-            return None
+        return None if made is None else self._add(made)
+
+    def _add(self, made: Part | Chosen) -> int:
         self.parts.append(made)
         return len(self.parts) - 1
 
@@ -129,9 +135,9 @@ class Shared:
 
     def _view(self, x: Box) -> Part | None:
         base = self.visible.get(id(x.storage))
-        if base is None and not self._worth(x):
+        if base is None and not self._worth(x.storage, x.chain, x.identity):
             return None
-        steps = self._steps(x.chain, x)
+        steps = self._steps(x.chain, x.identity)
         if steps is None:
             if base is None:
                 return None
@@ -145,19 +151,19 @@ class Shared:
         base = self.visible.get(id(storage)) or self._base(storage)
         return Part(base, self.turned.get(id(storage), []) + steps)
 
-    def _worth(self, x: Box) -> bool:
-        """Whether NumPy's result could be told from a copy: other results lie in the same memory, or it has gaps or
-        another order than C's, or can't be written."""
-        shape = aval_of(x.storage.value).shape
-        if x.storage.layout is not None:
+    def _worth(self, storage: Storage, chain: Sequence[View], view: Any) -> bool:
+        """Whether what NumPy would give could be told from a copy: other results lie in the same memory, or it has gaps
+        or another order than C's, or can't be written."""
+        if storage.layout is not None:
             return True
-        if not x.chain:
-            return not shape and self.users[id(x.storage)] > 1
-        if not all(view.writable for view in x.chain) or self.users[id(x.storage)] > 1:
+        shape = aval_of(storage.held).shape
+        if not chain and view is None:
+            return not shape and self.users[id(storage)] > 1
+        if not all(v.writable for v in chain) or self.users[id(storage)] > 1:
             return True
-        if not all(type(d) is int for d in (*shape, *x.aval.shape)):
-            return any(map(_has_gaps, x.chain))
-        return not is_contiguous(shape, None, x.chain, "C")
+        if not all(type(d) is int for d in (*shape, *aval_of(storage.read(tuple(chain))).shape)):
+            return any(map(_has_gaps, chain))
+        return not is_contiguous(shape, None, tuple(chain), "C")
 
     def _base(self, storage: Storage) -> Place:
         """The output that has all of a storage, with its axes in their order in memory."""
@@ -174,9 +180,8 @@ class Shared:
     def whole(self, x: Any, raw: Any) -> None:
         """Enter the output `raw` of a leaf that is no part; parts of its memory are made of it."""
         at = self._output(raw)
-        if type(x) is Box and not (x.scalar or x.weak or x.chain) and x.aval.shape:
+        if type(x) is Box and not (x.scalar or x.weak) and _is_itself(x) and x.aval.shape:
             self.visible.setdefault(id(x.storage), ("out", at))
-            self.itself.setdefault(id(x.storage), x)
 
     def _output(self, raw: Any) -> int:
         self.outs.append(raw)
@@ -186,9 +191,7 @@ class Shared:
         """The number of the part that `x`, all of a chosen array, is; None if it is a new array."""
         if id(storage) not in self.chosen:
             made = self._chosen(x, storage)
-            if made is not None:
-                self.parts.append(made)
-            self.chosen[id(storage)] = None if made is None else len(self.parts) - 1
+            self.chosen[id(storage)] = None if made is None else self._add(made)
         return self.chosen[id(storage)]
 
     def _part_of_result(self, x: Box, storage: Either) -> Part | Chosen | None:
@@ -196,13 +199,33 @@ class Shared:
         number = self._whole(self.boxes[id(storage)], storage)
         if number is None:
             return self._view(x)
-        steps = self._steps(x.chain, x)
+        steps = self._steps(x.chain, x.identity)
         if steps is None:
             raise ChosenArrayError()
         return Chosen(Part(("part", number), steps), [])
 
-    def _of_owner(self, storage: Storage, steps: list[Step]) -> Part:
-        """The part that `steps` show of an owner, which may be a chosen array and a result itself."""
+    def _of_owner(self, owner: Owner, x: Box) -> Part:
+        """What `x` is where it is `owner`: the array or view itself, which may be a result and a chosen array, or a
+        view of it."""
+        view = owner.identity if _is_itself(x) else x.identity
+        if owner.chain is None or not owner.exact or self.chosen_views[id(owner.storage), view] > 1:
+            raise ChosenArrayError()
+        if not _is_itself(x) or view is None or (view not in self.views and self.chosen_views[view] < 2):
+            return self._shown(owner.storage, (*owner.chain, *x.chain), view)
+        if view in self.views:
+            number = self.part(self.views[view])
+            if number is None:
+                raise ChosenArrayError()
+            return Part(("part", number), [])
+        if view not in self.made_views:
+            self.made_views[view] = self._add(self._shown(owner.storage, owner.chain, view))
+        return Part(("part", self.made_views[view]), [])
+
+    def _shown(self, storage: Storage, chain: Sequence[View], view: Any) -> Part:
+        """The part that `chain` shows of an array, which may be a chosen one and a result itself."""
+        steps = self._steps(chain, view)
+        if steps is None:
+            raise ChosenArrayError()
         box = self.boxes.get(id(storage))
         number = self._whole(box, storage) if box is not None and isinstance(storage, Either) else None
         return self._part(storage, steps) if number is None else Part(("part", number), steps)
@@ -210,41 +233,25 @@ class Shared:
     def _chosen(self, x: Box, storage: Either) -> Chosen | None:
         parts = []
         for owner in storage.alive():
-            base = self.visible.get(id(owner.storage))
-            if base is None and self.users[id(owner.storage)] < 2:
+            alone = id(owner.storage) not in self.visible and self.users[id(owner.storage)] < 2
+            if alone and not (
+                owner.exact and owner.chain and self._worth(owner.storage, (*owner.chain, *x.chain), True)
+            ):
                 continue
-            steps = (
-                None if owner.chain is None or not owner.exact else self._steps((*owner.chain, *x.chain), x)
-            )
-            if steps is None or (not x.chain and self._may_be_result(owner)):
-                raise ChosenArrayError()
-            parts.append((self._output(owner.flag), owner.want, self._of_owner(owner.storage, steps)))
+            parts.append((self._output(owner.flag), owner.want, self._of_owner(owner, x)))
         if not parts:
             return None
         value, steps = _as_it_lies(x.read(), order_of(x))
         return Chosen(Part(("out", self._output(value)), steps), parts)
 
-    def _may_be_result(self, owner: Owner) -> bool:
-        """Whether the view that an owner is may be one that is a result itself: a view of the same part is another
-        object, if it was taken anew."""
-        return bool(owner.chain) and any(
-            y.storage is owner.storage and same_chain(y.chain, owner.chain) for y in self.different
-        )
-
-    def _steps(self, chain: Sequence[View], x: Box) -> list[Step] | None:
-        """What shows of an array what `chain` shows; None if NumPy has no views for it."""
+    def _steps(self, chain: Sequence[View], view: Any) -> list[Step] | None:
+        """What shows of an array what `chain` shows: a view, or that array itself (None); None if NumPy has no views
+        for it."""
         if not chain:
-            own = type(x.storage) is not Storage or self._is_itself(x)
-            return [] if own else [lambda array, _: array[...]]
+            return [] if view is None else [lambda array, _: array[...]]
         steps = [self._step(view) for view in chain]
         known = [s for s in steps if s is not None]
         return known if len(known) == len(steps) else None
-
-    def _is_itself(self, x: Box) -> bool:
-        """Whether a box of all of a storage is the array itself, not a view of all of it: the first one is, of an array
-        that the program makes."""
-        base = self.visible.get(id(x.storage))
-        return (base is None or base[0] == "out") and self.itself.setdefault(id(x.storage), x) is x
 
     def _step(self, view: View) -> Step | None:
         if type(view) is Region:
@@ -333,6 +340,18 @@ def _turned(array: Any, order: tuple[int, ...], new: tuple[Any, ...] | None) -> 
     """An array with its axes in `order`, and new ones where the index `new` has them."""
     array = array.transpose(order)
     return array if new is None else array[new]
+
+
+def _is_itself(x: Box) -> bool:
+    """Whether a box is its storage's array, and no view of it."""
+    return not x.chain and x.identity is None
+
+
+def _views(x: Box) -> list[Any]:
+    """The views that a chosen array may be; of those of which nobody knows which they are, the arrays, too."""
+    owners = x.storage.alive() if isinstance(x.storage, Either) and _is_itself(x) else []
+    vague = [(id(o.storage), VAGUE) for o in owners if o.identity == VAGUE]
+    return [*{o.identity for o in owners if o.identity is not None}, *vague]
 
 
 def _storages(x: Box) -> list[Storage]:

@@ -134,8 +134,9 @@ def _item(xs: list[Any], kind: Kind, at: Any) -> Box:
 def _owners(x: Box, here: Any) -> Iterator[Owner]:
     """The arrays that `x` may be, where the raw `here` holds."""
     dtype = x.aval.dtype
-    yield owner_of(x.storage, x.chain, dtype, here)
+    yield owner_of(x.storage, x.chain, dtype, here, True, x.identity)
     if isinstance(x.storage, Either):
         for o in x.storage.alive():
             chain = None if o.chain is None else joined(o.chain, x.chain)
-            yield owner_of(o.storage, chain, dtype, ops.compare.and_(here, o.holds()))
+            view = o.identity if x.identity is None else x.identity
+            yield owner_of(o.storage, chain, dtype, ops.compare.and_(here, o.holds()), True, view)

@@ -24,11 +24,16 @@ from tracejit.tracing import Box, Storage, View, current_trace
 Chain = tuple[View, ...]
 
 
+#: The identity of a view that several arrays may be, and nobody says which: made by a step of a loop.
+VAGUE = "vague"
+
+
 class Owner(NamedTuple):
     """An array that a chosen one may be: while the 0-d raw `flag` is `want`, it is what `chain` shows of `storage`.
 
     `chain` is None where the program can't say which part: then the chosen one is a copy, which may only be looked
     at, as long as neither changes. `exact`: the types are the same, so that what is written has a place there.
+    `identity`: which view of `storage` it is; None if it is that array itself.
     """
 
     storage: Storage
@@ -36,6 +41,7 @@ class Owner(NamedTuple):
     exact: bool
     flag: Any
     want: bool = True
+    identity: Any = None
 
     def choose(self, here: Any, elsewhere: Any) -> Any:
         """`here` where the chosen array is this one, else `elsewhere`."""
@@ -199,10 +205,12 @@ def chosen(value: Any, owners: Sequence[Owner], weak: bool = False) -> Box:
     return Box(storage, (), aval_of(value), weak)
 
 
-def owner_of(storage: Storage, chain: Chain | None, dtype: np.dtype, flag: Any, want: bool = True) -> Owner:
+def owner_of(
+    storage: Storage, chain: Chain | None, dtype: np.dtype, flag: Any, want: bool = True, identity: Any = None
+) -> Owner:
     """An owner of an array of `dtype`."""
     exact = chain is not None and _dtype(storage, chain) == dtype
-    return Owner(storage, chain, exact, flag, want)
+    return Owner(storage, chain, exact, flag, want, identity)
 
 
 # ---------------------------------------------------------------- items of lists whose lengths only the program knows

@@ -27,7 +27,7 @@ class _Flags:
         if name == "ALIGNED":
             return True
         if name == "OWNDATA" and x.storage.origin is None:
-            return not x.chain
+            return not x.chain and x.identity is None
         raise UnknownMemberError(name=f"flags.{name.lower()}", aval=str(x.aval))
 
     def __getattr__(self, name: str) -> bool:

@@ -29,7 +29,7 @@ from tracejit.numpy.boxes.layouts import as_numpys
 from tracejit.numpy.boxes.masking import masked, selected
 from tracejit.numpy.boxes.parse import Selection, parse
 from tracejit.numpy.boxes.unsure import is_unsure, taken
-from tracejit.numpy.boxes.views import Region, views_of
+from tracejit.numpy.boxes.views import Identity, Region, views_of
 from tracejit.numpy.fitting import converted, judge_loss
 from tracejit.numpy.operands import LISTS, broadcast_shapes, cast, convert, element, nested, raw, shape_of
 from tracejit.tracing import Box, Frozen, Storage, View, bind_update, box, check_live, current_trace, wrap
@@ -41,9 +41,17 @@ def view_of(x: Box, chain: tuple[View, ...], shape: Shape | None = None) -> Box:
     """A box on the storage of `x`, seen through `chain` (of `shape`, if it is known and static). Of a number NumPy
     makes an array first, each time another."""
     storage = wrap(x.storage.value).storage if (x.scalar or x.weak) and not x.chain else x.storage
-    if shape is None or not all(type(d) is int for d in shape):
-        return Box(storage, chain, aval_of(storage.read(chain)))
-    return Box(storage, chain, Aval(shape, x.aval.dtype))
+    known = shape is not None and all(type(d) is int for d in shape)
+    out = Box(storage, chain, Aval(shape, x.aval.dtype) if known else aval_of(storage.read(chain)))  # type: ignore[arg-type]
+    out.identity = Identity()
+    return out
+
+
+def view_of_all(x: Box) -> Box:
+    """Another box of what `x` shows: `x.T` of a vector."""
+    out = Box(x.storage, x.chain, x.aval)
+    out.identity = Identity()
+    return out
 
 
 def getitem(x: Box, index: Any) -> Any:

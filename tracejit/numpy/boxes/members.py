@@ -28,7 +28,7 @@ from tracejit.errors import (
 from tracejit.ir.avals import Dim
 from tracejit.ir.values import Value
 from tracejit.numpy import lengths
-from tracejit.numpy.boxes import either, extents, indexing, memory, views
+from tracejit.numpy.boxes import either, extents, indexing, memory, placed, views
 from tracejit.numpy.dispatch import NUMPY_TO_TRACEJIT
 from tracejit.numpy.operands import raw, shape_of
 from tracejit.numpy.ufuncs import int_like
@@ -100,7 +100,7 @@ attribute("T")(lambda x: transposed(x, tuple(reversed(range(len(x.aval.shape))))
 @attribute("base")
 def base(x: Box) -> Any:
     """None for an array of its own. Which one an argument or a view is part of is not known."""
-    if x.chain or x.storage.origin is not None:
+    if x.chain or x.identity is not None or x.storage.origin is not None:
         raise UnfollowedError(what="`.base` of an array", reason="it shows Python's own objects")
     return None
 
@@ -141,7 +141,7 @@ def imag_part(x: Box) -> Any:
     zeros = NUMPY_TO_TRACEJIT[np.zeros_like](int_like(x) if x.weak else x)
     if x.scalar or x.weak:
         return box(zeros.read(), x.weak)
-    return indexing.view_of(zeros, (views.ReadOnly(lambda value: value, frozen),), x.aval.shape)
+    return indexing.view_of(zeros, (placed.ReadOnly(lambda value: value, frozen),), x.aval.shape)
 
 
 def _set_part(part: Any) -> Any:
@@ -217,7 +217,7 @@ Box.flat = Box.flat.setter(_set_flat)  # type: ignore[attr-defined]
 def transposed(x: Box, order: tuple[int, ...]) -> Box:
     """A view with the axes in another order."""
     if order == tuple(range(len(order))):
-        return x if x.scalar or x.weak else Box(x.storage, x.chain, x.aval)
+        return x if x.scalar or x.weak else indexing.view_of_all(x)
     region = x.chain[-1] if x.chain and type(x.chain[-1]) is views.Region else None
     head = x.chain[:-1] if region else x.chain
     region = (region or views.Region.whole(x.aval.shape)).permuted(order)
@@ -229,7 +229,7 @@ def reshaped(x: Box, new: Any) -> Box:
     old = x.aval.shape
     target = reshape_target(old, new)
     if target == old:
-        return Box(x.storage, x.chain, x.aval, scalar=x.scalar)
+        return Box(x.storage, x.chain, x.aval, scalar=True) if x.scalar else indexing.view_of_all(x)
     if not all(type(d) is int for d in (*old, *target)):
         return _with_dims(x, target)
     is_view = _of_memory(x, lambda base, layout, chain: memory.reshape_is_view(base, layout, chain, target))

@@ -87,14 +87,21 @@ def _shadow(base: Shape, layout: tuple[int, ...] | None, chain: tuple[View, ...]
     for view in chain:
         if isinstance(view, Reshaped):
             out = np.reshape(out, view.shape, copy=False)
-        elif isinstance(view, Region) and view.is_static:
+        elif isinstance(view, Region) and (view.is_static or _is_front(view)):
             out = _shadow_region(out, view)
         else:
             return None
     return out
 
 
+def _is_front(r: Region) -> bool:
+    """Whether a region with a traced number of whole rows lies in memory as any number of them does."""
+    whole = all(type(n) is int and n == d for n, d in zip(r.sizes[1:], r.base[1:], strict=True))
+    return whole and r.axes == tuple(range(len(r.base))) and all(s == 1 for s in r.steps)
+
+
 def _shadow_region(x: np.ndarray, r: Region) -> np.ndarray:
-    shape = [1 if a is None else r.sizes[a] for a in r.axes]
+    sizes = [n if type(n) is int else d for n, d in zip(r.sizes, r.base, strict=True)]
+    shape = [1 if a is None else sizes[a] for a in r.axes]
     strides = [0 if a is None else x.strides[a] * r.steps[a] for a in r.axes]
     return np.lib.stride_tricks.as_strided(x, shape, strides)

@@ -1,4 +1,4 @@
-"""Views that no region is: diagonals, and the bits of elements as another dtype."""
+"""Views that no region is: diagonals, the bits of elements as another dtype, and what NumPy makes read-only."""
 
 from __future__ import annotations
 
@@ -54,3 +54,17 @@ class Bits(View):
 
     def write(self, holder: list[Any], new: Any) -> Any:
         return ops.bitcasts.view_as(new, dtype=aval_of(holder.pop()).dtype)
+
+
+class ReadOnly(View):
+    """A view that NumPy makes read-only (or, if it `warns`, one that it lets write with a warning): a function of the
+    parent's raw value. `places`: NumPy's own of an array and of `sizes`, numbers of the trace."""
+
+    __slots__ = ("fn", "places", "sizes", "warns")
+    writable = False
+
+    def __init__(self, fn: Any, places: Any = None, warns: bool = False, sizes: Any = ()) -> None:
+        self.fn, self.places, self.warns, self.sizes = fn, places, warns, sizes
+
+    def read(self, raw: Any) -> Any:
+        return self.fn(raw)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracejit.ir.avals import aval_of
 from tracejit.numpy.boxes import extents
-from tracejit.numpy.boxes.views import Region
+from tracejit.numpy.boxes.views import Identity, Region
 from tracejit.tracing import Box, Storage, View, current_trace
 
 #: Fewer items are joined one by one.
@@ -67,7 +67,10 @@ def rows(
     def below(*at: int) -> Any:
         if len(at) < depth:
             return [below(*at, k) for k in range(ahead[len(at)])]  # type: ignore[arg-type]
-        return Box(storage, (Region(aval.shape, (*at, *rest), sizes, steps, axes), *tail), row, weak, scalar)
+        chain = Region(aval.shape, (*at, *rest), sizes, steps, axes), *tail
+        out = Box(storage, chain, row, weak, scalar)
+        out.identity = None if scalar or weak else Identity()
+        return out
 
     return below()
 
@@ -157,7 +160,9 @@ def _joined(items: Sequence[Any], at: int, length: int) -> Box:
     sizes, steps = list(region.sizes), list(region.steps)
     sizes[axis], steps[axis] = length, step
     whole = Region(region.base, region.starts, tuple(sizes), tuple(steps), (axis, *region.axes))
-    return Box(x.storage, (whole, *x.chain[1:]), x.aval.with_shape((length, *x.aval.shape)))
+    out = Box(x.storage, (whole, *x.chain[1:]), x.aval.with_shape((length, *x.aval.shape)))
+    out.identity = Identity()
+    return out
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -16,11 +16,21 @@ from tracejit.errors import DynamicExtentError
 from tracejit.ir.avals import Dim, DimSize, Shape, aval_of
 from tracejit.numpy.boxes import extents
 from tracejit.numpy.boxes.extents import Number
-from tracejit.tracing import View, bind_update
+from tracejit.tracing import View, bind_update, current_trace
 
 Shape_ = tuple[DimSize, ...]
 #: One dimension of a basic index: ("at", i) | ("slice", start, extent, step) | ("new",) | ("all",)
 Item = tuple[Any, ...]
+
+
+class Identity:
+    """Which object a view is, made under `trace`: two views of one part are two arrays, and a view of a whole array is
+    another one than that."""
+
+    __slots__ = ("trace",)
+
+    def __init__(self) -> None:
+        self.trace = current_trace()
 
 
 class Region(View):
@@ -384,17 +394,3 @@ class ImagPart(_Part):
 
     def write(self, holder: list[Any], new: Any) -> Any:
         return ops.arithmetic.complex(ops.arithmetic.real(holder.pop()), new)
-
-
-class ReadOnly(View):
-    """A view that NumPy makes read-only (or, if it `warns`, one that it lets write with a warning): a function of the
-    parent's raw value. `places`: NumPy's own of an array and of `sizes`, numbers of the trace."""
-
-    __slots__ = ("fn", "places", "sizes", "warns")
-    writable = False
-
-    def __init__(self, fn: Any, places: Any = None, warns: bool = False, sizes: Any = ()) -> None:
-        self.fn, self.places, self.warns, self.sizes = fn, places, warns, sizes
-
-    def read(self, raw: Any) -> Any:
-        return self.fn(raw)

@@ -29,7 +29,7 @@ _ITERATORS = 4
 class Containers:
     """Lists, dicts, sets, objects, random generators and variables of functions as they were, with what they
     held. `iterators`: names of iterators among it, and of what holds them; these can't be put back. `turns`: lists that
-    had another length when they were put back, what they held before, and then."""
+    had another length when they were put back, what they held before, and then. `tuples`: these, by identity."""
 
     def __init__(
         self, names: dict[str, Any], known: Iterable[Cell] = (), more: Iterable[tuple[str, Any]] = ()
@@ -38,6 +38,7 @@ class Containers:
         self.known = {id(cell) for cell in known}
         self.iterators: list[str] = []
         self.turns: list[tuple[Any, list[Any], list[Any]]] = []
+        self.tuples: dict[int, Any] = {}
         for name, value in names.items():
             self._look(name, value, DEPTH)
         for name, value in more:
@@ -51,6 +52,8 @@ class Containers:
             return
         if type(x) is Box:
             return
+        if issubclass(type(x), tuple) and tuple.__len__(x):
+            self.tuples[id(x)] = x
         if type(x) is tuple:
             inner: Iterable[tuple[str, Any]] = _numbered(name, x)
         elif isinstance(x, types.MethodType):

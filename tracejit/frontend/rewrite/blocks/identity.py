@@ -18,8 +18,8 @@ from tracejit.frontend.rewrite.blocks.state import Frame, Leaf
 from tracejit.interpreters.stage import StageTrace
 from tracejit.ir.avals import aval_of
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import Chain, Either, Owner, owner_of
-from tracejit.numpy.boxes.views import Region, Strided, joined
+from tracejit.numpy.boxes.either import VAGUE, Chain, Either, Owner, owner_of
+from tracejit.numpy.boxes.views import Identity, Region, Strided, joined
 from tracejit.tracing import Box, Storage, View
 
 FALSE, TRUE = np.False_, np.True_
@@ -31,20 +31,40 @@ _BOOL, _I64 = np.dtype(bool), np.dtype(np.int64)
 
 
 class Reach(NamedTuple):
-    """An array that a leaf may be: what `chain` shows of `storage`, if the raw `flag` holds (None: always)."""
+    """An array that a leaf may be: what `chain` shows of `storage`, if the raw `flag` holds (None: always); the view
+    `identity`, or that array itself (None)."""
 
     flag: Any
     storage: Storage
     chain: Chain | None
+    identity: Any = None
 
 
-def reached(storage: Storage | None, chain: Chain) -> Iterator[Reach]:
+#: The identity of a view that a block makes anew for one name.
+ANEW = "anew"
+
+
+def reached(storage: Storage | None, chain: Chain, identity: Any = None) -> Iterator[Reach]:
     """The arrays that a part of `storage` may be one of, its own one first."""
     if storage is not None:
-        yield Reach(None, storage, chain)
+        yield Reach(None, storage, chain, identity)
     if isinstance(storage, Either):
         for o in storage.alive():
-            yield Reach(o.holds(), o.storage, None if o.chain is None else joined(o.chain, chain))
+            view = o.identity if identity is None else identity
+            yield Reach(o.holds(), o.storage, None if o.chain is None else joined(o.chain, chain), view)
+
+
+def made_under(identity: Any, trace: Any) -> bool:
+    """Whether a view was made under `trace`, or a deeper one."""
+    of = getattr(identity, "trace", None)
+    while of is not None and of is not trace:
+        of = of.parent
+    return of is not None
+
+
+def known_identity(identity: Any) -> Any:
+    """What an owner has for an identity that a block ends with."""
+    return Identity() if identity is ANEW else identity
 
 
 def same_chain(a: Chain | None, b: Chain | None) -> bool:
@@ -74,6 +94,7 @@ class _Target(NamedTuple):
     chain: Chain | None
     flags: list[Any]
     n: int
+    identity: Any
 
 
 class Rows:
@@ -97,12 +118,21 @@ class Arrays:
 
     def __init__(self, frame: Frame, leaves: Iterable[Leaf]) -> None:
         self.trace: StageTrace = frame.trace
-        self.reached = {id(leaf): list(reached(leaf.storage, leaf.chain)) for leaf in leaves}
+        found = {id(leaf): list(reached(leaf.storage, leaf.chain, leaf.identity)) for leaf in leaves}
+        views = Counter(i for rs in found.values() for i in {r.identity for r in rs})
+        self.anew = {i for i, count in views.items() if count == 1 and made_under(i, frame.trace)}
+        self.reached = {
+            k: [r._replace(identity=self.identity(r.identity)) for r in rs] for k, rs in found.items()
+        }
         every = [r.storage for rs in self.reached.values() for r in rs]
         self.inner = {id(s): s for s in every if s.trace is frame.trace and id(s) not in frame.claimed}
         count = Counter(map(id, every))
         shared = [s for k, s in self.inner.items() if count[k] > 1]
         self.values = {id(s): (s.value, list(reached(s, ()))[1:]) for s in shared}
+
+    def identity(self, identity: Any) -> Any:
+        """That of a view of a leaf, ANEW if the branch has made the view for this leaf alone."""
+        return ANEW if identity in self.anew else identity
 
 
 class Merger:
@@ -119,9 +149,16 @@ class Merger:
         s = x.storage
         if s is None or s is not y.storage or id(s) in self.branches[0].inner:
             return None
-        if not same_chain(x.chain, y.chain):
+        if x.box is y.box:
+            return x.box
+        view = self.branches[0].identity(x.identity)
+        if not same_chain(x.chain, y.chain) or view is not self.branches[1].identity(y.identity):
             return None
-        return x.box if x.box is y.box else Box(s, x.chain, aval_of(s.read(x.chain)))
+        if view is VAGUE:
+            return None
+        out = Box(s, x.chain, aval_of(s.read(x.chain)))
+        out.identity = known_identity(view)
+        return out
 
     def owners(
         self, leaves: tuple[Leaf | None, Leaf | None], dtype: np.dtype, parts: bool = True
@@ -153,12 +190,12 @@ class Merger:
     def _note(self, found: list[_Target], r: Reach, n: int) -> None:
         """Add what is reached to `found`, which has what is known of this storage."""
         for t in found:
-            if same_chain(t.chain, r.chain) and t.flags[n] is FALSE:
+            if same_chain(t.chain, r.chain) and t.identity is r.identity and t.flags[n] is FALSE:
                 t.flags[n] = flag_of(r)
                 return
         flags: list[Any] = [FALSE, FALSE]
         flags[n] = flag_of(r)
-        found.append(_Target(r.storage, r.chain, flags, n))
+        found.append(_Target(r.storage, r.chain, flags, n, r.identity))
 
     def _owner(self, t: _Target, dtype: np.dtype) -> Callable[[], Owner]:
         inner = id(t.storage) in self.branches[t.n].inner
@@ -166,18 +203,21 @@ class Merger:
         chain = self._chain(t.chain, t.n)
         if chain is None:
             return lambda: owner_of(storage(), None, dtype, TRUE)
+        view = t.identity
         if t.flags[0] is TRUE and t.flags[1] is FALSE:
-            return lambda: owner_of(storage(), chain(), dtype, self.pred)
+            return lambda: owner_of(storage(), chain(), dtype, self.pred, True, known_identity(view))
         if t.flags[0] is FALSE and t.flags[1] is TRUE:
-            return lambda: owner_of(storage(), chain(), dtype, self.pred, False)
+            return lambda: owner_of(storage(), chain(), dtype, self.pred, False, known_identity(view))
         flag = self.rows.add(t.flags[0], t.flags[1], _BOOL)
-        return lambda: owner_of(storage(), chain(), dtype, flag())
+        return lambda: owner_of(storage(), chain(), dtype, flag(), True, known_identity(view))
 
     def _outside(self, storage: Storage, n: int) -> Callable[[], Storage]:
         """An array of a branch that several names are, as one of outside."""
         if id(storage) not in self.made:
             value, reached = self.branches[n].values[id(storage)]
             dtype = aval_of(value).dtype
+            if not aval_of(value).is_static:
+                raise ChosenArrayError()
             row = self._row(n, value, np.zeros(aval_of(value).shape, dtype)[()], dtype)
             owners = self._owners((reached, ()) if n == 0 else ((), reached), dtype)
             held: list[Storage] = []

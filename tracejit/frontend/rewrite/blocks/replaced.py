@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tracejit.frontend.rewrite.blocks.cells import Cell, Place
-from tracejit.frontend.rewrite.blocks.containers import NONE, opened, parts, replaced
+from tracejit.frontend.rewrite.blocks.containers import NONE, is_leaf, opened, parts, replaced
 from tracejit.frontend.rewrite.blocks.hidden import Picked
 from tracejit.frontend.rewrite.blocks.state import Frame
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
@@ -63,7 +63,7 @@ class Replaced:
     def check_outside(self, name: str, e: Entry, value: Any, frame: Frame, picked: Picked) -> None:
         """The step does not put a container of outside into a name, nor one that may be one, unless the loop carries
         whether it is."""
-        mine = opened(value, self.of(name, e))
+        mine = opened(value, self.of(name, e), frozen=True)
         known = {id(x) for x in picked.outer.values()}
         may_be = [
             o.container
@@ -71,7 +71,8 @@ class Replaced:
             for o in picked.choices.options(x)
             if x is not value or id(o.container) not in known
         ]
-        if any(id(x) in frame.containers.seen for x in (*mine, *may_be)):
+        seen = frame.containers.seen.keys() | frame.containers.tuples.keys()
+        if any(id(x) in seen for x in (*mine, *may_be)):
             raise NotNative(f"`{name}` is a container of outside after a step", peel=True, name=name)
 
     def check_handed_on(
@@ -98,3 +99,22 @@ def _reaches_cycle(name: str, to: dict[str, set[str]], path: tuple[str, ...]) ->
 def _changed(name: str) -> NotNative:
     why = f"it changes what is in `{name}`, and puts another container there"
     return NotNative(why, peel=True, name=name)
+
+
+def put_apart(
+    keep: Iterable[str],
+    names: tuple[dict[str, Any], dict[str, Any]],
+    cells: dict[str, Cell],
+    kept: dict[str, frozenset[int]],
+) -> str | None:
+    """What is wrong where a name is another container after one of two branches than after the other, and one of them
+    puts containers into it: which of them lie in it is looked at as it was before. `names`: what names, and places of
+    containers, are after either, but for `kept` ones."""
+    then, other = names
+    moved = [n for n in keep if then[n] is not other[n] and not (is_leaf(then[n]) and is_leaf(other[n]))]
+    owners = {id(cell.owner) for n in moved if type(cell := cells[n]) is Place}
+    for name in moved if owners else ():
+        xs = [x for x in (then[name], other[name]) if not is_leaf(x)]
+        if any(id(y) in owners for x in xs for y in opened(x, kept.get(name, NONE))):
+            return f"it puts a container into one that `{name}` may be after it"
+    return None

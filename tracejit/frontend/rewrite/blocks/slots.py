@@ -9,16 +9,28 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tracejit import ops
 from tracejit.frontend.rewrite.blocks.cells import Cell, get
-from tracejit.frontend.rewrite.blocks.identity import FALSE, MOST, TRUE, Reach, flag_of, reached, same_chain
+from tracejit.frontend.rewrite.blocks.identity import (
+    ANEW,
+    FALSE,
+    MOST,
+    TRUE,
+    Reach,
+    flag_of,
+    known_identity,
+    made_under,
+    reached,
+    same_chain,
+)
 from tracejit.frontend.rewrite.blocks.state import Form, Frame, Leaf
 from tracejit.frontend.rewrite.blocks.terms import Entry, NotNative
 from tracejit.ir.values import Value
-from tracejit.numpy.boxes.either import Chain, Either, Owner, owner_of
+from tracejit.numpy.boxes.either import VAGUE, Chain, Either, Owner, owner_of
 from tracejit.numpy.boxes.views import Region, Strided, joined
 from tracejit.tracing import ONLY_LOCAL, Box, Storage, View
 
@@ -27,16 +39,17 @@ Key = tuple[str, int]  # a name, and which of its arrays
 
 class Slot(NamedTuple):
     """What a name may be: `chain` of an array of outside, or of what another name is (a Key); so it is before the
-    first step if the raw flag `start` holds."""
+    first step if the raw flag `start` holds. `identity`: which view it is, or None."""
 
     target: Storage | Key
     chain: Chain | None
     start: Any
+    identity: Any
 
-    def fits(self, target: Any, chain: Chain | None) -> bool:
+    def fits(self, target: Any, chain: Chain | None, identity: Any) -> bool:
         if target != self.target if isinstance(target, tuple) else target is not self.target:
             return False
-        return same_chain(chain, self.chain)
+        return identity is self.identity and same_chain(chain, self.chain)
 
 
 class Slots:
@@ -58,8 +71,8 @@ class Slots:
             for n, leaf in enumerate(form.dynamic):
                 self.outer[name, n] = leaf
                 if (name, n) not in self.of:
-                    found = () if name in alone else reached(leaf.storage, leaf.chain)
-                    self.of[name, n] = [Slot(r.storage, r.chain, flag_of(r)) for r in found]
+                    found = () if name in alone else reached(leaf.storage, leaf.chain, leaf.identity)
+                    self.of[name, n] = [Slot(r.storage, r.chain, flag_of(r), r.identity) for r in found]
         return [slot.start for slots in self.of.values() for slot in slots]
 
     # -- one step
@@ -88,17 +101,21 @@ class Slots:
     def _owners(self, key: Key, flags: Sequence[Any], boxes: dict[Key, Box]) -> Iterator[Owner]:
         for slot, flag in zip(self.of.get(key, ()), flags, strict=True):
             if flag is not None:
-                yield owner_of(*self._target(slot, boxes), boxes[key].aval.dtype, flag)
+                storage, chain, view = self._target(slot, boxes)
+                dtype = boxes[key].aval.dtype
+                yield owner_of(storage, chain, dtype, flag, True, known_identity(view))
 
-    def _target(self, slot: Slot, boxes: dict[Key, Box]) -> tuple[Storage, Chain | None]:
-        """Where a slot's array is; names that the loop leaves alone are after it what they were before."""
+    def _target(self, slot: Slot, boxes: dict[Key, Box]) -> tuple[Storage, Chain | None, Any]:
+        """Where a slot's array is, and which view it is; names that the loop leaves alone are after it what they were
+        before."""
         if not isinstance(slot.target, tuple):
-            return slot.target, slot.chain
+            return slot.target, slot.chain, slot.identity
         if slot.target in boxes:
-            return boxes[slot.target].storage, slot.chain
+            return boxes[slot.target].storage, slot.chain, slot.identity
         leaf = self.outer[slot.target]
         assert leaf.storage is not None
-        return leaf.storage, None if slot.chain is None else joined(leaf.chain, slot.chain)
+        view = leaf.identity if slot.identity is None else slot.identity
+        return leaf.storage, None if slot.chain is None else joined(leaf.chain, slot.chain), view
 
     def _depth(self, key: Key, around: tuple[Key, ...] = ()) -> int:
         """How many names one comes by from the array of a name to those that it may be. Raises NotNative."""
@@ -134,10 +151,11 @@ class _Step:
         self.slots = slots
         self.frame = frame
         self.reached = {
-            (name, n): list(reached(leaf.storage, leaf.chain))
+            (name, n): list(reached(leaf.storage, leaf.chain, leaf.identity))
             for name, form in after.items()
             for n, leaf in enumerate(form.dynamic)
         }
+        self.views = Counter(i for rs in self.reached.values() for i in {r.identity for r in rs})
         self.inner: dict[int, list[tuple[Key, Reach]]] = {}  # of the arrays that the step has made or found
         for key, rs in self.reached.items():
             for r in rs:
@@ -154,7 +172,7 @@ class _Step:
         for key, rs in self.reached.items():
             for r in rs:
                 if id(r.storage) not in self.inner:
-                    self._add(key, r.storage, self._known(r.chain), flag_of(r))
+                    self._add(key, r.storage, self._known(r.chain), flag_of(r), self._view(r.identity))
         for several in self.inner.values():
             for (m, x), (key, y) in itertools.combinations(several, 2):
                 if m != key:
@@ -164,29 +182,36 @@ class _Step:
     def _link(self, m: Key, x: Reach, key: Key, y: Reach) -> None:
         """Two names that may be one array which the step has made or found."""
         a, b = self._known(x.chain), self._known(y.chain)
-        if b == () and a != ():
-            m, a, key, b = key, b, m, a
+        i, j = x.identity, y.identity
+        if b == () and j is None and (a != () or i is not None):
+            m, a, i, key, b, j = key, b, j, m, a, i
         if a is not None and same_chain(a, b):
-            a = b = ()
-        if a != () or (m, key) in self.links:
+            a, b, i, j = (), (), None, None if i is j and i is not VAGUE else j
+        if a != () or i is not None or (m, key) in self.links:
             raise NotNative(f"`{m[0]}` and `{key[0]}` may be parts of one array", name=m[0])
         self.links.add((key, m))
-        self._add(key, m, b, _both(flag_of(x), flag_of(y)))
+        self._add(key, m, b, _both(flag_of(x), flag_of(y)), self._view(j))
+
+    def _view(self, identity: Any) -> Any:
+        """Which view a name is, for later steps: views of this one are made anew by each."""
+        if not made_under(identity, self.frame.trace):
+            return identity
+        return ANEW if self.views[identity] == 1 else VAGUE
 
     def _known(self, chain: Chain | None) -> Chain | None:
         """`chain`, or None if it depends on numbers of the step."""
         return None if chain is None or any(map(self._is_inner, chain)) else chain
 
-    def _add(self, key: Key, target: Storage | Key, chain: Chain | None, flag: Any) -> None:
+    def _add(self, key: Key, target: Storage | Key, chain: Chain | None, flag: Any, view: Any) -> None:
         slots, flags = self.slots.of[key], self.found[key]
         if len(slots) >= MOST:
             chain = None
         flag = TRUE if chain is None else flag
         for n, slot in enumerate(slots):
-            if slot.fits(target, chain):
+            if slot.fits(target, chain, view):
                 flags[n] = _either(flags[n], flag)
                 return
-        slots.append(Slot(target, chain, TRUE if chain is None else FALSE))
+        slots.append(Slot(target, chain, TRUE if chain is None else FALSE, view))
         self.slots.before[key].append(None)
         flags.append(flag)
         self.complete = self.complete and not self._needed(key, target)

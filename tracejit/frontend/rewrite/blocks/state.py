@@ -45,10 +45,11 @@ def is_array(x: Any) -> bool:
 class Leaf:
     """One array or number of a value: `weak` ones are Python's numbers, `scalar` ones NumPy's.
 
-    `storage` and `chain` say which array it is; numbers have None. `order` is that of its axes in memory. `python`:
-    where it is Python's number, if that is not known and not to be asked. `listed`: it is an item of a list."""
+    `storage`, `chain` and `identity` say which array it is; numbers have None. `order` is that of its axes in
+    memory. `python`: where it is Python's number, if that is not known and not to be asked. `listed`: it is an item
+    of a list."""
 
-    __slots__ = ("box", "chain", "listed", "order", "python", "raw", "scalar", "storage", "weak")
+    __slots__ = ("box", "chain", "identity", "listed", "order", "python", "raw", "scalar", "storage", "weak")
 
     def __init__(self, x: Any, asked: bool = True) -> None:
         self.python: Any = None if asked or not is_unsure(x) else x.python
@@ -58,6 +59,7 @@ class Leaf:
         self.box: Box | None = x if array else None
         self.storage: Storage | None = x.storage if array else None
         self.chain: tuple[View, ...] = x.chain if array else ()
+        self.identity: Any = x.identity if array else None
         self.order = order_of(x) if array else None
         self.listed: Listed | None = listed(x) if array else None
         self.weak = x.weak if type(x) is Box else type(x) in (bool, int, float, complex)
@@ -221,6 +223,7 @@ class Frame:
         """Refer to nothing that the block has found: its references are counted (`turned`)."""
         self.before.clear()
         self.containers.seen.clear()
+        self.containers.tuples.clear()
         self.turns = []
 
 

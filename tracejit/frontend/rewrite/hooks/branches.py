@@ -20,6 +20,7 @@ from tracejit.frontend.rewrite.blocks.containers import NONE, shared
 from tracejit.frontend.rewrite.blocks.decisions import capturing, decide, place
 from tracejit.frontend.rewrite.blocks.identity import TRUE, Arrays, Merger, Rows
 from tracejit.frontend.rewrite.blocks.lengths import Chosen
+from tracejit.frontend.rewrite.blocks.replaced import put_apart
 from tracejit.frontend.rewrite.blocks.state import NOTHING, Form, Frame, Leaf, promoted, zeros_like
 from tracejit.frontend.rewrite.blocks.terms import NotNative, Spec
 from tracejit.frontend.rewrite.hooks.messages import fail_if, is_programs
@@ -226,8 +227,9 @@ class _Choice:
     # -- both branches as one equation
 
     def _merge(self, then: _Branch, other: _Branch) -> Any:
-        rows = Rows()
-        merger = Merger(self.pred, (then.arrays, other.arrays), rows)
+        if problem := put_apart(self.keep, (then.names, other.names), self.cells, self.kept):
+            raise BranchLeavesError(problem=problem, where=self.where)
+        merger = Merger(self.pred, (then.arrays, other.arrays), rows := Rows())
         parts: list[tuple[str, _Merged | Choice]] = []
         for name in self.keep:
             a, b = then.names[name], other.names[name]

@@ -89,8 +89,18 @@ def is_(x: Any, y: Any, negated: bool) -> Any:
     elif is_python(x) and is_python(y):
         found = _number(x) is _number(y)
     else:
-        found = _refuse_given(x, y) or _truth_of(capturing().choices.ask(x, y))
+        found = _one_of(x, y)
     return not_(found) if negated else found
+
+
+def _one_of(x: Any, y: Any) -> Any:
+    """Whether two objects are one; each may be one of several."""
+    choices = capturing().choices
+    for a in (x, *(o.container for o in choices.options(x))):
+        for b in (y, *(o.container for o in choices.options(y))):
+            if a is not b:
+                _refuse_given(a, b)
+    return _truth_of(choices.ask(x, y))
 
 
 def _is_singleton(x: Any) -> bool:
@@ -103,16 +113,15 @@ def _truth_of(raw: Any) -> Any:
     return box(raw, weak=True) if isinstance(raw, Value) else bool(raw)
 
 
-def _refuse_given(x: Any, y: Any) -> bool:
-    """False, unless both are arrays or containers of outside: at another call they may be one. So may arrays that a
+def _refuse_given(x: Any, y: Any) -> None:
+    """Nothing, unless both are arrays or containers of outside: at another call they may be one. So may arrays that a
     branch or loop has chosen."""
     if type(x) is Box and type(y) is Box and _may_be_one(x, y):
         raise UnfollowedError(
             what="whether two arrays are one", reason="a branch or loop decides which they are"
         )
-    given = (
-        type(x) is Box and type(y) is Box and x.storage.origin is not None and y.storage.origin is not None
-    )
+    boxes = type(x) is Box and type(y) is Box and x.identity is None and y.identity is None
+    given = boxes and x.storage.origin is not None and y.storage.origin is not None
     if given and x.aval == y.aval:
         raise UnfollowedError(what="whether two arrays are one", reason="that may differ from call to call")
     session: Any = capturing()
@@ -129,7 +138,6 @@ def _refuse_given(x: Any, y: Any) -> bool:
         raise error
     if type(x) is not Box:
         session.told_apart(x, y)
-    return False
 
 
 def _class_of(x: Any) -> type:
@@ -143,8 +151,14 @@ def _may_be_one(x: Box, y: Box) -> bool:
         return True
     if not isinstance(x.storage, Either) and not isinstance(y.storage, Either):
         return False
+    if x.scalar or y.scalar or (x.identity is not None and y.identity is not None):
+        return False
+    for view, other in ((x, y), (y, x)):
+        if view.identity is not None:
+            owners = other.storage.alive() if isinstance(other.storage, Either) else ()
+            return any(o.chain is None or o.identity is view.identity for o in owners)
     storages = {id(s) for s, _ in memories(x)}
-    return not (x.scalar or y.scalar) and any(id(s) in storages for s, _ in memories(y))
+    return any(id(s) in storages for s, _ in memories(y))
 
 
 def _number(x: Any) -> Any:

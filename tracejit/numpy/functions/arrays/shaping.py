@@ -12,8 +12,7 @@ from tracejit import ops
 from tracejit.errors import ArgumentError, DynamicExtentError, ShapeError
 from tracejit.ir.avals import Shape
 from tracejit.numpy.boxes import extents, members
-from tracejit.numpy.boxes.placed import Placed
-from tracejit.numpy.boxes.views import ReadOnly
+from tracejit.numpy.boxes.placed import Placed, ReadOnly
 from tracejit.numpy.dispatch import implements
 from tracejit.numpy.functions.arrays.creation import lower_mask, shape_arg
 from tracejit.numpy.functions.statistics.reductions import axes_of, axis_of, reduced_axes
