@@ -158,3 +158,13 @@ def test_outside_of_transformations_it_is_scipys() -> None:
 def test_wrong_options_are_refused_as_scipy_does(options: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         tj.jit(lambda r: solved(r, **options).y, fallback=True)(28.0)
+
+
+def test_one_state_that_is_read_as_a_number() -> None:
+    def f(y0: Any) -> Any:
+        found = scipy.integrate.solve_ivp(lambda t, y: np.array([-2 * y[0]]), (0, 1.0), y0, t_eval=[1.0])
+        return found.y[:, -1], found.nfev
+
+    got, want = tj.jit(f)(np.ones(1)), f(np.ones(1))
+    np.testing.assert_allclose(got[0], want[0], rtol=1e-12)
+    assert got[1] == want[1]

@@ -261,6 +261,12 @@ class Schedule(Planner):
         level = g.domain if g is self.latest.get(shape) else g.domain[: g.rows] if g.kind == "rows" else None
         if level != shape:
             return "another order" if g.domain == shape else "other elements"
-        if g is bound and self.sites_in(eqn, g) - {own}:
+        if g is bound and (self.sites_in(eqn, g) - {own} or (shape == g.domain and _has_single_rows(g))):
             return "elsewhere"
         return "overwritten" if any(self.is_late(a, g, at) for a, at in reads) else None
+
+
+def _has_single_rows(g: Group) -> bool:
+    """Whether a nest reduces rows of one element: what it computes once a row, before their elements, may read that
+    element by the same index as what it computes for each."""
+    return g.kind == "rows" and g.rows < len(g.domain) and all(d == 1 for d in g.domain[g.rows :])
