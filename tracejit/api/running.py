@@ -61,8 +61,13 @@ LIBRARIES.update(
 OTHERS["scipy"] = _hosted
 OBJECTS["scipy"] = _adopted
 LIBRARIES["scipy._lib._array_api"] = _entries("scipy._lib._array_api", "scipy.hosting.following")
-for _place in ("_lib", "_external"):  # what SciPy's functions call NumPy, before and since 1.18
-    modules.REBIND[f"scipy.{_place}.array_api_compat.numpy"] = numpy
+LIBRARIES["array_api_compat"] = _entries("array_api_compat", "scipy.hosting.following")
+for _place in (
+    "",
+    "scipy._lib.",
+    "scipy._external.",
+):  # what other libraries, and SciPy's functions, call NumPy
+    modules.REBIND[f"{_place}array_api_compat.numpy"] = numpy
 modules.REBIND["itertools"] = nests.OF_ITERTOOLS
 modules.BY_NAME += ["math", "itertools"]
 modules.CALLABLES = numpy.NUMPY_TO_TRACEJIT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import opcode
+from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -12,6 +13,8 @@ from tracejit.config import config
 from tracejit.errors import TracejitError, is_internal, is_library
 from tracejit.tracing import is_tracing
 
+#: How often a line of the user's is in a traceback whose end is that a function calls itself without end.
+_CALLS_ITSELF = 20
 _RAISING = frozenset(n for name, n in opcode.opmap.items() if name in ("RAISE_VARARGS", "RERAISE"))
 
 
@@ -21,6 +24,8 @@ def is_ours(error: BaseException) -> bool:
     frames = _frames(error.__traceback__)
     if not frames or not is_internal(frames[-1].tb_frame.f_code.co_filename):
         return False
+    if isinstance(error, RecursionError) and max(Counter(trail(error)).values(), default=0) >= _CALLS_ITSELF:
+        return False  # what ends a function's calls of itself is not known while tracing
     return frames[-1].tb_frame.f_code.co_code[frames[-1].tb_lasti] not in _RAISING
 
 

@@ -14,6 +14,7 @@ import enum
 import functools
 import operator
 import types
+import typing
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,11 @@ _BY_NAME = frozenset(("getattr", "vars", "dir", "__dict__", "__getattribute__"))
 _ASKED = ("__instancecheck__", "__subclasscheck__")
 #: Class attributes that may change without being assigned.
 _CHANGING = (list, dict, set, bytearray, np.ndarray)
+#: What stays as it is: modules (their names are watched), and what annotations are made of.
+_UNCHANGING = (
+    *(types.ModuleType, types.UnionType, types.GenericAlias, np.dtype, typing.TypeVar),
+    *(type(typing.Union[int, str]), type(typing.Callable[[], int])),
+)
 _REASON = "a method of a class that is not followed reads it; changes inside it are not seen"
 
 
@@ -239,7 +245,7 @@ def _watch_value(session: Run, node: Node, value: Any) -> None:
         watch_function(session, node, value)
     elif isinstance(value, type):
         watch_class(session, value)
-    elif not callable(value) and not isinstance(value, types.ModuleType):
+    elif not callable(value) and not isinstance(value, _UNCHANGING):
         session.refuse(str(node), value, _REASON)
 
 

@@ -6,8 +6,11 @@ A few calls, drawn anew for each day, are in every run; all are in the exhaustiv
 from __future__ import annotations
 
 import importlib
+import os
 import random
 import re
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -151,3 +154,45 @@ def test_eager_derivatives_of_code_with_branches() -> None:
     way, h = np.cos(np.arange(12.0)), 1e-6
     near = (f(x + h * way) - f(x - h * way)) / (2 * h)
     np.testing.assert_allclose(tj.grad(f)(x) @ way, near, rtol=1e-5)
+
+
+_HELPERS = """
+def array_namespace(*xs):
+    import array_api_compat.numpy
+    assert all(type(x).__module__ == "numpy" for x in xs)
+    return array_api_compat.numpy
+"""
+_ALIASES = """
+import numpy as np
+def asarray(obj, *, dtype=None, device=None, copy=None):
+    return np.array(obj, dtype=dtype, copy=copy)
+"""
+_ASKED = """
+import numpy as np, tracejit as tj
+from array_api_compat import array_namespace
+
+def f(x):
+    xp = array_namespace(x)
+    out = xp.empty((2, 2))
+    out[0], out[1] = xp.asarray(x, copy=True), 3.0
+    return out
+
+assert np.array_equal(tj.jit(f, fallback=False)(np.arange(2.0)), [[0.0, 1.0], [3.0, 3.0]])
+"""
+
+
+def test_the_package_of_the_array_api_means_numpy(tmp_path):
+    """Libraries ask it which functions to call."""
+    package = tmp_path / "site-packages" / "array_api_compat"
+    files = {
+        "__init__.py": "from array_api_compat.common._helpers import *",
+        "common/__init__.py": "",
+        "common/_helpers.py": _HELPERS,
+        "numpy/__init__.py": "from numpy import *\nfrom array_api_compat.numpy._aliases import *",
+        "numpy/_aliases.py": _ALIASES,
+    }
+    for name, text in files.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    place = os.pathsep.join([str(package.parent), *sys.path])
+    subprocess.run([sys.executable, "-c", _ASKED], check=True, env={**os.environ, "PYTHONPATH": place})

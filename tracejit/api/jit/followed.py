@@ -6,6 +6,7 @@ from typing import Any
 
 from tracejit import frontend, tree
 from tracejit.api.introspect import ShapeDtypeStruct
+from tracejit.errors import UnfollowedError
 
 
 class Followed:
@@ -29,6 +30,53 @@ def _is_node(x: Any) -> bool:
 
 
 def can_be_followed(value: Any) -> bool:
-    """Whether all nodes in the structure of an argument are Python's containers or dataclasses."""
-    leaves = tree.leaves(value, is_leaf=lambda x: not _is_container(x))
-    return _is_container(value) and not any(map(_is_node, leaves))
+    """Whether all nodes in the structure of an argument are Python's containers or dataclasses. It may hold itself."""
+    seen: dict[int, Any] = {}
+    left = [value]
+    while left:
+        x = left.pop()
+        if id(x) in seen:
+            continue
+        seen[id(x)] = x
+        if _is_container(x):
+            fields = tree.dataclass_parts(x)
+            left += fields[0].values() if fields else tree.one_level(x)[0]
+        elif x is value or _is_node(x):
+            return False
+    return True
+
+
+def take_apart(call: Any, followed: dict[int | str, Followed]) -> tuple[list[Any], tree.TreeDef]:
+    """The leaves and the structure of the dynamic arguments of a `Call`, of which those that are followed are leaves.
+    Those that hold themselves join these.
+
+    Raises:
+        UnfollowedError: such an argument can't be followed.
+    """
+    try:
+        return tree.flatten_ordered(_given(call, followed))
+    except RecursionError:
+        for key, x in [*zip(call.positions(), call.dynamic, strict=True), *call.kwargs.items()]:
+            if key in followed or not _is_endless(x):
+                continue
+            if not call.may_follow(key):
+                reason = "it holds itself, or what it holds is nested too deep"
+                raise UnfollowedError(what=f"argument {call.argument_name(key)}", reason=reason) from None
+            followed[key] = Followed(x)
+        return tree.flatten_ordered(_given(call, followed))
+
+
+def _given(call: Any, followed: dict[int | str, Followed]) -> tuple[Any, ...]:
+    if not followed:
+        return call.dynamic, call.kwargs
+    dynamic = [followed.get(n, x) for n, x in zip(call.positions(), call.dynamic, strict=True)]
+    return tuple(dynamic), {k: followed.get(k, x) for k, x in call.kwargs.items()}
+
+
+def _is_endless(value: Any) -> bool:
+    """Whether an argument can't be taken apart."""
+    try:
+        tree.leaves(value)
+    except RecursionError:
+        return True
+    return False

@@ -51,7 +51,7 @@ class Given:
 def paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Path]:
     """Where the containers and strings among the arguments are, by their ids."""
     given = [*enumerate(args), *kwargs.items()]
-    return {id(x): (key, steps) for key, value in given for x, steps in _containers(value, ())}
+    return {id(x): (key, steps) for key, value in given for x, steps in _containers(value, (), ())}
 
 
 def containers(values: Iterable[Any]) -> Iterator[Any]:
@@ -63,12 +63,14 @@ def containers(values: Iterable[Any]) -> Iterator[Any]:
             yield from containers(part for _, part in inside)
 
 
-def _containers(x: Any, steps: Any) -> Iterator[tuple[Any, Any]]:
-    inside = _parts(x)
+def _containers(x: Any, steps: Any, around: tuple[int, ...]) -> Iterator[tuple[Any, Any]]:
+    """Containers and strings with the ways to them. `around`: those that are being looked into, one of which `x` may be
+    again."""
+    inside = _parts(x) if id(x) not in around else []
     if inside or type(x) in _TEXTS or isinstance(x, (list, collections.deque, *_DICTS)):
         yield x, steps
         for step, part in inside:
-            yield from _containers(part, (*steps, step))
+            yield from _containers(part, (*steps, step), (*around, id(x)))
 
 
 def _parts(x: Any) -> list[tuple[tuple[bool, Any], Any]]:

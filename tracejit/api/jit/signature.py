@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import operator
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ import numpy as np
 from tracejit import frontend, tree
 from tracejit.api.common import argument_names, is_scalar, is_weak, name_of
 from tracejit.api.introspect import Extent, ShapeDtypeStruct, leaf_aval
-from tracejit.api.jit.followed import Followed, can_be_followed
+from tracejit.api.jit.followed import Followed, can_be_followed, take_apart
 from tracejit.config import config
 from tracejit.errors import ArraySubclassError, BackendError, StaticArgumentError, UnhashableStaticError
 from tracejit.frontend.shadows import behind
@@ -125,8 +126,7 @@ class Call:
         self.kwargs = {k: v for k, v in kwargs.items() if k not in self.static_kwargs}
         self.outermost = not is_tracing()
         followed = self._followed() if options.followed and self.outermost else {}
-        given = (self.dynamic, self.kwargs) if not followed else self._given(followed)
-        leaves, self.structure = tree.flatten_ordered(given)
+        leaves, self.structure = take_apart(self, followed)
         self.fixed = {n: behind.original(x) for n, x in enumerate(leaves) if not is_array_like(x)}
         kinds = {n: kind for n, x in self.fixed.items() if (kind := _kind_of(x)) is not None}
         #: Of the fixed leaves the arguments whose containers are followed.
@@ -162,11 +162,6 @@ class Call:
         if not self.outermost or key in self.options.donate_nums or key in self.options.donate_names:
             return False
         return can_be_followed(self.argument(key))
-
-    def _given(self, followed: dict[int | str, Followed]) -> tuple[Any, ...]:
-        """The dynamic arguments, with those that are followed as leaves."""
-        dynamic = [followed.get(n, x) for n, x in zip(self.positions(), self.dynamic, strict=True)]
-        return tuple(dynamic), {k: followed.get(k, x) for k, x in self.kwargs.items()}
 
     def key(self) -> tuple[Any, ...]:
         """The signature; Raises UnhashableStaticError."""
@@ -274,7 +269,9 @@ def as_size(x: Any) -> Any:
         return None if known is None else known.item()
     if type(x) is tuple and x:
         parts = tuple(map(as_size, x))
-        return None if None in parts else parts
+        if None in parts:
+            return None
+        return x if all(map(operator.is_, parts, x)) else parts  # it may be handed back
     return None
 
 
@@ -383,7 +380,7 @@ def fast_key(
             tuple([args[n] for n in static if n < len(args)]),
         )
         hash(key)
-    except TypeError:
+    except (TypeError, RecursionError):  # the latter of arguments that hold themselves
         return None
     return key
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import types
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracejit.errors import CapturedWriteError
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from tracejit.frontend.run import Run
 
 MISSING = object()
+
+
+class _Making:
+    """The stand-in of a class, of which objects are in traced code; `classes` says what it is."""
+
+    stand_in: Callable[[type], type | None]
+
+
+making = _Making()
 #: All shadow classes.
 classes: weakref.WeakSet[type] = weakref.WeakSet()
 

@@ -299,3 +299,6 @@ def demote(obj: Any) -> None:
             raise UnfollowedError(what=f"a `{real.__name__}` that traced code makes", reason=reason)
         with contextlib.suppress(TypeError):  # memory laid out differently (see Quiet)
             obj.__class__ = real
+
+
+behind.making.stand_in = traced_class

@@ -137,7 +137,7 @@ def _write_back(session: Run, copy: Any) -> None:
 def _wrap_sequence(session: Run, node: Node, value: Any) -> Any:
     if all(type(x) in SCALARS for x in value) and not session.capture.varies(node):
         session.check(node, "scalars", tuple(value))
-        copy = value if isinstance(value, tuple) else copying.copy(value)
+        copy = tuple.__new__(type(value), [*value]) if isinstance(value, tuple) else copying.copy(value)
         return _watched(session, node, value, copy)
     session.check(node, "len", len(value))
     if isinstance(value, tuple):

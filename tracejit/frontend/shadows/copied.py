@@ -1,14 +1,21 @@
-"""Copies of shadows (see objects.py): objects of the user's class that hold the stand-ins."""
+"""Objects that traced code makes past what follows classes: copies of shadows (see objects.py), which hold the
+stand-ins, and dataclasses, of which code of the user's looks at the fields."""
 
 from __future__ import annotations
 
 import copy
 import copyreg
+import dataclasses
+import inspect
+import types
 from typing import Any
 
+from tracejit.frontend import active
 from tracejit.frontend.journal import GONE
+from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
+from tracejit.frontend.shadows import attributes
 from tracejit.frontend.shadows.attributes import read
-from tracejit.frontend.shadows.behind import State, find, instance_dict, slots, state_of
+from tracejit.frontend.shadows.behind import State, find, instance_dict, making, slots, state_of
 
 #: What a class may define that a copy is made by, or that makes its objects.
 _MAKING = (
@@ -23,11 +30,12 @@ _MAKING = (
 
 
 def copy_of(self: Any) -> Any:
-    """`copy.copy`: an object of the user's class that holds the stand-ins."""
+    """`copy.copy`: an object as traced code makes it, which holds the stand-ins."""
     state = state_of(self)
     original = state.original
     _refuse_own_copies(state, type(original))
-    new = object.__new__(type(original))
+    cls = type(original)
+    new = object.__new__(making.stand_in(cls) or cls)
     for name in _attributes(self):
         object.__setattr__(new, name, read(self, name))
     return new
@@ -59,3 +67,80 @@ def deep_copy_of(self: Any, memo: dict[int, Any]) -> Any:
     for name in (*instance_dict(new), *slots(type(new))):
         object.__setattr__(new, name, copy.deepcopy(getattr(new, name), memo))
     return new
+
+
+# ---------------------------------------------------------------- dataclasses
+
+
+def is_users(owner: Any, raw: Any) -> bool:
+    """Whether a member of a class is the user's code."""
+    fn = raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
+    fn = raw.fget if type(raw) is property else fn
+    return (
+        isinstance(fn, types.FunctionType)
+        and not is_library_class(owner)
+        and not is_generated(fn)
+        and not is_library_function(fn)
+    )
+
+
+def making_of(cls: type) -> Any:
+    """How an object of a dataclass is made where the user's code has a part in it; None: as Python makes it."""
+    if (
+        cls.__new__ is not object.__new__
+        or "_tj_class" in vars(cls)
+        or type(cls).__call__ is not type.__call__
+    ):
+        return None
+    if is_users(*find(cls.__mro__, "__init__")):
+        return _object
+    users = is_users(*find(cls.__mro__, "__post_init__"))
+    return _dataclass if users and "__init__" in vars(cls) else None
+
+
+def _object(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """An object of a dataclass with an `__init__` of the user's, by its copy."""
+    made: Any = object.__new__(cls)
+    init = _followed(made, "__init__")
+    (made.__init__ if init is None else init[0])(*args, **kwargs)
+    return made
+
+
+def _dataclass(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """An object of a dataclass: the fields as its `__init__` sets them, and the copy of `__post_init__`."""
+    made: Any = object.__new__(cls)
+    after = _followed(made, "__post_init__")
+    given = inspect.signature(cls.__init__).bind(made, *args, **kwargs) if after is not None else None
+    if after is None or given is None:
+        return cls(*args, **kwargs)
+    put = object.__setattr__ if cls.__dataclass_params__.frozen else setattr  # type: ignore[attr-defined]
+    handed = []
+    for name, f in cls.__dataclass_fields__.items():  # type: ignore[attr-defined]
+        kind = f._field_type.name
+        if kind == "_FIELD_CLASSVAR":
+            continue
+        if name in given.arguments:
+            value = given.arguments[name]
+        elif f.default_factory is not dataclasses.MISSING:
+            value = f.default_factory()
+        elif f.default is dataclasses.MISSING:
+            continue
+        else:
+            value = f.default
+            if not f.init and kind == "_FIELD" and "__slots__" not in vars(cls):
+                continue  # the class has it
+        if kind == "_FIELD_INITVAR":
+            handed.append(value)
+        else:
+            put(made, name, value)
+    after[0](*handed)
+    return made
+
+
+def _followed(x: Any, name: str) -> tuple[Any] | None:
+    """The copy of a method of the user's; None where methods are not followed."""
+    session = active.session()
+    owner, raw = find(type(x).__mro__, name)
+    if session is None or not session.guarded or not is_users(owner, raw):
+        return None
+    return (attributes.bind_member(session, owner, name, raw, x, type(x)),)

@@ -27,9 +27,10 @@ from tracejit.errors import UnfollowedError, UnknownMemberError
 from tracejit.frontend import active
 from tracejit.frontend.drawing import sources
 from tracejit.frontend.lists import buffers
-from tracejit.frontend.origins import is_generated, is_library_class, is_library_function
+from tracejit.frontend.origins import is_library_class, is_library_function
 from tracejit.frontend.rewrite.source.texts import OF_CLASSES
 from tracejit.frontend.shadows import acting, attributes, behind, classes, growing, modules, objects
+from tracejit.frontend.shadows.copied import is_users, making_of
 from tracejit.frontend.shadows.modules import ndarray
 from tracejit.frontend.shadows.refusing import Refusing, held, refusal
 from tracejit.frontend.text.deferred import Text, known
@@ -195,6 +196,8 @@ def callee(f: Any) -> Any:
         return stand_in
     if isinstance(f, type) and issubclass(f, BaseException) and isinstance(f.__init__, types.FunctionType):
         return functools.partial(_exception, f)
+    if isinstance(f, type) and "__dataclass_fields__" in vars(f) and (making := making_of(f)) is not None:
+        return functools.partial(making, f)
     if id(type(f)) in _CALLED or isinstance(f, type) or (found := _copied(f, "__call__")) is None:
         return f
     return found[0]
@@ -267,21 +270,9 @@ def _copied(x: Any, name: str) -> tuple[Any] | None:
     if is_library_class(cls) or behind.is_shadow(x) or "_tj_class" in vars(cls):
         return None
     owner, raw = behind.find(cls.__mro__, name)
-    if not (_is_users(owner, raw) and _is_found(x, cls, name, raw)):
+    if not (is_users(owner, raw) and _is_found(x, cls, name, raw)):
         return None
     return (attributes.bind_member(session, owner, name, raw, None if cls is x else x, cls),)
-
-
-def _is_users(owner: Any, raw: Any) -> bool:
-    """Whether a member of a class is the user's code."""
-    fn = raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
-    fn = raw.fget if type(raw) is property else fn
-    return (
-        isinstance(fn, types.FunctionType)
-        and not is_library_class(owner)
-        and not is_generated(fn)
-        and not is_library_function(fn)
-    )
 
 
 def _is_found(x: Any, cls: type, name: str, raw: Any) -> bool:

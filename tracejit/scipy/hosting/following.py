@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import sys
 import types
 import warnings
@@ -250,19 +251,13 @@ def _brought(name: str) -> Any:
 
 def _entries(module: Any) -> dict[Any, Any]:
     """The forms of SciPy's helpers. Some of them remember by class what they were asked, which traces can't follow."""
-    entries: dict[Any, Any] = {}
-    for place in (
+    entries = _of_modules(
         module,
         _brought("array_api_compat.common._helpers"),
         _brought("array_api_compat.numpy._aliases"),
         scipy_module("_lib._array_api_override"),
         scipy_module("_lib._util"),
-    ):
-        for name, value in vars(place).items():
-            if name in _FORMS:
-                entries[value] = _FORMS[name]
-            elif name in _QUESTIONS or (name.startswith("is_") and name.endswith(("_namespace", "_array"))):
-                entries.setdefault(value, functools.partial(_answered, name in _YES))
+    )
     for place, names in _OF_SHAPES.items():
         home = sys.modules.get(f"scipy.{place}")
         entries |= {f: functools.partial(f) for f in (getattr(home, n, None) for n in names) if f is not None}
@@ -271,8 +266,27 @@ def _entries(module: Any) -> dict[Any, Any]:
     return entries if ranks is None else entries | {ranks: rankdata}
 
 
+def _of_modules(*places: Any) -> dict[Any, Any]:
+    """The forms of what these modules have."""
+    entries: dict[Any, Any] = {}
+    for place in places:
+        for name, value in vars(place).items():
+            if name in _FORMS:
+                entries[value] = _FORMS[name]
+            elif name in _QUESTIONS or (name.startswith("is_") and name.endswith(("_namespace", "_array"))):
+                entries.setdefault(value, functools.partial(_answered, name in _YES))
+    return entries
+
+
+def _of_compat(module: Any) -> dict[Any, Any]:
+    """The same for the array API's package itself, which other libraries ask."""
+    parts = ("common._helpers", "numpy._aliases")
+    return _of_modules(module, *(importlib.import_module(f"{module.__name__}.{part}") for part in parts))
+
+
 def _answered(answer: bool, *asked: Any) -> bool:
     return answer
 
 
 LIBRARIES["scipy._lib._array_api"] = _entries
+LIBRARIES["array_api_compat"] = _of_compat

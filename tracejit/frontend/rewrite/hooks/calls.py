@@ -19,7 +19,7 @@ from tracejit.frontend.rewrite.hooks.iterables import enumerate_, is_unknown, ra
 from tracejit.frontend.rewrite.hooks.predicates import asked, need_select, raw_truth
 from tracejit.frontend.shadows.growing import Growing
 from tracejit.frontend.text import shown
-from tracejit.frontend.text.deferred import Text, is_text, length
+from tracejit.frontend.text.deferred import Text, is_text, known, length
 from tracejit.frontend.text.deferred import contains as contained
 from tracejit.numpy.boxes import extents, numbers
 from tracejit.numpy.boxes.conversions import class_name, class_of
@@ -51,7 +51,7 @@ def _scalar(x: Box, take: Any) -> Any:
 def int_(*args: Any, **kwargs: Any) -> Any:
     """`int`, which cuts the fraction off."""
     if len(args) != 1 or kwargs or not _is_number(args[0]) or dtypes.is_complex(args[0].aval.dtype):
-        return int(*args, **kwargs)
+        return int(*(known(x, "`int`") for x in args), **kwargs)  # of a text in a base
     number = _scalar(args[0], int)
     return box(numbers.to_int(number), weak=True)
 

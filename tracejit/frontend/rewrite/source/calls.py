@@ -32,18 +32,20 @@ def written(body: list[Any]) -> set[str]:
 
 
 def may_convert(call: ast.Call) -> bool:
-    """Whether what is called may be one of NumPy's scalar types: `np.float32(x)`, `DTYPE(x)`; or is
-    `object.__setattr__`."""
+    """Whether what is called may be one of NumPy's scalar types: `np.float32(x)`, `DTYPE(x)`; or a class of the user's
+    by its name; or is `object.__setattr__`."""
     f = call.func
     if isinstance(f, ast.Attribute) and f.attr in _OF_OBJECT and isinstance(f.value, ast.Name):
         return f.value.id in ("object", "type")
     if (f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) in _CLASSES:
         return True
+    if isinstance(f, ast.Name):
+        return not hasattr(builtins, f.id)
     if len(call.args) != 1 or call.keywords or isinstance(call.args[0], ast.Starred):
         return False
     if isinstance(f, ast.Attribute):
         return f.attr in _TYPES
-    return isinstance(f, ast.Subscript) or (isinstance(f, ast.Name) and not hasattr(builtins, f.id))
+    return isinstance(f, ast.Subscript)
 
 
 _OF_OBJECT = frozenset({"__setattr__", "__delattr__"})

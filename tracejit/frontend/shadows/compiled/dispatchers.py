@@ -36,10 +36,19 @@ def wrap_compiled(session: Run, node: Node, value: Any) -> Any:
         if STATE.numbers is not None:  # called by another function of Numba's
             return followed(*args, **kwargs)
         with as_numba():
-            out = followed(*args, **kwargs)
+            out = followed(*map(_entering, args), **{k: _entering(x) for k, x in kwargs.items()})
         return _given(out, _result_type(value, args, kwargs) if _is_unsure(out) else None)
 
     return session.remember(value, compiled)
+
+
+def _entering(x: Any) -> Any:
+    """An argument as Numba takes it: NumPy's numbers of the types of Python's numbers are these."""
+    if isinstance(x, np.generic):
+        return x.item() if x.dtype in PYTHONS.values() else x
+    if type(x) is Box and x.scalar and not x.weak and x.aval.dtype in PYTHONS.values():
+        return box(x.read(), weak=True)
+    return x
 
 
 def wrap_callback(session: Run, node: Node, value: Any) -> Any:
@@ -63,7 +72,7 @@ class Callback:
 
 def _is_unsure(x: Any) -> bool:
     """Whether Numba may give a result another type: an integer that is a float by another `return` or assignment."""
-    if isinstance(x, tuple):
+    if isinstance(x, (tuple, list)):
         return any(map(_is_unsure, x))
     return is_python(x) and np.dtype(kind_of(x)).kind in "bi"
 
@@ -107,6 +116,9 @@ def _given(x: Any, type_: Any) -> Any:
         of = [None] * len(x) if type_ is None else list(type_)
         parts = map(_given, x, of)
         return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+    if type(x) is list:
+        x[:] = [_given(part, getattr(type_, "dtype", None)) for part in x]
+        return x
     if isinstance(x, np.generic):
         x = x.item()
     if type(x) is Box and x.scalar and not x.weak:
