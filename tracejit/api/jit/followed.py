@@ -38,11 +38,13 @@ def can_be_followed(value: Any) -> bool:
         if id(x) in seen:
             continue
         seen[id(x)] = x
-        if _is_container(x):
-            fields = tree.dataclass_parts(x)
-            left += fields[0].values() if fields else tree.one_level(x)[0]
-        elif x is value or _is_node(x):
-            return False
+        if not _is_container(x):
+            if x is value or _is_node(x):
+                return False
+        elif fields := tree.dataclass_parts(x):
+            left += fields[0].values()
+        elif not isinstance(x, (set, frozenset)):
+            left += tree.one_level(x)[0]
     return True
 
 
