@@ -69,6 +69,13 @@ def lookup_in_tuples(x, k):
 
 
 @native
+def tuples_that_are_asked_for(x, k):
+    table = [(1, 2.0), (3, 4.0), (5, 6.0), (7, 8.0)]
+    pair = table[k[0]]
+    return pair is table[2], pair, table
+
+
+@native
 def lookup_in_lists_of_lists(x, k):
     costs = [[0.5, 1.0, 2.0, 3.0], [1.0, 0.0, 4.0, 1.5], [2.0, 4.0, 0.0, 1.0], [3.0, 1.5, 1.0, 0.25]]
     total = 0.0

@@ -30,7 +30,8 @@ from tracejit.api.jit.handed import Path
 from tracejit.api.jit.listed import Listed, grows, in_pieces, is_long, items, refill
 from tracejit.errors import UnfollowedError
 from tracejit.frontend.journal import GONE, Change
-from tracejit.frontend.lists.buffers import Buffer, parts
+from tracejit.frontend.lists.columns import Columns
+from tracejit.frontend.lists.tables import parts
 from tracejit.frontend.origins import is_library_class, is_library_function, why_not
 from tracejit.frontend.outside.iterators import Advanced, advance
 from tracejit.frontend.paths import APPLIED, ATTR, CELL, CONST, GIVEN, ITEM, Node
@@ -202,7 +203,7 @@ class _Writer:
             return self.pieces(x, what)
         if cls is Text:
             return self.new(f"{self.const(x.recipe)}(iter(({self.listed(x.values, what)})))")
-        if cls is Buffer:
+        if issubclass(cls, Columns):
             made, pieces = parts(x)
             return self.new(f"{self.const(made)}({self.listed(pieces, what)})")
         derived = containers.is_derived(x)

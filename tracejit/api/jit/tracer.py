@@ -32,7 +32,7 @@ from tracejit.errors import (
     NumberError,
     TracejitError,
 )
-from tracejit.frontend.lists.buffers import Buffer
+from tracejit.frontend.lists.columns import Columns
 from tracejit.interpreters import leaks
 from tracejit.interpreters.jit import lift
 from tracejit.interpreters.stage import StageTrace, make_args
@@ -276,7 +276,7 @@ def _is_stored(x: Any) -> bool:
     """Whether a leaf of a result is an object of the user's (also a number, such as a member of an `IntEnum`), or a
     list whose length the program knows."""
     return (
-        type(x) is Buffer
+        isinstance(x, Columns)
         or (type(x) not in _VALUES and isinstance(x, _VALUES) and not isinstance(x, np.generic))
         or isinstance(x, (np.dtype, type, collections.Counter, enum.Enum))
         or (type(x) is not Box and frontend.kind_of(x) is type(x))

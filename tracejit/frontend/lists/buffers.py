@@ -118,7 +118,7 @@ class Buffer(Columns):
         python = [p if isinstance(p, bool) else new_array(p.read()) for p in self.tj_python]
         columns = [new_array(c.read()) for c in self.tj_columns]
         made = Buffer(list, self.tj_items, columns, python, user(count))
-        made.tj_first = self.tj_first
+        made.tj_first, made.tj_shares = self.tj_first, self.tj_shares
         if self.tj_ring or type(first) is not int or first:
             made.tj_rearrange(ops.arithmetic.add(self.tj_rows(), self.tj_all(first)))
         return made
@@ -337,12 +337,13 @@ class Made(NamedTuple):
             else _listed(c[rows], p if isinstance(p, bool) else p[rows])
             for c, p, k in zip(arrays[:count], python, self.items.kinds, strict=True)
         ]
-        leaf = self.items.tree.is_leaf()
-        made = (
-            columns[0]
-            if leaf
-            else [tree.unflatten(self.items.tree, row) for row in zip(*columns, strict=True)]
-        )
+        made: list[Any]
+        if self.items.tree.is_leaf():
+            made = columns[0]
+        elif self.items.tree == tree.flatten((0,) * count)[1]:
+            made = list(zip(*columns, strict=True))
+        else:
+            made = [tree.unflatten(self.items.tree, row) for row in zip(*columns, strict=True)]
         made[: self.head] = head
         return self.cls(made)
 
@@ -357,6 +358,8 @@ def _listed(column: np.ndarray, python: Any) -> list[Any]:
 
 def parts(x: Buffer) -> tuple[Made, list[Any]]:
     """What makes the list that a buffer stands for, and of what."""
+    if x.tj_seen_of is not None or x.tj_shares:
+        raise x.tj_refusal("a view of a dict, or tuples of one, as a result")
     python = tuple([p if isinstance(p, bool) else None for p in x.tj_python])
     head = [leaf for item in x.tj_head for leaf in tree.leaves(item)]
     made = Made(x.tj_class, x.tj_items, python, len(x.tj_head))
@@ -364,8 +367,10 @@ def parts(x: Buffer) -> tuple[Made, list[Any]]:
 
 
 def example(x: Any) -> Any:
-    """For what stands for a list of traced length another list, anything else as it is."""
-    return x.tj_class() if type(x) is Buffer else x
+    """For what stands for a list, dict or set of traced length another one, anything else as it is."""
+    if not isinstance(x, Columns):
+        return x
+    return x.tj_class() if x.tj_seen_of is None else getattr(x.tj_seen_of[0].tj_class(), x.tj_seen_of[1])()
 
 
 def _is_integer(x: Any) -> bool:

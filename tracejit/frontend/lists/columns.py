@@ -48,7 +48,7 @@ class _Full:
         return ListRoomError(room=details[1], where=where)
 
 
-_FULL = _Full()
+FULL = _Full()
 
 
 class Columns:
@@ -65,6 +65,8 @@ class Columns:
         "tj_python",
         "tj_ring",
         "tj_rows_of",
+        "tj_seen_of",
+        "tj_shares",
         "tj_walked",
     )
     #: What loops and branches carry, as attributes of an object.
@@ -74,6 +76,10 @@ class Columns:
         self.tj_items, self.tj_columns, self.tj_python = items, columns, python
         self.tj_ring = cls is collections.deque
         self.tj_walked = 0  # loops that run over it
+        self.tj_seen_of: tuple[Columns, str] | None = (
+            None  # the dict of which it is a view, and what that is called
+        )
+        self.tj_shares = False  # its items are tuples that are items of a dict, too
         self.tj_first: Any = 0
         self.tj_length: Any = length
         self.tj_head: list[Any] = []
@@ -234,6 +240,8 @@ class Columns:
 
     def tj_check_free(self) -> None:
         """Raises BufferedListError while a loop runs over it."""
+        if self.tj_seen_of is not None:
+            raise self.tj_refusal("a change through a view")
         if self.tj_walked:
             raise self.tj_refusal("a change in a loop over it")
 
@@ -243,7 +251,7 @@ class Columns:
         k = self.tj_number()
         if type(k) is int and k < self.tj_room:
             return k
-        return check_index(raw_of(k), size=self.tj_room, axis=0, failure=_FULL)
+        return check_index(raw_of(k), size=self.tj_room, axis=0, failure=FULL)
 
     def tj_last(self, message: str) -> Number:
         """The position of the last item, which is to be taken; IndexError if there is none."""

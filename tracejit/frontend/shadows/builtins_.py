@@ -15,7 +15,7 @@ import numpy as np
 from tracejit import control, ops
 from tracejit.errors import TracerIntegerError, UnfollowedError
 from tracejit.frontend import active
-from tracejit.frontend.lists import wholes
+from tracejit.frontend.lists import tables, wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
@@ -111,6 +111,7 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
     def extremum(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], types.GeneratorType):
             args = (tuple(args[0]),)
+        args = (tables.as_list(args[0], ordered=False),) if len(args) == 1 else args
         if len(args) == 1 and not kwargs and type(args[0]) is Buffer:
             return wholes.extremum(args[0], better)
         whole = run(args[0]) if len(args) == 1 and not kwargs else None

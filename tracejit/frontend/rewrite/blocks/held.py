@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from tracejit.frontend.lists.buffers import CLASSES, Buffer
+from tracejit.frontend.lists.buffers import CLASSES
+from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.blocks import outside
 from tracejit.frontend.rewrite.blocks.cells import UNBOUND, Cell, Place, get, put
 from tracejit.frontend.shadows import randoms
@@ -122,8 +123,8 @@ class Held:
             self.state = randoms.state_of(x)
         elif isinstance(x, _BYTES):
             self.state = bytes(x)
-        if type(x) is Buffer:
-            self.slots = {d: d.__get__(x) for d in (getattr(Buffer, n) for n in Buffer.tj_followed)}
+        if isinstance(x, Columns):
+            self.slots = {d: d.__get__(x) for d in (getattr(Columns, n) for n in Columns.tj_followed)}
         elif not isinstance(x, (types.ModuleType, type)) and not _is_library(type(x)):
             self.names = _names(x)
             self.slots = {d: _slot(d, x) for d in _descriptors(type(x))}
@@ -218,9 +219,9 @@ class Held:
                 d.__delete__(x)
 
 
-def buffer_places(name: str, x: Buffer) -> dict[str, Cell]:
+def buffer_places(name: str, x: Columns) -> dict[str, Cell]:
     """The places of a buffer that is called `name`: its length, and of a deque where it begins."""
-    slots = [getattr(Buffer, n) for n in Buffer.tj_followed if n != "tj_first" or x.tj_ring]
+    slots = [getattr(Columns, n) for n in Columns.tj_followed if n != "tj_first" or x.tj_ring]
     return {f"{name}.{d.__name__}": Place(x, partial(d.__get__, x), partial(d.__set__, x)) for d in slots}
 
 

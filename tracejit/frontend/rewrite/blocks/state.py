@@ -13,7 +13,7 @@ import numpy as np
 from tracejit import tree
 from tracejit.errors import NotAnArrayError, UnknownDtypeError
 from tracejit.frontend import active
-from tracejit.frontend.lists.buffers import Buffer
+from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
 from tracejit.frontend.rewrite.blocks.containers import NONE, parts
 from tracejit.frontend.rewrite.blocks.held import Containers
@@ -128,7 +128,7 @@ def lay(arrays: Iterable[Box], orders: Iterable[Any]) -> None:
 
 
 def _text_of(x: Any) -> str:
-    return f"a {x.tj_class.__name__} of a traced length" if type(x) is Buffer else str(x)
+    return f"a {x.tj_class.__name__} of a traced length" if isinstance(x, Columns) else str(x)
 
 
 def _type_of(leaf: Leaf) -> str:

@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.frontend import active
+from tracejit.frontend.lists import tables
 from tracejit.frontend.lists.buffers import CLASSES, Buffer
+from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.lists.items import Items, common
 from tracejit.frontend.rewrite.blocks.cells import Cell, get, put
 from tracejit.frontend.rewrite.blocks.grown import Lists
@@ -31,7 +33,7 @@ from tracejit.ir.values import Value
 from tracejit.tracing import ONLY_LOCAL, current_trace
 
 #: A list, by identity, that was replaced: the list, its buffer, and where that is.
-Replaced = tuple[Any, Buffer, list[tuple[str, Any, Any]]]
+Replaced = tuple[Any, Columns, list[tuple[str, Any, Any]]]
 
 
 class Turned(BaseException):
@@ -77,21 +79,22 @@ def turn(cells: dict[str, Cell], key: int, items: Items, mixes: bool = True) -> 
     if not found:
         return None
     x = _read(found[0])
-    if type(x) is Buffer:
+    if isinstance(x, Columns):
         x.tj_widen(items)
         return None
     for generation in (1, 2):  # what an earlier attempt has left may refer to it, young as a rule
         if sys.getrefcount(x) != ONLY_LOCAL + len(found):
             gc.collect(generation)
-    if sys.getrefcount(x) != ONLY_LOCAL + len(found) or type(x) not in CLASSES:
+    if sys.getrefcount(x) != ONLY_LOCAL + len(found) or type(x) not in (*CLASSES, *tables.CLASSES):
         raise NotNative("a list that it changes is held by more than its names")
-    held = common(x) if x else items
+    held = common(x.items() if isinstance(x, dict) else x) if x else items
     both = None if held is None else held.joined(items)
     if both is None or (held != items and not mixes):
         raise NotNative("a list has items of other types after a step", peel=True)
     session = active.session()
     session.has_buffers = True
-    buffer = Buffer.of(x, both, session.room)
+    make = Buffer.of if type(x) in CLASSES else tables.Table.holding
+    buffer = make(x, both, session.room)
     for place in found:
         _write(place, buffer)
     return x, buffer, found
@@ -189,5 +192,5 @@ def request(x: Any, items: Items) -> None:
     key, level = id(x), level_of(id(x))
     if level is not None:
         raise Turned(key, items, level)
-    if type(x) is Buffer:
+    if isinstance(x, Columns):
         x.tj_widen(items)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracejit import control, dtypes, ops
 from tracejit.control.regions.staging import convert
-from tracejit.frontend.lists import wholes
+from tracejit.frontend.lists import lookups, tables, wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.hooks import keys
@@ -92,14 +92,13 @@ def len_(x: Any) -> Any:
         return length(x)
     if type(x) is Box and x.aval.shape and type(x.aval.shape[0]) is not int:
         return x.shape[0]
-    return x.tj_count() if type(x) in (Growing, Buffer) else len(x)
+    return x.tj_count() if type(x) in (Growing, Buffer, tables.Table) else len(x)
 
 
 def list_(*args: Any) -> Any:
     """`list`."""
-    return (
-        args[0].tj_part(0, args[0].tj_number()) if len(args) == 1 and type(args[0]) is Buffer else list(*args)
-    )
+    xs = tables.as_list(args[0]) if len(args) == 1 else None
+    return xs.tj_part(0, xs.tj_number()) if type(xs) is Buffer else list(*args)
 
 
 def round_(x: Any, ndigits: Any = None) -> Any:
@@ -116,6 +115,7 @@ def is_long(x: Any) -> bool:
 
 def sum_(xs: Any, /, start: Any = 0) -> Any:
     """`sum`: one after the other, in the order of the items."""
+    xs = tables.as_list(xs, ordered=False)
     if type(xs) is Buffer:
         return wholes.total(xs, start)
     if (whole := run(xs)) is not None:
@@ -137,6 +137,7 @@ def over_rows(step: Callable[[Any, Any], Any], first: Any, whole: Box) -> Any:
 def sorted_(xs: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`, of numbers of one kind: which kind an item of the result has would depend on values otherwise. The
     order that Python gives NaN has no rule."""
+    xs = tables.as_list(xs, ordered=False)
     if type(xs) is Buffer:
         return xs.tj_ordered(key, reverse)
     items = list(xs)
@@ -169,6 +170,8 @@ def contains(item: Any, held: Any) -> Any:
         raise TypeError(f"argument of type {class_name(held)!r} is not iterable")
     if type(held) is Buffer:
         return any_(held.tj_equal(item))
+    if type(held) is tables.Table:
+        return held.tj_has(item)
     if type(held) is Text and is_text(item):
         return contained(item, held)
     if (type(container) is Box and is_unknown(container)) or (is_unknown(item) and _is_array(container)):
@@ -180,6 +183,8 @@ def contains(item: Any, held: Any) -> Any:
         return inside & ((item - container.start) % container.step == 0)
     if type(container) in _COLLECTIONS and (is_unknown(item) or any(map(is_unknown, container))):
         return any_([True if x is item else x == item for x in container])
+    if (found := lookups.has(item, container)) is not None:
+        return any_(found)
     return (keys.key(item) if id(type(container)) in keys.HASHED else item) in container
 
 

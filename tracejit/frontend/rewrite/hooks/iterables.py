@@ -12,6 +12,7 @@ import numpy as np
 
 from tracejit import ops
 from tracejit.config import config
+from tracejit.frontend.lists import tables
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.rewrite.hooks.lazies import Lazy
 from tracejit.frontend.rewrite.hooks.messages import Raise
@@ -253,6 +254,8 @@ def steps_of(x: Any) -> Steps | None:
         return RowSteps(x, whole)
     if isinstance(x, (list, tuple)) and type(x) in (list, tuple) and len(x) > _LONGEST_WRITTEN_OUT:
         return TableSteps.of(x)
+    if type(x) is tables.Table:
+        x = tables.as_list(x)
     if type(x) is Buffer:
         return ItemSteps(x)
     if type(x) is Flat:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracerFloatError, TracerIntegerError
-from tracejit.frontend.lists import picked
+from tracejit.frontend.lists import lookups, picked, tables
 from tracejit.frontend.rewrite.blocks.decisions import capturing
 from tracejit.frontend.rewrite.source.texts import BY_KEY
 from tracejit.frontend.shadows.kinds import traced_getattr
@@ -59,9 +59,11 @@ class _Keyed:
         self.held = held
 
     def __getitem__(self, k: Any) -> Any:
-        return self.held[key(k)]
+        found = lookups.item_of(self.held, k)
+        return self.held[key(k)] if found is picked.NOTHING else found
 
     def __setitem__(self, k: Any, value: Any) -> None:
+        lookups.ask(self.held, k, value)
         self.held[key(k)] = value
 
     def __delitem__(self, k: Any) -> None:
@@ -113,14 +115,19 @@ _PLACES: dict[int, Any] = {id(cls): _Keyed for cls in _DICTS} | {id(list): _Plac
 def member(x: Any, name: str) -> Any:
     """`x.name` in the source."""
     if name in BY_KEY and id(type(x)) in HASHED and capturing() is not None:
-        return _by_key(getattr(x, name))
+        return _by_key(x, name)
     return traced_getattr(x, name)
 
 
-def _by_key(method: Callable[..., Any]) -> Callable[..., Any]:
+def _by_key(x: Any, name: str) -> Callable[..., Any]:
     """A method of a dict or set that is given a key first."""
+    method = getattr(x, name)
 
     def called(*args: Any, **kwargs: Any) -> Any:
+        if name in lookups.METHODS and not kwargs:
+            found = lookups.method(x, name, *args)
+            if found is not picked.NOTHING:
+                return found
         return method(key(args[0]), *args[1:], **kwargs) if args else method(**kwargs)
 
     return called
@@ -128,6 +135,8 @@ def _by_key(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def set_(*args: Any) -> Any:
     """`set`."""
+    if len(args) == 1 and type(args[0]) is tables.Table:
+        return args[0].tj_copy_as(set)
     return set(map(key, args[0])) if len(args) == 1 else set(*args)
 
 
@@ -138,6 +147,8 @@ def frozenset_(*args: Any) -> Any:
 
 def dict_(*args: Any, **kwargs: Any) -> Any:
     """`dict`."""
+    if len(args) == 1 and not kwargs and type(args[0]) is tables.Table:
+        return args[0].tj_copy_as(dict)
     if len(args) != 1 or hasattr(args[0], "keys"):
         return dict(*args, **kwargs)
     return dict(_pairs(args[0]), **kwargs)

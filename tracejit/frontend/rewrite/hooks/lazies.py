@@ -12,6 +12,7 @@ import numpy as np
 
 from tracejit.errors import TracedIterationError, UnfollowedError
 from tracejit.frontend.lists.buffers import Buffer
+from tracejit.frontend.lists.columns import Columns
 from tracejit.frontend.rewrite.hooks.steps import Steps
 from tracejit.numpy.boxes import extents
 
@@ -102,11 +103,12 @@ class Lazy:
 @contextlib.contextmanager
 def walked(iterable: Any) -> Iterator[None]:
     """While a loop runs over `iterable`: lists of traced length in it may not change theirs."""
-    buffers = [iterable] if type(iterable) is Buffer else []
+    buffers: list[Columns] = [iterable] if isinstance(iterable, Columns) else []
     for x, length in _lists_of(iterable):
         if x.tj_length is not length:
             raise x.tj_refusal("an iterator over it after a change")
         buffers.append(x)
+    buffers += [x.tj_seen_of[0] for x in buffers if x.tj_seen_of is not None]
     for x in buffers:
         x.tj_walked += 1
     try:

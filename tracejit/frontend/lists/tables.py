@@ -1,0 +1,396 @@
+"""`Table`: what stands for a dict or set into which a loop or branch puts keys that only the program knows.
+
+    counts[k] = counts.get(k, 0) + 1
+
+Its entries are rows of columns, in the order in which they were put there, as those of a list of traced length are.
+Where the row of a key is says `tj_slots`, an array of numbers of rows (from 1 on; 0: none), in which a key has its
+place by its hash, or one of the next that are free. Taking out entries would leave gaps, and is refused.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from tracejit import control, ops, tree
+from tracejit.control.regions.staging import convert
+from tracejit.frontend.lists.buffers import Buffer, Made
+from tracejit.frontend.lists.buffers import parts as parts_of_list
+from tracejit.frontend.lists.columns import FULL, Columns, inside, raw_of, user
+from tracejit.frontend.lists.items import Items, items_of
+from tracejit.ir.values import Value
+from tracejit.numpy.boxes.numbers import leave_if
+from tracejit.numpy.boxes.unsure import python_of, taken, unsure
+from tracejit.ops.indexing.index_check import check_index
+from tracejit.tracing import Box, box, new_array, to_raw
+
+#: Classes of dicts and sets that can be tables.
+DICTS = (dict, collections.defaultdict, collections.Counter)
+CLASSES = (*DICTS, set)
+_FACTOR, _SHIFT = 0x9E3779B97F4A7C15 - (1 << 64), 32
+#: What a missing key of a defaultdict may be given.
+FACTORIES = (int, float, bool)
+_I64 = np.dtype(np.int64)
+
+
+class Row(NamedTuple):
+    """Where a key is: whether it is there, in which row, and which of the slots says so, or would."""
+
+    found: Any
+    at: Any
+    slot: Any
+
+
+class Table(Columns):
+    """The stand-in of a dict or set."""
+
+    __slots__ = ("tj_factory", "tj_of", "tj_slots")
+
+    @classmethod
+    def holding(cls, held: Any, items: Items, room: int) -> Table:
+        """A table of what the dict or set `held` holds now, whose keys are known."""
+        made = cls.of(list(held if isinstance(held, set) else held.items()), items, room)
+        made.tj_of, made.tj_factory = type(held), getattr(held, "default_factory", None)
+        slots = np.zeros(2 * made.tj_room, np.int64)
+        for n, key in enumerate(held):
+            at = _hashed([to_raw(k) for k in tree.leaves(key)]) & (len(slots) - 1)
+            while slots[at]:
+                at = (at + 1) % len(slots)
+            slots[at] = n + 1
+        made.tj_slots = new_array(slots)
+        return made
+
+    @property
+    def tj_class(self) -> type:
+        return self.tj_of
+
+    @property
+    def tj_is_set(self) -> bool:
+        """Whether it stands for a set."""
+        return self.tj_of is set
+
+    def tj_arrays(self) -> list[Box]:
+        return [*super().tj_arrays(), self.tj_slots]
+
+    # -- where keys are
+
+    def tj_row(self, key: Any) -> Row:
+        """Where a key is."""
+        kinds, count = self.tj_items.kinds, len(tree.leaves(key))
+        mine = items_of(key)
+        first = self.tj_items.tree if self.tj_is_set else self.tj_items.tree.children()[0]
+        if (
+            mine is None
+            or mine.tree != first
+            or any(
+                (a.dtype, a.shape) != (b.dtype, b.shape)
+                for a, b in zip(mine.kinds, kinds[:count], strict=True)
+            )
+        ):
+            raise self.tj_refusal("a key of another type")
+        keys = [
+            convert(to_raw(taken(k)), kind.dtype) for k, kind in zip(tree.leaves(key), kinds, strict=False)
+        ]
+        columns = [c.read() for c in self.tj_columns[:count]]
+        slots, last = self.tj_slots.read(), self.tj_slots.aval.shape[0] - 1
+        zero, one = np.int64(0), np.int64(1)
+
+        def row(at: Any) -> Any:
+            number = _at(slots, at)
+            return number, inside(
+                ops.arithmetic.maximum(ops.arithmetic.sub(number, one), zero), self.tj_room - 1
+            )
+
+        def test(at: Any) -> Box:
+            number, n = row(at.read())
+            other: Any = None
+            for c, k in zip(columns, keys, strict=True):
+                differs = ops.compare.ne(_at(c, n), k)
+                other = differs if other is None else ops.compare.or_(other, differs)
+            return box(ops.compare.and_(ops.compare.ne(number, zero), other))
+
+        def step(at: Any) -> Box:
+            return box(_within(ops.arithmetic.add(at.read(), one), last))
+
+        start = _within(_hashed(keys), last)
+        slot = inside(control.structured.loops.while_loop(test, step, box(start)).read(), last)
+        number, n = row(slot)
+        return Row(ops.compare.ne(number, zero), n, slot)
+
+    def _enter(self, r: Row, leaves: Sequence[Any], keep: bool) -> None:
+        """Let the row of a key be `leaves`; `keep`: what it has already stays."""
+        self.tj_check_free()
+        self.tj_forget_head()
+        n = self.tj_number()
+        to = ops.compare.select(r.found, r.at, raw_of(n))
+        at = check_index(to, size=self.tj_room, axis=0, failure=FULL)
+        count = len(self.tj_items.kinds) if keep or self.tj_is_set else self._keys()
+        for m, (c, p, leaf) in enumerate(zip(self.tj_columns, self.tj_python, leaves, strict=True)):
+            new, flag = convert(to_raw(taken(leaf)), c.aval.dtype), python_of(leaf)
+            if m < count:
+                new = ops.compare.select(r.found, _at(c.read(), at), new)
+            c[user(at)] = box(new)
+            if not isinstance(p, bool):
+                p[user(at)] = box(ops.compare.select(r.found, _at(p.read(), at), flag) if m < count else flag)
+        self.tj_slots[user(r.slot)] = box(ops.arithmetic.add(at, np.int64(1)))
+        fresh = ops.create.convert(ops.compare.not_(r.found), _I64)
+        self.tj_let_be(ops.arithmetic.add(raw_of(n), fresh))
+
+    def _keys(self) -> int:
+        """How many numbers a key has."""
+        return self.tj_items.tree.children()[0].num_leaves
+
+    def _value(self, r: Row, default: Any) -> Any:
+        """The value of a key, or where there is none `default`, which is like a value."""
+        first = self._keys()
+        kinds, structure = self.tj_items.kinds[first:], self.tj_items.tree.children()[1]
+        mine = items_of(default)
+        if (
+            mine is None
+            or mine.tree != structure
+            or any(a.dtype != b.dtype for a, b in zip(mine.kinds, kinds, strict=True))
+        ):
+            raise self.tj_refusal("a default of another type than the values")
+        found = []
+        leaves = tree.leaves(default)
+        for c, p, leaf in zip(self.tj_columns[first:], self.tj_python[first:], leaves, strict=True):
+            there = np.bool_(p) if isinstance(p, bool) else _at(p.read(), r.at)
+            raw = ops.compare.select(r.found, _at(c.read(), r.at), convert(to_raw(taken(leaf)), c.aval.dtype))
+            found.append(_number(raw, there, python_of(leaf), r.found))
+        return tree.unflatten(structure, found)
+
+    # -- what dicts and sets do
+
+    def tj_has(self, key: Any) -> Box:
+        """`key in d`."""
+        return box(self.tj_row(key).found, weak=True)
+
+    def get(self, key: Any, default: Any = None, /) -> Any:
+        """As of a dict."""
+        self._only_dict("get")
+        return self._value(self.tj_row(key), default)
+
+    def __getitem__(self, key: Any) -> Any:
+        self._only_dict("__getitem__")
+        r = self.tj_row(key)
+        if self.tj_factory in FACTORIES:
+            return self._set_default(r, key, self.tj_factory())
+        if self.tj_factory is not None:
+            raise self.tj_refusal("a default that is no number")
+        if self.tj_of is collections.Counter:
+            return self._value(r, 0)
+        leave_if(ops.compare.not_(r.found), "a key that is not in the dict")
+        values = tree.unflatten(self.tj_items.tree, self._leaves_at(r.at))
+        return values[1]
+
+    def _leaves_at(self, at: Any) -> list[Any]:
+        return tree.leaves(self.tj_item(at))
+
+    def setdefault(self, key: Any, default: Any = None, /) -> Any:
+        """As of a dict."""
+        self._only_dict("setdefault")
+        return self._set_default(self.tj_row(key), key, default)
+
+    def _set_default(self, r: Row, key: Any, default: Any) -> Any:
+        found = self._value(r, default)
+        self._enter(r, self.tj_leaves((key, default)), True)
+        return found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._only_dict("__setitem__")
+        leaves = self.tj_leaves((key, value))
+        self._enter(self.tj_row(key), leaves, False)
+
+    def add(self, key: Any, /) -> None:
+        """As of a set."""
+        if not self.tj_is_set:
+            raise AttributeError(f"{self.tj_of.__name__!r} object has no attribute 'add'")
+        leaves = self.tj_leaves(key)
+        self._enter(self.tj_row(key), leaves, True)
+
+    def tj_count(self) -> Any:
+        """`len`, which may be traced."""
+        return self.tj_length
+
+    def tj_truth(self) -> Any:
+        """Whether it has entries, which may be traced."""
+        n = self.tj_number()
+        return n > 0 if type(n) is int else box(ops.compare.gt(n, np.int64(0)), weak=True)
+
+    # -- all entries, as lists
+
+    def tj_list(self, which: int | None) -> Buffer:
+        """The entries, or of all of them the keys (0) or values (1)."""
+        items, columns, python = self.tj_items, self.tj_columns, self.tj_python
+        if which is not None and not self.tj_is_set:
+            part = slice(0, self._keys()) if which == 0 else slice(self._keys(), None)
+            structure = items.tree.children()[which]
+            items, columns, python = Items(structure, items.kinds[part]), columns[part], python[part]
+        trees = [items.tree] if items is not self.tj_items or self.tj_is_set else items.tree.children()
+        copies = [p if isinstance(p, bool) else new_array(p.read()) for p in python]
+        made = Buffer(list, items, [new_array(c.read()) for c in columns], copies, self.tj_length)
+        made.tj_shares = not all(t.is_leaf() for t in trees)
+        return made
+
+    def _view(self, which: int | None, name: str) -> Buffer:
+        self._only_dict(name)
+        made = self.tj_list(which)
+        made.tj_seen_of = self, name
+        return made
+
+    def keys(self) -> Buffer:
+        """As of a dict."""
+        return self._view(0, "keys")
+
+    def values(self) -> Buffer:
+        """As of a dict."""
+        return self._view(1, "values")
+
+    def items(self) -> Buffer:
+        """As of a dict."""
+        return self._view(None, "items")
+
+    def copy(self) -> Table:
+        """As of a dict."""
+        return self.tj_copy_as(self.tj_of)
+
+    def tj_copy_as(self, cls: type) -> Table:
+        """A dict or set of the same entries."""
+        if (cls is set) != self.tj_is_set:
+            raise self.tj_refusal(f"a {cls.__name__} made of it")
+        part = self.tj_list(None)
+        made = Table(list, part.tj_items, part.tj_columns, part.tj_python, part.tj_length)
+        made.tj_of, made.tj_slots = cls, new_array(self.tj_slots.read())
+        made.tj_factory = self.tj_factory if cls is collections.defaultdict else None
+        return made
+
+    def _only_dict(self, name: str) -> None:
+        if self.tj_is_set:
+            raise self.tj_refusal(f"`{name}`")
+
+    def __bool__(self) -> bool:
+        n = self.tj_number()
+        if type(n) is not int:
+            raise self.tj_refusal("its truth value in C code")
+        return n > 0
+
+    __bool__.followed = tj_truth  # type: ignore[attr-defined]
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(self.tj_of, name):
+            raise self.tj_refusal(f"`{name}`")
+        raise AttributeError(f"{self.tj_of.__name__!r} object has no attribute {name!r}")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _refuses(name: str) -> Any:
+    def method(self: Table, *_: Any, **__: Any) -> NoReturn:
+        raise self.tj_refusal(f"`{name}`")
+
+    return method
+
+
+for _name in (
+    *(
+        "len",
+        "iter",
+        "contains",
+        "reversed",
+        "delitem",
+        "repr",
+        "str",
+        "format",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+    ),
+    *("and", "or", "xor", "sub", "add", "rand", "ror", "rxor", "rsub", "ior", "iand", "isub", "ixor", "iadd"),
+    *("reduce_ex", "copy", "deepcopy", "dir", "array"),
+):
+    setattr(Table, f"__{_name}__", _refuses(f"__{_name}__"))
+
+
+def _number(raw: Any, there: Any, otherwise: Any, found: Any) -> Any:
+    """A number that is one of Python's as `there` says where it was `found`, else as `otherwise` says."""
+    if not isinstance(there, Value) and not isinstance(otherwise, Value) and bool(there) == bool(otherwise):
+        return box(raw, weak=bool(there))
+    return unsure(raw, ops.compare.select(found, there, otherwise))
+
+
+def _at(column: Any, n: Any) -> Any:
+    return ops.gather.take(column, n, 0, mode="promise_in_bounds")
+
+
+def _within(h: Any, last: int) -> Any:
+    return (
+        inside(ops.compare.and_(h, np.int64(last)), last) if isinstance(h, Value) else np.int64(int(h) & last)
+    )
+
+
+def _hashed(keys: Sequence[Any]) -> Any:
+    """A number of a key, whose low bits say where to look for it."""
+    h: Any = 0
+    for k in keys:
+        if not isinstance(k, Value) and not isinstance(h, Value):
+            h = ((int(h) ^ int(k)) * _FACTOR + (1 << 63)) % (1 << 64) - (1 << 63)
+            continue
+        mixed = ops.compare.xor(_operand(h), convert(_operand(k), _I64))
+        h = ops.arithmetic.mul(mixed, np.int64(_FACTOR))
+    return h >> _SHIFT if not isinstance(h, Value) else ops.compare.shift_right(h, np.int64(_SHIFT))
+
+
+def _operand(x: Any) -> Any:
+    return x if isinstance(x, Value) else np.int64(x)
+
+
+# ---------------------------------------------------------------- what it gives to others
+
+
+def as_list(x: Any, ordered: bool = True) -> Any:
+    """The keys of a table as a list, anything else as it is. `ordered`: in which order they come is seen.
+
+    Raises BufferedListError: the order is a set's.
+    """
+    if type(x) is not Table:
+        return x
+    if ordered and x.tj_is_set:
+        raise x.tj_refusal("the order of the items of a set")
+    made = x.tj_list(0)
+    made.tj_seen_of = x, "keys"
+    return made
+
+
+class Filled(NamedTuple):
+    """What makes a dict or set of a table's arrays."""
+
+    cls: type
+    factory: Callable[[], Any] | None
+    made: Made
+
+    def __call__(self, slots: Any, *pieces: Any) -> Any:
+        """The dict or set, or a table again if the arrays are traced."""
+        entries = self.made(*pieces)
+        if type(entries) is Buffer:
+            out = Table(list, entries.tj_items, entries.tj_columns, entries.tj_python, entries.tj_length)
+            out.tj_of, out.tj_factory, out.tj_slots = self.cls, self.factory, slots
+            return out
+        if self.cls is collections.defaultdict:
+            return collections.defaultdict(self.factory, entries)
+        return self.cls(entries) if self.cls is set else self.cls(dict(entries))
+
+
+def parts(x: Columns) -> tuple[Any, list[Any]]:
+    """What makes what a buffer or table stands for, and of what."""
+    if not isinstance(x, Table):
+        return parts_of_list(x)  # type: ignore[arg-type]
+    entries = x.tj_list(None)
+    entries.tj_shares = False  # it is given up here
+    made, pieces = parts_of_list(entries)
+    return Filled(x.tj_of, x.tj_factory, made), [x.tj_slots, *pieces]
