@@ -189,21 +189,18 @@ class Buffer(Columns):
         self.tj_check_free()
         self.tj_refill(self.tj_ordered(key, reverse).tj_raws())
 
-    def tj_ordered(self, key: Any, backwards: Any) -> Buffer:
-        """A sorted list of the items, of which equal ones keep their order."""
-        kinds, n = self.tj_items.kinds, self.tj_number()
-        self.tj_only_numbers("sorting by other things than numbers")
-        if key is not None or type(backwards) is not bool or any(k.dtype.kind == "c" for k in kinds):
+    def tj_ordered(self, by: Any, backwards: Any) -> Buffer:
+        """A sorted list of the items, of which equal ones keep their order. `by`: a list of their keys, or None."""
+        by = self if by is None else by
+        kinds, n = by.tj_items.kinds if type(by) is Buffer else (), self.tj_number()
+        if not kinds or any(k.shape or k.dtype.kind == "c" for k in kinds) or type(backwards) is not bool:
             raise self.tj_refusal("sorting by other things than numbers")
-        columns = [self.tj_values(k) for k in range(len(kinds))]
+        columns = [by.tj_values(k) for k in range(len(kinds))]
         for c in columns:
             nan = NUMPY_TO_TRACEJIT[np.any](NUMPY_TO_TRACEJIT[np.isnan](c))
             leave_if(nan.read(), "the order of NaN and other numbers")
-        columns = [c[::-1] for c in columns] if backwards else columns
-        one, several = NUMPY_TO_TRACEJIT[np.argsort], NUMPY_TO_TRACEJIT[np.lexsort]
-        order = one(columns[0], kind="stable") if len(columns) == 1 else several(columns[::-1])
         rows = NUMPY_TO_TRACEJIT[np.zeros](self.tj_room, np.int64)
-        rows[: user(n)] = user(extents.sub(n, 1)) - order[::-1] if backwards else order
+        rows[: user(n)] = ordered(columns, backwards)
         made = self.tj_part(0, n)
         made.tj_rearrange(rows.read())
         return made
@@ -364,6 +361,14 @@ def parts(x: Buffer) -> tuple[Made, list[Any]]:
     head = [leaf for item in x.tj_head for leaf in tree.leaves(item)]
     made = Made(x.tj_class, x.tj_items, python, len(x.tj_head))
     return made, [x.tj_length, x.tj_first, *x.tj_arrays(), *head]
+
+
+def ordered(columns: list[Any], backwards: bool) -> Any:
+    """The order of rows of numbers, as an array of positions. Equal ones keep their order, backwards too."""
+    columns = [c[::-1] for c in columns] if backwards else columns
+    one, several = NUMPY_TO_TRACEJIT[np.argsort], NUMPY_TO_TRACEJIT[np.lexsort]
+    order = one(columns[0], kind="stable") if len(columns) == 1 else several(columns[::-1])
+    return (columns[0].shape[0] - 1) - order[::-1] if backwards else order
 
 
 def example(x: Any) -> Any:

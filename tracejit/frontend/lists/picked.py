@@ -53,7 +53,7 @@ def item(held: Sequence[Any], k: Any) -> Any:
     assert kinds is not None  # without items there is no position
     columns = zip(*map(tree.leaves, held), strict=True)
     found = [_item(list(xs), kind, at) for xs, kind in zip(columns, kinds.kinds, strict=True)]
-    return _noted(tree.unflatten(kinds.tree, found), held, at)
+    return noted(tree.unflatten(kinds.tree, found), held, at)
 
 
 def put(held: list[Any], k: Any, value: Any) -> bool:
@@ -89,10 +89,10 @@ def _list(held: Sequence[list[Any]], k: Any) -> Any:
         return NOTHING
     at = _position(held, k, "")
     found = [_item(list(xs), c.kinds[0], at) for xs, c in zip(columns, kinds, strict=True) if c is not None]
-    return _noted(tree.unflatten(structures[0], found), held, at)
+    return noted(tree.unflatten(structures[0], found), held, at)
 
 
-def _noted(made: Any, held: Sequence[Any], at: Any) -> Any:
+def noted(made: Any, held: Sequence[Any], at: Any) -> Any:
     """`made`, which is one of the items of `held`."""
     if not tree.is_leaf(made):
         choices = active.session().choices

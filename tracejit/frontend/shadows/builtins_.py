@@ -19,6 +19,7 @@ from tracejit.frontend.lists import tables, wholes
 from tracejit.frontend.lists.buffers import Buffer
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
+from tracejit.frontend.rewrite.hooks.orders import extremum_by
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
 from tracejit.ir.values import Value
@@ -114,6 +115,9 @@ def _extremum(name: str, builtin: Callable[..., Any], beats: str) -> Callable[..
         args = (tables.as_list(args[0], ordered=False),) if len(args) == 1 else args
         if len(args) == 1 and not kwargs and type(args[0]) is Buffer:
             return wholes.extremum(args[0], better)
+        if len(args) == 1 and kwargs.get("key") is not None:
+            rest = dict(kwargs)
+            return extremum_by(builtin, args[0], rest.pop("key"), rest)
         whole = run(args[0]) if len(args) == 1 and not kwargs else None
         if whole is not None and whole.aval.ndim == 1:
             return over_rows(lambda c, v: better(v, c), args[0][0], whole)

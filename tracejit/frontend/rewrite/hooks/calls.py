@@ -33,7 +33,7 @@ from tracejit.tracing import Box, box
 
 def builtin(f: Any) -> Any:
     """What traced code calls where its source says `f(…)`."""
-    return f if capturing() is None else _FORMS.get(f, f) if isinstance(f, _HASHED) else f
+    return f if capturing() is None else FORMS.get(f, f) if isinstance(f, _HASHED) else f
 
 
 def _is_number(x: Any) -> bool:
@@ -206,7 +206,7 @@ def _is_array(x: Any) -> bool:
 
 
 _HASHED = (type, type(len))
-_FORMS: dict[Any, Any] = {
+FORMS: dict[Any, Any] = {
     builtins.int: int_,
     builtins.float: float_,
     builtins.complex: complex_,
@@ -220,7 +220,6 @@ _FORMS: dict[Any, Any] = {
     builtins.sum: sum_,
     builtins.any: any_,
     builtins.all: all_,
-    builtins.sorted: sorted_,
     builtins.range: range_,
     builtins.zip: zip_,
     builtins.enumerate: enumerate_,

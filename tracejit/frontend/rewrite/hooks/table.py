@@ -15,9 +15,10 @@ from tracejit.frontend.rewrite.hooks.conditions import (
     thrown,
 )
 from tracejit.frontend.rewrite.hooks.folds import over
-from tracejit.frontend.rewrite.hooks.keys import key, member, place
+from tracejit.frontend.rewrite.hooks.keys import key, place
 from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.nests import iterated
+from tracejit.frontend.rewrite.hooks.orders import attribute as member
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import managed, tried
 from tracejit.frontend.rewrite.source.bound import bound
