@@ -1,7 +1,7 @@
 """Dicts and sets whose keys are known, asked for a key that only the program knows.
 
 What is read is chosen among their values. Into which such a key is put becomes a table before the block that does so
-(`tables`). Outside of blocks the key is taken for known, as others are (`rewrite.hooks.keys`).
+(`tables`). Outside of loops the key is taken for known, as others are (`rewrite.hooks.keys`).
 """
 
 from __future__ import annotations
@@ -33,6 +33,11 @@ def is_key(k: Any) -> bool:
     return is_position(k)
 
 
+def is_asked(k: Any) -> bool:
+    """The same in the step of a native loop: elsewhere, and in branches, keys are taken for known."""
+    return active.in_loop() is not None and is_key(k)
+
+
 def _is_integer(x: Any) -> bool:
     return is_position(x) or type(x) is int or isinstance(x, np.integer)
 
@@ -55,16 +60,15 @@ METHODS = frozenset(("get", "setdefault", "add"))
 
 def ask(held: Any, *entry: Any) -> None:
     """An entry is put into a dict or set whose key may be traced: raises Turned where a block can have a table."""
-    session = active.session()
-    if session.frames and is_key(entry[0]) and type(held) in CLASSES:
+    if is_asked(entry[0]) and type(held) in CLASSES:
         kinds = kinds_of(held, *entry)
         if kinds is not None:
-            session.turn(held, kinds)
+            active.session().turn(held, kinds)
 
 
 def method(held: Any, name: str, key: Any, *rest: Any) -> Any:
     """What a method of a dict or set gives, whose keys are known, unlike `key`; NOTHING if it is Python's to do."""
-    if not active.session().frames or not is_key(key):
+    if not is_asked(key):
         return NOTHING
     if name == "add":
         ask(held, key)
@@ -79,7 +83,7 @@ def method(held: Any, name: str, key: Any, *rest: Any) -> Any:
 
 def item_of(held: Any, key: Any) -> Any:
     """The same of `held[key]`, which may be an entry of a new key."""
-    if not active.session().frames or not is_key(key):
+    if not is_asked(key):
         return NOTHING
     factory = getattr(held, "default_factory", None)
     if factory in FACTORIES:
@@ -116,7 +120,7 @@ def _looked_up(held: Any, key: Any, *default: Any) -> Any:
 
 def has(key: Any, held: Any) -> list[Any] | None:
     """Of each key of a dict or set whose keys are known whether it is `key`; None if that is Python's to ask."""
-    if type(held) not in CLASSES or not is_key(key) or not active.session().frames:
+    if type(held) not in CLASSES or not is_asked(key):
         return None
     if type(key) is not tuple:
         return [k == key for k in held if isinstance(k, (int, float, np.number))]
