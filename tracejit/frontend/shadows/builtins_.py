@@ -17,9 +17,9 @@ from tracejit.errors import TracerIntegerError, UnfollowedError
 from tracejit.frontend import active
 from tracejit.frontend.lists import tables, wholes
 from tracejit.frontend.lists.buffers import Buffer
+from tracejit.frontend.lists.orders import extremum_by
 from tracejit.frontend.origins import is_library_class
 from tracejit.frontend.rewrite.hooks.calls import is_array_of_none, is_long, over_rows
-from tracejit.frontend.rewrite.hooks.orders import extremum_by
 from tracejit.frontend.rewrite.hooks.predicates import need_select
 from tracejit.frontend.shadows import attributes, behind, classes, kinds
 from tracejit.ir.values import Value

@@ -1,5 +1,6 @@
 """What rewritten functions call: this module is a constant of their code."""
 
+from tracejit.frontend.lists.orders import attribute as member
 from tracejit.frontend.rewrite.hooks.branches import if_, ifexp
 from tracejit.frontend.rewrite.hooks.calls import builtin
 from tracejit.frontend.rewrite.hooks.comprehensions import comprehension
@@ -18,7 +19,6 @@ from tracejit.frontend.rewrite.hooks.folds import over
 from tracejit.frontend.rewrite.hooks.keys import key, place
 from tracejit.frontend.rewrite.hooks.loops import loop, while_
 from tracejit.frontend.rewrite.hooks.nests import iterated
-from tracejit.frontend.rewrite.hooks.orders import attribute as member
 from tracejit.frontend.rewrite.hooks.texts import field, method, mod, mul, spec, text
 from tracejit.frontend.rewrite.hooks.tries import managed, tried
 from tracejit.frontend.rewrite.source.bound import bound
